@@ -1,0 +1,85 @@
+"""What travels through Kafka: envelopes, and the chunk of them that is one message.
+
+One request makes one envelope per website that it names, and all of them lie in one chunk, so that a
+request is in Kafka whole or not at all. The items are carried as they came: the JSON array's bytes.
+An item's identity is (topic, partition, offset, position in the chunk), positions counted through all
+envelopes of the chunk.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+from msgspec import Raw, Struct
+
+FORMAT = 1
+
+
+class Envelope(Struct, array_like=True, frozen=True, gc=False):
+    """Accepted items of one website (or link), and what only the collector knows about them.
+
+    Fields are only ever added at the end, with a default.
+    """
+
+    subject_id: str
+    """Website id; for clicks the link id."""
+    organization_id: str
+    received_ms: int
+    count: int
+    """How many items `items` holds."""
+    items: bytes
+    """A JSON array, as it came."""
+    address: str = ""
+    """Client address cut to /24 or /48; empty when unknown. The raw address is never here."""
+    user_agent: str = ""
+    trusted: bool = False
+    """Sent by a server with an API key, not by a browser."""
+    headers: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
+    """Headers that enrichment reads, lower case; see HEADERS."""
+    request_id: str = ""
+    """`Idempotency-Key` of the request."""
+
+
+HEADERS = (
+    "accept-language",
+    "origin",
+    "referer",
+    "sec-ch-ua",
+    "sec-ch-ua-mobile",
+    "sec-ch-ua-platform",
+    "sec-ch-ua-platform-version",
+    "cf-ipcountry",
+    "purpose",
+    "sec-purpose",
+)
+
+
+class Chunk(Struct, array_like=True, frozen=True, gc=False):
+    """One Kafka message."""
+
+    format: int
+    envelopes: list[Envelope]
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(Chunk)
+
+
+def seal(envelope: Envelope) -> bytes:
+    """The bytes of one envelope."""
+    return _encoder.encode(envelope)
+
+
+def join(envelopes: Iterable[bytes]) -> bytes:
+    """Sealed envelopes as one Kafka message."""
+    return _encoder.encode((FORMAT, [Raw(envelope) for envelope in envelopes]))
+
+
+def open_chunk(message: bytes) -> Chunk:
+    """The chunk in a Kafka message; ValueError when it is none or of a later format."""
+    try:
+        chunk = _decoder.decode(message)
+    except (msgspec.DecodeError, UnicodeDecodeError) as refused:
+        raise ValueError(f"not a chunk: {refused}") from None
+    if chunk.format != FORMAT:
+        raise ValueError(f"chunk of format {chunk.format}; this worker reads {FORMAT}")
+    return chunk

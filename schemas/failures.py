@@ -1,0 +1,144 @@
+"""Every refusal a caller can meet: one class, one status, one code, one sentence.
+
+A failure is raised where something is refused; `schemas.edge.failing` turns it into status and body.
+Messages speak the caller's words: no SQL, no file, no stack.
+
+Failure
+├── Malformed 400            the body or a parameter is not what the contract says
+├── NoneAccepted 400         no item of a batch was good
+├── Unauthorized 401         no key, or a wrong one
+├── Forbidden 403            the key's scope or tenant does not reach the subject
+├── NotFound 404             no such route, link or slug
+├── WrongMethod 405
+├── TooSlow 408              the body did not arrive in time
+├── Conflict 409             the slug is taken
+├── TooLarge 413
+├── LimitExceeded 429
+├── Overdue 503              the question took longer than its deadline
+└── Unavailable 503          Kafka (or the lake) cannot be reached; come back later
+"""
+
+from typing import Any, ClassVar
+
+
+class Failure(Exception):
+    """A refusal: `status`, `code` and a sentence for the caller."""
+
+    status: ClassVar[int] = 500
+    code: ClassVar[str] = "INTERNAL_ERROR"
+
+    def __init__(self, message: str, **more: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.more = more
+        """Further members of the body."""
+
+    @property
+    def retry_after(self) -> int | None:
+        """Seconds for the `Retry-After` header."""
+        return None
+
+
+class Malformed(Failure):
+    """The request is not what the contract says; the message names the field and the rule."""
+
+    status = 400
+    code = "VALIDATION_ERROR"
+
+
+class NoneAccepted(Failure):
+    """Not one item of the batch was good; `rejected` names each."""
+
+    status = 400
+    code = "NO_ITEM_ACCEPTED"
+
+
+class Unauthorized(Failure):
+    """No key, or one that is not known, was revoked or has expired."""
+
+    status = 401
+    code = "AUTH_REQUIRED"
+
+
+class Forbidden(Failure):
+    """The key does not reach this; the same answer when the subject does not exist."""
+
+    status = 403
+    code = "ACCESS_DENIED"
+
+
+class NotFound(Failure):
+    """No such route, or no such link for this key."""
+
+    status = 404
+    code = "NOT_FOUND"
+
+
+class WrongMethod(Failure):
+    """The route exists, the method does not."""
+
+    status = 405
+    code = "METHOD_NOT_ALLOWED"
+
+
+class TooSlow(Failure):
+    """The body did not arrive in time."""
+
+    status = 408
+    code = "REQUEST_TIMEOUT"
+
+
+class Conflict(Failure):
+    """The value is taken."""
+
+    status = 409
+    code = "CONFLICT"
+
+
+class TooLarge(Failure):
+    """The body or an item is larger than allowed."""
+
+    status = 413
+    code = "PAYLOAD_TOO_LARGE"
+
+
+class LimitExceeded(Failure):
+    """The allowance of this window is used up (interface 7)."""
+
+    status = 429
+    code = "RATE_LIMIT_EXCEEDED"
+
+    def __init__(self, limit: int, reset: str, retry_after: int) -> None:
+        super().__init__(
+            "Rate limit exceeded. Please try again later.",
+            limit=limit,
+            remaining=0,
+            reset=reset,
+            retryAfter=retry_after,
+        )
+        self._retry_after = retry_after
+
+    @property
+    def retry_after(self) -> int | None:
+        return self._retry_after
+
+
+class Unavailable(Failure):
+    """What answers depends on cannot be reached; nothing was taken unless the message says so."""
+
+    status = 503
+    code = "SERVICE_UNAVAILABLE"
+
+    def __init__(self, message: str, retry_after: int = 5) -> None:
+        super().__init__(message)
+        self._retry_after = retry_after
+
+    @property
+    def retry_after(self) -> int | None:
+        return self._retry_after
+
+
+class Overdue(Unavailable):
+    """The question took longer than its deadline; ask for less."""
+
+    code = "QUERY_TIMEOUT"

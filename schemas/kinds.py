@@ -1,0 +1,28 @@
+"""KINDS: each kind of item declared once: what answers call it, its route, item, topic and table."""
+
+from msgspec import Struct
+
+from schemas.items import Click, CustomEvent, ErrorReport, Item, Vital
+from schemas.tables import CLICKS, ERRORS, EVENTS, VITALS, Table
+
+
+class Kind(Struct, frozen=True):
+    """One kind of item, from the route that takes it to the table that keeps it."""
+
+    name: str
+    """`type` in the collector's answer."""
+    path: str
+    """Route of the collector; empty when no tracker posts it."""
+    item: type[Item]
+    topic: str
+    table: Table
+    batch_only: bool = False
+    """Whether the body must be an array."""
+
+
+CUSTOM_EVENT = Kind("custom_event", "/track", CustomEvent, "events", EVENTS)
+VITAL = Kind("web_vitals", "/vitals", Vital, "vitals", VITALS, batch_only=True)
+ERROR_REPORT = Kind("error", "/errors", ErrorReport, "errors", ERRORS, batch_only=True)
+CLICK = Kind("click", "", Click, "clicks", CLICKS)
+
+KINDS: tuple[Kind, ...] = (CUSTOM_EVENT, VITAL, ERROR_REPORT, CLICK)

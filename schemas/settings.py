@@ -1,0 +1,217 @@
+"""Every setting of Tidemark: one frozen struct, read once from the environment.
+
+A field is the environment variable `TIDEMARK_` + its name in capitals. Nothing below a `__main__`
+looks at the environment; the values are handed down.
+"""
+
+import os
+import typing
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+PREFIX = "TIDEMARK_"
+
+Port = Annotated[int, Meta(ge=1, le=65_535)]
+Processes = Annotated[int, Meta(ge=1, le=64)]
+
+
+class SettingRefused(Exception):
+    """A variable has a value that its setting does not allow."""
+
+
+class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All settings with their defaults and bounds."""
+
+    # Where things are
+    data_dir: Annotated[
+        str, Meta(description="folder of everything that is kept: broker, lake, registry, logs")
+    ] = ".tidemark"
+    lake: Annotated[
+        str, Meta(description="URL or folder of the tables; empty: `lake` in the data folder")
+    ] = ""
+    registry: Annotated[
+        str,
+        Meta(description="database URL of the registry; empty: SQLite in the data folder"),
+    ] = ""
+    geo: Annotated[
+        str, Meta(description="an .mmdb file with countries (and cities); empty: no look-up")
+    ] = ""
+
+    # Addresses
+    host: Annotated[str, Meta(description="address that both HTTP services listen on")] = (
+        "127.0.0.1"
+    )
+    collect_port: Annotated[Port, Meta(description="port of the collector")] = 4000
+    query_port: Annotated[Port, Meta(description="port of the query service")] = 4001
+    broker_port: Annotated[Port, Meta(description="port of the broker that `up` starts")] = 4092
+    broker_controller_port: Annotated[
+        Port, Meta(description="port of that broker's controller")
+    ] = 4093
+    kafka: Annotated[
+        str, Meta(description="host:port,… of an existing Kafka; empty: `up` starts its own")
+    ] = ""
+    trusted_proxies: Annotated[
+        str,
+        Meta(description="addresses (CIDR, comma-separated) whose X-Forwarded-For is believed"),
+    ] = ""
+
+    # How many
+    collectors: Annotated[Processes, Meta(description="collector processes")] = 1
+    workers: Annotated[Processes, Meta(description="stream worker processes")] = 1
+    queries: Annotated[Processes, Meta(description="query service processes")] = 1
+    partitions: Annotated[
+        int, Meta(ge=1, le=1024, description="partitions of each topic, when it is created")
+    ] = 8
+    replication: Annotated[
+        int, Meta(ge=1, le=9, description="copies of each topic, when it is created")
+    ] = 1
+    topic_prefix: Annotated[
+        str, Meta(pattern=r"^[A-Za-z0-9._-]*$", description="put before every topic's name")
+    ] = ""
+
+    # The collector
+    produce_seconds: Annotated[
+        float, Meta(gt=0, le=60, description="how long Kafka may take before a request gets 503")
+    ] = 3.0
+    chunk_bytes: Annotated[
+        int,
+        Meta(ge=1024, le=3_145_728, description="size at which a chunk takes no more requests"),
+    ] = 262_144
+    in_flight_bytes: Annotated[
+        int, Meta(ge=2_097_152, description="bytes that may wait for Kafka in one collector")
+    ] = 67_108_864
+
+    # The stream
+    consumer_group: Annotated[str, Meta(min_length=1, description="Kafka group of the workers")] = (
+        "tidemark-stream"
+    )
+    ingest_epoch: Annotated[
+        int, Meta(ge=1, description="raise it after a topic was made anew, to read it from 0")
+    ] = 1
+    batch_rows: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="rows at which a batch is written")
+    ] = 20_000
+    batch_seconds: Annotated[
+        float, Meta(gt=0, le=60, description="age at which a batch is written")
+    ] = 1.0
+    session_seconds: Annotated[
+        int, Meta(ge=2, le=300, description="silence after which Kafka gives a worker's work away")
+    ] = 10
+    small_parts: Annotated[
+        int, Meta(ge=2, le=1000, description="small parts of a day at which they are compacted")
+    ] = 30
+    compact_seconds: Annotated[
+        float, Meta(gt=0, le=3600, description="pause between two looks of the keeper")
+    ] = 10.0
+    tombstone_minutes: Annotated[
+        int, Meta(ge=1, description="how long files stay that no version needs any more")
+    ] = 15
+    log_minutes: Annotated[
+        int, Meta(ge=1, description="how long old versions of a table can be opened")
+    ] = 60
+
+    # The query service
+    query_seconds: Annotated[float, Meta(gt=0, le=600, description="deadline of one question")] = (
+        10.0
+    )
+    query_memory_mb: Annotated[
+        int, Meta(ge=64, description="memory of each of the two query pools, MB")
+    ] = 512
+    query_threads: Annotated[
+        int, Meta(ge=1, le=256, description="threads of each of the two query pools")
+    ] = 2
+
+    # The rest
+    demo: Annotated[
+        bool, Meta(description="first start: create the demo website and send it a week of traffic")
+    ] = True
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+
+    @property
+    def data(self) -> Path:
+        """The data folder."""
+        return Path(self.data_dir).absolute()
+
+    @property
+    def lake_url(self) -> str:
+        """Root of all tables."""
+        return self.lake or str(self.data / "lake")
+
+    @property
+    def registry_url(self) -> str:
+        """SQLAlchemy URL of the registry."""
+        return self.registry or f"sqlite:///{self.data / 'registry.db'}"
+
+    @property
+    def brokers(self) -> str:
+        """Addresses of the Kafka that is used."""
+        return self.kafka or f"127.0.0.1:{self.broker_port}"
+
+    def topic(self, name: str) -> str:
+        """The topic's name in Kafka."""
+        return self.topic_prefix + name
+
+
+class Described(Struct, frozen=True):
+    """One setting as `tidemark settings` shows it."""
+
+    variable: str
+    value: str
+    default: str
+    bounds: str
+    meaning: str
+
+
+def load(environ: Mapping[str, str] = os.environ) -> Settings:
+    """Settings from the environment; SettingRefused names the variable and the rule."""
+    given = {
+        name: environ[variable]
+        for name in Settings.__struct_fields__
+        if (variable := PREFIX + name.upper()) in environ
+    }
+    for name, value in given.items():
+        try:
+            msgspec.convert({name: value}, Settings, strict=False)
+        except msgspec.ValidationError as refused:
+            reason = str(refused).split(" - at ")[0]
+            raise SettingRefused(f"{PREFIX}{name.upper()}={value!r}: {reason}") from None
+    return msgspec.convert(given, Settings, strict=False)
+
+
+def describe(settings: Settings) -> Iterator[Described]:
+    """Every setting: variable, value, default, bounds, meaning."""
+    hints = typing.get_type_hints(Settings, include_extras=True)
+    for field in msgspec.structs.fields(Settings):
+        metas = [meta for meta in _metas(hints[field.name])]
+        yield Described(
+            variable=PREFIX + field.name.upper(),
+            value=str(getattr(settings, field.name)),
+            default=str(field.default),
+            bounds=_bounds(hints[field.name], metas),
+            meaning=next((m.description for m in metas if m.description), "how much is logged"),
+        )
+
+
+def as_environment(settings: Settings) -> dict[str, str]:
+    """The variables that make `load` give these settings again, for a child process."""
+    return {PREFIX + n.upper(): str(getattr(settings, n)) for n in Settings.__struct_fields__}
+
+
+def _metas(hint: object) -> Iterator[Meta]:
+    for extra in getattr(hint, "__metadata__", ()):
+        if isinstance(extra, Meta):
+            yield extra
+
+
+def _bounds(hint: object, metas: list[Meta]) -> str:
+    words = {"ge": "≥", "gt": ">", "le": "≤", "lt": "<"}
+    if typing.get_origin(hint) is Literal:
+        return " | ".join(typing.get_args(hint))
+    limits = [
+        f"{w} {v}" for m in metas for a, w in words.items() if (v := getattr(m, a)) is not None
+    ]
+    return ", ".join(limits)

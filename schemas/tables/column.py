@@ -1,0 +1,89 @@
+"""A column and a table, as values that every engine's types are made from."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+
+class Type(StrEnum):
+    """Column types that every engine reads alike: signed, no DOUBLE, milliseconds in `TIMESTAMP`.
+
+    The values are the names of Delta Lake's primitive types.
+    """
+
+    STRING = "string"
+    LONG = "long"
+    INTEGER = "integer"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    DECIMAL = "decimal(18,4)"
+    TIMESTAMP = "timestamp"
+
+
+class Column(Struct, frozen=True):
+    """One column: what it is called, holds and means."""
+
+    name: str
+    type: Type
+    meaning: str
+    public: bool = True
+    """Whether custom queries may name it."""
+
+
+class Table(Struct, frozen=True):
+    """One Delta table in the lake: partitioned by `day` (UTC, when received), sorted by `order`."""
+
+    name: str
+    columns: tuple[Column, ...]
+    order: tuple[str, ...]
+    subject: str = "website_id"
+    time: str = "ts"
+
+    def column(self, name: str) -> Column | None:
+        """The column of that name."""
+        return next((c for c in self.columns if c.name == name), None)
+
+
+DAY = Column("day", Type.DATE, "UTC day of receipt; the partition, not in the file", public=False)
+
+# Where a row came from: its identity for ever, and what makes the order of rows total.
+ORIGIN = (
+    Column("kafka_partition", Type.INTEGER, "topic partition of its chunk", public=False),
+    Column("kafka_offset", Type.LONG, "offset of its chunk", public=False),
+    Column("seq", Type.INTEGER, "position in its chunk", public=False),
+)
+
+WHEN = (
+    Column("ts", Type.TIMESTAMP, "when it happened (client time, clamped), UTC, milliseconds"),
+    Column("received_at", Type.TIMESTAMP, "when the collector received it"),
+)
+
+WHO = (
+    Column("event_id", Type.STRING, "the sender's id of this item"),
+    Column("anonymous_id", Type.STRING, "visitor, as the tracker calls it"),
+    Column("session_id", Type.STRING, "session, as the tracker calls it"),
+    Column("visitor_hash", Type.LONG, "anonymous_id as 63 bits", public=False),
+    Column("session_hash", Type.LONG, "session_id as 63 bits", public=False),
+)
+
+AGENT = (
+    Column("browser_name", Type.STRING, "browser, e.g. Chrome"),
+    Column("browser_version", Type.STRING, "its major version"),
+    Column("os_name", Type.STRING, "operating system, e.g. Windows"),
+    Column("os_version", Type.STRING, "its version, when it is a fact"),
+    Column("device_type", Type.STRING, "desktop, mobile, tablet or tv"),
+)
+
+PLACE = (
+    Column("country", Type.STRING, "ISO 3166 code, e.g. DE"),
+    Column("region", Type.STRING, "state or region"),
+    Column("city", Type.STRING, "city"),
+)
+
+BOT = (
+    Column("is_bot", Type.BOOLEAN, "sent by a program rather than a person"),
+    Column("bot_reason", Type.STRING, "which rule says so"),
+    Column("rules_version", Type.INTEGER, "version of the enrichment rules", public=False),
+)
+
+WEBSITE = Column("website_id", Type.STRING, "the website", public=False)

@@ -1,0 +1,39 @@
+"""Errors that pages reported."""
+
+from schemas.tables.column import (
+    AGENT,
+    BOT,
+    DAY,
+    ORIGIN,
+    PLACE,
+    WEBSITE,
+    WHEN,
+    WHO,
+    Column,
+    Table,
+    Type,
+)
+
+ERRORS = Table(
+    name="errors",
+    columns=(
+        WEBSITE,
+        *WHEN,
+        *ORIGIN,
+        *WHO,
+        Column("host", Type.STRING, "host of the page"),
+        Column("path", Type.STRING, "path of the page, decoded, no trailing slash"),
+        Column("message", Type.STRING, "message of the error"),
+        Column("filename", Type.STRING, "URL of the script"),
+        Column("lineno", Type.INTEGER, "line in it"),
+        Column("colno", Type.INTEGER, "column in it"),
+        Column("stack", Type.STRING, "stack trace"),
+        Column("error_type", Type.STRING, "class of the error, e.g. TypeError"),
+        Column("level", Type.STRING, "error unless the sender says otherwise"),
+        *AGENT,
+        *PLACE,
+        *BOT,
+        DAY,
+    ),
+    order=("website_id", "ts", "kafka_partition", "kafka_offset", "seq"),
+)

@@ -1,0 +1,58 @@
+"""Custom events, page views and outbound clicks."""
+
+from schemas.tables.column import (
+    AGENT,
+    BOT,
+    DAY,
+    ORIGIN,
+    PLACE,
+    WEBSITE,
+    WHEN,
+    WHO,
+    Column,
+    Table,
+    Type,
+)
+
+EVENTS = Table(
+    name="events",
+    columns=(
+        WEBSITE,
+        *WHEN,
+        *ORIGIN,
+        *WHO,
+        Column("name", Type.STRING, "name of the event; screen_view and pageview are page views"),
+        Column("namespace", Type.STRING, "grouping label of the event"),
+        Column("source", Type.STRING, "what sent it, as the sender says"),
+        Column("profile_id", Type.STRING, "the sender's own id of the person"),
+        Column("properties", Type.STRING, "free-form properties, as JSON text"),
+        Column("host", Type.STRING, "host of the page"),
+        Column("path", Type.STRING, "path of the page, decoded, no trailing slash"),
+        Column("title", Type.STRING, "title of the page"),
+        Column("referrer", Type.STRING, "referring URL without query, or Direct"),
+        Column("referrer_name", Type.STRING, "who that is, e.g. Google, or Direct"),
+        Column(
+            "channel", Type.STRING, "direct, search, social, email, ai, paid, campaign, referral"
+        ),
+        Column("utm_source", Type.STRING, "campaign parameter"),
+        Column("utm_medium", Type.STRING, "campaign parameter"),
+        Column("utm_campaign", Type.STRING, "campaign parameter"),
+        Column("utm_term", Type.STRING, "campaign parameter"),
+        Column("utm_content", Type.STRING, "campaign parameter"),
+        Column("click_id", Type.STRING, "name of the advertising click id on the URL, e.g. gclid"),
+        *AGENT,
+        *PLACE,
+        Column("language", Type.STRING, "language tag of the browser"),
+        Column("timezone", Type.STRING, "time zone of the browser"),
+        Column("screen_resolution", Type.STRING, "WxH"),
+        Column("viewport_size", Type.STRING, "WxH"),
+        Column("time_on_page", Type.DECIMAL, "visible seconds, when the tracker reports them"),
+        Column("scroll_depth", Type.DECIMAL, "percent of the page seen, when reported"),
+        Column("href", Type.STRING, "target of an outbound click"),
+        Column("link_text", Type.STRING, "text of the link that was clicked"),
+        Column("outbound_domain", Type.STRING, "host of the target; set on outbound clicks only"),
+        *BOT,
+        DAY,
+    ),
+    order=("website_id", "ts", "kafka_partition", "kafka_offset", "seq"),
+)

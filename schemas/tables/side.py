@@ -1,0 +1,40 @@
+"""What is kept beside the rows: what could not be stored, and the account of everything received."""
+
+from schemas.tables.column import DAY, ORIGIN, Column, Table, Type
+
+QUARANTINE = Table(
+    name="quarantine",
+    columns=(
+        Column("subject_id", Type.STRING, "website or link, when it could be read"),
+        Column("ts", Type.TIMESTAMP, "when it was received, as far as known"),
+        Column("topic", Type.STRING, "topic it came through"),
+        *ORIGIN,
+        Column("stage", Type.STRING, "decode, enrich or write"),
+        Column("reason", Type.STRING, "what was wrong"),
+        Column("payload", Type.STRING, "the bytes, as base64, cut at 64 KiB"),
+        DAY,
+    ),
+    order=("topic", "ts", "kafka_partition", "kafka_offset", "seq"),
+    subject="subject_id",
+)
+
+LEDGER = Table(
+    name="ledger",
+    columns=(
+        Column("subject_id", Type.STRING, "website or link"),
+        Column("ts", Type.TIMESTAMP, "hour of receipt"),
+        Column("topic", Type.STRING, "topic"),
+        *ORIGIN,
+        Column(
+            "received", Type.LONG, "items received = stored + duplicate + quarantined + dropped"
+        ),
+        Column("stored", Type.LONG, "rows in the topic's table"),
+        Column("duplicate", Type.LONG, "items whose event id was seen before"),
+        Column("quarantined", Type.LONG, "rows in quarantine"),
+        Column("dropped", Type.LONG, "items left out on purpose"),
+        Column("drop_reason", Type.STRING, "why, when dropped is not 0"),
+        DAY,
+    ),
+    order=("subject_id", "ts", "topic", "kafka_partition", "kafka_offset", "seq"),
+    subject="subject_id",
+)
