@@ -1,9 +1,9 @@
 """What travels through Kafka: envelopes, and the chunk of them that is one message.
 
-One request makes one envelope per website that it names, and all of them lie in one chunk, so that a
-request is in Kafka whole or not at all. The items are carried as they came: the JSON array's bytes.
-An item's identity is (topic, partition, offset, position in the chunk), positions counted through all
-envelopes of the chunk.
+One request makes one envelope per website that it names, and all of them lie in one chunk, so
+that a request is in Kafka whole or not at all. The items are carried as they came: the JSON
+array's bytes. An item's identity is (topic, partition, offset, position in the chunk), positions
+counted through all envelopes of the chunk.
 """
 
 from collections.abc import Iterable
@@ -33,7 +33,7 @@ class Envelope(Struct, array_like=True, frozen=True, gc=False):
     user_agent: str = ""
     trusted: bool = False
     """Sent by a server with an API key, not by a browser."""
-    headers: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
+    headers: dict[str, str] = {}
     """Headers that enrichment reads, lower case; see HEADERS."""
     request_id: str = ""
     """`Idempotency-Key` of the request."""

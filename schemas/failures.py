@@ -1,6 +1,6 @@
 """Every refusal a caller can meet: one class, one status, one code, one sentence.
 
-A failure is raised where something is refused; `schemas.edge.failing` turns it into status and body.
+A failure is raised where something is refused; `schemas.edge` turns it into status and body.
 Messages speak the caller's words: no SQL, no file, no stack.
 
 Failure

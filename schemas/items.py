@@ -1,7 +1,7 @@
 """What trackers send: the items of interface 2.5 to 2.7, and the click that a redirect records.
 
-Wire names are the contract's (`anonymousId`); unknown fields are ignored. Fields beyond the contract
-are what page views and outbound clicks need. `null` means absent.
+Wire names are the contract's (`anonymousId`); unknown fields are ignored. Fields beyond the
+contract are what page views and outbound clicks need. `null` means absent.
 """
 
 from typing import Annotated, Literal

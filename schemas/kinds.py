@@ -1,4 +1,4 @@
-"""KINDS: each kind of item declared once: what answers call it, its route, item, topic and table."""
+"""KINDS: each kind of item, declared once: name, route, item, topic and table."""
 
 from msgspec import Struct
 

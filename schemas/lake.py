@@ -1,7 +1,7 @@
 """Where a table lies, how one version of it is opened, and which parts it is made of.
 
-Every open passes the guard: a table that needs more than reader protocol 1 (deletion vectors, column
-mapping) is refused, because a plain list of its files would show rows that were deleted.
+Every open passes the guard: a table that needs more than reader protocol 1 (deletion vectors,
+column mapping) is refused, because a plain list of its files would show rows that were deleted.
 """
 
 from datetime import UTC, datetime
@@ -91,9 +91,8 @@ def version_of(handle: DeltaTable, table: Table) -> Version:
     """The state that a handle is at, with every part's borders."""
     root = handle.table_uri.rstrip("/")
     actions = handle.get_add_actions(flatten=True)
-    columns: dict[str, list[Any]] = {
-        field.name: actions.column(index).to_pylist() for index, field in enumerate(actions.schema)
-    }
+    names: list[str] = actions.schema.names
+    columns: dict[str, list[Any]] = {name: actions.column(name).to_pylist() for name in names}
     count = actions.num_rows
     return Version(
         table,

@@ -1,27 +1,12 @@
-"""PLANS: requests per minute that each plan allows, by endpoint group, as one table."""
-
-from collections.abc import Mapping
-from enum import StrEnum
-
-WINDOW_SECONDS = 60
-
-
-class Group(StrEnum):
-    """Endpoint groups that are limited on their own."""
-
-    COLLECT = "collect"
-    QUERY = "query"
-    CUSTOM = "custom"
-    LINKS = "links"
-    PUBLIC = "public"
-
-
-PLANS: Mapping[str, Mapping[Group, int]] = {
-    #                   items in               standard          custom            links           no key
-    "free":       {Group.COLLECT: 6_000,     Group.QUERY: 120,     Group.CUSTOM: 30,      Group.LINKS: 60,      Group.PUBLIC: 300},
-    "pro":        {Group.COLLECT: 60_000,    Group.QUERY: 600,     Group.CUSTOM: 120,     Group.LINKS: 300,     Group.PUBLIC: 300},
-    "scale":      {Group.COLLECT: 600_000,   Group.QUERY: 3_000,   Group.CUSTOM: 600,     Group.LINKS: 1_200,   Group.PUBLIC: 300},
-    "enterprise": {Group.COLLECT: 6_000_000, Group.QUERY: 30_000,  Group.CUSTOM: 6_000,   Group.LINKS: 12_000,  Group.PUBLIC: 300},
+"""PLANS: Mapping[str, Mapping[Group, int]] = {
+    plan: dict(zip(Group, limits, strict=True))
+    for plan, limits in {
+        #               collect    query  custom  links  public
+        "free":       (    6_000,    120,     30,     60,   300),
+        "pro":        (   60_000,    600,    120,    300,   300),
+        "scale":      (  600_000,  3_000,    600,  1_200,   300),
+        "enterprise": (6_000_000, 30_000,  6_000, 12_000,   300),
+    }.items()
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Pulses: small files in which each process says how it is, for `tidemark status` and for freshness.
+"""Pulses: small files in which each process says how it is, for status and for freshness.
 
 One JSON file per process in `<data>/run`, replaced as a whole. A pulse older than STALE_MS is of a
 process that is gone or stuck.
@@ -32,7 +32,7 @@ class Pulse(Struct, frozen=True):
     at_ms: int
     state: str = "ready"
     progress: tuple[Progress, ...] = ()
-    caught_up_ms: dict[str, int] = {}  # noqa: RUF012 - msgspec copies it
+    caught_up_ms: dict[str, int] = {}
     """By topic: when this worker last had nothing of its partitions left to store."""
 
 

@@ -186,7 +186,7 @@ def describe(settings: Settings) -> Iterator[Described]:
     """Every setting: variable, value, default, bounds, meaning."""
     hints = typing.get_type_hints(Settings, include_extras=True)
     for field in msgspec.structs.fields(Settings):
-        metas = [meta for meta in _metas(hints[field.name])]
+        metas = list(_metas(hints[field.name]))
         yield Described(
             variable=PREFIX + field.name.upper(),
             value=str(getattr(settings, field.name)),

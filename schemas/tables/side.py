@@ -1,4 +1,4 @@
-"""What is kept beside the rows: what could not be stored, and the account of everything received."""
+"""Kept beside the rows: what could not be stored, and the account of all that was received."""
 
 from schemas.tables.column import DAY, ORIGIN, Column, Table, Type
 

@@ -1,0 +1,28 @@
+"""The registry: organizations, websites, links, keys and their plans, in a relational database.
+
+`Store` reads and writes it (SQLite by default, PostgreSQL by URL). The HTTP services read a
+`Snapshot` of it in memory, which a `Follower` keeps within a second of the database.
+"""
+
+from schemas.registry.keys import SCOPES, NewKey, Scope, hash_secret, make_key, split_key
+from schemas.registry.records import Key, Link, Organization, Website
+from schemas.registry.snapshot import Follower, Snapshot
+from schemas.registry.store import Store, Taken, Unknown
+
+__all__ = [
+    "SCOPES",
+    "Follower",
+    "Key",
+    "Link",
+    "NewKey",
+    "Organization",
+    "Scope",
+    "Snapshot",
+    "Store",
+    "Taken",
+    "Unknown",
+    "Website",
+    "hash_secret",
+    "make_key",
+    "split_key",
+]

@@ -1,0 +1,111 @@
+"""The registry's tables and connections, alike on SQLite and PostgreSQL."""
+
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+METADATA = sa.MetaData(
+    naming_convention={
+        "ix": "ix_%(column_0_label)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+def _owner() -> sa.Column[str]:
+    return sa.Column(
+        "organization_id",
+        sa.String(32),
+        sa.ForeignKey("organizations.id", ondelete="CASCADE"),
+        nullable=False,
+        index=True,
+    )
+
+
+def _stamps() -> tuple[sa.Column[int], sa.Column[int]]:
+    return (
+        sa.Column("created_at", sa.BigInteger, nullable=False),
+        sa.Column("updated_at", sa.BigInteger, nullable=False),
+    )
+
+
+ORGANIZATIONS = sa.Table(
+    "organizations",
+    METADATA,
+    sa.Column("id", sa.String(32), primary_key=True),
+    sa.Column("name", sa.String(255), nullable=False),
+    sa.Column("plan", sa.String(32), nullable=False),
+    sa.Column("limits", sa.JSON, nullable=False),
+    *_stamps(),
+)
+
+WEBSITES = sa.Table(
+    "websites",
+    METADATA,
+    sa.Column("id", sa.String(32), primary_key=True),
+    _owner(),
+    sa.Column("domain", sa.String(255), nullable=False),
+    sa.Column("name", sa.String(255), nullable=False),
+    sa.Column("timezone", sa.String(64), nullable=False),
+    *_stamps(),
+)
+
+LINKS = sa.Table(
+    "links",
+    METADATA,
+    sa.Column("id", sa.String(32), primary_key=True),
+    _owner(),
+    sa.Column("name", sa.String(255), nullable=False),
+    sa.Column("target_url", sa.String(2048), nullable=False),
+    sa.Column("slug", sa.String(64), nullable=False, unique=True),
+    sa.Column("external_id", sa.String(255), index=True),
+    sa.Column("expires_at", sa.BigInteger),
+    sa.Column("expired_redirect_url", sa.String(2048)),
+    sa.Column("ios_url", sa.String(2048)),
+    sa.Column("android_url", sa.String(2048)),
+    *_stamps(),
+)
+
+KEYS = sa.Table(
+    "keys",
+    METADATA,
+    sa.Column("id", sa.String(32), primary_key=True),
+    _owner(),
+    sa.Column("website_id", sa.String(32), sa.ForeignKey("websites.id", ondelete="CASCADE")),
+    sa.Column("name", sa.String(255), nullable=False),
+    sa.Column("scopes", sa.JSON, nullable=False),
+    sa.Column("secret_hash", sa.String(64), nullable=False),
+    sa.Column("expires_at", sa.BigInteger),
+    sa.Column("revoked_at", sa.BigInteger),
+    *_stamps(),
+)
+
+REVISION = sa.Table(
+    "revision",
+    METADATA,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("number", sa.BigInteger, nullable=False),
+)
+"""One row, raised by every write in the same transaction: followers look at it only."""
+
+
+def connect(url: str) -> sa.Engine:
+    """An engine for the registry; SQLite gets WAL, foreign keys and patience."""
+    options: dict[str, Any] = {}
+    if url.startswith("sqlite:///"):
+        Path(url.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
+        options = {"connect_args": {"timeout": 10, "check_same_thread": False}}
+    elif url.startswith(("postgresql://", "postgres://")):
+        url = "postgresql+pg8000://" + url.split("://", 1)[1]
+    engine = sa.create_engine(url, **options)
+    if engine.dialect.name == "sqlite":
+        sa.event.listen(engine, "connect", _prepare_sqlite)
+    return engine
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    for pragma in ("journal_mode=WAL", "foreign_keys=ON", "synchronous=FULL"):
+        connection.execute(f"PRAGMA {pragma}")

@@ -1,0 +1,65 @@
+"""API keys: `tm_<key id>_<secret>`.
+
+The id finds the key, the secret proves it; only its hash is kept.
+
+The secret has 187 random bits, so a plain SHA-256 is enough and no slow hash is needed.
+"""
+
+import hashlib
+import hmac
+from enum import StrEnum
+
+from msgspec import Struct
+
+from schemas.registry.ids import short
+
+PREFIX = "tm"
+
+
+class Scope(StrEnum):
+    """What a key may do."""
+
+    TRACK_EVENTS = "track:events"
+    READ_DATA = "read:data"
+    READ_LINKS = "read:links"
+    WRITE_LINKS = "write:links"
+    MANAGE_WEBSITES = "manage:websites"
+    ADMIN = "admin"
+
+
+SCOPES = tuple(scope.value for scope in Scope)
+
+
+class NewKey(Struct, frozen=True):
+    """A key at the only moment when it can be seen."""
+
+    id: str
+    secret_hash: str
+    text: str
+
+    def __repr__(self) -> str:
+        return f"NewKey(id={self.id!r})"
+
+
+def make_key() -> NewKey:
+    """A fresh key."""
+    key_id, secret = short(10), short(32)
+    return NewKey(key_id, hash_secret(secret), f"{PREFIX}_{key_id}_{secret}")
+
+
+def split_key(text: str) -> tuple[str, str] | None:
+    """Key id and secret; None when it is not of our form."""
+    parts = text.split("_")
+    if len(parts) != 3 or parts[0] != PREFIX or not parts[1] or not parts[2]:
+        return None
+    return parts[1], parts[2]
+
+
+def hash_secret(secret: str) -> str:
+    """What is kept of a secret."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def proves(secret: str, secret_hash: str) -> bool:
+    """Whether the secret belongs to the hash, in constant time."""
+    return hmac.compare_digest(hash_secret(secret), secret_hash)

@@ -1,0 +1,168 @@
+"""New records from what people give: checked, with ids and times.
+
+Malformed names the field and the rule.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from urllib.parse import urlsplit
+from zoneinfo import available_timezones
+
+from schemas.failures import Malformed
+from schemas.plans import PLANS, Group
+from schemas.registry.ids import short
+from schemas.registry.keys import SCOPES, make_key
+from schemas.registry.records import Key, Link, Organization, Website
+
+DOMAIN = re.compile(r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,62}\.)*[a-z0-9_-]*(:\d{1,5})?")
+SLUG = re.compile(r"[A-Za-z0-9_-]{3,50}")
+CONTROL = re.compile(r"[\x00-\x20\x7f]")
+
+
+def new_organization(
+    name: str, plan: str, now_ms: int, limits: Mapping[str, int] | None = None
+) -> Organization:
+    return Organization(
+        id=f"org_{short(10)}",
+        name=checked_name("name", name),
+        plan=checked_plan(plan),
+        limits=checked_limits(limits or {}),
+        created_at=now_ms,
+        updated_at=now_ms,
+    )
+
+
+def new_website(
+    organization_id: str, domain: str, now_ms: int, timezone: str = "UTC", name: str = ""
+) -> Website:
+    domain = checked_domain(domain)
+    return Website(
+        id=f"web_{short(12)}",
+        organization_id=organization_id,
+        domain=domain,
+        name=name or domain,
+        timezone=checked_timezone(timezone),
+        created_at=now_ms,
+        updated_at=now_ms,
+    )
+
+
+def new_link(
+    organization_id: str,
+    name: str,
+    target_url: str,
+    now_ms: int,
+    *,
+    slug: str | None = None,
+    external_id: str | None = None,
+    expires_at: int | None = None,
+    expired_redirect_url: str | None = None,
+    ios_url: str | None = None,
+    android_url: str | None = None,
+) -> Link:
+    return Link(
+        id=f"lnk_{short(12)}",
+        organization_id=organization_id,
+        name=checked_name("name", name),
+        target_url=checked_url("targetUrl", target_url),
+        slug=checked_slug(slug) if slug is not None else short(8),
+        external_id=external_id,
+        expires_at=expires_at,
+        expired_redirect_url=expired_redirect_url
+        and checked_url("expiredRedirectUrl", expired_redirect_url),
+        ios_url=ios_url and checked_url("iosUrl", ios_url),
+        android_url=android_url and checked_url("androidUrl", android_url),
+        created_at=now_ms,
+        updated_at=now_ms,
+    )
+
+
+def new_key(
+    organization_id: str,
+    scopes: Sequence[str],
+    now_ms: int,
+    website_id: str | None = None,
+    name: str = "",
+    expires_at: int | None = None,
+) -> tuple[Key, str]:
+    """The record to keep, and the key's text to show once."""
+    made = make_key()
+    key = Key(
+        id=made.id,
+        organization_id=organization_id,
+        website_id=website_id,
+        name=name,
+        scopes=checked_scopes(scopes),
+        secret_hash=made.secret_hash,
+        expires_at=expires_at,
+        created_at=now_ms,
+        updated_at=now_ms,
+    )
+    return key, made.text
+
+
+def checked_name(field: str, value: str) -> str:
+    if not 1 <= len(value.strip()) <= 255:
+        raise Malformed(f"'{field}' must have 1 to 255 characters")
+    return value.strip()
+
+
+def checked_plan(value: str) -> str:
+    if value not in PLANS:
+        raise Malformed(f"'plan' is '{value}'; it must be one of {', '.join(PLANS)}")
+    return value
+
+
+def checked_limits(value: Mapping[str, int]) -> dict[str, int]:
+    for group, limit in value.items():
+        if group not in set(Group):
+            raise Malformed(f"'limits' has '{group}'; groups are {', '.join(Group)}")
+        if not 1 <= limit <= 1_000_000_000:
+            raise Malformed(f"limit of '{group}' must be 1 to 1,000,000,000 requests per minute")
+    return dict(value)
+
+
+def checked_domain(value: str) -> str:
+    domain = value.strip().lower()
+    if not DOMAIN.fullmatch(domain):
+        raise Malformed(f"'domain' is '{value}'; give a host name such as shop.example")
+    return domain
+
+
+def checked_timezone(value: str) -> str:
+    if value not in available_timezones():
+        raise Malformed(f"'timezone' is '{value}'; give an IANA name such as Europe/Berlin")
+    return value
+
+
+def checked_slug(value: str) -> str:
+    if not SLUG.fullmatch(value):
+        raise Malformed("'slug' must have 3 to 50 letters, digits, '_' or '-'")
+    return value
+
+
+def checked_scopes(value: Sequence[str]) -> tuple[str, ...]:
+    unknown = [scope for scope in value if scope not in SCOPES]
+    if unknown or not value:
+        given = ", ".join(unknown) or "empty"
+        raise Malformed(f"'scopes' is {given}; scopes are {', '.join(SCOPES)}")
+    return tuple(dict.fromkeys(value))
+
+
+def checked_url(field: str, value: str) -> str:
+    """An http(s) URL to which a browser may be sent."""
+    rule = f"'{field}' must be an http or https URL of at most 2,048 characters without user name"
+    try:
+        parts = urlsplit(value)
+        parts.port  # noqa: B018 - reading it checks it
+    except ValueError:
+        raise Malformed(rule) from None
+    if (
+        parts.scheme not in ("http", "https")
+        or not parts.hostname
+        or parts.username is not None
+        or CONTROL.search(value)
+        or len(value) > 2048
+    ):
+        raise Malformed(rule)
+    return value

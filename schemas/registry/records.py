@@ -1,0 +1,66 @@
+"""The records of the registry. Instants are Unix milliseconds; wire names are camelCase."""
+
+from msgspec import Struct
+
+
+class Organization(Struct, frozen=True, rename="camel", kw_only=True):
+    """A tenant."""
+
+    id: str
+    name: str
+    plan: str = "free"
+    limits: dict[str, int] = {}
+    """Agreed requests per minute by endpoint group, instead of the plan's."""
+    created_at: int
+    updated_at: int
+
+
+class Website(Struct, frozen=True, rename="camel", kw_only=True):
+    """A website; its id is the client id of its trackers."""
+
+    id: str
+    organization_id: str
+    domain: str
+    name: str = ""
+    timezone: str = "UTC"
+    created_at: int
+    updated_at: int
+
+
+class Link(Struct, frozen=True, rename="camel", kw_only=True):
+    """A short link (interface 2.1)."""
+
+    id: str
+    organization_id: str
+    name: str
+    target_url: str
+    slug: str
+    external_id: str | None = None
+    expires_at: int | None = None
+    expired_redirect_url: str | None = None
+    ios_url: str | None = None
+    android_url: str | None = None
+    created_at: int
+    updated_at: int
+
+
+class Key(Struct, frozen=True, rename="camel", kw_only=True):
+    """An API key; the secret itself is kept nowhere, only its SHA-256."""
+
+    id: str
+    organization_id: str
+    website_id: str | None = None
+    """The one website it reaches; None: the whole organization."""
+    name: str = ""
+    scopes: tuple[str, ...]
+    secret_hash: str
+    expires_at: int | None = None
+    revoked_at: int | None = None
+    created_at: int
+    updated_at: int
+
+    def allows(self, scope: str) -> bool:
+        return scope in self.scopes or "admin" in self.scopes
+
+    def live(self, now_ms: int) -> bool:
+        return self.revoked_at is None and (self.expires_at is None or now_ms < self.expires_at)

@@ -1,0 +1,72 @@
+"""Snapshot: the whole registry in memory, as the HTTP services read it; and what keeps it fresh."""
+
+import asyncio
+import logging
+from types import MappingProxyType
+from typing import Self
+
+import msgspec
+from sqlalchemy.exc import SQLAlchemyError
+
+from schemas.registry.keys import proves, split_key
+from schemas.registry.records import Key, Link, Organization, Website
+from schemas.registry.store import Store
+
+log = logging.getLogger(__name__)
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """All records by what they are looked up by."""
+
+    revision: int
+    organizations: MappingProxyType[str, Organization]
+    websites: MappingProxyType[str, Website]
+    links: MappingProxyType[str, Link]
+    links_by_slug: MappingProxyType[str, Link]
+    keys: MappingProxyType[str, Key]
+
+    @classmethod
+    def read(cls, store: Store) -> Self:
+        """The registry as it is now."""
+        revision = store.revision()
+        links = store.list(Link)
+        return cls(
+            revision=revision,
+            organizations=MappingProxyType({o.id: o for o in store.list(Organization)}),
+            websites=MappingProxyType({w.id: w for w in store.list(Website)}),
+            links=MappingProxyType({link.id: link for link in links}),
+            links_by_slug=MappingProxyType({link.slug: link for link in links}),
+            keys=MappingProxyType({key.id: key for key in store.list(Key)}),
+        )
+
+    def key(self, text: str, now_ms: int) -> Key | None:
+        """The live key with that text; None when there is none."""
+        parts = split_key(text)
+        key = self.keys.get(parts[0]) if parts else None
+        if parts is None or key is None or not proves(parts[1], key.secret_hash):
+            return None
+        return key if key.live(now_ms) else None
+
+
+class Follower:
+    """Holds the newest snapshot; `run` looks at the revision every `seconds`."""
+
+    def __init__(self, store: Store, seconds: float = 0.5) -> None:
+        self._store = store
+        self._seconds = seconds
+        self.snapshot = Snapshot.read(store)
+
+    def refresh(self) -> Snapshot:
+        """Read anew if something was written since."""
+        if self._store.revision() != self.snapshot.revision:
+            self.snapshot = Snapshot.read(self._store)
+        return self.snapshot
+
+    async def run(self) -> None:
+        """Follow until cancelled; while the database is away, the last snapshot stays."""
+        while True:
+            await asyncio.sleep(self._seconds)
+            try:
+                await asyncio.to_thread(self.refresh)
+            except SQLAlchemyError as error:
+                log.warning("registry not read", extra={"error": str(error)})

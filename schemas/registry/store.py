@@ -1,0 +1,143 @@
+"""Store: the registry as it is kept. Every write raises the revision that followers look at.
+
+Calls block for about a millisecond; HTTP services make them in a thread.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+import sqlalchemy as sa
+
+from schemas.registry import database
+from schemas.registry.records import Key, Link, Organization, Website
+
+Record = Organization | Website | Link | Key
+R = TypeVar("R", Organization, Website, Link, Key)
+
+TABLES: Mapping[type[Record], sa.Table] = {
+    Organization: database.ORGANIZATIONS,
+    Website: database.WEBSITES,
+    Link: database.LINKS,
+    Key: database.KEYS,
+}
+
+
+class Unknown(Exception):
+    """There is no such record."""
+
+
+class Taken(Exception):
+    """Another record has this id or slug, or the organization or website does not exist."""
+
+
+class Store:
+    """Reads and writes of records; each write is one transaction. `migrate` made the tables."""
+
+    def __init__(self, url: str) -> None:
+        self._engine = database.connect(url)
+
+    def create(self, record: R) -> R:
+        """Keep a new record; Taken when its id or slug is in use or its owner is unknown."""
+        values = msgspec.structs.asdict(record)
+        with self._writing() as connection:
+            connection.execute(sa.insert(TABLES[type(record)]).values(values))
+        return record
+
+    def get(self, kind: type[R], record_id: str) -> R:
+        """The record of that id; Unknown when there is none."""
+        table = TABLES[kind]
+        with self._engine.connect() as connection:
+            row = connection.execute(sa.select(table).where(table.c.id == record_id)).first()
+        if row is None:
+            raise Unknown(f"no {kind.__name__.lower()} '{record_id}'")
+        return _record(kind, row)
+
+    def list(
+        self, kind: type[R], *, limit: int | None = None, offset: int = 0, **where: str | None
+    ) -> Sequence[R]:
+        """Records whose columns equal `where` (None: any), oldest first."""
+        table = TABLES[kind]
+        query = sa.select(table).order_by(table.c.created_at, table.c.id)
+        for column, value in where.items():
+            if value is not None:
+                query = query.where(table.c[column] == value)
+        with self._engine.connect() as connection:
+            rows = connection.execute(query.limit(limit).offset(offset)).all()
+        return [_record(kind, row) for row in rows]
+
+    def count(self, kind: type[R], **where: str | None) -> int:
+        """How many records `list` would give without limit."""
+        table = TABLES[kind]
+        query = sa.select(sa.func.count()).select_from(table)
+        for column, value in where.items():
+            if value is not None:
+                query = query.where(table.c[column] == value)
+        with self._engine.connect() as connection:
+            return int(connection.execute(query).scalar_one())
+
+    def update(self, kind: type[R], record_id: str, now_ms: int, **changes: Any) -> R:
+        """Change the named fields; Unknown or Taken as above."""
+        table = TABLES[kind]
+        values = {**changes, "updated_at": now_ms}
+        with self._writing() as connection:
+            result = connection.execute(
+                sa.update(table).where(table.c.id == record_id).values(values)
+            )
+            if not result.rowcount:
+                raise Unknown(f"no {kind.__name__.lower()} '{record_id}'")
+        return self.get(kind, record_id)
+
+    def delete(self, kind: type[R], record_id: str) -> None:
+        """Remove the record and what belongs to it; Unknown when there is none."""
+        table = TABLES[kind]
+        with self._writing() as connection:
+            result = connection.execute(sa.delete(table).where(table.c.id == record_id))
+            if not result.rowcount:
+                raise Unknown(f"no {kind.__name__.lower()} '{record_id}'")
+
+    def revision(self) -> int:
+        """A number that every write raises."""
+        with self._engine.connect() as connection:
+            return int(connection.execute(sa.select(database.REVISION.c.number)).scalar_one())
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    def _writing(self) -> "_Writing":
+        return _Writing(self._engine)
+
+
+class _Writing:
+    """One write transaction, which raises the revision at its end."""
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self._begun = engine.begin()
+
+    def __enter__(self) -> sa.Connection:
+        self._connection = self._begun.__enter__()
+        return self._connection
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if kind is None:
+            number = database.REVISION.c.number
+            self._connection.execute(sa.update(database.REVISION).values(number=number + 1))
+        self._begun.__exit__(kind, error, trace)
+        if isinstance(error, sa.exc.IntegrityError):
+            raise Taken(_reason(error)) from None
+
+
+def _reason(error: sa.exc.IntegrityError) -> str:
+    text = str(error.orig).lower()
+    if "slug" in text:
+        return "this slug is already taken"
+    if "foreign key" in text:
+        return "the organization or website does not exist"
+    return "this id is already taken"
+
+
+def _record(kind: type[R], row: sa.Row[Any]) -> R:
+    values = dict(row._mapping)
+    if "scopes" in values:
+        values["scopes"] = tuple(values["scopes"])  # JSON has lists only
+    return kind(**values)
