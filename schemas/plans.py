@@ -1,4 +1,23 @@
-"""PLANS: Mapping[str, Mapping[Group, int]] = {
+"""PLANS: requests per minute that each plan allows, by endpoint group, as one table."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+WINDOW_SECONDS = 60
+
+
+class Group(StrEnum):
+    """Endpoint groups that are limited on their own."""
+
+    COLLECT = "collect"
+    QUERY = "query"
+    CUSTOM = "custom"
+    LINKS = "links"
+    PUBLIC = "public"
+    """Requests that name no tenant, by cut address."""
+
+
+PLANS: Mapping[str, Mapping[Group, int]] = {
     plan: dict(zip(Group, limits, strict=True))
     for plan, limits in {
         #               collect    query  custom  links  public
