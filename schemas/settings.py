@@ -69,6 +69,9 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     replication: Annotated[
         int, Meta(ge=1, le=9, description="copies of each topic, when it is created")
     ] = 1
+    retention_hours: Annotated[
+        int, Meta(ge=1, description="how long Kafka keeps what it took, when a topic is created")
+    ] = 72
     topic_prefix: Annotated[
         str, Meta(pattern=r"^[A-Za-z0-9._-]*$", description="put before every topic's name")
     ] = ""
