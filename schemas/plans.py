@@ -20,11 +20,11 @@ class Group(StrEnum):
 PLANS: Mapping[str, Mapping[Group, int]] = {
     plan: dict(zip(Group, limits, strict=True))
     for plan, limits in {
-        #               collect    query  custom  links  public
-        "free":       (    6_000,    120,     30,     60,   300),
-        "pro":        (   60_000,    600,    120,    300,   300),
-        "scale":      (  600_000,  3_000,    600,  1_200,   300),
-        "enterprise": (6_000_000, 30_000,  6_000, 12_000,   300),
+        #               collect    query  custom   links   public
+        "free":       (    6_000,    120,     30,     60, 6_000),
+        "pro":        (   60_000,    600,    120,    300, 6_000),
+        "scale":      (  600_000,  3_000,    600,  1_200, 6_000),
+        "enterprise": (6_000_000, 30_000,  6_000, 12_000, 6_000),
     }.items()
 }  # fmt: skip
 

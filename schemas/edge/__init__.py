@@ -1,0 +1,1 @@
+"""What both HTTP services wear, as pure ASGI: identity, allowances, failures, CORS, health."""

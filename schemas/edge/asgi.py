@@ -1,0 +1,69 @@
+"""Small pieces of plain ASGI: a header, the body within its limits, an answer."""
+
+import asyncio
+from typing import Any
+
+from starlette.types import Receive, Scope, Send
+
+from schemas.edge.allowances import Headers
+from schemas.edge.bodies import encode
+from schemas.failures import TooLarge, TooSlow
+
+
+class ClientGone(Exception):
+    """The client closed the connection before its body was complete; there is no one to answer."""
+
+
+def header(scope: Scope, name: bytes) -> str | None:
+    """The first header of that lower-case name."""
+    for key, value in scope["headers"]:
+        if key == name:
+            return str(value, "latin-1")
+    return None
+
+
+async def read_body(scope: Scope, receive: Receive, most: int, seconds: float) -> bytes:
+    """The whole body; TooLarge beyond `most` bytes, TooSlow when it takes longer than `seconds`."""
+    declared = header(scope, b"content-length")
+    if declared is not None and declared.isdigit() and int(declared) > most:
+        raise TooLarge(f"The body may have at most {most:,} bytes")
+    message = await receive()
+    if message["type"] == "http.request" and not message.get("more_body"):
+        return _bounded(message.get("body", b""), most)
+    try:
+        async with asyncio.timeout(seconds):
+            return await _rest(message, receive, most)
+    except TimeoutError:
+        raise TooSlow(f"The body did not arrive within {seconds:g} seconds") from None
+
+
+async def _rest(message: Any, receive: Receive, most: int) -> bytes:
+    pieces: list[bytes] = []
+    size = 0
+    while True:
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        pieces.append(message.get("body", b""))
+        size += len(pieces[-1])
+        if size > most:
+            raise TooLarge(f"The body may have at most {most:,} bytes")
+        if not message.get("more_body"):
+            return b"".join(pieces)
+        message = await receive()
+
+
+def _bounded(body: bytes, most: int) -> bytes:
+    if len(body) > most:
+        raise TooLarge(f"The body may have at most {most:,} bytes")
+    return body
+
+
+async def answer(send: Send, status: int, body: object, headers: Headers | None = None) -> None:
+    """A JSON answer; `body` may be bytes that are JSON already."""
+    payload = body if isinstance(body, bytes) else encode(body)
+    base: Headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", b"%d" % len(payload)),
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": base + (headers or [])})
+    await send({"type": "http.response.body", "body": payload})

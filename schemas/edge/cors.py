@@ -1,0 +1,40 @@
+"""CORS: the exact origin echoed, so that credentialed beacons get through.
+
+With `Access-Control-Allow-Origin: *` Chromium silently drops a JSON `sendBeacon`, which always
+sends credentials.
+"""
+
+from starlette.types import Scope
+
+from schemas.edge.allowances import Headers
+from schemas.edge.asgi import header
+
+EXPOSED = b"X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After"
+DAY = b"86400"
+
+
+def headers(scope: Scope, credentials: bool) -> Headers:
+    """What an answer to a cross-origin request needs; nothing when there is no `Origin`."""
+    origin = header(scope, b"origin")
+    if not origin:
+        return []
+    given: Headers = [
+        (b"access-control-allow-origin", origin.encode("latin-1")),
+        (b"access-control-expose-headers", EXPOSED),
+        (b"timing-allow-origin", origin.encode("latin-1")),
+        (b"vary", b"Origin"),
+    ]
+    if credentials:
+        given.append((b"access-control-allow-credentials", b"true"))
+    return given
+
+
+def preflight(scope: Scope) -> Headers:
+    """What a preflight's answer adds: the asked headers are allowed, for a day."""
+    asked = header(scope, b"access-control-request-headers") or "content-type"
+    return [
+        (b"access-control-allow-methods", b"GET, POST, PUT, PATCH, DELETE, OPTIONS"),
+        (b"access-control-allow-headers", asked.encode("latin-1")),
+        (b"access-control-max-age", DAY),
+        (b"content-length", b"0"),
+    ]

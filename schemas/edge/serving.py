@@ -1,0 +1,83 @@
+"""Serves an application until told to stop: shared port, our own protocol, a pulse."""
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from schemas.clock import now_ms
+from schemas.pulse import Pulse, write_pulse
+from schemas.settings import Settings
+
+PULSE_SECONDS = 2.0
+STOP_SECONDS = 20
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket that sister processes may share."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    listening.bind((host, port))
+    listening.listen(2048)
+    listening.setblocking(False)
+    return listening
+
+
+def serve(
+    app: ASGIApp,
+    settings: Settings,
+    name: str,
+    port: int,
+    ready: Callable[[], bool],
+    protocol: str = "httptools",
+) -> None:
+    """Blocks until SIGINT or SIGTERM; requests under way are finished within 20 s."""
+    logging.basicConfig(
+        level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s"
+    )
+    config = uvicorn.Config(
+        app,
+        http=protocol,
+        loop="uvloop",
+        lifespan="on",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        date_header=False,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=STOP_SECONDS,
+        backlog=2048,
+    )
+    server = uvicorn.Server(config)
+    listening = listen(settings.host, port)
+    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+        runner.run(_serve(server, listening, settings.data / "run", name, ready))
+
+
+async def _serve(
+    server: uvicorn.Server,
+    listening: socket.socket,
+    run: Path,
+    name: str,
+    ready: Callable[[], bool],
+) -> None:
+    beating = asyncio.create_task(_beat(run, name, ready))
+    try:
+        await server.serve(sockets=[listening])
+    finally:
+        beating.cancel()
+
+
+async def _beat(run: Path, name: str, ready: Callable[[], bool]) -> None:
+    while True:
+        state = "ready" if ready() else "starting"
+        pulse = Pulse(process=name, pid=os.getpid(), at_ms=now_ms(), state=state)
+        await asyncio.to_thread(write_pulse, run, pulse)
+        await asyncio.sleep(PULSE_SECONDS if state == "ready" else 0.2)

@@ -1,0 +1,136 @@
+"""Edge: the one layer around each HTTP service, so that every answer has its headers and shape.
+
+It gives each response the three `X-RateLimit-*` headers and CORS, answers preflights, and turns
+whatever was raised inside into the service's failure body. What an endpoint says about its caller's
+allowance it leaves in the scope by `Edge.admit`; an answer to nobody in particular shows the public
+allowance of the client's cut address.
+"""
+
+import logging
+
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from schemas.clock import Clock
+from schemas.edge import cors
+from schemas.edge.address import Networks, client_address, cut
+from schemas.edge.allowances import Allowance, Headers, Limiter, exceeded
+from schemas.edge.asgi import ClientGone, answer, header
+from schemas.edge.bodies import Shape
+from schemas.failures import Failure, NotFound, WrongMethod
+from schemas.plans import PLANS, Group, allowance
+from schemas.registry import Organization
+
+log = logging.getLogger(__name__)
+
+ALLOWANCE = "tidemark.allowance"
+PUBLIC_LIMIT = PLANS["free"][Group.PUBLIC]
+
+
+class Internal(Failure):
+    """Something of ours went wrong; the log has it, the caller gets no detail."""
+
+
+class Edge:
+    """Wraps an ASGI application."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        shape: Shape,
+        limiter: Limiter,
+        clock: Clock,
+        trusted: Networks = (),
+        credentials: bool = False,
+    ) -> None:
+        self._app = app
+        self._shape = shape
+        self._limiter = limiter
+        self._clock = clock
+        self._trusted = trusted
+        self._credentials = credentials
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        scope.setdefault("app", self)  # Starlette's router raises, not answers, when there is one
+        started = False
+
+        async def dressed(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                message["headers"] = [*message["headers"], *self._dress(scope)]
+            await send(message)
+
+        if scope["method"] == "OPTIONS" and header(scope, b"access-control-request-method"):
+            await answer_preflight(dressed, scope)
+            return
+        try:
+            await self._app(scope, receive, dressed)
+        except ClientGone:
+            return
+        except Exception as error:
+            if started:
+                raise
+            await self._refuse(dressed, scope, self._failure(error))
+
+    def admit(self, scope: Scope, owner: Organization, group: Group) -> Allowance:
+        """Count a request of this tenant; LimitExceeded when none is left."""
+        limit = allowance(owner.plan, group, owner.limits)
+        return self._take(scope, f"{group}/{owner.id}", limit)
+
+    def admit_stranger(self, scope: Scope) -> Allowance:
+        """Count a request that names no tenant, by its cut address."""
+        return self._take(scope, self._stranger(scope), PUBLIC_LIMIT)
+
+    def address(self, scope: Scope) -> str:
+        """The client's address; never to be kept uncut."""
+        peer = scope["client"][0] if scope.get("client") else ""
+        return client_address(peer, header(scope, b"x-forwarded-for"), self._trusted)
+
+    def _take(self, scope: Scope, caller: str, limit: int) -> Allowance:
+        taken = self._limiter.take(caller, limit)
+        if taken.remaining < 0:
+            scope[ALLOWANCE] = Allowance(limit, 0, taken.reset_ms)
+            raise exceeded(taken, self._clock())
+        scope[ALLOWANCE] = taken
+        return taken
+
+    def _stranger(self, scope: Scope) -> str:
+        return f"{Group.PUBLIC}/{cut(self.address(scope))}"
+
+    def _dress(self, scope: Scope) -> Headers:
+        shown = scope.get(ALLOWANCE) or self._limiter.look(self._stranger(scope), PUBLIC_LIMIT)
+        return shown.headers() + cors.headers(scope, self._credentials)
+
+    def _failure(self, error: Exception) -> Failure:
+        if isinstance(error, Failure):
+            return error
+        if isinstance(error, HTTPException) and error.status_code in (404, 405):
+            return NotFound("No such route") if error.status_code == 404 else _METHOD
+        log.error("request failed", exc_info=error)
+        return Internal("Something went wrong on our side; the log has the details")
+
+    async def _refuse(self, send: Send, scope: Scope, failure: Failure) -> None:
+        if failure.status in (401, 404) and ALLOWANCE not in scope:
+            try:
+                self.admit_stranger(scope)
+            except Failure as exhausted:
+                failure = exhausted
+        extra: Headers = []
+        if failure.retry_after is not None:
+            extra.append((b"retry-after", b"%d" % failure.retry_after))
+        if failure.status == 401:
+            extra.append((b"www-authenticate", b"Bearer"))
+        await answer(send, failure.status, self._shape(failure), extra)
+
+
+_METHOD = WrongMethod("This route does not take this method")
+
+
+async def answer_preflight(send: Send, scope: Scope) -> None:
+    """204 that lets the browser go on."""
+    await send({"type": "http.response.start", "status": 204, "headers": cors.preflight(scope)})
+    await send({"type": "http.response.body", "body": b""})
