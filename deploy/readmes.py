@@ -1,0 +1,76 @@
+"""Fills the marked blocks of the READMEs from the values that the code runs on (`make docs`)."""
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from schemas.kinds import KINDS
+from schemas.plans import PLANS, Group
+from schemas.tables import TABLES
+
+ROOT = Path(__file__).parent.parent
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """A Markdown table."""
+    lines = [list(head), ["---"] * len(list(head)), *[[str(cell) for cell in row] for row in rows]]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def kinds() -> str:
+    return table(
+        ("kind", "route", "item", "topic", "table"),
+        (
+            (
+                k.name,
+                f"`POST {k.path}`" if k.path else "`GET /l/{slug}`",
+                k.item.__name__,
+                k.topic,
+                k.table.name,
+            )
+            for k in KINDS
+        ),
+    )
+
+
+def tables() -> str:
+    return "\n\n".join(
+        f"### {t.name}\n\nSorted by {', '.join(t.order)}.\n\n"
+        + table(
+            ("column", "type", "meaning"), ((f"`{c.name}`", c.type, c.meaning) for c in t.columns)
+        )
+        for t in TABLES
+    )
+
+
+def plans() -> str:
+    rows = ((plan, *(f"{limits[group]:,}" for group in Group)) for plan, limits in PLANS.items())
+    return table(("plan", *Group), rows)
+
+
+BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
+    "schemas/README.md": {"kinds": kinds, "tables": tables, "plans": plans},
+}
+
+
+def filled(text: str, blocks: Mapping[str, Callable[[], str]]) -> str:
+    """The README with its blocks as the code has them."""
+    for name, block in blocks.items():
+        begin, end = f"<!-- begin: {name} -->\n", f"<!-- end: {name} -->"
+        before, found, rest = text.partition(begin)
+        _, closed, after = rest.partition(end)
+        if not (found and closed):
+            raise SystemExit(f"no block '{name}'")
+        text = f"{before}{begin}{block()}\n{end}{after}"
+    return text
+
+
+def main() -> None:
+    for name, blocks in BLOCKS.items():
+        path = ROOT / name
+        path.write_text(filled(path.read_text(), blocks))
+        sys.stdout.write(f"{name}: {', '.join(blocks)}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""The arrows of the architecture, held by a test."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+OURS = {"schemas", "ingest", "stream", "query", "deploy", "tests"}
+
+MAY_IMPORT = {
+    "schemas": set(),
+    "ingest": {"schemas"},
+    "stream": {"schemas"},
+    "query": {"schemas"},
+    "deploy": {"schemas", "ingest", "stream", "query"},
+}
+
+ONLY_IN = {
+    "faust": ("stream/app.py", "stream/batches.py"),
+    "aiokafka": ("ingest/", "stream/", "deploy/local/", "deploy/cli/"),
+    "duckdb": ("query/", "stream/keeping/"),
+    "deltalake": ("schemas/lake.py", "stream/", "query/"),
+    "pyarrow": ("stream/",),
+    "sqlalchemy": ("schemas/registry/",),
+    "click": ("deploy/",),
+}
+
+
+def sources(folder: str) -> list[Path]:
+    return sorted((ROOT / folder).rglob("*.py"))
+
+
+def imported(source: Path) -> set[str]:
+    """Top-level packages that a file imports."""
+    found = set()
+    for node in ast.walk(ast.parse(source.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module.split(".")[0])
+    return found
+
+
+@pytest.mark.parametrize("service", MAY_IMPORT)
+def test_a_service_imports_only_the_floor(service: str) -> None:
+    for source in sources(service):
+        assert imported(source) & OURS <= MAY_IMPORT[service] | {service}, source
+
+
+@pytest.mark.parametrize("package", ONLY_IN)
+def test_a_package_stays_behind_its_seam(package: str) -> None:
+    users = {
+        str(source.relative_to(ROOT))
+        for folder in MAY_IMPORT
+        for source in sources(folder)
+        if package in imported(source)
+    }
+
+    assert all(user.startswith(ONLY_IN[package]) for user in users), users
+
+
+def test_only_the_mains_read_the_environment() -> None:
+    readers = {
+        str(source.relative_to(ROOT))
+        for folder in ("schemas", "ingest", "stream", "query")
+        for source in sources(folder)
+        if "environ" in source.read_text()
+    }
+
+    assert readers <= {"schemas/settings.py"}, readers

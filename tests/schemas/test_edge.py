@@ -1,0 +1,104 @@
+"""What both services wear: allowances, addresses, keys."""
+
+import pytest
+
+from schemas.edge.address import client_address, cut, networks
+from schemas.edge.allowances import Allowance, Limiter, exceeded
+from schemas.edge.identity import key_text
+
+
+class Hands:
+    """A clock whose hands a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def test_an_allowance_is_used_up_and_comes_back() -> None:
+    clock = Hands()
+    limiter = Limiter(clock)
+
+    assert limiter.take("a", 2) == Allowance(2, 1, 1_060_000)
+    assert limiter.take("a", 2) == Allowance(2, 0, 1_060_000)
+    assert limiter.take("a", 2) == Allowance(2, -1, 1_060_000)
+    assert limiter.take("b", 2) == Allowance(2, 1, 1_060_000)
+    clock.now = 1_060_000
+    assert limiter.take("a", 2) == Allowance(2, 1, 1_120_000)
+
+
+def test_looking_does_not_count() -> None:
+    limiter = Limiter(Hands())
+    limiter.take("a", 5)
+
+    assert limiter.look("a", 5) == limiter.look("a", 5) == Allowance(5, 4, 1_060_000)
+
+
+def test_the_headers_are_whole_seconds() -> None:
+    assert Allowance(5, 4, 1_060_001).headers() == [
+        (b"x-ratelimit-limit", b"5"),
+        (b"x-ratelimit-remaining", b"4"),
+        (b"x-ratelimit-reset", b"1061"),
+    ]
+
+
+def test_a_refusal_says_when_to_come_back() -> None:
+    failure = exceeded(Allowance(5, -1, 1_060_000), 1_030_500)
+
+    assert failure.more == {
+        "limit": 5,
+        "remaining": 0,
+        "reset": "1970-01-01T00:17:40.000Z",
+        "retryAfter": 30,
+    }
+
+
+def test_a_flood_of_callers_does_not_grow_the_limiter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("schemas.edge.allowances.MOST_WINDOWS", 100)
+    limiter = Limiter(Hands())
+
+    for caller in range(1_000):
+        limiter.take(str(caller), 1)
+
+    assert len(limiter._windows) <= 100
+
+
+@pytest.mark.parametrize(
+    ("address", "kept"),
+    [
+        ("203.0.113.77", "203.0.113.0"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1::"),
+        ("::ffff:203.0.113.77", "203.0.113.0"),
+        ("fe80::1%eth0", "fe80::"),
+        ("not an address", ""),
+        ("", ""),
+    ],
+)
+def test_an_address_is_cut_before_it_is_kept(address: str, kept: str) -> None:
+    assert cut(address) == kept
+
+
+def test_only_a_trusted_proxy_is_believed() -> None:
+    trusted = networks("10.0.0.0/8, 127.0.0.1")
+
+    assert client_address("10.1.1.1", "198.51.100.7, 10.2.2.2", trusted) == "198.51.100.7"
+    assert client_address("192.0.2.1", "198.51.100.7", trusted) == "192.0.2.1"
+    assert client_address("10.1.1.1", None, trusted) == "10.1.1.1"
+    assert client_address("10.1.1.1", "1.1.1.1, 198.51.100.7", trusted) == "198.51.100.7"
+
+
+@pytest.mark.parametrize(
+    ("headers", "text"),
+    [
+        ({"x-api-key": "tm_a_b"}, "tm_a_b"),
+        ({"authorization": "Bearer tm_a_b"}, "tm_a_b"),
+        ({"authorization": "bearer  tm_a_b "}, "tm_a_b"),
+        ({"authorization": "Basic dXNlcg=="}, None),
+        ({"authorization": "Bearer"}, None),
+        ({}, None),
+    ],
+)
+def test_a_key_is_found_in_either_header(headers: dict[str, str], text: str | None) -> None:
+    assert key_text(headers.get) == text

@@ -1,0 +1,42 @@
+"""Envelopes and chunks survive their journey, and nothing else is taken for one."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schemas.envelope import Envelope, join, open_chunk, seal
+
+TEXT = st.text(max_size=40)
+
+ENVELOPES = st.builds(
+    Envelope,
+    subject_id=TEXT,
+    organization_id=TEXT,
+    received_ms=st.integers(0, 2**53),
+    count=st.integers(0, 500),
+    items=st.binary(max_size=200),
+    address=TEXT,
+    user_agent=TEXT,
+    trusted=st.booleans(),
+    headers=st.dictionaries(TEXT, TEXT, max_size=3),
+    request_id=TEXT,
+)
+
+
+@given(st.lists(ENVELOPES, max_size=5))
+def test_what_is_sealed_and_joined_opens_as_it_was(envelopes: list[Envelope]) -> None:
+    assert open_chunk(join(seal(each) for each in envelopes)).envelopes == envelopes
+
+
+@given(st.binary(max_size=100))
+def test_other_bytes_are_refused_with_one_error(message: bytes) -> None:
+    try:
+        chunk = open_chunk(message)
+    except ValueError:
+        return
+    assert chunk.format == 1
+
+
+def test_a_later_format_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="chunk of format 2; this worker reads 1"):
+        open_chunk(b"\x92\x02\x90")
