@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 
 Clock = Callable[[], int]
 """Answers the present instant in whole milliseconds since 1970, UTC."""
@@ -10,3 +11,13 @@ Clock = Callable[[], int]
 def now_ms() -> int:
     """The clock of this machine."""
     return time.time_ns() // 1_000_000
+
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def instant_ms(text: str) -> int:
+    """Milliseconds of an ISO 8601 instant, UTC when it names no zone; ValueError when none."""
+    moment = datetime.fromisoformat(text)
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return (aware - EPOCH) // timedelta(milliseconds=1)

@@ -3,9 +3,11 @@
 import asyncio
 import logging
 import os
+import signal
 import socket
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -36,7 +38,7 @@ def serve(
     name: str,
     port: int,
     ready: Callable[[], bool],
-    protocol: str = "httptools",
+    protocol: str | type[asyncio.Protocol] = "httptools",
 ) -> None:
     """Blocks until SIGINT or SIGTERM; requests under way are finished within 20 s."""
     logging.basicConfig(
@@ -57,8 +59,15 @@ def serve(
     )
     server = uvicorn.Server(config)
     listening = listen(settings.host, port)
+    # uvicorn raises the signal again after its orderly stop; by then it has been obeyed.
+    for ordered in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(ordered, _obeyed)
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
         runner.run(_serve(server, listening, settings.data / "run", name, ready))
+
+
+def _obeyed(_number: int, _frame: FrameType | None) -> None:
+    """Nothing is left to do."""
 
 
 async def _serve(

@@ -24,19 +24,26 @@ class Snapshot(msgspec.Struct, frozen=True):
     links: MappingProxyType[str, Link]
     links_by_slug: MappingProxyType[str, Link]
     keys: MappingProxyType[str, Key]
+    websites_of: MappingProxyType[str, tuple[str, ...]] = MappingProxyType({})
+    """Website ids by organization."""
 
     @classmethod
     def read(cls, store: Store) -> Self:
         """The registry as it is now."""
         revision = store.revision()
         links = store.list(Link)
+        websites = store.list(Website)
+        owned: dict[str, list[str]] = {}
+        for website in websites:
+            owned.setdefault(website.organization_id, []).append(website.id)
         return cls(
             revision=revision,
             organizations=MappingProxyType({o.id: o for o in store.list(Organization)}),
-            websites=MappingProxyType({w.id: w for w in store.list(Website)}),
+            websites=MappingProxyType({w.id: w for w in websites}),
             links=MappingProxyType({link.id: link for link in links}),
             links_by_slug=MappingProxyType({link.slug: link for link in links}),
             keys=MappingProxyType({key.id: key for key in store.list(Key)}),
+            websites_of=MappingProxyType({o: tuple(ids) for o, ids in owned.items()}),
         )
 
     def key(self, text: str, now_ms: int) -> Key | None:
