@@ -1,0 +1,23 @@
+"""`python -m stream worker|keeper --name NAME`: the processes of the stream."""
+
+import argparse
+
+from schemas import logs
+from schemas.settings import load
+from stream import worker
+
+QUIET = ("faust", "aiokafka", "mode", "kafka")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m stream", description=__doc__)
+    parser.add_argument("role", choices=("worker", "keeper"))
+    parser.add_argument("--name", help="name of this process, unique on its machine")
+    given = parser.parse_args()
+    settings = load()
+    logs.set_up(settings.log_level, QUIET)
+    return worker.run(settings, given.name or "worker-1")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

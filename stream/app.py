@@ -1,0 +1,146 @@
+"""The Faust app: one agent per kind, listed from KINDS."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import faust
+
+from schemas.kinds import KINDS, Kind
+from schemas.settings import Settings
+from stream.batches import Bounds, Positions, batches, ledger_transport
+from stream.drain import Drain, Lost
+from stream.failures import Recreated, Surprise
+from stream.progress import Journal, Place
+
+log = logging.getLogger(__name__)
+
+MESSAGES = 256
+"""Chunks in a batch at most; with full chunks that is some ten thousand rows."""
+
+End = Callable[[Surprise], None]
+"""Ends the process."""
+
+
+class Worker:
+    """The app with what its agents share."""
+
+    def __init__(
+        self, settings: Settings, name: str, drains: Mapping[str, Drain], end: End
+    ) -> None:
+        self.settings = settings
+        self.journal = Journal()
+        self._drains = drains
+        """By topic."""
+        self._end = end
+        self._locks = {topic: asyncio.Lock() for topic in drains}
+        self.app = create_app(settings, name, set(drains), self.positions)
+        self.app.on_partitions_revoked.connect(self.finish)
+        for kind in KINDS:
+            self._listen(kind)
+
+    def _listen(self, kind: Kind) -> None:
+        name = self.settings.topic(kind.topic)
+        topic = self.app.topic(name, value_serializer="raw", key_serializer="raw")
+
+        @self.app.agent(topic, name=f"store_{kind.name}")
+        async def store(arrivals: faust.StreamT[Any]) -> None:
+            async for batch in batches(arrivals, MESSAGES, self.settings.batch_seconds):
+                await self._store(name, batch)
+
+    async def _store(self, topic: str, batch: Any) -> None:
+        async with self._locks[topic]:
+            try:
+                stored = await asyncio.to_thread(self._drains[topic].store, batch)
+            except Surprise as surprise:
+                self._end(surprise)
+                raise
+        self.journal.store(topic, dict(stored.next_offsets))
+        for message in batch:
+            message.acknowledge()
+
+    async def positions(self, held: Mapping[Place, Bounds]) -> dict[Place, int]:
+        """Where to read on, for all partitions that were assigned."""
+        try:
+            nexts = await asyncio.to_thread(self._positions, held)
+        except Surprise as surprise:
+            self._end(surprise)
+            raise
+        self.journal.assign(nexts)
+        return nexts
+
+    def _positions(self, held: Mapping[Place, Bounds]) -> dict[Place, int]:
+        for drain in self._drains.values():
+            drain.refresh()
+        return {place: self._position(place, bounds) for place, bounds in held.items()}
+
+    def _position(self, place: Place, held: Bounds) -> int:
+        """The table's next offset; the first that Kafka has when that is gone."""
+        topic, partition = place
+        drain = self._drains[topic]
+        offset = drain.next_offset(partition)
+        if offset > held.next:
+            raise Recreated(
+                f"{topic}/{partition} ends at offset {held.next}, but its table goes to {offset}: "
+                "the topic was made anew. To read it from its beginning, raise "
+                "TIDEMARK_INGEST_EPOCH"
+            )
+        if offset < held.first:
+            log.error(
+                "messages were gone from Kafka before they were read",
+                extra={"topic": topic, "partition": partition, "from": offset, "to": held.first},
+            )
+            drain.lost[partition] = Lost(offset, held.first)
+            return held.first
+        return offset
+
+    async def finish(self, *_: Any, **__: Any) -> None:
+        """Let batches under way end before their partitions go to another worker.
+
+        Else that worker reads on from a next offset that is about to move, and is fenced. Not for
+        ever: after a session's time the other one goes first, and this one is fenced.
+        """
+        try:
+            async with asyncio.timeout(self.settings.session_seconds):
+                for lock in self._locks.values():
+                    async with lock:
+                        continue
+        except TimeoutError:
+            log.warning("a batch outlasts the rebalance")
+
+    def look(self) -> None:
+        """Note how far Kafka is with what this worker holds."""
+        ends: dict[Place, int] = {}
+        for place in self.journal.places():
+            end = self.app.consumer.highwater(faust.types.TP(*place))
+            if end is not None:
+                ends[place] = end
+        self.journal.see(ends)
+
+
+def create_app(settings: Settings, name: str, topics: set[str], positions: Positions) -> faust.App:
+    """The app with the settings that make its losses impossible or harmless."""
+    session = settings.session_seconds
+    app = faust.App(
+        settings.consumer_group,
+        broker=";".join(f"kafka://{address}" for address in settings.brokers.split(",")),
+        datadir=settings.data / "run" / name,
+        store="memory://",
+        web_enabled=False,
+        value_serializer="raw",
+        topic_allow_declare=False,
+        topic_disable_leader=True,
+        consumer_auto_offset_reset="earliest",
+        consumer_group_instance_id=None,
+        consumer_max_fetch_size=4_194_304,
+        consumer_metadata_max_age_ms=10_000,
+        stream_wait_empty=False,
+        stream_buffer_maxsize=512,
+        broker_session_timeout=session,
+        broker_heartbeat_interval=session / 4,
+        broker_request_timeout=session + 5,  # after an outage, reading goes on that much later
+        broker_rebalance_timeout=2 * session,
+    )
+    app.transport = ledger_transport(app, topics, positions)
+    return app

@@ -1,0 +1,199 @@
+"""Parts and the next offsets become one version of a table, or nothing does.
+
+A commit is a compare-and-swap: the table's next offset of every topic partition must be the one
+that the batch was made for. The check and the commit use one handle, because a fresh handle would
+accept an older offset silently. Commits of other partitions do not conflict; deltalake puts one
+behind the other.
+"""
+
+import json
+import logging
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Transaction
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from deltalake.transaction import AddAction
+from msgspec import Struct
+
+from schemas.clock import now_ms
+from schemas.lake import guard, locate
+from schemas.settings import Settings
+from schemas.tables import Table
+from stream.failures import Fenced, KeepsFailing
+from stream.store import store_at
+from stream.types import PARTITION, delta_schema
+from stream.writer import NewPart
+
+log = logging.getLogger(__name__)
+
+TRIES = 10
+OVERTAKEN = "Concurrent transaction failed"
+"""How deltalake words that another commit moved the same next offset; a test holds it to that."""
+
+
+class Move(Struct, frozen=True):
+    """What a commit does to the next offset of one topic partition."""
+
+    expected: int
+    next: int
+
+
+Moves = Mapping[str, Move]
+"""By the id under which the table keeps the next offset, see `app_id`."""
+
+
+def app_id(settings: Settings, topic: str, partition: int) -> str:
+    """Under which name a table keeps the next offset of a topic partition."""
+    return f"{settings.ingest_epoch}/{topic}/{partition}"
+
+
+class LakeTable:
+    """One table of the lake, as its writers hold it. Not for two threads at once."""
+
+    def __init__(self, settings: Settings, table: Table) -> None:
+        self.table = table
+        self.url = locate(settings.lake_url, table)
+        self.store = store_at(self.url)
+        self._handle = _open_or_create(self.url, table, settings)
+        self._settled = self._handle.version()
+
+    @property
+    def handle(self) -> DeltaTable:
+        """The handle, at the version of the last refresh."""
+        return self._handle
+
+    def refresh(self) -> None:
+        """Move to the newest version."""
+        self._handle.update_incremental()
+
+    def next_offset(self, name: str) -> int:
+        """First offset that the table does not hold, at the version of the last refresh."""
+        return self._handle.transaction_version(name) or 0
+
+    def commit(self, parts: Sequence[NewPart], moves: Moves) -> None:
+        """One version with these parts and next offsets, on the disk for sure.
+
+        Fenced when a next offset is not the expected one: the parts are removed. Tries again what
+        is only contention. When it returns, the version survives a power cut.
+        """
+        for attempt in range(TRIES):
+            try:
+                self.refresh()
+                if not self._is_expected(moves):
+                    if attempt and self._holds(parts):
+                        break  # the try before landed, though it reported a failure
+                    self._fence(parts, moves)
+                self._append(parts, moves)
+                break
+            except CommitFailedError as refused:
+                if OVERTAKEN in str(refused):
+                    self._fence(parts, moves)
+                _wait(self.table, attempt, refused)
+            except (DeltaError, OSError) as refused:  # e.g. a listing between two entries
+                _wait(self.table, attempt, refused)
+        else:
+            raise KeepsFailing(f"{self.table.name}: no commit in {TRIES} tries")
+        self._settle()
+
+    def _is_expected(self, moves: Moves) -> bool:
+        return all(self.next_offset(name) == move.expected for name, move in moves.items())
+
+    def _holds(self, parts: Sequence[NewPart]) -> bool:
+        """Whether these parts are in the table, by the first of them: one commit holds them all."""
+        held = {uri.removeprefix("file://") for uri in self._handle.file_uris()}
+        return bool(parts) and any(uri.endswith(parts[0].path) for uri in held)
+
+    def _fence(self, parts: Sequence[NewPart], moves: Moves) -> None:
+        for part in parts:
+            self.store.remove(part.path)
+        found = {name: self.next_offset(name) for name in moves}
+        raise Fenced(f"{self.table.name}: next offsets {found}, expected {moves}")
+
+    def _append(self, parts: Sequence[NewPart], moves: Moves) -> None:
+        self._handle.create_write_transaction(
+            [add_action(part) for part in parts],
+            "append",
+            delta_schema(self.table),
+            partition_by=[PARTITION],
+            commit_properties=CommitProperties(
+                max_commit_retries=15,
+                app_transactions=[
+                    Transaction(name, move.next, now_ms()) for name, move in moves.items()
+                ],
+            ),
+            post_commithook_properties=NO_HOOKS,
+        )
+
+    def _settle(self) -> None:
+        """Make everything durable that the newest version rests on."""
+        for attempt in range(TRIES):
+            try:
+                self.refresh()
+                break
+            except DeltaError as refused:
+                _wait(self.table, attempt, refused)
+        newest = self._handle.version()
+        self.store.settle(range(self._settled + 1, newest + 1))
+        self._settled = newest
+
+
+NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
+"""Checkpoints and cleaning are the keeper's."""
+
+
+def add_action(part: NewPart, data_change: bool = True) -> AddAction:
+    """The part as the log names it."""
+    return AddAction(
+        path=part.path,
+        size=part.size,
+        partition_values={PARTITION: part.day},
+        modification_time=now_ms(),
+        data_change=data_change,
+        stats=json.dumps(part.stats),
+    )
+
+
+def _open_or_create(url: str, table: Table, settings: Settings) -> DeltaTable:
+    """The table; made when it is not there, also by two workers at once."""
+    try:
+        handle = DeltaTable(url)
+    except TableNotFoundError:
+        handle = _retried(table, lambda: _create(url, table, settings))
+    guard(handle)
+    return handle
+
+
+def _create(url: str, table: Table, settings: Settings) -> DeltaTable:
+    DeltaTable.create(
+        url,
+        delta_schema(table),
+        mode="ignore",
+        partition_by=[PARTITION],
+        name=table.name,
+        configuration={
+            "delta.enableDeletionVectors": "false",
+            "delta.checkpointInterval": "100",
+            "delta.deletedFileRetentionDuration": f"interval {settings.tombstone_minutes} minutes",
+            "delta.logRetentionDuration": f"interval {settings.log_minutes} minutes",
+        },
+    )
+    return DeltaTable(url)
+
+
+def _retried(table: Table, action: Callable[[], DeltaTable]) -> DeltaTable:
+    for attempt in range(TRIES):
+        try:
+            return action()
+        except DeltaError as refused:  # another worker created it in between
+            _wait(table, attempt, refused)
+    raise KeepsFailing(f"{table.name}: could not be created")
+
+
+def _wait(table: Table, attempt: int, refused: Exception) -> None:
+    log.warning(
+        "commit tried again",
+        extra={"table": table.name, "attempt": attempt + 1, "reason": str(refused)},
+    )
+    time.sleep(random.uniform(0.02, 0.08) * (attempt + 1))  # noqa: S311 - jitter, no secret

@@ -1,0 +1,210 @@
+"""One batch: open → enrich → write → commit → acknowledge, and each way it can fail.
+
+| what happens                            | what is done                                   |
+|-----------------------------------------|------------------------------------------------|
+| a chunk, envelope or item is unreadable | quarantined; everything else is stored         |
+| a step or a column fails on a row       | that row is quarantined                        |
+| the disk or the lake refuses            | the batch again, a few times; then the end     |
+| another worker stored these offsets     | fenced: the process ends                       |
+| messages are missing in front of it     | the process ends, and asks the table once more |
+
+A process that ends loses nothing: on its return it reads on from the table's next offsets.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import pyarrow as pa
+from deltalake.exceptions import DeltaError
+from msgspec import Struct
+
+from schemas.kinds import Kind
+from schemas.settings import Settings
+from schemas.tables import LEDGER, QUARANTINE
+from stream.columns import by_day, fit, received_column
+from stream.commit import LakeTable, Move, app_id
+from stream.enrich import enriched
+from stream.enrich.lookups import Lookups
+from stream.failures import Hole, KeepsFailing, Unbalanced
+from stream.ledger import Tally
+from stream.opening import Arrived, open_batch
+from stream.quarantine import Quarantined, Stage, quarantine_rows
+from stream.writer import NewPart, write_part
+
+log = logging.getLogger(__name__)
+
+TRIES = 5
+
+
+class Lost(Struct, frozen=True):
+    """Messages that Kafka deleted before they were read: offsets first to next - 1."""
+
+    first: int
+    next: int
+
+
+class Stored(Struct, frozen=True):
+    """What came of a batch."""
+
+    rows: int
+    quarantined: int
+    next_offsets: Mapping[int, int]
+    """By topic partition."""
+
+
+class Drain:
+    """Stores the batches of one kind, one at a time."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        kind: Kind,
+        lookups: Lookups,
+        between: Callable[[str], None] = lambda step: None,  # noqa: ARG005
+    ) -> None:
+        self.kind = kind
+        self.topic = settings.topic(kind.topic)
+        self.lost: dict[int, Lost] = {}
+        """By topic partition: what Kafka no longer has, as found when it was assigned."""
+        self._settings = settings
+        self._lookups = lookups
+        self._between = between
+        """Called with the name of each step that is done; tests stop the world there."""
+        self._main = LakeTable(settings, kind.table)
+        self._quarantine = LakeTable(settings, QUARANTINE)
+        self._ledger = LakeTable(settings, LEDGER)
+
+    def next_offset(self, partition: int) -> int:
+        """First offset of a topic partition that the table does not hold, as of the last batch."""
+        return self._main.next_offset(self._name(partition))
+
+    def refresh(self) -> None:
+        """Look at the table's newest version."""
+        self._main.refresh()
+
+    def store(self, arrived: Sequence[Arrived]) -> Stored:
+        """Store a batch, whole and once; Surprise when that is not possible.
+
+        Messages that the table holds already are passed over, so that a batch may be given again.
+        """
+        for attempt in range(TRIES):
+            try:
+                return self._store(arrived)
+            except (OSError, DeltaError) as refused:
+                log.warning(
+                    "batch tried again",
+                    extra={"topic": self.topic, "attempt": attempt + 1, "reason": str(refused)},
+                )
+                time.sleep(0.2 * 2**attempt)
+        raise KeepsFailing(f"{self.topic}: batch not stored in {TRIES} tries")
+
+    def _store(self, arrived: Sequence[Arrived]) -> Stored:
+        for table in (self._main, self._quarantine, self._ledger):
+            table.refresh()
+        fresh, moves, refused = self._fresh(arrived)
+        if not fresh:
+            return Stored(0, 0, {})
+        tally = Tally(self._since(self._ledger, moves))
+        opened = open_batch(self.kind, fresh, tally)
+        rows, failed = enriched(opened.rows, self._lookups)
+        table, unfit = fit(rows)
+        refused += [*opened.refused, *failed, *unfit]
+        for item in refused:
+            tally.quarantine(item)
+        self._between("enrich")
+        parts = self._write(self._main, table)
+        self._between("write")
+        self._set_aside(refused, moves)
+        self._between("quarantine")
+        self._account(tally, moves, table.num_rows)
+        self._between("ledger")
+        self._main.commit(parts, {self._name(p): move for p, move in moves.items()})
+        self._between("commit")
+        for partition in moves:
+            self.lost.pop(partition, None)
+        return Stored(table.num_rows, len(refused), {p: m.next for p, m in moves.items()})
+
+    def _fresh(
+        self, arrived: Sequence[Arrived]
+    ) -> tuple[list[Arrived], dict[int, Move], list[Quarantined]]:
+        """The messages that the table does not hold, without a hole; what is known to be lost."""
+        fresh: list[Arrived] = []
+        starts: dict[int, int] = {}
+        ends: dict[int, int] = {}
+        notes: list[Quarantined] = []
+        for message in sorted(arrived, key=lambda m: (m.partition, m.offset)):
+            partition, offset = message.partition, message.offset
+            if partition not in starts:
+                starts[partition] = ends[partition] = self.next_offset(partition)
+            if offset < ends[partition]:
+                continue
+            if offset > ends[partition]:
+                notes.append(self._lost(message, ends[partition]))
+            fresh.append(message)
+            ends[partition] = offset + 1
+        moves = {p: Move(starts[p], ends[p]) for p in starts if ends[p] > starts[p]}
+        return fresh, moves, notes
+
+    def _lost(self, message: Arrived, expected: int) -> Quarantined:
+        """The note about messages that are gone for good; a Hole when nothing says so."""
+        gone = self.lost.get(message.partition)
+        if gone is None or (gone.first, gone.next) != (expected, message.offset):
+            raise Hole(
+                f"{self.topic}/{message.partition}: offset {message.offset} came, "
+                f"{expected} was expected"
+            )
+        return Quarantined(
+            Stage.DECODE,
+            f"messages {expected} to {message.offset - 1} were gone from Kafka, unread",
+            b"",
+            message.timestamp_ms,
+            message.partition,
+            expected,
+            0,
+            counts=False,
+        )
+
+    def _write(self, target: LakeTable, rows: pa.Table) -> list[NewPart]:
+        return [
+            write_part(target.store, target.table, day, of_day)
+            for day, of_day in by_day(rows, received_column(target.table))
+        ]
+
+    def _set_aside(self, refused: Sequence[Quarantined], moves: Mapping[int, Move]) -> None:
+        """Commit what was refused, leaving out what an earlier try has committed."""
+        since = self._since(self._quarantine, moves)
+        new = [q for q in refused if q.offset >= since[q.partition]]
+        if new:
+            log.warning(
+                "quarantined",
+                extra={"topic": self.topic, "rows": len(new), "reason": new[0].reason},
+            )
+            self._commit_beside(self._quarantine, quarantine_rows(self.topic, new), moves)
+
+    def _account(self, tally: Tally, moves: Mapping[int, Move], stored: int) -> None:
+        """Commit the account, leaving out what an earlier try has committed."""
+        since = self._since(self._ledger, moves)
+        if all(since[p] <= move.expected for p, move in moves.items()) and tally.stored() != stored:
+            raise Unbalanced(f"{self.topic}: {stored} rows, {tally.stored()} by the account")
+        rows = tally.rows(self.topic)
+        if rows.num_rows:
+            self._commit_beside(self._ledger, rows, moves)
+
+    def _commit_beside(self, side: LakeTable, rows: pa.Table, moves: Mapping[int, Move]) -> None:
+        since = self._since(side, moves)
+        side.commit(
+            self._write(side, rows),
+            {
+                self._name(p): Move(since[p], move.next)
+                for p, move in moves.items()
+                if move.next > since[p]
+            },
+        )
+
+    def _since(self, table: LakeTable, moves: Mapping[int, Move]) -> dict[int, int]:
+        """The table's own next offsets."""
+        return {partition: table.next_offset(self._name(partition)) for partition in moves}
+
+    def _name(self, partition: int) -> str:
+        return app_id(self._settings, self.topic, partition)

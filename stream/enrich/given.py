@@ -1,0 +1,23 @@
+"""What the tracker said, carried over as it is: the item fields that the table has columns for."""
+
+from msgspec import Raw
+
+from stream.enrich.lookups import Lookups
+from stream.rows import Rows
+
+ABSENT = (b"", b"null")
+
+
+def put_given(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
+    for name in (rows.fields & rows.wanted) - {rows.kind.table.subject}:
+        rows.columns[name] = rows.given(name)
+    if rows.wants("properties"):
+        rows.columns["properties"] = [text(raw) for raw in rows.columns["properties"]]
+    if rows.wants("level"):
+        rows.columns["level"] = [level or "error" for level in rows.columns["level"]]
+
+
+def text(raw: Raw) -> str | None:
+    """Properties as JSON text; None when there are none."""
+    body = bytes(raw)
+    return None if body in ABSENT else body.decode()

@@ -1,0 +1,43 @@
+"""When it happened: the client's time, made whole milliseconds and kept near the time of receipt.
+
+Microseconds in the columns, as Arrow has them. A timestamp that is no instant (a string that is not
+ISO 8601) counts as absent: the row is worth more than its time, and the time of receipt is near.
+"""
+
+from datetime import UTC, datetime
+
+from stream.enrich.lookups import Lookups
+from stream.rows import Rows
+
+EARLIEST_MS = 7 * 24 * 3_600_000
+LATEST_MS = 5 * 60_000
+
+
+def put_when(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
+    received = [envelope.received_ms for envelope in rows.envelopes]
+    rows.columns["received_at"] = [1000 * ms for ms in received]
+    rows.columns["ts"] = [
+        1000 * (ms if item.timestamp is None else clamp(item.timestamp, ms))
+        for item, ms in zip(rows.items, received, strict=True)
+    ]
+
+
+def clamp(when: int | float | str, received_ms: int) -> int:
+    """The instant in whole milliseconds, at most 7 days before and 5 minutes after receipt."""
+    instant = parse(when) if isinstance(when, str) else when
+    if instant is None:
+        return received_ms
+    return int(max(received_ms - EARLIEST_MS, min(received_ms + LATEST_MS, instant)))
+
+
+def parse(text: str) -> int | None:
+    """Unix milliseconds of an ISO 8601 instant, UTC unless it names a zone; None if it is none."""
+    try:
+        instant = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    aware = instant if instant.tzinfo else instant.replace(tzinfo=UTC)
+    return int((aware - _EPOCH).total_seconds() * 1000)
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -1,0 +1,48 @@
+"""What ends a worker, by name and exit code; a supervisor starts it again.
+
+Surprise
+├── Fenced 75          another worker has stored these offsets; read the table anew
+├── Hole 75            messages are missing in front of a batch
+├── KeepsFailing 75    the lake could not be written, again and again
+├── Unbalanced 75      the ledger's sums do not match the rows
+├── Recreated 78       the topic ends before what the table holds: an operator has to decide
+└── Stuck 70           work is there and nothing is stored
+"""
+
+from typing import ClassVar
+
+ORDERLY = 0
+
+
+class Surprise(Exception):
+    """Something that a worker answers by ending: what it held is read again from the table on."""
+
+    code: ClassVar[int] = 75
+
+
+class Fenced(Surprise):
+    """A commit refused because the table's next offset is not where the batch begins."""
+
+
+class Hole(Surprise):
+    """A batch begins or goes on above the next offset, and nothing explains what lies between."""
+
+
+class KeepsFailing(Surprise):
+    """Writing or committing failed on every try."""
+
+
+class Unbalanced(Surprise):
+    """Received is not stored + quarantined."""
+
+
+class Recreated(Surprise):
+    """Kafka's log ends below the table's next offset."""
+
+    code = 78
+
+
+class Stuck(Surprise):
+    """No commit for long although there is something to store."""
+
+    code = 70

@@ -1,0 +1,81 @@
+"""The account of everything received: received = stored + duplicate + quarantined + dropped.
+
+One row per subject, hour of receipt and batch of a topic partition. What cannot be taken apart (a
+chunk, an envelope) counts as one received and one quarantined.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+import pyarrow as pa
+from msgspec import Struct
+
+from schemas.tables import LEDGER
+from stream.quarantine import Quarantined
+from stream.types import arrow_schema
+
+HOUR_MS = 3_600_000
+
+
+class Account(Struct):
+    """Sums of one subject and hour in one topic partition."""
+
+    last_offset: int = 0
+    received: int = 0
+    quarantined: int = 0
+
+
+Key = tuple[str | None, int, int]
+"""Subject, hour as Unix milliseconds, topic partition."""
+
+
+class Tally:
+    """Counts a batch; offsets below `since` are in the ledger already."""
+
+    def __init__(self, since: Mapping[int, int]) -> None:
+        self._since = since
+        self._accounts: dict[Key, Account] = defaultdict(Account)
+
+    def receive(
+        self, subject: str | None, received_ms: int, partition: int, offset: int, count: int
+    ) -> None:
+        """Items of one envelope."""
+        if offset >= self._since.get(partition, 0):
+            account = self._account(subject, received_ms, partition)
+            account.received += count
+            account.last_offset = max(account.last_offset, offset)
+
+    def quarantine(self, refused: Quarantined) -> None:
+        """One of the received that is not stored."""
+        if refused.counts and refused.offset >= self._since.get(refused.partition, 0):
+            account = self._account(refused.subject_id, refused.received_ms, refused.partition)
+            account.quarantined += 1
+
+    def stored(self) -> int:
+        """How many rows the topic's table must get, by this account."""
+        return sum(a.received - a.quarantined for a in self._accounts.values())
+
+    def rows(self, topic: str) -> pa.Table:
+        """The accounts as rows of the ledger."""
+        entries = list(self._accounts.items())
+        zeros = [0] * len(entries)
+        return pa.table(
+            {
+                "subject_id": [key[0] for key, _ in entries],
+                "ts": [key[1] * 1000 for key, _ in entries],
+                "topic": [topic] * len(entries),
+                "kafka_partition": [key[2] for key, _ in entries],
+                "kafka_offset": [account.last_offset for _, account in entries],
+                "seq": list(range(len(entries))),
+                "received": [account.received for _, account in entries],
+                "stored": [account.received - account.quarantined for _, account in entries],
+                "duplicate": zeros,
+                "quarantined": [account.quarantined for _, account in entries],
+                "dropped": zeros,
+                "drop_reason": [None] * len(entries),
+            },
+            schema=arrow_schema(LEDGER),
+        )
+
+    def _account(self, subject: str | None, received_ms: int, partition: int) -> Account:
+        return self._accounts[subject, received_ms // HOUR_MS * HOUR_MS, partition]

@@ -1,0 +1,99 @@
+"""Where the bytes of a table lie: a folder of this machine, or an object store behind a URL.
+
+Neither pyarrow nor deltalake makes the disk keep what they wrote, so the folder does it here: after
+`put` a part and its name survive a power cut, after `settle` so do the log entries. An object store
+is durable once it answers.
+"""
+
+import os
+from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.fs as fs
+
+LOG = "_delta_log"
+
+
+class Store(Protocol):
+    """Bytes under the root of one table, by relative path."""
+
+    def put(self, path: str, data: pa.Buffer) -> None:
+        """Keep `data` under a name that nothing had before."""
+        ...
+
+    def remove(self, path: str) -> None:
+        """Forget what was put there; it may be gone already."""
+        ...
+
+    def settle(self, versions: range) -> None:
+        """Make log entries durable."""
+        ...
+
+
+class Folder(Store):
+    """A table on a local disk."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def put(self, path: str, data: pa.Buffer) -> None:
+        target = self.root / path
+        if not target.parent.is_dir():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            sync(self.root)
+        with target.open("xb") as file:
+            file.write(memoryview(data))
+            file.flush()
+            os.fsync(file.fileno())
+        sync(target.parent)
+
+    def remove(self, path: str) -> None:
+        (self.root / path).unlink(missing_ok=True)
+
+    def settle(self, versions: range) -> None:
+        for version in versions:
+            entry = self.root / LOG / f"{version:020}.json"
+            if entry.exists():  # an old one may be cleaned up already, being in a checkpoint
+                sync(entry)
+        sync(self.root / LOG)
+
+
+class Bucket(Store):
+    """A table in an object store."""
+
+    def __init__(self, url: str) -> None:
+        self._files, self._root = fs.FileSystem.from_uri(url)
+
+    def put(self, path: str, data: pa.Buffer) -> None:
+        with self._files.open_output_stream(f"{self._root}/{path}") as stream:
+            stream.write(data)
+
+    def remove(self, path: str) -> None:
+        if self._files.get_file_info(f"{self._root}/{path}").type == fs.FileType.File:
+            self._files.delete_file(f"{self._root}/{path}")
+
+    def settle(self, versions: range) -> None:
+        """Every entry is durable once it was put."""
+
+
+def store_at(url: str) -> Store:
+    """The store of the table at a URL or folder."""
+    folder = folder_of(url)
+    return Bucket(url) if folder is None else Folder(folder)
+
+
+def folder_of(url: str) -> Path | None:
+    """The local folder that a URL means; None when it is somewhere else."""
+    if "://" in url and not url.startswith("file://"):
+        return None
+    return Path(url.removeprefix("file://"))
+
+
+def sync(path: Path) -> None:
+    """Have the disk keep a file's bytes, or a folder's names."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,37 @@
+"""The columns of `schemas.tables` as Delta's types and as Arrow's, in one place.
+
+Signed integers, DECIMAL instead of floating point and microseconds in UTC: what every engine reads
+alike (the README's table rules).
+"""
+
+from functools import cache
+
+import pyarrow as pa
+from deltalake import Field, Schema
+from deltalake.schema import PrimitiveType
+
+from schemas.tables import Table, Type
+
+PARTITION = "day"
+
+_ARROW = {
+    Type.STRING: pa.string(),
+    Type.LONG: pa.int64(),
+    Type.INTEGER: pa.int32(),
+    Type.BOOLEAN: pa.bool_(),
+    Type.DATE: pa.date32(),
+    Type.DECIMAL: pa.decimal128(18, 4),
+    Type.TIMESTAMP: pa.timestamp("us", tz="UTC"),
+}
+
+
+@cache
+def delta_schema(table: Table) -> Schema:
+    """The table's columns as its log declares them; all nullable, the partition among them."""
+    return Schema([Field(c.name, PrimitiveType(c.type.value)) for c in table.columns])
+
+
+@cache
+def arrow_schema(table: Table) -> pa.Schema:
+    """The columns of one part: all but the partition, which is the folder's name."""
+    return pa.schema([(c.name, _ARROW[c.type]) for c in table.columns if c.name != PARTITION])

@@ -1,0 +1,91 @@
+"""One worker process, from its start to its exit code."""
+
+import asyncio
+import faulthandler
+import logging
+import os
+import signal
+from contextlib import suppress
+
+from schemas.kinds import KINDS
+from schemas.registry import Follower, Store
+from schemas.settings import Settings
+from stream.app import Worker
+from stream.batches import topics_exist
+from stream.drain import Drain
+from stream.enrich.lookups import Lookups
+from stream.enrich.places import Places
+from stream.failures import ORDERLY, Stuck, Surprise
+
+log = logging.getLogger(__name__)
+
+PULSE_SECONDS = 2.0
+STOP_SECONDS = 5.0
+
+
+def run(settings: Settings, name: str) -> int:
+    """Work until told to stop; 0, unless something ends the process before."""
+    return asyncio.run(_run(settings, name))
+
+
+def end(surprise: Surprise) -> None:
+    """End the process at once: what it holds in memory must not be used any more."""
+    log.critical("worker ends", extra={"why": type(surprise).__name__, "reason": str(surprise)})
+    if isinstance(surprise, Stuck):
+        faulthandler.dump_traceback(all_threads=True)
+    logging.shutdown()
+    os._exit(surprise.code)
+
+
+async def _run(settings: Settings, name: str) -> int:
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    topics = {settings.topic(kind.topic) for kind in KINDS}
+    await _unless(stop, topics_exist(settings.brokers, topics))
+    if stop.is_set():
+        return ORDERLY
+    follower = await asyncio.to_thread(lambda: Follower(Store(settings.registry_url)))
+    lookups = Lookups(Places(settings.geo), lambda website: _domain(follower, website))
+    drains = {
+        settings.topic(kind.topic): await asyncio.to_thread(Drain, settings, kind, lookups)
+        for kind in KINDS
+    }
+    worker = Worker(settings, name, drains, end)
+    follow = asyncio.create_task(follower.run())
+    pulse = asyncio.create_task(_beat(worker, name))
+    await worker.app.start()
+    log.info("worker started", extra={"process": name, "kafka": settings.brokers})
+    await stop.wait()
+    follow.cancel()
+    pulse.cancel()
+    with suppress(TimeoutError):  # what is not stored is read again
+        await asyncio.wait_for(worker.app.stop(), STOP_SECONDS)
+    os._exit(ORDERLY)  # Faust's threads may outlast its stop
+
+
+async def _unless(stop: asyncio.Event, waiting: object) -> None:
+    """Wait for either."""
+    tasks = [asyncio.ensure_future(stop.wait()), asyncio.ensure_future(waiting)]  # type: ignore[arg-type]
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in tasks:
+        task.cancel()
+
+
+def _domain(follower: Follower, website: str) -> str | None:
+    found = follower.snapshot.websites.get(website)
+    return found.domain if found else None
+
+
+async def _beat(worker: Worker, name: str) -> None:
+    """Every other second: note how far Kafka is, say how we are, and end when we got stuck."""
+    while True:
+        await asyncio.sleep(PULSE_SECONDS)
+        try:
+            if worker.app.crashed:
+                raise Surprise(f"Faust crashed: {worker.app.crash_reason!r}")
+            worker.look()
+            worker.journal.check()
+        except Surprise as surprise:
+            end(surprise)
+        worker.journal.pulse(worker.settings.data / "run", name, os.getpid(), "ready")
