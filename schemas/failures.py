@@ -15,7 +15,9 @@ Failure
 ├── TooLarge 413
 ├── LimitExceeded 429
 ├── Overdue 503              the question took longer than its deadline
-└── Unavailable 503          Kafka (or the lake) cannot be reached; come back later
+├── TooHeavy 503             the question needs more memory than its pool has
+├── Unavailable 503          Kafka (or the lake) cannot be reached; come back later
+└── Unconfirmed 503          handed to Kafka, not acknowledged in time: stored or not is unknown
 """
 
 from typing import Any, ClassVar
@@ -142,3 +144,15 @@ class Overdue(Unavailable):
     """The question took longer than its deadline; ask for less."""
 
     code = "QUERY_TIMEOUT"
+
+
+class Unconfirmed(Unavailable):
+    """The items were handed to Kafka, which did not say in time whether it has them."""
+
+    code = "OUTCOME_UNKNOWN"
+
+
+class TooHeavy(Unavailable):
+    """The question needs more memory than its pool has; ask for less."""
+
+    code = "QUERY_TOO_HEAVY"
