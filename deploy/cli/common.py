@@ -1,0 +1,129 @@
+"""What every command uses: the settings, the registry, and the two ways to print."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import click
+import msgspec
+from msgspec import Struct
+from sqlalchemy.exc import SQLAlchemyError
+
+from schemas.clock import instant_ms
+from schemas.failures import Malformed
+from schemas.registry import Store, Taken, Unknown
+from schemas.registry.migrate import migrate
+from schemas.registry.store import Record
+from schemas.settings import Settings
+
+as_json = click.option("--json", "json", is_flag=True, help="Print JSON.")
+
+
+class Tidemark(Struct, frozen=True):
+    """What is handed to every command."""
+
+    settings: Settings
+
+    @contextmanager
+    def store(self) -> Iterator[Store]:
+        """The registry, in this version's form; what it refuses becomes one line."""
+        try:
+            migrate(self.settings.registry_url)
+        except (SQLAlchemyError, OSError) as away:
+            raise click.ClickException(
+                f"the registry cannot be opened: {first_line(away)}"
+            ) from None
+        store = Store(self.settings.registry_url)
+        try:
+            yield store
+        except (Malformed, Unknown, Taken) as refused:
+            raise click.UsageError(str(refused)) from None
+        finally:
+            store.close()
+
+
+class Instant(click.ParamType):
+    """An ISO 8601 instant, kept as Unix milliseconds."""
+
+    name = "instant"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, context: click.Context | None
+    ) -> int:
+        try:
+            return instant_ms(value)
+        except ValueError:
+            self.fail(f"'{value}' is no instant such as 2026-12-31T18:00:00Z", param, context)
+
+
+def given(**options: Any) -> dict[str, Any]:
+    """The options that were given; an empty text takes a value away."""
+    named = {name: value for name, value in options.items() if value is not None}
+    if not named:
+        raise click.UsageError("nothing to change: give at least one option")
+    return named
+
+
+def shown(record: Record, **more: Any) -> dict[str, Any]:
+    """A record with its wire names, fit to be seen."""
+    fields: dict[str, Any] = msgspec.to_builtins(record)
+    fields.pop("secretHash", None)
+    return {**fields, **more}
+
+
+def print_record(fields: Mapping[str, Any], json: bool) -> None:
+    """One object, or a line for each field."""
+    if json:
+        return print_json(fields)
+    width = max(map(len, fields))
+    for name, value in fields.items():
+        click.echo(f"{name:{width}}  {_text(value)}")
+    return None
+
+
+def print_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], json: bool) -> None:
+    """An array, or a table of the named columns."""
+    if json:
+        return print_json(rows)
+    for line in table(columns, [[_text(row.get(column)) for column in columns] for row in rows]):
+        click.echo(line)
+    return None
+
+
+def print_json(value: object) -> None:
+    """JSON for a person or a program."""
+    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Lines with aligned columns."""
+    lines = [header, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+    return [
+        "  ".join(f"{cell:{width}}" for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    ]
+
+
+def options(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Several options as one decorator, in the order given."""
+
+    def decorate(command: Any) -> Any:
+        for decorator in reversed(decorators):
+            command = decorator(command)
+        return command
+
+    return decorate
+
+
+def first_line(error: Exception) -> str:
+    """What an error says, without its explanations."""
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={item}" for name, item in value.items()) or "–"
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

@@ -1,0 +1,95 @@
+"""`tidemark keys`: API keys; the text is shown once, only its hash is kept."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from deploy.cli.common import Instant, Tidemark, as_json, given, print_record, shown
+from deploy.cli.reading import add_reading
+from schemas.clock import now_ms
+from schemas.registry import SCOPES, Key, Store, Website
+from schemas.registry.making import checked_scopes, new_key
+
+name_option = click.option("--name", help="What it is for.")
+expires_option = click.option("--expires-at", type=Instant(), metavar="INSTANT", help="ISO 8601.")
+
+
+def scope_option(required: bool) -> Callable[[Any], Any]:
+    """The option of `create`, and of `update`, where it may be left out."""
+    return click.option(
+        "--scope",
+        "scopes",
+        type=click.Choice(SCOPES),
+        multiple=True,
+        required=required,
+        help="What it may do; may be given several times.",
+    )
+
+
+@click.group()
+def keys() -> None:
+    """API keys of organizations."""
+
+
+@keys.command()
+@click.option("--organization", required=True, metavar="ID", help="Whose it is.")
+@click.option("--website", metavar="ID", help="The one website it reaches; all when not given.")
+@scope_option(required=True)
+@name_option
+@expires_option
+@as_json
+@click.pass_obj
+def create(
+    tidemark: Tidemark,
+    organization: str,
+    website: str | None,
+    scopes: tuple[str, ...],
+    name: str | None,
+    expires_at: int | None,
+    json: bool,
+) -> None:
+    """Create a key. Its text is shown now and never again."""
+    with tidemark.store() as store:
+        if website is not None:
+            _check_owner(store, website, organization)
+        key, text = new_key(organization, scopes, now_ms(), website, name or "", expires_at)
+        record = store.create(key)
+    print_record(shown(record, key=text), json)
+
+
+@keys.command()
+@click.argument("record_id", metavar="ID")
+@scope_option(required=False)
+@name_option
+@expires_option
+@click.option("--revoke", is_flag=True, help="From now on it opens nothing.")
+@as_json
+@click.pass_obj
+def update(
+    tidemark: Tidemark,
+    record_id: str,
+    scopes: tuple[str, ...],
+    name: str | None,
+    expires_at: int | None,
+    revoke: bool,
+    json: bool,
+) -> None:
+    """Change what is given; scopes are replaced as a whole."""
+    changes = given(
+        scopes=checked_scopes(scopes) if scopes else None,
+        name=name,
+        expires_at=expires_at,
+        revoked_at=now_ms() if revoke else None,
+    )
+    with tidemark.store() as store:
+        record = store.update(Key, record_id, now_ms(), **changes)
+    print_record(shown(record), json)
+
+
+def _check_owner(store: Store, website: str, organization: str) -> None:
+    if store.get(Website, website).organization_id != organization:
+        raise click.UsageError(f"website '{website}' is not of organization '{organization}'")
+
+
+add_reading(keys, Key, ("id", "organizationId", "websiteId", "name", "scopes", "expiresAt"))

@@ -1,0 +1,82 @@
+"""`tidemark organizations`: tenants, their plans and agreed limits."""
+
+import click
+
+from deploy.cli.common import Tidemark, as_json, given, print_record, shown
+from deploy.cli.reading import add_reading
+from schemas.clock import now_ms
+from schemas.plans import PLANS, Group
+from schemas.registry import Organization
+from schemas.registry.making import checked_limits, checked_name, new_organization
+
+
+def _limits(
+    _context: click.Context, _option: click.Parameter, values: tuple[str, ...]
+) -> dict[str, int]:
+    limits = {}
+    for value in values:
+        group, _, number = value.partition("=")
+        if not number.isascii() or not number.isdigit():
+            raise click.BadParameter(f"'{value}' is not GROUP=N, such as query=500")
+        limits[group] = int(number)
+    return limits
+
+
+limit = click.option(
+    "--limit",
+    "limits",
+    metavar="GROUP=N",
+    multiple=True,
+    callback=_limits,
+    help=f"Requests per minute instead of the plan's; groups: {', '.join(Group)}.",
+)
+
+
+@click.group()
+def organizations() -> None:
+    """Organizations: the tenants. Plans: free, pro, scale, enterprise."""
+
+
+@organizations.command()
+@click.option("--name", required=True, help="What it is called.")
+@click.option("--plan", type=click.Choice(list(PLANS)), default="free", show_default=True)
+@limit
+@as_json
+@click.pass_obj
+def create(tidemark: Tidemark, name: str, plan: str, limits: dict[str, int], json: bool) -> None:
+    """Create an organization."""
+    with tidemark.store() as store:
+        record = store.create(new_organization(name, plan, now_ms(), limits))
+    print_record(shown(record), json)
+
+
+@organizations.command()
+@click.argument("record_id", metavar="ID")
+@click.option("--name", help="What it is called.")
+@click.option("--plan", type=click.Choice(list(PLANS)))
+@limit
+@click.option("--plan-limits", is_flag=True, help="Forget agreed limits; those of the plan hold.")
+@as_json
+@click.pass_obj
+def update(
+    tidemark: Tidemark,
+    record_id: str,
+    name: str | None,
+    plan: str | None,
+    limits: dict[str, int],
+    plan_limits: bool,
+    json: bool,
+) -> None:
+    """Change what is given; a limit changes its own group only."""
+    with tidemark.store() as store:
+        kept = {} if plan_limits else store.get(Organization, record_id).limits
+        changes = given(
+            name=name and checked_name("name", name),
+            plan=plan,
+            limits={**kept, **checked_limits(limits)} if limits or plan_limits else None,
+        )
+        record = store.update(Organization, record_id, now_ms(), **changes)
+    print_record(shown(record), json)
+
+
+add_reading(organizations, Organization, ("id", "name", "plan", "limits"))

@@ -1,0 +1,59 @@
+"""`list`, `show` and `delete`, alike for every kind of record."""
+
+from collections.abc import Sequence
+
+import click
+
+from deploy.cli.common import Tidemark, as_json, print_record, print_rows, shown
+from schemas.registry import Organization
+from schemas.registry.store import R
+
+
+def add_reading(group: click.Group, kind: type[R], columns: Sequence[str]) -> None:
+    """Give a group the three commands that need nothing but the kind."""
+    word = kind.__name__.lower()
+
+    @click.command("show", help=f"Show one {word}.")
+    @click.argument("record_id", metavar="ID")
+    @as_json
+    @click.pass_obj
+    def show(tidemark: Tidemark, record_id: str, json: bool) -> None:
+        with tidemark.store() as store:
+            print_record(shown(store.get(kind, record_id)), json)
+
+    @click.command("delete", help=f"Delete one {word} and what belongs to it.")
+    @click.argument("record_id", metavar="ID")
+    @as_json
+    @click.pass_obj
+    def delete(tidemark: Tidemark, record_id: str, json: bool) -> None:
+        with tidemark.store() as store:
+            store.delete(kind, record_id)
+        print_record({"id": record_id, "deleted": True}, json)
+
+    group.add_command(_list_all(kind, columns) if kind is Organization else _list(kind, columns))
+    group.add_command(show)
+    group.add_command(delete)
+
+
+def _list_all(kind: type[R], columns: Sequence[str]) -> click.Command:
+    @click.command("list", help="List all, oldest first.")
+    @as_json
+    @click.pass_obj
+    def command(tidemark: Tidemark, json: bool) -> None:
+        with tidemark.store() as store:
+            print_rows([shown(record) for record in store.list(kind)], columns, json)
+
+    return command
+
+
+def _list(kind: type[R], columns: Sequence[str]) -> click.Command:
+    @click.command("list", help="List them, oldest first.")
+    @click.option("--organization", metavar="ID", help="Only those of this organization.")
+    @as_json
+    @click.pass_obj
+    def command(tidemark: Tidemark, organization: str | None, json: bool) -> None:
+        with tidemark.store() as store:
+            records = store.list(kind, organization_id=organization)
+            print_rows([shown(record) for record in records], columns, json)
+
+    return command

@@ -1,0 +1,66 @@
+"""`tidemark up` and `tidemark status`: start everything, and say how it is."""
+
+import click
+
+from deploy.cli.common import Tidemark, as_json, print_json, table
+from deploy.local.condition import Condition, condition_of
+from deploy.local.up import Refused
+from deploy.local.up import up as run_everything
+
+
+@click.command()
+@click.option("--logs", is_flag=True, help="Show all logs on the screen, too.")
+@click.pass_obj
+def up(tidemark: Tidemark, logs: bool) -> None:
+    """Start broker, collectors, workers, keeper and query, and keep them running.
+
+    Ctrl-C or SIGTERM stops all in order; a second one at once.
+    """
+    try:
+        run_everything(tidemark.settings, logs)
+    except Refused as refused:
+        raise click.ClickException(str(refused)) from None
+
+
+@click.command()
+@as_json
+@click.pass_obj
+def status(tidemark: Tidemark, json: bool) -> None:
+    """Show what runs, how far the workers are behind, and how fresh the tables are."""
+    condition = condition_of(tidemark.settings)
+    if json:
+        return print_json(condition)
+    for line in _lines(condition):
+        click.echo(line)
+    return None
+
+
+def _lines(condition: Condition) -> list[str]:
+    if not condition.processes:
+        runs = [f"nothing runs on {condition.data}"]
+    else:
+        runs = table(
+            ("process", "state", "pid", "restarts", "where", "log"),
+            [
+                (p.name, p.state, str(p.pid or "–"), str(p.restarts), p.where or "–", p.log)
+                for p in condition.processes
+            ],
+        )
+    tables = table(
+        ("table", "rows", "newest row", "lag chunks", "lag seconds"),
+        [
+            (
+                t.name,
+                str(t.rows),
+                _or_dash(t.newest),
+                _or_dash(t.lag_chunks),
+                _or_dash(t.lag_seconds),
+            )
+            for t in condition.tables
+        ],
+    )
+    return [*runs, "", *tables]
+
+
+def _or_dash(value: object) -> str:
+    return "–" if value is None else str(value)

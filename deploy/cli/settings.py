@@ -1,0 +1,40 @@
+"""`tidemark settings` and `tidemark topics`: what is set, and what Kafka should hold."""
+
+import click
+import msgspec
+
+from deploy.cli.common import Tidemark, as_json, print_json, print_rows
+from deploy.local.topics import KafkaAway, declare, partitions, topics_of
+from schemas.settings import describe
+
+
+@click.command()
+@as_json
+@click.pass_obj
+def settings(tidemark: Tidemark, json: bool) -> None:
+    """Show every setting: its variable, value, bounds and meaning."""
+    described = list(describe(tidemark.settings))
+    if json:
+        return print_json(described)
+    for one in described:
+        bounds = f"; {one.bounds}" if one.bounds else ""
+        click.echo(f"{one.variable}={one.value}")
+        click.echo(f"    {one.meaning} (default: {one.default or 'empty'}{bounds})")
+    return None
+
+
+@click.command()
+@click.option("--declare", "make", is_flag=True, help="Make what is missing; never make less.")
+@as_json
+@click.pass_obj
+def topics(tidemark: Tidemark, make: bool, json: bool) -> None:
+    """Show the topics: the partitions that the settings ask for, and those that Kafka has."""
+    address, wanted = tidemark.settings.brokers, topics_of(tidemark.settings)
+    try:
+        if make:
+            declare(address, wanted)
+        have = partitions(address, [topic.name for topic in wanted])
+    except KafkaAway as away:
+        raise click.ClickException(str(away)) from None
+    rows = [{**msgspec.to_builtins(topic), "in_kafka": have[topic.name]} for topic in wanted]
+    print_rows(rows, ("name", "partitions", "in_kafka", "replication", "retention_hours"), json)

@@ -1,0 +1,59 @@
+"""What runs, written to `<data>/processes.json` by the supervisor and read by whoever asks."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from deploy.local.child import Child
+from deploy.local.process import State
+
+
+class Entry(Struct, frozen=True, rename="camel"):
+    """One process as it is now."""
+
+    name: str
+    state: State
+    pid: int | None
+    restarts: int
+    where: str
+    log: str
+
+
+class Account(Struct, frozen=True):
+    """The supervisor and its processes."""
+
+    supervisor: int
+    ready: bool
+    processes: tuple[Entry, ...]
+
+
+def account_of(children: Sequence[Child]) -> Account:
+    """The account at this moment."""
+    return Account(
+        supervisor=os.getpid(),
+        ready=all(child.state == State.READY for child in children),
+        processes=tuple(
+            Entry(c.spec.name, c.state, c.pid, c.restarts, c.spec.where, str(c.log))
+            for c in children
+        ),
+    )
+
+
+def write_account(folder: Path, account: Account) -> None:
+    """Replace the account; readers see the old or the new one."""
+    waiting = folder / f".processes.{os.getpid()}"
+    waiting.write_bytes(msgspec.json.format(msgspec.json.encode(account), indent=2))
+    waiting.replace(folder / "processes.json")
+
+
+def read_account(folder: Path) -> Account | None:
+    """The account of the supervisor that runs on this folder; None when there is none."""
+    try:
+        account = msgspec.json.decode((folder / "processes.json").read_bytes(), type=Account)
+        os.kill(account.supervisor, 0)
+    except (OSError, msgspec.DecodeError):
+        return None
+    return account

@@ -1,0 +1,111 @@
+"""One process that is kept alive: started, watched until ready, started again when it ends."""
+
+import asyncio
+import signal
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from deploy.local.logs import last_lines
+from deploy.local.process import Running, Spec, State
+
+FIRST_DELAY_SECONDS = 0.2
+LONGEST_DELAY_SECONDS = 10.0
+STEADY_SECONDS = 30.0
+"""Who has run that long is forgiven for earlier ends."""
+LOOK_SECONDS = 0.1
+
+
+class NeverReady(Exception):
+    """A process ended several times and was not ready once; the message has its last lines."""
+
+
+class Child:
+    """Keeps the process of one spec running until it is told to stop."""
+
+    def __init__(
+        self,
+        spec: Spec,
+        environment: Mapping[str, str],
+        log: Path,
+        changed: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.spec = spec
+        self.log = log
+        self.state = State.WAITING
+        self.running: Running | None = None
+        self.restarts = 0
+        self.readied = asyncio.Event()
+        """Set when it was ready for the first time."""
+        self._environment = environment
+        self._changed = changed
+        self._stopping = asyncio.Event()
+        self._ends = 0
+
+    @property
+    def pid(self) -> int | None:
+        """Pid of the process that runs now."""
+        return self.running.pid if self.running else None
+
+    async def keep(self, gate: asyncio.Event) -> None:
+        """Run the process, once the gate is open, until `stop`; NeverReady when it will not run."""
+        await _first(gate, self._stopping)
+        while not self._stopping.is_set():
+            await self._run_once()
+            if self._stopping.is_set():
+                break
+            self._give_up_if_hopeless()
+            self._enter(State.RESTARTING)
+            await _first(self._stopping, seconds=self.delay())
+            self.restarts += 1
+        self._enter(State.STOPPED)
+
+    async def stop(self, hurry: asyncio.Event) -> None:
+        """End the process and do not start it again."""
+        self._stopping.set()
+        if self.running:
+            self._enter(State.STOPPING)
+            await self.running.stop(hurry)
+
+    def delay(self) -> float:
+        """Seconds until the next start: doubled with every end in a row, and capped."""
+        return min(FIRST_DELAY_SECONDS * 2.0 ** (self._ends - 1), LONGEST_DELAY_SECONDS)
+
+    async def _run_once(self) -> None:
+        self.running = await Running.start(self.spec, self._environment, self.log)
+        self._enter(State.STARTING)
+        if self._stopping.is_set():  # told to stop while it was being started
+            self.running.signal(signal.SIGKILL)
+        watching = asyncio.create_task(self._watch(self.running))
+        try:
+            self.code = await self.running.ended()
+        finally:
+            watching.cancel()
+        self._ends = 1 if self.running.seconds > STEADY_SECONDS else self._ends + 1
+        self.running = None
+
+    async def _watch(self, running: Running) -> None:
+        # Whether a process is ready can only be asked, again and again.
+        while not await asyncio.to_thread(self.spec.ready, running.pid):  # noqa: ASYNC110
+            await asyncio.sleep(LOOK_SECONDS)
+        if self.running is running and not self._stopping.is_set():
+            self._enter(State.READY)
+            self.readied.set()
+
+    def _give_up_if_hopeless(self) -> None:
+        if not self.readied.is_set() and self._ends >= self.spec.attempts:
+            raise NeverReady(
+                f"{self.spec.name} cannot start (exit code {self.code}). "
+                f"The last lines of {self.log}:\n{last_lines(self.log)}"
+            )
+
+    def _enter(self, state: State) -> None:
+        self.state = state
+        self._changed()
+
+
+async def _first(*events: asyncio.Event, seconds: float | None = None) -> None:
+    """Return when one of the events is set, or the seconds are over."""
+    waiting = [asyncio.ensure_future(event.wait()) for event in events]
+    await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    for one in waiting:
+        one.cancel()

@@ -1,0 +1,54 @@
+"""Questions about the demo website: one to show, and one that counts what has been stored."""
+
+import http.client
+import shlex
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import msgspec
+
+from deploy.local.demo.records import Demo, read_demo
+from schemas.settings import Settings
+
+
+def question(settings: Settings) -> str:
+    """A `curl` request to try; empty when there is no demo."""
+    demo = read_demo(settings.data)
+    if demo is None:
+        return ""
+    body = {"parameters": ["summary", "pages", "traffic"], **_week(), "granularity": "daily"}
+    address = f"{demo.query_url}/v1/query?{urlencode({'website_id': demo.website_id})}"
+    return (
+        "\nAsk for the demo's last week:\n\n"
+        f"  curl -s -X POST {shlex.quote(address)} \\\n"
+        f"    -H 'x-api-key: {demo.api_key}' -H 'Content-Type: application/json' \\\n"
+        f"    -d {shlex.quote(msgspec.json.encode(body).decode())}\n"
+    )
+
+
+def count_events(demo: Demo) -> int | None:
+    """Events of the demo website in the last week, bots too; None when there is no answer."""
+    select = {"field": "*", "aggregate": "count", "alias": "events"}
+    body = {"query": {"table": "events", "selects": [select]}, **_week(), "timezone": "UTC"}
+    address = urlsplit(demo.query_url)
+    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=15)
+    try:
+        connection.request(
+            "POST",
+            f"/v1/query/custom?{urlencode({'website_id': demo.website_id})}",
+            msgspec.json.encode(body),
+            {"x-api-key": demo.api_key, "Content-Type": "application/json"},
+        )
+        answer = connection.getresponse()
+        rows: list[dict[str, Any]] = msgspec.json.decode(answer.read()).get("data") or []
+        return int(rows[0]["events"]) if answer.status == 200 and rows else None
+    except (OSError, http.client.HTTPException, msgspec.DecodeError):
+        return None
+    finally:
+        connection.close()
+
+
+def _week() -> dict[str, str]:
+    today = datetime.now(UTC).date()
+    return {"startDate": str(today - timedelta(days=7)), "endDate": str(today)}

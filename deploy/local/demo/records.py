@@ -1,0 +1,73 @@
+"""What a first start creates in the registry, and `demo.json`, which says how to reach it."""
+
+import os
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from deploy.local.ready import reachable
+from schemas.clock import now_ms
+from schemas.registry import Scope, Store
+from schemas.registry.making import new_key, new_link, new_organization, new_website
+from schemas.settings import Settings
+
+DOMAIN = "demo.example"
+# A plan that does not get in the way of a load test.
+PLAN = "enterprise"
+SCOPES = (
+    Scope.TRACK_EVENTS,
+    Scope.READ_DATA,
+    Scope.READ_LINKS,
+    Scope.WRITE_LINKS,
+    Scope.MANAGE_WEBSITES,
+)
+
+
+class Demo(Struct, frozen=True, rename="camel"):
+    """The content of `demo.json`."""
+
+    collect_url: str
+    query_url: str
+    organization_id: str
+    website_id: str
+    api_key: str
+    link_id: str
+
+
+def read_demo(folder: Path) -> Demo | None:
+    """The demo of this data folder; None before a first start made it."""
+    try:
+        return msgspec.json.decode((folder / "demo.json").read_bytes(), type=Demo)
+    except FileNotFoundError:
+        return None
+
+
+def create_demo(settings: Settings) -> Demo:
+    """Keep organization, website, link and key, and write how to reach them."""
+    now, store = now_ms(), Store(settings.registry_url)
+    try:
+        owner = store.create(new_organization("Demo", PLAN, now))
+        website = store.create(new_website(owner.id, DOMAIN, now, name="Demo website"))
+        link = store.create(new_link(owner.id, "Demo link", f"https://{DOMAIN}/pricing", now))
+        key, text = new_key(owner.id, SCOPES, now, name="Demo key")
+        store.create(key)
+    finally:
+        store.close()
+    demo = Demo(*_urls(settings), owner.id, website.id, text, link.id)
+    _write(settings.data / "demo.json", demo)
+    return demo
+
+
+def _urls(settings: Settings) -> tuple[str, str]:
+    host = reachable(settings.host)
+    named = f"[{host}]" if ":" in host else host
+    return f"http://{named}:{settings.collect_port}", f"http://{named}:{settings.query_port}"
+
+
+def _write(path: Path, demo: Demo) -> None:
+    """Whole or not at all, and for the owner's eyes: it holds a key."""
+    waiting = path.with_suffix(f".{os.getpid()}")
+    waiting.touch(mode=0o600)
+    waiting.write_bytes(msgspec.json.format(msgspec.json.encode(demo), indent=2) + b"\n")
+    waiting.replace(path)

@@ -1,0 +1,108 @@
+"""What is to run, as values; and one running process with what we know about it."""
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping
+from enum import IntEnum, StrEnum
+from pathlib import Path
+
+from msgspec import Struct
+
+from deploy.local.logs import open_log
+
+LAUNCH = Path(__file__).with_name("launch.py")
+
+
+class Stage(IntEnum):
+    """The order in which processes stop: who takes in first, what all others need last."""
+
+    COLLECT = 1
+    STREAM = 2
+    KEEP = 3
+    QUERY = 4
+    KAFKA = 5
+
+
+class State(StrEnum):
+    """What a process is doing."""
+
+    WAITING = "waiting"
+    STARTING = "starting"
+    READY = "ready"
+    RESTARTING = "restarting"
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+
+
+class Spec(Struct, frozen=True):
+    """One process to run."""
+
+    name: str
+    argv: tuple[str, ...]
+    stage: Stage
+    ready: Callable[[int], bool]
+    """Whether the process with this pid serves; may block for a second."""
+    where: str = ""
+    """Where it can be reached."""
+    after_kafka: bool = False
+    """Started when the topics are there."""
+    stop_seconds: float = 20.0
+    attempts: int = 3
+    """Starts without ever being ready after which we give up."""
+
+
+class Running:
+    """A started process, its group and its log."""
+
+    def __init__(self, spec: Spec, process: asyncio.subprocess.Process) -> None:
+        self.spec = spec
+        self.pid = process.pid
+        self.started = time.monotonic()
+        self._process = process
+
+    @classmethod
+    async def start(cls, spec: Spec, environment: Mapping[str, str], log: Path) -> "Running":
+        """Run the program in a session of its own: a ctrl-C is ours to hand on, in order."""
+        with open_log(log) as output:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-S", str(LAUNCH), str(os.getpid()), *spec.argv),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env=environment,
+                start_new_session=True,
+            )
+        return cls(spec, process)
+
+    @property
+    def seconds(self) -> float:
+        """How long it has run."""
+        return time.monotonic() - self.started
+
+    async def ended(self) -> int:
+        """Its exit code, when it has one."""
+        return await self._process.wait()
+
+    async def stop(self, hurry: asyncio.Event) -> None:
+        """SIGTERM; SIGKILL to the whole group when it takes too long or somebody is in a hurry."""
+        self.signal(signal.SIGTERM)
+        ending = asyncio.ensure_future(self.ended())
+        hurrying = asyncio.ensure_future(hurry.wait())
+        await asyncio.wait(
+            (ending, hurrying),
+            timeout=self.spec.stop_seconds,
+            return_when=asyncio.FIRST_COMPLETED,
+        )
+        hurrying.cancel()
+        self.signal(signal.SIGKILL)
+        await ending
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to the process and to what it started."""
+        try:
+            os.killpg(self.pid, number)
+        except ProcessLookupError:
+            return  # gone already

@@ -1,0 +1,96 @@
+"""Starts processes, keeps them alive, and stops them in order; nothing is left when it returns."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+
+from deploy.local.child import Child, NeverReady
+from deploy.local.process import Spec, Stage, State
+
+START_SECONDS = 90.0
+
+
+class NotStarted(Exception):
+    """The whole could not be brought up; the message says what and why."""
+
+
+class Supervisor:
+    """Children of the given specs. `once_kafka_is_up` runs before those that wait for it start."""
+
+    def __init__(
+        self,
+        specs: Sequence[Spec],
+        environment: Mapping[str, str],
+        logs: Path,
+        once_kafka_is_up: Callable[[], Awaitable[None]],
+        changed: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.children = [
+            Child(spec, environment, logs / f"{spec.name}.log", changed) for spec in specs
+        ]
+        self.stopping = asyncio.Event()
+        """Set it to stop in order."""
+        self.hurry = asyncio.Event()
+        """Set it to kill what has not stopped yet."""
+        self._once_kafka_is_up = once_kafka_is_up
+        self._open = asyncio.Event()
+        self._open.set()
+        self._kafka = asyncio.Event()
+
+    async def run(self, once_ready: Callable[[], Awaitable[None]]) -> None:
+        """Until `stopping` is set. Whatever is raised, everything is stopped first."""
+        keeping = [asyncio.create_task(self._keep(child)) for child in self.children]
+        ordered = asyncio.create_task(self.stopping.wait())
+        coming_up = asyncio.create_task(self._come_up(once_ready))
+        pending: set[asyncio.Task[None] | asyncio.Task[bool]] = {ordered, coming_up, *keeping}
+        try:
+            while not ordered.done():
+                done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    task.result()
+        finally:
+            ordered.cancel()
+            coming_up.cancel()
+            await self._stop()
+            await asyncio.gather(coming_up, *keeping, return_exceptions=True)
+
+    def signalled(self) -> None:
+        """The first signal stops in order, the second at once."""
+        if self.stopping.is_set():
+            self.hurry.set()
+        self.stopping.set()
+
+    async def _keep(self, child: Child) -> None:
+        try:
+            await child.keep(self._kafka if child.spec.after_kafka else self._open)
+        except NeverReady as hopeless:
+            raise NotStarted(str(hopeless)) from None
+
+    async def _come_up(self, once_ready: Callable[[], Awaitable[None]]) -> None:
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                await self._all_ready()
+        except TimeoutError:
+            slow = [c for c in self.children if not c.readied.is_set()]
+            names = ", ".join(f"{child.spec.name} (see {child.log})" for child in slow)
+            raise NotStarted(f"not ready within {START_SECONDS:.0f} s: {names}") from None
+        await once_ready()
+
+    async def _all_ready(self) -> None:
+        for child in self.children:
+            if child.spec.stage == Stage.KAFKA:
+                await child.readied.wait()
+        await self._once_kafka_is_up()
+        self._kafka.set()
+        for child in self.children:
+            await child.readied.wait()
+
+    async def _stop(self) -> None:
+        for stage in Stage:
+            stopping = [c.stop(self.hurry) for c in self.children if c.spec.stage == stage]
+            await asyncio.gather(*stopping)
+
+    @property
+    def ready(self) -> bool:
+        """Whether every process is."""
+        return all(child.state == State.READY for child in self.children)

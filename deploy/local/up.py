@@ -1,0 +1,97 @@
+"""`tidemark up`: check, prepare, start everything, say what runs, until told to stop."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import msgspec
+
+from deploy.local import checks, demo, plan
+from deploy.local.account import account_of, write_account
+from deploy.local.broker import Broker, BrokerDown
+from deploy.local.checks import CannotStart
+from deploy.local.jars import JarRefused
+from deploy.local.logs import Followed
+from deploy.local.process import Spec
+from deploy.local.screen import Screen
+from deploy.local.supervisor import NotStarted, Supervisor
+from deploy.local.topics import KafkaAway, declare, topics_of
+from schemas.registry.migrate import migrate
+from schemas.settings import Settings, as_environment
+
+FOLLOW_SECONDS = 0.2
+
+Refused = (CannotStart, JarRefused, BrokerDown, KafkaAway, NotStarted)
+"""What ends `up` with one message and exit code 1."""
+
+
+def up(settings: Settings, logs: bool = False) -> None:
+    """Return when everything has stopped in order; raise one of `Refused` if it cannot start."""
+    # Children may run elsewhere; what is relative is meant from here.
+    settings = msgspec.structs.replace(settings, data_dir=str(settings.data))
+    checks.check_folder(settings.data)
+    with checks.only_one(settings.data):
+        checks.check_ports(checks.addresses(settings))
+        specs = prepare(settings)
+        screen = Screen(in_place=False if logs else None)
+        screen.say(f"Tidemark: data in {settings.data}, Kafka at {settings.brokers}")
+        asyncio.run(_supervise(settings, specs, screen, logs))
+        screen.say("stopped")
+
+
+def prepare(settings: Settings) -> list[Spec]:
+    """Make the registry and the broker's storage; the processes to run."""
+    (settings.data / "run").mkdir(exist_ok=True)
+    migrate(settings.registry_url)
+    if settings.kafka:
+        return plan.services(settings)
+    node = Broker(settings.data / "kafka", settings.broker_port, settings.broker_controller_port)
+    return [plan.broker(settings, node.prepare()), *plan.services(settings)]
+
+
+async def _supervise(settings: Settings, specs: list[Spec], screen: Screen, logs: bool) -> None:
+    environment = {**os.environ, **as_environment(settings), "PYTHONUNBUFFERED": "1"}
+
+    async def declare_topics() -> None:
+        await asyncio.to_thread(declare, settings.brokers, topics_of(settings))
+
+    def changed() -> None:
+        account = account_of(supervisor.children)
+        write_account(settings.data, account)
+        screen.show(account)
+
+    supervisor = Supervisor(specs, environment, settings.data / "logs", declare_topics, changed)
+    following = asyncio.create_task(_follow(supervisor, screen)) if logs else None
+    with _signals(supervisor):
+        await supervisor.run(lambda: _once_ready(settings, supervisor, screen))
+    if following:
+        following.cancel()
+
+
+async def _once_ready(settings: Settings, supervisor: Supervisor, screen: Screen) -> None:
+    """Everything answers: make the demo the first time, then show a question to ask."""
+    screen.news("ready")
+    await asyncio.to_thread(demo.first_start, settings, screen.news, supervisor.stopping.is_set)
+    if question := demo.question(settings):
+        screen.say(question)
+
+
+async def _follow(supervisor: Supervisor, screen: Screen) -> None:
+    followed = Followed({c.spec.name: c.log for c in supervisor.children}, screen.say)
+    while True:
+        followed.read_on()
+        await asyncio.sleep(FOLLOW_SECONDS)
+
+
+@contextmanager
+def _signals(supervisor: Supervisor) -> Iterator[None]:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, supervisor.signalled)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.remove_signal_handler(number)
