@@ -1,0 +1,88 @@
+# Everything that is done to Tidemark, as verbs; `make` alone lists them.
+# Needs Python 3.11 or newer; all else comes as pinned packages into .venv.
+
+PYTHON ?= $(firstword $(foreach name,python3.13 python3.12 python3.11 python3 python,$(shell \
+	$(name) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(name))))
+VENV  := .venv
+BIN   := $(VENV)/bin
+LOCKS := deploy/locks
+PIP   := $(BIN)/python -m pip --disable-pip-version-check --no-input
+
+# Stamps: a file says that a step is done, and is older than nothing that the step reads.
+BARE := $(VENV)/.made
+RUN  := $(VENV)/.installed-run
+DEV  := $(VENV)/.installed-dev
+JARS := $(VENV)/.fetched-jars
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test format lint types check docs chaos bench lock clean
+
+help: ## list the verbs
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(DEV) $(JARS) ## make .venv with the pinned packages and the broker's jars
+
+run: $(RUN) $(JARS) ## start everything on this machine; the first time with a demo
+	@$(BIN)/tidemark up
+
+test: $(DEV) $(JARS) ## run the whole suite; ARGS="-k word" for a part
+	@$(BIN)/python -m pytest $(ARGS)
+
+format: $(DEV) ## lay the code out
+	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
+
+lint: $(DEV) ## look for what is better written otherwise
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+
+types: $(DEV) ## check the types
+	@$(BIN)/mypy
+
+check: lint types test ## lint, types and test
+
+docs: $(DEV) ## write the checked files and tables anew
+	@$(BIN)/python -m deploy.readmes && $(BIN)/python -m deploy.environment
+
+chaos: $(DEV) $(JARS) ## the faults of tests/chaos
+	@$(BIN)/python -m pytest tests/chaos $(ARGS)
+
+bench: $(DEV) $(JARS) ## measure, and keep the result in tests/bench/RESULTS.md
+	@$(BIN)/python -m tests.bench $(ARGS)
+
+lock: $(DEV) ## choose the newest allowed packages and jars, and write them down
+	@rm -rf $(VENV)/lock && $(BIN)/python -m venv $(VENV)/lock
+	@$(VENV)/lock/bin/python -m pip --disable-pip-version-check install --quiet uv
+	@$(VENV)/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+		--generate-hashes --no-header pyproject.toml --group build -o $(LOCKS)/run.txt
+	@$(VENV)/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+		--generate-hashes --no-header pyproject.toml --group build --group dev \
+		-c $(LOCKS)/run.txt -o $(LOCKS)/dev.txt
+	@rm -rf $(VENV)/lock
+	@$(BIN)/python -m deploy.local.jars --lock
+
+clean: ## remove what was made here, except the data
+	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BARE):
+	@$(if $(PYTHON),,echo "Tidemark needs Python 3.11 or newer; none was found. Name one: make PYTHON=/path/to/python3.12" >&2; exit 1)
+	@echo "setup: $(VENV) with $(PYTHON)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Tidemark needs Python 3.11 or newer")'
+	@$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+$(RUN): $(BARE) $(LOCKS)/run.txt pyproject.toml
+	@echo "setup: pinned packages"
+	@$(PIP) install --quiet --require-hashes -r $(LOCKS)/run.txt
+	@$(PIP) install --quiet --no-build-isolation --no-deps -e .
+	@touch $@
+
+$(DEV): $(RUN) $(LOCKS)/dev.txt
+	@echo "setup: pinned packages for tests"
+	@$(PIP) install --quiet --require-hashes -r $(LOCKS)/dev.txt
+	@touch $@
+
+$(JARS): $(RUN) $(LOCKS)/kafka-jars.sha256
+	@echo "setup: the broker's jars"
+	@rm -rf $(VENV)/share/tidemark/kafka
+	@$(BIN)/python -m deploy.local.jars
+	@touch $@

@@ -1,0 +1,30 @@
+"""Writes `deploy/env.example`: every setting with its default, bounds and meaning (`make docs`)."""
+
+from pathlib import Path
+
+from schemas.settings import Settings, describe
+
+FILE = Path(__file__).parent / "env.example"
+
+HEAD = """\
+# Every setting of Tidemark with its default. Made by `make docs` from schemas/settings.py.
+# To use it: copy it, change what you need, and `set -a; . ./your.env; set +a` before `make run`.
+"""
+
+
+def example() -> str:
+    """The text of the file."""
+    lines = [HEAD]
+    for one in describe(Settings()):
+        bounds = f" ({one.bounds})" if one.bounds else ""
+        lines += [f"# {one.meaning}{bounds}", f"#{one.variable}={one.default}", ""]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    FILE.write_text(example())
+    print(f"{FILE.name} written")
+
+
+if __name__ == "__main__":
+    main()
