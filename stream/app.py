@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import faust
@@ -12,6 +12,7 @@ from schemas.settings import Settings
 from stream.batches import Bounds, Positions, batches, ledger_transport
 from stream.drain import Drain, Lost
 from stream.failures import Recreated, Surprise
+from stream.opening import Arrived, slices
 from stream.progress import Journal, Place
 
 log = logging.getLogger(__name__)
@@ -49,16 +50,17 @@ class Worker:
             async for batch in batches(arrivals, MESSAGES, self.settings.batch_seconds):
                 await self._store(name, batch)
 
-    async def _store(self, topic: str, batch: Any) -> None:
-        async with self._locks[topic]:
-            try:
-                stored = await asyncio.to_thread(self._drains[topic].store, batch)
-            except Surprise as surprise:
-                self._end(surprise)
-                raise
-        self.journal.store(topic, dict(stored.next_offsets))
-        for message in batch:
-            message.acknowledge()
+    async def _store(self, topic: str, batch: Sequence[Arrived]) -> None:
+        for portion in slices(batch, self.settings.batch_rows):
+            async with self._locks[topic]:
+                try:
+                    stored = await asyncio.to_thread(self._drains[topic].store, portion)
+                except Surprise as surprise:
+                    self._end(surprise)
+                    raise
+            self.journal.store(topic, stored.next_offsets)
+            for message in portion:
+                message.acknowledge()
 
     async def positions(self, held: Mapping[Place, Bounds]) -> dict[Place, int]:
         """Where to read on, for all partitions that were assigned."""
@@ -122,10 +124,12 @@ class Worker:
 def create_app(settings: Settings, name: str, topics: set[str], positions: Positions) -> faust.App:
     """The app with the settings that make its losses impossible or harmless."""
     session = settings.session_seconds
+    folder = settings.data / "run" / "faust" / name
+    folder.mkdir(parents=True, exist_ok=True)
     app = faust.App(
         settings.consumer_group,
         broker=";".join(f"kafka://{address}" for address in settings.brokers.split(",")),
-        datadir=settings.data / "run" / name,
+        datadir=folder,
         store="memory://",
         web_enabled=False,
         value_serializer="raw",

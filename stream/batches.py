@@ -43,8 +43,8 @@ async def batches(
 ) -> AsyncIterator[Sequence[Arrived]]:
     """Messages of the present assignment, taken together when so many or so old.
 
-    What was fetched before a rebalance is passed over: its partition may be another worker's now, and
-    if it is not, it is read again.
+    What was fetched before a rebalance is passed over: its partition may be another worker's now,
+    and if it is not, it is read again.
     """
     stream = cast(faust.Stream[Any], arrivals)
     async for taken in stream.noack_take(messages, within=seconds):
@@ -86,7 +86,7 @@ def ledger_transport(app: faust.App, topics: Set[str], positions: Positions) -> 
             nexts = await self.highwaters(*assigned)
             return {(tp.topic, tp.partition): Bounds(firsts[tp], nexts[tp]) for tp in assigned}
 
-        async def getmany(self, timeout: float) -> AsyncIterator[tuple[TP, Any]]:
+        async def getmany(self, timeout: float) -> AsyncIterator[tuple[TP, Any]]:  # noqa: ASYNC109
             async for arrival in super().getmany(min(timeout, FETCH_SECONDS)):
                 yield arrival
 

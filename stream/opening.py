@@ -1,7 +1,7 @@
 """Kafka messages become rows: chunk, envelopes, items; what is none of these is quarantined."""
 
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -47,6 +47,24 @@ def open_batch(kind: Kind, arrived: Sequence[Arrived], tally: Tally) -> Opened:
     for message in arrived:
         opening.message(message)
     return Opened(opening.rows, opening.refused)
+
+
+def slices(arrived: Sequence[Arrived], rows: int) -> Iterator[Sequence[Arrived]]:
+    """The messages in portions of about so many items."""
+    start = items = 0
+    for index, message in enumerate(arrived):
+        if items >= rows:
+            yield arrived[start:index]
+            start, items = index, 0
+        items += _count(message)
+    yield arrived[start:]
+
+
+def _count(message: Arrived) -> int:
+    try:
+        return sum(envelope.count for envelope in open_chunk(message.body).envelopes)
+    except ValueError:
+        return 1
 
 
 class _Opening:

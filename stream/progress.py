@@ -1,7 +1,7 @@
 """How far a worker is: what it holds, what it has stored, and whether it still gets on."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from schemas.clock import Clock, now_ms
@@ -33,7 +33,7 @@ class Journal:
         self._ends = {}
         self._moved = self._monotonic()
 
-    def store(self, topic: str, nexts: dict[int, int]) -> None:
+    def store(self, topic: str, nexts: Mapping[int, int]) -> None:
         """A batch was stored."""
         for partition, offset in nexts.items():
             self._next[topic, partition] = offset

@@ -5,7 +5,9 @@ import faulthandler
 import logging
 import os
 import signal
+from collections.abc import Coroutine
 from contextlib import suppress
+from typing import Any
 
 from schemas.kinds import KINDS
 from schemas.registry import Follower, Store
@@ -42,8 +44,7 @@ async def _run(settings: Settings, name: str) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     topics = {settings.topic(kind.topic) for kind in KINDS}
-    await _unless(stop, topics_exist(settings.brokers, topics))
-    if stop.is_set():
+    if not await _before(stop, topics_exist(settings.brokers, topics)):
         return ORDERLY
     follower = await asyncio.to_thread(lambda: Follower(Store(settings.registry_url)))
     lookups = Lookups(Places(settings.geo), lambda website: _domain(follower, website))
@@ -55,7 +56,7 @@ async def _run(settings: Settings, name: str) -> int:
     follow = asyncio.create_task(follower.run())
     pulse = asyncio.create_task(_beat(worker, name))
     await worker.app.start()
-    log.info("worker started", extra={"process": name, "kafka": settings.brokers})
+    log.info("worker started", extra={"worker": name, "kafka": settings.brokers})
     await stop.wait()
     follow.cancel()
     pulse.cancel()
@@ -64,12 +65,12 @@ async def _run(settings: Settings, name: str) -> int:
     os._exit(ORDERLY)  # Faust's threads may outlast its stop
 
 
-async def _unless(stop: asyncio.Event, waiting: object) -> None:
-    """Wait for either."""
-    tasks = [asyncio.ensure_future(stop.wait()), asyncio.ensure_future(waiting)]  # type: ignore[arg-type]
-    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    for task in tasks:
-        task.cancel()
+async def _before(stop: asyncio.Event, waiting: Coroutine[Any, Any, None]) -> bool:
+    """Whether the waiting was over before the stop."""
+    told, waited = asyncio.create_task(stop.wait()), asyncio.create_task(waiting)
+    await asyncio.wait((told, waited), return_when=asyncio.FIRST_COMPLETED)
+    told.cancel()
+    return not waited.cancel()
 
 
 def _domain(follower: Follower, website: str) -> str | None:
