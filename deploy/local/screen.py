@@ -47,8 +47,8 @@ class Screen:
         for entry in account.processes:
             if self._said.get(entry.name) != entry.state and entry.state != State.WAITING:
                 self._said[entry.name] = entry.state
-                pid = f"  pid {entry.pid}" if entry.pid else ""
-                self._write(f"{entry.name:12} {entry.state}{pid}  {entry.where}".rstrip() + "\n")
+                alive = f"  pid {entry.pid}  {entry.where}" if entry.pid else ""
+                self._write(f"{entry.name:12} {entry.state}{alive}".rstrip() + "\n")
 
     def _redraw(self) -> None:
         lines = table(self._account) if self._account else []
