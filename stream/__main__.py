@@ -5,6 +5,7 @@ import argparse
 from schemas import logs
 from schemas.settings import load
 from stream import worker
+from stream.keeping import keeper
 
 QUIET = ("faust", "aiokafka", "mode", "kafka")
 
@@ -16,6 +17,8 @@ def main() -> int:
     given = parser.parse_args()
     settings = load()
     logs.set_up(settings.log_level, QUIET)
+    if given.role == "keeper":
+        return keeper.run(settings, given.name or "keeper")
     return worker.run(settings, given.name or "worker-1")
 
 

@@ -70,6 +70,8 @@ def ledger_transport(app: faust.App, topics: Set[str], positions: Positions) -> 
     """A transport whose consumer reads on where `positions` says."""
 
     class LedgerConsumer(driver.Consumer):
+        logger = driver.logger
+
         async def seek_to_committed(self) -> Mapping[TP, int]:
             """Every start, restart and rebalance comes through here."""
             offsets = dict(await super().seek_to_committed())

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
-from deltalake.transaction import AddAction
+from deltalake.transaction import AddAction, RemoveAction
 from msgspec import Struct
 
 from schemas.clock import now_ms
@@ -66,7 +66,11 @@ class LakeTable:
 
     def refresh(self) -> None:
         """Move to the newest version."""
-        self._handle.update_incremental()
+        try:
+            self._handle.update_incremental()
+        except DeltaError:  # idle for so long that entries after this version were cleaned up
+            self._handle = DeltaTable(self.url)
+            guard(self._handle)
 
     def next_offset(self, name: str) -> int:
         """First offset that the table does not hold, at the version of the last refresh."""
@@ -95,6 +99,27 @@ class LakeTable:
                 _wait(self.table, attempt, refused)
         else:
             raise KeepsFailing(f"{self.table.name}: no commit in {TRIES} tries")
+        self._settle()
+
+    def replace(self, old: Sequence[str], parts: Sequence[NewPart], day: str) -> None:
+        """One version in which parts of a day are others with the same rows.
+
+        CommitFailedError when some of them are gone already; the new parts are removed then.
+        """
+        removed = [RemoveAction(path, False, now_ms(), None, {PARTITION: day}) for path in old]
+        try:
+            self._handle.create_write_transaction(
+                [*removed, *(add_action(part, data_change=False) for part in parts)],
+                "append",
+                delta_schema(self.table),
+                partition_by=[PARTITION],
+                commit_properties=CommitProperties(max_commit_retries=50),
+                post_commithook_properties=NO_HOOKS,
+            )
+        except CommitFailedError:
+            for part in parts:
+                self.store.remove(part.path)
+            raise
         self._settle()
 
     def _is_expected(self, moves: Moves) -> bool:

@@ -6,6 +6,7 @@ is durable once it answers.
 """
 
 import os
+import tempfile
 from pathlib import Path
 from typing import Protocol
 
@@ -13,6 +14,8 @@ import pyarrow as pa
 import pyarrow.fs as fs
 
 LOG = "_delta_log"
+SCRATCH = "_scratch"
+"""Readers of Delta leave names with an underscore alone."""
 
 
 class Store(Protocol):
@@ -28,6 +31,18 @@ class Store(Protocol):
 
     def settle(self, versions: range) -> None:
         """Make log entries durable."""
+        ...
+
+    def scratch(self) -> Path:
+        """A folder for files that are to be adopted; empty, unless a process was killed."""
+        ...
+
+    def adopt(self, file: Path, path: str) -> int:
+        """Keep a finished file of the scratch folder like `put`; answers its size."""
+        ...
+
+    def fetch(self, path: str) -> Path:
+        """The bytes as a local file."""
         ...
 
 
@@ -58,6 +73,23 @@ class Folder(Store):
                 sync(entry)
         sync(self.root / LOG)
 
+    def scratch(self) -> Path:
+        folder = self.root / SCRATCH
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    def adopt(self, file: Path, path: str) -> int:
+        sync(file)
+        size = file.stat().st_size
+        target = self.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        file.rename(target)
+        sync(target.parent)
+        return size
+
+    def fetch(self, path: str) -> Path:
+        return self.root / path
+
 
 class Bucket(Store):
     """A table in an object store."""
@@ -75,6 +107,33 @@ class Bucket(Store):
 
     def settle(self, versions: range) -> None:
         """Every entry is durable once it was put."""
+
+    def scratch(self) -> Path:
+        return Path(tempfile.mkdtemp(prefix="tidemark-"))
+
+    def adopt(self, file: Path, path: str) -> int:
+        self._files_copy(file, path)
+        size = file.stat().st_size
+        file.unlink()
+        return size
+
+    def fetch(self, path: str) -> Path:
+        file = self.scratch() / Path(path).name
+        fs.copy_files(
+            f"{self._root}/{path}",
+            str(file),
+            source_filesystem=self._files,
+            destination_filesystem=fs.LocalFileSystem(),
+        )
+        return file
+
+    def _files_copy(self, file: Path, path: str) -> None:
+        fs.copy_files(
+            str(file),
+            f"{self._root}/{path}",
+            source_filesystem=fs.LocalFileSystem(),
+            destination_filesystem=self._files,
+        )
 
 
 def store_at(url: str) -> Store:

@@ -14,6 +14,7 @@ from schemas.registry import Follower, Store
 from schemas.settings import Settings
 from stream.app import Worker
 from stream.batches import topics_exist
+from stream.doctor import examine
 from stream.drain import Drain
 from stream.enrich.lookups import Lookups
 from stream.enrich.places import Places
@@ -46,6 +47,7 @@ async def _run(settings: Settings, name: str) -> int:
     topics = {settings.topic(kind.topic) for kind in KINDS}
     if not await _before(stop, topics_exist(settings.brokers, topics)):
         return ORDERLY
+    await asyncio.to_thread(examine, settings)
     follower = await asyncio.to_thread(lambda: Follower(Store(settings.registry_url)))
     lookups = Lookups(Places(settings.geo), lambda website: _domain(follower, website))
     drains = {

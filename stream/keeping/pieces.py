@@ -1,0 +1,96 @@
+"""Which parts of a day belong together in fewer files. Values in, values out."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime, time
+from itertools import groupby
+
+from deltalake import DeltaTable
+from msgspec import Struct
+
+SMALL_BYTES = 16 * 1024 * 1024
+FULL_BYTES = 128 * 1024 * 1024
+MEDIUM_PARTS = 8
+QUIET_MS = 5 * 60_000
+"""A day that is over, and got no part for so long, is brought into its final form."""
+
+
+class Piece(Struct, frozen=True):
+    """One live part, as compaction sees it."""
+
+    path: str
+    day: date
+    rows: int
+    size: int
+    first: datetime | None
+    """Smallest `ts`; None when unknown."""
+    last: datetime | None
+    modified_ms: int
+
+    @property
+    def late(self) -> bool:
+        """Whether all rows happened before the day they were received on."""
+        return self.last is not None and self.last < self._midnight
+
+    @property
+    def mixed(self) -> bool:
+        """Whether late rows lie among the others."""
+        return not self.late and (self.first is None or self.first < self._midnight)
+
+    @property
+    def _midnight(self) -> datetime:
+        return datetime.combine(self.day, time(), UTC)
+
+
+def pieces(handle: DeltaTable, column: str) -> list[Piece]:
+    """The live parts of a table, by day; `column` is its time."""
+    actions = handle.get_add_actions(flatten=True)
+    values = {name: actions.column(name).to_pylist() for name in actions.schema.names}
+    nothing = [None] * actions.num_rows
+    columns = (
+        values["path"],
+        values["partition.day"],
+        values["num_records"],
+        values["size_bytes"],
+        values.get(f"min.{column}", nothing),
+        values.get(f"max.{column}", nothing),
+        values["modification_time"],
+    )
+    return sorted(
+        (Piece(*row) for row in zip(*columns, strict=True)), key=lambda p: (p.day, p.path)
+    )
+
+
+def merges(
+    found: Sequence[Piece], now_ms: int, small_parts: int
+) -> Iterator[tuple[date, Sequence[Piece]]]:
+    """What to join, day by day."""
+    today = datetime.fromtimestamp(now_ms / 1000, UTC).date()
+    for day, group in groupby(found, key=lambda piece: piece.day):
+        of_day = list(group)
+        quiet = max(piece.modified_ms for piece in of_day) + QUIET_MS < now_ms
+        joined = final(of_day) if day < today and quiet else growing(of_day, small_parts)
+        if joined:
+            yield day, joined
+
+
+def growing(of_day: Sequence[Piece], small_parts: int) -> Sequence[Piece]:
+    """A day that still grows: its small parts when they are many, else the medium ones."""
+    small = [piece for piece in of_day if piece.size < SMALL_BYTES]
+    if len(small) >= small_parts:
+        return small
+    medium = [piece for piece in of_day if SMALL_BYTES <= piece.size < FULL_BYTES]
+    return medium if len(medium) >= MEDIUM_PARTS else ()
+
+
+def final(of_day: Sequence[Piece]) -> Sequence[Piece]:
+    """A day that is over: everything that is not yet full, with the late rows apart."""
+    rest = [piece for piece in of_day if piece.size < FULL_BYTES or piece.mixed]
+    late = sum(piece.late for piece in rest)
+    if any(piece.mixed for piece in rest) or late > 1 or len(rest) - late > 1:
+        return rest
+    return ()
+
+
+def sizes(found: Sequence[Piece]) -> Mapping[str, int]:
+    """How many parts there are, and how many of them are small."""
+    return {"parts": len(found), "small": sum(piece.size < SMALL_BYTES for piece in found)}
