@@ -27,11 +27,11 @@ async def read_body(scope: Scope, receive: Receive, most: int, seconds: float) -
     declared = header(scope, b"content-length")
     if declared is not None and declared.isdigit() and int(declared) > most:
         raise TooLarge(f"The body may have at most {most:,} bytes")
-    message = await receive()
-    if message["type"] == "http.request" and not message.get("more_body"):
-        return _bounded(message.get("body", b""), most)
     try:
         async with asyncio.timeout(seconds):
+            message = await receive()
+            if message["type"] == "http.request" and not message.get("more_body"):
+                return _bounded(message.get("body", b""), most)
             return await _rest(message, receive, most)
     except TimeoutError:
         raise TooSlow(f"The body did not arrive within {seconds:g} seconds") from None

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from schemas.edge.asgi import answer
 
@@ -12,7 +12,7 @@ Check = Callable[[], str | None]
 ROUTES = ("/health", "/health/live", "/health/ready")
 
 
-def health(service: str, checks: Mapping[str, Check]) -> Callable[..., object]:
+def health(service: str, checks: Mapping[str, Check]) -> ASGIApp:
     """The endpoint of all three routes; 503 from `/health` and `/health/ready` when not ready."""
 
     async def endpoint(scope: Scope, _receive: Receive, send: Send) -> None:

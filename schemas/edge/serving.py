@@ -48,6 +48,8 @@ def serve(
         app,
         http=protocol,
         loop="uvloop",
+        ws="none",
+        proxy_headers=False,  # which proxies are believed is a setting of ours
         lifespan="on",
         access_log=False,
         log_config=None,

@@ -114,7 +114,7 @@ class Edge:
         return Internal("Something went wrong on our side; the log has the details")
 
     async def _refuse(self, send: Send, scope: Scope, failure: Failure) -> None:
-        if failure.status in (401, 404) and ALLOWANCE not in scope:
+        if failure.status in (401, 403, 404) and ALLOWANCE not in scope:
             try:
                 self.admit_stranger(scope)
             except Failure as exhausted:

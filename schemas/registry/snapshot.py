@@ -62,6 +62,8 @@ class Follower:
         self._store = store
         self._seconds = seconds
         self.snapshot = Snapshot.read(store)
+        self.trouble: str | None = None
+        """Why the last look failed; the snapshot stays, older than it should be."""
 
     def refresh(self) -> Snapshot:
         """Read anew if something was written since."""
@@ -76,4 +78,7 @@ class Follower:
             try:
                 await asyncio.to_thread(self.refresh)
             except SQLAlchemyError as error:
+                self.trouble = "not read"
                 log.warning("registry not read", extra={"error": str(error)})
+            else:
+                self.trouble = None

@@ -1,0 +1,54 @@
+"""`python -m ingest --name collector-1`: one collector process."""
+
+import asyncio
+import sys
+from argparse import ArgumentParser
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from ingest.app import create_app
+from ingest.outbox import Outbox
+from ingest.protocol import CollectorProtocol
+from schemas.clock import now_ms
+from schemas.edge.serving import serve
+from schemas.kinds import KINDS
+from schemas.registry import Follower, Store
+from schemas.settings import SettingRefused, Settings, load
+
+FLUSH_SECONDS = 10.0
+
+
+def main() -> None:
+    """Serve until told to stop."""
+    parser = ArgumentParser(prog="python -m ingest", description=__doc__)
+    parser.add_argument("--name", default="collector-1", help="name of this process")
+    try:
+        run(load(), parser.parse_args().name)
+    except (SettingRefused, SQLAlchemyError) as refused:
+        sys.exit(f"collector: {refused}")
+
+
+def run(settings: Settings, name: str) -> None:
+    """One collector with these settings."""
+    outbox = Outbox(settings, [kind.topic for kind in KINDS])
+    follower = Follower(Store(settings.registry_url))
+
+    @asynccontextmanager
+    async def lifespan(_app: object) -> AsyncIterator[None]:
+        outbox.start()
+        following = asyncio.create_task(follower.run())
+        yield
+        following.cancel()
+        with suppress(asyncio.CancelledError):
+            await following
+        await outbox.close(FLUSH_SECONDS)
+
+    app = create_app(outbox, follower, now_ms, settings, lifespan)
+    ready = lambda: outbox.refusing is None  # noqa: E731 - a sentence, not a function
+    serve(app, settings, name, settings.collect_port, ready, CollectorProtocol)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""Desk: what every endpoint of the collector works with, and the two things it is handed."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from ingest.lanes import Outcome
+from schemas.clock import Clock
+from schemas.edge.wear import Edge
+from schemas.registry import Snapshot
+
+
+class Outbox(Protocol):
+    """Where sealed requests go."""
+
+    @property
+    def refusing(self) -> str | None:
+        """Why nothing is taken; None when all is well."""
+
+    def put(self, topic: str, place: int, envelopes: Sequence[bytes]) -> "asyncio.Future[Outcome]":
+        """Unavailable when nothing is taken; else what becomes of it, in bounded time."""
+
+
+class Registry(Protocol):
+    """Whatever holds the newest snapshot."""
+
+    @property
+    def snapshot(self) -> Snapshot: ...
+
+    @property
+    def trouble(self) -> str | None:
+        """Why the last look at the database failed; None when it did not."""
+
+
+class Desk(Struct, frozen=True):
+    """What every endpoint works with."""
+
+    edge: Edge
+    outbox: Outbox
+    registry: Registry
+    clock: Clock

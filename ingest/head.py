@@ -1,0 +1,71 @@
+"""What a request's head says: who sends, how the body is packed, what enrichment needs."""
+
+from functools import lru_cache
+from urllib.parse import parse_qs
+
+from msgspec import Struct
+from starlette.types import Scope
+
+from schemas.edge.identity import key_text
+from schemas.envelope import HEADERS
+from schemas.failures import Malformed
+
+USER_AGENT = 512
+REQUEST_ID = 256
+HEADER = 512
+"""Characters that are kept; far below what lets 500 envelopes outgrow one Kafka message."""
+
+CLIENT_ID = b"databuddy-client-id"
+KEPT = tuple((name.encode(), name) for name in HEADERS)
+
+
+class Head(Struct, frozen=True, gc=False):
+    """The part of a request's head that the collector uses."""
+
+    key: str | None
+    website_id: str | None
+    encoding: str
+    user_agent: str
+    headers: dict[str, str]
+    """Those of HEADERS that are there, cut to HEADER characters."""
+    request_id: str
+
+
+def read_head(scope: Scope) -> Head:
+    """The head of a request; Malformed when its `Idempotency-Key` is too long."""
+    given: dict[bytes, bytes] = dict(scope["headers"])
+    return Head(
+        _key(given),
+        website_id(scope["query_string"]) or _text(given, CLIENT_ID, REQUEST_ID) or None,
+        _text(given, b"content-encoding", HEADER).strip().lower(),
+        _text(given, b"user-agent", USER_AGENT),
+        {name: _text(given, key, HEADER) for key, name in KEPT if key in given},
+        _request_id(given),
+    )
+
+
+@lru_cache(maxsize=8192)
+def website_id(query: bytes) -> str | None:
+    """The website that the query string names."""
+    fields = parse_qs(query.decode("latin-1"), max_num_fields=50)
+    for name in ("website_id", "client_id"):
+        if name in fields:
+            return fields[name][0]
+    return None
+
+
+def _key(given: dict[bytes, bytes]) -> str | None:
+    if b"x-api-key" not in given and b"authorization" not in given:
+        return None
+    return key_text(lambda name: _text(given, name.encode(), HEADER) or None)
+
+
+def _request_id(given: dict[bytes, bytes]) -> str:
+    text = given.get(b"idempotency-key", b"")
+    if len(text) > REQUEST_ID:
+        raise Malformed(f"'Idempotency-Key' may have at most {REQUEST_ID} characters")
+    return text.decode("latin-1")
+
+
+def _text(given: dict[bytes, bytes], name: bytes, most: int) -> str:
+    return given.get(name, b"")[:most].decode("latin-1")

@@ -1,0 +1,106 @@
+"""The collector's HTTP protocol: uvicorn's, with what that leaves open.
+
+uvicorn has no time-out for a head that never comes and no limit for one that never ends, and it
+answers in plain text what is no HTTP at all. A road of its own for the hot routes would begin here
+too: `on_headers_complete` is where uvicorn decides who answers.
+"""
+
+import asyncio
+import logging
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from schemas.clock import now_ms
+from schemas.edge.allowances import WINDOW_MS, Allowance
+from schemas.edge.bodies import encode, of_collect
+from schemas.edge.wear import PUBLIC_LIMIT
+from schemas.failures import Malformed
+
+HEAD_SECONDS = 10.0
+HEAD_BYTES = 16 * 1024
+LINGER_SECONDS = 5.0
+
+NO_HTTP = f"This is no valid HTTP request, or its head has more than {HEAD_BYTES:,} bytes"
+
+# A client that sends rubbish is answered; it need not fill the log too.
+logging.getLogger("uvicorn.error").addFilter(
+    lambda record: record.msg != "Invalid HTTP request received."
+)
+
+
+class LongHead(Exception):
+    """The head of a request has more than HEAD_BYTES."""
+
+
+class CollectorProtocol(HttpToolsProtocol):
+    """One connection of a client."""
+
+    head_timer: asyncio.TimerHandle | None = None
+    in_head = False
+    fed = 0
+    """Bytes that came since the present head began."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._await_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._head_came()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        self.fed = self.fed + len(data) if self.in_head else len(data)
+        super().data_received(data)
+        if self.transport.is_closing():
+            return
+        if self.in_head and self.fed > HEAD_BYTES:
+            self.send_400_response(NO_HTTP)
+        elif self.head_timer is None and (self.in_head or self._idle()):
+            self._await_head()
+
+    def on_message_begin(self) -> None:
+        self.in_head = True
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self.in_head = False
+        self._head_came()
+        if self.fed > HEAD_BYTES and self._head_size() > HEAD_BYTES:
+            raise LongHead  # the parser stops, and uvicorn sends its 400
+        super().on_headers_complete()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.cycle.more_body:
+            # Answered before the body was whole. What comes is read away for a while, because
+            # closing at once could reset the connection before the client has read the answer.
+            self.loop.call_later(LINGER_SECONDS, self.transport.close)
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - ours says more
+        body = encode(of_collect(Malformed(NO_HTTP)))
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", b"%d" % len(body)),
+            (b"connection", b"close"),
+            *Allowance(PUBLIC_LIMIT, PUBLIC_LIMIT, now_ms() + WINDOW_MS).headers(),
+        ]
+        lines = b"".join(b"%b: %b\r\n" % header for header in headers)
+        self.transport.write(b"HTTP/1.1 400 Bad Request\r\n" + lines + b"\r\n" + body)
+        self.transport.close()
+
+    def _await_head(self) -> None:
+        self.head_timer = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+
+    def _head_came(self) -> None:
+        if self.head_timer is not None:
+            self.head_timer.cancel()
+            self.head_timer = None
+
+    def _idle(self) -> bool:
+        """Whether nothing is being answered and no time-out of uvicorn's runs."""
+        done: Any = self.cycle is None or self.cycle.response_complete
+        return bool(done) and self.timeout_keep_alive_task is None
+
+    def _head_size(self) -> int:
+        return len(self.url) + sum(len(name) + len(value) for name, value in self.headers)

@@ -1,0 +1,36 @@
+"""Visitors of short links: a keyed hash of cut address and user agent that changes every day."""
+
+import hashlib
+import secrets
+from pathlib import Path
+
+DAY_MS = 86_400_000
+SECRET_BYTES = 32
+
+
+class Visitors:
+    """Names visitors for a day; without the secret no name leads back to an address."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+
+    def name(self, address: str, user_agent: str, now_ms: int) -> str:
+        """32 hexadecimal digits."""
+        said = f"{now_ms // DAY_MS}\0{address}\0{user_agent}".encode()
+        return hashlib.blake2b(said, key=self._secret, digest_size=16).hexdigest()
+
+
+def read_secret(path: Path) -> bytes:
+    """The secret in the file, which only its owner can read; made on first use."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    waiting = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    waiting.touch(mode=0o600)
+    waiting.write_bytes(secrets.token_bytes(SECRET_BYTES))
+    try:
+        # A link, not a rename: of several collectors that start together one must win.
+        path.hardlink_to(waiting)
+    except FileExistsError:
+        pass
+    finally:
+        waiting.unlink()
+    return path.read_bytes()
