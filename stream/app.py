@@ -112,13 +112,16 @@ class Worker:
             log.warning("a batch outlasts the rebalance")
 
     def look(self) -> None:
-        """Note how far Kafka is with what this worker holds."""
+        """Note how far Kafka is with what this worker holds; Stuck when nothing gets on."""
+        app = self.app
+        self.journal.join(app.consumer_generation_id > 0 and not app.rebalancing)
         ends: dict[Place, int] = {}
         for place in self.journal.places():
             end = self.app.consumer.highwater(faust.types.TP(*place))
             if end is not None:
                 ends[place] = end
         self.journal.see(ends)
+        self.journal.check()
 
 
 def create_app(settings: Settings, name: str, topics: set[str], positions: Positions) -> faust.App:

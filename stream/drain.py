@@ -113,12 +113,12 @@ class Drain:
         for item in refused:
             tally.quarantine(item)
         self._between("enrich")
-        parts = self._write(self._main, table)
-        self._between("write")
         self._set_aside(refused, moves)
         self._between("quarantine")
         self._account(tally, moves, table.num_rows)
         self._between("ledger")
+        parts = self._write(self._main, table)
+        self._between("write")
         self._main.commit(parts, {self._name(p): move for p, move in moves.items()})
         self._between("commit")
         for partition in moves:

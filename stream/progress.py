@@ -25,7 +25,7 @@ class Journal:
         self._next: dict[Place, int] = {}
         self._ends: dict[Place, int] = {}
         self._caught_up: dict[str, int] = {}
-        self._moved = monotonic()
+        self._moved = self._joined = monotonic()
 
     def assign(self, nexts: dict[Place, int]) -> None:
         """Partitions that were given to this worker, instead of those before."""
@@ -48,11 +48,18 @@ class Journal:
         if not any(self._waits(topic) for topic, _ in self._next):
             self._moved = self._monotonic()
 
+    def join(self, joined: bool) -> None:
+        """Whether Kafka counts this worker among the group; not while it shares out anew."""
+        if joined:
+            self._joined = self._monotonic()
+
     def check(self) -> None:
-        """Stuck when there is something to store and for long nothing was."""
-        still = self._monotonic() - self._moved
-        if still > PATIENCE_SECONDS:
-            raise Stuck(f"nothing stored for {still:.0f} s: {self.progress()}")
+        """Stuck when there is something to store, or a group to join, and for long nothing came."""
+        now = self._monotonic()
+        if now - self._moved > PATIENCE_SECONDS:
+            raise Stuck(f"nothing stored for {now - self._moved:.0f} s: {self.progress()}")
+        if now - self._joined > PATIENCE_SECONDS:
+            raise Stuck(f"not in the group for {now - self._joined:.0f} s")
 
     def places(self) -> Iterable[Place]:
         """The topic partitions held."""

@@ -88,7 +88,6 @@ async def _beat(worker: Worker, name: str) -> None:
             if worker.app.crashed:
                 raise Surprise(f"Faust crashed: {worker.app.crash_reason!r}")
             worker.look()
-            worker.journal.check()
         except Surprise as surprise:
             end(surprise)
         worker.journal.pulse(worker.settings.data / "run", name, os.getpid(), "ready")
