@@ -3,6 +3,7 @@
 import asyncio
 import signal
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from deploy.local.logs import last_lines
@@ -13,6 +14,7 @@ LONGEST_DELAY_SECONDS = 10.0
 STEADY_SECONDS = 30.0
 """Who has run that long is forgiven for earlier ends."""
 LOOK_SECONDS = 0.1
+CALM_SECONDS = 1.0
 
 
 class NeverReady(Exception):
@@ -46,16 +48,16 @@ class Child:
         """Pid of the process that runs now."""
         return self.running.pid if self.running else None
 
-    async def keep(self, gate: asyncio.Event) -> None:
-        """Run the process, once the gate is open, until `stop`; NeverReady when it will not run."""
-        await _first(gate, self._stopping)
+    async def keep(self) -> None:
+        """Run the process until `stop`; NeverReady when it will not run."""
         while not self._stopping.is_set():
             await self._run_once()
             if self._stopping.is_set():
                 break
             self._give_up_if_hopeless()
             self._enter(State.RESTARTING)
-            await _first(self._stopping, seconds=self.delay())
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), self.delay())
             self.restarts += 1
         self._enter(State.STOPPED)
 
@@ -84,12 +86,19 @@ class Child:
         self.running = None
 
     async def _watch(self, running: Running) -> None:
-        # Whether a process is ready can only be asked, again and again.
-        while not await asyncio.to_thread(self.spec.ready, running.pid):  # noqa: ASYNC110
-            await asyncio.sleep(LOOK_SECONDS)
-        if self.running is running and not self._stopping.is_set():
+        """Ask again and again whether it is ready: often until it is, now and then afterwards."""
+        while True:
+            ready = await asyncio.to_thread(self.spec.ready, running.pid)
+            if not self._stopping.is_set():
+                self._judge(ready)
+            await asyncio.sleep(LOOK_SECONDS if self.state == State.STARTING else CALM_SECONDS)
+
+    def _judge(self, ready: bool) -> None:
+        if ready and self.state != State.READY:
             self._enter(State.READY)
             self.readied.set()
+        elif not ready and self.state == State.READY:
+            self._enter(State.UNREADY)
 
     def _give_up_if_hopeless(self) -> None:
         if not self.readied.is_set() and self._ends >= self.spec.attempts:
@@ -101,11 +110,3 @@ class Child:
     def _enter(self, state: State) -> None:
         self.state = state
         self._changed()
-
-
-async def _first(*events: asyncio.Event, seconds: float | None = None) -> None:
-    """Return when one of the events is set, or the seconds are over."""
-    waiting = [asyncio.ensure_future(event.wait()) for event in events]
-    await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-    for one in waiting:
-        one.cancel()

@@ -43,7 +43,6 @@ def _shared_port(
             stage=stage,
             ready=http_says(settings.host, port, settings.data / "run", name),
             where=f"http://{settings.host}:{port}",
-            after_kafka=collects,
             stop_seconds=25,  # they finish the requests under way within 20
         )
 
@@ -56,7 +55,6 @@ def _workers(settings: Settings) -> Iterator[Spec]:
             argv=_python("stream", "worker", "--name", name),
             stage=Stage.STREAM,
             ready=pulse_says(settings.data / "run", name),
-            after_kafka=True,
         )
 
 

@@ -32,6 +32,8 @@ class State(StrEnum):
     WAITING = "waiting"
     STARTING = "starting"
     READY = "ready"
+    UNREADY = "unready"
+    """Runs and was ready, but cannot serve at the moment."""
     RESTARTING = "restarting"
     STOPPING = "stopping"
     STOPPED = "stopped"
@@ -47,8 +49,6 @@ class Spec(Struct, frozen=True):
     """Whether the process with this pid serves; may block for a second."""
     where: str = ""
     """Where it can be reached."""
-    after_kafka: bool = False
-    """Started when the topics are there."""
     stop_seconds: float = 20.0
     attempts: int = 3
     """Starts without ever being ready after which we give up."""

@@ -15,7 +15,10 @@ class NotStarted(Exception):
 
 
 class Supervisor:
-    """Children of the given specs. `once_kafka_is_up` runs before those that wait for it start."""
+    """Children of the given specs, all started at once: who needs another waits for it itself.
+
+    `once_kafka_is_up` runs when the broker answers, if there is one.
+    """
 
     def __init__(
         self,
@@ -33,9 +36,6 @@ class Supervisor:
         self.hurry = asyncio.Event()
         """Set it to kill what has not stopped yet."""
         self._once_kafka_is_up = once_kafka_is_up
-        self._open = asyncio.Event()
-        self._open.set()
-        self._kafka = asyncio.Event()
 
     async def run(self, once_ready: Callable[[], Awaitable[None]]) -> None:
         """Until `stopping` is set. Whatever is raised, everything is stopped first."""
@@ -62,7 +62,7 @@ class Supervisor:
 
     async def _keep(self, child: Child) -> None:
         try:
-            await child.keep(self._kafka if child.spec.after_kafka else self._open)
+            await child.keep()
         except NeverReady as hopeless:
             raise NotStarted(str(hopeless)) from None
 
@@ -81,7 +81,6 @@ class Supervisor:
             if child.spec.stage == Stage.KAFKA:
                 await child.readied.wait()
         await self._once_kafka_is_up()
-        self._kafka.set()
         for child in self.children:
             await child.readied.wait()
 
