@@ -1,0 +1,42 @@
+"""HTTP as a test speaks it: one call, one reply, nothing hidden."""
+
+import json
+from collections.abc import Mapping
+from http.client import HTTPConnection
+from typing import Any
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+
+class Reply(Struct, frozen=True):
+    """Status, headers (lower case) and body of an answer."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+def call(
+    method: str,
+    url: str,
+    body: object = None,
+    headers: Mapping[str, str] | None = None,
+    seconds: float = 15,
+) -> Reply:
+    """One request on a connection of its own; `body` is JSON unless it is bytes."""
+    parts = urlsplit(url)
+    payload = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+    connection = HTTPConnection(parts.hostname or "", parts.port, timeout=seconds)
+    try:
+        target = parts.path + (f"?{parts.query}" if parts.query else "")
+        connection.request(method, target, payload, dict(headers or {}))
+        answer = connection.getresponse()
+        given = {name.lower(): value for name, value in answer.getheaders()}
+        return Reply(answer.status, given, answer.read())
+    finally:
+        connection.close()

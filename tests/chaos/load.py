@@ -1,0 +1,105 @@
+"""Load whose every answer is remembered: what was acknowledged, and what nobody can know."""
+
+import json
+import threading
+import time
+from collections import Counter
+from http.client import HTTPConnection, HTTPException
+from urllib.parse import urlsplit
+
+from deltalake import DeltaTable, QueryBuilder
+
+BATCH = 3
+
+
+class Sender:
+    """Threads that post small batches of numbered events to one website until stopped.
+
+    An id is *acknowledged* when its request was answered 200, *refused* when it was answered 503
+    before anything was produced, and *unknown* in every other case: it may be stored once or not.
+    """
+
+    def __init__(
+        self, collect_url: str, website_id: str, threads: int = 4, name: str = "a"
+    ) -> None:
+        self.acknowledged: set[str] = set()
+        self.unknown: set[str] = set()
+        self._address = urlsplit(collect_url).netloc
+        self._website = website_id
+        self._name = name
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._threads = [threading.Thread(target=self._run, args=(n,)) for n in range(threads)]
+
+    def __enter__(self) -> "Sender":
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+    def wait_for(self, more: int, seconds: float = 60) -> None:
+        """Return when that many more ids are acknowledged."""
+        goal = len(self.acknowledged) + more
+        until = time.monotonic() + seconds
+        while len(self.acknowledged) < goal:
+            assert time.monotonic() < until, f"{len(self.acknowledged)} of {goal} acknowledged"
+            time.sleep(0.02)
+
+    def _run(self, thread: int) -> None:
+        connection = HTTPConnection(self._address, timeout=10)
+        number = 0
+        while not self._stop.is_set():
+            ids = [f"{self._name}-{thread}-{number}-{i}" for i in range(BATCH)]
+            number += 1
+            answered = self._post(connection, ids)
+            with self._lock:
+                if answered == 200:
+                    self.acknowledged.update(ids)
+                else:
+                    self.unknown.update(ids)
+            if answered != 200:
+                connection.close()
+                time.sleep(0.1)
+            time.sleep(0.004)
+
+    def _post(self, connection: HTTPConnection, ids: list[str]) -> int:
+        items = [{"name": "chaos", "eventId": i, "anonymousId": i} for i in ids]
+        try:
+            connection.request("POST", f"/track?website_id={self._website}", json.dumps(items))
+            answer = connection.getresponse()
+            answer.read()
+        except (OSError, HTTPException):
+            return 0
+        return answer.status
+
+
+def ask(lake: str, table: str, sql: str) -> list[tuple[int | str, ...]]:
+    """Rows of a question to one table, answered by an engine that is not ours."""
+    opened = QueryBuilder().register(table, DeltaTable(f"{lake}/{table}"))
+    answer = opened.execute(sql).read_all()
+    columns = [answer.column(name).to_pylist() for name in answer.schema.names]
+    return list(zip(*columns, strict=True))
+
+
+def stored(lake: str, website_id: str) -> Counter[str]:
+    """How often each id lies in the events table."""
+    sql = f"SELECT event_id FROM events WHERE website_id = '{website_id}'"
+    return Counter(str(row[0]) for row in ask(lake, "events", sql))
+
+
+def balance(lake: str) -> tuple[int, int, int]:
+    """By the ledger: received; stored; what has another name."""
+    sql = (
+        """SELECT sum(received), sum(stored), sum(duplicate + quarantined + dropped) FROM ledger"""
+    )
+    received, kept, other = ask(lake, "ledger", sql)[0]
+    return int(received), int(kept), int(other)
+
+
+def rows(lake: str) -> int:
+    """Rows of the events table."""
+    return int(ask(lake, "events", "SELECT count(*) FROM events")[0][0])

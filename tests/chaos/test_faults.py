@@ -1,0 +1,164 @@
+"""Whatever dies, freezes or joins under load: each acknowledged item is stored once, nothing else.
+
+The load generator remembers every answer. An item whose request was not answered with success
+may be stored once or not at all, and that is all that may happen to it.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from schemas.pulse import read_pulses
+from tests.chaos.load import Sender, balance, rows, stored
+from tests.flow.tenant import Tenant
+from tests.running import Stack, eventually
+
+SESSION_SECONDS = 6
+DRAIN_SECONDS = 60
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    with Stack(
+        tmp_path_factory.mktemp("chaos"),
+        workers=2,
+        session_seconds=SESSION_SECONDS,
+        batch_seconds=0.5,
+        small_parts=10,
+        compact_seconds=2.0,
+    ) as stack:
+        yield stack
+
+
+@pytest.fixture
+def tenant(stack: Stack) -> Tenant:
+    return Tenant.made(stack)
+
+
+def settle(tenant: Tenant, load: Sender) -> None:
+    """Everything acknowledged is stored once; of the rest nothing is stored twice."""
+    lake = tenant.stack.settings.lake_url
+    eventually(
+        lambda: load.acknowledged <= set(stored(lake, tenant.website.id)), seconds=DRAIN_SECONDS
+    )
+    found = stored(lake, tenant.website.id)
+
+    assert load.acknowledged - set(found) == set()
+    assert set(found) - load.acknowledged <= load.unknown
+    assert [i for i, times in found.items() if times != 1] == []
+
+
+def hit(stack: Stack, name: str, number: signal.Signals) -> int:
+    """Send the signal to a process that is there."""
+    eventually(lambda: name in stack.pids())
+    return stack.signal(name, number)
+
+
+def holds_something(stack: Stack, worker: str) -> bool:
+    """Whether a worker was given partitions."""
+    return any(p.process == worker and p.progress for p in read_pulses(stack.data / "run"))
+
+
+def test_a_killed_worker_loses_and_doubles_nothing(stack: Stack, tenant: Tenant) -> None:
+    with Sender(stack.collect_url, tenant.website.id) as load:
+        for name in ("worker-1", "worker-2", "worker-1"):
+            load.wait_for(300)
+            hit(stack, name, signal.SIGKILL)
+        load.wait_for(300)
+
+    settle(tenant, load)
+
+
+def test_a_worker_that_wakes_up_too_late_stores_nothing(stack: Stack, tenant: Tenant) -> None:
+    with Sender(stack.collect_url, tenant.website.id) as load:
+        load.wait_for(300)
+        sleeper = hit(stack, "worker-1", signal.SIGSTOP)
+        until = time.monotonic() + SESSION_SECONDS + 3
+        while time.monotonic() < until:
+            load.wait_for(60)
+        os.kill(sleeper, signal.SIGCONT)
+        load.wait_for(300)
+
+    settle(tenant, load)
+
+
+def test_a_worker_may_join_and_leave(stack: Stack, tenant: Tenant, tmp_path: Path) -> None:
+    with Sender(stack.collect_url, tenant.website.id) as load:
+        load.wait_for(300)
+        with (tmp_path / "log").open("wb") as log:
+            joined = subprocess.Popen(
+                [sys.executable, "-m", "stream", "worker", "--name", "worker-extra"],
+                env=stack.environment,
+                stdout=log,
+                stderr=log,
+            )
+        try:
+            eventually(lambda: holds_something(stack, "worker-extra"), seconds=30)
+            load.wait_for(600)
+        finally:
+            joined.terminate()
+        assert joined.wait(30) == 0
+        load.wait_for(300)
+
+    settle(tenant, load)
+
+
+def test_a_killed_broker_comes_back_with_everything(stack: Stack, tenant: Tenant) -> None:
+    with Sender(stack.collect_url, tenant.website.id) as load:
+        load.wait_for(300)
+        hit(stack, "broker", signal.SIGKILL)
+        load.wait_for(300, seconds=90)
+
+    settle(tenant, load)
+
+
+def test_a_killed_collector_forgets_no_acknowledged_item(stack: Stack, tenant: Tenant) -> None:
+    with Sender(stack.collect_url, tenant.website.id) as load:
+        for _ in range(2):
+            load.wait_for(300)
+            hit(stack, "collector-1", signal.SIGKILL)
+        load.wait_for(300)
+
+    settle(tenant, load)
+
+
+def test_a_killed_keeper_leaves_every_answer_as_it_was(stack: Stack, tenant: Tenant) -> None:
+    with Sender(stack.collect_url, tenant.website.id) as load:
+        for _ in range(3):
+            load.wait_for(400)
+            hit(stack, "keeper", signal.SIGKILL)
+        load.wait_for(300)
+
+    settle(tenant, load)
+
+
+def test_the_ledger_balances_after_all_of_it(stack: Stack) -> None:
+    received, kept, other = balance(stack.settings.lake_url)
+
+    assert (received, other) == (kept, 0)
+    assert kept == rows(stack.settings.lake_url)
+
+
+def test_a_restart_of_everything_keeps_everything(stack: Stack, tenant: Tenant) -> None:
+    with Sender(stack.collect_url, tenant.website.id) as load:
+        load.wait_for(300)
+    settle(tenant, load)
+    before = rows(stack.settings.lake_url)
+
+    assert stack.stop() == 0
+    stack.start()
+
+    assert rows(stack.settings.lake_url) == before
+    assert tenant.is_known()
+    assert tenant.ask("link_total_clicks", link=True).json["data"][0]["data"] == [{"total": 0}]
+    with Sender(stack.collect_url, tenant.website.id, name="after") as more:
+        more.wait_for(30)
+    more.acknowledged |= load.acknowledged
+    more.unknown |= load.unknown
+    settle(tenant, more)

@@ -1,0 +1,20 @@
+"""One running Tidemark for all tests of this folder."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.flow.tenant import Tenant
+from tests.running import Stack
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    with Stack(tmp_path_factory.mktemp("flow"), batch_seconds=0.3) as stack:
+        yield stack
+
+
+@pytest.fixture
+def tenant(stack: Stack) -> Tenant:
+    """A tenant that nobody else has sent anything for."""
+    return Tenant.made(stack)

@@ -1,0 +1,108 @@
+"""A tenant of a running Tidemark: its website, key and link, and what it sends and asks."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Self
+
+from msgspec import Struct
+
+from schemas.clock import now_ms
+from schemas.registry import SCOPES, Link, Organization, Store, Website, making
+from tests.calling import Reply, call
+from tests.running import Stack, eventually
+
+CHROME = (
+    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) "
+    "Chrome/141.0.0.0 Safari/537.36"
+)
+SAFARI_PHONE = (
+    "Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 "
+    "(KHTML, like Gecko) Version/18.1 Mobile/15E148 Safari/604.1"
+)
+
+DAY = (datetime.now(UTC) - timedelta(days=3)).date()
+"""The day on which the tests' events happen: within what the collector takes as live."""
+
+
+def at(clock: str) -> int:
+    """Unix milliseconds of a UTC time of DAY, e.g. `at("10:00:00")`."""
+    return round(datetime.fromisoformat(f"{DAY}T{clock}+00:00").timestamp() * 1000)
+
+
+class Tenant(Struct, frozen=True):
+    """One organization with a website, a link and a key that may do everything but administer."""
+
+    stack: Stack
+    organization: Organization
+    website: Website
+    link: Link
+    key: str
+
+    @classmethod
+    def made(cls, stack: Stack, domain: str = "shop.example", plan: str = "enterprise") -> Self:
+        """Registered, and known to both services."""
+        store = Store(stack.settings.registry_url)
+        now = now_ms()
+        organization = store.create(making.new_organization("Acme", plan, now))
+        website = store.create(making.new_website(organization.id, domain, now))
+        link = store.create(making.new_link(organization.id, "Spring", "https://t.example/", now))
+        scopes = [scope for scope in SCOPES if scope != "admin"]
+        key, text = making.new_key(organization.id, scopes, now)
+        store.create(key)
+        store.close()
+        tenant = cls(stack, organization, website, link, text)
+        eventually(tenant.is_known, seconds=5)
+        return tenant
+
+    def is_known(self) -> bool:
+        """Whether both services have read the registry since."""
+        asked = self.custom({"table": "events", "selects": []})
+        sent = self.send([])
+        return asked.status != 401 and sent.status not in (401, 403)
+
+    def send(self, items: object, route: str = "/track", agent: str = CHROME) -> Reply:
+        """Post items from a browser."""
+        parameter = "website_id" if route == "/track" else "client_id"
+        url = f"{self.stack.collect_url}{route}?{parameter}={self.website.id}"
+        return call("POST", url, items, {"user-agent": agent, "content-type": "application/json"})
+
+    def ask(
+        self, *parameters: object, link: bool = False, key: str | None = None, **more: Any
+    ) -> Reply:
+        """A standard query over DAY."""
+        subject = f"link_id={self.link.id}" if link else f"website_id={self.website.id}"
+        body = {"parameters": parameters, "startDate": str(DAY), "endDate": str(DAY), **more}
+        return self._query(f"/v1/query?{subject}", body, key)
+
+    def rows(self, parameter: str, **more: Any) -> list[dict[str, Any]]:
+        """The rows of one standard query."""
+        reply = self.ask(parameter, **more)
+        assert reply.status == 200, reply.body
+        rows: list[dict[str, Any]] = reply.json["data"][0]["data"]
+        return rows
+
+    def custom(self, query: object, key: str | None = None, **more: Any) -> Reply:
+        """A custom query over DAY."""
+        body = {"query": query, "startDate": str(DAY), "endDate": str(DAY), **more}
+        return self._query(f"/v1/query/custom?website_id={self.website.id}", body, key)
+
+    def counted(
+        self, table: str, *fields: str, filters: Sequence[object] = (), **more: Any
+    ) -> list[tuple[Any, ...]]:
+        """How many rows of a table have which values in up to five columns."""
+        reply = self.custom(
+            {
+                "table": table,
+                "selects": [{"field": "*", "aggregate": "count", "alias": "n"}],
+                "filters": filters,
+                "groupBy": fields,
+            },
+            **more,
+        )
+        assert reply.status == 200, reply.body
+        found = [tuple(row[name] for name in (*fields, "n")) for row in reply.json["data"]]
+        return sorted(found, key=repr)
+
+    def _query(self, target: str, body: object, key: str | None) -> Reply:
+        headers = {"x-api-key": self.key if key is None else key}
+        return call("POST", self.stack.query_url + target, body, headers)

@@ -1,0 +1,350 @@
+"""The contract (interface 2 to 8), row by row, against the running services."""
+
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from tests.calling import Reply, call
+from tests.flow.tenant import DAY, Tenant, at
+from tests.running import Stack, eventually
+
+LIMITS = ("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset")
+EVENT = {
+    "name": "purchase",
+    "properties": {"plan": "pro", "amount": 49.9},
+    "anonymousId": "anon-1",
+    "sessionId": "sess-1",
+    "timestamp": at("10:00:00"),
+    "namespace": "shop",
+}
+COUNT = {"field": "*", "aggregate": "count", "alias": "n"}
+
+
+def custom(tenant: Tenant, **query: Any) -> Reply:
+    return tenant.custom({"table": "events", "selects": [COUNT], **query})
+
+
+# 2.2, 2.3, 4.2: the standard query
+
+
+def test_several_types_are_answered_in_one_request_and_order(tenant: Tenant) -> None:
+    reply = tenant.ask("outbound_links", "summary", "outbound_domains", limit=7, page=1)
+
+    assert reply.status == 200
+    assert reply.headers["content-type"] == "application/json"
+    body = reply.json
+    assert (body["success"], bool(body["queryId"])) == (True, True)
+    assert [(e["parameter"], e["success"]) for e in body["data"]] == [
+        ("outbound_links", True),
+        ("summary", True),
+        ("outbound_domains", True),
+    ]
+    meta = {n: body["meta"][n] for n in ("parameters", "total_parameters", "page", "limit")}
+    assert meta == {
+        "parameters": ["outbound_links", "summary", "outbound_domains"],
+        "total_parameters": 3,
+        "page": 1,
+        "limit": 7,
+    }
+    assert body["meta"]["filters_applied"] == 0
+
+
+def test_filters_are_counted_and_applied(tenant: Tenant) -> None:
+    tenant.send([{**EVENT, "name": "a"}, {**EVENT, "name": "b"}])
+    eventually(lambda: tenant.rows("summary")[0]["total_events"] == 2)
+
+    reply = tenant.ask("summary", filters=[{"field": "name", "op": "eq", "value": "a"}])
+
+    assert reply.json["meta"]["filters_applied"] == 1
+    assert reply.json["data"][0]["data"][0]["total_events"] == 1
+
+
+def test_an_unknown_type_fails_alone(tenant: Tenant) -> None:
+    body = tenant.ask("summry", "summary").json
+
+    assert [(e["parameter"], e["success"]) for e in body["data"]] == [
+        ("summry", False),
+        ("summary", True),
+    ]
+    assert "summry" in body["data"][0]["error"]
+    assert "summary" in body["data"][0]["error"]
+
+
+def test_a_link_type_does_not_answer_for_a_website(tenant: Tenant) -> None:
+    assert tenant.ask("link_total_clicks").json["data"][0]["success"] is False
+    assert tenant.ask("summary", link=True).json["data"][0]["success"] is False
+
+
+def test_points_are_labelled_by_granularity(tenant: Tenant) -> None:
+    daily = tenant.rows("link_clicks_by_day", link=True, granularity="daily")
+    hourly = tenant.rows("link_clicks_by_day", link=True, granularity="hourly")
+
+    assert daily == [{"date": str(DAY), "clicks": 0}]
+    assert [row["date"] for row in hourly] == [f"{DAY} {hour:02}:00:00" for hour in range(24)]
+
+
+def test_another_page_holds_the_next_rows(tenant: Tenant) -> None:
+    tenant.send(
+        [
+            {**EVENT, "name": "screen_view", "path": f"/p{n}", "anonymousId": f"v{n}-{k}"}
+            for n in range(3)
+            for k in range(n + 1)
+        ]
+    )
+    eventually(lambda: len(tenant.rows("pages")) == 3)
+
+    pages = [tenant.rows("pages", limit=1, page=n) for n in (1, 2, 3, 4)]
+
+    assert [[row["name"] for row in page] for page in pages] == [["/p2"], ["/p1"], ["/p0"], []]
+
+
+# 2.4, 4.3: the custom query
+
+
+def test_a_custom_query_groups_and_aggregates(tenant: Tenant) -> None:
+    tenant.send([{**EVENT, "path": "/a"}, {**EVENT, "path": "/a", "anonymousId": "anon-2"}, EVENT])
+    query = {
+        "table": "events",
+        "selects": [COUNT, {"field": "anonymous_id", "aggregate": "uniq", "alias": "visitors"}],
+        "groupBy": ["path"],
+        "filters": [{"field": "path", "operator": "eq", "value": "/a"}],
+    }
+    eventually(lambda: tenant.custom(query).json["data"] == [{"path": "/a", "n": 2, "visitors": 2}])
+
+    meta = tenant.custom(query, timezone="America/New_York").json["meta"]
+
+    assert meta["rowCount"] == 1
+    assert isinstance(meta["executionTime"], int)
+
+
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [
+        ("events", "path"),
+        ("events", "anonymous_id"),
+        ("events", "country"),
+        ("events", "browser_name"),
+        ("sessions", "duration"),
+        ("sessions", "country"),
+        ("errors", "message"),
+        ("errors", "level"),
+        ("errors", "path"),
+        ("vitals", "metric_name"),
+        ("clicks", "referrer"),
+        ("outbound", "href"),
+    ],
+)
+def test_the_documented_columns_may_be_asked(tenant: Tenant, table: str, column: str) -> None:
+    selects = [COUNT, {"field": column, "aggregate": "uniq", "alias": "different"}]
+    reply = tenant.custom({"table": table, "selects": selects})
+
+    assert (reply.status, reply.json["data"]) == (200, [{"n": 0, "different": 0}])
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ({"groupBy": ["contry"]}, "Unknown column 'contry' in table 'events'"),
+        ({"table": "evnts"}, "evnts"),
+        ({"selects": []}, "selects"),
+        ({"selects": [{"field": "*", "aggregate": "avg"}]}, "avg"),
+        ({"selects": [{"field": "path", "aggregate": "median"}]}, "path"),
+        ({"selects": [{**COUNT, "alias": "n; DROP TABLE events"}]}, "alias"),
+        ({"selects": [{"field": "*", "aggregate": "mode"}]}, "mode"),
+        ({"selects": [COUNT] * 21}, "20"),
+        ({"groupBy": ["path", "name", "country", "city", "region", "title"]}, "5"),
+        ({"filters": [{"field": "path", "operator": "like", "value": "x"}]}, "like"),
+        ({"filters": [{"field": "secret_hash", "operator": "eq", "value": 1}]}, "secret_hash"),
+    ],
+)
+def test_a_wrong_custom_query_is_told_what_is_wrong(
+    tenant: Tenant, query: dict[str, Any], said: str
+) -> None:
+    reply = custom(tenant, **query)
+
+    assert reply.status == 400
+    assert reply.json["success"] is False
+    assert said in reply.json["error"]
+
+
+# 2.5 to 2.7, 4.4 to 4.6: the collection
+
+
+def test_one_event_or_an_array_is_accepted_and_counted(tenant: Tenant) -> None:
+    one, several = tenant.send(EVENT), tenant.send([EVENT, EVENT, EVENT])
+
+    assert one.json == {"status": "success", "type": "custom_event", "count": 1}
+    assert several.json == {"status": "success", "type": "custom_event", "count": 3}
+
+
+def test_a_key_may_track_instead_of_the_website_id(tenant: Tenant) -> None:
+    url = f"{tenant.stack.collect_url}/track"
+    item = {**EVENT, "websiteId": tenant.website.id, "name": "by key"}
+
+    bearer = call("POST", url, item, {"authorization": f"Bearer {tenant.key}"})
+
+    assert (bearer.status, bearer.json["count"]) == (200, 1)
+    eventually(lambda: tenant.counted("events", "name") == [("by key", 1)])
+
+
+def test_the_good_items_of_a_batch_are_taken_and_the_bad_ones_named(tenant: Tenant) -> None:
+    reply = tenant.send([{**EVENT, "name": "good"}, {"properties": {}}, {**EVENT, "name": 5}])
+
+    assert (reply.status, reply.json["count"]) == (200, 1)
+    assert [each["index"] for each in reply.json["rejected"]] == [1, 2]
+    assert all("name" in each["message"] and each["code"] for each in reply.json["rejected"])
+    eventually(lambda: tenant.counted("events", "name") == [("good", 1)])
+
+
+def test_a_batch_without_a_good_item_is_refused(tenant: Tenant) -> None:
+    reply = tenant.send([{"properties": {}}])
+
+    assert (reply.status, reply.json["status"]) == (400, "error")
+    assert isinstance(reply.json["message"], str)
+
+
+def test_time_may_be_a_number_or_iso_or_absent(tenant: Tenant) -> None:
+    noon = at("12:00:00")
+    tenant.send([{"name": "t", "timestamp": t} for t in (noon, noon + 0.9, f"{DAY}T12:00:00Z")])
+    query = {
+        "table": "events",
+        "selects": [COUNT],
+        "filters": [{"field": "name", "operator": "eq", "value": "t"}],
+    }
+    eventually(lambda: tenant.custom(query).json["data"] == [{"n": 3}])
+    tenant.send({"name": "t"})
+
+    today = str(datetime.now(UTC).date())
+    eventually(lambda: tenant.custom(query, endDate=today).json["data"] == [{"n": 4}])
+
+
+# 4.1: links
+
+
+def test_a_link_is_made_read_changed_listed_and_deleted(tenant: Tenant) -> None:
+    base = f"{tenant.stack.query_url}/v1/links"
+    headers = {"x-api-key": tenant.key}
+    body = {
+        "organizationId": tenant.organization.id,
+        "name": "Launch",
+        "targetUrl": "https://t.example/launch",
+        "externalId": "campaign-7",
+    }
+
+    made = call("POST", base, body, headers)
+    link = made.json["data"]
+    assert made.status in (200, 201)
+    assert {n: link[n] for n in body} == body
+
+    listed = call(
+        "GET",
+        f"{base}?organizationId={tenant.organization.id}&externalId=campaign-7",
+        None,
+        headers,
+    )
+    assert [each["id"] for each in listed.json["data"]] == [link["id"]]
+    changed = call("PATCH", f"{base}/{link['id']}", {"name": "Relaunch"}, headers)
+    assert (changed.status, changed.json["data"]["name"]) == (200, "Relaunch")
+    assert call("GET", f"{base}/{link['id']}", None, headers).json["data"] == changed.json["data"]
+
+    location = f"{tenant.stack.collect_url}/l/{link['slug']}"
+    eventually(lambda: call("GET", location).status == 302, seconds=3)
+    assert call("DELETE", f"{base}/{link['id']}", None, headers).status in (200, 204)
+    assert call("GET", f"{base}/{link['id']}", None, headers).status == 404
+    eventually(lambda: call("GET", location).status == 404, seconds=3)
+
+
+# 5, 7: authentication and failures
+
+
+def test_a_query_without_or_with_a_wrong_key_is_refused(tenant: Tenant) -> None:
+    for key in ("", "tm_wrong_key", "nonsense"):
+        reply = tenant.ask("summary", key=key)
+
+        assert (reply.status, reply.json["success"]) == (401, False)
+        assert isinstance(reply.json["error"], str)
+
+
+def test_a_subject_of_another_tenant_looks_like_one_that_does_not_exist(
+    stack: Stack, tenant: Tenant
+) -> None:
+    other = Tenant.made(stack)
+
+    foreign = tenant.ask("summary", key=other.key)
+    url = f"{stack.query_url}/v1/query?website_id=web_doesnotexist"
+    absent = call("POST", url, {"parameters": ["summary"]}, {"x-api-key": other.key})
+
+    assert (foreign.status, foreign.json) == (403, absent.json)
+    assert absent.status == 403
+
+
+def test_a_failure_has_the_shape_of_its_service(stack: Stack) -> None:
+    query = call("GET", f"{stack.query_url}/nowhere")
+    collect = call("GET", f"{stack.collect_url}/nowhere")
+    method = call("PUT", f"{stack.collect_url}/track", {})
+
+    assert (query.status, query.json["success"], type(query.json["error"])) == (404, False, str)
+    assert (collect.status, collect.json["status"]) == (404, "error")
+    assert (method.status, method.json["status"]) == (405, "error")
+    assert isinstance(collect.json["message"], str)
+
+
+@pytest.mark.parametrize("body", [b"{", b"\xff\xfe", b'{"parameters": []}', b"[]", b"null", b'"x"'])
+def test_a_body_that_is_none_is_refused_with_words(tenant: Tenant, body: bytes) -> None:
+    url = f"{tenant.stack.query_url}/v1/query?website_id={tenant.website.id}"
+
+    reply = call("POST", url, body, {"x-api-key": tenant.key})
+
+    assert (reply.status, reply.json["success"]) == (400, False)
+    assert not any(word in reply.json["error"].lower() for word in ("select ", "traceback", ".py"))
+
+
+# 8: limits
+
+
+def test_every_answer_carries_the_three_headers(stack: Stack, tenant: Tenant) -> None:
+    answers = [
+        tenant.ask("summary"),
+        tenant.ask("summary", key="x"),
+        custom(tenant),
+        custom(tenant, table="x"),
+        tenant.send(EVENT),
+        tenant.send(b"{"),
+        call("GET", f"{stack.query_url}/nowhere"),
+        call("GET", f"{stack.collect_url}/nowhere"),
+        call("GET", f"{stack.collect_url}/health"),
+        call("GET", f"{stack.query_url}/health/ready"),
+        call("GET", f"{stack.collect_url}/l/{tenant.link.slug}"),
+        call("PUT", f"{stack.collect_url}/track"),
+    ]
+
+    for answer in answers:
+        limit, remaining, reset = (int(answer.headers[name]) for name in LIMITS)
+        assert 0 <= remaining <= limit
+        assert time.time() - 2 <= reset <= time.time() + 62
+
+
+def test_a_batch_of_types_counts_as_one_request(tenant: Tenant) -> None:
+    first = tenant.ask("summary", "pages", "traffic", "outbound_links")
+    second = tenant.ask("summary")
+
+    left = [int(reply.headers["x-ratelimit-remaining"]) for reply in (first, second)]
+    assert left[0] - left[1] == 1
+
+
+def test_a_used_up_allowance_is_refused_with_the_documented_body(stack: Stack) -> None:
+    tenant = Tenant.made(stack, plan="free")
+    replies = [custom(tenant) for _ in range(31)]
+
+    refused = replies[-1]
+    assert refused.status == 429
+    body = refused.json
+    assert (body["success"], body["code"]) == (False, "RATE_LIMIT_EXCEEDED")
+    assert (body["limit"], body["remaining"]) == (30, 0)
+    assert 1 <= body["retryAfter"] <= 60
+    assert refused.headers["retry-after"] == str(body["retryAfter"])
+    assert datetime.fromisoformat(body["reset"]).timestamp() > time.time()
+    assert refused.headers["x-ratelimit-remaining"] == "0"
+    assert tenant.ask("summary").status == 200

@@ -1,0 +1,192 @@
+"""Each kind of item, posted as a tracker posts it, and the whole answers, worked out by hand."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from tests.calling import call
+from tests.flow.tenant import CHROME, DAY, SAFARI_PHONE, Tenant, at
+from tests.running import eventually
+
+
+def view(visitor: str, clock: str, path: str, **more: Any) -> dict[str, Any]:
+    """A page view in the visitor's only session."""
+    return {
+        "name": "screen_view",
+        "anonymousId": visitor,
+        "sessionId": f"s-{visitor}",
+        "timestamp": at(clock),
+        "path": f"https://shop.example{path}",
+        **more,
+    }
+
+
+def traffic(tenant: Tenant) -> None:
+    """Anna reads two pages, signs up and leaves; Ben bounces; Cleo reads one page twice."""
+    anna = {"anonymousId": "anna", "sessionId": "s-anna"}
+    tenant.send(
+        [
+            view("anna", "10:00:00", "/home?utm_source=x", referrer="https://www.google.com/"),
+            view("anna", "10:01:00", "/pricing/", referrer="https://shop.example/home"),
+            {"name": "signup", "timestamp": at("10:02:00"), "properties": {"plan": "pro"}, **anna},
+            {
+                "name": "outgoing_link",
+                "timestamp": at("10:02:30"),
+                "href": "https://docs.other.example/start",
+                "text": "Docs",
+                **anna,
+            },
+        ]
+    )
+    tenant.send(view("ben", "11:00:00", "/home"), agent=SAFARI_PHONE)
+    tenant.send([view("cleo", "12:00:00", "/home"), view("cleo", "12:00:20", "/home/")])
+    eventually(lambda: tenant.rows("summary")[0]["total_events"] == 7)
+
+
+def test_page_views_become_a_summary(tenant: Tenant) -> None:
+    traffic(tenant)
+
+    assert tenant.rows("summary") == [
+        {
+            "pageviews": 5,
+            "unique_visitors": 3,
+            "sessions": 3,
+            "bounce_rate": 33.33,
+            "median_session_duration": 20.0,
+            "total_events": 7,
+        }
+    ]
+    assert tenant.rows("pages") == [
+        {"name": "/home", "pageviews": 4, "visitors": 3, "percentage": 75.0},
+        {"name": "/pricing", "pageviews": 1, "visitors": 1, "percentage": 25.0},
+    ]
+    assert tenant.counted("events", "name", "referrer_name", "browser_name", "device_type") == [
+        ("outgoing_link", "Direct", "Chrome", "desktop", 1),
+        ("screen_view", "Direct", "Chrome", "desktop", 3),
+        ("screen_view", "Direct", "Mobile Safari", "mobile", 1),
+        ("screen_view", "Google", "Chrome", "desktop", 1),
+        ("signup", "Direct", "Chrome", "desktop", 1),
+    ]
+    assert tenant.counted("sessions", "session_id", "duration", "page_views", "is_bounce") == [
+        ("s-anna", 150, 2, False, 1),
+        ("s-ben", 0, 1, True, 1),
+        ("s-cleo", 20, 2, False, 1),
+    ]
+
+
+def test_traffic_is_told_by_its_source(tenant: Tenant) -> None:
+    traffic(tenant)
+
+    sources = {row["name"]: row["pageviews"] for row in tenant.rows("traffic")}
+
+    assert sum(sources.values()) == 5
+    assert sources["Google"] >= 1
+    assert tenant.counted("events", "utm_source", filters=[eq("name", "screen_view")]) == [
+        ("x", 1),
+        (None, 4),
+    ]
+
+
+def test_outbound_clicks_are_told_by_link_and_domain(tenant: Tenant) -> None:
+    traffic(tenant)
+
+    assert tenant.rows("outbound_links") == [
+        {
+            "href": "https://docs.other.example/start",
+            "text": "Docs",
+            "total_clicks": 1,
+            "unique_users": 1,
+            "unique_sessions": 1,
+            "percentage": 100.0,
+            "last_clicked": f"{DAY}T10:02:30.000Z",
+        }
+    ]
+    assert tenant.rows("outbound_domains") == [
+        {
+            "domain": "docs.other.example",
+            "total_clicks": 1,
+            "unique_users": 1,
+            "unique_links": 1,
+            "percentage": 100.0,
+        }
+    ]
+
+
+def test_vitals_are_asked_by_metric(tenant: Tenant) -> None:
+    values = [("LCP", 1200), ("LCP", 2400.5), ("CLS", 0.0312)]
+    items = [
+        {
+            "timestamp": at("09:00:00"),
+            "path": "https://shop.example/a",
+            "metricName": m,
+            "metricValue": v,
+        }
+        for m, v in values
+    ]
+    sent = tenant.send(items, "/vitals")
+
+    assert (sent.status, sent.json) == (
+        200,
+        {"status": "success", "type": "web_vitals", "count": 3},
+    )
+    query = {
+        "table": "vitals",
+        "selects": [
+            {"field": "metric_value", "aggregate": "avg", "alias": "mean"},
+            {"field": "*", "aggregate": "count", "alias": "n"},
+        ],
+        "groupBy": ["metric_name", "path"],
+    }
+    eventually(lambda: sum(r["n"] for r in tenant.custom(query).json["data"]) == 3)
+    assert tenant.custom(query).json["data"] == [
+        {"metric_name": "LCP", "path": "/a", "mean": 1800.25, "n": 2},
+        {"metric_name": "CLS", "path": "/a", "mean": 0.0312, "n": 1},
+    ]
+
+
+def test_errors_are_asked_by_message(tenant: Tenant) -> None:
+    report = {
+        "timestamp": at("09:00:00"),
+        "path": "https://shop.example/cart",
+        "message": "x is undefined",
+        "filename": "https://shop.example/app.js",
+        "lineno": 10,
+        "colno": 5,
+        "stack": "at app.js:10",
+        "errorType": "TypeError",
+    }
+    sent = tenant.send([report, {**report, "message": "y is undefined"}, report], "/errors")
+
+    assert (sent.status, sent.json) == (200, {"status": "success", "type": "error", "count": 3})
+    eventually(lambda: len(tenant.counted("errors", "message")) == 2)
+    assert tenant.counted("errors", "message", "level", "error_type", "path", "browser_name") == [
+        ("x is undefined", "error", "TypeError", "/cart", "Chrome", 2),
+        ("y is undefined", "error", "TypeError", "/cart", "Chrome", 1),
+    ]
+
+
+def test_a_link_click_redirects_and_counts(tenant: Tenant) -> None:
+    url = f"{tenant.stack.collect_url}/l/{tenant.link.slug}"
+    headers = {"user-agent": CHROME, "referer": "https://news.ycombinator.com/item?id=1"}
+
+    replies = [call("GET", url, headers=headers), call("GET", url, headers={"user-agent": CHROME})]
+
+    assert [(r.status, r.headers["location"]) for r in replies] == [(302, "https://t.example/")] * 2
+    until_today = {"endDate": str(datetime.now(UTC).date()), "link": True}
+    eventually(lambda: tenant.rows("link_total_clicks", **until_today) == [{"total": 2}])
+    by_day = tenant.rows("link_clicks_by_day", **until_today)
+    assert [row["clicks"] for row in by_day] == [0, 0, 0, 2]
+    assert by_day[0] == {"date": str(DAY), "clicks": 0}
+    by_hour = tenant.rows("link_clicks_by_day", granularity="hourly", **until_today)
+    assert (len(by_hour), by_hour[0]) == (96, {"date": f"{DAY} 00:00:00", "clicks": 0})
+    assert sum(row["clicks"] for row in by_hour) == 2
+    referrers = tenant.rows("link_top_referrers", **until_today)
+    assert [(row["name"], row["clicks"]) for row in referrers] == [
+        ("Direct", 1),
+        ("Hacker News", 1),
+    ]
+    assert referrers[0]["referrer"] == "Direct"
+    assert referrers[1]["referrer"].startswith("https://news.ycombinator.com/")
+
+
+def eq(field: str, value: object) -> dict[str, object]:
+    return {"field": field, "operator": "eq", "value": value}
