@@ -1,0 +1,24 @@
+"""`python -m query --name query-1`: serves the query API."""
+
+import argparse
+
+from query.app import create_app
+from schemas.edge.serving import serve
+from schemas.registry import Store
+from schemas.settings import load
+
+
+def main() -> None:
+    """Read the settings, then serve until told to stop."""
+    options = argparse.ArgumentParser(prog="python -m query", description=__doc__)
+    options.add_argument("--name", default="query-1", help="name in status and pulses")
+    name = options.parse_args().name
+    settings = load()
+    store = Store(settings.registry_url)
+    service = create_app(settings, store)
+    serve(service.app, settings, name, settings.query_port, service.ready)
+    store.close()
+
+
+if __name__ == "__main__":
+    main()

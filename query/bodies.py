@@ -1,0 +1,41 @@
+"""Bodies of requests: decoded into structs; what is wrong is said in the caller's words."""
+
+import re
+from typing import TypeVar
+
+import msgspec
+from starlette.requests import Request
+
+from schemas.edge.asgi import read_body
+from schemas.failures import Malformed
+
+MOST_BYTES = 1_048_576
+BODY_SECONDS = 15.0
+
+T = TypeVar("T")
+
+
+async def body_of(request: Request, shape: type[T]) -> T:
+    """The JSON body as `shape`; Malformed names the member and the rule."""
+    return decoded(await read_body(request.scope, request.receive, MOST_BYTES, BODY_SECONDS), shape)
+
+
+def decoded(body: bytes, shape: type[T]) -> T:
+    """The JSON text as `shape`."""
+    try:
+        return msgspec.json.decode(body, type=shape)
+    except msgspec.ValidationError as wrong:
+        raise Malformed(_sentence(str(wrong))) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise Malformed("The body is not valid JSON") from None
+
+
+def _sentence(wrong: str) -> str:
+    """`Expected int, got str - at $.limit` as `'limit': expected int, got str`."""
+    rule, _, place = wrong.replace("`", "").partition(" - at $")
+    member = place.lstrip(".") or "body"
+    missing = re.fullmatch(r"Object missing required field (\w+)", rule)
+    if missing:
+        at = f"{member}." if place else ""
+        return f"'{at}{missing[1]}' is missing"
+    return f"'{member}': {rule[:1].lower()}{rule[1:]}"

@@ -1,0 +1,49 @@
+"""The body of a custom query (interface 2.4)."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from query.filters import Filter
+
+MOST_DAYS = 400
+DEFAULT_LIMIT = 1_000
+
+Name = Annotated[str, Meta(max_length=256)]
+Alias = Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,62}\Z")]
+
+
+class Select(Struct, frozen=True):
+    """One value to compute; without an alias it is called `<aggregate>_<field>`."""
+
+    field: Name
+    aggregate: Name
+    alias: Alias | None = None
+
+
+class Order(Struct, frozen=True):
+    """What to sort by: an alias or a group-by field."""
+
+    field: Name
+    direction: Literal["asc", "desc"] = "desc"
+
+
+class Query(Struct, frozen=True, rename="camel"):
+    """The definition."""
+
+    table: Name
+    selects: Annotated[list[Select], Meta(min_length=1, max_length=20)]
+    filters: list[Filter] = []
+    group_by: Annotated[list[Name], Meta(max_length=5)] = []
+    order_by: Annotated[list[Order], Meta(max_length=25)] = []
+
+
+class CustomBody(Struct, frozen=True, rename="camel"):
+    """What is sent."""
+
+    query: Query
+    start_date: str
+    end_date: str
+    timezone: str | None = None
+    limit: Annotated[int, Meta(ge=1, le=10_000)] = DEFAULT_LIMIT
+    include_bots: bool = False

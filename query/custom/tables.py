@@ -1,0 +1,86 @@
+"""CUSTOM_TABLES: what custom queries may name, and how each is made from a stored table."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from query.custom.sessions import PREFIX, SESSION_COLUMNS
+from query.filters import Field
+from schemas.tables import CLICKS, ERRORS, EVENTS, VITALS, Table, Type
+
+
+class CustomColumn(Struct, frozen=True):
+    """A column as requests name it."""
+
+    name: str
+    type: Type
+    meaning: str
+    sql: str
+    """Our expression over the stored rows, or over the sessions made from them."""
+
+
+class CustomTable(Struct, frozen=True):
+    """A table as requests name it."""
+
+    name: str
+    meaning: str
+    stored: Table
+    columns: tuple[CustomColumn, ...]
+    where: str = ""
+    """A condition that is part of what the table is."""
+    live: bool = False
+    """Whether its rows are sessions, computed when asked."""
+
+    @property
+    def fields(self) -> Mapping[str, Field]:
+        """Its columns for filters."""
+        return {column.name: Field(column.type, column.sql) for column in self.columns}
+
+    def column(self, name: str) -> CustomColumn | None:
+        """The column of that name."""
+        return next((column for column in self.columns if column.name == name), None)
+
+
+def _of(table: Table) -> tuple[CustomColumn, ...]:
+    """The public columns of a stored table, under their own names."""
+    return tuple(CustomColumn(c.name, c.type, c.meaning, c.name) for c in table.columns if c.public)
+
+
+RENAMED = {"link_text": "text", "outbound_domain": "domain"}
+
+
+def _outbound() -> Sequence[CustomColumn]:
+    left_out = {"properties", "time_on_page", "scroll_depth"}
+    return [
+        CustomColumn(RENAMED.get(c.name, c.name), c.type, c.meaning, c.sql)
+        for c in _of(EVENTS)
+        if c.name not in left_out
+    ]
+
+
+CUSTOM_TABLES = {
+    table.name: table
+    for table in (
+        CustomTable("events", "custom events, page views, outbound clicks", EVENTS, _of(EVENTS)),
+        CustomTable(
+            "sessions",
+            "sessions with at least one page view, from their events inside the span",
+            EVENTS,
+            tuple(
+                CustomColumn(c.name, c.type, c.meaning, f"{PREFIX}{c.name}")
+                for c in SESSION_COLUMNS
+            ),
+            live=True,
+        ),
+        CustomTable("errors", "errors that pages reported", ERRORS, _of(ERRORS)),
+        CustomTable("vitals", "web vitals", VITALS, _of(VITALS)),
+        CustomTable("clicks", "clicks on short links", CLICKS, _of(CLICKS)),
+        CustomTable(
+            "outbound",
+            "clicks that leave the website",
+            EVENTS,
+            tuple(_outbound()),
+            where="outbound_domain IS NOT NULL",
+        ),
+    )
+}

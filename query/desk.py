@@ -1,0 +1,37 @@
+"""Desk: what every endpoint of the query service works with."""
+
+from msgspec import Struct
+from starlette.requests import Request
+
+from query.engine import Engine
+from query.freshness import Watch
+from query.snapshots import Shelf
+from schemas.clock import Clock
+from schemas.edge.identity import key_text, require_key
+from schemas.edge.wear import Edge
+from schemas.plans import Group
+from schemas.registry import Follower, Key, Snapshot, Store
+
+
+class Desk(Struct, frozen=True):
+    """Collaborators, handed in once."""
+
+    store: Store
+    follower: Follower
+    shelf: Shelf
+    watch: Watch
+    standard: Engine
+    custom: Engine
+    seconds: float
+    clock: Clock
+
+    @property
+    def registry(self) -> Snapshot:
+        return self.follower.snapshot
+
+    def admit(self, request: Request, scope: str, group: Group) -> Key:
+        """The key that asks, counted against its organization's allowance."""
+        key = require_key(self.registry, key_text(request.headers.get), scope, self.clock())
+        edge: Edge = request.scope["app"]
+        edge.admit(request.scope, self.registry.organizations[key.organization_id], group)
+        return key

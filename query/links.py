@@ -1,0 +1,219 @@
+"""Short links: create, read, update, delete, list (interface 2.1 and 4.1).
+
+A link of another organization answers like one that does not exist.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any, TypeVar
+
+from msgspec import UNSET, Meta, Struct, UnsetType, structs
+from starlette.requests import Request
+from starlette.responses import Response
+
+from query.answers import answered
+from query.bodies import body_of
+from query.desk import Desk
+from query.standard.forms import iso
+from schemas.edge.identity import NO_REACH, reach_organization
+from schemas.failures import Conflict, Forbidden, Malformed, NotFound
+from schemas.plans import Group
+from schemas.registry import Key, Link, Scope, Taken, Unknown, making
+
+ExternalId = Annotated[str, Meta(max_length=255)]
+Instant = str | int | None
+T = TypeVar("T")
+
+DEFAULT_LIMIT = 100
+MOST_LIMIT = 1_000
+MOST_PAGE = 1_000_000
+LAST_MS = 253_402_300_799_000
+"""The end of the year 9999."""
+
+
+class NewLink(Struct, frozen=True, rename="camel"):
+    """The body that makes a link."""
+
+    name: str
+    target_url: str
+    organization_id: str | None = None
+    slug: str | None = None
+    external_id: ExternalId | None = None
+    expires_at: Instant = None
+    expired_redirect_url: str | None = None
+    ios_url: str | None = None
+    android_url: str | None = None
+
+
+class Changes(Struct, frozen=True, rename="camel"):
+    """The body that changes a link: what is absent stays, null takes away."""
+
+    name: str | UnsetType = UNSET
+    target_url: str | UnsetType = UNSET
+    slug: str | UnsetType = UNSET
+    external_id: ExternalId | UnsetType | None = UNSET
+    expires_at: Instant | UnsetType = UNSET
+    expired_redirect_url: str | UnsetType | None = UNSET
+    ios_url: str | UnsetType | None = UNSET
+    android_url: str | UnsetType | None = UNSET
+
+
+async def create(desk: Desk, request: Request) -> Response:
+    """POST /v1/links: 201 with the new link; 409 when the slug is taken."""
+    key = _writer(desk, request)
+    body = await body_of(request, NewLink)
+    organization_id = body.organization_id or key.organization_id
+    reach_organization(desk.registry, key, organization_id)
+    link = making.new_link(
+        organization_id,
+        body.name,
+        body.target_url,
+        desk.clock(),
+        slug=body.slug,
+        external_id=body.external_id,
+        expires_at=_instant(body.expires_at),
+        expired_redirect_url=body.expired_redirect_url,
+        ios_url=body.ios_url,
+        android_url=body.android_url,
+    )
+    made = await _written(desk, lambda: desk.store.create(link))
+    return answered({"success": True, "data": shown(made)}, 201)
+
+
+async def listed(desk: Desk, request: Request) -> Response:
+    """GET /v1/links: one page of the organization's links, oldest first."""
+    key = desk.admit(request, Scope.READ_LINKS, Group.LINKS)
+    given = request.query_params
+    where = {
+        "organization_id": given.get("organizationId") or key.organization_id,
+        "external_id": given.get("externalId"),
+    }
+    reach_organization(desk.registry, key, str(where["organization_id"]))
+    limit = _number(given, "limit", DEFAULT_LIMIT, MOST_LIMIT)
+    page = _number(given, "page", 1, MOST_PAGE)
+    read = asyncio.to_thread
+    total = await read(lambda: desk.store.count(Link, **where))
+    links = await read(
+        lambda: desk.store.list(Link, limit=limit, offset=(page - 1) * limit, **where)
+    )
+    meta = {"page": page, "limit": limit, "total": total}
+    return answered({"success": True, "data": [shown(link) for link in links], "meta": meta})
+
+
+async def show(desk: Desk, request: Request) -> Response:
+    """GET /v1/links/{id}."""
+    key = desk.admit(request, Scope.READ_LINKS, Group.LINKS)
+    return answered({"success": True, "data": shown(await _own(desk, key, request))})
+
+
+async def update(desk: Desk, request: Request) -> Response:
+    """PATCH /v1/links/{id}: the named fields are changed."""
+    key = _writer(desk, request)
+    link = await _own(desk, key, request)
+    changes = _changes(await body_of(request, Changes))
+    made = await _written(desk, lambda: desk.store.update(Link, link.id, desk.clock(), **changes))
+    return answered({"success": True, "data": shown(made)})
+
+
+async def delete(desk: Desk, request: Request) -> Response:
+    """DELETE /v1/links/{id}: the link is gone, its clicks stay stored."""
+    key = _writer(desk, request)
+    link = await _own(desk, key, request)
+    await _written(desk, lambda: desk.store.delete(Link, link.id))
+    return answered({"success": True})
+
+
+def shown(link: Link) -> Mapping[str, object]:
+    """A link as answers show it: the contract's names, instants as ISO 8601."""
+    return {
+        "id": link.id,
+        "organizationId": link.organization_id,
+        "name": link.name,
+        "targetUrl": link.target_url,
+        "slug": link.slug,
+        "externalId": link.external_id,
+        "expiresAt": iso(link.expires_at),
+        "expiredRedirectUrl": link.expired_redirect_url,
+        "iosUrl": link.ios_url,
+        "androidUrl": link.android_url,
+        "createdAt": iso(link.created_at),
+        "updatedAt": iso(link.updated_at),
+    }
+
+
+def _writer(desk: Desk, request: Request) -> Key:
+    key = desk.admit(request, Scope.WRITE_LINKS, Group.LINKS)
+    if key.website_id is not None:
+        raise Forbidden(NO_REACH.format(what="organization"))
+    return key
+
+
+async def _own(desk: Desk, key: Key, request: Request) -> Link:
+    """The link of the path, from the store itself so that it is never an old one."""
+    link_id = request.path_params["link_id"]
+    try:
+        link = await asyncio.to_thread(desk.store.get, Link, link_id)
+    except Unknown:
+        link = None
+    if link is None or link.organization_id != key.organization_id or key.website_id is not None:
+        raise NotFound("No such link")
+    return link
+
+
+async def _written(desk: Desk, write: Callable[[], T]) -> T:
+    """Write, and let this process see it at once; the others follow within a second."""
+    try:
+        made = await asyncio.to_thread(write)
+    except Taken as taken:
+        raise Conflict(f"{str(taken)[:1].upper()}{str(taken)[1:]}") from None
+    except Unknown:
+        raise NotFound("No such link") from None
+    await asyncio.to_thread(desk.follower.refresh)
+    return made
+
+
+CHECKS: Mapping[str, Callable[[Any], object]] = {
+    "name": lambda value: making.checked_name("name", value),
+    "target_url": lambda value: making.checked_url("targetUrl", value),
+    "slug": making.checked_slug,
+    "expires_at": lambda value: _instant(value),
+    "expired_redirect_url": lambda value: value and making.checked_url("expiredRedirectUrl", value),
+    "ios_url": lambda value: value and making.checked_url("iosUrl", value),
+    "android_url": lambda value: value and making.checked_url("androidUrl", value),
+}
+
+
+def _changes(body: Changes) -> dict[str, object]:
+    given = {name: value for name, value in structs.asdict(body).items() if value is not UNSET}
+    return {name: CHECKS.get(name, _as_is)(value) for name, value in given.items()}
+
+
+def _as_is(value: object) -> object:
+    return value
+
+
+def _instant(value: Instant) -> int | None:
+    """Unix milliseconds of an ISO 8601 instant or of a number of them."""
+    if value is None:
+        return None
+    if isinstance(value, int):
+        ms = value
+    else:
+        try:
+            at = datetime.fromisoformat(value)
+        except ValueError:
+            raise Malformed("'expiresAt' must be an ISO 8601 instant or null") from None
+        ms = round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
+    if not 0 <= ms <= LAST_MS:
+        raise Malformed("'expiresAt' must lie between 1970 and 9999")
+    return ms
+
+
+def _number(given: Mapping[str, str], name: str, default: int, most: int) -> int:
+    text = given.get(name)
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= most):
+        raise Malformed(f"'{name}' is '{text[:40]}'; give a whole number from 1 to {most:,}")
+    return int(text)

@@ -1,0 +1,13 @@
+"""QUERY_TYPES: every standard question by its name; one family per file."""
+
+from query.standard.links import LINKS
+from query.standard.outbound import OUTBOUND
+from query.standard.spec import QueryType, Subject, index
+from query.standard.tops import TOPS
+from query.standard.website import WEBSITE
+
+FAMILIES = (LINKS, OUTBOUND, WEBSITE, TOPS)
+
+QUERY_TYPES = index(*FAMILIES)
+
+__all__ = ["FAMILIES", "QUERY_TYPES", "QueryType", "Subject"]

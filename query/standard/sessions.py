@@ -1,0 +1,45 @@
+"""Sessions as they follow from the events of the span: the one definition that all questions share.
+
+A session is a session id with at least one page view. It is seen with its events inside the span.
+Its duration is the time from its first to its last event, or the visible time that its pages
+reported, whichever is greater. It bounced when it has one page view, nothing else but its exit, and
+a duration under 10 seconds.
+"""
+
+from query.standard.spec import Cte
+
+PAGE_VIEW = "name IN ('screen_view', 'pageview')"
+EXIT = "page_exit"
+BOUNCE_MS = 10_000
+
+# Over the rows of one session:
+VIEWS = f"COUNT(*) FILTER (WHERE {PAGE_VIEW})"
+OTHERS = f"COUNT(*) FILTER (WHERE NOT {PAGE_VIEW} AND name <> '{EXIT}')"
+LASTED = "GREATEST(MAX(ms) - MIN(ms), CAST(COALESCE(SUM(time_on_page), 0) * 1000 AS BIGINT))"
+
+VISITS = Cte(
+    "visits",
+    f"""
+    SELECT MIN(CASE WHEN {PAGE_VIEW} THEN ms END) AS began,
+           {VIEWS}                                AS views,
+           {OTHERS}                               AS others,
+           {LASTED}                               AS lasted
+      FROM scoped
+     WHERE session_hash IS NOT NULL
+     GROUP BY session_hash
+    HAVING {VIEWS} > 0
+    """,  # noqa: S608
+)
+
+RANKED = Cte(
+    "ranked",
+    f"""
+    SELECT began,
+           lasted,
+           CASE WHEN views = 1 AND others = 0 AND lasted < {BOUNCE_MS} THEN 1 ELSE 0 END AS bounced,
+           ROW_NUMBER() OVER (ORDER BY lasted) AS place,
+           COUNT(*) OVER ()                    AS places
+      FROM visits
+    """,  # noqa: S608
+)
+"""Visits in the order of their duration, for the median: exact on every engine."""

@@ -1,0 +1,186 @@
+"""A lake that a test writes itself, and the rows to put into it: valid by default."""
+
+import hashlib
+import json
+import uuid
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import DeltaTable
+from deltalake.transaction import AddAction
+from msgspec import Struct
+
+from schemas.lake import locate
+from schemas.tables import CLICKS, ERRORS, EVENTS, VITALS, Table, Type
+
+ARROW = {
+    Type.STRING: pa.string(),
+    Type.LONG: pa.int64(),
+    Type.INTEGER: pa.int32(),
+    Type.BOOLEAN: pa.bool_(),
+    Type.DATE: pa.date32(),
+    Type.DECIMAL: pa.decimal128(18, 4),
+    Type.TIMESTAMP: pa.timestamp("us", "UTC"),
+}
+
+NOON = "2026-11-10T12:00:00Z"
+
+
+class Stored(Struct):
+    """One row of a table."""
+
+    table: Table
+    values: dict[str, Any]
+
+
+class Lake:
+    """Tables under a folder; each call of `holds` makes one part per table and day received."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._rows = 0
+
+    def holds(self, *rows: Stored, without: tuple[str, ...] = ()) -> None:
+        """Store the rows, as files that do not have the columns `without`."""
+        groups: dict[tuple[str, str], list[Stored]] = {}
+        for row in rows:
+            self._rows += 1
+            row.values["kafka_offset"] = self._rows
+            day = str(row.values["received_at"].date())
+            groups.setdefault((row.table.name, day), []).append(row)
+        for (_, day), group in groups.items():
+            self._part(group[0].table, day, [row.values for row in group], without)
+
+    def paths(self, table: Table) -> list[Path]:
+        """The files of the newest version."""
+        return [Path(uri) for uri in DeltaTable(locate(str(self.root), table)).file_uris()]
+
+    def _part(
+        self, table: Table, day: str, rows: list[dict[str, Any]], without: tuple[str, ...]
+    ) -> None:
+        handle = self._opened(table)
+        columns = [c for c in table.columns if c.name not in ("day", *without)]
+        schema = pa.schema([(c.name, ARROW[c.type]) for c in columns])
+        made = pa.Table.from_pylist(
+            [{c.name: row.get(c.name) for c in columns} for row in rows], schema
+        )
+        path = f"day={day}/{uuid.uuid4().hex}.parquet"
+        target = Path(locate(str(self.root), table)) / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(made, target)
+        stats = json.dumps(_stats(table, rows))
+        action = AddAction(path, target.stat().st_size, {"day": day}, 0, True, stats)
+        handle.create_write_transaction([action], "append", handle.schema(), ["day"])
+
+    def _opened(self, table: Table) -> DeltaTable:
+        schema = pa.schema([(c.name, ARROW[c.type]) for c in table.columns])
+        url = locate(str(self.root), table)
+        if DeltaTable.is_deltatable(url):
+            return DeltaTable(url)
+        return DeltaTable.create(url, schema, partition_by=["day"])
+
+
+def _stats(table: Table, rows: list[dict[str, Any]]) -> Mapping[str, Any]:
+    names = (table.subject, "ts", "received_at")
+    plain = {name: [_plain(row[name]) for row in rows] for name in names}
+    return {
+        "numRecords": len(rows),
+        "minValues": {name: min(values) for name, values in plain.items()},
+        "maxValues": {name: max(values) for name, values in plain.items()},
+        "nullCount": dict.fromkeys(names, 0),
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%dT%H:%M:%S.%f}"[:-3] + "Z"
+    return value
+
+
+def hashed(text: str | None) -> int | None:
+    """An id as 63 bits, as the stream makes it (any function will do)."""
+    if text is None:
+        return None
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1
+
+
+def an_event(
+    name: str = "signup",
+    *,
+    website: str = "shop",
+    at: str = NOON,
+    visitor: str | None = "u1",
+    session: str | None = "s1",
+    received: str | None = None,
+    **more: Any,
+) -> Stored:
+    """A row of `events`."""
+    return Stored(
+        EVENTS, {**_who(website, visitor, session), **_when(at, received), "name": name, **more}
+    )
+
+
+def a_view(path: str = "/", *, time_on_page: float | None = None, **more: Any) -> Stored:
+    """A page view."""
+    seen = None if time_on_page is None else Decimal(str(time_on_page))
+    return an_event("screen_view", path=path, time_on_page=seen, **more)
+
+
+def a_click_away(href: str, text: str = "more", **more: Any) -> Stored:
+    """An outbound click; the domain is the host of `href`."""
+    domain = href.split("/")[2]
+    return an_event("outbound_click", href=href, link_text=text, outbound_domain=domain, **more)
+
+
+def a_click(
+    *, link: str = "go", organization: str = "acme", at: str = NOON, visitor: str = "u1", **more: Any
+) -> Stored:
+    """A row of `clicks`."""
+    who = {
+        "link_id": link,
+        "organization_id": organization,
+        "anonymous_id": visitor,
+        "visitor_hash": hashed(visitor),
+        "slug": link,
+    }
+    return Stored(CLICKS, {**who, **_when(at, None), **more})
+
+
+def an_error(message: str = "boom", *, website: str = "shop", at: str = NOON, **more: Any) -> Stored:
+    """A row of `errors`."""
+    given = {"level": "error", "path": "/", "message": message, **more}
+    return Stored(ERRORS, {**_who(website, "u1", "s1"), **_when(at, None), **given})
+
+
+def a_vital(metric: str, value: float, *, website: str = "shop", at: str = NOON) -> Stored:
+    """A row of `vitals`."""
+    measured = {"metric_name": metric, "metric_value": Decimal(str(value)), "path": "/"}
+    return Stored(VITALS, {**_who(website, "u1", "s1"), **_when(at, None), **measured})
+
+
+def _who(website: str, visitor: str | None, session: str | None) -> dict[str, Any]:
+    return {
+        "website_id": website,
+        "anonymous_id": visitor,
+        "session_id": session,
+        "visitor_hash": hashed(visitor),
+        "session_hash": hashed(session),
+    }
+
+
+def _when(at: str, received: str | None) -> dict[str, Any]:
+    ts = datetime.fromisoformat(at).astimezone(UTC)
+    got = datetime.fromisoformat(received) if received else ts + timedelta(milliseconds=250)
+    return {
+        "ts": ts,
+        "received_at": got,
+        "kafka_partition": 0,
+        "seq": 0,
+        "is_bot": False,
+        "rules_version": 1,
+    }
