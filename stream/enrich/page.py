@@ -44,8 +44,9 @@ NO_PAGE = Page()
 def put_page(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
     told = rows.facts["told"] = [tell(item) for item in rows.items]
     own = rows.given("path")
+    onward = not rows.wants("path")  # a click's `Referer` is where it came from, not where it is
     pages = rows.facts["page"] = [
-        _pages[address] if address else from_headers(envelope)
+        _pages[address] if address else NO_PAGE if onward else from_headers(envelope)
         for address, envelope in zip(
             [path or text(t.path) or text(t.url) for path, t in zip(own, told, strict=True)],
             rows.envelopes,

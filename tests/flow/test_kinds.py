@@ -62,7 +62,7 @@ def test_page_views_become_a_summary(tenant: Tenant) -> None:
     assert tenant.counted("events", "name", "referrer_name", "browser_name", "device_type") == [
         ("outgoing_link", "Direct", "Chrome", "desktop", 1),
         ("screen_view", "Direct", "Chrome", "desktop", 3),
-        ("screen_view", "Direct", "Mobile Safari", "mobile", 1),
+        ("screen_view", "Direct", "Safari", "mobile", 1),
         ("screen_view", "Google", "Chrome", "desktop", 1),
         ("signup", "Direct", "Chrome", "desktop", 1),
     ]
