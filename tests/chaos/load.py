@@ -65,6 +65,7 @@ class Sender:
                 connection.close()
                 time.sleep(0.1)
             time.sleep(0.004)
+        connection.close()
 
     def _post(self, connection: HTTPConnection, ids: list[str]) -> int:
         items = [{"name": "chaos", "eventId": i, "anonymousId": i} for i in ids]
