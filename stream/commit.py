@@ -33,6 +33,10 @@ OVERTAKEN = "Concurrent transaction failed"
 """How deltalake words that another commit moved the same next offset; a test holds it to that."""
 
 
+REWRITES = "rewrites"
+"""Under this name a table counts its rewrites, so that only one of two at a time succeeds."""
+
+
 class Move(Struct, frozen=True):
     """What a commit does to the next offset of one topic partition."""
 
@@ -89,7 +93,7 @@ class LakeTable:
                     if attempt and self._holds(parts):
                         break  # the try before landed, though it reported a failure
                     self._fence(parts, moves)
-                self._append(parts, moves)
+                self._write([add_action(part) for part in parts], moves)
                 break
             except CommitFailedError as refused:
                 if OVERTAKEN in str(refused):
@@ -104,22 +108,24 @@ class LakeTable:
     def replace(self, old: Sequence[str], parts: Sequence[NewPart], day: str) -> None:
         """One version in which parts of a day are others with the same rows.
 
-        CommitFailedError when some of them are gone already; the new parts are removed then.
+        Fenced when another keeper replaced some of them; the new parts are removed then. deltalake
+        itself lets two commits remove the same part, which would keep both their successors.
+        Commits that only add parts do not get in the way.
         """
-        removed = [RemoveAction(path, False, now_ms(), None, {PARTITION: day}) for path in old]
+        self.refresh()
+        move = Move(self.next_offset(REWRITES), self.next_offset(REWRITES) + 1)
+        if not set(old) <= set(self._handle.get_add_actions()["path"].to_pylist()):
+            self._fence(parts, {REWRITES: move})
         try:
-            self._handle.create_write_transaction(
-                [*removed, *(add_action(part, data_change=False) for part in parts)],
-                "append",
-                delta_schema(self.table),
-                partition_by=[PARTITION],
-                commit_properties=CommitProperties(max_commit_retries=50),
-                post_commithook_properties=NO_HOOKS,
+            self._write(
+                [
+                    *(RemoveAction(path, False, now_ms(), None, {PARTITION: day}) for path in old),
+                    *(add_action(part, data_change=False) for part in parts),
+                ],
+                {REWRITES: move},
             )
         except CommitFailedError:
-            for part in parts:
-                self.store.remove(part.path)
-            raise
+            self._fence(parts, {REWRITES: move})
         self._settle()
 
     def _is_expected(self, moves: Moves) -> bool:
@@ -136,9 +142,9 @@ class LakeTable:
         found = {name: self.next_offset(name) for name in moves}
         raise Fenced(f"{self.table.name}: next offsets {found}, expected {moves}")
 
-    def _append(self, parts: Sequence[NewPart], moves: Moves) -> None:
+    def _write(self, actions: list[AddAction | RemoveAction], moves: Moves) -> None:
         self._handle.create_write_transaction(
-            [add_action(part) for part in parts],
+            actions,
             "append",
             delta_schema(self.table),
             partition_by=[PARTITION],

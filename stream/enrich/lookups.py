@@ -32,10 +32,15 @@ class Memo(dict[Question, Answer]):
         return answer
 
 
-_suffixes = PublicSuffixList(accept_unknown=False)
+def read_domain(host: str) -> str:
+    """The domain that a host belongs to (`shop.a.co.uk` → `a.co.uk`); an address is its own."""
+    if host.startswith("[") or host.rpartition(".")[2].isdecimal():
+        return host
+    return _suffixes.privatesuffix(host) or host
 
-registrable: Memo[str, str] = Memo(lambda host: _suffixes.privatesuffix(host) or host)
-"""The domain that a host belongs to (`shop.a.co.uk` → `a.co.uk`); the host itself when none."""
+
+_suffixes = PublicSuffixList()
+registrable: Memo[str, str] = Memo(read_domain)
 
 
 class Lookups:

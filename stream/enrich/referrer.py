@@ -49,17 +49,17 @@ def read_referrer(visit: Visit) -> Referrer:
     """What a visit's referrer is."""
     sent, page_host, domain = visit
     url = cut(sent)
-    if not url.host or is_own(url.host, page_host, domain):
+    if not url.host or is_own(url.host, page_host, domain or ""):
         return NONE
     place = known(url.host) or Known(registrable[url.host], None)
     return Referrer(f"{url.scheme or 'https'}://{url.host}{url.path}", place.name, place.kind)
 
 
-def is_own(host: str, page_host: str | None, domain: str | None) -> bool:
+def is_own(host: str, page_host: str | None, domain: str) -> bool:
     """Whether a referring host is the website's own domain or one of its sub-domains."""
     if host == "localhost":
         return True
-    own = cut(f"//{domain}").host.removeprefix("www.") if domain else ""
+    own = cut(domain if "://" in domain else f"//{domain}").host.removeprefix("www.")
     if own and (host == own or host.endswith("." + own)):
         return True
     return page_host is not None and registrable[host] == registrable[page_host]

@@ -14,13 +14,12 @@ from pathlib import Path
 
 import duckdb
 import pyarrow.parquet as pq
-from deltalake.exceptions import CommitFailedError
 
 from schemas.clock import now_ms
 from schemas.settings import Settings
 from schemas.tables import Column, Table, Type
 from stream.commit import LakeTable
-from stream.failures import Unbalanced
+from stream.failures import Fenced, Unbalanced
 from stream.keeping.pieces import Piece, merges, pieces
 from stream.types import PARTITION
 from stream.writer import MEASURED, NewPart, part_path, statistics
@@ -49,7 +48,7 @@ def compact(table: LakeTable, settings: Settings) -> None:
         parts = rewrite(table, day, joined)
         try:
             table.replace([piece.path for piece in joined], parts, day.isoformat())
-        except CommitFailedError as refused:  # another keeper was faster
+        except Fenced as refused:  # another keeper was faster
             log.warning("not compacted", extra={"table": table.table.name, "reason": str(refused)})
             return
         log.info(

@@ -1,0 +1,433 @@
+"""Golden tables: what each step makes of what trackers send."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.kinds import CLICK, ERROR_REPORT, KINDS, VITAL, Kind
+from stream.columns import as_table
+from stream.enrich import LINE, enrich, enriched
+from stream.enrich.channel import channel
+from stream.enrich.identity import hashed
+from stream.enrich.lookups import Lookups, Memo
+from stream.enrich.places import Place, Places, read_record
+from stream.enrich.urls import cut, normal_path, parameters
+from tests.stream.enriching import facts, row, rows_of
+from tests.stream.making import CHROME, NOON_MS
+
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+VIEW = {"name": "screen_view"}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_the_line_fills_every_column_of_every_kind(kind: Kind) -> None:
+    least: dict[str, dict[str, Any]] = {
+        "custom_event": {"name": "x"},
+        "web_vitals": {"path": "/", "metricName": "CLS", "metricValue": 0.1},
+        "error": {"message": "boom"},
+        "click": {"slug": "abc"},
+    }
+    rows = rows_of(kind, [least[kind.name]])
+
+    enrich(rows, Lookups())
+
+    own = {column.name for column in kind.table.columns} - {"day"}
+    assert own <= set(rows.columns)
+    assert as_table(kind.table, rows.columns).num_rows == 1
+
+
+def test_the_steps_are_named_as_in_the_readme() -> None:
+    readme = (Path(__file__).parents[2] / "stream" / "README.md").read_text()
+
+    assert [step for step in LINE if f"`{step}`" not in readme] == []
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "ms"),
+    [
+        (None, 0),
+        (NOON_MS - 1234, -1234),
+        (NOON_MS - 0.75, -1),
+        (NOON_MS + 299_999, 299_999),
+        (NOON_MS + 300_001, 300_000),
+        (NOON_MS - 8 * 86_400_000, -7 * 86_400_000),
+        (1, -7 * 86_400_000),
+        (1e300, 300_000),
+        (-(10**400), -7 * 86_400_000),
+        ("2026-11-21T11:59:59.5Z", -500),
+        ("2026-11-21T12:59:59+01:00", -1000),
+        ("2026-11-21T12:00:00.0019", 1),
+        ("yesterday", 0),
+        ("0001-01-01T00:00:00+23:59", -7 * 86_400_000),
+        ("9999-12-31T23:59:59Z", 300_000),
+    ],
+)
+def test_client_time_is_whole_milliseconds_near_the_receipt(timestamp: Any, ms: int) -> None:
+    ts, received = facts({"name": "x", "timestamp": timestamp}, "ts", "received_at")
+
+    assert received == NOON
+    assert round((ts - NOON).total_seconds() * 1_000_000) == ms * 1000
+
+
+@pytest.mark.parametrize(
+    ("path", "host", "expected"),
+    [
+        ("https://Shop.Example:8443/a/b/?x=1#y", "shop.example", "/a/b"),
+        ("https://shop.example", "shop.example", "/"),
+        ("https://shop.example?x=1", "shop.example", "/"),
+        ("https://u:p@shop.example./a", "shop.example", "/a"),
+        ("//shop.example/a", "shop.example", "/a"),
+        ("https://[2001:db8::1]:80/a", "[2001:db8::1]", "/a"),
+        ("/cart/", None, "/cart"),
+        ("cart?step=2", None, "/cart"),
+        ("/", None, "/"),
+        ("/caf%C3%A9%20x", None, "/café x"),
+        ("/100%", None, "/100%"),
+        ("https://ex\x00ample/a", None, "/a"),
+    ],
+)
+def test_a_page_is_host_and_decoded_path(path: str, host: str | None, expected: str) -> None:
+    assert facts({**VIEW, "path": path}, "host", "path") == (host, expected)
+
+
+def test_a_page_view_may_carry_its_facts_in_properties() -> None:
+    properties = {"url": "https://a.example/x/", "title": "X", "referrer": "https://b.example/y"}
+
+    assert facts(
+        {"name": "pageview", "properties": properties}, "host", "path", "title", "referrer"
+    ) == ("a.example", "/x", "X", "https://b.example/y")
+
+
+def test_other_events_keep_their_properties_to_themselves() -> None:
+    item = {"name": "purchase", "properties": {"path": "/secret", "title": "T"}}
+
+    assert facts(item, "path", "title", "properties") == (
+        None,
+        None,
+        '{"path":"/secret","title":"T"}',
+    )
+
+
+@pytest.mark.parametrize("properties", [{"path": 7, "title": ["x"]}, [1], "text", None])
+def test_odd_properties_of_a_page_view_are_no_page(properties: Any) -> None:
+    assert facts({**VIEW, "properties": properties}, "path", "title") == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("headers", "trusted", "expected"),
+    [
+        ({"referer": "https://a.example/b/c?utm_source=s"}, False, ("a.example", "/b/c", "s")),
+        ({"referer": "https://a.example/"}, False, ("a.example", None, None)),
+        ({"origin": "https://a.example"}, False, ("a.example", None, None)),
+        ({"referer": "https://a.example/b"}, True, (None, None, None)),
+        ({"referer": "about:blank"}, False, (None, None, None)),
+    ],
+)
+def test_a_browser_that_names_no_page_tells_it_in_its_headers(
+    headers: dict[str, str], trusted: bool, expected: tuple[str | None, ...]
+) -> None:
+    found = facts(VIEW, "host", "path", "utm_source", headers=headers, trusted=trusted)
+
+    assert found == expected
+
+
+def test_campaign_parameters_come_from_the_item_before_the_url() -> None:
+    item = {
+        **VIEW,
+        "path": "https://a.example/?utm_source=url&UTM_Medium=mail&utm_term=a+b%21&gclid=1",
+        "utm_source": "own",
+    }
+
+    assert facts(item, "utm_source", "utm_medium", "utm_term", "utm_content", "click_id") == (
+        "own",
+        "mail",
+        "a b!",
+        None,
+        "gclid",
+    )
+
+
+@pytest.mark.parametrize(
+    ("referrer", "stored", "name", "through"),
+    [
+        (None, "Direct", "Direct", "direct"),
+        ("", "Direct", "Direct", "direct"),
+        ("direct", "Direct", "Direct", "direct"),
+        ("https://www.google.co.uk/s?q=x#f", "https://www.google.co.uk/s", "Google", "search"),
+        ("https://mail.google.com/", "https://mail.google.com/", "Gmail", "email"),
+        ("https://gemini.google.com/app", "https://gemini.google.com/app", "Gemini", "ai"),
+        ("https://t.co/abc", "https://t.co/abc", "X", "social"),
+        ("https://m.youtube.com/watch?v=1", "https://m.youtube.com/watch", "YouTube", "social"),
+        ("android-app://com.openai.chatgpt", "android-app://com.openai.chatgpt", "ChatGPT", "ai"),
+        ("https://blog.other.co.uk/x", "https://blog.other.co.uk/x", "other.co.uk", "referral"),
+        ("https://my-google.dev/", "https://my-google.dev/", "my-google.dev", "referral"),
+        ("http://192.0.2.7:80/x", "http://192.0.2.7/x", "192.0.2.7", "referral"),
+        ("https://www.amazon.de/dp/1", "https://www.amazon.de/dp/1", "Amazon", "referral"),
+        ("https://shop.example/before", "Direct", "Direct", "direct"),
+        ("https://www.shop.example/before", "Direct", "Direct", "direct"),
+        ("http://localhost:3000/", "Direct", "Direct", "direct"),
+    ],
+)  # fmt: skip
+def test_a_referrer_has_a_name_and_a_channel(
+    referrer: str | None, stored: str, name: str, through: str
+) -> None:
+    item = {**VIEW, "path": "https://shop.example/now", "referrer": referrer}
+
+    assert facts(item, "referrer", "referrer_name", "channel") == (stored, name, through)
+
+
+def test_the_registry_says_which_domain_is_the_websites_own() -> None:
+    own = Lookups(domain_of=lambda website: {"w1": "https://www.own.example"}.get(website))
+    inside = {**VIEW, "referrer": "https://blog.own.example/x"}
+    outside = {**VIEW, "referrer": "https://notown.example/x"}
+
+    assert facts(inside, "referrer_name", lookups=own) == ("Direct",)
+    assert facts(outside, "referrer_name", lookups=own) == ("notown.example",)
+
+
+@pytest.mark.parametrize(
+    ("clues", "expected"),
+    [
+        #  source      medium        campaign click id   referrer  kind
+        (("google", "cpc", None, None, "x", "search"), "paid"),
+        ((None, "Paid-Social", None, None, "x", "social"), "paid"),
+        ((None, None, None, "gclid", "x", "search"), "paid"),
+        ((None, None, None, "fbclid", "x", "social"), "social"),
+        (("news", "email", None, None, "Direct", None), "email"),
+        (("newsletter", None, None, None, "Direct", None), "email"),
+        ((None, "social", None, None, "Direct", None), "social"),
+        ((None, "organic", None, None, "Direct", None), "search"),
+        (("chatgpt.com", None, None, None, "Direct", None), "ai"),
+        (("partner", None, "spring", None, "x", None), "campaign"),
+        ((None, None, None, None, "Direct", None), "direct"),
+        ((None, None, None, None, "x", "ai"), "ai"),
+        ((None, None, None, None, "x", "news"), "referral"),
+        ((None, None, None, None, "x", None), "referral"),
+    ],
+)
+def test_the_first_rule_that_applies_names_the_channel(clues: Any, expected: str) -> None:
+    assert channel(clues) == expected
+
+
+IPHONE = (
+    "Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 "
+    "(KHTML, like Gecko) Version/18.1 Mobile/15E148 Safari/604.1"
+)
+MAC = (
+    "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) "
+    "Version/18.1 Safari/605.1.15"
+)
+IPAD = IPHONE.replace("iPhone;", "iPad;").replace("CPU iPhone", "CPU")
+PIXEL = (
+    "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) "
+    "Chrome/141.0.0.0 Mobile Safari/537.36"
+)
+TABLET = PIXEL.replace("Mobile ", "")
+TV = "Mozilla/5.0 (SMART-TV; Linux; Tizen 8.0) AppleWebKit/537.36 (KHTML, like Gecko) TV Safari"
+WINDOWS_11 = {"sec-ch-ua-platform": '"Windows"', "sec-ch-ua-platform-version": '"15.0.0"'}
+
+
+@pytest.mark.parametrize(
+    ("agent", "headers", "expected"),
+    [
+        (CHROME, {}, ("Chrome", "141", "Windows", None, "desktop")),
+        (CHROME, WINDOWS_11, ("Chrome", "141", "Windows", "11", "desktop")),
+        (IPHONE, {}, ("Safari", "18", "iOS", "18.1", "mobile")),
+        (IPAD, {}, ("Safari", "18", "iOS", "18.1", "tablet")),
+        (MAC, {}, ("Safari", "18", "macOS", None, "desktop")),
+        (PIXEL, {}, ("Chrome", "141", "Android", None, "mobile")),
+        (TABLET, {}, ("Chrome", "141", "Android", None, "tablet")),
+        (TABLET, {"sec-ch-ua-mobile": "?1"}, ("Chrome", "141", "Android", None, "tablet")),
+        ("", {}, (None, None, None, None, None)),
+        ("something else", {}, (None, None, None, None, None)),
+    ],
+)
+def test_an_agent_is_browser_system_and_device(
+    agent: str, headers: dict[str, str], expected: tuple[str | None, ...]
+) -> None:
+    columns = ("browser_name", "browser_version", "os_name", "os_version", "device_type")
+
+    assert facts(VIEW, *columns, user_agent=agent, headers=headers) == expected
+
+
+def test_a_television_is_one() -> None:
+    assert facts(VIEW, "device_type", user_agent=TV) == ("tv",)
+
+
+def test_a_servers_own_agent_says_nothing_about_a_visitor() -> None:
+    assert facts(VIEW, "browser_name", user_agent="python-requests/2.32", trusted=True) == (None,)
+    assert facts(VIEW, "browser_name", user_agent=CHROME, trusted=True) == ("Chrome",)
+
+
+GOOGLEBOT = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
+
+
+@pytest.mark.parametrize(
+    ("agent", "trusted", "headers", "reason"),
+    [
+        (CHROME, False, {}, None),
+        (GOOGLEBOT, False, {}, "spider"),
+        ("python-requests/2.32", False, {}, "crawler"),
+        ("", False, {}, "empty user agent"),
+        (CHROME, False, {"sec-purpose": "prefetch;prerender"}, "prefetch"),
+        (GOOGLEBOT, True, {}, None),
+        ("node", True, {}, None),
+        ("", True, {}, None),
+    ],
+)
+def test_a_bot_is_flagged_with_the_reason(
+    agent: str, trusted: bool, headers: dict[str, str], reason: str | None
+) -> None:
+    found = facts(VIEW, "is_bot", "bot_reason", user_agent=agent, trusted=trusted, headers=headers)
+
+    assert found == (reason is not None, reason)
+
+
+class Atlas(Places):
+    """Knows one network."""
+
+    def find(self, address: str) -> Place:
+        return Place("NL", "Utrecht", "Zeist") if address == "192.0.2.0" else Place()
+
+
+@pytest.mark.parametrize(
+    ("address", "headers", "timezone", "trusted", "expected"),
+    [
+        ("192.0.2.0", {"cf-ipcountry": "FR"}, "Europe/Berlin", False, ("NL", "Utrecht", "Zeist")),
+        ("198.51.100.0", {"cf-ipcountry": "fr"}, "Europe/Berlin", False, ("FR", None, None)),
+        ("198.51.100.0", {"cf-ipcountry": "T1"}, "Europe/Berlin", False, ("DE", None, None)),
+        ("", {}, "Asia/Calcutta", False, ("IN", None, None)),
+        ("192.0.2.0", {"cf-ipcountry": "FR"}, "Europe/Oslo", True, ("NO", None, None)),
+        ("", {}, "Mars/Olympus", False, (None, None, None)),
+        ("", {}, None, False, (None, None, None)),
+    ],
+)
+def test_a_place_is_found_by_address_then_header_then_time_zone(
+    address: str,
+    headers: dict[str, str],
+    timezone: str | None,
+    trusted: bool,
+    expected: tuple[str | None, ...],
+) -> None:
+    item = {**VIEW, "timezone": timezone}
+    envelope = {"address": address, "headers": headers, "trusted": trusted}
+
+    found = facts(item, "country", "region", "city", lookups=Lookups(Atlas()), **envelope)
+
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        (
+            {"country_code": "CH", "state1": "Zurich", "city": "Zürich (Kreis 1)"},
+            Place("CH", "Zurich", "Zürich"),
+        ),
+        (
+            {
+                "country": {"iso_code": "CH"},
+                "subdivisions": [{"names": {"en": "Zurich"}}],
+                "city": {"names": {"en": "Winterthur"}},
+            },
+            Place("CH", "Zurich", "Winterthur"),
+        ),
+        ({}, Place()),
+    ],
+)
+def test_both_shapes_of_geo_databases_are_read(record: dict[str, Any], expected: Place) -> None:
+    assert read_record(record) == expected
+
+
+def test_no_database_is_asked_about_what_is_no_public_address() -> None:
+    assert Places().find("192.168.0.0") == Place()
+
+
+def test_an_outbound_click_has_target_text_and_domain() -> None:
+    item = {"name": "outgoing_link", "href": "https://Other.Example/x?y=1", "text": "Read"}
+    told = {"name": "link_out", "properties": {"href": "https://a.example/", "text": "A"}}
+    view = {**VIEW, "href": "https://a.example/", "text": "A"}
+    columns = ("href", "link_text", "outbound_domain")
+
+    assert facts(item, *columns) == ("https://Other.Example/x?y=1", "Read", "other.example")
+    assert facts(told, *columns) == ("https://a.example/", "A", "a.example")
+    assert facts(view, *columns) == (None, None, None)
+
+
+def test_ids_are_hashed_to_signed_numbers_of_63_bits() -> None:
+    # BLAKE2b of "a" with 8 bytes is 40f89e395b66422f
+    assert facts({"name": "x", "anonymousId": "a"}, "visitor_hash", "session_hash") == (
+        0x40F89E395B66422F >> 1,
+        None,
+    )
+    assert all(0 <= (hashed(str(n)) or 0) < 2**63 for n in range(1000))
+
+
+def test_the_language_is_the_items_or_the_first_accepted() -> None:
+    accepts = {"accept-language": "de-CH;q=0.9, en"}
+
+    assert facts({**VIEW, "language": "fr"}, "language", headers=accepts) == ("fr",)
+    assert facts(VIEW, "language", headers=accepts) == ("de-CH",)
+    assert facts(VIEW, "language", headers=accepts, trusted=True) == (None,)
+    assert facts(VIEW, "language", headers={"accept-language": "*"}) == (None,)
+
+
+def test_a_click_belongs_to_its_link() -> None:
+    item = {"slug": "abc", "referrer": "https://news.ycombinator.com/item?id=1", "anonymousId": "v"}
+
+    found = row(item, CLICK, subject_id="l1")
+
+    assert [
+        found[c] for c in ("link_id", "organization_id", "slug", "referrer_name", "channel")
+    ] == [
+        "l1",
+        "o1",
+        "abc",
+        "Hacker News",
+        "social",
+    ]
+
+
+def test_an_error_is_of_level_error_unless_it_says_otherwise() -> None:
+    assert facts({"message": "m"}, "level", kind=ERROR_REPORT) == ("error",)
+    assert facts({"message": "m", "level": "warning"}, "level", kind=ERROR_REPORT) == ("warning",)
+
+
+def test_a_website_named_by_an_item_does_not_replace_the_envelopes() -> None:
+    assert facts({"name": "x", "websiteId": "other"}, "website_id") == ("w1",)
+
+
+def test_a_vital_is_kept_to_four_decimals() -> None:
+    item = {"path": "/", "metricName": "CLS", "metricValue": 0.12345}
+
+    assert str(row(item, VITAL)["metric_value"]) == "0.1235"
+
+
+def test_a_step_that_fails_on_one_row_costs_that_row_only() -> None:
+    def put_trouble(rows: Any, lookups: Lookups) -> None:
+        if any(item.name == "bad" for item in rows.items):
+            raise ValueError("no such thing")
+
+    rows = rows_of(KINDS[0], [{"name": "a"}, {"name": "bad"}, {"name": "c"}])
+
+    rest, refused = enriched(rows, Lookups(), {**LINE, "put_trouble": put_trouble})
+
+    assert rest.columns["name"] == ["a", "c"]
+    assert [(q.seq, q.stage.value, q.reason) for q in refused] == [
+        (1, "enrich", "ValueError: no such thing")
+    ]
+
+
+def test_a_memo_forgets_rather_than_grows() -> None:
+    memo: Memo[int, int] = Memo(lambda n: n * n, size=3)
+
+    assert [memo[n] for n in range(5)] == [0, 1, 4, 9, 16]
+    assert len(memo) == 2
+
+
+def test_url_parts_are_cut_by_hand() -> None:
+    assert normal_path("//a//b//") == "/a//b"
+    assert parameters("A=1&a=2&b=&=3&c") == {"a": "1"}
+    assert (cut("mailto:x@y.example").host, cut("").path) == ("", "")

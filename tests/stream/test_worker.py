@@ -1,0 +1,116 @@
+"""What a worker makes of its start, its progress and a torn log."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from schemas.kinds import CUSTOM_EVENT
+from schemas.pulse import Progress, read_pulses
+from schemas.tables import EVENTS
+from stream.commit import LakeTable, Move
+from stream.doctor import examine
+from stream.drain import Drain
+from stream.enrich.lookups import Lookups
+from stream.failures import Stuck
+from stream.progress import PATIENCE_SECONDS, Journal
+from tests.stream.making import a_message, named, rows, settings
+
+
+class Clock:
+    """Stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.seconds = 1000.0
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+    def now_ms(self) -> int:
+        return int(self.seconds * 1000)
+
+
+def a_journal(clock: Clock) -> Journal:
+    journal = Journal(clock.now_ms, clock.monotonic)
+    journal.assign({("events", 0): 5, ("events", 1): 0})
+    return journal
+
+
+def test_a_pulse_says_how_far_each_partition_is(tmp_path: Path) -> None:
+    clock = Clock()
+    journal = a_journal(clock)
+    journal.see({("events", 0): 9, ("events", 1): 0})
+
+    journal.pulse(tmp_path, "worker-1", 77, "ready")
+
+    assert [p.progress for p in read_pulses(tmp_path)] == [
+        (Progress("events", 0, 5, 9), Progress("events", 1, 0, 0))
+    ]
+    assert read_pulses(tmp_path)[0].caught_up_ms == {}
+
+    journal.store("events", {0: 9})
+    journal.see({})
+    journal.pulse(tmp_path, "worker-1", 77, "ready")
+
+    assert read_pulses(tmp_path)[0].caught_up_ms == {"events": 1_000_000}
+
+
+def test_work_that_is_there_and_not_done_for_long_ends_the_worker() -> None:
+    clock = Clock()
+    journal = a_journal(clock)
+    journal.see({("events", 0): 9})
+    clock.seconds += PATIENCE_SECONDS + 1
+    journal.join(True)
+    journal.see({("events", 0): 10})
+
+    with pytest.raises(Stuck, match="nothing stored for 61 s"):
+        journal.check()
+
+
+def test_a_worker_without_work_is_not_stuck() -> None:
+    clock = Clock()
+    journal = a_journal(clock)
+    clock.seconds += PATIENCE_SECONDS + 1
+    journal.join(True)
+    journal.see({("events", 0): 5})
+
+    journal.check()
+
+
+def test_a_worker_that_the_group_does_not_take_ends() -> None:
+    clock = Clock()
+    journal = a_journal(clock)
+    clock.seconds += PATIENCE_SECONDS + 1
+    journal.join(False)
+    journal.see({})
+
+    with pytest.raises(Stuck, match="not in the group"):
+        journal.check()
+
+
+@pytest.mark.parametrize("torn", [b"", b'{"add": {"path": "da', b"\x00" * 300])
+def test_a_torn_newest_log_entry_is_put_aside_and_stored_again(tmp_path: Path, torn: bytes) -> None:
+    given = settings(tmp_path)
+    batches = [[a_message(0, named("a"))], [a_message(1, named("b"))]]
+    for batch in batches:
+        Drain(given, CUSTOM_EVENT, Lookups()).store(batch)
+    log = tmp_path / "lake" / "events" / "_delta_log"
+    (log / f"{2:020}.json").write_bytes(torn)
+
+    examine(given)
+    Drain(given, CUSTOM_EVENT, Lookups()).store(batches[1])
+
+    assert rows(given, EVENTS, "name") == [("a",), ("b",)]
+    assert (log / f"_torn-{2:020}.json").read_bytes() == torn
+
+
+def test_a_whole_log_is_left_as_it_is(tmp_path: Path) -> None:
+    given = settings(tmp_path)
+    table = LakeTable(given, EVENTS)
+    table.commit([], {"1/events/0": Move(0, 4)})
+    before = sorted((tmp_path / "lake").rglob("*.json"))
+
+    examine(given)
+
+    assert sorted((tmp_path / "lake").rglob("*.json")) == before
+    assert [json.loads(line) for line in before[-1].read_text().splitlines()]
