@@ -6,15 +6,13 @@ from argparse import ArgumentParser
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-from sqlalchemy.exc import SQLAlchemyError
-
 from ingest.app import create_app
 from ingest.outbox import Outbox
 from ingest.protocol import CollectorProtocol
 from schemas.clock import now_ms
 from schemas.edge.serving import serve
 from schemas.kinds import KINDS
-from schemas.registry import Follower, Store
+from schemas.registry import DatabaseError, Follower, Store
 from schemas.settings import SettingRefused, Settings, load
 
 FLUSH_SECONDS = 10.0
@@ -26,7 +24,7 @@ def main() -> None:
     parser.add_argument("--name", default="collector-1", help="name of this process")
     try:
         run(load(), parser.parse_args().name)
-    except (SettingRefused, SQLAlchemyError) as refused:
+    except (SettingRefused, DatabaseError) as refused:
         sys.exit(f"collector: {refused}")
 
 

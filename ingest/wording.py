@@ -42,6 +42,8 @@ def _field(place: str) -> str:
 def _rule(said: str, place: str) -> str:
     if said.startswith("JSON is malformed") or said == "Input data was truncated":
         return "is not valid JSON"
+    if re.fullmatch(r"Expected `\w+` of length >= 1", said):
+        return "must not be empty"
     if found := re.fullmatch(r"Expected `(\w+)` of length (\S+) (\d+)", said):
         return f"must have {_BOUND[found[2]]} {int(found[3]):,} {_LENGTH[found[1]]}"
     if found := re.fullmatch(r"Expected `\w+` (\S+) (\S+)", said):

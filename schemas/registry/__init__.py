@@ -4,6 +4,8 @@
 `Snapshot` of it in memory, which a `Follower` keeps within a second of the database.
 """
 
+from sqlalchemy.exc import SQLAlchemyError as DatabaseError
+
 from schemas.registry.keys import SCOPES, NewKey, Scope, hash_secret, make_key, split_key
 from schemas.registry.records import Key, Link, Organization, Website
 from schemas.registry.snapshot import Follower, Snapshot
@@ -11,6 +13,7 @@ from schemas.registry.store import Store, Taken, Unknown
 
 __all__ = [
     "SCOPES",
+    "DatabaseError",
     "Follower",
     "Key",
     "Link",

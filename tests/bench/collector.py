@@ -1,0 +1,215 @@
+"""The collector beside a plain one: acknowledged requests per second and CPU per event.
+
+`python -m tests.bench.collector` starts a real Kafka and both, and loads them in turns, so that
+whatever else the machine does falls on both.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import psutil
+from msgspec import Struct
+
+from deploy.local.broker import Broker
+from deploy.local.topics import declare, topics_of
+from schemas.clock import now_ms
+from schemas.registry import Store, making
+from schemas.registry.migrate import migrate
+from schemas.settings import Settings, as_environment
+from tests.calling import call
+from tests.running import ROOT, eventually, free_port
+
+VISITORS = 200
+
+
+class Case(Struct, frozen=True):
+    """One kind of load."""
+
+    name: str
+    events: int
+    connections: int
+
+
+CASES = (
+    Case("one event a post, 64 connections", 1, 64),
+    Case("one event a post, 256 connections", 1, 256),
+    Case("100 events a post, 16 connections", 100, 16),
+)
+
+
+class Server(Struct, frozen=True):
+    """One of the two that are compared."""
+
+    name: str
+    pid: int
+    port: int
+    target: str
+
+
+class Run(Struct, frozen=True):
+    """One load on one server."""
+
+    requests_per_second: float
+    cpu_us_per_event: float
+    p50_ms: float
+    p99_ms: float
+
+
+class Figures(Struct, frozen=True):
+    """One case: medians of all rounds."""
+
+    case: str
+    plain: Run
+    ours: Run
+
+    @property
+    def speed(self) -> float:
+        return self.ours.requests_per_second / self.plain.requests_per_second
+
+    @property
+    def cpu(self) -> float:
+        return self.ours.cpu_us_per_event / self.plain.cpu_us_per_event
+
+
+def measure(folder: Path, seconds: float = 4.0, rounds: int = 3) -> list[Figures]:
+    """Load both in turns, for all cases."""
+    with ExitStack() as stack:
+        plain, ours = stack.enter_context(servers(folder))
+        return [_case(folder, case, plain, ours, seconds, rounds) for case in CASES]
+
+
+def _case(
+    folder: Path, case: Case, plain: Server, ours: Server, seconds: float, rounds: int
+) -> Figures:
+    bodies = folder / f"bodies-{case.events}"
+    bodies.write_bytes(b"\n".join(make_bodies(case.events)))
+    runs: dict[str, list[Run]] = {plain.name: [], ours.name: []}
+    for server in (plain, ours) * rounds:
+        runs[server.name].append(load(server, case, bodies, seconds))
+    return Figures(case.name, _median(runs[plain.name]), _median(runs[ours.name]))
+
+
+def load(server: Server, case: Case, bodies: Path, seconds: float) -> Run:
+    """Load one server for so many seconds."""
+    process = psutil.Process(server.pid)
+    before = process.cpu_times()
+    done = subprocess.run(
+        [
+            sys.executable, "-m", "tests.bench.post_load", str(server.port), server.target,
+            str(case.connections), str(seconds), str(bodies),
+        ],
+        cwd=ROOT, stdout=subprocess.PIPE, check=True,
+    )  # fmt: skip
+    after = process.cpu_times()
+    answered = json.loads(done.stdout)
+    assert not answered["bad"], answered
+    assert not answered["lost"], answered
+    cpu = after.user + after.system - before.user - before.system
+    return Run(
+        answered["requests"] / answered["seconds"],
+        cpu * 1e6 / (answered["requests"] * case.events),
+        answered["p50_ms"],
+        answered["p99_ms"],
+    )
+
+
+def make_bodies(events: int) -> Iterator[bytes]:
+    """Bodies as trackers send them: about 400 bytes an event, each of another visitor."""
+    for number in range(VISITORS):
+        made = [_event(number, position) for position in range(events)]
+        yield json.dumps(made if events > 1 else made[0]).encode()
+
+
+def _event(number: int, position: int) -> dict[str, object]:
+    return {
+        "name": "screen_view",
+        "anonymousId": f"anon_{number:08d}",
+        "sessionId": f"sess_{number:08d}",
+        "timestamp": 1_795_000_000_000 + position,
+        "path": f"https://shop.example/products/{position}?utm_source=news&utm_medium=email",
+        "title": "A product of the shop",
+        "referrer": "https://www.google.com/",
+        "language": "en-US",
+        "timezone": "Europe/Berlin",
+        "screen_resolution": "1920x1080",
+        "properties": {"plan": "pro", "amount": 49.9, "items": 3, "returning": True},
+    }
+
+
+@contextmanager
+def servers(folder: Path) -> Iterator[tuple[Server, Server]]:
+    """Kafka, the plain collector and ours."""
+    ports = ("broker_port", "broker_controller_port", "collect_port")
+    settings = Settings(data_dir=str(folder), **{name: free_port() for name in ports})
+    with Broker(folder / "broker", settings.broker_port, settings.broker_controller_port):
+        declare(settings.brokers, topics_of(settings))
+        website = _website(settings)
+        plain_port = free_port()
+        commands = [
+            ["tests.bench.plain_collector", settings.brokers, "events", str(plain_port)],
+            ["ingest", "--name", "collector-1"],
+        ]
+        started = [_start(settings, command) for command in commands]
+        plain = Server("plain", started[0].pid, plain_port, "/track")
+        ours = Server("ours", started[1].pid, settings.collect_port, f"/track?website_id={website}")
+        try:
+            for server in (plain, ours):
+                eventually(lambda server=server: _answers(server))
+            yield plain, ours
+        finally:
+            for process in started:
+                process.terminate()
+                process.wait(30)
+
+
+def _start(settings: Settings, command: Sequence[str]) -> subprocess.Popen[bytes]:
+    environment = {**os.environ, **as_environment(settings)}
+    return subprocess.Popen([sys.executable, "-m", *command], cwd=ROOT, env=environment)
+
+
+def _website(settings: Settings) -> str:
+    migrate(settings.registry_url)
+    store, now = Store(settings.registry_url), now_ms()
+    owner = store.create(making.new_organization("Bench", "enterprise", now, {"collect": 10**9}))
+    website = store.create(making.new_website(owner.id, "shop.example", now))
+    store.close()
+    return website.id
+
+
+def _answers(server: Server) -> bool:
+    try:
+        url = f"http://127.0.0.1:{server.port}{server.target}"
+        return call("POST", url, {"name": "ready"}).status == 200
+    except OSError:
+        return False
+
+
+def _median(runs: Sequence[Run]) -> Run:
+    return Run(
+        *(statistics.median(getattr(run, name) for run in runs) for name in Run.__struct_fields__)
+    )
+
+
+def main() -> None:
+    """Print one line per case."""
+    with tempfile.TemporaryDirectory() as folder:
+        for found in measure(Path(folder)):
+            print(found.case)
+            for name, run in (("plain", found.plain), ("ours", found.ours)):
+                print(
+                    f"  {name:6} {run.requests_per_second:9,.0f} requests/s"
+                    f" {run.cpu_us_per_event:8.2f} us CPU/event"
+                    f"   p50 {run.p50_ms:6.1f} ms  p99 {run.p99_ms:6.1f} ms"
+                )
+            print(f"  ratio  {found.speed:9.2f} x speed     {found.cpu:8.2f} x CPU")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""A figure, the table of them, and the file that keeps them."""
+
+import os
+import platform
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from msgspec import Struct
+
+RESULTS = Path(__file__).parent / "RESULTS.md"
+
+
+class Figure(Struct, frozen=True):
+    """One measured value beside what it is held against."""
+
+    what: str
+    value: float
+    unit: str
+    baseline: float | None = None
+    against: str = ""
+    """What the baseline is."""
+    expected: str = ""
+
+    @property
+    def ratio(self) -> float | None:
+        """Value over baseline."""
+        return self.value / self.baseline if self.baseline else None
+
+    def row(self) -> str:
+        ratio = "" if self.ratio is None else f"{self.ratio:.2f}"
+        baseline = "" if self.baseline is None else _number(self.baseline)
+        cells = (
+            self.what, _number(self.value), self.unit, baseline, self.against, ratio, self.expected,
+        )  # fmt: skip
+        return "| " + " | ".join(cells) + " |"
+
+
+class Part(Struct, frozen=True):
+    """The figures of one measurement, with how they were taken."""
+
+    title: str
+    how: str
+    figures: Sequence[Figure]
+
+    def text(self) -> str:
+        head = "| figure | value | unit | baseline | which | ratio | expected |"
+        rule = "|---|---:|---|---:|---|---:|---|"
+        rows = "\n".join(figure.row() for figure in self.figures)
+        return f"## {self.title}\n\n{self.how}\n\n{head}\n{rule}\n{rows}\n"
+
+
+def keep(parts: Sequence[Part]) -> None:
+    """Put the parts in place of those of the same title; others stay."""
+    kept = _kept()
+    kept.update({part.title: part.text() for part in parts})
+    RESULTS.write_text(f"{_head()}\n" + "\n".join(kept[title] for title in kept))
+
+
+def _kept() -> dict[str, str]:
+    text = RESULTS.read_text() if RESULTS.exists() else ""
+    sections = [f"## {section}" for section in text.split("\n## ")[1:]]
+    return {s.split("\n", 1)[0].removeprefix("## "): s.rstrip("\n") + "\n" for s in sections}
+
+
+def _head() -> str:
+    load = ", ".join(f"{one:.1f}" for one in os.getloadavg())
+    return (
+        "# Results\n\n"
+        "Written by `make bench` (`ARGS=freshness` for one part). The machine is shared and noisy: "
+        "trust CPU per event and the ratios inside one run, not single times.\n\n"
+        f"Last run {datetime.now(UTC):%Y-%m-%d %H:%M} UTC: {os.cpu_count()} cores, "
+        f"Python {platform.python_version()}, load {load}.\n"
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.2f}"

@@ -1,0 +1,57 @@
+"""Memory of each process at rest, and bytes per event on disk."""
+
+import tempfile
+import time
+from pathlib import Path
+
+import psutil
+
+from deploy.local.demo import send_week
+from schemas.lake import Version, open_table, version_of
+from schemas.tables import EVENTS
+from tests.bench.figures import Figure, Part
+from tests.running import Stack
+
+VISITORS = 6_000
+REST_SECONDS = 20
+SETTLE_SECONDS = 25
+
+
+def measure() -> Part:
+    """A fresh start with nothing to do; then demo traffic, compacted."""
+    with tempfile.TemporaryDirectory() as folder, Stack(Path(folder), small_parts=4) as stack:
+        time.sleep(REST_SECONDS)
+        memory = {name: psutil.Process(pid) for name, pid in stack.pids().items()}
+        resident = {name: process.memory_info().rss / 2**20 for name, process in memory.items()}
+        own = {name: process.memory_full_info().pss / 2**20 for name, process in memory.items()}
+        size = bytes_per_event(stack)
+    ours = [name for name in resident if name != "broker"]
+    return Part(
+        "Footprint",
+        f"{REST_SECONDS} s after a first start, without traffic; the shares (PSS) count pages that "
+        f"processes share only once. Then {VISITORS:,} demo visitors, after compaction.",
+        (
+            *(Figure(f"resident, {name}", resident[name], "MiB") for name in sorted(resident)),
+            Figure("resident, all Python processes", sum(resident[n] for n in ours), "MiB",
+                   expected="< 800"),
+            Figure("shares, all Python processes", sum(own[n] for n in ours), "MiB"),
+            Figure("on disk, per event", size, "bytes"),
+        ),
+    )  # fmt: skip
+
+
+def bytes_per_event(stack: Stack) -> float:
+    """Bytes of the live parts of `events` over their rows, once the keeper is done."""
+    send_week(stack.settings, stack.demo, VISITORS, 1, print, lambda: False, 0)
+    before, version = None, events(stack)
+    while before is None or before.number != version.number:
+        time.sleep(SETTLE_SECONDS)
+        before, version = version, events(stack)
+    return sum(part.size for part in version.parts) / version.rows
+
+
+def events(stack: Stack) -> Version:
+    """The newest version of the events table."""
+    handle = open_table(stack.settings.lake_url, EVENTS)
+    assert handle is not None
+    return version_of(handle, EVENTS)

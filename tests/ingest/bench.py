@@ -1,0 +1,145 @@
+"""A collector on the test bench: a registry of three websites, a list instead of Kafka."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from ingest.app import create_app
+from ingest.lanes import Outcome
+from schemas.edge.wear import Edge
+from schemas.envelope import Envelope, join, open_chunk
+from schemas.failures import Unavailable
+from schemas.registry import Key, Link, Organization, Scope, Snapshot, Website
+from schemas.registry.making import new_key
+from schemas.settings import Settings
+from tests.asgi import ask
+from tests.calling import Reply
+
+NOW = 1_795_000_000_000
+"""2026-11-18T11:06:40Z"""
+
+
+class Sent(Struct):
+    """One request as it was put into the outbox."""
+
+    topic: str
+    place: int
+    envelopes: list[Envelope]
+
+    @property
+    def items(self) -> list[Any]:
+        """The items of the first envelope."""
+        return list(msgspec.json.decode(self.envelopes[0].items))
+
+
+class ListOutbox:
+    """Keeps what is sent, and answers as it is told."""
+
+    def __init__(self) -> None:
+        self.sent: list[Sent] = []
+        self.outcome = Outcome.ACKNOWLEDGED
+        self.refusing: str | None = None
+
+    def put(self, topic: str, place: int, envelopes: Sequence[bytes]) -> "asyncio.Future[Outcome]":
+        if self.refusing is not None:
+            raise Unavailable(self.refusing)
+        self.sent.append(Sent(topic, place, open_chunk(join(envelopes)).envelopes))
+        answer = asyncio.get_running_loop().create_future()
+        answer.set_result(self.outcome)
+        return answer
+
+
+class FixedRegistry(Struct):
+    """A snapshot that stays."""
+
+    snapshot: Snapshot
+    trouble: str | None = None
+
+
+class Bench(Struct):
+    """The application and everything that it was handed."""
+
+    app: Edge
+    outbox: ListOutbox
+    registry: FixedRegistry
+    keys: Mapping[str, str]
+    """Texts of keys by what they are: acme, acme-shop, solo, reader."""
+
+    def post(
+        self,
+        path: str,
+        body: object,
+        key: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Reply:
+        """POST; `key` by its name on this bench."""
+        given = dict(headers or {})
+        if key is not None:
+            given["authorization"] = f"Bearer {self.keys[key]}"
+        return ask(self.app, "POST", path, body, given)
+
+
+def bench(folder: Path, **settings: Any) -> Bench:
+    """Acme has shop and blog, Solo has solo; each has a link."""
+    outbox = ListOutbox()
+    keys, texts = _keys()
+    registry = FixedRegistry(_snapshot(keys))
+    app = create_app(outbox, registry, lambda: NOW, Settings(data_dir=str(folder), **settings))
+    return Bench(app, outbox, registry, texts)
+
+
+def _keys() -> tuple[dict[str, Key], dict[str, str]]:
+    wanted = {
+        "acme": ("acme", Scope.TRACK_EVENTS, None),
+        "acme-shop": ("acme", Scope.TRACK_EVENTS, "shop"),
+        "solo": ("solo-org", Scope.TRACK_EVENTS, None),
+        "reader": ("acme", Scope.READ_DATA, None),
+    }
+    keys, texts = {}, {}
+    for name, (organization, scope, website) in wanted.items():
+        key, texts[name] = new_key(organization, [scope], NOW, website)
+        keys[key.id] = key
+    return keys, texts
+
+
+def _snapshot(keys: dict[str, Key]) -> Snapshot:
+    stamps = {"created_at": NOW, "updated_at": NOW}
+    organizations = {
+        id: Organization(id=id, name=id, plan="free", **stamps) for id in ("acme", "solo-org")
+    }
+    owners = {"shop": "acme", "blog": "acme", "solo": "solo-org"}
+    websites = {
+        id: Website(id=id, organization_id=owner, domain=f"{id}.example", **stamps)
+        for id, owner in owners.items()
+    }
+    links = {link.slug: link for link in _links(stamps)}
+    return Snapshot(
+        revision=1,
+        organizations=MappingProxyType(organizations),
+        websites=MappingProxyType(websites),
+        links=MappingProxyType({link.id: link for link in links.values()}),
+        links_by_slug=MappingProxyType(links),
+        keys=MappingProxyType(keys),
+        websites_of=MappingProxyType({"acme": ("shop", "blog"), "solo-org": ("solo",)}),
+    )
+
+
+def _links(stamps: dict[str, int]) -> list[Link]:
+    spring = {"organization_id": "acme", "name": "Spring", "target_url": "https://t.example/a?b=c"}
+    return [
+        Link(id="lnk_1", slug="spring", **spring, **stamps),
+        Link(id="lnk_2", slug="gone", expires_at=NOW, **spring, **stamps),
+        Link(
+            id="lnk_3", slug="moved", expires_at=NOW - 1,
+            expired_redirect_url="https://t.example/over", **spring, **stamps,
+        ),
+        Link(
+            id="lnk_4", slug="app", ios_url="https://apps.example/ios",
+            android_url="https://apps.example/android", **spring, **stamps,
+        ),
+    ]  # fmt: skip
