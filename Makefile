@@ -57,7 +57,7 @@ lock: $(DEV) ## choose the newest allowed packages and jars, and write them down
 		--generate-hashes --no-header pyproject.toml --group build --group dev \
 		-c $(LOCKS)/run.txt -o $(LOCKS)/dev.txt
 	@rm -rf $(VENV)/lock
-	@$(BIN)/python -m deploy.local.jars --lock
+	@$(BIN)/python -m deploy.local.fetch --lock
 
 clean: ## remove what was made here, except the data
 	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
@@ -84,5 +84,5 @@ $(DEV): $(RUN) $(LOCKS)/dev.txt
 $(JARS): $(RUN) $(LOCKS)/kafka-jars.sha256
 	@echo "setup: the broker's jars"
 	@rm -rf $(VENV)/share/tidemark/kafka
-	@$(BIN)/python -m deploy.local.jars
+	@$(BIN)/python -m deploy.local.fetch
 	@touch $@

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Sequence
 
 import click
 
@@ -36,10 +37,13 @@ for command in COMMANDS:
     tidemark.add_command(command)
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """The installed program: every refusal is one line, and the exit code says which sort."""
     try:
-        tidemark.main(standalone_mode=False)
+        tidemark.main(arguments, prog_name="tidemark", standalone_mode=False)
+    except click.UsageError as refused:
+        click.echo(f"tidemark: {' '.join(refused.format_message().split())}", err=True)
+        sys.exit(refused.exit_code)
     except click.ClickException as refused:
         click.echo(f"tidemark: {refused.format_message()}", err=True)
         sys.exit(refused.exit_code)

@@ -76,14 +76,15 @@ def update(
     json: bool,
 ) -> None:
     """Change what is given; scopes are replaced as a whole."""
+    now = now_ms()
     changes = given(
         scopes=checked_scopes(scopes) if scopes else None,
         name=name,
         expires_at=expires_at,
-        revoked_at=now_ms() if revoke else None,
+        revoked_at=now if revoke else None,
     )
     with tidemark.store() as store:
-        record = store.update(Key, record_id, now_ms(), **changes)
+        record = store.update(Key, record_id, now, **changes)
     print_record(shown(record), json)
 
 

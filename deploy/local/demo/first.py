@@ -15,6 +15,7 @@ from schemas.settings import Settings
 VISITORS = 900
 SEED = 2026
 VISIBLE_SECONDS = 60.0
+TELL_SECONDS = 1.0
 
 Say = Callable[[str], None]
 
@@ -43,11 +44,14 @@ def send_week(
     """Send the visits of the last seven days, and wait until a query shows them."""
     made = visits(seed, visitors, *last_week(now_ms()))
     before = count_events(demo) or 0
+    told = 0.0
     for sent in send_all(target_of(settings, demo), made, stopped, rate):
-        say(
-            f"demo traffic: {sent.visits} of {sent.of} visits, "
-            f"{sent.items} items, {sent.clicks} link clicks"
-        )
+        if sent.visits == sent.of or time.monotonic() - told > TELL_SECONDS:
+            told = time.monotonic()
+            say(
+                f"demo traffic: {sent.visits} of {sent.of} visits, "
+                f"{sent.items} items, {sent.clicks} link clicks"
+            )
     if not stopped():
         _wait_until_visible(demo, before + _events(made), say, stopped)
 

@@ -1,0 +1,40 @@
+"""A process for tests of the supervisor: says what happens to it in a journal, obeys its script.
+
+python puppet.py <journal> <name> [stubborn] [dies=<seconds>] [sulks]
+"""
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from types import FrameType
+
+
+def main() -> None:
+    journal, name, *script = Path(sys.argv[1]), *sys.argv[2:]
+
+    def note(word: str) -> None:
+        with journal.open("a") as file:
+            file.write(f"{name} {word}\n")
+
+    def leave(_number: int, _frame: FrameType | None) -> None:
+        note("told")
+        if "stubborn" not in script:
+            time.sleep(0.1)  # so that a wrong order of stopping shows
+            note("left")
+            raise SystemExit(0)
+
+    signal.signal(signal.SIGTERM, leave)
+    note("started")
+    (journal.parent / f"{os.getpid()}.up").touch()
+    for word in script:
+        if word.startswith("dies="):
+            time.sleep(float(word.removeprefix("dies=")))
+            sys.exit("my last words")
+    while True:
+        time.sleep(0.05)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,256 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import Struct
+
+from deploy.cli import main, tidemark
+from deploy.environment import FILE, example
+from schemas.registry import Key, Snapshot, Store
+from schemas.settings import Settings
+
+
+class Done(Struct, frozen=True):
+    """What a command printed and how it ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Done]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    def run(*arguments: str, **environment: str) -> Done:
+        monkeypatch.setenv("TIDEMARK_DATA_DIR", str(tmp_path))
+        code = 0
+        with monkeypatch.context() as within:
+            for name, value in environment.items():
+                within.setenv(name, value)
+            try:
+                main(arguments)
+            except SystemExit as ended:
+                code = int(ended.code or 0)
+        printed = capsys.readouterr()
+        return Done(code, printed.out, printed.err)
+
+    return run
+
+
+@pytest.fixture
+def ask(run: Run) -> Callable[..., Any]:
+    def ask(*arguments: str) -> Any:
+        done = run(*arguments, "--json")
+        assert done.code == 0, done.err
+        return json.loads(done.out)
+
+    return ask
+
+
+def test_an_organization_is_created_changed_and_deleted(ask: Callable[..., Any], run: Run) -> None:
+    made = ask("organizations", "create", "--name", "Acme", "--plan", "pro", "--limit", "query=500")
+    assert made == {
+        "id": made["id"],
+        "name": "Acme",
+        "plan": "pro",
+        "limits": {"query": 500},
+        "createdAt": made["createdAt"],
+        "updatedAt": made["createdAt"],
+    }
+    assert ask("organizations", "show", made["id"]) == made
+    assert ask("organizations", "list") == [made]
+
+    changed = ask("organizations", "update", made["id"], "--plan", "scale", "--limit", "custom=7")
+    assert (changed["plan"], changed["limits"]) == ("scale", {"query": 500, "custom": 7})
+    assert ask("organizations", "update", made["id"], "--plan-limits")["limits"] == {}
+
+    assert ask("organizations", "delete", made["id"]) == {"id": made["id"], "deleted": True}
+    gone = run("organizations", "show", made["id"])
+    assert (gone.code, gone.err) == (2, f"tidemark: no organization '{made['id']}'\n")
+
+
+def test_a_website_is_created_changed_and_deleted(ask: Callable[..., Any]) -> None:
+    owner = ask("organizations", "create", "--name", "Acme")["id"]
+    made = ask(
+        "websites", "create", "--organization", owner, "--domain", "Shop.example",
+        "--timezone", "Europe/Berlin",
+    )  # fmt: skip
+    assert made == {
+        "id": made["id"],
+        "organizationId": owner,
+        "domain": "shop.example",
+        "name": "shop.example",
+        "timezone": "Europe/Berlin",
+        "createdAt": made["createdAt"],
+        "updatedAt": made["createdAt"],
+    }
+
+    changed = ask("websites", "update", made["id"], "--name", "Shop", "--timezone", "Asia/Kolkata")
+    assert (changed["name"], changed["timezone"]) == ("Shop", "Asia/Kolkata")
+    assert ask("websites", "list", "--organization", owner) == [changed]
+    assert ask("websites", "list", "--organization", "another") == []
+
+    ask("websites", "delete", made["id"])
+    assert ask("websites", "list") == []
+
+
+def test_a_link_is_created_changed_and_deleted(ask: Callable[..., Any]) -> None:
+    owner = ask("organizations", "create", "--name", "Acme")["id"]
+    made = ask(
+        "links", "create", "--organization", owner, "--name", "Autumn",
+        "--target-url", "https://shop.example/autumn", "--slug", "autumn",
+        "--external-id", "c-17", "--expires-at", "2026-12-31T00:00:00Z",
+        "--expired-redirect-url", "https://shop.example/over",
+        "--ios-url", "https://shop.example/ios", "--android-url", "https://shop.example/android",
+    )  # fmt: skip
+    assert made == {
+        "id": made["id"],
+        "organizationId": owner,
+        "name": "Autumn",
+        "targetUrl": "https://shop.example/autumn",
+        "slug": "autumn",
+        "externalId": "c-17",
+        "expiresAt": 1_798_675_200_000,
+        "expiredRedirectUrl": "https://shop.example/over",
+        "iosUrl": "https://shop.example/ios",
+        "androidUrl": "https://shop.example/android",
+        "createdAt": made["createdAt"],
+        "updatedAt": made["createdAt"],
+    }
+
+    changed = ask("links", "update", made["id"], "--target-url", "https://shop.example/winter")
+    assert changed["targetUrl"] == "https://shop.example/winter"
+    assert ask("links", "show", made["id"]) == changed
+
+    ask("links", "delete", made["id"])
+    assert ask("links", "list") == []
+
+
+def test_the_text_of_a_key_is_shown_once(ask: Callable[..., Any], tmp_path: Path) -> None:
+    owner = ask("organizations", "create", "--name", "Acme")["id"]
+    website = ask("websites", "create", "--organization", owner, "--domain", "shop.example")["id"]
+    made = ask(
+        "keys", "create", "--organization", owner, "--website", website,
+        "--scope", "track:events", "--scope", "read:data", "--name", "Server",
+    )  # fmt: skip
+    text = made.pop("key")
+    store = Store(Settings(data_dir=str(tmp_path)).registry_url)
+    known = Snapshot.read(store).key(text, made["createdAt"])
+
+    assert made == {
+        "id": made["id"],
+        "organizationId": owner,
+        "websiteId": website,
+        "name": "Server",
+        "scopes": ["track:events", "read:data"],
+        "expiresAt": None,
+        "revokedAt": None,
+        "createdAt": made["createdAt"],
+        "updatedAt": made["createdAt"],
+    }
+    assert known == store.get(Key, made["id"])
+    assert ask("keys", "show", made["id"]) == made
+
+    revoked = ask("keys", "update", made["id"], "--revoke", "--scope", "read:data")
+    assert revoked["scopes"] == ["read:data"]
+    assert revoked["revokedAt"] == revoked["updatedAt"]
+    assert Snapshot.read(store).key(text, revoked["updatedAt"]) is None
+    store.close()
+
+    ask("keys", "delete", made["id"])
+    assert ask("keys", "list") == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("organizations", "create", "--name", "x", "--plan", "gold"),
+            "Invalid value for '--plan': 'gold' is not one of 'free', 'pro', 'scale', "
+            "'enterprise'.",
+        ),
+        (
+            ("organizations", "create", "--name", "x", "--limit", "query=many"),
+            "Invalid value for '--limit': 'query=many' is not GROUP=N, such as query=500",
+        ),
+        (
+            ("organizations", "create", "--name", "x", "--limit", "storage=5"),
+            "'limits' has 'storage'; groups are collect, query, custom, links, public",
+        ),
+        (
+            ("websites", "create", "--organization", "nobody", "--domain", "shop.example"),
+            "the organization or website does not exist",
+        ),
+        (
+            ("links", "create", "--organization", "o", "--name", "n", "--target-url", "ftp://x"),
+            "'targetUrl' must be an http or https URL of at most 2,048 characters "
+            "without user name",
+        ),
+        (("links", "update", "l"), "nothing to change: give at least one option"),
+        (
+            ("keys", "create", "--organization", "o"),
+            "Missing option '--scope'. Choose from: track:events, read:data, read:links, write:links, manage:websites, admin",
+        ),
+    ],
+)
+def test_bad_input_is_one_line(run: Run, arguments: tuple[str, ...], message: str) -> None:
+    done = run(*arguments)
+
+    assert done == Done(2, "", f"tidemark: {message}\n")
+
+
+def test_a_key_cannot_reach_the_website_of_another(ask: Callable[..., Any], run: Run) -> None:
+    ours = ask("organizations", "create", "--name", "Ours")["id"]
+    theirs = ask("organizations", "create", "--name", "Theirs")["id"]
+    website = ask("websites", "create", "--organization", theirs, "--domain", "t.example")["id"]
+
+    done = run("keys", "create", "--organization", ours, "--website", website, "--scope", "admin")
+
+    assert (done.code, done.err) == (
+        2,
+        f"tidemark: website '{website}' is not of organization '{ours}'\n",
+    )
+
+
+def test_a_bad_setting_is_one_line(run: Run) -> None:
+    done = run("up", TIDEMARK_QUERY_PORT="0")
+
+    assert (done.code, done.err) == (
+        2,
+        "tidemark: TIDEMARK_QUERY_PORT='0': Expected `int` >= 1\n",
+    )
+
+
+def test_settings_shows_every_setting(run: Run, ask: Callable[..., Any]) -> None:
+    variables = [f"TIDEMARK_{name.upper()}" for name in Settings.__struct_fields__]
+
+    assert [one["variable"] for one in ask("settings")] == variables
+    assert all(f"{variable}=" in run("settings").out for variable in variables[:3])
+
+
+def test_the_example_of_the_environment_is_what_the_settings_say() -> None:
+    assert FILE.read_text() == example(), "run `make docs`"
+    assert all(f"#TIDEMARK_{name.upper()}=" in example() for name in Settings.__struct_fields__)
+
+
+def test_status_speaks_when_nothing_runs(ask: Callable[..., Any], tmp_path: Path) -> None:
+    nothing = {"rows": 0, "newest": None, "lagChunks": None, "lagSeconds": None}
+
+    assert ask("status") == {
+        "data": str(tmp_path),
+        "processes": [],
+        "tables": [{"name": n, **nothing} for n in ("events", "vitals", "errors", "clicks")],
+    }
+
+
+def test_every_command_has_a_help_text() -> None:
+    def without_help(command: Any, path: str) -> list[str]:
+        inner = getattr(command, "commands", {})
+        found = [] if command.help else [path]
+        return found + [w for name, c in inner.items() for w in without_help(c, f"{path} {name}")]
+
+    assert without_help(tidemark, "tidemark") == []
