@@ -16,13 +16,14 @@ def open_log(path: Path) -> BinaryIO:
 
 
 def last_lines(path: Path, lines: int = 15) -> str:
-    """The end of a log; empty when there is none."""
+    """The end of a log, without the frames of Java's stack traces; empty when there is none."""
     if not path.exists():
         return ""
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - 16_384))
         text = file.read().decode(errors="replace")
-    return "\n".join(text.splitlines()[-lines:])
+    told = [line for line in text.splitlines() if not line.startswith("\tat ")]
+    return "\n".join(told[-lines:])
 
 
 class Followed:

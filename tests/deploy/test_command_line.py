@@ -193,7 +193,8 @@ def test_the_text_of_a_key_is_shown_once(ask: Callable[..., Any], tmp_path: Path
         (("links", "update", "l"), "nothing to change: give at least one option"),
         (
             ("keys", "create", "--organization", "o"),
-            "Missing option '--scope'. Choose from: track:events, read:data, read:links, write:links, manage:websites, admin",
+            "Missing option '--scope'. Choose from: track:events, read:data, read:links, "
+            "write:links, manage:websites, admin",
         ),
     ],
 )

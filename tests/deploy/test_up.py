@@ -1,0 +1,177 @@
+"""`tidemark up` as people meet it: real processes, real broker, and what it says when it cannot."""
+
+import os
+import signal
+import socket
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import psutil
+import pytest
+
+from deploy.local.demo.records import Demo, read_demo
+from tests.calling import call
+from tests.running import Stack, eventually
+
+NAMES = ["broker", "collector-1", "collector-2", "worker-1", "keeper", "query-1"]
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    with Stack(tmp_path_factory.mktemp("up"), collectors=2) as running:
+        yield running
+
+
+def refusal(stack: Stack) -> tuple[int, str]:
+    """Exit code and last line of a start that fails; nothing may be left of it."""
+    process = stack.begin()
+    started = psutil.Process(process.pid)
+    eventually(lambda: process.poll() is not None, 60)
+    assert not started.is_running()
+    assert left_on(stack.data) == []
+    return process.returncode, stack.output.read_text().splitlines()[-1]
+
+
+def left_on(folder: Path) -> list[int]:
+    """Processes that work on a data folder."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            environment = process.environ()
+        except psutil.Error:
+            continue  # gone, or not ours to look at
+        if environment.get("TIDEMARK_DATA_DIR") == str(folder) and process.pid != os.getpid():
+            found.append(process.pid)
+    return found
+
+
+def test_everything_that_was_asked_for_is_ready(stack: Stack) -> None:
+    assert [(entry.name, entry.state) for entry in stack.account.processes] == [
+        (name, "ready") for name in NAMES
+    ]
+    assert call("GET", f"{stack.collect_url}/health/ready").status == 200
+    assert call("GET", f"{stack.query_url}/health/ready").status == 200
+
+
+def test_a_first_start_says_how_to_reach_the_demo(stack: Stack) -> None:
+    path = stack.data / "demo.json"
+    demo = msgspec.json.decode(path.read_bytes())
+
+    assert list(demo) == [
+        "collectUrl", "queryUrl", "organizationId", "websiteId", "apiKey", "linkId",
+    ]  # fmt: skip
+    assert (demo["collectUrl"], demo["queryUrl"]) == (stack.collect_url, stack.query_url)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stack.tidemark("organizations", "show", demo["organizationId"])["plan"] == "enterprise"
+
+
+def test_the_demo_key_opens_the_demo_website(stack: Stack) -> None:
+    reply = call(
+        "POST",
+        f"{stack.query_url}/v1/query?website_id={stack.demo.website_id}",
+        {"parameters": ["summary"], "startDate": "2026-11-01", "endDate": "2026-11-02"},
+        {"x-api-key": stack.demo.api_key},
+    )
+
+    assert reply.status == 200
+
+
+def test_a_second_start_on_the_same_folder_is_refused(stack: Stack) -> None:
+    second = Stack(stack.data.parent / "second", collectors=1)
+    link = second.data
+    link.symlink_to(stack.data)  # by another name, on other ports
+
+    process = second.begin()
+    code = process.wait(30)
+
+    assert code == 1
+    assert (
+        f"already runs on {link} (process {stack.account.supervisor})"
+        in (stack.output.read_text().splitlines()[-1])
+    )
+
+
+def test_topics_have_their_partitions(stack: Stack) -> None:
+    topics = stack.tidemark("topics")
+
+    assert [(topic["name"], topic["in_kafka"]) for topic in topics] == [
+        ("events", 8),
+        ("vitals", 8),
+        ("errors", 8),
+        ("clicks", 8),
+    ]
+
+
+def test_a_killed_collector_comes_back(stack: Stack) -> None:
+    killed = stack.signal("collector-2", signal.SIGKILL)
+
+    eventually(lambda: stack.pids().get("collector-2", killed) != killed)
+    eventually(lambda: stack.account.ready)
+    assert [e.restarts for e in stack.account.processes if e.name == "collector-2"] == [1]
+
+
+def test_data_and_demo_are_still_there_after_a_restart(tmp_path: Path) -> None:
+    stack = Stack(tmp_path, batch_seconds=0.2)
+    with stack:
+        before = stack.demo
+        track = f"{stack.collect_url}/track?website_id={before.website_id}"
+        assert eventually(lambda: call("POST", track, [{"name": "kept"}]).status == 200)
+        eventually(lambda: rows(stack) == 1)
+        pids = [*stack.pids().values(), stack.account.supervisor]
+        assert stack.stop() == 0
+
+    assert [pid for pid in pids if psutil.pid_exists(pid)] == []
+    assert stack.output.read_text().splitlines()[-1] == "stopped"
+    with stack:
+        assert read_demo(tmp_path) == before
+        assert rows(stack) == 1
+
+
+def rows(stack: Stack) -> int:
+    found: dict[str, int] = {t["name"]: t["rows"] for t in stack.tidemark("status")["tables"]}
+    return found["events"]
+
+
+def test_a_port_in_use_ends_it_with_one_message(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+
+        assert refusal(Stack(tmp_path, query_port=port)) == (
+            1,
+            f"tidemark: port {port} for the query service is in use by another program. "
+            "Stop that one, or set TIDEMARK_QUERY_PORT.",
+        )
+
+
+def test_a_broker_that_cannot_start_ends_it_with_its_last_words(tmp_path: Path) -> None:
+    storage = tmp_path / "kafka" / "logs"
+    storage.mkdir(parents=True)
+    (storage / "meta.properties").write_text("version=1\nnode.id=77\ncluster.id=another\n")
+
+    stack = Stack(tmp_path)
+    code, _ = refusal(stack)
+
+    assert code == 1
+    assert f"broker cannot start (exit code 1). The last lines of {stack.data}" in (
+        stack.output.read_text()
+    )
+    assert "Stored node id 77 doesn't match previous node id 1" in stack.output.read_text()
+
+
+def test_a_kafka_that_is_not_there_ends_it_with_one_message(tmp_path: Path) -> None:
+    code, last = refusal(Stack(tmp_path, kafka="127.0.0.1:1"))
+
+    assert code == 1
+    assert last.startswith("tidemark: Kafka at 127.0.0.1:1: ")
+
+
+def test_a_demo_website_is_a_whole_value(tmp_path: Path) -> None:
+    assert read_demo(tmp_path) is None
+    (tmp_path / "demo.json").write_text(
+        '{"collectUrl":"http://c","queryUrl":"http://q","organizationId":"o",'
+        '"websiteId":"w","apiKey":"k","linkId":"l"}'
+    )
+
+    assert read_demo(tmp_path) == Demo("http://c", "http://q", "o", "w", "k", "l")
