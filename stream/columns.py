@@ -40,6 +40,8 @@ def as_table(table: Table, columns: dict[str, list[Any]]) -> pa.Table:
 
 
 def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
+    if values and values[0] is None and values.count(None) == len(values):
+        return pa.nulls(len(values), kind)  # as many columns are, and it is fast to see
     if pa.types.is_decimal(kind):  # Arrow rounds floats to the scale, Python's Decimal is dear
         return pa.array(values, pa.float64()).cast(kind)
     return pa.array(values, kind)

@@ -4,7 +4,9 @@ Columnar, because a step that fills a column in one loop costs a fraction of one
 each row. A row's index is the same in every list.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, Self, TypeVar
 
 from schemas.envelope import Envelope
@@ -35,6 +37,8 @@ class Rows:
         self.fields = frozenset(kind.item.__struct_fields__)
         self.facts: dict[str, list[Any]] = {}
         """What one step leaves for the steps after it."""
+        self._given: dict[str, Column] = {}
+        self._runs: list[tuple[Envelope, int]] = []
 
     def __len__(self) -> int:
         return len(self.items)
@@ -47,23 +51,19 @@ class Rows:
         """What the items say; nothing for a field that this kind does not have."""
         if field not in self.fields:
             return [None] * len(self.items)
-        return [getattr(item, field) for item in self.items]
+        if field not in self._given:
+            self._given[field] = list(map(attrgetter(field), self.items))
+        return self._given[field]
 
     def per_envelope(self, fact: Callable[[Envelope], Fact]) -> list[Fact]:
         """A fact of each row's envelope, asked once for neighbours of one envelope."""
+        if not self._runs:
+            runs = (list(run) for _, run in groupby(self.envelopes, id))
+            self._runs = [(run[0], len(run)) for run in runs]
         found: list[Fact] = []
-        last: Envelope | None = None
-        for envelope in self.envelopes:
-            if envelope is not last:
-                last, answer = envelope, fact(envelope)
-            found.append(answer)
+        for envelope, count in self._runs:
+            found += [fact(envelope)] * count
         return found
-
-    def put(self, names: Sequence[str], values: Iterable[Sequence[Any]]) -> None:
-        """Fill several columns from one tuple per row; those the table lacks are left out."""
-        for name, column in zip(names, zip(*values, strict=True), strict=False):
-            if name in self.wanted:
-                self.columns[name] = list(column)
 
     def only(self, indexes: Sequence[int]) -> Self:
         """Some of the rows, as they were before the line."""

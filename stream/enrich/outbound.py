@@ -5,29 +5,21 @@ from stream.enrich.page import OUTBOUND, text
 from stream.enrich.urls import cut
 from stream.rows import Rows
 
-NOTHING = (None, None, None)
+COLUMNS = ("href", "link_text", "outbound_domain")
 
 
 def put_outbound(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
     if not rows.wants("outbound_domain"):
         return
-    clicks = [
-        _click(href or text(told.href) or text(told.url), label or text(told.text))
-        if name in OUTBOUND
-        else NOTHING
-        for name, href, label, told in zip(
-            rows.given("name"),
-            rows.given("href"),
-            rows.given("text"),
-            rows.facts["told"],
-            strict=True,
-        )
-    ]
-    rows.put(("href", "link_text", "outbound_domain"), clicks)
-
-
-def _click(href: str | None, label: str | None) -> tuple[str | None, str | None, str | None]:
-    return href, label, (_domains[href] if href else None)
+    hrefs, labels, told = rows.given("href"), rows.given("text"), rows.facts["told"]
+    columns: dict[str, list[str | None]] = {name: [None] * len(rows) for name in COLUMNS}
+    for index, name in enumerate(rows.given("name")):
+        if name in OUTBOUND:
+            href = hrefs[index] or text(told[index].href) or text(told[index].url)
+            columns["href"][index] = href
+            columns["link_text"][index] = labels[index] or text(told[index].text)
+            columns["outbound_domain"][index] = _domains[href] if href else None
+    rows.columns.update(columns)
 
 
 _domains: Memo[str, str | None] = Memo(lambda href: cut(href).host or None)

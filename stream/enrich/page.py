@@ -10,8 +10,9 @@ from msgspec import Struct
 
 from schemas.envelope import Envelope
 from schemas.items import CustomEvent, Item
+from stream.enrich.campaigns import NO_CAMPAIGN, Campaign, read_campaign
 from stream.enrich.lookups import Lookups, Memo
-from stream.enrich.urls import cut, normal_path, parameters
+from stream.enrich.urls import cut, normal_path
 from stream.rows import Rows
 
 PAGE_VIEWS = frozenset({"screen_view", "pageview"})
@@ -23,7 +24,7 @@ class Page(Struct, frozen=True):
 
     host: str | None = None
     path: str | None = None
-    parameters: dict[str, str] = {}
+    campaign: Campaign = NO_CAMPAIGN
 
 
 class Told(Struct, frozen=True):
@@ -88,7 +89,7 @@ def text(value: object) -> str | None:
 def read_page(address: str) -> Page:
     """The page at a URL or path."""
     url = cut(address)
-    return Page(url.host or None, normal_path(url.path), parameters(url.query))
+    return Page(url.host or None, normal_path(url.path), read_campaign(url.query))
 
 
 def from_headers(envelope: Envelope) -> Page:
@@ -105,7 +106,7 @@ def read_referer(address: str) -> Page:
         return NO_PAGE
     if url.path in ("", "/") and not url.query:
         return Page(url.host)
-    return Page(url.host, normal_path(url.path), parameters(url.query))
+    return Page(url.host, normal_path(url.path), read_campaign(url.query))
 
 
 _pages: Memo[str, Page] = Memo(read_page)

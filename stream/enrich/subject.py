@@ -5,6 +5,6 @@ from stream.rows import Rows
 
 
 def put_subject(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
-    rows.columns[rows.kind.table.subject] = [e.subject_id for e in rows.envelopes]
+    rows.columns[rows.kind.table.subject] = rows.per_envelope(lambda e: e.subject_id)
     if rows.wants("organization_id"):
-        rows.columns["organization_id"] = [e.organization_id for e in rows.envelopes]
+        rows.columns["organization_id"] = rows.per_envelope(lambda e: e.organization_id)

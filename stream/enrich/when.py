@@ -14,11 +14,11 @@ LATEST_MS = 5 * 60_000
 
 
 def put_when(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
-    received = [envelope.received_ms for envelope in rows.envelopes]
-    rows.columns["received_at"] = [1000 * ms for ms in received]
+    received = rows.per_envelope(lambda envelope: envelope.received_ms)
+    rows.columns["received_at"] = rows.per_envelope(lambda envelope: 1000 * envelope.received_ms)
     rows.columns["ts"] = [
-        1000 * (ms if item.timestamp is None else clamp(item.timestamp, ms))
-        for item, ms in zip(rows.items, received, strict=True)
+        1000 * (ms if when is None else clamp(when, ms))
+        for when, ms in zip(rows.given("timestamp"), received, strict=True)
     ]
 
 
