@@ -16,7 +16,7 @@ from query.custom.endpoint import custom
 from query.desk import Desk
 from query.duck import Bounds, DuckDB
 from query.freshness import Watch
-from query.snapshots import Shelf
+from query.snapshots import FRESH_SECONDS, Shelf
 from query.standard.endpoint import standard
 from schemas.clock import Clock, now_ms
 from schemas.edge.address import networks
@@ -50,14 +50,16 @@ class Service(Struct, frozen=True):
     ready: Callable[[], bool]
 
 
-def create_app(settings: Settings, store: Store, clock: Clock = now_ms) -> Service:
+def create_app(
+    settings: Settings, store: Store, clock: Clock = now_ms, fresh_seconds: float = FRESH_SECONDS
+) -> Service:
     """The query service over the lake and the registry that the settings name."""
     pools = [_pool(settings, name) for name in ("standard", "custom")]
     desk = Desk(
         store=store,
         follower=Follower(store),
-        shelf=Shelf(settings.lake_url, clock),
-        watch=Watch(settings.data / "run", clock),
+        shelf=Shelf(settings.lake_url, clock, fresh_seconds),
+        watch=Watch(settings.data / "run", clock, settings.topic_prefix),
         standard=pools[0],
         custom=pools[1],
         seconds=settings.query_seconds,

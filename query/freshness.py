@@ -6,7 +6,7 @@ ever, so the workers' pulses say since when they had nothing left to store.
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -22,7 +22,7 @@ REREAD_SECONDS = 1.0
 TOPIC_OF = {kind.table.name: kind.topic for kind in KINDS}
 
 
-class Freshness(Struct, frozen=True, rename="camel"):
+class Freshness(Struct, frozen=True):
     """What `meta` says about it; null when nothing was ever stored."""
 
     watermark: str | None
@@ -30,37 +30,57 @@ class Freshness(Struct, frozen=True, rename="camel"):
 
 
 class Watch:
-    """Reads the pulses at most once a second."""
+    """Reads the workers' pulses at most once a second, and remembers how many partitions there are.
 
-    def __init__(self, run: Path, clock: Clock) -> None:
+    `prefix` is what every topic's name begins with in Kafka.
+    """
+
+    def __init__(self, run: Path, clock: Clock, prefix: str = "") -> None:
         self._run = run
         self._clock = clock
+        self._prefix = prefix
         self._read_at = float("-inf")
-        self._pulses: list[Pulse] = []
+        self._pulses: Sequence[Pulse] = ()
+        self._partitions: dict[str, int] = {}
 
     async def of(self, pins: Iterable[Pinned]) -> Freshness:
         """The freshness of an answer made from these versions: that of the least fresh."""
-        if time.monotonic() - self._read_at > REREAD_SECONDS:
-            self._read_at = time.monotonic()
-            self._pulses = await asyncio.to_thread(read_pulses, self._run)
+        await self._read()
         now = self._clock()
-        marks = [watermark(pinned, self._pulses, now) for pinned in pins]
+        marks = [self._mark(pinned, now) for pinned in pins]
         known = [mark for mark in marks if mark is not None]
         if not known or len(known) < len(marks):
             return Freshness(None, None)
         lowest = min(known)
         return Freshness(iso(lowest), max(0, round((now - lowest) / 100)) / 10)
 
+    def _mark(self, pinned: Pinned, now_ms: int) -> int | None:
+        topic = self._prefix + TOPIC_OF[pinned.version.table.name]
+        live = [pulse for pulse in self._pulses if now_ms - pulse.at_ms < STALE_MS]
+        level = level_since(topic, live, self._partitions.get(topic, 0))
+        # What was stored after we looked is not in the version, however level the workers are.
+        marks = (pinned.version.received, None if level is None else min(level, pinned.looked_ms))
+        return max((mark for mark in marks if mark is not None), default=None)
 
-def watermark(pinned: Pinned, pulses: Iterable[Pulse], now_ms: int) -> int | None:
-    """Unix milliseconds; None when neither a row nor a worker tells."""
-    topic = TOPIC_OF[pinned.version.table.name]
-    idle = [
-        pulse.caught_up_ms[topic]
-        for pulse in pulses
-        if topic in pulse.caught_up_ms and now_ms - pulse.at_ms < STALE_MS
-    ]
-    # What a worker stored after we looked is not in the version, however fresh the worker is.
-    caught_up = min(*idle, pinned.looked_ms) if idle else None
-    received = pinned.version.received
-    return max((mark for mark in (received, caught_up) if mark is not None), default=None)
+    async def _read(self) -> None:
+        if time.monotonic() - self._read_at < REREAD_SECONDS:
+            return
+        self._read_at = time.monotonic()
+        self._pulses = await asyncio.to_thread(read_pulses, self._run)
+        for pulse in self._pulses:
+            for at in pulse.progress:
+                most = max(self._partitions.get(at.topic, 0), at.partition + 1)
+                self._partitions[at.topic] = most
+
+
+def level_since(topic: str, pulses: Iterable[Pulse], partitions: int) -> int | None:
+    """When all partitions of the topic were last level with Kafka; None when not all are told of.
+
+    While workers share the partitions out anew, some have no holder, and nothing can be said.
+    """
+    holders = [pulse for pulse in pulses if any(at.topic == topic for at in pulse.progress)]
+    held = {at.partition for pulse in holders for at in pulse.progress if at.topic == topic}
+    since = [pulse.caught_up_ms[topic] for pulse in holders if topic in pulse.caught_up_ms]
+    if not since or len(since) < len(holders) or len(held) < partitions:
+        return None
+    return min(since)

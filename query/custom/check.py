@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from query.custom import aggregates
 from query.custom.aggregates import Aggregate
-from query.custom.requests import Query, Select
+from query.custom.requests import ALIAS, Query, Select
 from query.custom.tables import CUSTOM_TABLES, CustomColumn, CustomTable
 from query.engine import Sql
 from query.filters import conditions
@@ -68,6 +68,10 @@ def _column(name: str, table: CustomTable) -> CustomColumn:
 
 
 def _chosen(select: Select, table: CustomTable, at: str) -> Chosen:
+    if select.alias is not None and not ALIAS.fullmatch(select.alias):
+        raise Malformed(
+            f"'{at}.alias' must be a letter or '_' and up to 62 more letters, digits or '_'"
+        )
     aggregate = aggregates.BY_NAME.get(select.aggregate)
     if aggregate is None:
         known = aggregates.BY_NAME

@@ -1,8 +1,9 @@
 """The body of a custom query (interface 2.4)."""
 
+import re
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from query.filters import Filter
 
@@ -10,7 +11,7 @@ MOST_DAYS = 400
 DEFAULT_LIMIT = 1_000
 
 Name = Annotated[str, Meta(max_length=256)]
-Alias = Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,62}\Z")]
+ALIAS = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 
 
 class Select(Struct, frozen=True):
@@ -18,7 +19,7 @@ class Select(Struct, frozen=True):
 
     field: Name
     aggregate: Name
-    alias: Alias | None = None
+    alias: Name | None = None
 
 
 class Order(Struct, frozen=True):
@@ -46,4 +47,4 @@ class CustomBody(Struct, frozen=True, rename="camel"):
     end_date: str
     timezone: str | None = None
     limit: Annotated[int, Meta(ge=1, le=10_000)] = DEFAULT_LIMIT
-    include_bots: bool = False
+    include_bots: bool = field(name="include_bots", default=False)

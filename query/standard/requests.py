@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from query.filters import Filter
 from query.span import Granularity, Span, checked_zone, day, span
@@ -43,7 +43,7 @@ class StandardBody(Struct, frozen=True, rename="camel"):
     page: Annotated[int, Meta(ge=1, le=1_000_000)] = 1
     timezone: str | None = None
     filters: list[Filter] = []
-    include_bots: bool = False
+    include_bots: bool = field(name="include_bots", default=False)
 
 
 class Asked(Struct, frozen=True):

@@ -21,7 +21,7 @@ from tests.calling import Reply
 from tests.query.lake import Lake, Stored
 
 NOW = 1_796_000_000_000
-"""2026-11-29T22:53:20Z"""
+"""2026-11-30T00:53:20Z"""
 
 KEYS: Mapping[str, tuple[str, tuple[str, ...], str | None]] = {
     "acme": ("acme", ("read:data", "read:links", "write:links"), None),
@@ -84,13 +84,13 @@ def house(root: Path, **settings: Any) -> House:
     migrate(chosen.registry_url)
     store = Store(chosen.registry_url)
     keys = furnish(store)
-    service = create_app(chosen, store, clock=lambda: NOW)
+    service = create_app(chosen, store, clock=lambda: NOW, fresh_seconds=0)
     return House(service.app, Lake(root / "lake"), store, root, keys)
 
 
 def furnish(store: Store) -> Mapping[str, str]:
     """Fill the registry; the texts of the keys by name."""
-    when = {"created_at": NOW, "updated_at": NOW}
+    when: Mapping[str, Any] = {"created_at": NOW, "updated_at": NOW}
     for organization in ("acme", "globex"):
         store.create(Organization(id=organization, name=organization, plan="enterprise", **when))
     for website, owner in (("shop", "acme"), ("blog", "acme"), ("rival", "globex")):
@@ -101,7 +101,7 @@ def furnish(store: Store) -> Mapping[str, str]:
         made = Link(id=link, organization_id=owner, name=link, target_url=target, slug=link, **when)
         store.create(made)
     texts = {}
-    for name, (owner, scopes, website) in KEYS.items():
-        key, texts[name] = new_key(owner, scopes, NOW, website_id=website, name=name)
+    for name, (owner, scopes, bound) in KEYS.items():
+        key, texts[name] = new_key(owner, scopes, NOW, website_id=bound, name=name)
         store.create(key)
     return texts

@@ -125,7 +125,7 @@ def an_event(
     )
 
 
-def a_view(path: str = "/", *, time_on_page: float | None = None, **more: Any) -> Stored:
+def a_view(path: str | None = "/", *, time_on_page: float | None = None, **more: Any) -> Stored:
     """A page view."""
     seen = None if time_on_page is None else Decimal(str(time_on_page))
     return an_event("screen_view", path=path, time_on_page=seen, **more)
@@ -138,7 +138,12 @@ def a_click_away(href: str, text: str = "more", **more: Any) -> Stored:
 
 
 def a_click(
-    *, link: str = "go", organization: str = "acme", at: str = NOON, visitor: str = "u1", **more: Any
+    *,
+    link: str = "go",
+    organization: str = "acme",
+    at: str = NOON,
+    visitor: str = "u1",
+    **more: Any,
 ) -> Stored:
     """A row of `clicks`."""
     who = {
@@ -151,7 +156,9 @@ def a_click(
     return Stored(CLICKS, {**who, **_when(at, None), **more})
 
 
-def an_error(message: str = "boom", *, website: str = "shop", at: str = NOON, **more: Any) -> Stored:
+def an_error(
+    message: str = "boom", *, website: str = "shop", at: str = NOON, **more: Any
+) -> Stored:
     """A row of `errors`."""
     given = {"level": "error", "path": "/", "message": message, **more}
     return Stored(ERRORS, {**_who(website, "u1", "s1"), **_when(at, None), **given})
