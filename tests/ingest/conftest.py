@@ -1,0 +1,32 @@
+"""The real Kafka of these tests."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from deploy.local.broker import Broker
+from tests.ingest.process import Collector, declared
+from tests.running import free_port
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """One node for all tests that leave it running."""
+    with Broker(tmp_path_factory.mktemp("broker"), free_port(), free_port()) as broker:
+        yield broker
+
+
+@pytest.fixture(scope="session")
+def collector(tmp_path_factory: pytest.TempPathFactory, broker: Broker) -> Iterator[Collector]:
+    """One collector for all tests that leave it as it was."""
+    with declared(tmp_path_factory.mktemp("collector"), broker) as collector:
+        yield collector
+
+
+@pytest.fixture
+def own_broker(tmp_path: Path) -> Iterator[Broker]:
+    """A node that a test may freeze and kill."""
+    broker = Broker(tmp_path / "broker", free_port(), free_port())
+    yield broker
+    broker.kill()
