@@ -1,6 +1,6 @@
 """What every command uses: the settings, the registry, and the two ways to print."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 from sqlalchemy.exc import SQLAlchemyError
 
+from deploy.local.columns import table
 from schemas.clock import instant_ms
 from schemas.failures import Malformed
 from schemas.registry import Store, Taken, Unknown
@@ -93,16 +94,6 @@ def print_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], json: 
 def print_json(value: object) -> None:
     """JSON for a person or a program."""
     click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Lines with aligned columns."""
-    lines = [header, *rows]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
-    return [
-        "  ".join(f"{cell:{width}}" for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
-    ]
 
 
 def options(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:

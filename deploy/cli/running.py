@@ -2,8 +2,10 @@
 
 import click
 
-from deploy.cli.common import Tidemark, as_json, print_json, table
+from deploy.cli.common import Tidemark, as_json, print_json
+from deploy.local.columns import table
 from deploy.local.condition import Condition, condition_of
+from deploy.local.screen import process_table
 from deploy.local.up import Refused
 from deploy.local.up import up as run_everything
 
@@ -39,13 +41,7 @@ def _lines(condition: Condition) -> list[str]:
     if not condition.processes:
         runs = [f"nothing runs on {condition.data}"]
     else:
-        runs = table(
-            ("process", "state", "pid", "restarts", "where", "log"),
-            [
-                (p.name, p.state, str(p.pid or "–"), str(p.restarts), p.where or "–", p.log)
-                for p in condition.processes
-            ],
-        )
+        runs = process_table(condition.processes)
     tables = table(
         ("table", "rows", "newest row", "lag chunks", "lag seconds"),
         [

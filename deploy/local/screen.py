@@ -1,9 +1,13 @@
 """The status screen: redrawn in place on a terminal, a line per change anywhere else."""
 
+import os
+import shutil
 import sys
+from collections.abc import Iterable
 from typing import TextIO
 
-from deploy.local.account import Account
+from deploy.local.account import Account, Entry
+from deploy.local.columns import table
 from deploy.local.process import State
 
 UP_AND_CLEAR = "\x1b[{lines}A\x1b[J"
@@ -51,10 +55,12 @@ class Screen:
                 self._write(f"{entry.name:12} {entry.state}{alive}".rstrip() + "\n")
 
     def _redraw(self) -> None:
-        lines = table(self._account) if self._account else []
+        lines = process_table(self._account.processes) if self._account else []
         lines += ["", self._news] if self._news else []
         self._erase()
-        self._write("".join(f"{line}\n" for line in lines))
+        # A line that wraps would be two to erase.
+        width = shutil.get_terminal_size().columns
+        self._write("".join(f"{line[:width]}\n" for line in lines))
         self._drawn = len(lines)
 
     def _erase(self) -> None:
@@ -67,14 +73,17 @@ class Screen:
         self._out.flush()
 
 
-def table(account: Account) -> list[str]:
-    """The account as lines: what runs where, pid, state, log."""
-    rows = [("process", "state", "pid", "restarts", "where", "log")]
-    rows += [
-        (e.name, e.state.value, str(e.pid or "–"), str(e.restarts), e.where or "–", e.log)
-        for e in account.processes
-    ]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return [
-        "  ".join(f"{c:{w}}" for c, w in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
+def process_table(processes: Iterable[Entry]) -> list[str]:
+    """What runs where: state, pid, log."""
+    return table(
+        ("process", "state", "pid", "restarts", "where", "log"),
+        [
+            (e.name, e.state, str(e.pid or "–"), str(e.restarts), e.where or "–", _near(e.log))
+            for e in processes
+        ],
+    )
+
+
+def _near(path: str) -> str:
+    """The path as it is written from here, when that is shorter."""
+    return min(path, os.path.relpath(path), key=len)

@@ -38,7 +38,7 @@ def up(settings: Settings, logs: bool = False) -> None:
         screen = Screen(in_place=False if logs else None)
         screen.say(f"Tidemark: data in {settings.data}, Kafka at {settings.brokers}")
         asyncio.run(_supervise(settings, specs, screen, logs))
-        screen.say("stopped")
+        screen.news("stopped")
 
 
 def prepare(settings: Settings) -> list[Spec]:
