@@ -1,7 +1,6 @@
 """Serves an application until told to stop: shared port, our own protocol, a pulse."""
 
 import asyncio
-import logging
 import os
 import signal
 import socket
@@ -12,6 +11,7 @@ from types import FrameType
 import uvicorn
 from starlette.types import ASGIApp
 
+from schemas import logs
 from schemas.clock import now_ms
 from schemas.pulse import Pulse, write_pulse
 from schemas.settings import Settings
@@ -41,9 +41,7 @@ def serve(
     protocol: str | type[asyncio.Protocol] = "httptools",
 ) -> None:
     """Blocks until SIGINT or SIGTERM; requests under way are finished within 20 s."""
-    logging.basicConfig(
-        level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s"
-    )
+    logs.set_up(settings.log_level)
     config = uvicorn.Config(
         app,
         http=protocol,

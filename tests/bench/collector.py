@@ -146,8 +146,12 @@ def _event(number: int, position: int) -> dict[str, object]:
 @contextmanager
 def servers(folder: Path) -> Iterator[tuple[Server, Server]]:
     """Kafka, the plain collector and ours."""
-    ports = ("broker_port", "broker_controller_port", "collect_port")
-    settings = Settings(data_dir=str(folder), **{name: free_port() for name in ports})
+    settings = Settings(
+        data_dir=str(folder),
+        broker_port=free_port(),
+        broker_controller_port=free_port(),
+        collect_port=free_port(),
+    )
     with Broker(folder / "broker", settings.broker_port, settings.broker_controller_port):
         declare(settings.brokers, topics_of(settings))
         website = _website(settings)
@@ -160,8 +164,7 @@ def servers(folder: Path) -> Iterator[tuple[Server, Server]]:
         plain = Server("plain", started[0].pid, plain_port, "/track")
         ours = Server("ours", started[1].pid, settings.collect_port, f"/track?website_id={website}")
         try:
-            for server in (plain, ours):
-                eventually(lambda server=server: _answers(server))
+            eventually(lambda: _answers(plain) and _answers(ours))
             yield plain, ours
         finally:
             for process in started:

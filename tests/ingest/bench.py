@@ -108,7 +108,7 @@ def _keys() -> tuple[dict[str, Key], dict[str, str]]:
 
 
 def _snapshot(keys: dict[str, Key]) -> Snapshot:
-    stamps = {"created_at": NOW, "updated_at": NOW}
+    stamps: dict[str, Any] = {"created_at": NOW, "updated_at": NOW}
     organizations = {
         id: Organization(id=id, name=id, plan="free", **stamps) for id in ("acme", "solo-org")
     }
@@ -129,8 +129,12 @@ def _snapshot(keys: dict[str, Key]) -> Snapshot:
     )
 
 
-def _links(stamps: dict[str, int]) -> list[Link]:
-    spring = {"organization_id": "acme", "name": "Spring", "target_url": "https://t.example/a?b=c"}
+def _links(stamps: dict[str, Any]) -> list[Link]:
+    spring: dict[str, Any] = {
+        "organization_id": "acme",
+        "name": "Spring",
+        "target_url": "https://t.example/a?b=c",
+    }
     return [
         Link(id="lnk_1", slug="spring", **spring, **stamps),
         Link(id="lnk_2", slug="gone", expires_at=NOW, **spring, **stamps),

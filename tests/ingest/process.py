@@ -22,7 +22,7 @@ from tests.calling import Reply, call
 from tests.ingest.bench import NOW
 from tests.running import ROOT, eventually, free_port
 
-STAMPS = {"created_at": NOW, "updated_at": NOW}
+STAMPS: dict[str, Any] = {"created_at": NOW, "updated_at": NOW}
 
 
 class Collector:

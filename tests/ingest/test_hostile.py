@@ -135,7 +135,9 @@ def test_an_unknown_packing_is_refused(collector: Collector, encoding: str) -> N
 
 
 HEADS = {
-    "length and chunked": (HEAD + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
+    "length and chunked": (
+        HEAD + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400,
+    ),
     "an endless length": (HEAD + "Content-Length: 99999999999\r\n\r\n{", 413),
     "a negative length": (HEAD + "Content-Length: -1\r\n\r\n", 400),
     "two lengths": (HEAD + "Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd", 400),
