@@ -1,0 +1,159 @@
+"""The engine behind its seam: walls, deadline, memory, and columns that no file has yet."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from query.duck import Bounds, DuckDB, hardened
+from query.engine import PartGone, Sql, joined
+from schemas.failures import Overdue, TooHeavy, Unavailable
+from schemas.lake import Part
+from schemas.tables import EVENTS
+
+BOUNDS = Bounds(memory_mb=64, threads=1, at_once=1, waiting=1)
+CROSS = Sql(
+    "SELECT COUNT(*) FROM range(3000000) a, range(3000000) b WHERE hash(a.range + b.range) = 5"
+)
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[DuckDB]:
+    (tmp_path / "lake").mkdir()
+    made = DuckDB("test", str(tmp_path / "lake"), tmp_path / "spill", BOUNDS)
+    yield made
+    made.close()
+
+
+def part(path: Path) -> Part:
+    return Part(str(path), "2026-11-10", 1, 1, None, None, None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * FROM read_csv('{outside}/secret.csv')",
+        "SELECT * FROM read_text('{outside}/secret.csv')",
+        "SELECT * FROM read_blob('{lake}/../secret.csv')",
+        "SELECT * FROM '{outside}/secret.csv'",
+        "SELECT * FROM read_text('{lake}/way_out')",
+        "SELECT * FROM glob('{outside}/*')",
+        "COPY (SELECT 1) TO '{outside}/made.csv'",
+        "ATTACH '{outside}/made.db'",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "SELECT * FROM read_csv('https://example.invalid/x.csv')",
+        "SET memory_limit = '8GB'",
+        "SET threads = 64",
+        "SET enable_external_access = true",
+        "SET lock_configuration = false",
+        "RESET memory_limit",
+    ],
+)
+def test_the_walls_hold(tmp_path: Path, text: str) -> None:
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    (tmp_path / "secret.csv").write_text("a,b\n1,2\n")
+    (lake / "way_out").symlink_to(tmp_path / "secret.csv")
+    connection = hardened(str(lake), tmp_path / "spill", BOUNDS)
+
+    with pytest.raises(duckdb.Error):
+        connection.execute(text.format(outside=tmp_path, lake=lake)).fetchall()
+
+    assert not (tmp_path / "made.csv").exists()
+
+
+@pytest.mark.parametrize(
+    "text", ["SELECT 1; SELECT 2", "COPY (SELECT 1) TO 'x.csv'", "CREATE TABLE t (a INTEGER)"]
+)
+def test_only_one_select_is_ever_run(engine: DuckDB, text: str) -> None:
+    with pytest.raises(ValueError, match="single SELECT"):
+        asyncio.run(engine.rows(Sql(text), 1))
+
+
+def test_a_question_beyond_its_deadline_is_interrupted(engine: DuckDB) -> None:
+    with pytest.raises(Overdue):
+        asyncio.run(engine.rows(CROSS, 0.2))
+
+    assert asyncio.run(engine.rows(Sql("SELECT $x", {"x": 7}), 1)) == [(7,)]
+
+
+def test_a_question_that_waits_too_long_is_overdue_too(engine: DuckDB) -> None:
+    async def both() -> list[object]:
+        return list(
+            await asyncio.gather(
+                engine.rows(CROSS, 0.6), engine.rows(Sql("SELECT 1"), 0.1), return_exceptions=True
+            )
+        )
+
+    assert [type(outcome) for outcome in asyncio.run(both())] == [Overdue, Overdue]
+
+
+def test_a_question_beyond_the_queue_is_turned_away(engine: DuckDB) -> None:
+    async def three() -> list[object]:
+        asked = [engine.rows(CROSS, 0.3) for _ in range(3)]
+        return list(await asyncio.gather(*asked, return_exceptions=True))
+
+    assert [type(outcome) for outcome in asyncio.run(three())] == [Overdue, Overdue, Unavailable]
+
+
+def test_a_question_that_needs_too_much_memory_is_refused(engine: DuckDB) -> None:
+    heavy = Sql("SELECT list(repeat(range::VARCHAR, 100)) FROM range(5000000)")
+
+    with pytest.raises(TooHeavy):
+        asyncio.run(engine.rows(heavy, 30))
+
+
+def test_a_column_that_only_some_files_have_is_null_in_the_others(
+    engine: DuckDB, tmp_path: Path
+) -> None:
+    old, new = tmp_path / "lake" / "old.parquet", tmp_path / "lake" / "new.parquet"
+    duckdb.execute(f"COPY (SELECT 'a' AS name) TO '{old}'")
+    duckdb.execute(f"COPY (SELECT 'DE' AS country, 'b' AS name) TO '{new}'")
+
+    assert read(engine, [old, new], "country", "name") == [(None, "a"), ("DE", "b")]
+    assert read(engine, [new, old], "country", "name") == [(None, "a"), ("DE", "b")]
+
+
+def test_a_column_that_no_file_has_is_null_of_its_type(engine: DuckDB, tmp_path: Path) -> None:
+    old = tmp_path / "lake" / "old.parquet"
+    duckdb.execute(f"COPY (SELECT 'a' AS name) TO '{old}'")
+
+    assert read(engine, [old], "name", "time_on_page", "is_bot") == [("a", None, None)]
+    assert types(engine, [old], "time_on_page", "is_bot") == [("DECIMAL(18,4)", "BOOLEAN")]
+
+
+def test_no_file_at_all_is_an_empty_relation_with_types(engine: DuckDB) -> None:
+    assert read(engine, [], "name", "ts") == []
+
+
+def test_a_file_that_is_gone_asks_to_pin_anew(engine: DuckDB, tmp_path: Path) -> None:
+    with pytest.raises(PartGone):
+        read(engine, [tmp_path / "lake" / "gone.parquet"], "name")
+
+
+def test_values_of_one_name_are_a_mistake() -> None:
+    with pytest.raises(ValueError, match=r"\['a'\]"):
+        joined({"a": 1}, {"a": 2})
+
+
+def read(engine: DuckDB, files: list[Path], *names: str) -> list[tuple[object, ...]]:
+    return _asked(engine, files, names, f"SELECT {', '.join(names)} FROM {{}} AS r ORDER BY name")
+
+
+def types(engine: DuckDB, files: list[Path], *names: str) -> list[tuple[object, ...]]:
+    kinds = ", ".join(f"typeof({name})" for name in names)
+    return _asked(engine, files, names, f"SELECT {kinds} FROM {{}} AS r")
+
+
+def _asked(
+    engine: DuckDB, files: list[Path], names: tuple[str, ...], text: str
+) -> list[tuple[object, ...]]:
+    async def asked() -> list[tuple[object, ...]]:
+        columns = [column for column in EVENTS.columns if column.name in names]
+        relation = await engine.relation([part(file) for file in files], columns)
+        return await engine.rows(Sql(text.format(relation.text), relation.values), 5)
+
+    return asyncio.run(asked())
