@@ -78,13 +78,13 @@ class House(Struct):
 NOVEMBER = {"startDate": "2026-11-01", "endDate": "2026-11-30"}
 
 
-def house(root: Path, **settings: Any) -> House:
+def house(root: Path, fresh_seconds: float = 0, **settings: Any) -> House:
     """A service over a new registry and an empty lake."""
     chosen = Settings(data_dir=str(root), query_memory_mb=256, query_threads=1, **settings)
     migrate(chosen.registry_url)
     store = Store(chosen.registry_url)
     keys = furnish(store)
-    service = create_app(chosen, store, clock=lambda: NOW, fresh_seconds=0)
+    service = create_app(chosen, store, clock=lambda: NOW, fresh_seconds=fresh_seconds)
     return House(service.app, Lake(root / "lake"), store, root, keys)
 
 
