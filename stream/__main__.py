@@ -4,8 +4,6 @@ import argparse
 
 from schemas import logs
 from schemas.settings import load
-from stream import worker
-from stream.keeping import keeper
 
 QUIET = ("faust", "aiokafka", "mode", "kafka")
 
@@ -17,8 +15,13 @@ def main() -> int:
     given = parser.parse_args()
     settings = load()
     logs.set_up(settings.log_level, QUIET)
+    # A keeper needs no Faust and no parsers, a worker no DuckDB: each loads its own only.
     if given.role == "keeper":
+        from stream.keeping import keeper
+
         return keeper.run(settings, given.name or "keeper")
+    from stream import worker
+
     return worker.run(settings, given.name or "worker-1")
 
 

@@ -140,7 +140,7 @@ def create_app(settings: Settings, name: str, topics: set[str], positions: Posit
         topic_disable_leader=True,
         consumer_auto_offset_reset="earliest",
         consumer_group_instance_id=None,
-        consumer_max_fetch_size=4_194_304,
+        consumer_max_fetch_size=1_048_576,
         consumer_metadata_max_age_ms=10_000,
         stream_wait_empty=False,
         stream_buffer_maxsize=512,

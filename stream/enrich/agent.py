@@ -7,12 +7,10 @@ Android 10) are no facts: they are stored only when a hint says them.
 import re
 
 from msgspec import Struct
-from ua_parser import Parser
-from ua_parser.loaders import load_lazy_builtins
-from ua_parser.regex import Resolver
 
 from schemas.envelope import Envelope
 from stream.enrich.lookups import Lookups, Memo
+from stream.enrich.parser import PARSER
 from stream.rows import Rows
 
 COLUMNS = ("browser_name", "browser_version", "os_name", "os_version", "device_type")
@@ -76,7 +74,7 @@ def agent_of(envelope: Envelope) -> Agent:
 def read_agent(hints: Hints) -> Agent:
     """What a user agent and its hints say."""
     text, mobile, platform, version = hints
-    parsed = _parser.parse(text)
+    parsed = PARSER.parse(text)
     browser, system = parsed.user_agent, parsed.os
     if browser is None and system is None:
         return UNKNOWN
@@ -112,5 +110,4 @@ def device_type(text: str, mobile: str) -> str:
     return "desktop"
 
 
-_parser = Parser(Resolver(load_lazy_builtins()))
 _agents: Memo[Hints, Agent] = Memo(read_agent)

@@ -6,15 +6,12 @@ What a server sends with its key is never a bot: its agent is that of the server
 import re
 
 from crawleruseragents import CRAWLER_USER_AGENTS_DATA
-from ua_parser import Parser
-from ua_parser.loaders import load_lazy_builtins
-from ua_parser.regex import Resolver
 
 from schemas.envelope import Envelope
 from stream.enrich.lookups import Lookups, Memo
+from stream.enrich.parser import PARSER
 from stream.rows import Rows
 
-_parser = Parser(Resolver(load_lazy_builtins()))
 _crawlers = [re.compile(entry["pattern"]) for entry in CRAWLER_USER_AGENTS_DATA]
 
 
@@ -38,7 +35,7 @@ def read_reason(text: str) -> str | None:
     """The first rule that a user agent meets."""
     if not text.strip():
         return "empty user agent"
-    device = _parser.parse_device(text)
+    device = PARSER.parse_device(text)
     if device is not None and device.family == "Spider":
         return "spider"
     return "crawler" if any(crawler.search(text) for crawler in _crawlers) else None
