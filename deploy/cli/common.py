@@ -7,13 +7,12 @@ from typing import Any
 import click
 import msgspec
 from msgspec import Struct
-from sqlalchemy.exc import SQLAlchemyError
 
 from deploy.local.columns import table
+from deploy.local.registry import RegistryAway, ready_registry
 from schemas.clock import instant_ms
 from schemas.failures import Malformed
 from schemas.registry import Store, Taken, Unknown
-from schemas.registry.migrate import migrate
 from schemas.registry.store import Record
 from schemas.settings import Settings
 
@@ -29,12 +28,9 @@ class Tidemark(Struct, frozen=True):
     def store(self) -> Iterator[Store]:
         """The registry, in this version's form; what it refuses becomes one line."""
         try:
-            migrate(self.settings.registry_url)
-        except (SQLAlchemyError, OSError) as away:
-            raise click.ClickException(
-                f"the registry cannot be opened: {first_line(away)}"
-            ) from None
-        store = Store(self.settings.registry_url)
+            store = Store(ready_registry(self.settings.registry_url))
+        except RegistryAway as away:
+            raise click.ClickException(str(away)) from None
         try:
             yield store
         except (Malformed, Unknown, Taken) as refused:
@@ -105,11 +101,6 @@ def options(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
         return command
 
     return decorate
-
-
-def first_line(error: Exception) -> str:
-    """What an error says, without its explanations."""
-    return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
 def _text(value: Any) -> str:

@@ -15,15 +15,15 @@ from deploy.local.checks import CannotStart
 from deploy.local.jars import JarRefused
 from deploy.local.logs import Followed
 from deploy.local.process import Spec
+from deploy.local.registry import RegistryAway, ready_registry
 from deploy.local.screen import Screen
 from deploy.local.supervisor import NotStarted, Supervisor
 from deploy.local.topics import KafkaAway, declare, topics_of
-from schemas.registry.migrate import migrate
 from schemas.settings import Settings, as_environment
 
 FOLLOW_SECONDS = 0.2
 
-Refused = (CannotStart, JarRefused, BrokerDown, KafkaAway, NotStarted)
+Refused = (CannotStart, JarRefused, BrokerDown, KafkaAway, NotStarted, RegistryAway)
 """What ends `up` with one message and exit code 1."""
 
 
@@ -44,7 +44,7 @@ def up(settings: Settings, logs: bool = False) -> None:
 def prepare(settings: Settings) -> list[Spec]:
     """Make the registry and the broker's storage; the processes to run."""
     (settings.data / "run").mkdir(exist_ok=True)
-    migrate(settings.registry_url)
+    ready_registry(settings.registry_url)
     if settings.kafka:
         return plan.services(settings)
     node = Broker(settings.data / "kafka", settings.broker_port, settings.broker_controller_port)

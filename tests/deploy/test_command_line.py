@@ -10,6 +10,7 @@ from deploy.cli import main, tidemark
 from deploy.environment import FILE, example
 from schemas.registry import Key, Snapshot, Store
 from schemas.settings import Settings
+from tests.running import free_port
 
 
 class Done(Struct, frozen=True):
@@ -255,3 +256,19 @@ def test_every_command_has_a_help_text() -> None:
         return found + [w for name, c in inner.items() for w in without_help(c, f"{path} {name}")]
 
     assert without_help(tidemark, "tidemark") == []
+
+
+@pytest.mark.parametrize("url", ["no url at all", "sqlite:////proc/nowhere/registry.db"])
+def test_a_registry_that_cannot_be_opened_is_one_line(run: Run, url: str) -> None:
+    for command in (("websites", "list"), ("up",)):
+        done = run(
+            *command,
+            TIDEMARK_REGISTRY=url,
+            TIDEMARK_KAFKA="127.0.0.1:1",
+            TIDEMARK_COLLECT_PORT=str(free_port()),
+            TIDEMARK_QUERY_PORT=str(free_port()),
+        )
+
+        assert done.code == 1
+        assert done.err.startswith("tidemark: the registry cannot be opened: ")
+        assert len(done.err.splitlines()) == 1
