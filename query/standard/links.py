@@ -95,4 +95,22 @@ LINKS = (
              ORDER BY clicks DESC, label
         """,
     ),
+    _top("link_top_devices", "device_type", "clicks by class of device", limit=100),
+    _top("link_top_browsers", "browser_name", "clicks by browser"),
+    QueryType(
+        name="link_top_countries",
+        meaning="clicks by country",
+        subject=Subject.LINK,
+        table=CLICKS,
+        row=LinkCountry,
+        limit=10,
+        sql="""
+            SELECT COALESCE(country, 'Unknown') AS label,
+                   COALESCE(country, 'Unknown') AS place,
+                   COUNT(*)                     AS clicks
+              FROM scoped
+             GROUP BY COALESCE(country, 'Unknown')
+             ORDER BY clicks DESC, label
+        """,
+    ),
 )

@@ -17,13 +17,19 @@ VIEWS = f"COUNT(*) FILTER (WHERE {PAGE_VIEW})"
 OTHERS = f"COUNT(*) FILTER (WHERE NOT {PAGE_VIEW} AND name <> '{EXIT}')"
 LASTED = "GREATEST(MAX(ms) - MIN(ms), CAST(COALESCE(SUM(time_on_page), 0) * 1000 AS BIGINT))"
 
+BOUNCED = f"CASE WHEN views = 1 AND others = 0 AND lasted < {BOUNCE_MS} THEN 1 ELSE 0 END"
+"""Over one visit."""
+
+LOW = "MAX(CASE WHEN place = (places + 1) // 2 THEN lasted END)"
+HIGH = "MAX(CASE WHEN place = (places + 2) // 2 THEN lasted END)"
+"""The two middle durations of ranked visits: one and the same when their number is odd."""
+
 VISITS = Cte(
     "visits",
     f"""
-    SELECT MIN(CASE WHEN {PAGE_VIEW} THEN ms END) AS began,
-           {VIEWS}                                AS views,
-           {OTHERS}                               AS others,
-           {LASTED}                               AS lasted
+    SELECT {VIEWS}  AS views,
+           {OTHERS} AS others,
+           {LASTED} AS lasted
       FROM scoped
      WHERE session_hash IS NOT NULL
      GROUP BY session_hash
@@ -34,9 +40,8 @@ VISITS = Cte(
 RANKED = Cte(
     "ranked",
     f"""
-    SELECT began,
-           lasted,
-           CASE WHEN views = 1 AND others = 0 AND lasted < {BOUNCE_MS} THEN 1 ELSE 0 END AS bounced,
+    SELECT lasted,
+           {BOUNCED} AS bounced,
            ROW_NUMBER() OVER (ORDER BY lasted) AS place,
            COUNT(*) OVER ()                    AS places
       FROM visits

@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from query.standard.forms import Percent
 from query.standard.sessions import PAGE_VIEW
-from query.standard.spec import QueryType, Subject
+from query.standard.spec import Cte, QueryType, Subject
 from schemas.tables import EVENTS
 
 
@@ -45,6 +45,84 @@ def top(
     )
 
 
+class Place(Struct, frozen=True):
+    name: str
+    country: str
+    pageviews: int
+    visitors: int
+    percentage: Percent
+
+
+class BrowserVersion(Struct, frozen=True):
+    browser_name: str
+    browser_version: str
+    pageviews: int
+    visitors: int
+    percentage: Percent
+
+
+def pair(name: str, row: type[Struct], first: str, second: str, meaning: str) -> QueryType:
+    """Page views by two facts; those without the first are left out."""
+    return QueryType(
+        name=name,
+        meaning=meaning,
+        subject=Subject.WEBSITE,
+        table=EVENTS,
+        row=row,
+        sql=f"""
+            SELECT {first}                                   AS label,
+                   COALESCE({second}, '')                    AS beside,
+                   COUNT(*)                                  AS pageviews,
+                   COUNT(DISTINCT visitor_hash)              AS visitors,
+                   COUNT(DISTINCT visitor_hash)              AS percentage_part,
+                   SUM(COUNT(DISTINCT visitor_hash)) OVER () AS percentage_whole
+              FROM scoped
+             WHERE {PAGE_VIEW}
+               AND {first} IS NOT NULL
+             GROUP BY {first}, COALESCE({second}, '')
+             ORDER BY visitors DESC, pageviews DESC, label, beside
+        """,  # noqa: S608
+    )
+
+
+def edge(name: str, meaning: str, direction: str) -> QueryType:
+    """The first or last page view of each session, by path."""
+    order = ", ".join(
+        f"{part} {direction}" for part in ("ms", "kafka_partition", "kafka_offset", "seq")
+    )
+    ranked = Cte(
+        "ranked",
+        f"""
+        SELECT path         AS label,
+               visitor_hash AS visitor,
+               ROW_NUMBER() OVER (PARTITION BY session_hash ORDER BY {order}) AS place
+          FROM scoped
+         WHERE {PAGE_VIEW}
+           AND session_hash IS NOT NULL
+        """,  # noqa: S608
+    )
+    return QueryType(
+        name=name,
+        meaning=meaning,
+        subject=Subject.WEBSITE,
+        table=EVENTS,
+        row=Top,
+        given=(ranked,),
+        sql="""
+            SELECT label,
+                   COUNT(*)                             AS pageviews,
+                   COUNT(DISTINCT visitor)              AS visitors,
+                   COUNT(DISTINCT visitor)              AS percentage_part,
+                   SUM(COUNT(DISTINCT visitor)) OVER () AS percentage_whole
+              FROM ranked
+             WHERE place = 1
+               AND label IS NOT NULL
+             GROUP BY label
+             ORDER BY visitors DESC, pageviews DESC, label
+        """,
+    )
+
+
 SOURCE = "COALESCE(referrer_name, referrer, 'Direct')"
 
 TOPS = (
@@ -72,4 +150,16 @@ TOPS = (
     top("country", "country", "page views by country"),
     top("language", "language", "page views by language of the browser"),
     top("timezone", "timezone", "page views by time zone of the browser"),
+    top("screen_resolutions", "screen_resolution", "page views by size of the screen"),
+    pair("region", Place, "region", "country", "page views by region and country"),
+    pair("city", Place, "city", "country", "page views by city and country"),
+    pair(
+        "browser_versions",
+        BrowserVersion,
+        "browser_name",
+        "browser_version",
+        "page views by browser and version",
+    ),
+    edge("entry_pages", "first page views of sessions, by path", "ASC"),
+    edge("exit_pages", "last page views of sessions, by path", "DESC"),
 )
