@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Transaction
-from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from deltalake.exceptions import DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction
 from msgspec import Struct
 
@@ -29,8 +29,7 @@ from stream.writer import NewPart
 log = logging.getLogger(__name__)
 
 TRIES = 10
-OVERTAKEN = "Concurrent transaction failed"
-"""How deltalake words that another commit moved the same next offset; a test holds it to that."""
+UNSETTLED = 20
 
 
 REWRITES = "rewrites"
@@ -44,6 +43,7 @@ class Move(Struct, frozen=True):
     next: int
 
 
+Actions = list[AddAction | RemoveAction]
 Moves = Mapping[str, Move]
 """By the id under which the table keeps the next offset, see `app_id`."""
 
@@ -61,7 +61,8 @@ class LakeTable:
         self.url = locate(settings.lake_url, table)
         self.store = store_at(self.url)
         self._handle = _open_or_create(self.url, table, settings)
-        self._settled = self._handle.version()
+        # A process that was killed may have left entries that no disk has yet.
+        self._settled = max(-1, self._handle.version() - UNSETTLED)
 
     @property
     def handle(self) -> DeltaTable:
@@ -72,9 +73,8 @@ class LakeTable:
         """Move to the newest version."""
         try:
             self._handle.update_incremental()
-        except DeltaError:  # idle for so long that entries after this version were cleaned up
-            self._handle = DeltaTable(self.url)
-            guard(self._handle)
+        except DeltaError:  # e.g. idle for so long that entries after this version were cleaned up
+            self._handle = _opened(self.url)
 
     def next_offset(self, name: str) -> int:
         """First offset that the table does not hold, at the version of the last refresh."""
@@ -83,50 +83,43 @@ class LakeTable:
     def commit(self, parts: Sequence[NewPart], moves: Moves) -> None:
         """One version with these parts and next offsets, on the disk for sure.
 
+        `moves` are from the handle's version; deltalake itself finds what was committed since.
         Fenced when a next offset is not the expected one: the parts are removed. Tries again what
         is only contention. When it returns, the version survives a power cut.
         """
-        for attempt in range(TRIES):
-            try:
-                self.refresh()
-                if not self._is_expected(moves):
-                    if attempt and self._holds(parts):
-                        break  # the try before landed, though it reported a failure
-                    self._fence(parts, moves)
-                self._write([add_action(part) for part in parts], moves)
-                break
-            except CommitFailedError as refused:
-                if OVERTAKEN in str(refused):
-                    self._fence(parts, moves)
-                _wait(self.table, attempt, refused)
-            except (DeltaError, OSError) as refused:  # e.g. a listing between two entries
-                _wait(self.table, attempt, refused)
-        else:
-            raise KeepsFailing(f"{self.table.name}: no commit in {TRIES} tries")
-        self._settle()
+        self._commit([add_action(part) for part in parts], parts, moves)
 
     def replace(self, old: Sequence[str], parts: Sequence[NewPart], day: str) -> None:
         """One version in which parts of a day are others with the same rows.
 
-        Fenced when another keeper replaced some of them; the new parts are removed then. deltalake
-        itself lets two commits remove the same part, which would keep both their successors.
-        Commits that only add parts do not get in the way.
+        Fenced when another keeper replaced some of them: deltalake itself would let both remove
+        the same part, and keep the rows of both. Commits that only add do not get in the way.
         """
         self.refresh()
-        move = Move(self.next_offset(REWRITES), self.next_offset(REWRITES) + 1)
+        number = self.next_offset(REWRITES)
+        moves = {REWRITES: Move(number, number + 1)}
         if not set(old) <= set(self._handle.get_add_actions()["path"].to_pylist()):
-            self._fence(parts, {REWRITES: move})
-        try:
-            self._write(
-                [
-                    *(RemoveAction(path, False, now_ms(), None, {PARTITION: day}) for path in old),
-                    *(add_action(part, data_change=False) for part in parts),
-                ],
-                {REWRITES: move},
-            )
-        except CommitFailedError:
-            self._fence(parts, {REWRITES: move})
-        self._settle()
+            self._fence(parts, moves)
+        gone = [RemoveAction(path, False, now_ms(), None, {PARTITION: day}) for path in old]
+        new = [add_action(part, data_change=False) for part in parts]
+        self._commit([*gone, *new], parts, moves)
+
+    def _commit(self, actions: Actions, parts: Sequence[NewPart], moves: Moves) -> None:
+        for attempt in range(TRIES):
+            if attempt:
+                self.refresh()
+            if not self._is_expected(moves):
+                if self._holds(parts):
+                    break  # the try before landed, though it reported a failure
+                self._fence(parts, moves)
+            try:
+                self._write(actions, moves)
+                break
+            except (DeltaError, OSError) as refused:
+                _wait(self.table, attempt, refused)
+        else:
+            raise KeepsFailing(f"{self.table.name}: no commit in {TRIES} tries")
+        self._settled = self.store.settle(self._settled)
 
     def _is_expected(self, moves: Moves) -> bool:
         return all(self.next_offset(name) == move.expected for name, move in moves.items())
@@ -142,7 +135,7 @@ class LakeTable:
         found = {name: self.next_offset(name) for name in moves}
         raise Fenced(f"{self.table.name}: next offsets {found}, expected {moves}")
 
-    def _write(self, actions: list[AddAction | RemoveAction], moves: Moves) -> None:
+    def _write(self, actions: Actions, moves: Moves) -> None:
         self._handle.create_write_transaction(
             actions,
             "append",
@@ -156,18 +149,6 @@ class LakeTable:
             ),
             post_commithook_properties=NO_HOOKS,
         )
-
-    def _settle(self) -> None:
-        """Make everything durable that the newest version rests on."""
-        for attempt in range(TRIES):
-            try:
-                self.refresh()
-                break
-            except DeltaError as refused:
-                _wait(self.table, attempt, refused)
-        newest = self._handle.version()
-        self.store.settle(range(self._settled + 1, newest + 1))
-        self._settled = newest
 
 
 NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
@@ -189,9 +170,13 @@ def add_action(part: NewPart, data_change: bool = True) -> AddAction:
 def _open_or_create(url: str, table: Table, settings: Settings) -> DeltaTable:
     """The table; made when it is not there, also by two workers at once."""
     try:
-        handle = DeltaTable(url)
+        return _opened(url)
     except TableNotFoundError:
-        handle = _retried(table, lambda: _create(url, table, settings))
+        return _retried(table, lambda: _create(url, table, settings))
+
+
+def _opened(url: str) -> DeltaTable:
+    handle = DeltaTable(url)
     guard(handle)
     return handle
 
@@ -210,7 +195,7 @@ def _create(url: str, table: Table, settings: Settings) -> DeltaTable:
             "delta.logRetentionDuration": f"interval {settings.log_minutes} minutes",
         },
     )
-    return DeltaTable(url)
+    return _opened(url)
 
 
 def _retried(table: Table, action: Callable[[], DeltaTable]) -> DeltaTable:

@@ -100,8 +100,8 @@ class Drain:
         raise KeepsFailing(f"{self.topic}: batch not stored in {TRIES} tries")
 
     def _store(self, arrived: Sequence[Arrived]) -> Stored:
-        for table in (self._main, self._quarantine, self._ledger):
-            table.refresh()
+        self._main.refresh()
+        self._ledger.refresh()
         fresh, moves, refused = self._fresh(arrived)
         if not fresh:
             return Stored(0, 0, {})
@@ -173,6 +173,9 @@ class Drain:
 
     def _set_aside(self, refused: Sequence[Quarantined], moves: Mapping[int, Move]) -> None:
         """Commit what was refused, leaving out what an earlier try has committed."""
+        if not refused:
+            return
+        self._quarantine.refresh()
         since = self._since(self._quarantine, moves)
         new = [q for q in refused if q.offset >= since[q.partition]]
         if new:

@@ -29,8 +29,8 @@ class Store(Protocol):
         """Forget what was put there; it may be gone already."""
         ...
 
-    def settle(self, versions: range) -> None:
-        """Make log entries durable."""
+    def settle(self, version: int) -> int:
+        """Make all log entries after `version` durable; answers the newest of them."""
         ...
 
     def scratch(self) -> Path:
@@ -66,12 +66,23 @@ class Folder(Store):
     def remove(self, path: str) -> None:
         (self.root / path).unlink(missing_ok=True)
 
-    def settle(self, versions: range) -> None:
-        for version in versions:
-            entry = self.root / LOG / f"{version:020}.json"
-            if entry.exists():  # an old one may be cleaned up already, being in a checkpoint
-                sync(entry)
-        sync(self.root / LOG)
+    def settle(self, version: int) -> int:
+        log = self.root / LOG
+        newest = version
+        while (entry := log / f"{newest + 1:020}.json").exists():
+            sync(entry)
+            newest += 1
+        if newest == version:  # the next one is in a checkpoint by now, and was cleaned up
+            newest = self._settle_listed(version)
+        sync(log)
+        return newest
+
+    def _settle_listed(self, version: int) -> int:
+        entries = {int(entry.stem): entry for entry in (self.root / LOG).glob("[0-9]*[0-9].json")}
+        newer = sorted(number for number in entries if number > version)
+        for number in newer:
+            sync(entries[number])
+        return newer[-1] if newer else version
 
     def scratch(self) -> Path:
         folder = self.root / SCRATCH
@@ -105,8 +116,8 @@ class Bucket(Store):
         if self._files.get_file_info(f"{self._root}/{path}").type == fs.FileType.File:
             self._files.delete_file(f"{self._root}/{path}")
 
-    def settle(self, versions: range) -> None:
-        """Every entry is durable once it was put."""
+    def settle(self, version: int) -> int:
+        return version
 
     def scratch(self) -> Path:
         return Path(tempfile.mkdtemp(prefix="tidemark-"))

@@ -2,24 +2,23 @@
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from schemas.kinds import CUSTOM_EVENT, VITAL
 from schemas.tables import EVENTS, LEDGER, QUARANTINE, VITALS
-from stream.commit import LakeTable, Move
+from stream.columns import fit
+from stream.commit import Actions, LakeTable, Move, Moves
 from stream.drain import Drain, Lost, Stored
+from stream.enrich import enriched
 from stream.enrich.lookups import Lookups
 from stream.failures import Fenced, Hole
+from stream.ledger import Tally
+from stream.opening import open_batch
+from stream.writer import write_part
 from tests.stream.making import NOON_MS, a_message, an_envelope, balance, named, rows, settings
 
 STEPS = ("enrich", "quarantine", "ledger", "write", "commit")
-
-
-class Frozen(LakeTable):
-    """Checks what it saw when it was opened."""
-
-    def refresh(self) -> None:
-        """Sees nothing new."""
 
 
 class PowerCut(Exception):
@@ -95,11 +94,39 @@ def test_a_zombie_is_fenced_and_its_part_removed(tmp_path: Path, step: str) -> N
 
 def test_a_commit_that_was_overtaken_between_check_and_write_is_fenced(tmp_path: Path) -> None:
     first = LakeTable(settings(tmp_path), EVENTS)
-    second = Frozen(settings(tmp_path), EVENTS)
+    second = LakeTable(settings(tmp_path), EVENTS)
     first.commit([], {"1/events/0": Move(0, 5)})
 
     with pytest.raises(Fenced):
         second.commit([], {"1/events/0": Move(0, 5)})
+
+
+class Doubtful(LakeTable):
+    """Reports a failure of the first commit although it landed, as a network may."""
+
+    failures = 1
+
+    def _write(self, actions: Actions, moves: Moves) -> None:
+        super()._write(actions, moves)
+        if self.failures:
+            self.failures -= 1
+            raise OSError("no answer in time")
+
+
+def test_a_commit_that_landed_without_an_answer_counts_and_keeps_its_part(tmp_path: Path) -> None:
+    given = settings(tmp_path)
+    table = Doubtful(given, EVENTS)
+    part = write_part(table.store, EVENTS, "2026-11-21", one_row())
+
+    table.commit([part], {"1/events/0": Move(0, 1)})
+
+    assert rows(given, EVENTS, "name") == [("a",)]
+    assert LakeTable(given, EVENTS).next_offset("1/events/0") == 1
+
+
+def one_row() -> pa.Table:
+    opened = open_batch(CUSTOM_EVENT, [a_message(0, named("a"))], Tally({}))
+    return fit(enriched(opened.rows, Lookups())[0])[0]
 
 
 def test_workers_with_other_partitions_do_not_fence_each_other(tmp_path: Path) -> None:

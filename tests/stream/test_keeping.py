@@ -1,7 +1,7 @@
 """Compaction changes files and nothing else; readers of an older version read on."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from deltalake import DeltaTable
 from schemas.kinds import CUSTOM_EVENT
 from schemas.settings import Settings
 from schemas.tables import EVENTS, LEDGER
-from stream.commit import LakeTable
+from stream.commit import LakeTable, Move
 from stream.drain import Drain
 from stream.enrich.lookups import Lookups
 from stream.failures import Fenced
@@ -99,25 +99,35 @@ def test_few_small_parts_are_left_alone(tmp_path: Path) -> None:
     assert len(version(given, EVENTS).parts) == 4
 
 
-class Blind(LakeTable):
-    """Sees the table as it was when it was opened."""
+class Overtaken(LakeTable):
+    """Sees another commit right after it has looked."""
+
+    rival: Callable[[], None] | None = None
 
     def refresh(self) -> None:
-        """Sees nothing new."""
+        super().refresh()
+        if self.rival:
+            rival, self.rival = self.rival, None
+            rival()
 
 
-@pytest.mark.parametrize("second_sees", [LakeTable, Blind])
-def test_of_two_compactions_of_the_same_parts_one_is_fenced(
-    tmp_path: Path, second_sees: type[LakeTable]
-) -> None:
+@pytest.mark.parametrize("between", [False, True])
+def test_of_two_compactions_of_the_same_parts_one_is_fenced(tmp_path: Path, between: bool) -> None:
     given = settings(tmp_path, small_parts=2)
     fill(given, 3)
     before = rows(given, EVENTS, *EVERYTHING)
-    first, second = LakeTable(given, EVENTS), second_sees(given, EVENTS)
+    first, second = LakeTable(given, EVENTS), Overtaken(given, EVENTS)
     found = pieces(first.handle, "ts")
     ours, theirs = [rewrite(table, found[0].day, found) for table in (first, second)]
     old = [piece.path for piece in found]
-    first.replace(old, ours, "2026-11-21")
+
+    def overtake() -> None:
+        first.replace(old, ours, "2026-11-21")
+
+    if between:
+        second.rival = overtake
+    else:
+        overtake()
 
     with pytest.raises(Fenced):
         second.replace(old, theirs, "2026-11-21")
@@ -187,8 +197,9 @@ def test_a_worker_whose_log_entries_were_cleaned_up_opens_the_table_anew(tmp_pat
         entry.unlink()
 
     idle.refresh()
+    idle.commit([], {"1/events/0": Move(4, 5)})
 
-    assert idle.next_offset("1/events/0") == 4
+    assert LakeTable(given, EVENTS).next_offset("1/events/0") == 5
 
 
 def test_every_chore_works_on_every_table(tmp_path: Path) -> None:
