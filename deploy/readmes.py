@@ -4,6 +4,11 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from query.custom.aggregates import AGGREGATES, NUMBERS, ORDERED
+from query.custom.operators import OPERATORS
+from query.custom.tables import CUSTOM_TABLES
+from query.standard import FAMILIES, QueryType
+from query.standard.spec import described
 from schemas.kinds import KINDS
 from schemas.plans import PLANS, Group
 from schemas.tables import TABLES
@@ -48,8 +53,61 @@ def plans() -> str:
     return table(("plan", *Group), rows)
 
 
+def query_types() -> str:
+    return table(
+        ("type", "asked with", "row", "rows", "what"),
+        (
+            (
+                ", ".join(f"`{name}`" for name in (t.name, *t.aliases)),
+                t.subject,
+                ", ".join(f"`{name}` {unit}" for name, unit in described(t.row).items()),
+                _rows(t),
+                t.meaning,
+            )
+            for family in FAMILIES
+            for t in family
+        ),
+    )
+
+
+def _rows(query_type: QueryType) -> str:
+    return "every bucket" if query_type.series else f"{query_type.limit:,}"
+
+
+def operators() -> str:
+    return table(
+        ("operator", "the column", "takes"),
+        (
+            (f"`{o.name}`", o.meaning + (" (text only)" if o.text_only else ""), o.takes)
+            for o in OPERATORS
+        ),
+    )
+
+
+def aggregates() -> str:
+    fits = {NUMBERS: "numbers", ORDERED: "numbers, instants"}
+    rows = ((f"`{a.name}`", a.meaning, fits.get(a.fits, "any column")) for a in AGGREGATES)
+    return table(("aggregate", "is", "of"), rows)
+
+
+def custom_tables() -> str:
+    return "\n\n".join(
+        f"#### {t.name}\n\n{t.meaning[0].upper()}{t.meaning[1:]}.\n\n"
+        + table(
+            ("column", "type", "meaning"), ((f"`{c.name}`", c.type, c.meaning) for c in t.columns)
+        )
+        for t in CUSTOM_TABLES.values()
+    )
+
+
 BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "schemas/README.md": {"kinds": kinds, "tables": tables, "plans": plans},
+    "query/README.md": {
+        "types": query_types,
+        "operators": operators,
+        "aggregates": aggregates,
+        "custom": custom_tables,
+    },
 }
 
 

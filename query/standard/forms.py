@@ -16,6 +16,8 @@ class Form(Struct, frozen=True):
 
     suffixes: tuple[str, ...]
     make: Callable[..., object]
+    unit: str = ""
+    """What the value is, when its Python type does not say."""
 
 
 def hundredths(numerator: int, denominator: int) -> float:
@@ -60,10 +62,10 @@ def same(value: Any) -> object:
 
 PLAIN = Form(("",), same)
 
-Percent = Annotated[float, Form(("_part", "_whole"), percent)]
-Mean = Annotated[float, Form(("_total", "_count"), mean)]
-MeanSeconds = Annotated[float, Form(("_ms", "_count"), mean_seconds)]
-MedianSeconds = Annotated[float, Form(("_low", "_high"), middle_seconds)]
-Instant = Annotated[str | None, Form(("",), iso)]
-Date = Annotated[str, Form(("",), same)]
+Percent = Annotated[float, Form(("_part", "_whole"), percent, "percent")]
+Mean = Annotated[float, Form(("_total", "_count"), mean, "mean")]
+MeanSeconds = Annotated[float, Form(("_ms", "_count"), mean_seconds, "seconds")]
+MedianSeconds = Annotated[float, Form(("_low", "_high"), middle_seconds, "seconds")]
+Instant = Annotated[str | None, Form(("",), iso, "instant")]
+Date = Annotated[str, Form(("",), same, "date")]
 """The label of a bucket; SQL gives its number."""

@@ -73,6 +73,13 @@ def forms(row: type[Struct]) -> Mapping[str, Form]:
     return {field.name: _form(hints[field.name]) for field in structs.fields(row)}
 
 
+def described(row: type[Struct]) -> Mapping[str, str]:
+    """Each field of a row shape with what it is, in words."""
+    plain = {int: "integer", str: "string"}
+    hints = typing.get_type_hints(row)
+    return {name: form.unit or plain[hints[name]] for name, form in forms(row).items()}
+
+
 def shaped(row: type[Struct], values: Row, shape: Mapping[str, Form]) -> Struct:
     """One row of the answer from one row of SQL."""
     fields: list[Any] = []

@@ -150,7 +150,6 @@ TOPS = (
     top("country", "country", "page views by country"),
     top("language", "language", "page views by language of the browser"),
     top("timezone", "timezone", "page views by time zone of the browser"),
-    top("screen_resolutions", "screen_resolution", "page views by size of the screen"),
     pair("region", Place, "region", "country", "page views by region and country"),
     pair("city", Place, "city", "country", "page views by city and country"),
     pair(

@@ -39,7 +39,6 @@ MORE: dict[str, Any] = {
     "utm_content": "d",
     "language": "de",
     "timezone": "Europe/Berlin",
-    "screen_resolution": "1920x1080",
     **FULL,
 }
 ROWS: list[Stored] = [
