@@ -9,7 +9,7 @@ from deploy.local.demo import NotSent, read_demo, send_week
 
 
 @click.command()
-@click.option("--visitors", type=click.IntRange(1, 1_000_000), default=900, show_default=True)
+@click.option("--visitors", type=click.IntRange(1, 1_000_000), default=1200, show_default=True)
 @click.option(
     "--rate",
     type=click.FloatRange(min=0),

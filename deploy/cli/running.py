@@ -1,13 +1,17 @@
 """`tidemark up` and `tidemark status`: start everything, and say how it is."""
 
+from typing import TYPE_CHECKING
+
 import click
 
 from deploy.cli.common import Tidemark, as_json, print_json
 from deploy.local.columns import table
-from deploy.local.condition import Condition, condition_of
 from deploy.local.screen import process_table
 from deploy.local.up import Refused
 from deploy.local.up import up as run_everything
+
+if TYPE_CHECKING:
+    from deploy.local.condition import Condition
 
 
 @click.command()
@@ -29,6 +33,8 @@ def up(tidemark: Tidemark, logs: bool) -> None:
 @click.pass_obj
 def status(tidemark: Tidemark, json: bool) -> None:
     """Show what runs, how far the workers are behind, and how fresh the tables are."""
+    from deploy.local.condition import condition_of  # `up` does without what opens tables
+
     condition = condition_of(tidemark.settings)
     if json:
         return print_json(condition)
@@ -37,7 +43,7 @@ def status(tidemark: Tidemark, json: bool) -> None:
     return None
 
 
-def _lines(condition: Condition) -> list[str]:
+def _lines(condition: "Condition") -> list[str]:
     if not condition.processes:
         runs = [f"nothing runs on {condition.data}"]
     else:

@@ -30,6 +30,9 @@ def server_properties(folder: Path, port: int, controller_port: int) -> str:
         "transaction.state.log.num.partitions": 4,
         "share.coordinator.state.topic.replication.factor": 1,
         "share.coordinator.state.topic.min.isr": 1,
+        # After a SIGKILL the node is let in again when its old session is over: 9 s by default.
+        "broker.session.timeout.ms": 3_000,
+        "broker.heartbeat.interval.ms": 500,
         # The first worker of a group need not wait for company.
         "group.initial.rebalance.delay.ms": 0,
         "group.min.session.timeout.ms": 1_000,

@@ -11,9 +11,11 @@ import msgspec
 import psutil
 import pytest
 
+from deploy.local.broker import Broker
 from deploy.local.demo.records import Demo, read_demo
+from deploy.local.topics import partitions
 from tests.calling import call
-from tests.running import Stack, eventually
+from tests.running import Stack, eventually, free_port
 
 NAMES = ["broker", "collector-1", "collector-2", "worker-1", "keeper", "query-1"]
 
@@ -165,6 +167,19 @@ def test_a_kafka_that_is_not_there_ends_it_with_one_message(tmp_path: Path) -> N
 
     assert code == 1
     assert last.startswith("tidemark: Kafka at 127.0.0.1:1: ")
+
+
+def test_an_existing_kafka_is_used_instead_of_one_of_our_own(tmp_path: Path) -> None:
+    with (
+        Broker(tmp_path / "theirs", port=free_port(), controller_port=free_port()) as theirs,
+        Stack(tmp_path / "ours", kafka=theirs.address, partitions=3) as stack,
+    ):
+        names = list(stack.pids())
+        have = partitions(theirs.address, ["events"])
+
+    assert names == ["collector-1", "worker-1", "keeper", "query-1"]
+    assert have == {"events": 3}
+    assert not (tmp_path / "ours" / "kafka").exists()
 
 
 def test_a_demo_website_is_a_whole_value(tmp_path: Path) -> None:

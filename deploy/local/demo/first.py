@@ -12,7 +12,7 @@ from schemas.clock import now_ms
 from schemas.registry import Link, Store
 from schemas.settings import Settings
 
-VISITORS = 900
+VISITORS = 1200
 SEED = 2026
 VISIBLE_SECONDS = 60.0
 TELL_SECONDS = 1.0

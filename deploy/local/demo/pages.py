@@ -42,24 +42,27 @@ class Walk:
         self._previous: str | None = None
 
     def wander(self) -> None:
-        """View some pages: one in four visitors leaves after the first, most view two to five."""
-        for _ in range(self._chance.choices((1, 2, 3, 4, 5, 9), (27, 25, 20, 13, 10, 5))[0]):
+        """View some pages; of those who see only one, most leave at once."""
+        pages = self._chance.choices((1, 2, 3, 4, 5, 9), (48, 17, 14, 10, 7, 4))[0]
+        leaves = pages == 1 and self._chance.random() < 0.8
+        for _ in range(pages):
             page = self._chance.choices(PAGES, [page.weight for page in PAGES])[0]
-            url = self._view(page)
+            url = self._view(page, self._chance.lognormvariate(1.2 if leaves else 3.2, 0.9))
             self._measure(url)
-            self._do_something(page, url)
+            if not leaves:
+                self._do_something(page, url)
 
-    def _view(self, page: Page) -> str:
+    def _view(self, page: Page, seconds: float) -> str:
         first = self._previous is None
         query = f"?{urlencode(self._origin.campaign)}" if first and self._origin.campaign else ""
         url = f"{SITE}{page.path}{query}"
-        stay = round(self._chance.lognormvariate(3.2, 0.9), 1)
+        stay = round(min(seconds, 1800.0), 1)
         self._add(
             "screen_view",
             url,
             title=page.title,
             referrer=self._origin.referrer if first else self._previous,
-            time_on_page=min(stay, 1800.0),
+            time_on_page=stay,
             scroll_depth=self._chance.randint(10, 100),
             **(self._origin.campaign if first else {}),
         )

@@ -1,0 +1,94 @@
+import io
+from pathlib import Path
+
+from deploy.local.account import Account, Entry, read_account, write_account
+from deploy.local.logs import Followed, last_lines, open_log
+from deploy.local.process import State
+from deploy.local.screen import Screen
+
+
+def account(state: State, pid: int | None = 7) -> Account:
+    entry = Entry("worker-1", state, pid, 0, "http://127.0.0.1:1", "/data/logs/worker-1.log")
+    return Account(1, state == State.READY, (entry,))
+
+
+def test_a_file_gets_a_line_for_each_change() -> None:
+    out = io.StringIO()
+    screen = Screen(out)
+
+    for state in (State.WAITING, State.STARTING, State.STARTING, State.READY):
+        screen.show(account(state))
+    screen.news("ready")
+    screen.show(account(State.STOPPED, pid=None))
+
+    assert out.getvalue().splitlines() == [
+        "worker-1     starting  pid 7  http://127.0.0.1:1",
+        "worker-1     ready  pid 7  http://127.0.0.1:1",
+        "ready",
+        "worker-1     stopped",
+    ]
+
+
+def test_a_terminal_is_redrawn_in_place() -> None:
+    out = io.StringIO()
+    screen = Screen(out, in_place=True)
+
+    screen.show(account(State.READY))
+    screen.news("ready")
+
+    header, row, redrawn, *rest = out.getvalue().split("\n")
+    assert header.startswith("process ")
+    assert row.startswith("worker-1  ready  7    0         http://127.0.0.1:1  ")
+    assert redrawn == f"\x1b[2A\x1b[J{header}"
+    assert rest == [row, "", "ready", ""]
+
+
+def test_the_account_is_read_as_it_was_written(tmp_path: Path) -> None:
+    assert read_account(tmp_path) is None
+    write_account(tmp_path, account(State.READY))
+
+    assert read_account(tmp_path) == account(State.READY)
+
+
+def test_an_account_of_a_supervisor_that_is_gone_is_none(tmp_path: Path) -> None:
+    write_account(tmp_path, Account(supervisor=2**22 + 1, ready=True, processes=()))
+
+    assert read_account(tmp_path) is None
+
+
+def test_followed_logs_say_each_new_whole_line_once(tmp_path: Path) -> None:
+    worker, query = tmp_path / "worker.log", tmp_path / "query.log"
+    said: list[str] = []
+    worker.write_text("of the last start\n")
+    followed = Followed({"worker-1": worker, "query": query}, said.append)
+
+    followed.read_on()
+    with worker.open("a") as file:
+        file.write("one\ntwo, not fin")
+    query.write_text("here\n")
+    followed.read_on()
+    with worker.open("a") as file:
+        file.write("ished\n")
+    followed.read_on()
+
+    assert said == ["worker-1 | one", "query    | here", "worker-1 | two, not finished"]
+
+
+def test_a_long_log_is_put_aside(tmp_path: Path) -> None:
+    path = tmp_path / "worker.log"
+    with path.open("wb") as file:
+        file.truncate(16 * 1024 * 1024 + 1)
+
+    with open_log(path) as log:
+        log.write(b"anew\n")
+
+    assert path.read_text() == "anew\n"
+    assert (tmp_path / "worker.old.log").stat().st_size == 16 * 1024 * 1024 + 1
+
+
+def test_the_end_of_a_log_leaves_out_the_frames_of_java(tmp_path: Path) -> None:
+    path = tmp_path / "broker.log"
+    path.write_text("a\nb\njava.lang.RuntimeException: c\n\tat kafka.Kafka.main(Kafka.scala)\nd\n")
+
+    assert last_lines(path, 3) == "b\njava.lang.RuntimeException: c\nd"
+    assert last_lines(tmp_path / "none.log") == ""
