@@ -1,6 +1,7 @@
 """`python -m ingest --name collector-1`: one collector process."""
 
 import asyncio
+import gc
 import sys
 from argparse import ArgumentParser
 from collections.abc import AsyncIterator
@@ -16,6 +17,8 @@ from schemas.registry import DatabaseError, Follower, Store
 from schemas.settings import SettingRefused, Settings, load
 
 FLUSH_SECONDS = 10.0
+GARBAGE = 50_000
+"""Objects that may wait for the cycle collector."""
 
 
 def main() -> None:
@@ -35,6 +38,7 @@ def run(settings: Settings, name: str) -> None:
 
     @asynccontextmanager
     async def lifespan(_app: object) -> AsyncIterator[None]:
+        rest_cycle_collector()
         outbox.start()
         following = asyncio.create_task(follower.run())
         yield
@@ -46,6 +50,16 @@ def run(settings: Settings, name: str) -> None:
     app = create_app(outbox, follower, now_ms, settings, lifespan)
     ready = lambda: outbox.refusing is None  # noqa: E731 - a sentence, not a function
     serve(app, settings, name, settings.collect_port, ready, CollectorProtocol)
+
+
+def rest_cycle_collector() -> None:
+    """Let Python's cycle collector look seldom, and not at what stays: a fifth of a request's time.
+
+    Nothing that a good request makes is part of a cycle; reference counts free it.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(GARBAGE, 20, 100)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """create_app: one route per kind, the redirect, the health of the collector."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 
 from starlette.routing import Router
@@ -19,6 +19,9 @@ from schemas.edge.wear import Edge
 from schemas.kinds import KINDS
 from schemas.settings import Settings
 
+ELSE = ""
+"""Where everything goes that has no path of its own, the lifespan too."""
+
 SECRET = "visitors.secret"  # noqa: S105 - the name of a file
 
 Lifespan = Callable[[object], AbstractAsyncContextManager[None]]
@@ -33,8 +36,9 @@ def create_app(
     lifespan: Lifespan | None = None,
 ) -> Edge:
     """The collector as an ASGI application."""
+    routes: dict[str, ASGIApp] = {}
     edge = Edge(
-        lambda scope, receive, send: dispatch(scope, receive, send),
+        dispatcher(routes),
         shape=of_collect,
         limiter=Limiter(clock),
         clock=clock,
@@ -42,23 +46,19 @@ def create_app(
         credentials=True,
     )
     desk = Desk(edge, outbox, registry, clock)
-    visitors = Visitors(read_secret(settings.data / SECRET))
-    cold = Router(
-        [Redirects(desk, visitors, Lost()).route()], redirect_slashes=False, lifespan=lifespan
-    )
     checks = {"kafka": lambda: outbox.refusing, "registry": lambda: registry.trouble}
-    dispatch = dispatcher(
-        {kind.path: collect(kind, desk) for kind in KINDS if kind.path}
-        | dict.fromkeys(ROUTES, health("collector", checks)),
-        cold,
-    )
+    visitors = Visitors(read_secret(settings.data / SECRET))
+    patterns = [Redirects(desk, visitors, Lost()).route()]
+    routes.update({kind.path: collect(kind, desk) for kind in KINDS if kind.path})
+    routes.update(dict.fromkeys(ROUTES, health("collector", checks)))
+    routes[ELSE] = Router(patterns, redirect_slashes=False, lifespan=lifespan)
     return edge
 
 
-def dispatcher(exact: dict[str, ASGIApp], otherwise: ASGIApp) -> ASGIApp:
-    """Looks a path up before any router tries its patterns: a third of a small request's time."""
+def dispatcher(routes: Mapping[str, ASGIApp]) -> ASGIApp:
+    """Looks a path up before any router tries its patterns."""
 
     async def dispatch(scope: Scope, receive: Receive, send: Send) -> None:
-        await exact.get(scope.get("path", ""), otherwise)(scope, receive, send)
+        await (routes.get(scope.get("path", ELSE)) or routes[ELSE])(scope, receive, send)
 
     return dispatch

@@ -138,11 +138,11 @@ def _taken_apart(array: bytes) -> list[Raw]:
 
 def _suspicious(array: bytes, items: Sequence[Item]) -> bool:
     """Whether an item may break a rule that decoding all of them at once cannot see."""
-    return (
+    return bool(
         len(array) > ITEM_BYTES
         or _brackets(array) > NESTING
         or not (array.isascii() or _is_utf8(array))
-        or not all(map(_timely, items))
+        or [item for item in items if isinstance(item.timestamp, str) and not _timely(item)]
     )
 
 

@@ -36,10 +36,10 @@ def read_head(scope: Scope) -> Head:
     given: dict[bytes, bytes] = dict(scope["headers"])
     return Head(
         _key(given),
-        website_id(scope["query_string"]) or _text(given, CLIENT_ID, REQUEST_ID) or None,
-        _text(given, b"content-encoding", HEADER).strip().lower(),
-        _text(given, b"user-agent", USER_AGENT),
-        {name: _text(given, key, HEADER) for key, name in KEPT if key in given},
+        website_id(scope["query_string"]) or _client_id(given),
+        str(given.get(b"content-encoding", b""), "latin-1").strip().lower(),
+        str(given.get(b"user-agent", b"")[:USER_AGENT], "latin-1"),
+        {name: str(given[key][:HEADER], "latin-1") for key, name in KEPT if key in given},
         _request_id(given),
     )
 
@@ -47,7 +47,7 @@ def read_head(scope: Scope) -> Head:
 @lru_cache(maxsize=8192)
 def website_id(query: bytes) -> str | None:
     """The website that the query string names."""
-    fields = parse_qs(query.decode("latin-1"), max_num_fields=50)
+    fields = parse_qs(query.decode("latin-1"))
     for name in ("website_id", "client_id"):
         if name in fields:
             return fields[name][0]
@@ -57,15 +57,17 @@ def website_id(query: bytes) -> str | None:
 def _key(given: dict[bytes, bytes]) -> str | None:
     if b"x-api-key" not in given and b"authorization" not in given:
         return None
-    return key_text(lambda name: _text(given, name.encode(), HEADER) or None)
+    return key_text(lambda name: str(given.get(name.encode(), b""), "latin-1") or None)
+
+
+def _client_id(given: dict[bytes, bytes]) -> str | None:
+    return str(given[CLIENT_ID], "latin-1") or None if CLIENT_ID in given else None
 
 
 def _request_id(given: dict[bytes, bytes]) -> str:
-    text = given.get(b"idempotency-key", b"")
+    if b"idempotency-key" not in given:
+        return ""
+    text = given[b"idempotency-key"]
     if len(text) > REQUEST_ID:
         raise Malformed(f"'Idempotency-Key' may have at most {REQUEST_ID} characters")
-    return text.decode("latin-1")
-
-
-def _text(given: dict[bytes, bytes], name: bytes, most: int) -> str:
-    return given.get(name, b"")[:most].decode("latin-1")
+    return str(text, "latin-1")

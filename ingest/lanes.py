@@ -1,7 +1,7 @@
 """Lanes: one for each topic partition, in which requests gather into chunks.
 
 What arrives while a chunk is under way goes into the next one. So the clock is Kafka's own answer:
-a quiet lane sends at once, a busy one sends fuller chunks, and nothing waits for a timer.
+a quiet lane sends at once, a busy one sends fuller chunks.
 """
 
 import asyncio
@@ -10,6 +10,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from enum import Enum, auto
 
 from schemas.envelope import join
+
+
+BREATH_SECONDS = 0.003
+"""What a busy lane waits between an answer and the next chunk.
+
+Those who were answered just now send their next requests meanwhile. Without it two halves of the
+senders take turns, with half-full chunks: a tenth more CPU for each request, and no less delay.
+"""
 
 
 class Outcome(Enum):
@@ -116,6 +124,8 @@ class Lane:
                     await self._send(chunk)
             finally:
                 self._load.bytes -= chunk.size
+            if self._waiting:
+                await asyncio.sleep(BREATH_SECONDS)
         self.running = None
 
     async def _send(self, chunk: Chunk) -> None:

@@ -37,7 +37,7 @@ def seal_request(
     """The envelopes of a request; NoneAccepted when no item names a website in reach."""
     cover = Cover(sender, head, address, received_ms)
     own = sender.subject_id
-    if all(item.website_id is None or item.website_id == own for item in accepted.items):
+    if not [item for item in accepted.items if item.website_id not in (None, own)]:
         count = len(accepted.items)
         envelope = cover.seal(own, count, accepted.array)
         return Sealed(cover.place(own, accepted.items[0]), [envelope], count, accepted.rejected)

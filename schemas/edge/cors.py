@@ -18,10 +18,11 @@ def headers(scope: Scope, credentials: bool) -> Headers:
     origin = header(scope, b"origin")
     if not origin:
         return []
+    echoed = origin.encode("latin-1")
     given: Headers = [
-        (b"access-control-allow-origin", origin.encode("latin-1")),
+        (b"access-control-allow-origin", echoed),
         (b"access-control-expose-headers", EXPOSED),
-        (b"timing-allow-origin", origin.encode("latin-1")),
+        (b"timing-allow-origin", echoed),
         (b"vary", b"Origin"),
     ]
     if credentials:

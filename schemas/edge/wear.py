@@ -88,6 +88,8 @@ class Edge:
     def address(self, scope: Scope) -> str:
         """The client's address; never to be kept uncut."""
         peer = scope["client"][0] if scope.get("client") else ""
+        if not self._trusted:
+            return str(peer)
         return client_address(peer, header(scope, b"x-forwarded-for"), self._trusted)
 
     def _take(self, scope: Scope, caller: str, limit: int) -> Allowance:
