@@ -2,7 +2,7 @@
 # Needs Python 3.11 or newer; all else comes as pinned packages into .venv.
 
 PYTHON ?= $(firstword $(foreach name,python3.13 python3.12 python3.11 python3 python,$(shell \
-	$(name) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(name))))
+	$(name) -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(name))))
 VENV  := .venv
 BIN   := $(VENV)/bin
 LOCKS := deploy/locks
@@ -64,7 +64,7 @@ clean: ## remove what was made here, except the data
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BARE):
-	@$(if $(PYTHON),,echo "Tidemark needs Python 3.11 or newer; none was found. Name one: make PYTHON=/path/to/python3.12" >&2; exit 1)
+	@$(if $(PYTHON),,echo "Tidemark needs Python 3.11 or newer with venv; none was found. Name one: make PYTHON=/path/to/python3.12" >&2; exit 1)
 	@echo "setup: $(VENV) with $(PYTHON)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Tidemark needs Python 3.11 or newer")'
 	@$(PYTHON) -m venv --clear $(VENV)
