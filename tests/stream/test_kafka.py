@@ -1,0 +1,174 @@
+"""A worker and what Kafka may do to it: topics missing, growing, losing messages, made anew."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+from aiokafka import AIOKafkaProducer
+from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic, RecordsToDelete
+from aiokafka.structs import TopicPartition
+
+from deploy.local.broker import Broker
+from schemas.envelope import join, seal
+from schemas.kinds import KINDS
+from schemas.lake import open_table
+from schemas.registry.migrate import migrate
+from schemas.settings import Settings, as_environment
+from schemas.tables import EVENTS, QUARANTINE
+from tests.running import eventually, free_port
+from tests.stream.making import named, rows
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("broker")
+    with Broker(folder, port=free_port(), controller_port=free_port()) as running:
+        yield running.address
+
+
+class Site:
+    """A worker with topics, group and lake of its own."""
+
+    def __init__(self, address: str, folder: Path) -> None:
+        self.log = folder / "worker.log"
+        self.settings = Settings(
+            data_dir=str(folder),
+            kafka=address,
+            topic_prefix=f"{folder.name}.",
+            consumer_group=folder.name,
+            session_seconds=6,
+            batch_seconds=0.3,
+        )
+        self.process: subprocess.Popen[bytes] | None = None
+        migrate(self.settings.registry_url)
+
+    @property
+    def topic(self) -> str:
+        return self.settings.topic("events")
+
+    def start(self) -> subprocess.Popen[bytes]:
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "stream", "worker", "--name", "worker-1"],
+                env={**os.environ, **as_environment(self.settings)},
+                stderr=log,
+            )
+        return self.process
+
+    def stop(self) -> int:
+        assert self.process is not None
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(20)
+
+    def manage(self, act: Callable[[AIOKafkaAdminClient], Awaitable[object]]) -> None:
+        async def acting() -> None:
+            client = AIOKafkaAdminClient(bootstrap_servers=self.settings.kafka)
+            await client.start()
+            try:
+                await act(client)
+            finally:
+                await client.close()
+
+        asyncio.run(acting())
+
+    def create_topics(self) -> None:
+        names = [self.settings.topic(kind.topic) for kind in KINDS]
+        self.manage(lambda client: client.create_topics([NewTopic(n, 1, 1) for n in names]))
+
+    def send(self, *names: str, partition: int = 0) -> None:
+        """One chunk for each name."""
+
+        async def sending() -> None:
+            producer = AIOKafkaProducer(bootstrap_servers=self.settings.kafka)
+            await producer.start()
+            try:
+                for name in names:
+                    body = join([seal(named(name))])
+                    await producer.send_and_wait(self.topic, body, partition=partition)
+            finally:
+                await producer.stop()
+
+        asyncio.run(sending())
+
+    def stored(self) -> list[str]:
+        if open_table(self.settings.lake_url, EVENTS) is None:
+            return []
+        return [name for (name,) in rows(self.settings, EVENTS, "name")]
+
+
+@pytest.fixture
+def site(broker: str, tmp_path: Path) -> Iterator[Site]:
+    site = Site(broker, tmp_path)
+    yield site
+    if site.process and site.process.poll() is None:
+        site.process.kill()
+        site.process.wait()
+
+
+def test_a_worker_waits_for_the_topics_and_ends_orderly(site: Site) -> None:
+    site.start()
+    eventually(lambda: "waiting for topics" in site.log.read_text())
+    site.create_topics()
+    site.send("a", "b")
+
+    eventually(lambda: site.stored() == ["a", "b"])
+    assert site.stop() == 0
+
+
+def test_new_partitions_are_read_from_their_beginning(site: Site) -> None:
+    site.create_topics()
+    site.send("a")
+    site.start()
+    eventually(lambda: site.stored() == ["a"])
+
+    site.manage(lambda client: client.create_partitions({site.topic: NewPartitions(3)}))
+    site.send("b", partition=2)
+
+    eventually(lambda: site.stored() == ["a", "b"], seconds=60)
+
+
+def test_messages_that_are_gone_are_on_record_and_the_rest_is_stored(site: Site) -> None:
+    site.create_topics()
+    site.send("a", "b", "c")
+    place = TopicPartition(site.topic, 0)
+    site.manage(lambda client: client.delete_records({place: RecordsToDelete(before_offset=2)}))
+    site.start()
+
+    eventually(lambda: site.stored() == ["c"])
+    assert "messages were gone from Kafka" in site.log.read_text()
+    assert rows(site.settings, QUARANTINE, "kafka_offset", "reason") == [
+        (0, "messages 0 to 1 were gone from Kafka, unread")
+    ]
+
+
+def test_a_topic_that_was_made_anew_is_refused_until_the_epoch_is_raised(site: Site) -> None:
+    site.create_topics()
+    site.send("a", "b", "c")
+    site.start()
+    eventually(lambda: site.stored() == ["a", "b", "c"])
+    site.stop()
+
+    site.manage(lambda client: client.delete_topics([site.topic]))
+    eventually(lambda: created_again(site))
+    site.send("d")
+
+    assert site.start().wait(60) == 78
+    assert "raise TIDEMARK_INGEST_EPOCH" in site.log.read_text()
+    assert site.stored() == ["a", "b", "c"]
+
+
+def created_again(site: Site) -> bool:
+    """Deletion takes Kafka a moment."""
+    codes: list[int] = []
+
+    async def create(client: AIOKafkaAdminClient) -> None:
+        answer = await client.create_topics([NewTopic(site.topic, 1, 1)])
+        codes.extend(error[1] for error in answer.topic_errors)
+
+    site.manage(create)
+    return codes == [0]
