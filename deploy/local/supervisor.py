@@ -49,6 +49,7 @@ class Supervisor:
                 for task in done:
                     task.result()
         finally:
+            self.stopping.set()  # also for what looks at it in a thread
             ordered.cancel()
             coming_up.cancel()
             await self._stop()
@@ -65,6 +66,8 @@ class Supervisor:
             await child.keep()
         except NeverReady as hopeless:
             raise NotStarted(str(hopeless)) from None
+        except OSError as refused:  # no room for a log, no memory for a process
+            raise NotStarted(f"{child.spec.name} cannot be started: {refused}") from None
 
     async def _come_up(self, once_ready: Callable[[], Awaitable[None]]) -> None:
         try:

@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import msgspec
 
@@ -59,7 +59,8 @@ async def _supervise(settings: Settings, specs: list[Spec], screen: Screen, logs
 
     def changed() -> None:
         account = account_of(supervisor.children)
-        write_account(settings.data, account)
+        with suppress(OSError):  # a full disk must not keep us from stopping in order
+            write_account(settings.data, account)
         screen.show(account)
 
     supervisor = Supervisor(specs, environment, settings.data / "logs", declare_topics, changed)
