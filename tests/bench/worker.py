@@ -1,126 +1,143 @@
-"""CPU that a worker's own part costs per event: open, enrich, write, commit, with real files.
+"""A worker beside stock Faust: CPU per event while each works off a backlog.
 
-`python -m tests.bench.worker` prints it for requests of 100 events; `--profile` shows where it is.
+`python -m tests.bench.worker` starts a real Kafka, fills two topics with the same events (ours in
+chunks of requests of 100, as the collector makes them; stock Faust's one by one), and measures each
+process while it reads. Ours decodes, enriches and stores exactly once; stock Faust only decodes.
 """
 
-import argparse
-import cProfile
-import json
-import pstats
+import asyncio
+import os
 import random
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import msgspec
+import psutil
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.structs import TopicPartition
+
+from deploy.local.broker import Broker
+from deploy.local.topics import Topic, declare, topics_of
 from schemas.clock import now_ms
-from schemas.envelope import Envelope, join, seal
-from schemas.kinds import CUSTOM_EVENT
-from schemas.settings import Settings
-from stream.drain import Drain
-from stream.enrich.lookups import Lookups
-from stream.opening import Arrived
+from schemas.envelope import join
+from schemas.lake import open_table, version_of
+from schemas.registry.migrate import migrate
+from schemas.settings import Settings, as_environment
+from schemas.tables import EVENTS
+from tests.bench.figures import Figure, Part
+from tests.bench.line import a_request, an_item
+from tests.running import ROOT, eventually, free_port
 
-AGENTS = (
-    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) "
-    "Chrome/{n}.0.0.0 Safari/537.36",
-    "Mozilla/5.0 (iPhone; CPU iPhone OS 18_{n} like Mac OS X) AppleWebKit/605.1.15 "
-    "(KHTML, like Gecko) Version/18.{n} Mobile/15E148 Safari/604.1",
-    "Mozilla/5.0 (X11; Linux x86_64; rv:{n}.0) Gecko/20100101 Firefox/{n}.0",
-)
-REFERRERS = (None, "https://www.google.com/", "https://t.co/x", "https://blog.other.example/post/7")
-
-
-def an_item(chance: random.Random, now: int) -> dict[str, object]:
-    """What a browser's tracker sends of a page view; some 690 bytes."""
-    visitor = chance.randrange(20_000)
-    return {
-        "name": chance.choice(("screen_view", "screen_view", "add_to_cart", "search")),
-        "eventId": f"{chance.getrandbits(128):032x}",
-        "anonymousId": f"anon_{visitor:026x}",
-        "sessionId": f"sess_{visitor * 3 + chance.randrange(3):026x}",
-        "timestamp": now - chance.randrange(4000),
-        "path": f"https://shop.example/products/{chance.randrange(400)}?utm_source=google&page=2",
-        "title": f"Product {chance.randrange(400)} – The Shop",
-        "referrer": chance.choice(REFERRERS),
-        "timezone": chance.choice(("Europe/Berlin", "America/New_York", "Asia/Tokyo")),
-        "language": "en-US",
-        "screen_resolution": chance.choice(("1920x1080", "390x844", "2560x1440")),
-        "viewport_size": f"{chance.randrange(300, 2000)}x{chance.randrange(400, 1200)}",
-        "time_on_page": round(chance.random() * 90, 2),
-        "scroll_depth": chance.randrange(100),
-        "properties": {"price": chance.randrange(9000) / 100, "currency": "EUR", "sku": "A-17"},
-    }
+PARTITIONS = 8
+CHUNKS = 1_600
+REQUESTS = 2
+EVENTS_EACH = 100
+PLAIN_EVENTS = 40_000
+PATIENCE_SECONDS = 120.0
+QUIET_SECONDS = 6.0
+"""Stock Faust commits every 2.8 s."""
 
 
-def a_request(chance: random.Random, now: int, events: int) -> bytes:
-    """One request as an envelope."""
-    agent = chance.choice(AGENTS).format(n=chance.randrange(100, 142))
-    return seal(
-        Envelope(
-            subject_id=f"web_{chance.randrange(20):04}",
-            organization_id="org_1",
-            received_ms=now,
-            count=events,
-            items=json.dumps([an_item(chance, now) for _ in range(events)]).encode(),
-            address=f"203.0.{chance.randrange(256)}.0",
-            user_agent=agent,
-            headers={"accept-language": "en-US,en;q=0.9", "origin": "https://shop.example"},
-        )
+def measure() -> Part:
+    """Both, one after the other, on the same broker."""
+    with tempfile.TemporaryDirectory() as folder:
+        with Broker(Path(folder) / "broker", free_port(), free_port()) as broker:
+            settings = Settings(data_dir=folder, kafka=broker.address, partitions=PARTITIONS)
+            declare(broker.address, [*topics_of(settings), Topic("plain", PARTITIONS)])
+            migrate(settings.registry_url)
+            ours = our_worker(settings)
+            stock = stock_faust(broker.address, "plain")
+    return Part(
+        "Worker",
+        f"A backlog on a real Kafka: {CHUNKS * REQUESTS * EVENTS_EACH:,} page views of some 690 "
+        f"bytes in chunks of {REQUESTS} requests of {EVENTS_EACH}, and {PLAIN_EVENTS:,} of them "
+        "one by one for stock Faust, which decodes them and does nothing else.",
+        (Figure("worker, CPU per event", ours, "µs", stock, "stock Faust per message", "≤ 25"),),
     )
 
 
-def batches(count: int, rows: int, events: int, requests: int) -> list[Sequence[Arrived]]:
-    """Batches of so many rows, as chunks of so many requests of so many events."""
+def our_worker(settings: Settings) -> float:
+    """CPU µs per event of a worker."""
     chance, now = random.Random(7), now_ms()
-    chunks = rows // (events * requests)
-    return [
-        [
-            Arrived(
-                partition=0,
-                offset=batch * chunks + chunk,
-                timestamp_ms=now,
-                body=join([a_request(chance, now, events) for _ in range(requests)]),
-                acknowledge=lambda: None,
-            )
-            for chunk in range(chunks)
-        ]
-        for batch in range(count)
-    ]
+    bodies = [join([a_request(chance, now, EVENTS_EACH)] * REQUESTS) for _ in range(40)]
+    topic = settings.topic("events")
+    asyncio.run(fill(settings.kafka, topic, (bodies[n % 40] for n in range(CHUNKS))))
+    command = ["-m", "stream", "worker", "--name", "worker-1"]
+    return spent_per_event(command, as_environment(settings), lambda: stored(settings))
 
 
-def measure(given: Sequence[Sequence[Arrived]], rows: int) -> tuple[float, int]:
-    """CPU µs per event of storing the batches, and bytes per event on the disk."""
-    with tempfile.TemporaryDirectory() as folder:
-        drain = Drain(Settings(data_dir=folder), CUSTOM_EVENT, Lookups())
-        begun = time.process_time()
-        for batch in given:
-            drain.store(batch)
-        spent = time.process_time() - begun
-        parts = (Path(folder) / "lake" / "events").rglob("*.parquet")
-        size = sum(part.stat().st_size for part in parts)
-    events = len(given) * rows
-    return spent / events * 1e6, size // events
+def stock_faust(broker: str, topic: str) -> float:
+    """The same of stock Faust; what it has read is known from what it committed."""
+    chance, now = random.Random(7), now_ms()
+    bodies = [msgspec.json.encode(an_item(chance, now)) for _ in range(400)]
+    asyncio.run(fill(broker, topic, (bodies[n % 400] for n in range(PLAIN_EVENTS))))
+    command = ["-m", "tests.bench.stock_faust", broker, topic]
+    return spent_per_event(command, {}, lambda: asyncio.run(committed(broker, topic)))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--batches", type=int, default=8)
-    parser.add_argument("--rows", type=int, default=20_000)
-    parser.add_argument("--events", type=int, default=100, help="in a request")
-    parser.add_argument("--requests", type=int, default=2, help="in a chunk")
-    parser.add_argument("--profile", action="store_true")
-    asked = parser.parse_args()
-    given = batches(asked.batches, asked.rows, asked.events, asked.requests)
-    profile = cProfile.Profile()
-    if asked.profile:
-        profile.enable()
-    cpu, size = measure(given, asked.rows)
-    profile.disable()
-    print(f"{cpu:.1f} µs CPU per event, {size} bytes per event before compaction")
-    if asked.profile:
-        pstats.Stats(profile).sort_stats("tottime").print_stats(25)
+def spent_per_event(
+    command: list[str], environment: dict[str, str], done: Callable[[], int]
+) -> float:
+    """CPU µs per event of a process, from the first events that are done to the last."""
+    process = subprocess.Popen(
+        [sys.executable, *command],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        watched = psutil.Process(process.pid)
+        first = last = eventually(done, PATIENCE_SECONDS)
+        begun = used = cpu(watched)
+        looked = time.monotonic()
+        while time.monotonic() - looked < QUIET_SECONDS:
+            time.sleep(0.2)
+            if (more := done()) > last:
+                last, used, looked = more, cpu(watched), time.monotonic()
+    finally:
+        process.kill()
+        process.wait()
+    return (used - begun) / (last - first) * 1e6
+
+
+def cpu(process: psutil.Process) -> float:
+    """Seconds of CPU so far."""
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+def stored(settings: Settings) -> int:
+    """Rows in the events table."""
+    handle = open_table(settings.lake_url, EVENTS)
+    return version_of(handle, EVENTS).rows if handle else 0
+
+
+async def fill(broker: str, topic: str, bodies: Iterable[bytes]) -> None:
+    """Send the messages to the partitions in turn."""
+    producer = AIOKafkaProducer(bootstrap_servers=broker, max_request_size=4_194_304)
+    await producer.start()
+    try:
+        for number, body in enumerate(bodies):
+            await producer.send(topic, body, partition=number % PARTITIONS)
+    finally:
+        await producer.stop()
+
+
+async def committed(broker: str, topic: str) -> int:
+    """Messages that the stock group has acknowledged."""
+    consumer = AIOKafkaConsumer(bootstrap_servers=broker, group_id="stock")
+    await consumer.start()
+    try:
+        places = [TopicPartition(topic, n) for n in range(PARTITIONS)]
+        return sum([await consumer.committed(place) or 0 for place in places])
+    finally:
+        await consumer.stop()
 
 
 if __name__ == "__main__":
-    main()
+    print(measure().text())
