@@ -5,15 +5,19 @@ and the lock comes last. SQL text never comes from a request; these are walls be
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from threading import Lock
 
 import duckdb
 from msgspec import Struct
 
+from query.deadline import Deadline, overdue
 from query.engine import PartGone, Row, Sql
-from schemas.failures import Overdue, TooHeavy, Unavailable
+from schemas.failures import TooHeavy, Unavailable
 from schemas.lake import Part
 from schemas.tables import Column, Type
 
@@ -77,16 +81,37 @@ class DuckDB:
         return f"epoch_ms({column})"
 
     async def rows(self, sql: Sql, seconds: float) -> list[Row]:
+        cursor = self._connection.cursor()
+        return await self._turn(cursor, seconds, partial(_answer, cursor, sql))
+
+    async def batches(self, sql: Sql, seconds: float, most: int) -> AsyncIterator[list[Row]]:
+        cursor, in_use = self._connection.cursor(), Lock()
+        begin, go_on = partial(_begin, cursor, sql, in_use), partial(_fetch, cursor, most, in_use)
+        try:
+            await self._turn(cursor, seconds, begin)
+            while batch := await self._turn(cursor, seconds, go_on):
+                yield batch
+        finally:
+            # Whoever asked may be gone while a thread still fetches, so a thread waits for that.
+            cursor.interrupt()
+            asyncio.get_running_loop().run_in_executor(None, _leave, cursor, in_use)
+
+    async def _turn(
+        self,
+        cursor: duckdb.DuckDBPyConnection,
+        seconds: float,
+        work: Callable[[Deadline], list[Row]],
+    ) -> list[Row]:
+        """What `work` gives in a thread of the pool; interrupted in time, or when not awaited."""
         if self._busy >= self._bounds.at_once + self._bounds.waiting:
             raise Unavailable("Too many questions are being answered; ask again shortly", 1)
         self._busy += 1
         loop = asyncio.get_running_loop()
-        cursor = self._connection.cursor()
         # An interrupt before the first row is asked for would be lost, hence the repeated look.
         deadline = Deadline(cursor, loop.time() + seconds)
         deadline.watch(loop)
         try:
-            return await loop.run_in_executor(self._threads, _answer, cursor, sql, deadline)
+            return await loop.run_in_executor(self._threads, work, deadline)
         except asyncio.CancelledError:
             deadline.passed = True
             cursor.interrupt()
@@ -117,30 +142,6 @@ class DuckDB:
         self._known |= {path: frozenset(names) for path, names in found.items()}
 
 
-class Deadline:
-    """Interrupts a cursor from the moment its time is over until it has stopped."""
-
-    def __init__(self, cursor: duckdb.DuckDBPyConnection, at: float) -> None:
-        self._cursor = cursor
-        self._at = at
-        self._handle: asyncio.TimerHandle | None = None
-        self.passed = False
-
-    def watch(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Start watching."""
-        self._handle = loop.call_at(self._at, self._strike, loop)
-
-    def stop(self) -> None:
-        """The question is answered, or refused."""
-        if self._handle is not None:
-            self._handle.cancel()
-
-    def _strike(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.passed = True
-        self._cursor.interrupt()
-        self._handle = loop.call_later(0.05, self._strike, loop)
-
-
 def hardened(lake: str, spill: Path, bounds: Bounds) -> duckdb.DuckDBPyConnection:
     """An instance that can read the lake, and nothing else, and cannot be told otherwise."""
     connection = duckdb.connect(":memory:")
@@ -166,14 +167,49 @@ def hardened(lake: str, spill: Path, bounds: Bounds) -> duckdb.DuckDBPyConnectio
 
 def _answer(cursor: duckdb.DuckDBPyConnection, sql: Sql, deadline: Deadline) -> list[Row]:
     try:
-        if deadline.passed:
-            raise _overdue()
-        statements = cursor.extract_statements(sql.text)
-        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-            raise ValueError("only a single SELECT is ever run")
-        return cursor.execute(statements[0], dict(sql.values)).fetchall()
+        with _refusals(deadline):
+            return cursor.execute(_statement(cursor, sql), dict(sql.values)).fetchall()
+    finally:
+        cursor.close()
+
+
+def _begin(
+    cursor: duckdb.DuckDBPyConnection, sql: Sql, in_use: Lock, deadline: Deadline
+) -> list[Row]:
+    """Nothing yet, but the rows lie ready or flow when they are fetched."""
+    with in_use, _refusals(deadline):
+        cursor.execute(_statement(cursor, sql), dict(sql.values))
+    return []
+
+
+def _fetch(
+    cursor: duckdb.DuckDBPyConnection, most: int, in_use: Lock, deadline: Deadline
+) -> list[Row]:
+    with in_use, _refusals(deadline):
+        return cursor.fetchmany(most)
+
+
+def _leave(cursor: duckdb.DuckDBPyConnection, in_use: Lock) -> None:
+    with in_use:
+        cursor.close()
+
+
+def _statement(cursor: duckdb.DuckDBPyConnection, sql: Sql) -> duckdb.Statement:
+    statements = cursor.extract_statements(sql.text)
+    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+        raise ValueError("only a single SELECT is ever run")
+    return statements[0]
+
+
+@contextmanager
+def _refusals(deadline: Deadline) -> Iterator[None]:
+    """What DuckDB raises, as failures in the caller's words."""
+    if deadline.passed:
+        raise overdue()
+    try:
+        yield
     except duckdb.InterruptException:
-        raise _overdue() from None
+        raise overdue() from None
     except duckdb.OutOfMemoryException:
         raise TooHeavy(
             "The question needs more memory than is allowed; ask for a shorter span, "
@@ -181,12 +217,6 @@ def _answer(cursor: duckdb.DuckDBPyConnection, sql: Sql, deadline: Deadline) -> 
         ) from None
     except duckdb.IOException as gone:
         raise PartGone from gone
-    finally:
-        cursor.close()
-
-
-def _overdue() -> Overdue:
-    return Overdue("The question took longer than its deadline; ask for a shorter span or for less")
 
 
 def _null(column: Column) -> str:

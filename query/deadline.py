@@ -1,0 +1,36 @@
+"""Deadline: the time after which a question is interrupted."""
+
+import asyncio
+
+import duckdb
+
+from schemas.failures import Overdue
+
+
+class Deadline:
+    """Interrupts a cursor from the moment its time is over until it has stopped."""
+
+    def __init__(self, cursor: duckdb.DuckDBPyConnection, at: float) -> None:
+        self._cursor = cursor
+        self._at = at
+        self._handle: asyncio.TimerHandle | None = None
+        self.passed = False
+
+    def watch(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Start watching."""
+        self._handle = loop.call_at(self._at, self._strike, loop)
+
+    def stop(self) -> None:
+        """The question is answered, or refused."""
+        if self._handle is not None:
+            self._handle.cancel()
+
+    def _strike(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.passed = True
+        self._cursor.interrupt()
+        self._handle = loop.call_later(0.05, self._strike, loop)
+
+
+def overdue() -> Overdue:
+    """What a question meets whose time is over."""
+    return Overdue("The question took longer than its deadline; ask for a shorter span or for less")
