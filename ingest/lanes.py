@@ -11,7 +11,6 @@ from enum import Enum, auto
 
 from schemas.envelope import join
 
-
 BREATH_SECONDS = 0.003
 """What a busy lane waits between an answer and the next chunk.
 
@@ -96,11 +95,13 @@ class Lane:
     def put(self, envelopes: Sequence[bytes], size: int) -> "asyncio.Future[Outcome]":
         """Gather one request, whole; a request larger than a chunk goes alone."""
         chunk = self._waiting[-1] if self._waiting else None
-        if chunk is None or chunk.size + size > self._chunk_bytes:
+        if chunk is None or chunk.answered.done() or chunk.size + size > self._chunk_bytes:
             chunk = self._open()
         chunk.envelopes.extend(envelopes)
         chunk.size += size
         self._load.bytes += size
+        if self.running is None:
+            self.running = self._loop.create_task(self._run())
         return chunk.answered
 
     def age(self) -> float:
@@ -112,26 +113,30 @@ class Lane:
         chunk = Chunk(self._loop.create_future())
         chunk.deadline = self._loop.call_later(self._seconds, chunk.overdue)
         self._waiting.append(chunk)
-        if self.running is None:
-            self.running = self._loop.create_task(self._run())
         return chunk
 
     async def _run(self) -> None:
-        while self._waiting:
-            chunk = self._waiting.popleft()
-            try:
-                if not chunk.answered.done():
-                    await self._send(chunk)
-            finally:
-                self._load.bytes -= chunk.size
-            if self._waiting:
-                await asyncio.sleep(BREATH_SECONDS)
-        self.running = None
+        try:
+            while self._waiting:
+                await self._take(self._waiting.popleft())
+                if self._waiting:
+                    await asyncio.sleep(BREATH_SECONDS)
+        finally:
+            self.running = None
+
+    async def _take(self, chunk: Chunk) -> None:
+        try:
+            if not chunk.answered.done():
+                await self._send(chunk)
+        finally:
+            self._load.bytes -= chunk.size
 
     async def _send(self, chunk: Chunk) -> None:
         chunk.sent_at = self._loop.time()
         self.under_way = chunk
+        outcome = Outcome.UNKNOWN
         try:
-            chunk.answer(await self._deliver(self._topic, self._partition, join(chunk.envelopes)))
+            outcome = await self._deliver(self._topic, self._partition, join(chunk.envelopes))
         finally:
             self.under_way = None
+            chunk.answer(outcome)

@@ -7,6 +7,7 @@ which its sender dies and every later send fails.
 
 import asyncio
 import logging
+import signal
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
@@ -65,6 +66,7 @@ class Outbox:
     def start(self) -> None:
         """Look for Kafka, for as long as it takes; meanwhile everything is refused."""
         self._living = asyncio.get_running_loop().create_task(self._live())
+        self._living.add_done_callback(_end_on_surprise)
 
     def put(self, topic: str, place: int, envelopes: Sequence[bytes]) -> "asyncio.Future[Outcome]":
         """Put one request, whole, into the lane of its place; Unavailable before anything is sent.
@@ -81,7 +83,6 @@ class Outbox:
 
     async def close(self, seconds: float) -> None:
         """Send what waits, for at most so long; then let go of Kafka."""
-        self.refusing = "stopping"
         running = [lane.running for lane in self._all_lanes() if lane.running is not None]
         if running:
             _, left = await asyncio.wait(running, timeout=seconds)
@@ -104,6 +105,8 @@ class Outbox:
                 continue
             try:
                 await self._watch(producer)
+            except (KafkaError, TimeoutError) as error:
+                self._refuse(repr(error))
             finally:
                 self._producer = None
                 await self._let_go(producer)
@@ -121,7 +124,7 @@ class Outbox:
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 await producer.start()
-                await self._learn_partitions(producer)
+            await self._learn_partitions(producer)
         except BaseException:
             await discard(producer)
             raise
@@ -146,8 +149,9 @@ class Outbox:
         """Have a lane for each partition; a topic may grow at any time."""
         for topic, name in self._names.items():
             lanes = self._lanes[topic]
-            for partition in range(len(lanes), len(await producer.partitions_for(name))):
-                lanes.append(self._lane(name, partition))
+            async with asyncio.timeout(CONNECT_SECONDS):
+                count = len(await producer.partitions_for(name))
+            lanes += [self._lane(name, partition) for partition in range(len(lanes), count)]
 
     def _lane(self, name: str, partition: int) -> Lane:
         limits = (self._load, self._chunk_bytes, self._seconds)
@@ -191,6 +195,13 @@ class Outbox:
 
     def _all_lanes(self) -> Iterable[Lane]:
         return (lane for lanes in self._lanes.values() for lane in lanes)
+
+
+def _end_on_surprise(living: "asyncio.Task[None]") -> None:
+    """What nobody foresaw ends the process in order; the supervisor starts another."""
+    if not living.cancelled() and (error := living.exception()) is not None:
+        log.critical("outbox ended", exc_info=error)
+        signal.raise_signal(signal.SIGTERM)
 
 
 async def discard(producer: AIOKafkaProducer) -> None:

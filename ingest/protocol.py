@@ -13,9 +13,9 @@ import asyncio
 import logging
 from typing import Any
 
-from starlette.types import Message
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
+from ingest.cycle import ShortCycle
 from schemas.clock import now_ms
 from schemas.edge.allowances import WINDOW_MS, Allowance
 from schemas.edge.asgi import WHOLE_BODY
@@ -42,64 +42,6 @@ class LongHead(Exception):
     """The head of a request has more than HEAD_BYTES."""
 
 
-class ShortCycle:
-    """One request on the short road, with the attributes that uvicorn asks any cycle for."""
-
-    __slots__ = (
-        "_protocol", "_start", "body", "disconnected", "keep_alive", "message_event", "more_body",
-        "response_complete",
-    )  # fmt: skip
-
-    def __init__(self, protocol: "CollectorProtocol", keep_alive: bool) -> None:
-        self._protocol = protocol
-        self._start: Message | None = None
-        self.keep_alive = keep_alive
-        self.body = b""
-        self.more_body = False
-        self.disconnected = False
-        self.response_complete = False
-        self.message_event = NOBODY_WAITS
-
-    async def run(self, app: Any, scope: dict[str, Any]) -> None:
-        """As uvicorn's `run_asgi`; the edge answers every failure, so what is left is a bug."""
-        try:
-            await app(scope, self.receive, self.send)
-        except Exception:
-            logging.getLogger("uvicorn.error").exception("Exception in ASGI application")
-            self._protocol.transport.close()
-
-    async def receive(self) -> Message:
-        return {"type": "http.disconnect"}
-
-    async def send(self, message: Message) -> None:
-        if self._start is None:
-            self._start = message
-            return
-        if self.disconnected:
-            return
-        self._protocol.transport.write(self._written(self._start, message["body"]))
-        self.response_complete = True
-        if not self.keep_alive:
-            self._protocol.transport.close()
-        self._protocol.on_response_complete()
-
-    def _written(self, start: Message, body: bytes) -> bytes:
-        lines = [b"%b: %b\r\n" % header for header in start["headers"]]
-        if not self.keep_alive:
-            lines.append(b"connection: close\r\n")
-        return b"".join([STATUS_LINE[start["status"]], *lines, b"\r\n", body])
-
-
-class _NobodyWaits:
-    """Stands for the event on which uvicorn's own cycle waits for more of a body."""
-
-    def set(self) -> None:
-        """The body is here already."""
-
-
-NOBODY_WAITS = _NobodyWaits()
-
-
 class CollectorProtocol(HttpToolsProtocol):
     """One connection of a client."""
 
@@ -121,11 +63,14 @@ class CollectorProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         self.fed = self.fed + len(data) if self.in_head else len(data)
         super().data_received(data)
+        if self.transport.is_closing():
+            self.hot = None
+            return
         if self.hot is not None:
             self._take_the_long_road()
         if self.head_timer is None and (self.in_head or self._idle()):
             self._await_head()
-        if self.in_head and self.fed > HEAD_BYTES and not self.transport.is_closing():
+        if self.in_head and self.fed > HEAD_BYTES:
             self.send_400_response(NO_HTTP)
 
     def on_message_begin(self) -> None:
@@ -161,7 +106,8 @@ class CollectorProtocol(HttpToolsProtocol):
         scope["raw_path"] = path
         scope["query_string"] = query
         scope[WHOLE_BODY] = body
-        cycle: Any = ShortCycle(self, self.parser.should_keep_alive())
+        kept = self.parser.get_http_version() != "1.0" and self.parser.should_keep_alive()
+        cycle: Any = ShortCycle(self.transport, kept, self.on_response_complete)
         self.cycle = cycle
         task = self.loop.create_task(cycle.run(self.app, scope))
         task.add_done_callback(self.tasks.discard)
