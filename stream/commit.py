@@ -7,28 +7,24 @@ behind the other.
 """
 
 import json
-import logging
-import random
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Transaction
-from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction, RemoveAction
 from msgspec import Struct
 
 from schemas.clock import now_ms
-from schemas.lake import guard, locate
+from schemas.lake import locate
 from schemas.settings import Settings
 from schemas.tables import Table
 from stream.failures import Fenced, KeepsFailing
+from stream.patience import TRIES, wait
 from stream.store import store_at
+from stream.tables import open_or_create, opened
 from stream.types import PARTITION, delta_schema
 from stream.writer import NewPart
 
-log = logging.getLogger(__name__)
-
-TRIES = 10
 UNSETTLED = 20
 
 
@@ -60,7 +56,7 @@ class LakeTable:
         self.table = table
         self.url = locate(settings.lake_url, table)
         self.store = store_at(self.url)
-        self._handle = _open_or_create(self.url, table, settings)
+        self._handle = open_or_create(self.url, table, settings)
         # A process that was killed may have left entries that no disk has yet.
         self._settled = max(-1, self._handle.version() - UNSETTLED)
 
@@ -74,7 +70,7 @@ class LakeTable:
         try:
             self._handle.update_incremental()
         except DeltaError:  # e.g. idle for so long that entries after this version were cleaned up
-            self._handle = _opened(self.url)
+            self._handle = opened(self.url)
 
     def next_offset(self, name: str) -> int:
         """First offset that the table does not hold, at the version of the last refresh."""
@@ -116,7 +112,7 @@ class LakeTable:
                 self._write(actions, moves)
                 break
             except (DeltaError, OSError) as refused:
-                _wait(self.table, attempt, refused)
+                wait(self.table, attempt, refused)
         else:
             raise KeepsFailing(f"{self.table.name}: no commit in {TRIES} tries")
         self._settled = self.store.settle(self._settled)
@@ -165,51 +161,3 @@ def add_action(part: NewPart, data_change: bool = True) -> AddAction:
         data_change=data_change,
         stats=json.dumps(part.stats),
     )
-
-
-def _open_or_create(url: str, table: Table, settings: Settings) -> DeltaTable:
-    """The table; made when it is not there, also by two workers at once."""
-    try:
-        return _opened(url)
-    except TableNotFoundError:
-        return _retried(table, lambda: _create(url, table, settings))
-
-
-def _opened(url: str) -> DeltaTable:
-    handle = DeltaTable(url)
-    guard(handle)
-    return handle
-
-
-def _create(url: str, table: Table, settings: Settings) -> DeltaTable:
-    DeltaTable.create(
-        url,
-        delta_schema(table),
-        mode="ignore",
-        partition_by=[PARTITION],
-        name=table.name,
-        configuration={
-            "delta.enableDeletionVectors": "false",
-            "delta.checkpointInterval": "100",
-            "delta.deletedFileRetentionDuration": f"interval {settings.tombstone_minutes} minutes",
-            "delta.logRetentionDuration": f"interval {settings.log_minutes} minutes",
-        },
-    )
-    return _opened(url)
-
-
-def _retried(table: Table, action: Callable[[], DeltaTable]) -> DeltaTable:
-    for attempt in range(TRIES):
-        try:
-            return action()
-        except DeltaError as refused:  # another worker created it in between
-            _wait(table, attempt, refused)
-    raise KeepsFailing(f"{table.name}: could not be created")
-
-
-def _wait(table: Table, attempt: int, refused: Exception) -> None:
-    log.warning(
-        "commit tried again",
-        extra={"table": table.name, "attempt": attempt + 1, "reason": str(refused)},
-    )
-    time.sleep(random.uniform(0.02, 0.08) * (attempt + 1))  # noqa: S311 - jitter, no secret

@@ -6,6 +6,7 @@ is durable once it answers.
 """
 
 import os
+import shutil
 import tempfile
 from pathlib import Path
 from typing import Protocol
@@ -34,7 +35,11 @@ class Store(Protocol):
         ...
 
     def scratch(self) -> Path:
-        """A folder for files that are to be adopted; empty, unless a process was killed."""
+        """A folder for files that are to be adopted."""
+        ...
+
+    def clear(self) -> None:
+        """Empty the scratch folder of what a killed process left."""
         ...
 
     def adopt(self, file: Path, path: str) -> int:
@@ -89,6 +94,9 @@ class Folder(Store):
         folder.mkdir(exist_ok=True)
         return folder
 
+    def clear(self) -> None:
+        shutil.rmtree(self.root / SCRATCH, ignore_errors=True)
+
     def adopt(self, file: Path, path: str) -> int:
         sync(file)
         size = file.stat().st_size
@@ -121,6 +129,9 @@ class Bucket(Store):
 
     def scratch(self) -> Path:
         return Path(tempfile.mkdtemp(prefix="tidemark-"))
+
+    def clear(self) -> None:
+        """The system's folder for temporary files is the system's to clear."""
 
     def adopt(self, file: Path, path: str) -> int:
         self._files_copy(file, path)

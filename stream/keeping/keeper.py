@@ -29,6 +29,8 @@ class Keeper:
         self._settings = settings
         self._chores = chores()
         self._tables = [LakeTable(settings, table) for table in TABLES]
+        for table in self._tables:
+            table.store.clear()
 
     def round(self) -> None:
         """Every chore for every table; one that fails is tried again on the next round."""

@@ -36,7 +36,7 @@ class Tidier:
         if now - self._vacuums.setdefault(name, now) > settings.tombstone_minutes * 60 / 3:
             self._vacuums[name] = now
             _vacuum(handle, name, full=False)
-        if now - self._sweeps.setdefault(name, now) > DAY_SECONDS:
+        if now - self._sweeps.get(name, -DAY_SECONDS) > DAY_SECONDS:
             self._sweeps[name] = now
             _vacuum(handle, name, full=True)
 

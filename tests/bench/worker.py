@@ -36,6 +36,8 @@ PARTITIONS = 8
 CHUNKS = 1_600
 REQUESTS = 2
 EVENTS_EACH = 100
+DISTINCT = 200
+"""Chunks that differ; making them is dear."""
 PLAIN_EVENTS = 40_000
 PATIENCE_SECONDS = 120.0
 QUIET_SECONDS = 6.0
@@ -44,13 +46,15 @@ QUIET_SECONDS = 6.0
 
 def measure() -> Part:
     """Both, one after the other, on the same broker."""
-    with tempfile.TemporaryDirectory() as folder:
-        with Broker(Path(folder) / "broker", free_port(), free_port()) as broker:
-            settings = Settings(data_dir=folder, kafka=broker.address, partitions=PARTITIONS)
-            declare(broker.address, [*topics_of(settings), Topic("plain", PARTITIONS)])
-            migrate(settings.registry_url)
-            ours = our_worker(settings)
-            stock = stock_faust(broker.address, "plain")
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Broker(Path(folder) / "broker", free_port(), free_port()) as broker,
+    ):
+        settings = Settings(data_dir=folder, kafka=broker.address, partitions=PARTITIONS)
+        declare(broker.address, [*topics_of(settings), Topic("plain", PARTITIONS)])
+        migrate(settings.registry_url)
+        ours = our_worker(settings)
+        stock = stock_faust(broker.address, "plain")
     return Part(
         "Worker",
         f"A backlog on a real Kafka: {CHUNKS * REQUESTS * EVENTS_EACH:,} page views of some 690 "
@@ -63,9 +67,12 @@ def measure() -> Part:
 def our_worker(settings: Settings) -> float:
     """CPU µs per event of a worker."""
     chance, now = random.Random(7), now_ms()
-    bodies = [join([a_request(chance, now, EVENTS_EACH)] * REQUESTS) for _ in range(40)]
+    bodies = [
+        join([a_request(chance, now, EVENTS_EACH) for _ in range(REQUESTS)])
+        for _ in range(DISTINCT)
+    ]
     topic = settings.topic("events")
-    asyncio.run(fill(settings.kafka, topic, (bodies[n % 40] for n in range(CHUNKS))))
+    asyncio.run(fill(settings.kafka, topic, (bodies[n % DISTINCT] for n in range(CHUNKS))))
     command = ["-m", "stream", "worker", "--name", "worker-1"]
     return spent_per_event(command, as_environment(settings), lambda: stored(settings))
 

@@ -12,7 +12,7 @@ from deltalake import DeltaTable
 
 from schemas.kinds import CUSTOM_EVENT
 from schemas.settings import Settings
-from schemas.tables import EVENTS, LEDGER
+from schemas.tables import EVENTS, LEDGER, Table
 from stream.commit import LakeTable, Move
 from stream.drain import Drain
 from stream.enrich.lookups import Lookups
@@ -172,6 +172,23 @@ def test_a_column_that_is_younger_than_the_parts_is_null(tmp_path: Path) -> None
 
     assert set(rows(given, EVENTS, "click_id")) == {(None,)}
     assert len(rows(given, EVENTS, "name")) == 30
+
+
+def test_a_table_grows_by_columns_that_are_younger_than_it(tmp_path: Path) -> None:
+    given = settings(tmp_path, small_parts=2)
+    young = Table(
+        EVENTS.name,
+        tuple(column for column in EVENTS.columns if column.name != "click_id"),
+        EVENTS.order,
+    )
+    LakeTable(given, young)
+    fill(given, 2)
+
+    compact(LakeTable(given, EVENTS), given)
+
+    names = [field.name for field in LakeTable(given, EVENTS).handle.schema().fields]
+    assert sorted(names) == sorted(column.name for column in EVENTS.columns)
+    assert len(rows(given, EVENTS, "click_id")) == 20
 
 
 def test_a_checkpoint_keeps_the_next_offsets_and_the_parts(tmp_path: Path) -> None:

@@ -1,0 +1,19 @@
+"""How often and how patiently something is tried again that others get in the way of."""
+
+import logging
+import random
+import time
+
+from schemas.tables import Table
+
+log = logging.getLogger(__name__)
+
+TRIES = 10
+
+
+def wait(table: Table, attempt: int, refused: Exception) -> None:
+    log.warning(
+        "commit tried again",
+        extra={"table": table.name, "attempt": attempt + 1, "reason": str(refused)},
+    )
+    time.sleep(random.uniform(0.02, 0.08) * (attempt + 1))  # noqa: S311 - jitter, no secret
