@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import faust
 
@@ -22,6 +22,9 @@ MESSAGES = 256
 
 End = Callable[[Surprise], None]
 """Ends the process."""
+
+Given = TypeVar("Given")
+Result = TypeVar("Result")
 
 
 class Worker:
@@ -53,35 +56,39 @@ class Worker:
     async def _store(self, topic: str, batch: Sequence[Arrived]) -> None:
         for portion in slices(batch, self.settings.batch_rows):
             async with self._locks[topic]:
-                try:
-                    stored = await asyncio.to_thread(self._drains[topic].store, portion)
-                except Surprise as surprise:
-                    self._end(surprise)
-                    raise
+                if self.app.rebalancing:
+                    return  # the rest is read again, by whoever gets its partitions
+                stored = await self._or_end(self._drains[topic].store, portion)
             self.journal.store(topic, stored.next_offsets)
             for message in portion:
                 message.acknowledge()
 
     async def positions(self, held: Mapping[Place, Bounds]) -> dict[Place, int]:
         """Where to read on, for all partitions that were assigned."""
-        try:
-            nexts = await asyncio.to_thread(self._positions, held)
-        except Surprise as surprise:
-            self._end(surprise)
-            raise
+        nexts = await self._or_end(self._positions, held)
         self.journal.assign(nexts)
         return nexts
 
-    def _positions(self, held: Mapping[Place, Bounds]) -> dict[Place, int]:
-        for drain in self._drains.values():
-            drain.refresh()
-        return {place: self._position(place, bounds) for place, bounds in held.items()}
+    async def _or_end(self, work: Callable[[Given], Result], given: Given) -> Result:
+        """Work in a thread, so that heartbeats go on; a surprise ends the process."""
+        try:
+            return await asyncio.to_thread(work, given)
+        except Surprise as surprise:
+            self._end(surprise)
+            raise
 
-    def _position(self, place: Place, held: Bounds) -> int:
+    def _positions(self, held: Mapping[Place, Bounds]) -> dict[Place, int]:
+        nexts: dict[Place, int] = {}
+        for topic, drain in self._drains.items():
+            partitions = [partition for name, partition in held if name == topic]
+            for partition, offset in drain.next_offsets(partitions).items():
+                place = topic, partition
+                nexts[place] = self._position(place, held[place], offset)
+        return nexts
+
+    def _position(self, place: Place, held: Bounds, offset: int) -> int:
         """The table's next offset; the first that Kafka has when that is gone."""
         topic, partition = place
-        drain = self._drains[topic]
-        offset = drain.next_offset(partition)
         if offset > held.next:
             raise Recreated(
                 f"{topic}/{partition} ends at offset {held.next}, but its table goes to {offset}: "
@@ -93,7 +100,7 @@ class Worker:
                 "messages were gone from Kafka before they were read",
                 extra={"topic": topic, "partition": partition, "from": offset, "to": held.first},
             )
-            drain.lost[partition] = Lost(offset, held.first)
+            self._drains[topic].lost[partition] = Lost(offset, held.first)
             return held.first
         return offset
 

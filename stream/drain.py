@@ -13,7 +13,7 @@ A process that ends loses nothing: on its return it reads on from the table's ne
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import pyarrow as pa
 from deltalake.exceptions import DeltaError
@@ -75,13 +75,13 @@ class Drain:
         self._quarantine = LakeTable(settings, QUARANTINE)
         self._ledger = LakeTable(settings, LEDGER)
 
-    def next_offset(self, partition: int) -> int:
-        """First offset of a topic partition that the table does not hold, as of the last batch."""
-        return self._main.next_offset(self._name(partition))
+    def next_offsets(self, partitions: Iterable[int]) -> dict[int, int]:
+        """By topic partition, the first offset that the table's newest version does not hold.
 
-    def refresh(self) -> None:
-        """Look at the table's newest version."""
-        self._main.refresh()
+        On a handle of its own: a batch may be under way in another thread.
+        """
+        table = LakeTable(self._settings, self.kind.table)
+        return {partition: table.next_offset(self._name(partition)) for partition in partitions}
 
     def store(self, arrived: Sequence[Arrived]) -> Stored:
         """Store a batch, whole and once; Surprise when that is not possible.
@@ -136,7 +136,7 @@ class Drain:
         for message in sorted(arrived, key=lambda m: (m.partition, m.offset)):
             partition, offset = message.partition, message.offset
             if partition not in starts:
-                starts[partition] = ends[partition] = self.next_offset(partition)
+                starts[partition] = ends[partition] = self._main.next_offset(self._name(partition))
             if offset < ends[partition]:
                 continue
             if offset > ends[partition]:
