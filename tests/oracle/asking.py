@@ -1,0 +1,85 @@
+"""Questions as hypothesis makes them: spans, zones, granularities, pages and every operator."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from hypothesis import strategies as st
+from msgspec import Struct
+
+from query.custom.operators import OPERATORS, Operator, Takes
+from schemas.tables import TABLES, Column, Table, Type
+from tests.oracle.filters import Given
+from tests.oracle.question import Question
+from tests.oracle.traffic import Stage
+
+ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe")
+
+VALUES: Mapping[Type, tuple[Any, ...]] = {
+    Type.STRING: ("/a", "Chrome", "DE", "u1", "s2", "signup", "Direct", "a", "ü", "/100%", "_", ""),
+    Type.LONG: (0, 12),
+    Type.INTEGER: (0, 7, 12, 12.5),
+    Type.DECIMAL: (0, 1, 2.5, 50, 0.0001),
+    Type.BOOLEAN: (True, False),
+    Type.TIMESTAMP: ("2026-10-25T01:30:00Z", "2026-11-29T12:00:00+01:00", 1_774_746_000_000),
+}
+
+
+class Frame(Struct, frozen=True):
+    """All of a question but its name; filters by table."""
+
+    question: Question
+    filters: Mapping[str, Sequence[Given]]
+
+    def of(self, name: str, table: str, subject: str) -> Question:
+        """The question that asks for one query type."""
+        fields = {field: getattr(self.question, field) for field in Question.__struct_fields__}
+        return Question(
+            **fields | {"name": name, "subject": subject, "filters": self.filters[table]}
+        )
+
+
+def filters_of(table: Table, operators: Sequence[Operator] = OPERATORS) -> st.SearchStrategy[Given]:
+    """One filter on any column of the table, with any operator that fits it."""
+    pairs = [
+        (column, operator)
+        for column in table.columns
+        for operator in operators
+        if column.public and (column.type is Type.STRING or not operator.text_only)
+    ]
+    return st.sampled_from(pairs).flatmap(lambda pair: _filter(*pair))
+
+
+def _filter(column: Column, operator: Operator) -> st.SearchStrategy[Given]:
+    given: dict[str, st.SearchStrategy[Any]] = {
+        "field": st.just(column.name),
+        "operator": st.just(operator.name),
+    }
+    value = st.sampled_from(VALUES[column.type])
+    if operator.takes is Takes.ONE:
+        given["value"] = value
+    if operator.takes is Takes.MANY:
+        given["value"] = st.lists(value, min_size=1, max_size=3)
+    return st.fixed_dictionaries(given)
+
+
+@st.composite
+def frames(draw: st.DrawFn, stage: Stage, granularities: Sequence[str]) -> Frame:
+    """Questions about the days around the stage."""
+    start = stage.day + timedelta(days=draw(st.integers(-1, 1)))
+    question = Question(
+        name="",
+        start=start,
+        end=start + timedelta(days=draw(st.sampled_from((0, 1, 2)))),
+        zone=draw(st.sampled_from((stage.zone, stage.zone, stage.zone, *ZONES))),
+        granularity=draw(st.sampled_from(granularities)),
+        include_bots=draw(st.booleans()),
+        limit=draw(st.sampled_from((None, None, 1, 2, 1000))),
+        page=draw(st.sampled_from((1, 1, 1, 2))),
+    )
+    names = {
+        table.name: draw(st.lists(filters_of(table), max_size=2))
+        for table in TABLES
+        if table.name in ("events", "errors", "vitals", "clicks")
+    }
+    return Frame(question, names)

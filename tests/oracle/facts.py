@@ -1,0 +1,29 @@
+"""Facts: all that is stored, as lists of rows, and what one question may see of them."""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+Row = Mapping[str, Any]
+"""One stored row by column; `ms` is its `ts` in Unix milliseconds."""
+
+Facts = Mapping[str, list[Row]]
+"""Rows by the name of their table."""
+
+
+def facts(stored: Iterable[tuple[str, Mapping[str, Any]]]) -> Facts:
+    """The facts of (table, columns) pairs, in the order in which they happened."""
+    found: dict[str, list[Row]] = {"events": [], "errors": [], "vitals": [], "clicks": []}
+    for table, columns in stored:
+        found[table].append({**columns, "ms": unix_ms(columns["ts"])})
+    return {table: sorted(rows, key=place) for table, rows in found.items()}
+
+
+def unix_ms(at: datetime) -> int:
+    """An instant in whole milliseconds."""
+    return (at - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+
+
+def place(row: Row) -> tuple[Any, ...]:
+    """Where a row stands in time; rows of one instant stand as they were sent."""
+    return row["ms"], row["kafka_partition"], row["kafka_offset"], row["seq"]

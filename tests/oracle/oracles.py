@@ -1,0 +1,26 @@
+"""ORACLES: how every query type is answered by plain definitions, and the answer to a question."""
+
+from tests.oracle.facts import Facts
+from tests.oracle.question import Question, Seen
+from tests.oracle.spec import Oracle, Oracles
+from tests.oracle.sums import Answer
+from tests.oracle.types.errors import ERRORS
+from tests.oracle.types.events import EVENTS
+from tests.oracle.types.links import LINKS
+from tests.oracle.types.outbound import OUTBOUND
+from tests.oracle.types.tops import TOPS
+from tests.oracle.types.website import WEBSITE
+
+ORACLES: Oracles = {**LINKS, **OUTBOUND, **WEBSITE, **TOPS, **EVENTS, **ERRORS}
+
+
+def answer(held: Facts, question: Question) -> list[Answer]:
+    """The rows that the service should give."""
+    oracle = ORACLES[question.name]
+    return paged(oracle, oracle.rows(Seen(held, question)), question)
+
+
+def paged(oracle: Oracle, rows: list[Answer], question: Question) -> list[Answer]:
+    """One page of them."""
+    limit = question.limit or (10_000 if oracle.series else oracle.limit)
+    return rows[(question.page - 1) * limit : question.page * limit]

@@ -1,0 +1,76 @@
+"""Question: what is asked, and Seen: what its oracle may look at."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from functools import cached_property
+from typing import Any
+
+from msgspec import Struct
+
+from tests.oracle import clocks
+from tests.oracle.clocks import Bucket
+from tests.oracle.facts import Facts, Row
+from tests.oracle.filters import Given, all_hold
+
+
+class Question(Struct, frozen=True, kw_only=True):
+    """One standard question, complete."""
+
+    name: str
+    start: date
+    end: date
+    subject: str = "shop"
+    zone: str = "UTC"
+    granularity: str = "daily"
+    filters: Sequence[Given] = ()
+    include_bots: bool = False
+    limit: int | None = None
+    page: int = 1
+    order_by: Sequence[Mapping[str, Any]] = ()
+
+
+class Seen:
+    """The rows of one subject inside one span, and its calendar."""
+
+    def __init__(self, held: Facts, question: Question) -> None:
+        self.question = question
+        self._held = held
+        self.start_ms, self.end_ms = clocks.bounds(question.start, question.end, question.zone)
+
+    @cached_property
+    def events(self) -> list[Row]:
+        return self.rows("events")
+
+    @cached_property
+    def errors(self) -> list[Row]:
+        return self.rows("errors")
+
+    @cached_property
+    def vitals(self) -> list[Row]:
+        return self.rows("vitals")
+
+    @cached_property
+    def clicks(self) -> list[Row]:
+        return self.rows("clicks")
+
+    def rows(self, table: str, filtered: bool = True) -> list[Row]:
+        """Rows of the subject and the span; programs only when they are asked for."""
+        asked = self.question
+        subject = "link_id" if table == "clicks" else "website_id"
+        return [
+            row
+            for row in self._held[table]
+            if row[subject] == asked.subject
+            and self.start_ms <= row["ms"] < self.end_ms
+            and (asked.include_bots or row["is_bot"] is not True)
+            and (not filtered or all_hold(row, asked.filters))
+        ]
+
+    def bucket(self, row: Row) -> Bucket:
+        """The bucket that the row is in."""
+        return clocks.bucket(row["ms"], self.question.zone, self.question.granularity)
+
+    @cached_property
+    def points(self) -> list[Bucket]:
+        asked = self.question
+        return clocks.points(self.start_ms, self.end_ms, asked.zone, asked.granularity)

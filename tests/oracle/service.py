@@ -1,0 +1,128 @@
+"""The service under test: a lake per example behind the real application, asked over HTTP."""
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import Any, Self
+
+from query.app import create_app
+from schemas.registry import Store
+from schemas.registry.migrate import migrate
+from schemas.settings import Settings
+from tests.asgi import ask
+from tests.calling import Reply
+from tests.oracle.facts import Facts, facts
+from tests.oracle.question import Question
+from tests.oracle.sums import Answer
+from tests.query.house import NOW, furnish
+from tests.query.lake import Lake, Stored
+
+MOST_AT_ONCE = 40
+
+
+class Registry:
+    """Tenants and their keys, the same for every example."""
+
+    def __init__(self) -> None:
+        self.folder = TemporaryDirectory(prefix="oracle-")
+        settings = Settings(data_dir=self.folder.name)
+        migrate(settings.registry_url)
+        self.url = settings.registry_url
+        self.store = Store(self.url)
+        self.keys = furnish(self.store)
+
+
+@cache
+def registry() -> Registry:
+    """Made once: that takes longer than an example."""
+    return Registry()
+
+
+class Service:
+    """The application over a lake of its own, gone when the example is over."""
+
+    def __init__(self, stored: Sequence[Stored]) -> None:
+        self._folder = TemporaryDirectory(prefix="oracle-")
+        self.root = Path(self._folder.name)
+        self.lake = Lake(self.root / "lake")
+        self.lake.holds(*stored)
+        self.open()
+        self.facts: Facts = facts((row.table.name, row.values) for row in stored)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._folder.cleanup()
+
+    def open(self) -> None:
+        """Start the application, anew when it is there."""
+        held = registry()
+        settings = Settings(
+            data_dir=str(self.root), registry=held.url, query_memory_mb=256, query_threads=1
+        )
+        self._app = create_app(settings, held.store, clock=lambda: NOW, fresh_seconds=0).app
+
+    def post(self, path: str, body: object, subject: str) -> Reply:
+        """One request about a subject, with a key that reaches it."""
+        kind = "link_id" if subject in ("go", "away") else "website_id"
+        key = registry().keys["globex" if subject in ("rival", "away") else "acme"]
+        return ask(self._app, "POST", f"{path}?{kind}={subject}", body, {"x-api-key": key})
+
+    def answers(self, questions: Sequence[Question]) -> list[list[Answer]]:
+        """The answer to each question; questions that differ in their name only go together."""
+        found: dict[int, list[Answer]] = {}
+        for alike in _alike(questions):
+            for at in range(0, len(alike), MOST_AT_ONCE):
+                portion = alike[at : at + MOST_AT_ONCE]
+                names = [questions[i].name for i in portion]
+                entries = self.ask(questions[portion[0]], names)
+                for i, entry in zip(portion, entries, strict=True):
+                    assert entry["success"], (questions[i], entry)
+                    found[i] = entry["data"]
+        return [found[i] for i in range(len(questions))]
+
+    def answer(self, question: Question) -> list[Answer]:
+        """The answer to one question."""
+        return self.answers([question])[0]
+
+    def ask(self, question: Question, names: Sequence[str]) -> list[Any]:
+        """The entries of one request."""
+        reply = self.post("/v1/query", body_of(question, names), question.subject)
+        assert reply.status == 200, reply.json
+        data: list[Any] = reply.json["data"]
+        return data
+
+
+def body_of(question: Question, names: Iterable[str]) -> dict[str, Any]:
+    """What is sent."""
+    body: dict[str, Any] = {
+        "parameters": list(names),
+        "startDate": question.start.isoformat(),
+        "endDate": question.end.isoformat(),
+        "timezone": question.zone,
+        "granularity": question.granularity,
+        "filters": list(question.filters),
+        "include_bots": question.include_bots,
+        "page": question.page,
+    }
+    if question.limit is not None:
+        body["limit"] = question.limit
+    if question.order_by:
+        body["orderBy"] = list(question.order_by)
+    return body
+
+
+def _alike(questions: Sequence[Question]) -> list[list[int]]:
+    """Positions of questions that one request can ask."""
+    groups: dict[str, list[int]] = {}
+    for i, question in enumerate(questions):
+        groups.setdefault(f"{question.subject} {body_of(question, ())}", []).append(i)
+    return list(groups.values())

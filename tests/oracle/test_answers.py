@@ -1,0 +1,54 @@
+"""The service and the oracle give the same answer to every question, whole."""
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from query.span import Granularity
+from query.standard import QUERY_TYPES, Subject
+from tests.oracle.asking import Frame, frames
+from tests.oracle.oracles import ORACLES, answer
+from tests.oracle.question import Question
+from tests.oracle.service import Service
+from tests.oracle.traffic import stages, traffic
+from tests.query.lake import Stored
+
+GRANULARITIES = tuple(Granularity)
+
+
+def test_every_query_type_has_an_oracle() -> None:
+    assert set(ORACLES) == set(QUERY_TYPES)
+
+
+@st.composite
+def scenes(draw: st.DrawFn) -> tuple[list[Stored], list[Frame]]:
+    """What is stored, and what is asked of it."""
+    stage = draw(stages)
+    stored = draw(traffic(stage))
+    return stored, [draw(frames(stage, GRANULARITIES)) for _ in range(2)]
+
+
+@settings(
+    max_examples=25,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    phases=(Phase.generate, Phase.shrink),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(scenes())
+def test_the_service_agrees_with_the_oracle(scene: tuple[list[Stored], list[Frame]]) -> None:
+    stored, asked = scene
+    with Service(stored) as service:
+        questions = [question for frame in asked for question in questions_of(frame)]
+        answers = service.answers(questions)
+
+        for question, found in zip(questions, answers, strict=True):
+            assert found == answer(service.facts, question), question
+
+
+def questions_of(frame: Frame) -> list[Question]:
+    """Every query type, asked of the shop or its link."""
+    return [
+        frame.of(name, each.table.name, "go" if each.subject is Subject.LINK else "shop")
+        for name, each in QUERY_TYPES.items()
+    ]

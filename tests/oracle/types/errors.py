@@ -1,0 +1,65 @@
+"""Errors that pages reported."""
+
+from tests.oracle.clocks import iso
+from tests.oracle.question import Seen
+from tests.oracle.spec import Oracle, Oracles
+from tests.oracle.sums import Answer, distinct, grouped, ordered, visitors
+
+
+def messages(seen: Seen) -> list[Answer]:
+    answer: list[Answer] = [
+        {
+            "name": message,
+            "count": len(held),
+            "users": visitors(held),
+            "last_seen": iso(held[-1]["ms"]),
+        }
+        for message, held in grouped(seen.errors, lambda row: row["message"]).items()
+    ]
+    return ordered(answer, "-count", "name")
+
+
+def pages(seen: Seen) -> list[Answer]:
+    answer: list[Answer] = [
+        {"name": path, "errors": len(held), "users": visitors(held)}
+        for path, held in grouped(seen.errors, lambda row: row.get("path") or "").items()
+    ]
+    return ordered(answer, "-errors", "name")
+
+
+def classes(seen: Seen) -> list[Answer]:
+    answer: list[Answer] = [
+        {
+            "name": name,
+            "count": len(held),
+            "users": visitors(held),
+            "sessions": distinct(held, "session_id"),
+        }
+        for name, held in grouped(seen.errors, lambda row: row.get("error_type") or "Error").items()
+    ]
+    return ordered(answer, "-count", "name")
+
+
+def trends(errors: str = "errors", users: str | None = "users") -> Oracle:
+    """Errors, and the people who met them, of each bucket."""
+
+    def rows(seen: Seen) -> list[Answer]:
+        groups = grouped(seen.errors, seen.bucket)
+        return [
+            {
+                "date": point[0],
+                errors: len(held := groups.get(point, [])),
+                **({users: visitors(held)} if users else {}),
+            }
+            for point in seen.points
+        ]
+
+    return Oracle(rows, series=True)
+
+
+ERRORS: Oracles = {
+    "error_types": Oracle(messages, 50),
+    "errors_by_page": Oracle(pages, 20),
+    "errors_by_type": Oracle(classes, 20),
+    "error_trends": trends(),
+}

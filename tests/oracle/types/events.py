@@ -1,0 +1,51 @@
+"""Custom events: neither a page view, nor its exit, nor a click that leads away."""
+
+from tests.oracle.clocks import iso
+from tests.oracle.facts import Row
+from tests.oracle.question import Seen
+from tests.oracle.spec import Oracle, Oracles
+from tests.oracle.sums import Answer, distinct, grouped, is_view, ordered, shared, visitors
+
+
+def custom(seen: Seen) -> list[Row]:
+    """The custom events."""
+    return [
+        row
+        for row in seen.events
+        if not is_view(row) and row["name"] != "page_exit" and row.get("outbound_domain") is None
+    ]
+
+
+def custom_events(seen: Seen) -> list[Answer]:
+    answer = [
+        {
+            "name": name,
+            "total_events": len(held),
+            "unique_users": visitors(held),
+            "unique_sessions": distinct(held, "session_id"),
+            "last_occurrence": iso(held[-1]["ms"]),
+            "first_occurrence": iso(held[0]["ms"]),
+            "events_with_properties": sum(
+                row.get("properties") not in (None, "{}") for row in held
+            ),
+        }
+        for name, held in grouped(custom(seen), lambda row: row["name"]).items()
+    ]
+    return ordered(shared(answer, "unique_users"), "-unique_users", "-total_events", "name")
+
+
+def totals(held: list[Row]) -> Answer:
+    """Totals of a number of custom events."""
+    return {
+        "total_events": len(held),
+        "unique_event_types": distinct(held, "name"),
+        "unique_users": visitors(held),
+        "unique_sessions": distinct(held, "session_id"),
+        "unique_pages": distinct(held, "path"),
+    }
+
+
+EVENTS: Oracles = {
+    "custom_events": Oracle(custom_events, 10_000),
+    "custom_events_summary": Oracle(lambda seen: [totals(custom(seen))]),
+}
