@@ -102,7 +102,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         float, Meta(gt=0, le=60, description="age at which a batch is written")
     ] = 1.0
     session_seconds: Annotated[
-        int, Meta(ge=2, le=300, description="silence after which Kafka gives a worker's work away")
+        # Kafka itself refuses less than 6 (group.min.session.timeout.ms).
+        int, Meta(ge=6, le=300, description="silence after which Kafka gives a worker's work away")
     ] = 10
     small_parts: Annotated[
         int, Meta(ge=2, le=1000, description="small parts of a day at which they are compacted")

@@ -18,6 +18,7 @@ from faust.types import TP
 from faust.types.events import EventT
 from msgspec import Struct
 
+from stream.failures import Unreachable
 from stream.opening import Arrived
 
 log = logging.getLogger(__name__)
@@ -70,8 +71,6 @@ def ledger_transport(app: faust.App, topics: Set[str], positions: Positions) -> 
     """A transport whose consumer reads on where `positions` says."""
 
     class LedgerConsumer(driver.Consumer):
-        logger = driver.logger
-
         async def seek_to_committed(self) -> Mapping[TP, int]:
             """Every start, restart and rebalance comes through here."""
             offsets = dict(await super().seek_to_committed())
@@ -92,10 +91,20 @@ def ledger_transport(app: faust.App, topics: Set[str], positions: Positions) -> 
             async for arrival in super().getmany(min(timeout, FETCH_SECONDS)):
                 yield arrival
 
+    LedgerConsumer.logger = driver.logger  # a subclass would log its life in our name
+
     class LedgerTransport(driver.Transport):
         Consumer = LedgerConsumer
 
     return LedgerTransport(app.conf.broker, app)
+
+
+async def start(app: faust.App) -> None:
+    """Start the app; Unreachable when Kafka is not there."""
+    try:
+        await app.start()
+    except KafkaError as away:
+        raise Unreachable(str(away)) from away
 
 
 async def topics_exist(brokers: str, topics: Set[str], pause: float = 1.0) -> None:

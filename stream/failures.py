@@ -3,6 +3,7 @@
 Surprise
 ├── Fenced 75          another worker has stored these offsets; read the table anew
 ├── Hole 75            messages are missing in front of a batch
+├── Unreachable 75     Kafka went away while the worker started
 ├── KeepsFailing 75    the lake could not be written, again and again
 ├── Unbalanced 75      the ledger's sums do not match the rows
 ├── Recreated 78       the topic ends before what the table holds: an operator has to decide
@@ -26,6 +27,10 @@ class Fenced(Surprise):
 
 class Hole(Surprise):
     """A batch begins or goes on above the next offset, and nothing explains what lies between."""
+
+
+class Unreachable(Surprise):
+    """Kafka does not answer."""
 
 
 class KeepsFailing(Surprise):

@@ -7,13 +7,13 @@ import os
 import signal
 from collections.abc import Coroutine
 from contextlib import suppress
-from typing import Any
+from typing import Any, NoReturn
 
 from schemas.kinds import KINDS
 from schemas.registry import Follower, Store
 from schemas.settings import Settings
 from stream.app import Worker
-from stream.batches import topics_exist
+from stream.batches import start, topics_exist
 from stream.doctor import examine
 from stream.drain import Drain
 from stream.enrich.lookups import Lookups
@@ -31,7 +31,7 @@ def run(settings: Settings, name: str) -> int:
     return asyncio.run(_run(settings, name))
 
 
-def end(surprise: Surprise) -> None:
+def end(surprise: Surprise) -> NoReturn:
     """End the process at once: what it holds in memory must not be used any more."""
     log.critical("worker ends", extra={"why": type(surprise).__name__, "reason": str(surprise)})
     if isinstance(surprise, Stuck):
@@ -57,11 +57,16 @@ async def _run(settings: Settings, name: str) -> int:
     worker = Worker(settings, name, drains, end)
     follow = asyncio.create_task(follower.run())
     pulse = asyncio.create_task(_beat(worker, name))
-    await worker.app.start()
+    try:
+        await start(worker.app)
+    except Surprise as surprise:
+        end(surprise)
     log.info("worker started", extra={"worker": name, "kafka": settings.brokers})
-    await stop.wait()
+    told = asyncio.create_task(stop.wait())
+    await asyncio.wait((told, pulse), return_when=asyncio.FIRST_COMPLETED)
+    if pulse.done():
+        end(Surprise(f"nobody watches any more: {pulse.exception()!r}"))
     follow.cancel()
-    pulse.cancel()
     with suppress(TimeoutError):  # what is not stored is read again
         await asyncio.wait_for(worker.app.stop(), STOP_SECONDS)
     os._exit(ORDERLY)  # Faust's threads may outlast its stop
@@ -72,7 +77,11 @@ async def _before(stop: asyncio.Event, waiting: Coroutine[Any, Any, None]) -> bo
     told, waited = asyncio.create_task(stop.wait()), asyncio.create_task(waiting)
     await asyncio.wait((told, waited), return_when=asyncio.FIRST_COMPLETED)
     told.cancel()
-    return not waited.cancel()
+    if waited.done():
+        waited.result()
+        return True
+    waited.cancel()
+    return False
 
 
 def _domain(follower: Follower, website: str) -> str | None:
@@ -90,4 +99,7 @@ async def _beat(worker: Worker, name: str) -> None:
             worker.look()
         except Surprise as surprise:
             end(surprise)
-        worker.journal.pulse(worker.settings.data / "run", name, os.getpid(), "ready")
+        try:
+            worker.journal.pulse(worker.settings.data / "run", name, os.getpid(), "ready")
+        except OSError as full:
+            log.warning("no pulse", extra={"reason": str(full)})
