@@ -16,9 +16,10 @@ from query.custom.compile import compiled
 from query.custom.requests import MOST_DAYS, CustomBody
 from query.desk import Desk
 from query.engine import PartGone, Row, Sql
+from query.moments import asked_span
 from query.scoped import Scope
 from query.snapshots import Pinned
-from query.span import Span, checked_zone, day, span
+from query.span import Span, checked_zone
 from query.standard.endpoint import Who, subject
 from query.standard.forms import iso
 from query.standard.spec import Subject
@@ -49,7 +50,7 @@ async def custom(desk: Desk, request: Request) -> Response:
     plan = check(body.query)
     seen = _seen(plan, who, key)
     zone = checked_zone("timezone", request.query_params.get("timezone") or body.timezone or "UTC")
-    days = span(day("startDate", body.start_date), day("endDate", body.end_date), zone, MOST_DAYS)
+    days = asked_span(body.start_date, body.end_date, body.preset, zone, desk.clock(), MOST_DAYS)
     pinned, rows = await _rows(desk, plan, seen, days, body)
     fresh = await desk.watch.of([pinned])
     meta = {

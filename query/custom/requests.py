@@ -43,8 +43,9 @@ class CustomBody(Struct, frozen=True, rename="camel"):
     """What is sent."""
 
     query: Query
-    start_date: str
-    end_date: str
+    start_date: str | None = None
+    end_date: str | None = None
+    preset: str | None = None
     timezone: str | None = None
     limit: Annotated[int, Meta(ge=1, le=10_000)] = DEFAULT_LIMIT
     include_bots: bool = field(name="include_bots", default=False)

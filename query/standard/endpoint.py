@@ -42,7 +42,7 @@ async def standard(desk: Desk, request: Request) -> Response:
     key = desk.admit(request, KeyScope.READ_DATA, Group.QUERY)
     who = subject(desk, key, request)
     body = await body_of(request, StandardBody)
-    asked = questions(body, request.query_params.get("timezone"))
+    asked = questions(body, request.query_params.get("timezone"), desk.clock())
     pins, outcomes = await _outcomes(desk, who, asked)
     return answered(
         {

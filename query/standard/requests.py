@@ -5,7 +5,8 @@ from typing import Annotated
 from msgspec import Meta, Struct, field
 
 from query.filters import Filter
-from query.span import Granularity, Span, checked_zone, day, span
+from query.moments import asked_span
+from query.span import Granularity, Span, checked_zone
 from query.standard.run import Page
 from schemas.failures import Malformed
 
@@ -13,10 +14,11 @@ MOST_DAYS = 3_660
 MOST_PARAMETERS = 100
 DEFAULT_LIMIT = 100
 GRANULARITIES = {
-    "hourly": Granularity.HOURLY,
-    "hour": Granularity.HOURLY,
-    "daily": Granularity.DAILY,
-    "day": Granularity.DAILY,
+    name: granularity
+    for granularity, short in zip(
+        Granularity, ("minute", "hour", "day", "week", "month"), strict=True
+    )
+    for name in (granularity.value, short)
 }
 
 Text = Annotated[str, Meta(max_length=256)]
@@ -28,6 +30,7 @@ class Named(Struct, frozen=True):
     name: Text
     start_date: str | None = None
     end_date: str | None = None
+    preset: str | None = None
     granularity: str | None = None
     id: Text | None = None
 
@@ -38,6 +41,7 @@ class StandardBody(Struct, frozen=True, rename="camel"):
     parameters: Annotated[list[Text | Named], Meta(min_length=1, max_length=MOST_PARAMETERS)]
     start_date: str | None = None
     end_date: str | None = None
+    preset: str | None = None
     granularity: str = "daily"
     limit: Annotated[int, Meta(ge=1, le=10_000)] | None = None
     page: Annotated[int, Meta(ge=1, le=1_000_000)] = 1
@@ -66,11 +70,11 @@ class Questions(Struct, frozen=True):
     include_bots: bool
 
 
-def questions(body: StandardBody, zone: str | None) -> Questions:
+def questions(body: StandardBody, zone: str | None, now_ms: int) -> Questions:
     """The questions of a body; `zone` is that of the query string, which goes first."""
     name = checked_zone("timezone", zone or body.timezone or "UTC")
     return Questions(
-        asked=tuple(_asked(parameter, body, name) for parameter in body.parameters),
+        asked=tuple(_asked(parameter, body, name, now_ms) for parameter in body.parameters),
         page=Page(body.page, body.limit),
         zone=name,
         filters=body.filters,
@@ -78,28 +82,21 @@ def questions(body: StandardBody, zone: str | None) -> Questions:
     )
 
 
-def _asked(parameter: str | Named, body: StandardBody, zone: str) -> Asked:
+def _asked(parameter: str | Named, body: StandardBody, zone: str, now_ms: int) -> Asked:
     own = parameter if isinstance(parameter, Named) else Named(parameter)
+    start, end, preset = own.start_date, own.end_date, own.preset
+    if preset is None:
+        start, end, preset = start or body.start_date, end or body.end_date, body.preset
     return Asked(
         label=own.id or own.name,
         name=own.name,
-        span=span(
-            day("startDate", _given("startDate", own.start_date or body.start_date)),
-            day("endDate", _given("endDate", own.end_date or body.end_date)),
-            zone,
-            MOST_DAYS,
-        ),
+        span=asked_span(start, end, preset, zone, now_ms, MOST_DAYS),
         granularity=_granularity(own.granularity or body.granularity),
     )
 
 
-def _given(field: str, value: str | None) -> str:
-    if not value:
-        raise Malformed(f"'{field}' is missing: give a date as YYYY-MM-DD")
-    return value
-
-
 def _granularity(name: str) -> Granularity:
     if name not in GRANULARITIES:
-        raise Malformed(f"'granularity' is '{name[:40]}'; it must be hourly or daily")
+        known = ", ".join(Granularity)
+        raise Malformed(f"'granularity' is '{name[:40]}'; it must be one of {known}")
     return GRANULARITIES[name]

@@ -1,13 +1,13 @@
 """Days and hours in a zone: bounds, numbers and labels."""
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
 
+import duckdb
 import pytest
 
-from query.span import Granularity, Point, Span, pieces, span
+from query.span import Granularity, Point, Span, span
 from schemas.failures import Malformed
-
-HOUR = 3_600_000
 
 
 def of(start: str, end: str, zone: str) -> Span:
@@ -86,6 +86,22 @@ def test_a_midnight_that_does_not_exist_is_the_first_instant_after_it() -> None:
     assert len(labels(day)) == 23
 
 
+LABELS = {
+    Granularity.MINUTE: "%Y-%m-%d %H:%M:00",
+    Granularity.HOURLY: "%Y-%m-%d %H:00:00",
+    Granularity.DAILY: "%Y-%m-%d",
+    Granularity.MONTHLY: "%Y-%m-01",
+}
+
+
+def label_of(ms: int, zone: str, granularity: Granularity) -> str:
+    """The label by the calendar of Python."""
+    there = datetime.fromtimestamp(ms / 1000, ZoneInfo(zone))
+    if granularity is Granularity.WEEKLY:
+        return str(there.date() - timedelta(days=there.weekday()))
+    return there.strftime(LABELS[granularity])
+
+
 @pytest.mark.parametrize(
     "zone",
     ["UTC", "America/New_York", "Europe/Berlin", "Australia/Lord_Howe", "Asia/Kathmandu"],
@@ -94,18 +110,56 @@ def test_a_midnight_that_does_not_exist_is_the_first_instant_after_it() -> None:
 def test_every_instant_is_in_the_bucket_of_its_local_label(
     zone: str, granularity: Granularity
 ) -> None:
-    from zoneinfo import ZoneInfo
+    minute = granularity is Granularity.MINUTE
+    year = of("2026-04-04", "2026-04-06", zone) if minute else of("2026-01-01", "2026-12-31", zone)
+    labels = {point.bucket: point.label for point in year.points(granularity)}
+    sample = list(range(year.start_ms, year.end_ms, 97_000 if minute else 1_733_000))
+    bucket = year.bucket("ms", granularity)
 
-    year = of("2026-01-01", "2026-12-31", zone)
-    label_of = {point.bucket: point.label for point in year.points(granularity)}
-    form = "%Y-%m-%d" if granularity is Granularity.DAILY else "%Y-%m-%d %H:00:00"
+    rows = duckdb.execute(
+        f"SELECT ms, {bucket.text} FROM (SELECT UNNEST($sample) AS ms)",
+        {"sample": sample, **bucket.values},
+    ).fetchall()
 
-    for ms in range(year.start_ms, year.end_ms, 1_733_000):
-        piece = next(p for p in pieces(year) if ms < p.end_ms)
-        local = ms + piece.offset_ms
-        number = local - local % 86_400_000 if form == "%Y-%m-%d" else ms - local % HOUR
-        there = datetime.fromtimestamp(ms / 1000, ZoneInfo(zone))
-        assert label_of[number] == there.strftime(form)
+    assert [labels[number] for _, number in rows] == [
+        label_of(ms, zone, granularity) for ms, _ in rows
+    ]
+
+
+def test_weeks_begin_on_monday_and_months_on_the_first() -> None:
+    turn = of("2026-12-30", "2027-02-01", "Asia/Kathmandu")
+
+    assert labels(turn, Granularity.WEEKLY) == [
+        "2026-12-28",
+        "2027-01-04",
+        "2027-01-11",
+        "2027-01-18",
+        "2027-01-25",
+        "2027-02-01",
+    ]
+    assert labels(turn, Granularity.MONTHLY) == ["2026-12-01", "2027-01-01", "2027-02-01"]
+
+
+def test_a_week_with_a_change_of_the_clock_is_one_point() -> None:
+    assert labels(of("2026-10-19", "2026-11-01", "Europe/Berlin"), Granularity.WEEKLY) == [
+        "2026-10-19",
+        "2026-10-26",
+    ]
+
+
+def test_the_bucket_that_now_is_in_is_still_running() -> None:
+    days = of("2026-10-24", "2026-10-26", "Europe/Berlin")
+    twice = utc("2026-10-25 01:30")  # 02:30 for the second time
+
+    assert days.running(twice, Granularity.DAILY) == "2026-10-25"
+    assert days.running(twice, Granularity.HOURLY) == "2026-10-25 02:00:00"
+    assert days.running(twice, Granularity.MONTHLY) == "2026-10-01"
+    assert days.running(days.end_ms, Granularity.DAILY) is None
+
+
+def test_too_many_points_are_refused() -> None:
+    with pytest.raises(Malformed, match="minute makes 10,080 points of this span; at most 10,000"):
+        of("2026-11-01", "2026-11-07", "UTC").points(Granularity.MINUTE)
 
 
 def test_days_in_the_wrong_order_or_too_many_are_refused() -> None:
