@@ -1,9 +1,12 @@
 """`tidemark up` as people meet it: real processes, real broker, and what it says when it cannot."""
 
 import os
+import re
 import signal
 import socket
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +18,7 @@ from deploy.local.broker import Broker
 from deploy.local.demo.records import Demo, read_demo
 from deploy.local.topics import partitions
 from tests.calling import call
-from tests.running import Stack, eventually, free_port
+from tests.running import ROOT, Stack, eventually, free_port
 
 NAMES = ["broker", "collector-1", "collector-2", "worker-1", "keeper", "query-1"]
 
@@ -112,6 +115,26 @@ def test_a_killed_collector_comes_back(stack: Stack) -> None:
     eventually(lambda: stack.pids().get("collector-2", killed) != killed)
     eventually(lambda: stack.account.ready)
     assert [e.restarts for e in stack.account.processes if e.name == "collector-2"] == [1]
+
+
+def test_demo_visitors_are_stored_item_by_item(stack: Stack) -> None:
+    done = subprocess.run(
+        (sys.executable, "-m", "deploy.cli", "demo", "--visitors", "30", "--seed", "7"),
+        cwd=ROOT,
+        env=stack.environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    *_, told = re.findall(r"(\d+) items, (\d+) link clicks", done.stdout)
+    items, clicks = map(int, told)
+
+    def stored() -> bool:
+        rows = {table["name"]: table["rows"] for table in stack.tidemark("status")["tables"]}
+        return (rows["events"] + rows["vitals"] + rows["errors"], rows["clicks"]) == (items, clicks)
+
+    assert items > 200
+    eventually(stored)
 
 
 def test_data_and_demo_are_still_there_after_a_restart(tmp_path: Path) -> None:
