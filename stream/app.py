@@ -9,7 +9,7 @@ import faust
 
 from schemas.kinds import KINDS, Kind
 from schemas.settings import Settings
-from stream.batches import Bounds, Positions, batches, ledger_transport
+from stream.batches import Bounds, Positions, batches, end_offset, ledger_transport
 from stream.drain import Drain, Lost
 from stream.failures import Recreated, Surprise
 from stream.opening import Arrived, slices
@@ -124,7 +124,7 @@ class Worker:
         self.journal.join(app.consumer_generation_id > 0 and not app.rebalancing)
         ends: dict[Place, int] = {}
         for place in self.journal.places():
-            end = self.app.consumer.highwater(faust.types.TP(*place))
+            end = end_offset(app, *place)
             if end is not None:
                 ends[place] = end
         self.journal.see(ends)

@@ -99,6 +99,14 @@ def ledger_transport(app: faust.App, topics: Set[str], positions: Positions) -> 
     return LedgerTransport(app.conf.broker, app)
 
 
+def end_offset(app: faust.App, topic: str, partition: int) -> int | None:
+    """Offset of the next message, by the last fetch; None when that is not known."""
+    try:
+        return app.consumer.highwater(TP(topic, partition))
+    except AssertionError:  # how aiokafka says that the partition was just taken away
+        return None
+
+
 async def start(app: faust.App) -> None:
     """Start the app; Unreachable when Kafka is not there."""
     try:
