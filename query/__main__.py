@@ -15,8 +15,9 @@ def main() -> None:
     name = options.parse_args().name
     settings = load()
     store = Store(settings.registry_url)
-    service = create_app(settings, store)
+    service = create_app(settings, store, name)
     serve(service.app, settings, name, settings.query_port, service.ready)
+    service.close()
     store.close()
 
 

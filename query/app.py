@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
+from shutil import rmtree
 from typing import Any
 
 from msgspec import Struct
@@ -16,6 +17,7 @@ from query.custom.endpoint import custom
 from query.desk import Desk
 from query.duck import Bounds, DuckDB
 from query.freshness import Watch
+from query.look import Look
 from query.snapshots import FRESH_SECONDS, Shelf
 from query.standard.endpoint import standard
 from schemas.clock import Clock, now_ms
@@ -25,10 +27,8 @@ from schemas.edge.bodies import of_query
 from schemas.edge.health import ROUTES as HEALTH
 from schemas.edge.health import health
 from schemas.edge.wear import Edge
-from schemas.failures import Unavailable
 from schemas.registry import Follower, Store
 from schemas.settings import Settings
-from schemas.tables import EVENTS
 
 Endpoint = Callable[[Desk, Request], Awaitable[Response]]
 
@@ -48,68 +48,53 @@ class Service(Struct, frozen=True):
 
     app: Edge
     ready: Callable[[], bool]
+    close: Callable[[], None]
+    """Lets go of the engines, once nothing is asked any more."""
 
 
 def create_app(
-    settings: Settings, store: Store, clock: Clock = now_ms, fresh_seconds: float = FRESH_SECONDS
+    settings: Settings,
+    store: Store,
+    name: str = "query-1",
+    clock: Clock = now_ms,
+    fresh_seconds: float = FRESH_SECONDS,
 ) -> Service:
     """The query service over the lake and the registry that the settings name."""
-    pools = [_pool(settings, name) for name in ("standard", "custom")]
+    standard_pool, custom_pool = _pool(settings, name, "standard"), _pool(settings, name, "custom")
     desk = Desk(
         store=store,
         follower=Follower(store),
         shelf=Shelf(settings.lake_url, clock, fresh_seconds),
         watch=Watch(settings.data / "run", clock, settings.topic_prefix),
-        standard=pools[0],
-        custom=pools[1],
+        standard=standard_pool,
+        custom=custom_pool,
         seconds=settings.query_seconds,
         clock=clock,
     )
     look = Look(desk)
-    router = Router(
-        _routes(desk, look), redirect_slashes=False, lifespan=_lifespan(desk, look, pools)
-    )
-    limiter = Limiter(clock)
-    app = Edge(router, of_query, limiter, clock, networks(settings.trusted_proxies))
-    return Service(app, lambda: look.lake() is None)
+    router = Router(_routes(desk, look), redirect_slashes=False, lifespan=_lifespan(desk, look))
+    app = Edge(router, of_query, Limiter(clock), clock, networks(settings.trusted_proxies))
+
+    def close() -> None:
+        standard_pool.close()
+        custom_pool.close()
+
+    return Service(app, look.ready, close)
 
 
-class Look:
-    """Looks at the lake every second, so that health never waits for a disk."""
-
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-        self._said: str | None = "not looked at yet"
-
-    def lake(self) -> str | None:
-        """What is wrong with the lake."""
-        return self._said
-
-    async def run(self) -> None:
-        """Look until cancelled."""
-        while True:
-            await self.once()
-            await asyncio.sleep(1.0)
-
-    async def once(self) -> None:
-        """Look now."""
-        try:
-            await self._desk.shelf.pin(EVENTS)
-            self._said = None
-        except Unavailable as unavailable:
-            self._said = unavailable.message
-
-
-def _pool(settings: Settings, name: str) -> DuckDB:
+def _pool(settings: Settings, process: str, pool: str) -> DuckDB:
+    spill = settings.data / "spill" / process / pool
+    rmtree(spill, ignore_errors=True)  # of a process of that name that was killed
     bounds = Bounds(settings.query_memory_mb, settings.query_threads)
-    return DuckDB(name, settings.lake_url, settings.data / "spill" / name, bounds)
+    return DuckDB(pool, settings.lake_url, spill, bounds)
 
 
 def _routes(desk: Desk, look: Look) -> list[Route]:
     routes = [
         Route(path, partial(endpoint, desk), methods=[method]) for method, path, endpoint in ROUTES
     ]
-    return [*routes, *(Route(path, Plain(health("query", {"lake": look.lake}))) for path in HEALTH)]
+    checked = Plain(health("query", {"lake": look.lake, "registry": look.registry}))
+    return [*routes, *(Route(path, checked) for path in HEALTH)]
 
 
 class Plain:
@@ -122,7 +107,7 @@ class Plain:
         await self._app(scope, receive, send)
 
 
-def _lifespan(desk: Desk, look: Look, pools: list[DuckDB]) -> Any:
+def _lifespan(desk: Desk, look: Look) -> Any:
     @asynccontextmanager
     async def lifespan(_app: object) -> AsyncIterator[None]:
         following = [asyncio.create_task(desk.follower.run()), asyncio.create_task(look.run())]
@@ -133,7 +118,5 @@ def _lifespan(desk: Desk, look: Look, pools: list[DuckDB]) -> Any:
                 task.cancel()
                 with suppress(asyncio.CancelledError):
                     await task
-            for pool in pools:
-                pool.close()
 
     return lifespan

@@ -5,7 +5,7 @@ and the lock comes last. SQL text never comes from a request; these are walls be
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -84,7 +84,7 @@ class DuckDB:
         cursor = self._connection.cursor()
         return await self._turn(cursor, seconds, partial(_answer, cursor, sql))
 
-    async def batches(self, sql: Sql, seconds: float, most: int) -> AsyncIterator[list[Row]]:
+    async def batches(self, sql: Sql, seconds: float, most: int) -> AsyncGenerator[list[Row], None]:
         cursor, in_use = self._connection.cursor(), Lock()
         begin, go_on = partial(_begin, cursor, sql, in_use), partial(_fetch, cursor, most, in_use)
         try:
@@ -121,9 +121,10 @@ class DuckDB:
             deadline.stop()
 
     def close(self) -> None:
-        """Ends the threads once their questions are answered."""
+        """End the threads once their questions are answered, and let go of the instance."""
         self._threads.shutdown(wait=True, cancel_futures=True)
         self._connection.close()
+        del self._connection
 
     async def _columns(self, paths: list[str]) -> frozenset[str]:
         """All columns that at least one of the files has."""

@@ -4,7 +4,7 @@ Everything above it writes one dialect and asks for what engines say differently
 a list of parts makes, and an instant as Unix milliseconds.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -40,7 +40,7 @@ class Engine(Protocol):
     async def rows(self, sql: Sql, seconds: float) -> list[Row]:
         """All rows of one SELECT; Overdue after `seconds`, waiting for a free cursor included."""
 
-    def batches(self, sql: Sql, seconds: float, most: int) -> AsyncIterator[list[Row]]:
+    def batches(self, sql: Sql, seconds: float, most: int) -> AsyncGenerator[list[Row], None]:
         """The same a few rows at a time, never all in memory; each wait is at most `seconds`.
 
         Who stops early closes it (`contextlib.aclosing`), and the engine is free again.

@@ -3,7 +3,7 @@
 acme has the websites shop (Europe/Berlin) and blog and the link go; globex has rival and away.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -40,6 +40,7 @@ class House(Struct):
     store: Store
     data: Path
     keys: Mapping[str, str]
+    close: Callable[[], None]
 
     def holds(self, *rows: Stored) -> None:
         """Store rows in the lake."""
@@ -85,7 +86,7 @@ def house(root: Path, fresh_seconds: float = 0, **settings: Any) -> House:
     store = Store(chosen.registry_url)
     keys = furnish(store)
     service = create_app(chosen, store, clock=lambda: NOW, fresh_seconds=fresh_seconds)
-    return House(service.app, Lake(root / "lake"), store, root, keys)
+    return House(service.app, Lake(root / "lake"), store, root, keys, service.close)
 
 
 def furnish(store: Store) -> Mapping[str, str]:

@@ -54,7 +54,8 @@ MATRIX = [
 @pytest.fixture
 def desk(tmp_path: Path) -> House:
     made = house(tmp_path)
-    return House(made.app, made.lake, made.store, made.data, {**made.keys, "wrong": "tm_no_key"})
+    made.keys = {**made.keys, "wrong": "tm_no_key"}
+    return made
 
 
 @pytest.mark.parametrize(("method", "path", "body", "statuses"), MATRIX)

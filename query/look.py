@@ -1,0 +1,43 @@
+"""Look: whether what the service answers from can be read, looked at beside the questions."""
+
+import asyncio
+
+from query.desk import Desk
+from schemas.failures import Unavailable
+from schemas.tables import EVENTS
+
+EVERY_SECONDS = 1.0
+
+
+class Look:
+    """Looks every second, so that health never waits for a disk."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._lake: str | None = "not looked at yet"
+
+    def lake(self) -> str | None:
+        """What is wrong with the lake."""
+        return self._lake
+
+    def registry(self) -> str | None:
+        """What is wrong with the registry; questions are answered from the last snapshot then."""
+        return self._desk.follower.trouble
+
+    def ready(self) -> bool:
+        """Whether nothing is wrong."""
+        return self._lake is None and self.registry() is None
+
+    async def run(self) -> None:
+        """Look until cancelled."""
+        while True:
+            await self.once()
+            await asyncio.sleep(EVERY_SECONDS)
+
+    async def once(self) -> None:
+        """Look now."""
+        try:
+            await self._desk.shelf.pin(EVENTS)
+            self._lake = None
+        except Unavailable as unavailable:
+            self._lake = unavailable.message
