@@ -10,6 +10,7 @@ Failure
 ├── Forbidden 403            the key's scope or tenant does not reach the subject
 ├── NotFound 404             no such route, link or slug
 ├── WrongMethod 405
+├── NotAcceptable 406       no format that the caller accepts is one of ours
 ├── TooSlow 408              the body did not arrive in time
 ├── Conflict 409             the slug is taken
 ├── TooLarge 413
@@ -81,6 +82,13 @@ class WrongMethod(Failure):
 
     status = 405
     code = "METHOD_NOT_ALLOWED"
+
+
+class NotAcceptable(Failure):
+    """None of the media types that `Accept` names is one that the route answers with."""
+
+    status = 406
+    code = "NOT_ACCEPTABLE"
 
 
 class TooSlow(Failure):

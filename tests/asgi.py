@@ -57,7 +57,9 @@ async def request(
     sent: list[Message] = []
 
     async def receive() -> Message:
-        return coming.pop(0) if coming else {"type": "http.disconnect"}
+        if not coming:
+            await asyncio.Event().wait()  # the client stays for the whole answer
+        return coming.pop(0)
 
     async def send(message: Message) -> None:
         sent.append(message)

@@ -11,11 +11,16 @@ from starlette.responses import Response
 from query.answers import answered
 from query.bodies import body_of
 from query.custom.aggregates import Gives
-from query.custom.check import Plan, check
+from query.custom.check import Chosen, Plan, check
 from query.custom.compile import compiled
 from query.custom.requests import MOST_DAYS, CustomBody
 from query.desk import Desk
 from query.engine import PartGone, Row, Sql
+from query.formats import FORMATS, JSON
+from query.formats.answer import Streamed, cut
+from query.formats.choosing import chosen
+from query.formats.columns import KINDS, Column, Kind
+from query.formats.rows import listed
 from query.moments import asked_span
 from query.scoped import Scope
 from query.snapshots import Pinned
@@ -45,6 +50,7 @@ async def custom(desk: Desk, request: Request) -> Response:
     """Answer a request."""
     key = desk.admit(request, KeyScope.READ_DATA, Group.CUSTOM)
     who = subject(desk, key, request)
+    format_ = chosen(request, FORMATS, JSON)
     began = time.perf_counter()
     body = await body_of(request, CustomBody)
     plan = check(body.query)
@@ -52,6 +58,9 @@ async def custom(desk: Desk, request: Request) -> Response:
     zone = checked_zone("timezone", request.query_params.get("timezone") or body.timezone or "UTC")
     days = asked_span(body.start_date, body.end_date, body.preset, zone, desk.clock(), MOST_DAYS)
     pinned, rows = await _rows(desk, plan, seen, days, body)
+    if format_ is not JSON:
+        columns = _columns(plan)
+        return Streamed(format_, plan.table.name, columns, cut(listed(columns, shaped(plan, rows))))
     fresh = await desk.watch.of([pinned])
     meta = {
         "rowCount": len(rows),
@@ -118,6 +127,18 @@ def shaped(plan: Plan, rows: Sequence[Row]) -> Sequence[Mapping[str, object]]:
         }
         for row in rows
     ]
+
+
+def _columns(plan: Plan) -> list[Column]:
+    """The result's columns for a format that is a table."""
+    groups = [Column(group.name, KINDS[group.type]) for group in plan.groups]
+    return groups + [Column(each.alias, _kind(each)) for each in plan.selects]
+
+
+def _kind(each: Chosen) -> Kind:
+    if each.aggregate.gives is Gives.SAME and each.column is not None:
+        return KINDS[each.column.type]
+    return Kind.INTEGER if each.aggregate.name in ("count", "uniq") else Kind.NUMBER
 
 
 def _json(value: object, instant: bool) -> object:

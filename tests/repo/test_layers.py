@@ -21,7 +21,7 @@ ONLY_IN = {
     "aiokafka": ("ingest/", "stream/", "deploy/local/", "deploy/cli/"),
     "duckdb": ("query/", "stream/keeping/"),
     "deltalake": ("schemas/lake.py", "stream/", "query/"),
-    "pyarrow": ("stream/",),
+    "pyarrow": ("stream/", "query/formats/arrow.py"),
     "sqlalchemy": ("schemas/registry/",),
     "click": ("deploy/",),
 }

@@ -1,0 +1,81 @@
+"""CSV and NDJSON: rows as lines of text."""
+
+import csv
+import io
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from query.formats.columns import Column, Kind, Row
+from query.standard.forms import iso
+from schemas.edge.bodies import encode
+
+
+def _json_text(value: Any) -> str:
+    return encode(value).decode()
+
+
+def _word(value: bool) -> str:
+    return "true" if value else "false"
+
+
+CELLS: Mapping[Kind, Callable[[Any], object]] = {
+    Kind.INSTANT: iso,
+    Kind.NESTED: _json_text,
+    Kind.BOOLEAN: _word,
+}
+"""How a value becomes a cell, where its own text is not it."""
+
+
+class Csv:
+    """RFC 4180: a header, CRLF, quotes where needed; an absent value is an empty cell.
+
+    Text is never altered, so a spreadsheet may take what begins with `=` for a formula.
+    """
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self._columns = columns
+        self._cells = [(i, CELLS[c.kind]) for i, c in enumerate(columns) if c.kind in CELLS]
+
+    def start(self) -> bytes:
+        return self._lines([[column.name for column in self._columns]])
+
+    def rows(self, rows: Sequence[Row]) -> bytes:
+        return self._lines([self._line(row) for row in rows])
+
+    def end(self) -> bytes:
+        return b""
+
+    def _line(self, row: Row) -> Row:
+        cells = list(row)
+        for at, cell in self._cells:
+            if cells[at] is not None:
+                cells[at] = cell(cells[at])
+        return cells
+
+    def _lines(self, rows: Sequence[Row]) -> bytes:
+        text = io.StringIO(newline="")
+        csv.writer(text).writerows(rows)
+        return text.getvalue().encode()
+
+
+class Ndjson:
+    """One JSON object per line."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self._names = [column.name for column in columns]
+        self._instants = [i for i, column in enumerate(columns) if column.kind is Kind.INSTANT]
+
+    def start(self) -> bytes:
+        return b""
+
+    def rows(self, rows: Sequence[Row]) -> bytes:
+        return b"".join(self._line(row) for row in rows)
+
+    def end(self) -> bytes:
+        return b""
+
+    def _line(self, row: Row) -> bytes:
+        values = list(row)
+        for at in self._instants:
+            values[at] = iso(values[at])
+        return encode(dict(zip(self._names, values, strict=True))) + b"\n"
