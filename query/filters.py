@@ -1,6 +1,10 @@
-"""Filters: one language for standard and custom queries, compiled to conditions on bound values."""
+"""Filters: one language for standard and custom queries, compiled to conditions on bound values.
 
-from collections.abc import Mapping, Sequence
+Conditions may be grouped by `and`, `or` and `not`. A row for which a condition cannot be told is
+on the side of its negation, so that a filter and its `not` share all rows between them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from math import isfinite
@@ -11,11 +15,13 @@ from msgspec import UNSET, Struct
 
 from query.custom.operators import BY_NAME, Operator, Takes
 from query.engine import Sql, joined
+from query.properties import COLUMN, is_property, property_of
 from query.suggest import unknown
 from schemas.failures import Malformed
 from schemas.tables import Type
 
 MOST_FILTERS = 50
+MOST_DEEP = 4
 MOST_LISTED = 1000
 MOST_NUMBER = 10**14
 INT64 = range(-(2**63), 2**63)
@@ -24,13 +30,25 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Value = str | int | float | bool | None
 
 
-class Filter(Struct, frozen=True):
-    """One condition, as it is sent; `operator` and `op` are the same."""
+class Filter(
+    Struct, frozen=True, omit_defaults=True, rename={"all_of": "and", "any_of": "or", "none": "not"}
+):
+    """One condition, or a group of them, as it is sent; `operator` and `op` are the same."""
 
-    field: str
+    field: str | None = None
     operator: str | None = None
     op: str | None = None
     value: Value | list[Value] | msgspec.UnsetType = UNSET
+    all_of: "list[Filter] | None" = None
+    any_of: "list[Filter] | None" = None
+    none: "Filter | None" = None
+
+    @property
+    def groups(self) -> "Sequence[tuple[str, list[Filter]]]":
+        """The groups that it says it is, by the word of each."""
+        inverted = None if self.none is None else [self.none]
+        said = (("and", self.all_of), ("or", self.any_of), ("not", inverted))
+        return [(word, parts) for word, parts in said if parts is not None]
 
 
 class Field(Struct, frozen=True):
@@ -38,30 +56,114 @@ class Field(Struct, frozen=True):
 
     type: Type
     sql: str
+    in_ms: bool = False
+    """Whether the expression gives Unix milliseconds rather than an instant."""
+
+
+class Seen(Struct, frozen=True):
+    """What conditions are about: the columns, and what callers call the table."""
+
+    fields: Mapping[str, Field]
+    table: str
+
+
+def counted(filters: Sequence[Filter], at: str = "filters") -> int:
+    """Conditions in all groups; Malformed when they are nested too deep."""
+    return sum(1 for _ in _leaves(filters, at, 0))
 
 
 def conditions(
-    filters: Sequence[Filter], fields: Mapping[str, Field], table: str, at: str = "filters"
+    filters: Sequence[Filter],
+    fields: Mapping[str, Field],
+    table: str,
+    at: str = "filters",
+    prefix: str = "f",
 ) -> Sql:
-    """The filters as `AND …` lines; Malformed names the filter and the rule."""
-    if len(filters) > MOST_FILTERS:
-        raise Malformed(f"'{at}' has {len(filters)} filters; at most {MOST_FILTERS} are allowed")
-    each = [_condition(f, fields, table, f"{at}[{i}]", f"f{i}") for i, f in enumerate(filters)]
+    """The filters as `AND …` lines; Malformed names the filter and the rule.
+
+    `table` is what the columns are in, in the caller's words; `prefix` begins the bound names.
+    """
+    if (count := counted(filters, at)) > MOST_FILTERS:
+        raise Malformed(f"'{at}' has {count} filters; at most {MOST_FILTERS} are allowed")
+    each = [
+        _made(given, Seen(fields, table), f"{at}[{i}]", f"{prefix}{i}")
+        for i, given in enumerate(filters)
+    ]
     text = "".join(f"\n AND {condition.text}" for condition in each)
     return Sql(text, joined(*(condition.values for condition in each)))
 
 
-def _condition(given: Filter, fields: Mapping[str, Field], table: str, at: str, prefix: str) -> Sql:
-    field = fields.get(given.field)
+def _leaves(filters: Sequence[Filter], at: str, depth: int) -> Iterator[Filter]:
+    for each in filters:
+        if not each.groups:
+            yield each
+        elif depth == MOST_DEEP:
+            raise Malformed(f"'{at}' is nested too deep; at most {MOST_DEEP} groups in each other")
+        for _, parts in each.groups:
+            yield from _leaves(parts, at, depth + 1)
+
+
+def _made(given: Filter, seen: Seen, at: str, name: str) -> Sql:
+    """One filter; `name` begins the names of its values."""
+    if not given.groups:
+        return _condition(given, seen, at, name)
+    if given.field is not None or len(given.groups) > 1:
+        raise Malformed(f"'{at}' must be one condition, or one of 'and', 'or' and 'not'")
+    word, parts = given.groups[0]
+    if not parts:
+        raise Malformed(f"'{at}.{word}' is empty; give at least one condition")
+    if word == "not":
+        within = _made(parts[0], seen, f"{at}.not", name)
+        return Sql(f"({within.text} IS NOT TRUE)", within.values)
+    each = [_made(p, seen, f"{at}.{word}[{i}]", f"{name}_{i}") for i, p in enumerate(parts)]
+    text = f" {word.upper()} ".join(part.text for part in each)
+    return Sql(f"({text})", joined(*(part.values for part in each)))
+
+
+def _condition(given: Filter, seen: Seen, at: str, prefix: str) -> Sql:
+    if given.field is None:
+        raise Malformed(f"'{at}.field' is missing")
+    if is_property(given.field) and COLUMN in seen.fields:
+        return _of_property(given, given.field, at, prefix)
+    field = seen.fields.get(given.field)
     if field is None:
-        raise Malformed(unknown("column", given.field, fields, f" in table '{table}'"))
+        raise Malformed(unknown("column", given.field, seen.fields, f" in {seen.table}"))
     operator = _operator(given, at)
     if operator.text_only and field.type is not Type.STRING:
         raise Malformed(f"'{at}': '{operator.name}' needs text, and '{given.field}' is not text")
-    values = [_bound(value, field.type, given.field, at) for value in _values(given, operator, at)]
+    values = [_bound(value, field, given.field, at) for value in _values(given, operator, at)]
+    return _filled(operator, field.sql, values, prefix)
+
+
+def _filled(operator: Operator, column: str, values: Sequence[object], prefix: str) -> Sql:
     names = [f"{prefix}_{i}" for i in range(len(values))]
-    text = operator.sql.format(column=field.sql, value=", ".join(f"${name}" for name in names))
-    return Sql(text, dict(zip(names, values, strict=True)))
+    text = operator.sql.format(column=column, value=", ".join(f"${name}" for name in names))
+    return Sql(f"({text})", dict(zip(names, values, strict=True)))
+
+
+def _of_property(given: Filter, name: str, at: str, prefix: str) -> Sql:
+    """A condition on a property: what is given says whether it is compared as text or as number."""
+    operator = _operator(given, at)
+    values = _values(given, operator, at)
+    found = property_of(name, f"{prefix}_path", f"{at}.field")
+    kinds = {_kind(value) for value in values}
+    if len(kinds) > 1 or "other" in kinds:
+        raise Malformed(f"'{at}.value' must be text, or numbers, or true or false")
+    kind = kinds.pop() if kinds else "text"
+    if operator.text_only and kind != "text":
+        raise Malformed(f"'{at}': '{operator.name}' needs text")
+    column = {"text": found.text, "number": found.number, "flag": found.flag}[kind]
+    bound = [str(value).lower() if kind == "flag" else value for value in values]
+    made = _filled(operator, column, bound, prefix)
+    return Sql(made.text, joined(made.values, {found.bound: found.pointer}))
+
+
+def _kind(value: Value) -> str:
+    if isinstance(value, bool):
+        return "flag"
+    if isinstance(value, str):
+        return "text"
+    return "number" if _decimal(value) is not None else "other"
 
 
 def _operator(given: Filter, at: str) -> Operator:
@@ -91,12 +193,13 @@ def _values(given: Filter, operator: Operator, at: str) -> Sequence[Value]:
     return value
 
 
-def _bound(value: Value, type_: Type, field: str, at: str) -> object:
+def _bound(value: Value, field: Field, name: str, at: str) -> object:
     """The value as the engine compares it with a column of that type."""
+    type_ = field.type
     made = MAKERS[type_](value)
     if made is None:
-        raise Malformed(f"'{at}.value' must be {WANTED[type_]}, because '{field}' is {type_.value}")
-    return made
+        raise Malformed(f"'{at}.value' must be {WANTED[type_]}, because '{name}' is {type_.value}")
+    return (made - EPOCH) // timedelta(milliseconds=1) if field.in_ms else made
 
 
 def _text(value: Value) -> object:

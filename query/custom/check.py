@@ -55,7 +55,7 @@ def check(query: Query) -> Plan:
     for name in outputs:
         if outputs.count(name) > 1:
             raise Malformed(f"'{name}' names two columns of the result; give one an alias")
-    where = conditions(query.filters, table.fields, table.name, "query.filters")
+    where = conditions(query.filters, table.fields, f"table '{table.name}'", "query.filters")
     return Plan(table, groups, selects, where, _order(query, outputs))
 
 
