@@ -13,6 +13,10 @@ from query.bodies import body_of
 from query.desk import Desk
 from query.engine import PartGone
 from query.filters import Field, conditions, counted
+from query.formats import FORMATS, JSON, Format
+from query.formats.answer import Streamed, cut
+from query.formats.choosing import chosen, only_one
+from query.formats.rows import table_of
 from query.scoped import Scope
 from query.snapshots import Pinned
 from query.standard import QUERY_TYPES, QueryType, Subject
@@ -41,9 +45,14 @@ async def standard(desk: Desk, request: Request) -> Response:
     """Answer a request."""
     key = desk.admit(request, KeyScope.READ_DATA, Group.QUERY)
     who = subject(desk, key, request)
+    format_ = chosen(request, FORMATS, JSON)
     body = await body_of(request, StandardBody)
     asked = questions(body, request.query_params.get("timezone"), desk.clock())
+    if format_ is not JSON:
+        only_one(format_, len(asked.asked))
     pins, outcomes = await _outcomes(desk, who, asked)
+    if format_ is not JSON:
+        return _table_of(format_, asked.asked[0], outcomes[0])
     return answered(
         {
             "success": True,
@@ -52,6 +61,13 @@ async def standard(desk: Desk, request: Request) -> Response:
             "meta": await _meta(desk, asked, pins),
         }
     )
+
+
+def _table_of(format_: Format, one: Asked, outcome: Outcome) -> Response:
+    if isinstance(outcome, Failure):
+        raise outcome
+    columns, rows = table_of(QUERY_TYPES[one.name].row, outcome)
+    return Streamed(format_, one.name, columns, cut(rows))
 
 
 def subject(desk: Desk, key: Key, request: Request) -> Who:
