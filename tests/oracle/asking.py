@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Any
+from typing import Any, Protocol
 
 from hypothesis import strategies as st
 from msgspec import Struct
 
 from query.custom.operators import OPERATORS, Operator, Takes
-from schemas.tables import TABLES, Column, Table, Type
+from schemas.tables import TABLES, Table, Type
 from tests.oracle.filters import Given
 from tests.oracle.question import Question
 from tests.oracle.traffic import Stage
@@ -39,18 +39,33 @@ class Frame(Struct, frozen=True):
         )
 
 
-def filters_of(table: Table, operators: Sequence[Operator] = OPERATORS) -> st.SearchStrategy[Given]:
-    """One filter on any column of the table, with any operator that fits it."""
+class Named(Protocol):
+    """A column, stored or of a custom table."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def type(self) -> Type: ...
+
+
+def filters_of(table: Table) -> st.SearchStrategy[Given]:
+    """One filter on any public column of a stored table."""
+    return filters_of_columns([column for column in table.columns if column.public])
+
+
+def filters_of_columns(columns: Sequence[Named]) -> st.SearchStrategy[Given]:
+    """One filter on any of the columns, with any operator that fits it."""
     pairs = [
         (column, operator)
-        for column in table.columns
-        for operator in operators
-        if column.public and (column.type is Type.STRING or not operator.text_only)
+        for column in columns
+        for operator in OPERATORS
+        if column.type is Type.STRING or not operator.text_only
     ]
     return st.sampled_from(pairs).flatmap(lambda pair: _filter(*pair))
 
 
-def _filter(column: Column, operator: Operator) -> st.SearchStrategy[Given]:
+def _filter(column: Named, operator: Operator) -> st.SearchStrategy[Given]:
     given: dict[str, st.SearchStrategy[Any]] = {
         "field": st.just(column.name),
         "operator": st.just(operator.name),

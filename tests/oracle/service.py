@@ -60,21 +60,27 @@ class Service:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._served.close()
         self._folder.cleanup()
 
     def open(self) -> None:
-        """Start the application, anew when it is there."""
+        """Start the application."""
         held = registry()
         settings = Settings(
             data_dir=str(self.root), registry=held.url, query_memory_mb=256, query_threads=1
         )
-        self._app = create_app(settings, held.store, clock=lambda: NOW, fresh_seconds=0).app
+        self._served = create_app(settings, held.store, clock=lambda: NOW, fresh_seconds=0)
+
+    def reopen(self) -> None:
+        """Start the application anew."""
+        self._served.close()
+        self.open()
 
     def post(self, path: str, body: object, subject: str) -> Reply:
         """One request about a subject, with a key that reaches it."""
         kind = "link_id" if subject in ("go", "away") else "website_id"
         key = registry().keys["globex" if subject in ("rival", "away") else "acme"]
-        return ask(self._app, "POST", f"{path}?{kind}={subject}", body, {"x-api-key": key})
+        return ask(self._served.app, "POST", f"{path}?{kind}={subject}", body, {"x-api-key": key})
 
     def answers(self, questions: Sequence[Question]) -> list[list[Answer]]:
         """The answer to each question; questions that differ in their name only go together."""

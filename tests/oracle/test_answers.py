@@ -1,12 +1,13 @@
 """The service and the oracle give the same answer to every question, whole."""
 
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from query.span import Granularity
 from query.standard import QUERY_TYPES, Subject
 from tests.oracle.asking import Frame, frames
 from tests.oracle.oracles import ORACLES, answer
+from tests.oracle.profile import tried
 from tests.oracle.question import Question
 from tests.oracle.service import Service
 from tests.oracle.traffic import stages, traffic
@@ -27,14 +28,7 @@ def scenes(draw: st.DrawFn) -> tuple[list[Stored], list[Frame]]:
     return stored, [draw(frames(stage, GRANULARITIES)) for _ in range(2)]
 
 
-@settings(
-    max_examples=25,
-    derandomize=True,
-    deadline=None,
-    database=None,
-    phases=(Phase.generate, Phase.shrink),
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+@tried(25)
 @given(scenes())
 def test_the_service_agrees_with_the_oracle(scene: tuple[list[Stored], list[Frame]]) -> None:
     stored, asked = scene

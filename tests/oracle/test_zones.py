@@ -168,3 +168,49 @@ def test_the_same_instants_are_other_days_elsewhere() -> None:
         "Pacific/Pago_Pago": [("2026-11-09", 1), ("2026-11-10", 0), ("2026-11-11", 0)],
         "UTC": [("2026-11-09", 0), ("2026-11-10", 1), ("2026-11-11", 0)],
     }
+
+
+def test_a_week_begins_on_monday_of_the_zone() -> None:
+    # Sunday the 25th has 25 hours in Berlin: it ends at 23:00 of UTC
+    with viewed("2026-10-25T22:59:59.999", "2026-10-25T23:00:00") as service:
+        assert course(service, "2026-10-21", "2026-10-28", "Europe/Berlin", "weekly") == [
+            ("2026-10-19", 1),
+            ("2026-10-26", 1),
+        ]
+
+
+def test_the_last_week_of_a_year_goes_on_in_the_next() -> None:
+    with viewed("2026-12-31T12:00:00", "2027-01-01T12:00:00", "2027-01-04T00:00:00") as service:
+        assert course(service, "2026-12-28", "2027-01-04", "UTC", "weekly") == [
+            ("2026-12-28", 2),
+            ("2027-01-04", 1),
+        ]
+
+
+def test_a_month_begins_on_its_first_day_in_the_zone() -> None:
+    # New York is four hours behind until the first of November, five after
+    with viewed(
+        "2026-11-01T03:59:59.999", "2026-11-01T04:00:00", "2026-12-01T04:59:59.999"
+    ) as service:
+        assert course(service, "2026-10-31", "2026-12-01", "America/New_York", "monthly") == [
+            ("2026-10-01", 1),
+            ("2026-11-01", 2),
+            ("2026-12-01", 0),
+        ]
+
+
+def test_months_and_years_of_a_zone_with_a_skipped_day() -> None:
+    with viewed("2011-12-30T10:00:00", "2011-12-31T10:00:00") as service:
+        assert course(service, "2011-12-30", "2012-01-01", "Pacific/Apia", "monthly") == [
+            ("2011-12-01", 1),
+            ("2012-01-01", 1),
+        ]
+
+
+def test_a_minute_that_occurs_twice_has_two_points() -> None:
+    # 02:00 in Lord Howe becomes 01:30: the minutes from 01:30 occur twice
+    with viewed("2026-04-04T14:45:00", "2026-04-04T15:15:30") as service:
+        points = course(service, "2026-04-05", "2026-04-05", "Australia/Lord_Howe", "minute")
+
+    assert len(points) == 24 * 60 + 30
+    assert [point for point in points if point[1]] == [("2026-04-05 01:45:00", 1)] * 2

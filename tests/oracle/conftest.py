@@ -1,0 +1,5 @@
+"""Makes the long profile known before tests are collected."""
+
+from tests.oracle import profile
+
+__all__ = ["profile"]

@@ -1,0 +1,203 @@
+"""Custom queries: the rows of a table, filtered, grouped, summed up and put in order."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from operator import itemgetter
+from typing import Any
+
+from msgspec import Struct
+
+from tests.oracle.clocks import iso
+from tests.oracle.facts import Facts, Row, unix_ms
+from tests.oracle.filters import all_hold
+from tests.oracle.question import Question, Seen
+from tests.oracle.sessions import Session, sessions
+from tests.oracle.sums import Answer, grouped
+
+DIGITS = 6
+
+
+class CustomQuestion(Struct, frozen=True, kw_only=True):
+    """One custom question, as it is sent."""
+
+    table: str
+    selects: Sequence[Mapping[str, str]]
+    start: date
+    end: date
+    filters: Sequence[Mapping[str, Any]] = ()
+    group_by: Sequence[str] = ()
+    order_by: Sequence[Mapping[str, str]] = ()
+    subject: str = "shop"
+    zone: str = "UTC"
+    limit: int | None = None
+    include_bots: bool = False
+
+    @property
+    def body(self) -> Mapping[str, Any]:
+        """The body of its request."""
+        query = {
+            "table": self.table,
+            "selects": list(self.selects),
+            "filters": list(self.filters),
+            "groupBy": list(self.group_by),
+            "orderBy": list(self.order_by),
+        }
+        days = {"startDate": self.start.isoformat(), "endDate": self.end.isoformat()}
+        limit = {} if self.limit is None else {"limit": self.limit}
+        bots = {"include_bots": self.include_bots, "timezone": self.zone}
+        return {"query": query, **days, **bots, **limit}
+
+
+def answer(held: Facts, asked: CustomQuestion) -> list[Answer]:
+    """The rows that the service should give."""
+    rows = [row for row in table(held, asked) if all_hold(row, asked.filters)]
+    groups = grouped(rows, lambda row: tuple(row.get(name) for name in asked.group_by))
+    if not asked.group_by:
+        groups = {(): rows}
+    found = [
+        {**dict(zip(asked.group_by, key, strict=True)), **summed(members, asked.selects)}
+        for key, members in groups.items()
+    ]
+    for name, descending in reversed(order(asked)):
+        there = [row for row in found if row[name] is not None]
+        absent = [row for row in found if row[name] is None]
+        found = [*sorted(there, key=itemgetter(name), reverse=descending), *absent]
+    return [
+        {name: shown(value) for name, value in row.items()} for row in found[: asked.limit or 1000]
+    ]
+
+
+def order(asked: CustomQuestion) -> list[tuple[str, bool]]:
+    """What it is sorted by, and whether that descends; the groups come last."""
+    terms = [(term["field"], term["direction"] == "desc") for term in asked.order_by]
+    if not terms:
+        terms = [(alias(asked.selects[0]), True)]
+    return [*terms, *((name, False) for name in asked.group_by)]
+
+
+def alias(select: Mapping[str, str]) -> str:
+    """What a value is called."""
+    field = "all" if select["field"] == "*" else select["field"]
+    return select.get("alias") or f"{select['aggregate']}_{field}"
+
+
+def summed(rows: Sequence[Row], selects: Sequence[Mapping[str, str]]) -> Answer:
+    """The values of one group."""
+    found = {}
+    for select in selects:
+        if select["field"] == "*":
+            found[alias(select)] = len(rows)
+            continue
+        values = [row[select["field"]] for row in rows if row.get(select["field"]) is not None]
+        found[alias(select)] = AGGREGATES[select["aggregate"]](values)
+    return found
+
+
+def quantile(share: Fraction) -> Callable[[Sequence[Any]], Fraction | None]:
+    """The value below which a share of the others lies, between two neighbours in a line."""
+
+    def of(values: Sequence[Any]) -> Fraction | None:
+        ranked = sorted(Fraction(value) for value in values)
+        if not ranked:
+            return None
+        at = share * (len(ranked) - 1)
+        low = at.__floor__()
+        high = min(low + 1, len(ranked) - 1)
+        return ranked[low] + (ranked[high] - ranked[low]) * (at - low)
+
+    return of
+
+
+AGGREGATES: Mapping[str, Callable[[Sequence[Any]], Any]] = {
+    "count": len,
+    "uniq": lambda values: len(set(values)),
+    "sum": lambda values: sum(values) if values else None,
+    "avg": lambda values: sum(map(Fraction, values)) / len(values) if values else None,
+    "min": lambda values: min(values, default=None),
+    "max": lambda values: max(values, default=None),
+    "median": quantile(Fraction(1, 2)),
+    "p75": quantile(Fraction(75, 100)),
+    "p90": quantile(Fraction(90, 100)),
+    "p95": quantile(Fraction(95, 100)),
+    "p99": quantile(Fraction(99, 100)),
+}
+
+
+def table(held: Facts, asked: CustomQuestion) -> list[Row]:
+    """All rows of the table that the question may see."""
+    seen = Seen(
+        held,
+        Question(
+            name=asked.table,
+            start=asked.start,
+            end=asked.end,
+            subject=asked.subject,
+            zone=asked.zone,
+            include_bots=asked.include_bots,
+        ),
+    )
+    if asked.table == "sessions":
+        return [session_row(session) for session in sessions(seen.events)]
+    if asked.table == "outbound":
+        away = [row for row in seen.events if row.get("outbound_domain") is not None]
+        return [{**row, "text": row["link_text"], "domain": row["outbound_domain"]} for row in away]
+    return seen.rows(asked.table)
+
+
+FIRST = (
+    "host",
+    "referrer",
+    "referrer_name",
+    "channel",
+    "utm_source",
+    "utm_medium",
+    "utm_campaign",
+    "utm_term",
+    "utm_content",
+    "click_id",
+    "browser_name",
+    "browser_version",
+    "os_name",
+    "os_version",
+    "device_type",
+    "country",
+    "region",
+    "city",
+    "language",
+    "timezone",
+)
+"""Facts about a session that are those of its first event."""
+
+
+def session_row(session: Session) -> Row:
+    """A session as the `sessions` table has it."""
+    events = session.events
+    return {
+        "session_id": events[0]["session_id"],
+        "anonymous_id": _least(events, "anonymous_id"),
+        "profile_id": _least(events, "profile_id"),
+        "started_at": events[0]["ts"],
+        "ended_at": events[-1]["ts"],
+        "duration": Fraction(session.milliseconds, 1000),
+        "page_views": len(session.views),
+        "events": len(events),
+        "is_bounce": session.bounced,
+        "entry_path": session.views[0]["path"],
+        "exit_path": session.views[-1]["path"],
+        **{name: events[0].get(name) for name in FIRST},
+    }
+
+
+def _least(events: Sequence[Row], column: str) -> str | None:
+    return min((row[column] for row in events if row.get(column) is not None), default=None)
+
+
+def shown(value: Any) -> Any:
+    """A value as JSON has it."""
+    if isinstance(value, datetime):
+        return iso(unix_ms(value))
+    if isinstance(value, Fraction | Decimal):
+        return round(float(value), DIGITS)
+    return value

@@ -1,0 +1,26 @@
+"""How hard hypothesis tries: the same examples every time, more and others in a long run.
+
+`pytest tests/oracle --hypothesis-profile=long` is the long run.
+"""
+
+from hypothesis import HealthCheck, Phase, settings
+
+USUAL = 100
+"""Examples of a hypothesis profile that says nothing about them."""
+
+LONG = "long"
+
+settings.register_profile(LONG, max_examples=20 * USUAL, derandomize=False)
+
+
+def tried(examples: int) -> settings:
+    """The settings of a property: so many examples, times what the profile is longer."""
+    chosen = settings.default or settings()
+    return settings(
+        max_examples=max(1, examples * chosen.max_examples // USUAL),
+        derandomize=chosen.max_examples == USUAL,
+        deadline=None,
+        database=None,
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
