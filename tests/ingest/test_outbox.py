@@ -1,0 +1,67 @@
+"""The outbox in this process, on a real Kafka: a producer that fails for ever is replaced."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from aiokafka.errors import OutOfOrderSequenceNumber
+
+from deploy.local.broker import Broker
+from ingest.lanes import Outcome
+from ingest.outbox import Outbox
+from schemas.envelope import Envelope, seal
+from schemas.failures import Unavailable
+from tests.ingest.process import declared, names
+
+
+def an_event(name: str) -> list[bytes]:
+    return [seal(Envelope("shop", "acme", 0, 1, b'[{"name":"%b"}]' % name.encode()))]
+
+
+async def ready(outbox: Outbox) -> None:
+    async with asyncio.timeout(20):
+        while outbox.refusing is not None:  # noqa: ASYNC110 - it is no event, but a state
+            await asyncio.sleep(0.02)
+
+
+def test_a_producer_whose_sender_died_is_replaced(tmp_path: Path, broker: Broker) -> None:
+    collector = declared(tmp_path, broker)
+
+    async def running() -> list[Outcome]:
+        outbox = Outbox(collector.settings, ["events"])
+        outbox.start()
+        await ready(outbox)
+        outcomes = [await outbox.put("events", 1, an_event("before"))]
+        assert outbox._producer is not None
+        # what aiokafka does when its sender ends with this error
+        outbox._producer._message_accumulator.fail_all(OutOfOrderSequenceNumber())
+        outcomes.append(await outbox.put("events", 1, an_event("lost")))
+        with pytest.raises(Unavailable):
+            outbox.put("events", 1, an_event("refused"))
+        await ready(outbox)
+        outcomes.append(await outbox.put("events", 1, an_event("after")))
+        assert (outbox.counts.failed, outbox.counts.rebuilt) == (1, 1)
+        await outbox.close(5)
+        return outcomes
+
+    outcomes = asyncio.run(running())
+
+    assert outcomes == [Outcome.ACKNOWLEDGED, Outcome.NOT_SENT, Outcome.ACKNOWLEDGED]
+    assert names(collector) == ["before", "after"]
+
+
+def test_what_waits_for_kafka_is_bounded(tmp_path: Path, broker: Broker) -> None:
+    collector = declared(tmp_path, broker, in_flight_bytes=2_097_152)
+
+    async def running() -> Outcome:
+        outbox = Outbox(collector.settings, ["events"])
+        outbox.start()
+        await ready(outbox)
+        taken = outbox.put("events", 0, [bytes(2_000_000)])
+        with pytest.raises(Unavailable, match="Too much is waiting"):
+            outbox.put("events", 1, [bytes(200_000)])
+        outcome = await taken
+        await outbox.close(5)
+        return outcome
+
+    assert asyncio.run(running()) is Outcome.ACKNOWLEDGED
