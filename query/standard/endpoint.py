@@ -2,26 +2,27 @@
 
 import asyncio
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 
 from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
 from query.answers import answered
-from query.bodies import body_of
+from query.bodies import body_of, converted
 from query.desk import Desk
 from query.engine import PartGone
-from query.filters import Field, conditions, counted
+from query.filters import counted
 from query.formats import FORMATS, JSON, Format
 from query.formats.answer import Streamed, cut
 from query.formats.choosing import chosen, only_one
 from query.formats.rows import table_of
-from query.scoped import Scope
 from query.snapshots import Pinned
 from query.standard import QUERY_TYPES, QueryType, Subject
 from query.standard.requests import DEFAULT_LIMIT, Asked, Questions, StandardBody, questions
 from query.standard.run import run
+from query.standard.scoping import scope_of
 from query.suggest import unknown
 from schemas.edge.identity import reach_link, reach_website
 from schemas.failures import Failure, Malformed, Unavailable
@@ -32,6 +33,9 @@ from schemas.tables import Table
 
 Entry = dict[str, object]
 Outcome = Sequence[Struct] | Failure
+
+AT_ONCE = 4
+"""Questions of one request that run at the same time."""
 
 
 class Who(Struct, frozen=True):
@@ -100,31 +104,48 @@ async def _outcomes(
 async def _from_pinned(
     desk: Desk, who: Who, asked: Questions, anew: bool
 ) -> tuple[Mapping[str, Pinned], Sequence[Outcome]]:
-    tables = {t.name: t for a in asked.asked if (t := _table(a, who))}
+    tables = {t.name: t for a in asked.asked for t in _tables(a, who)}
     pins = {name: await desk.shelf.pin(table, anew) for name, table in tables.items()}
-    outcomes = await asyncio.gather(*(_outcome(desk, who, asked, a, pins) for a in asked.asked))
+    turns = Turns(desk.seconds)
+    outcomes = await asyncio.gather(
+        *(turns.take(partial(_outcome, desk, who, asked, a, pins)) for a in asked.asked)
+    )
     broken = [o for o in outcomes if isinstance(o, Unavailable)]
     if len(broken) == len(outcomes):
         raise broken[0]
     return pins, outcomes
 
 
+class Turns:
+    """Questions of one request a few at a time, so that it never fills the pool's queue alone.
+
+    All of them share one deadline.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._free = asyncio.Semaphore(AT_ONCE)
+        self._ends = asyncio.get_running_loop().time() + seconds
+
+    async def take(self, ask: Callable[[float], Awaitable[Outcome]]) -> Outcome:
+        """The outcome of a question that is told how many seconds are left."""
+        async with self._free:
+            return await ask(max(0.0, self._ends - asyncio.get_running_loop().time()))
+
+
 async def _outcome(
-    desk: Desk, who: Who, asked: Questions, one: Asked, pins: Mapping[str, Pinned]
+    desk: Desk,
+    who: Who,
+    asked: Questions,
+    one: Asked,
+    pins: Mapping[str, Pinned],
+    seconds: float,
 ) -> Outcome:
     try:
         query_type = known(one.name, who.kind)
-        table = query_type.table
-        scope = Scope(
-            pinned=pins[table.name],
-            subject_column=table.subject,
-            subject=who.id,
-            span=one.span,
-            granularity=one.granularity,
-            where=conditions(asked.filters, fields(table), f"table '{table.name}'"),
-            include_bots=asked.include_bots,
-        )
-        return await run(desk.standard, query_type, scope, asked.page, desk.seconds)
+        now_ms = desk.clock()
+        options = query_type.options and converted(one.own, query_type.options, one.at)
+        scope = scope_of(query_type, who.id, asked, one, pins, now_ms)
+        return await run(desk.standard, query_type, scope, asked.page, seconds, options, now_ms)
     except Failure as refused:
         return refused
 
@@ -140,14 +161,9 @@ def known(name: str, kind: Subject) -> QueryType:
     return query_type
 
 
-def fields(table: Table) -> Mapping[str, Field]:
-    """The columns of a table that filters may name."""
-    return {c.name: Field(c.type, c.name) for c in table.columns if c.public}
-
-
-def _table(one: Asked, who: Who) -> Table | None:
+def _tables(one: Asked, who: Who) -> Sequence[Table]:
     query_type = QUERY_TYPES.get(one.name)
-    return query_type.table if query_type and query_type.subject is who.kind else None
+    return query_type.tables if query_type and query_type.subject is who.kind else ()
 
 
 def _entry(one: Asked, outcome: Outcome) -> Entry:

@@ -338,3 +338,12 @@ def test_a_wrong_filter_fails_the_types_it_is_for(desk: House) -> None:
     assert entry["data"][0]["error"] == (
         "Unknown column 'contry' in table 'events'; did you mean 'country'?"
     )
+
+
+def test_a_request_may_ask_as_many_questions_as_it_is_allowed(tmp_path: Path) -> None:
+    desk = house(tmp_path)
+    desk.holds(a_view("/"))
+
+    data = desk.query(*["summary_metrics"] * 100).json["data"]
+
+    assert [entry["success"] for entry in data] == [True] * 100
