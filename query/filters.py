@@ -94,8 +94,10 @@ def conditions(
 
 
 def _leaves(filters: Sequence[Filter], at: str, depth: int) -> Iterator[Filter]:
-    for each in filters:
+    for i, each in enumerate(filters):
         if not each.groups:
+            if each.field is None and not depth:
+                raise Malformed(f"'{at}[{i}].field' is missing")
             yield each
         elif depth == MOST_DEEP:
             raise Malformed(f"'{at}' is nested too deep; at most {MOST_DEEP} groups in each other")
