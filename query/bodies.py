@@ -30,9 +30,18 @@ def decoded(body: bytes, shape: type[T]) -> T:
         raise Malformed("The body is not valid JSON") from None
 
 
-def _sentence(wrong: str) -> str:
+def converted(value: object, shape: type[T], at: str) -> T:
+    """A part of a body as `shape`; `at` is where it stands."""
+    try:
+        return msgspec.convert(value, shape)
+    except msgspec.ValidationError as wrong:
+        raise Malformed(_sentence(str(wrong), at)) from None
+
+
+def _sentence(wrong: str, at: str = "") -> str:
     """`Expected int, got str - at $.limit` as `'limit': expected int, got str`."""
     rule, _, place = wrong.replace("`", "").partition(" - at $")
+    place = at + place
     member = place.lstrip(".") or "body"
     missing = re.fullmatch(r"Object missing required field (\w+)", rule)
     if missing:

@@ -80,6 +80,16 @@ class DuckDB:
         # Integer arithmetic on this is ten times as fast as the calendar functions.
         return f"epoch_ms({column})"
 
+    def entries(self, relation: str, columns: Sequence[str]) -> str:
+        # Elements of `json_each` keep their quotes; extracting the root of a value takes them off.
+        return (
+            f"SELECT {', '.join(columns)},\n"  # noqa: S608 - every name is ours
+            "       each.key                               AS property_key,\n"
+            "       json_extract_string(each.value, '$')   AS property_value\n"
+            f"  FROM {relation}, json_each({relation}.properties) AS each\n"
+            " WHERE json_extract_string(each.value, '$') IS NOT NULL"
+        )
+
     async def rows(self, sql: Sql, seconds: float) -> list[Row]:
         cursor = self._connection.cursor()
         return await self._turn(cursor, seconds, partial(_answer, cursor, sql))

@@ -37,6 +37,11 @@ class Engine(Protocol):
     def unix_ms(self, column: str) -> str:
         """The expression for an instant column as Unix milliseconds."""
 
+    def entries(self, relation: str, columns: Sequence[str]) -> str:
+        """A SELECT of these columns and `property_key`, `property_value` (text) for each property
+        in the JSON objects of `properties`; those that are null are left out.
+        """
+
     async def rows(self, sql: Sql, seconds: float) -> list[Row]:
         """All rows of one SELECT; Overdue after `seconds`, waiting for a free cursor included."""
 

@@ -17,6 +17,7 @@ from schemas.tables import Column, Table
 
 ALWAYS = ("ts", "is_bot")
 BUCKET = "bucket"
+ENTRIES = "entries"
 MS = "ms"
 
 
@@ -31,6 +32,8 @@ class Scope(Struct, frozen=True):
     where: Sql = Sql("")
     """Further conditions on columns of the table, each line beginning with AND."""
     include_bots: bool = False
+    beside: tuple["Scope", ...] = ()
+    """The same subject and span in other tables."""
 
     @property
     def table(self) -> Table:

@@ -54,10 +54,6 @@ class Span(Struct, frozen=True):
         number = buckets.number(now_ms, pieces(self), granularity)
         return next(point.label for point in self.points(granularity) if point.bucket == number)
 
-    def moved(self, start: datetime, end: datetime) -> "Span":
-        """From one local time of the zone to another."""
-        return Span(zones.instant(start, self.zone), zones.instant(end, self.zone), self.zone)
-
     @property
     def days(self) -> tuple[date, date] | None:
         """The first day and the first day beyond, when the span is made of whole days."""

@@ -21,7 +21,7 @@ from query.formats.rows import table_of
 from query.snapshots import Pinned
 from query.standard import QUERY_TYPES, QueryType, Subject
 from query.standard.requests import DEFAULT_LIMIT, Asked, Questions, StandardBody, questions
-from query.standard.run import run
+from query.standard.run import Answer, Work, run
 from query.standard.scoping import scope_of
 from query.suggest import unknown
 from schemas.edge.identity import reach_link, reach_website
@@ -32,7 +32,7 @@ from schemas.registry import Scope as KeyScope
 from schemas.tables import Table
 
 Entry = dict[str, object]
-Outcome = Sequence[Struct] | Failure
+Outcome = Answer | Failure
 
 AT_ONCE = 4
 """Questions of one request that run at the same time."""
@@ -70,7 +70,7 @@ async def standard(desk: Desk, request: Request) -> Response:
 def _table_of(format_: Format, one: Asked, outcome: Outcome) -> Response:
     if isinstance(outcome, Failure):
         raise outcome
-    columns, rows = table_of(QUERY_TYPES[one.name].row, outcome)
+    columns, rows = table_of(QUERY_TYPES[one.name].row, outcome.rows)
     return Streamed(format_, one.name, columns, cut(rows))
 
 
@@ -145,7 +145,8 @@ async def _outcome(
         now_ms = desk.clock()
         options = query_type.options and converted(one.own, query_type.options, one.at)
         scope = scope_of(query_type, who.id, asked, one, pins, now_ms)
-        return await run(desk.standard, query_type, scope, asked.page, seconds, options, now_ms)
+        work = Work(desk.standard, query_type, scope, options, now_ms, seconds)
+        return await run(work, asked.page)
     except Failure as refused:
         return refused
 
@@ -175,7 +176,7 @@ def _entry(one: Asked, outcome: Outcome) -> Entry:
             "code": outcome.code,
             "data": [],
         }
-    return {"parameter": one.label, "success": True, "data": outcome}
+    return {"parameter": one.label, "success": True, "data": outcome.rows}
 
 
 async def _meta(desk: Desk, asked: Questions, pins: Mapping[str, Pinned]) -> Entry:

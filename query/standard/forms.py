@@ -6,6 +6,9 @@ every engine answers alike. A ratio or a median is rounded half up to two decima
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
 from typing import Annotated, Any
 
 from msgspec import Struct
@@ -47,6 +50,32 @@ def middle_seconds(low_ms: int | None, high_ms: int | None) -> float:
     return hundredths((low_ms or 0) + (high_ms or 0), 2000)
 
 
+def rounded(value: Fraction, digits: int) -> float:
+    """Half up, away from zero."""
+    whole = (abs(value) * 10**digits + Fraction(1, 2)).__floor__()
+    return float(Fraction(whole if value >= 0 else -whole, 10**digits))
+
+
+def average(total: Decimal | int | None, count: int | None, digits: int = 2) -> float | None:
+    """`total` over `count`; nothing of nothing."""
+    return rounded(Fraction(total or 0) / count, digits) if count else None
+
+
+def quantile(
+    low: Decimal | int | None,
+    high: Decimal | int | None,
+    count: int | None,
+    percent: int = 50,
+    digits: int = 2,
+) -> float | None:
+    """The value `percent` of the way through `count` ranked values, between its two neighbours."""
+    if not count:
+        return None
+    share = Fraction((count - 1) * percent % 100, 100)
+    below, above = Fraction(low or 0), Fraction(high or 0)
+    return rounded(below + (above - below) * share, digits)
+
+
 def iso(ms: int | None) -> str | None:
     """Unix milliseconds as ISO 8601 in UTC with milliseconds."""
     if ms is None:
@@ -67,5 +96,32 @@ Mean = Annotated[float, Form(("_total", "_count"), mean, "mean")]
 MeanSeconds = Annotated[float, Form(("_ms", "_count"), mean_seconds, "seconds")]
 MedianSeconds = Annotated[float, Form(("_low", "_high"), middle_seconds, "seconds")]
 Instant = Annotated[str | None, Form(("",), iso, "instant")]
+Text = Annotated[str | None, Form(("",), same, "string")]
+"""Text that may be absent."""
+Whole = Annotated[int | None, Form(("",), same, "integer")]
+"""A whole number that may be absent."""
+Average = Annotated[float | None, Form(("_total", "_count"), average, "mean")]
+Median = Annotated[float | None, Form(("_low", "_high", "_count"), quantile, "median")]
+Listed = Form((), list, "list")
+"""A list that a detail fills."""
+
+
+def fine_average() -> Form:
+    """A mean to four decimals."""
+    return Form(("_total", "_count"), partial(average, digits=4), "mean")
+
+
+def fine_quantile(percent: int) -> Form:
+    """A percentile to four decimals."""
+    unit = "median" if percent == 50 else f"{percent}th percentile"
+    return Form(("_low", "_high", "_count"), partial(quantile, percent=percent, digits=4), unit)
+
+
+FineAverage = Annotated[float | None, fine_average()]
+P50 = Annotated[float | None, fine_quantile(50)]
+P75 = Annotated[float | None, fine_quantile(75)]
+P90 = Annotated[float | None, fine_quantile(90)]
+P95 = Annotated[float | None, fine_quantile(95)]
+P99 = Annotated[float | None, fine_quantile(99)]
 Date = Annotated[str, Form(("",), same, "date")]
 """The label of a bucket; SQL gives its number."""

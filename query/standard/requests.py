@@ -1,9 +1,11 @@
 """The body of a standard question (interface 2.2), checked and completed."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct, field
 
+from query.bodies import converted
 from query.filters import Filter
 from query.moments import asked_span
 from query.span import Granularity, Span, checked_zone
@@ -38,7 +40,9 @@ class Named(Struct, frozen=True):
 class StandardBody(Struct, frozen=True, rename="camel"):
     """What is sent."""
 
-    parameters: Annotated[list[Text | Named], Meta(min_length=1, max_length=MOST_PARAMETERS)]
+    parameters: Annotated[
+        list[Text | dict[str, Any]], Meta(min_length=1, max_length=MOST_PARAMETERS)
+    ]
     start_date: str | None = None
     end_date: str | None = None
     preset: str | None = None
@@ -58,6 +62,9 @@ class Asked(Struct, frozen=True):
     name: str
     span: Span
     granularity: Granularity
+    own: Mapping[str, Any] = {}
+    """What the parameter says beside that, for its type."""
+    at: str = "parameters"
 
 
 class Questions(Struct, frozen=True):
@@ -74,7 +81,10 @@ def questions(body: StandardBody, zone: str | None, now_ms: int) -> Questions:
     """The questions of a body; `zone` is that of the query string, which goes first."""
     name = checked_zone("timezone", zone or body.timezone or "UTC")
     return Questions(
-        asked=tuple(_asked(parameter, body, name, now_ms) for parameter in body.parameters),
+        asked=tuple(
+            _asked(parameter, body, name, now_ms, f"parameters[{i}]")
+            for i, parameter in enumerate(body.parameters)
+        ),
         page=Page(body.page, body.limit),
         zone=name,
         filters=body.filters,
@@ -82,8 +92,11 @@ def questions(body: StandardBody, zone: str | None, now_ms: int) -> Questions:
     )
 
 
-def _asked(parameter: str | Named, body: StandardBody, zone: str, now_ms: int) -> Asked:
-    own = parameter if isinstance(parameter, Named) else Named(parameter)
+def _asked(
+    parameter: str | dict[str, Any], body: StandardBody, zone: str, now_ms: int, at: str
+) -> Asked:
+    said = {"name": parameter} if isinstance(parameter, str) else parameter
+    own = converted(said, Named, at)
     start, end, preset = own.start_date, own.end_date, own.preset
     if preset is None:
         start, end, preset = start or body.start_date, end or body.end_date, body.preset
@@ -92,6 +105,8 @@ def _asked(parameter: str | Named, body: StandardBody, zone: str, now_ms: int) -
         name=own.name,
         span=asked_span(start, end, preset, zone, now_ms, MOST_DAYS),
         granularity=_granularity(own.granularity or body.granularity),
+        own={name: value for name, value in said.items() if name not in Named.__struct_fields__},
+        at=at,
     )
 
 

@@ -1,14 +1,23 @@
-"""Runs one standard question: `scoped` in front, rows shaped, series filled with zeros, paged."""
+"""Runs one standard question: rows shaped, series filled with zeros, sorted, paged.
+
+Most answers are sorted and cut by the engine. A series, and what a type finishes in Python, are
+made as a whole first.
+"""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from query.engine import Engine, Row, Sql, joined
-from query.scoped import Scope, scoped
-from query.span import Granularity, Span
+from query.engine import Engine, Row
+from query.order import Order
+from query.scoped import Scope
+from query.span import Point
+from query.standard import sorting
+from query.standard.details import added
 from query.standard.forms import Form
-from query.standard.spec import QueryType, forms, shaped
+from query.standard.spec import Context, Cte, QueryType, Statement, forms, shaped
+from query.standard.statement import whole
 
 MOST_ROWS = 10_000
 
@@ -18,44 +27,126 @@ class Page(Struct, frozen=True):
 
     number: int = 1
     limit: int | None = None
+    order: Sequence[Order] = ()
+    """What they are sorted by before the type's own order."""
 
-    def cut(self, default: int) -> tuple[int, int]:
+    def cut(self, default: int, most: int = MOST_ROWS) -> tuple[int, int]:
         """Limit and offset."""
-        limit = self.limit or default
+        limit = min(self.limit or default, most)
         return limit, (self.number - 1) * limit
 
 
-async def run(
-    engine: Engine, query_type: QueryType, scope: Scope, page: Page, seconds: float
-) -> Sequence[Struct]:
-    """The rows of the answer."""
-    sql = await compiled(engine, query_type, scope, page)
-    rows = await engine.rows(sql, seconds)
-    shape = forms(query_type.row)
+class Answer(Struct, frozen=True):
+    """The rows of one page, and what there is besides."""
+
+    rows: Sequence[Struct]
+    total: int
+    """Rows of all pages."""
+    places: Sequence[int] = ()
+    """The place of each row among those of all pages before they were sorted, from 0."""
+
+
+class Work(Struct, frozen=True):
+    """One question, ready to be asked; `seconds` are what is left of its time."""
+
+    engine: Engine
+    query_type: QueryType
+    scope: Scope
+    options: Any
+    now_ms: int
+    seconds: float
+
+    @property
+    def statement(self) -> Statement:
+        """The type's SQL for the options."""
+        return self.query_type.statement(self.options)
+
+    def shaped(self, rows: Sequence[Row]) -> list[Struct]:
+        """Rows of the answer from rows of SQL."""
+        shape = forms(self.query_type.row)
+        return [shaped(self.query_type.row, row, shape) for row in rows]
+
+    async def rows(self, statement: Statement) -> list[Row]:
+        """The rows of a statement; a point in time gets its label."""
+        sql = await whole(self.engine, self.bucketed, statement)
+        rows = await self.engine.rows(sql, self.seconds)
+        if not (self.query_type.timed and self.query_type.sparse):
+            return rows
+        labels = {point.bucket: point.label for point in self.points}
+        return [(labels[row[0]], *row[1:]) for row in rows]
+
+    @property
+    def bucketed(self) -> Scope:
+        """The scope, with the width of the buckets that the statement wants."""
+        granularity = self.statement.granularity or self.scope.granularity
+        return structs.replace(self.scope, granularity=granularity)
+
+    @property
+    def points(self) -> list[Point]:
+        """Every bucket of the span."""
+        return self.bucketed.span.points(self.bucketed.granularity)
+
+
+async def run(work: Work, page: Page) -> Answer:
+    """One page of the answer."""
+    query_type = work.query_type
+    sorting.checked(query_type, page.order)
+    by_engine = not query_type.series and query_type.finish is None
+    answer = await (_paged(work, page) if by_engine else _cut(work, page))
+    rows = list(answer.rows)
+    for detail in query_type.details:
+        rows = await added(work.engine, detail, work.scope, rows, work.seconds)
+    return structs.replace(answer, rows=rows)
+
+
+async def _paged(work: Work, page: Page) -> Answer:
+    statement = work.statement
+    rows = await work.rows(paged(work.query_type, statement, page))
+    total = rows[0][-1] if rows else 0
+    if not rows and page.number > 1:
+        [(total,)] = await work.rows(counted(statement))
+    return Answer(work.shaped(rows), total)
+
+
+async def _cut(work: Work, page: Page) -> Answer:
+    """All rows are made, sorted and cut here."""
+    query_type = work.query_type
+    points = work.points if query_type.series else []  # asked first: there may be too many
+    found: Sequence[Row] = await work.rows(work.statement)
     if query_type.series:
-        filled = _filled(rows, scope.span, scope.granularity, shape)
-        limit, offset = page.cut(MOST_ROWS)
-        rows = filled[offset : offset + limit]
-    return [shaped(query_type.row, row, shape) for row in rows]
+        found = filled(found, points, forms(query_type.row))
+    if query_type.finish is not None:
+        found = query_type.finish(found, Context(work.scope, work.options, work.now_ms))
+    ordered = sorting.sort(enumerate(work.shaped(found)), page.order)
+    default = MOST_ROWS if query_type.series else query_type.limit
+    limit, offset = page.cut(default, query_type.most)
+    part = ordered[offset : offset + limit]
+    return Answer([row for _, row in part], len(ordered), [place for place, _ in part])
 
 
-async def compiled(engine: Engine, query_type: QueryType, scope: Scope, page: Page) -> Sql:
-    """The whole statement."""
-    base = await scoped(engine, scope, query_type.columns)
-    given = "".join(f",\n{cte.name} AS ({cte.sql})" for cte in query_type.given)
-    text = f"WITH scoped AS (\n{base.text}\n){given}\n{query_type.sql}"
-    if query_type.series:
-        return Sql(text, base.values)
-    limit, offset = page.cut(query_type.limit)
-    cut: dict[str, object] = {"limit": limit, "offset": offset}
-    return Sql(f"{text} LIMIT $limit OFFSET $offset", joined(base.values, cut))
+def paged(query_type: QueryType, statement: Statement, page: Page) -> Statement:
+    """The statement for one page; a last column says how many rows all pages have."""
+    body, _, own = statement.sql.rpartition("ORDER BY")
+    order = ", ".join([*sorting.terms(query_type, page.order), own.strip()])
+    limit, offset = page.cut(query_type.limit, query_type.most)
+    return structs.replace(
+        statement,
+        given=(*statement.given, Cte("answer", body)),
+        sql="SELECT answer.*,\n       COUNT(*) OVER () AS total_rows\n  FROM answer\n"  # noqa: S608
+        f" ORDER BY {order}\n LIMIT $limit OFFSET $offset",
+        values={**statement.values, "limit": limit, "offset": offset},
+    )
 
 
-def _filled(
-    rows: Sequence[Row], span: Span, granularity: Granularity, shape: Mapping[str, Form]
-) -> list[Row]:
+def counted(statement: Statement) -> Statement:
+    """The statement that counts the rows of all pages."""
+    body = statement.sql.rpartition("ORDER BY")[0]
+    given = (*statement.given, Cte("answer", body))
+    return structs.replace(statement, given=given, sql="SELECT COUNT(*)\n  FROM answer")
+
+
+def filled(rows: Sequence[Row], points: Sequence[Point], shape: Mapping[str, Form]) -> list[Row]:
     """A row for every point of the span, in the order of time; zeros where nothing happened."""
     found = {row[0]: row[1:] for row in rows}
     nothing = (0,) * (sum(len(form.suffixes) for form in shape.values()) - 1)
-    points = span.points(granularity)
     return [(point.label, *found.get(point.bucket, nothing)) for point in points]

@@ -1,0 +1,128 @@
+"""Comparison: each row of an answer beside the row that it has in another span.
+
+Points of a series are held against each other by their place in the span, rows with text by that
+text, and totals as they are.
+"""
+
+from collections.abc import Mapping, Sequence
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from query.span import Span
+from query.standard.forms import PLAIN, iso
+from query.standard.run import Answer, Page, Work, run
+from query.standard.spec import Cte, QueryType, forms
+
+Shown = Mapping[str, Any]
+HUNDREDTH = Decimal("0.01")
+EVERYTHING = Page(limit=10_000)
+
+
+class Compared(Struct, frozen=True, rename="camel"):
+    """What became of one row; percent is null where there was nothing to begin with."""
+
+    previous: Struct | None
+    change: Mapping[str, int | float | None]
+    change_percent: Mapping[str, float | None]
+
+
+class Comparison(Struct, frozen=True, rename="camel"):
+    """The other span (UTC, its end excluded), and a row for each row of the answer."""
+
+    start: str | None
+    end: str | None
+    rows: Sequence[Compared]
+
+
+async def comparison(work: Work, answer: Answer) -> Comparison:
+    """The rows of the answer beside those of the work, which is about the other span."""
+    previous = await _previous(work, answer)
+    rows = [
+        compared(row, before, grown=not work.query_type.series)
+        for row, before in zip(answer.rows, previous, strict=True)
+    ]
+    return Comparison(*_bounds(work.scope.span), rows)
+
+
+def compared(row: Struct, before: Struct | None, *, grown: bool = True) -> Compared:
+    """One row beside the other; when `grown`, a count that was not there before was 0."""
+    shown = msgspec.structs.asdict(row)
+    numbers = {n: v for n, v in shown.items() if _is_number(v)}
+    if before is None:
+        change = {n: v if grown and isinstance(v, int) else None for n, v in numbers.items()}
+        return Compared(None, change, dict.fromkeys(numbers))
+    bases = {name: getattr(before, name) for name in numbers}
+    changes = {name: _change(value, bases[name]) for name, value in numbers.items()}
+    percents = {name: _percent(changes[name], bases[name]) for name in numbers}
+    return Compared(before, changes, percents)
+
+
+async def _previous(work: Work, answer: Answer) -> Sequence[Struct | None]:
+    keys = key_fields(work.query_type)
+    if work.query_type.series:
+        return _at(await _all(work), answer.places)
+    if not keys:
+        return _at(await _all(work), range(len(answer.rows)))
+    rows = await (_all(work) if work.query_type.finish else _of_keys(work, answer, keys[0]))
+    found = {tuple(getattr(row, key) for key in keys): row for row in reversed(rows)}
+    return [found.get(tuple(getattr(row, key) for key in keys)) for row in answer.rows]
+
+
+def _at(rows: Sequence[Struct], places: Sequence[int]) -> Sequence[Struct | None]:
+    return [rows[place] if place < len(rows) else None for place in places]
+
+
+async def _all(work: Work) -> Sequence[Struct]:
+    return (await run(work, EVERYTHING)).rows
+
+
+async def _of_keys(work: Work, answer: Answer, key: str) -> Sequence[Struct]:
+    """The other span's rows with one of the texts that the answer shows, however low they rank."""
+    values = sorted({value for row in answer.rows if (value := getattr(row, key)) is not None})
+    selected = list(work.query_type.selected)
+    names = [f"c{i}" for i in range(len(selected))]
+    column = names[selected.index(key)]
+    statement = work.statement
+    narrowed = msgspec.structs.replace(
+        statement,
+        given=(
+            *statement.given,
+            Cte(f"answer ({', '.join(names)})", statement.sql.rpartition("ORDER BY")[0]),
+        ),
+        sql=f"SELECT *\n  FROM answer\n WHERE {column} IN (SELECT UNNEST($keys))\n"  # noqa: S608
+        f"    OR {column} IS NULL\n ORDER BY {', '.join(names)}",
+        values={**statement.values, "keys": values},
+    )
+    return work.shaped(await work.rows(narrowed))
+
+
+def key_fields(query_type: QueryType) -> Sequence[str]:
+    """The fields that say what a row is about: its text."""
+    kinds = {field.name: field.type for field in msgspec.structs.fields(query_type.row)}
+    plain = [name for name, form in forms(query_type.row).items() if form is PLAIN]
+    return [name for name in plain if kinds[name] in (str, str | None)]
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _change(value: float, base: object) -> int | float | None:
+    if not isinstance(base, int | float):
+        return None
+    change = value - base
+    return round(change, 2) if isinstance(change, float) else change
+
+
+def _percent(change: float | None, base: object) -> float | None:
+    if change is None or not isinstance(base, int | float) or base == 0:
+        return None
+    exact = Decimal(repr(change)) * 100 / abs(Decimal(repr(base)))
+    return float(exact.quantize(HUNDREDTH, ROUND_HALF_UP))
+
+
+def _bounds(whole: Span) -> tuple[str | None, str | None]:
+    return iso(whole.start_ms), iso(whole.end_ms)

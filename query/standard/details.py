@@ -1,0 +1,42 @@
+"""Details: the lists inside the rows of an answer, from one further question for all of them."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct, structs
+
+from query.engine import Engine, Sql, joined
+from query.scoped import Scope
+from query.standard.spec import Detail, Statement, forms, shaped
+from query.standard.statement import whole
+
+
+async def added(
+    engine: Engine, detail: Detail, scope: Scope, answer: Sequence[Struct], seconds: float
+) -> list[Struct]:
+    """The rows with the list of each."""
+    names = {value: None for row in answer if (value := getattr(row, detail.key[0])) is not None}
+    if not names:
+        return list(answer)
+    every = {each.table.name: each for each in (*scope.beside, scope)}
+    narrowed = narrow(every[detail.table.name], detail.by, list(names))
+    statement = Statement(sql=detail.sql, given=detail.given)
+    rows = await engine.rows(await whole(engine, narrowed, statement), seconds)
+    width, shape = len(detail.key), forms(detail.row)
+    lists: dict[tuple[object, ...], list[Struct]] = {}
+    for row in rows:
+        lists.setdefault(tuple(row[:width]), []).append(shaped(detail.row, row[width:], shape))
+    keys = (tuple(getattr(row, name) for name in detail.key) for row in answer)
+    return [
+        structs.replace(row, **{detail.field: lists.get(key, [])})
+        for row, key in zip(answer, keys, strict=True)
+    ]
+
+
+def narrow(scope: Scope, column: str, values: Sequence[object]) -> Scope:
+    """The scope, of these values of a column only."""
+    bound = {f"one_{i}": value for i, value in enumerate(values)}
+    among = ", ".join(f"${name}" for name in bound)
+    where = Sql(
+        f"{scope.where.text}\n AND {column} IN ({among})", joined(scope.where.values, bound)
+    )
+    return structs.replace(scope, where=where, beside=())
