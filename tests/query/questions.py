@@ -12,7 +12,7 @@ from query.custom.operators import OPERATORS, Takes
 from query.custom.tables import CUSTOM_TABLES
 from query.filters import Field
 from query.standard import QUERY_TYPES
-from query.standard.endpoint import fields
+from query.standard.scoping import fields
 from schemas.tables import EVENTS, Type
 
 HOSTILE = ["'", '"', "; DROP TABLE events; --", "$subject", "{column}", "%", "\\", "\x00", "*", "é"]
