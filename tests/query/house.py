@@ -3,6 +3,7 @@
 acme has the websites shop (Europe/Berlin) and blog and the link go; globex has rival and away.
 """
 
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ KEYS: Mapping[str, tuple[str, tuple[str, ...], str | None]] = {
 }
 
 
-class House(Struct):
+class House(Struct, weakref=True):
     """The application and everything around it."""
 
     app: Edge
@@ -86,7 +87,10 @@ def house(root: Path, fresh_seconds: float = 0, **settings: Any) -> House:
     store = Store(chosen.registry_url)
     keys = furnish(store)
     service = create_app(chosen, store, clock=lambda: NOW, fresh_seconds=fresh_seconds)
-    return House(service.app, Lake(root / "lake"), store, root, keys, service.close)
+    made = House(service.app, Lake(root / "lake"), store, root, keys, service.close)
+    # Few tests close their house; Python 3.13 warns of a database that nobody closed.
+    weakref.finalize(made, store.close)
+    return made
 
 
 def furnish(store: Store) -> Mapping[str, str]:
