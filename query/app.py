@@ -16,6 +16,8 @@ from query import links
 from query.custom.endpoint import custom
 from query.desk import Desk
 from query.duck import Bounds, DuckDB
+from query.export.endpoint import export
+from query.export.turns import Turns
 from query.freshness import Watch
 from query.look import Look
 from query.snapshots import FRESH_SECONDS, Shelf
@@ -35,6 +37,7 @@ Endpoint = Callable[[Desk, Request], Awaitable[Response]]
 ROUTES: tuple[tuple[str, str, Endpoint], ...] = (
     ("POST", "/v1/query", standard),
     ("POST", "/v1/query/custom", custom),
+    ("GET", "/v1/export/{table}", export),
     ("POST", "/v1/links", links.create),
     ("GET", "/v1/links", links.listed),
     ("GET", "/v1/links/{link_id}", links.show),
@@ -68,6 +71,7 @@ def create_app(
         watch=Watch(settings.data / "run", clock, settings.topic_prefix),
         standard=standard_pool,
         custom=custom_pool,
+        turns=Turns(),
         seconds=settings.query_seconds,
         clock=clock,
     )

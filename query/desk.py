@@ -4,6 +4,7 @@ from msgspec import Struct
 from starlette.requests import Request
 
 from query.engine import Engine
+from query.export.turns import Turns
 from query.freshness import Watch
 from query.snapshots import Shelf
 from schemas.clock import Clock
@@ -22,6 +23,7 @@ class Desk(Struct, frozen=True):
     watch: Watch
     standard: Engine
     custom: Engine
+    turns: Turns
     seconds: float
     clock: Clock
 

@@ -35,21 +35,7 @@ async def request(
     address: str = ADDRESS,
 ) -> Reply:
     """The same inside a running loop, with a body that comes in pieces."""
-    parts = urlsplit(url)
-    scope: dict[str, Any] = {
-        "type": "http",
-        "asgi": {"version": "3.0", "spec_version": "2.3"},
-        "http_version": "1.1",
-        "scheme": "http",
-        "server": ("127.0.0.1", 80),
-        "client": (address, 51234),
-        "method": method,
-        "path": parts.path,
-        "raw_path": parts.path.encode(),
-        "root_path": "",
-        "query_string": parts.query.encode(),
-        "headers": [(k.lower().encode(), v.encode()) for k, v in (headers or {}).items()],
-    }
+    scope = http_scope(method, url, headers, address)
     coming = [
         {"type": "http.request", "body": piece, "more_body": piece is not pieces[-1]}
         for piece in pieces
@@ -68,3 +54,24 @@ async def request(
     given = {name.decode(): value.decode("latin-1") for name, value in sent[0]["headers"]}
     whole = b"".join(message.get("body", b"") for message in sent[1:])
     return Reply(sent[0]["status"], given, whole)
+
+
+def http_scope(
+    method: str, url: str, headers: Mapping[str, str] | None = None, address: str = ADDRESS
+) -> dict[str, Any]:
+    """What a server tells an application about a request."""
+    parts = urlsplit(url)
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "http_version": "1.1",
+        "scheme": "http",
+        "server": ("127.0.0.1", 80),
+        "client": (address, 51234),
+        "method": method,
+        "path": parts.path,
+        "raw_path": parts.path.encode(),
+        "root_path": "",
+        "query_string": parts.query.encode(),
+        "headers": [(k.lower().encode(), v.encode()) for k, v in (headers or {}).items()],
+    }

@@ -14,6 +14,7 @@ from query.custom.aggregates import Gives
 from query.custom.check import Chosen, Plan, check
 from query.custom.compile import compiled
 from query.custom.requests import MOST_DAYS, CustomBody
+from query.custom.tables import CustomTable
 from query.desk import Desk
 from query.engine import PartGone, Row, Sql
 from query.formats import FORMATS, JSON
@@ -54,7 +55,7 @@ async def custom(desk: Desk, request: Request) -> Response:
     began = time.perf_counter()
     body = await body_of(request, CustomBody)
     plan = check(body.query)
-    seen = _seen(plan, who, key)
+    seen = seen_by(plan.table, who, key)
     zone = checked_zone("timezone", request.query_params.get("timezone") or body.timezone or "UTC")
     days = asked_span(body.start_date, body.end_date, body.preset, zone, desk.clock(), MOST_DAYS)
     pinned, rows = await _rows(desk, plan, seen, days, body)
@@ -73,11 +74,11 @@ async def custom(desk: Desk, request: Request) -> Response:
     return answered({"success": True, "data": shaped(plan, rows), "meta": meta})
 
 
-def _seen(plan: Plan, who: Who, key: Key) -> Seen:
+def seen_by(table: CustomTable, who: Who, key: Key) -> Seen:
     """Rows of the website or the link; clicks of a website: of all its organization's links."""
-    stored = plan.table.stored
+    stored = table.stored
     if who.kind is Subject.LINK and stored is not CLICKS:
-        raise Malformed(f"Table '{plan.table.name}' is asked with 'website_id', not 'link_id'")
+        raise Malformed(f"Table '{table.name}' is asked with 'website_id', not 'link_id'")
     if who.kind is Subject.WEBSITE and stored is CLICKS:
         if key.website_id is not None:
             raise Forbidden(NO_REACH.format(what="links of the organization"))

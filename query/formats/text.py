@@ -5,9 +5,13 @@ import io
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from query.formats.columns import Column, Kind, Row
 from query.standard.forms import iso
 from schemas.edge.bodies import encode
+
+LINES = msgspec.json.Encoder()
 
 
 def _json_text(value: Any) -> str:
@@ -69,13 +73,13 @@ class Ndjson:
         return b""
 
     def rows(self, rows: Sequence[Row]) -> bytes:
-        return b"".join(self._line(row) for row in rows)
+        return LINES.encode_lines([self._line(row) for row in rows])
 
     def end(self) -> bytes:
         return b""
 
-    def _line(self, row: Row) -> bytes:
+    def _line(self, row: Row) -> Mapping[str, Any]:
         values = list(row)
         for at in self._instants:
             values[at] = iso(values[at])
-        return encode(dict(zip(self._names, values, strict=True))) + b"\n"
+        return dict(zip(self._names, values, strict=True))

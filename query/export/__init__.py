@@ -1,0 +1,1 @@
+"""Export: the stored rows themselves, of any number, as they lie in a table."""

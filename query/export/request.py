@@ -1,0 +1,80 @@
+"""What an export asks for, read from the query string."""
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Struct
+from starlette.datastructures import QueryParams
+
+from query.custom.tables import CUSTOM_TABLES, CustomColumn, CustomTable
+from query.engine import Sql
+from query.filters import Filter, conditions
+from query.moments import asked_span
+from query.span import Span
+from query.suggest import unknown
+from query.zones import checked_zone
+from schemas.failures import Malformed
+
+MOST_DAYS = 3_660
+
+EXPORTED = {name: table for name, table in CUSTOM_TABLES.items() if not table.live}
+"""Tables whose rows are stored; sessions are computed, and asked with a custom query."""
+
+FLAGS = {"true": True, "false": False, "1": True, "0": False}
+
+
+class Wanted(Struct, frozen=True):
+    """A sound request."""
+
+    table: CustomTable
+    columns: tuple[CustomColumn, ...]
+    span: Span
+    where: Sql
+    include_bots: bool
+
+
+def wanted(name: str, given: QueryParams, now_ms: int) -> Wanted:
+    """The request; Malformed names the parameter and the rule."""
+    table = EXPORTED.get(name)
+    if table is None:
+        raise Malformed(unknown("table", name, EXPORTED))
+    zone = checked_zone("timezone", given.get("timezone") or "UTC")
+    span = asked_span(
+        given.get("startDate"), given.get("endDate"), given.get("preset"), zone, now_ms, MOST_DAYS
+    )
+    where = conditions(_filters(given.get("filters")), table.fields, f"table '{table.name}'")
+    return Wanted(
+        table=table,
+        columns=_columns(given.get("columns"), table),
+        span=span,
+        where=Sql((f"\n AND {table.where}" if table.where else "") + where.text, where.values),
+        include_bots=_flag("include_bots", given.get("include_bots", "false")),
+    )
+
+
+def _filters(text: str | None) -> Sequence[Filter]:
+    if not text:
+        return ()
+    try:
+        return msgspec.json.decode(text, type=list[Filter])
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as wrong:
+        raise Malformed(f"'filters' must be JSON, a list of filters: {wrong}") from None
+
+
+def _columns(text: str | None, table: CustomTable) -> tuple[CustomColumn, ...]:
+    """The named columns in their order; all of the table when none is named."""
+    if not text:
+        return table.columns
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        if table.column(name) is None:
+            raise Malformed(unknown("column", name, table.fields, f" in table '{table.name}'"))
+        if names.count(name) > 1:
+            raise Malformed(f"'columns' names '{name}' twice")
+    return tuple(column for name in names if (column := table.column(name)))
+
+
+def _flag(name: str, text: str) -> bool:
+    if text not in FLAGS:
+        raise Malformed(f"'{name}' is '{text[:40]}'; it must be true or false")
+    return FLAGS[text]
