@@ -1,5 +1,18 @@
-"""Makes the long profile known before tests are collected."""
+"""Makes the long profile known before tests are collected; closes what they share."""
+
+from collections.abc import Iterator
+
+import pytest
 
 from tests.oracle import profile
+from tests.oracle.service import registry
 
 __all__ = ["profile"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def closed_registry() -> Iterator[None]:
+    """The registry of all examples, closed after the last."""
+    yield
+    registry().close()
+    registry.cache_clear()

@@ -9,6 +9,7 @@ from query.custom.aggregates import AGGREGATES
 from query.custom.tables import CUSTOM_TABLES, CustomTable
 from tests.oracle.asking import ZONES, filters_of_columns
 from tests.oracle.custom import CustomQuestion, alias
+from tests.oracle.filters import Given
 from tests.oracle.traffic import Stage
 
 Select = dict[str, str]
@@ -54,3 +55,11 @@ def orders(outputs: Sequence[str]) -> st.SearchStrategy[list[Select]]:
         {"field": st.sampled_from(outputs), "direction": st.sampled_from(("asc", "desc"))}
     )
     return st.lists(term, max_size=2)
+
+
+FILTERED = tuple(sorted(CUSTOM_TABLES))
+
+
+def filters_of_named(table: str) -> st.SearchStrategy[Given]:
+    """One filter on any column of a table by its name."""
+    return filters_of_columns(CUSTOM_TABLES[table].columns)

@@ -8,11 +8,14 @@ from types import TracebackType
 from typing import Any, Self
 
 from query.app import create_app
+from query.standard import QUERY_TYPES, Subject
 from schemas.registry import Store
 from schemas.registry.migrate import migrate
 from schemas.settings import Settings
+from schemas.tables import Table
 from tests.asgi import ask
 from tests.calling import Reply
+from tests.oracle.asking import Frame
 from tests.oracle.facts import Facts, facts
 from tests.oracle.question import Question
 from tests.oracle.sums import Answer
@@ -33,6 +36,11 @@ class Registry:
         self.store = Store(self.url)
         self.keys = furnish(self.store)
 
+    def close(self) -> None:
+        """Let go of it."""
+        self.store.close()
+        self.folder.cleanup()
+
 
 @cache
 def registry() -> Registry:
@@ -43,11 +51,12 @@ def registry() -> Registry:
 class Service:
     """The application over a lake of its own, gone when the example is over."""
 
-    def __init__(self, stored: Sequence[Stored]) -> None:
+    def __init__(self, stored: Sequence[Stored], portions: int = 1) -> None:
         self._folder = TemporaryDirectory(prefix="oracle-")
         self.root = Path(self._folder.name)
         self.lake = Lake(self.root / "lake")
-        self.lake.holds(*stored)
+        for first in range(portions):
+            self.lake.holds(*stored[first::portions])
         self.open()
         self.facts: Facts = facts((row.table.name, row.values) for row in stored)
 
@@ -70,6 +79,10 @@ class Service:
             data_dir=str(self.root), registry=held.url, query_memory_mb=256, query_threads=1
         )
         self._served = create_app(settings, held.store, clock=lambda: NOW, fresh_seconds=0)
+
+    def holds(self, table: Table) -> bool:
+        """Whether anything of the table is stored."""
+        return bool(self.facts.get(table.name))
 
     def reopen(self) -> None:
         """Start the application anew."""
@@ -105,6 +118,14 @@ class Service:
         assert reply.status == 200, reply.json
         data: list[Any] = reply.json["data"]
         return data
+
+
+def every_type(frame: Frame) -> list[Question]:
+    """Every query type, asked of the shop or its link."""
+    return [
+        frame.of(name, each.table.name, "go" if each.subject is Subject.LINK else "shop")
+        for name, each in QUERY_TYPES.items()
+    ]
 
 
 def body_of(question: Question, names: Iterable[str]) -> dict[str, Any]:
