@@ -67,7 +67,7 @@ def create_app(
     desk = Desk(
         store=store,
         follower=Follower(store),
-        shelf=Shelf(settings.lake_url, clock, fresh_seconds),
+        shelf=Shelf(settings.lake_url, clock, fresh_seconds, settings.tombstone_minutes),
         watch=Watch(settings.data / "run", clock, settings.topic_prefix),
         standard=standard_pool,
         custom=custom_pool,

@@ -17,7 +17,12 @@ T = TypeVar("T")
 
 async def body_of(request: Request, shape: type[T]) -> T:
     """The JSON body as `shape`; Malformed names the member and the rule."""
-    return decoded(await read_body(request.scope, request.receive, MOST_BYTES, BODY_SECONDS), shape)
+    return decoded(await bytes_of(request), shape)
+
+
+async def bytes_of(request: Request) -> bytes:
+    """The body as it was sent."""
+    return await read_body(request.scope, request.receive, MOST_BYTES, BODY_SECONDS)
 
 
 def decoded(body: bytes, shape: type[T]) -> T:

@@ -34,6 +34,10 @@ class Desk(Struct, frozen=True):
     def admit(self, request: Request, scope: str, group: Group) -> Key:
         """The key that asks, counted against its organization's allowance."""
         key = require_key(self.registry, key_text(request.headers.get), scope, self.clock())
+        self.count(request, key, group)
+        return key
+
+    def count(self, request: Request, key: Key, group: Group) -> None:
+        """Count one more request of the key's organization; LimitExceeded when none is left."""
         edge: Edge = request.scope["app"]
         edge.admit(request.scope, self.registry.organizations[key.organization_id], group)
-        return key

@@ -7,14 +7,15 @@ left behind is opened anew. A question pins what it got and never sees anything 
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Annotated
 
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from schemas.clock import Clock
-from schemas.failures import Unavailable
+from schemas.failures import Malformed, Unavailable, VersionGone
 from schemas.lake import Part, UnreadableTable, Version, guard, open_table, version_of
 from schemas.tables import Table
 
@@ -23,6 +24,14 @@ log = logging.getLogger(__name__)
 FRESH_SECONDS = 0.2
 NEVER_STORED = -1
 """Number of the version of a table that does not exist yet."""
+
+Number = Annotated[int, Meta(ge=NEVER_STORED, le=2**53)]
+AsOf = dict[str, Number] | Number | None
+"""Versions to be asked again, as `meta.versions` tells them; one number is that of every table."""
+
+KEPT_MINUTES = 15
+MOST_OLD = 16
+"""Versions kept at hand, beside the newest of each table."""
 
 
 class Pinned(Struct, frozen=True):
@@ -40,11 +49,19 @@ class Pinned(Struct, frozen=True):
 class Shelf:
     """Hands out pinned versions; safe to ask from many requests at once."""
 
-    def __init__(self, lake: str, clock: Clock, fresh_seconds: float = FRESH_SECONDS) -> None:
+    def __init__(
+        self,
+        lake: str,
+        clock: Clock,
+        fresh_seconds: float = FRESH_SECONDS,
+        kept_minutes: int = KEPT_MINUTES,
+    ) -> None:
         self._lake = lake
         self._clock = clock
         self._fresh = fresh_seconds
+        self._kept = kept_minutes
         self._books: dict[str, _Book] = {}
+        self._old: dict[tuple[str, int], Version] = {}
 
     async def pin(self, table: Table, anew: bool = False) -> Pinned:
         """The newest version; `anew` opens the table again rather than trusting what is kept."""
@@ -57,6 +74,57 @@ class Shelf:
                 version = await asyncio.to_thread(self._look, table, book)
                 book.pinned, book.looked = Pinned(version, looked_ms), started
             return book.pinned
+
+    async def pin_at(self, table: Table, as_of: AsOf, anew: bool = False) -> Pinned:
+        """The version that is asked for; the newest where none is.
+
+        Malformed when there is no such version yet, VersionGone when there is none any more.
+        """
+        newest = await self.pin(table, anew)
+        number = asked_version(as_of, table)
+        if number is None or number == newest.version.number:
+            return newest
+        if number > newest.version.number:
+            raise Malformed(
+                f"'asOf' is {number} for table '{table.name}', whose newest version is "
+                f"{newest.version.number}"
+            )
+        if number == NEVER_STORED:
+            return Pinned(Version(table, NEVER_STORED, ()), 0)
+        version = self._old.get((table.name, number))
+        if version is None:
+            version = await asyncio.to_thread(self._older, table, number)
+            while len(self._old) >= MOST_OLD:
+                self._old.pop(next(iter(self._old)))
+            self._old[table.name, number] = version
+        return Pinned(version, 0)
+
+    async def refuse_gone(self, as_of: AsOf, tables: Iterable[Table]) -> None:
+        """VersionGone when parts of the versions that were asked for have been deleted."""
+        for table in tables:
+            number = asked_version(as_of, table)
+            newest = (await self.pin(table)).version.number
+            if number is not None and number != newest:
+                raise await asyncio.to_thread(self._gone, table, number)
+
+    def _older(self, table: Table, number: int) -> Version:
+        try:
+            handle = open_table(self._lake, table, version=number)
+        except DeltaError:
+            raise self._gone(table, number) from None
+        return version_of(handle, table) if handle else Version(table, NEVER_STORED, ())
+
+    def _gone(self, table: Table, number: int) -> VersionGone:
+        """Parts of a version last for a while after it is not the newest any more."""
+        handle = open_table(self._lake, table)
+        commits = [(c["timestamp"], c["version"]) for c in handle.history()] if handle else []
+        since = self._clock() - self._kept * 60_000
+        sure = [version for at, version in commits if at <= since]
+        oldest = max(sure, default=min((version for _, version in commits), default=0))
+        return VersionGone(
+            f"Version {number} of table '{table.name}' is not kept any more; "
+            f"the oldest that can surely be asked is {max(oldest, number + 1)}"
+        )
 
     def _look(self, table: Table, book: "_Book") -> Version:
         try:
@@ -80,6 +148,11 @@ class Shelf:
         if book.version is None or book.version.number != book.handle.version():
             book.version = version_of(book.handle, table)
         return book.version
+
+
+def asked_version(as_of: AsOf, table: Table) -> int | None:
+    """The version of a table that is asked for."""
+    return as_of.get(table.name) if isinstance(as_of, dict) else as_of
 
 
 class _Book:

@@ -13,6 +13,7 @@ Failure
 ├── NotAcceptable 406       no format that the caller accepts is one of ours
 ├── TooSlow 408              the body did not arrive in time
 ├── Conflict 409             the slug is taken
+├── VersionGone 410          the version of a table that was asked for is not kept any more
 ├── TooLarge 413
 ├── LimitExceeded 429
 ├── Overdue 503              the question took longer than its deadline
@@ -103,6 +104,13 @@ class Conflict(Failure):
 
     status = 409
     code = "CONFLICT"
+
+
+class VersionGone(Failure):
+    """The version of a table is not kept any more; the message names the oldest that surely is."""
+
+    status = 410
+    code = "VERSION_GONE"
 
 
 class TooLarge(Failure):

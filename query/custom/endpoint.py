@@ -26,9 +26,9 @@ from query.moments import asked_span
 from query.scoped import Scope
 from query.snapshots import Pinned
 from query.span import Span, checked_zone
-from query.standard.endpoint import Who, subject
 from query.standard.forms import iso
 from query.standard.spec import Subject
+from query.subjects import Who, subject
 from schemas.edge.identity import NO_REACH
 from schemas.failures import Forbidden, Malformed, Unavailable
 from schemas.plans import Group

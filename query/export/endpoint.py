@@ -15,7 +15,7 @@ from query.formats import FILES, NDJSON
 from query.formats.answer import Streamed
 from query.formats.choosing import chosen
 from query.formats.columns import KINDS, Column
-from query.standard.endpoint import subject
+from query.subjects import subject
 from schemas.plans import Group
 from schemas.registry import Scope as KeyScope
 

@@ -1,13 +1,16 @@
 """The body of a standard question (interface 2.2), checked and completed."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 
 from query.bodies import converted
+from query.compared import Compare, other_span
 from query.filters import Filter
 from query.moments import asked_span
+from query.order import Order
+from query.snapshots import AsOf
 from query.span import Granularity, Span, checked_zone
 from query.standard.run import Page
 from schemas.failures import Malformed
@@ -51,6 +54,11 @@ class StandardBody(Struct, frozen=True, rename="camel"):
     page: Annotated[int, Meta(ge=1, le=1_000_000)] = 1
     timezone: str | None = None
     filters: list[Filter] = []
+    order_by: Annotated[list[Order], Meta(max_length=25)] = []
+    sort_by: Text | None = None
+    sort_order: Literal["asc", "desc"] = "desc"
+    compare: Compare | None = None
+    as_of: AsOf = None
     include_bots: bool = field(name="include_bots", default=False)
 
 
@@ -62,6 +70,8 @@ class Asked(Struct, frozen=True):
     name: str
     span: Span
     granularity: Granularity
+    other: Span | None = None
+    """What it is compared with."""
     own: Mapping[str, Any] = {}
     """What the parameter says beside that, for its type."""
     at: str = "parameters"
@@ -75,6 +85,7 @@ class Questions(Struct, frozen=True):
     zone: str
     filters: list[Filter]
     include_bots: bool
+    as_of: AsOf = None
 
 
 def questions(body: StandardBody, zone: str | None, now_ms: int) -> Questions:
@@ -85,11 +96,18 @@ def questions(body: StandardBody, zone: str | None, now_ms: int) -> Questions:
             _asked(parameter, body, name, now_ms, f"parameters[{i}]")
             for i, parameter in enumerate(body.parameters)
         ),
-        page=Page(body.page, body.limit),
+        page=Page(body.page, body.limit, _order(body)),
         zone=name,
         filters=body.filters,
         include_bots=body.include_bots,
+        as_of=body.as_of,
     )
+
+
+def _order(body: StandardBody) -> Sequence[Order]:
+    if body.sort_by is None or body.order_by:
+        return body.order_by
+    return [Order(body.sort_by, body.sort_order)]
 
 
 def _asked(
@@ -100,10 +118,12 @@ def _asked(
     start, end, preset = own.start_date, own.end_date, own.preset
     if preset is None:
         start, end, preset = start or body.start_date, end or body.end_date, body.preset
+    whole = asked_span(start, end, preset, zone, now_ms, MOST_DAYS)
     return Asked(
         label=own.id or own.name,
         name=own.name,
-        span=asked_span(start, end, preset, zone, now_ms, MOST_DAYS),
+        span=whole,
+        other=other_span(body.compare, whole, now_ms, MOST_DAYS) if body.compare else None,
         granularity=_granularity(own.granularity or body.granularity),
         own={name: value for name, value in said.items() if name not in Named.__struct_fields__},
         at=at,
