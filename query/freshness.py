@@ -1,7 +1,7 @@
 """Freshness: the instant up to which everything that was acknowledged is in the answer.
 
-The newest row of the pinned version is one such instant. When nothing arrives that would age for
-ever, so the workers' pulses say since when they had nothing left to store.
+The workers' pulses say it, as long as every partition has a live worker that does. Else it is
+guessed from the newest row of the pinned version, which is right as long as no partition is behind.
 """
 
 import asyncio
@@ -59,8 +59,7 @@ class Watch:
         live = [pulse for pulse in self._pulses if now_ms - pulse.at_ms < STALE_MS]
         level = level_since(topic, live, self._partitions.get(topic, 0))
         # What was stored after we looked is not in the version, however level the workers are.
-        marks = (pinned.version.received, None if level is None else min(level, pinned.looked_ms))
-        return max((mark for mark in marks if mark is not None), default=None)
+        return pinned.version.received if level is None else min(level, pinned.looked_ms)
 
     async def _read(self) -> None:
         if time.monotonic() - self._read_at < REREAD_SECONDS:
@@ -74,13 +73,13 @@ class Watch:
 
 
 def level_since(topic: str, pulses: Iterable[Pulse], partitions: int) -> int | None:
-    """When all partitions of the topic were last level with Kafka; None when not all are told of.
+    """Before when all partitions of the topic are complete; None when not all are told of.
 
     While workers share the partitions out anew, some have no holder, and nothing can be said.
     """
     holders = [pulse for pulse in pulses if any(at.topic == topic for at in pulse.progress)]
     held = {at.partition for pulse in holders for at in pulse.progress if at.topic == topic}
-    since = [pulse.caught_up_ms[topic] for pulse in holders if topic in pulse.caught_up_ms]
+    since = [pulse.complete_ms[topic] for pulse in holders if topic in pulse.complete_ms]
     if not since or len(since) < len(holders) or len(held) < partitions:
         return None
     return min(since)

@@ -32,8 +32,8 @@ class Pulse(Struct, frozen=True):
     at_ms: int
     state: str = "ready"
     progress: tuple[Progress, ...] = ()
-    caught_up_ms: dict[str, int] = {}
-    """By topic: when this worker last had nothing of its partitions left to store."""
+    complete_ms: dict[str, int] = {}
+    """By topic: whatever this worker's partitions took in before this instant is stored."""
 
 
 def write_pulse(run: Path, pulse: Pulse) -> None:

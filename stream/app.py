@@ -59,7 +59,7 @@ class Worker:
                 if self.app.rebalancing:
                     return  # the rest is read again, by whoever gets its partitions
                 stored = await self._or_end(self._drains[topic].store, portion)
-            self.journal.store(topic, stored.next_offsets)
+            self.journal.store(topic, stored.next_offsets, last_taken(portion))
             for message in portion:
                 message.acknowledge()
 
@@ -129,6 +129,11 @@ class Worker:
                 ends[place] = end
         self.journal.see(ends)
         self.journal.check()
+
+
+def last_taken(batch: Sequence[Arrived]) -> dict[int, int]:
+    """When Kafka took the last message of each partition, Unix milliseconds."""
+    return {m.partition: m.timestamp_ms for m in sorted(batch, key=lambda m: m.offset)}
 
 
 def create_app(settings: Settings, name: str, topics: set[str], positions: Positions) -> faust.App:

@@ -12,6 +12,8 @@ Place = tuple[str, int]
 """Topic and partition."""
 
 PATIENCE_SECONDS = 60.0
+FETCH_AGE_MS = 1_000
+"""What Kafka holds is known from the last fetch; one is answered many times in this while."""
 
 
 class Journal:
@@ -24,27 +26,30 @@ class Journal:
         self._monotonic = monotonic
         self._next: dict[Place, int] = {}
         self._ends: dict[Place, int] = {}
-        self._caught_up: dict[str, int] = {}
+        self._stored_ms: dict[Place, int] = {}
+        self._complete: dict[str, int] = {}
         self._moved = self._joined = monotonic()
 
     def assign(self, nexts: dict[Place, int]) -> None:
         """Partitions that were given to this worker, instead of those before."""
         self._next = dict(nexts)
-        self._ends = {}
+        self._ends, self._stored_ms, self._complete = {}, {}, {}
         self._moved = self._monotonic()
 
-    def store(self, topic: str, nexts: Mapping[int, int]) -> None:
-        """A batch was stored."""
+    def store(self, topic: str, nexts: Mapping[int, int], taken_ms: Mapping[int, int]) -> None:
+        """A batch was stored; `taken_ms` is when Kafka took the last message of each partition."""
         for partition, offset in nexts.items():
             self._next[topic, partition] = offset
+            self._stored_ms[topic, partition] = taken_ms[partition]
         self._moved = self._monotonic()
 
     def see(self, ends: dict[Place, int]) -> None:
         """What Kafka holds by now."""
         self._ends.update(ends)
         for topic in {topic for topic, _ in self._next}:
-            if not self._waits(topic):
-                self._caught_up[topic] = self._clock()
+            complete = self._complete_ms(topic)
+            if complete is not None:
+                self._complete[topic] = max(complete, self._complete.get(topic, 0))
         if not any(self._waits(topic) for topic, _ in self._next):
             self._moved = self._monotonic()
 
@@ -74,8 +79,20 @@ class Journal:
     def pulse(self, run: Path, name: str, pid: int, state: str) -> None:
         """Write how this worker is."""
         write_pulse(
-            run, Pulse(name, pid, self._clock(), state, self.progress(), dict(self._caught_up))
+            run, Pulse(name, pid, self._clock(), state, self.progress(), dict(self._complete))
         )
+
+    def _complete_ms(self, topic: str) -> int | None:
+        """Before when everything is stored, in all partitions; None when one does not say."""
+        marks = [self._mark(place) for place in self._next if place[0] == topic]
+        known = [mark for mark in marks if mark is not None]
+        return min(known) if len(known) == len(marks) else None
+
+    def _mark(self, place: Place) -> int | None:
+        end = self._ends.get(place)
+        if end is not None and end <= self._next[place]:
+            return self._clock() - FETCH_AGE_MS
+        return self._stored_ms.get(place)
 
     def _waits(self, topic: str) -> bool:
         return any(

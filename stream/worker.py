@@ -22,7 +22,7 @@ from stream.failures import ORDERLY, Stuck, Surprise
 
 log = logging.getLogger(__name__)
 
-PULSE_SECONDS = 2.0
+PULSE_SECONDS = 1.0
 STOP_SECONDS = 5.0
 
 

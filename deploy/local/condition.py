@@ -75,7 +75,7 @@ def lag_seconds(
     topic: str, pulses: Sequence[Pulse], chunks: int | None, at_ms: int
 ) -> float | None:
     """How long the worker that is furthest behind has not been level with Kafka."""
-    level = [pulse.caught_up_ms[topic] for pulse in pulses if topic in pulse.caught_up_ms]
+    level = [pulse.complete_ms[topic] for pulse in pulses if topic in pulse.complete_ms]
     if chunks is None or not level:
         return None
     return 0.0 if chunks == 0 else round((at_ms - min(level)) / 1000, 1)

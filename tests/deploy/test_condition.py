@@ -9,7 +9,7 @@ NOW = 1_795_262_400_000
 
 
 def working(process: str, *progress: Progress, level_ms: int = NOW) -> Pulse:
-    return Pulse(process, 1, NOW, progress=progress, caught_up_ms={"events": level_ms})
+    return Pulse(process, 1, NOW, progress=progress, complete_ms={"events": level_ms})
 
 
 def test_the_lag_of_a_topic_is_that_of_all_its_partitions() -> None:

@@ -13,7 +13,7 @@ from stream.doctor import examine
 from stream.drain import Drain
 from stream.enrich.lookups import Lookups
 from stream.failures import Stuck
-from stream.progress import PATIENCE_SECONDS, Journal
+from stream.progress import FETCH_AGE_MS, PATIENCE_SECONDS, Journal
 from tests.stream.making import a_message, named, rows, settings
 
 
@@ -39,20 +39,49 @@ def a_journal(clock: Clock) -> Journal:
 def test_a_pulse_says_how_far_each_partition_is(tmp_path: Path) -> None:
     clock = Clock()
     journal = a_journal(clock)
-    journal.see({("events", 0): 9, ("events", 1): 0})
+    journal.see({("events", 0): 9})
+    journal.see({("events", 1): 0})
 
     journal.pulse(tmp_path, "worker-1", 77, "ready")
 
     assert [p.progress for p in read_pulses(tmp_path)] == [
         (Progress("events", 0, 5, 9), Progress("events", 1, 0, 0))
     ]
-    assert read_pulses(tmp_path)[0].caught_up_ms == {}
+    assert read_pulses(tmp_path)[0].complete_ms == {}
 
-    journal.store("events", {0: 9})
+    journal.store("events", {0: 9}, {0: 990_000})
     journal.see({})
     journal.pulse(tmp_path, "worker-1", 77, "ready")
 
-    assert read_pulses(tmp_path)[0].caught_up_ms == {"events": 1_000_000}
+    assert read_pulses(tmp_path)[0].complete_ms == {"events": 1_000_000 - FETCH_AGE_MS}
+
+
+def complete(journal: Journal, run: Path) -> dict[str, int]:
+    journal.pulse(run, "worker-1", 77, "ready")
+    return read_pulses(run)[0].complete_ms
+
+
+def test_a_busy_partition_is_complete_up_to_its_last_stored_message(tmp_path: Path) -> None:
+    journal = a_journal(Clock())
+    journal.store("events", {0: 8}, {0: 998_500})
+    journal.see({("events", 0): 9, ("events", 1): 0})
+
+    assert complete(journal, tmp_path) == {"events": 998_500}
+
+
+def test_nothing_is_complete_while_one_partition_is_not_known(tmp_path: Path) -> None:
+    journal = a_journal(Clock())
+    journal.see({("events", 0): 5})
+
+    assert complete(journal, tmp_path) == {}
+
+
+def test_new_partitions_begin_without_a_word(tmp_path: Path) -> None:
+    journal = a_journal(Clock())
+    journal.see({("events", 0): 5, ("events", 1): 0})
+    journal.assign({("events", 0): 5, ("events", 2): 0})
+
+    assert complete(journal, tmp_path) == {}
 
 
 def test_work_that_is_there_and_not_done_for_long_ends_the_worker() -> None:
