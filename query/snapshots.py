@@ -40,6 +40,8 @@ class Pinned(Struct, frozen=True):
     version: Version
     looked_ms: int
     """Every commit made before this instant is in the version."""
+    old: bool = False
+    """Whether it was asked for by its number: what came later is not in it."""
 
     def parts(self, subject: str | None, start_ms: int, end_ms: int) -> Sequence[Part]:
         """The parts that may hold rows of the subject with start <= ts < end."""
@@ -90,14 +92,14 @@ class Shelf:
                 f"{newest.version.number}"
             )
         if number == NEVER_STORED:
-            return Pinned(Version(table, NEVER_STORED, ()), 0)
+            return Pinned(Version(table, NEVER_STORED, ()), 0, old=True)
         version = self._old.get((table.name, number))
         if version is None:
             version = await asyncio.to_thread(self._older, table, number)
             while len(self._old) >= MOST_OLD:
                 self._old.pop(next(iter(self._old)))
             self._old[table.name, number] = version
-        return Pinned(version, 0)
+        return Pinned(version, 0, old=True)
 
     async def refuse_gone(self, as_of: AsOf, tables: Iterable[Table]) -> None:
         """VersionGone when parts of the versions that were asked for have been deleted."""

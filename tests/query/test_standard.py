@@ -24,8 +24,8 @@ def test_an_answer_has_the_whole_envelope_also_when_nothing_is_stored(desk: Hous
     assert body == {
         "success": True,
         "data": [
-            {"parameter": "summary", "success": True, "data": []},
-            {"parameter": "pages", "success": True, "data": []},
+            {"parameter": "summary", "success": True, "data": [], "meta": {"totalRows": 1}},
+            {"parameter": "pages", "success": True, "data": [], "meta": {"totalRows": 0}},
         ],
         "meta": {
             "parameters": ["summary", "pages"],
@@ -91,7 +91,10 @@ def test_a_parameter_may_have_dates_granularity_and_a_name_of_its_own(desk: Hous
         ({"parameters": "summary"}, "'parameters': expected array, got str"),
         ({"startDate": "10.11.2026"}, "'startDate' is '10.11.2026'; give a date as YYYY-MM-DD"),
         ({"endDate": "2026-02-30"}, "'endDate' is '2026-02-30'; give a date as YYYY-MM-DD"),
-        ({"startDate": None}, "'startDate' is missing: give 'startDate' and 'endDate', or 'preset'"),
+        (
+            {"startDate": None},
+            "'startDate' is missing: give 'startDate' and 'endDate', or 'preset'",
+        ),
         ({"startDate": "2026-12-01"}, "'endDate' is 2026-11-30, which is before 'startDate'"),
         ({"startDate": "2016-01-01"}, "days; at most 3,660 are allowed"),
         ({"granularity": "yearly"}, "it must be one of minute, hourly, daily, weekly, monthly"),
