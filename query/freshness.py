@@ -59,7 +59,9 @@ class Watch:
         live = [pulse for pulse in self._pulses if now_ms - pulse.at_ms < STALE_MS]
         level = level_since(topic, live, self._partitions.get(topic, 0))
         # What was stored after we looked is not in the version, however level the workers are.
-        return pinned.version.received if level is None else min(level, pinned.looked_ms)
+        if level is None or pinned.old:
+            return pinned.version.received
+        return min(level, pinned.looked_ms)
 
     async def _read(self) -> None:
         if time.monotonic() - self._read_at < REREAD_SECONDS:
