@@ -16,6 +16,7 @@ Label = Annotated[str, Meta(max_length=64)]
 Url = Annotated[str, Meta(max_length=2048)]
 Title = Annotated[str, Meta(max_length=512)]
 Campaign = Annotated[str, Meta(max_length=256)]
+Milliseconds = Annotated[int, Meta(ge=0, le=60_000)]
 Position = Annotated[int, Meta(ge=0, le=INT32)]
 When = int | float | str | None
 """Unix milliseconds (a fraction is cut) or ISO 8601; absent: the time of receipt."""
@@ -61,6 +62,17 @@ class CustomEvent(Item, kw_only=True):
     scroll_depth: Annotated[float, Meta(ge=0, le=100)] | None = field(
         name="scroll_depth", default=None
     )
+    interaction_count: Annotated[int, Meta(ge=0, le=10_000)] | None = field(
+        name="interaction_count", default=None
+    )
+    page_count: Annotated[int, Meta(ge=0, le=1_000)] | None = field(name="page_count", default=None)
+    load_time: Milliseconds | None = field(name="load_time", default=None)
+    dom_ready_time: Milliseconds | None = field(name="dom_ready_time", default=None)
+    dom_interactive: Milliseconds | None = field(name="dom_interactive", default=None)
+    ttfb: Milliseconds | None = field(name="ttfb", default=None)
+    request_time: Milliseconds | None = field(name="request_time", default=None)
+    render_time: Milliseconds | None = field(name="render_time", default=None)
+    connection_type: Label | None = field(name="connection_type", default=None)
 
 
 class Vital(Item, kw_only=True):

@@ -1,14 +1,35 @@
 """QUERY_TYPES: every standard question by its name; one family per file."""
 
 from query.standard.errors import ERRORS
+from query.standard.errors_more import ERRORS_MORE
 from query.standard.events import EVENTS
 from query.standard.links import LINKS
+from query.standard.metrics import METRICS
 from query.standard.outbound import OUTBOUND
+from query.standard.pages import PAGES
+from query.standard.performance import PERFORMANCE
+from query.standard.sessions_by import SESSIONS_BY
 from query.standard.spec import QueryType, Subject, index
+from query.standard.technology import TECHNOLOGY
 from query.standard.tops import TOPS
+from query.standard.vitals import VITALS
 from query.standard.website import WEBSITE
 
-FAMILIES = (LINKS, OUTBOUND, WEBSITE, TOPS, EVENTS, ERRORS)
+FAMILIES = (
+    LINKS,
+    OUTBOUND,
+    WEBSITE,
+    SESSIONS_BY,
+    TOPS,
+    PAGES,
+    TECHNOLOGY,
+    EVENTS,
+    ERRORS,
+    ERRORS_MORE,
+    PERFORMANCE,
+    VITALS,
+    METRICS,
+)
 
 QUERY_TYPES = index(*FAMILIES)
 

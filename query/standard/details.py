@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct, structs
 
-from query.engine import Engine, Sql, joined
+from query.engine import Engine, Row, Sql, joined
 from query.scoped import Scope
 from query.standard.spec import Detail, Statement, forms, shaped
 from query.standard.statement import whole
@@ -21,15 +21,19 @@ async def added(
     narrowed = narrow(every[detail.table.name], detail.by, list(names))
     statement = Statement(sql=detail.sql, given=detail.given)
     rows = await engine.rows(await whole(engine, narrowed, statement), seconds)
-    width, shape = len(detail.key), forms(detail.row)
-    lists: dict[tuple[object, ...], list[Struct]] = {}
+    width = len(detail.key)
+    lists: dict[tuple[object, ...], list[object]] = {}
     for row in rows:
-        lists.setdefault(tuple(row[:width]), []).append(shaped(detail.row, row[width:], shape))
+        lists.setdefault(tuple(row[:width]), []).append(_element(detail, row[width:]))
     keys = (tuple(getattr(row, name) for name in detail.key) for row in answer)
     return [
         structs.replace(row, **{detail.field: lists.get(key, [])})
         for row, key in zip(answer, keys, strict=True)
     ]
+
+
+def _element(detail: Detail, values: Row) -> object:
+    return shaped(detail.row, values, forms(detail.row)) if detail.row else values[0]
 
 
 def narrow(scope: Scope, column: str, values: Sequence[object]) -> Scope:

@@ -21,6 +21,8 @@ class Form(Struct, frozen=True):
     make: Callable[..., object]
     unit: str = ""
     """What the value is, when its Python type does not say."""
+    order: str = ""
+    """What it is sorted by, over its columns, when that is not a ratio of whole numbers."""
 
 
 def hundredths(numerator: int, denominator: int) -> float:
@@ -100,24 +102,30 @@ Text = Annotated[str | None, Form(("",), same, "string")]
 """Text that may be absent."""
 Whole = Annotated[int | None, Form(("",), same, "integer")]
 """A whole number that may be absent."""
-Average = Annotated[float | None, Form(("_total", "_count"), average, "mean")]
-Median = Annotated[float | None, Form(("_low", "_high", "_count"), quantile, "median")]
+EXACT_MEAN = "{0} / NULLIF({1}, 0)"
+"""The mean of values with decimals, for sorting."""
+
+
+def _exact(percent: int) -> str:
+    return f"{{0}} * 100 + ({{1}} - {{0}}) * (({{2}} - 1) * {percent} % 100)"
+
+
+Average = Annotated[float | None, Form(("_sum", "_count"), average, "mean", EXACT_MEAN)]
+Median = Annotated[float | None, Form(("_low", "_high", "_count"), quantile, "median", _exact(50))]
 Listed = Form((), list, "list")
 """A list that a detail fills."""
-
-
-def fine_average() -> Form:
-    """A mean to four decimals."""
-    return Form(("_total", "_count"), partial(average, digits=4), "mean")
 
 
 def fine_quantile(percent: int) -> Form:
     """A percentile to four decimals."""
     unit = "median" if percent == 50 else f"{percent}th percentile"
-    return Form(("_low", "_high", "_count"), partial(quantile, percent=percent, digits=4), unit)
+    made = partial(quantile, percent=percent, digits=4)
+    return Form(("_low", "_high", "_count"), made, unit, _exact(percent))
 
 
-FineAverage = Annotated[float | None, fine_average()]
+FineAverage = Annotated[
+    float | None, Form(("_sum", "_count"), partial(average, digits=4), "mean", EXACT_MEAN)
+]
 P50 = Annotated[float | None, fine_quantile(50)]
 P75 = Annotated[float | None, fine_quantile(75)]
 P90 = Annotated[float | None, fine_quantile(90)]

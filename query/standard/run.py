@@ -66,10 +66,14 @@ class Work(Struct, frozen=True):
         shape = forms(self.query_type.row)
         return [shaped(self.query_type.row, row, shape) for row in rows]
 
+    async def found(self, statement: Statement) -> list[Row]:
+        """The rows of a statement as the engine gives them."""
+        sql = await whole(self.engine, self.bucketed, statement)
+        return await self.engine.rows(sql, self.seconds)
+
     async def rows(self, statement: Statement) -> list[Row]:
         """The rows of a statement; a point in time gets its label."""
-        sql = await whole(self.engine, self.bucketed, statement)
-        rows = await self.engine.rows(sql, self.seconds)
+        rows = await self.found(statement)
         if not (self.query_type.timed and self.query_type.sparse):
             return rows
         labels = {point.bucket: point.label for point in self.points}
@@ -104,7 +108,7 @@ async def _paged(work: Work, page: Page) -> Answer:
     rows = await work.rows(paged(work.query_type, statement, page))
     total = rows[0][-1] if rows else 0
     if not rows and page.number > 1:
-        [(total,)] = await work.rows(counted(statement))
+        [(total,)] = await work.found(counted(statement))
     return Answer(work.shaped(rows), total)
 
 

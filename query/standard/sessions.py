@@ -10,6 +10,8 @@ from query.standard.spec import Cte
 
 PAGE_VIEW = "name IN ('screen_view', 'pageview')"
 EXIT = "page_exit"
+ORDER = "ms, kafka_partition, kafka_offset, seq"
+"""The total order of rows."""
 BOUNCE_MS = 10_000
 
 # Over the rows of one session:

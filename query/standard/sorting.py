@@ -61,6 +61,8 @@ def _value(query_type: QueryType, field: str) -> str:
         if name == field:
             break
         at += len(form.suffixes)
+    if form.order:
+        return form.order.format(*(f"{field}{suffix}" for suffix in form.suffixes))
     if form.suffixes not in RATIOS:
         return str(at)
     columns = [f"COALESCE({field}{suffix}, 0)" for suffix in form.suffixes]

@@ -1,7 +1,8 @@
 """QueryType: a standard question as a value: its name, row shape and SQL over `scoped`.
 
 The SQL names the columns of `scoped` that it needs simply by using them. It gives exactly the
-columns of its row shape in their order, whole numbers and text, and ends in a total ORDER BY.
+columns of its row shape in their order, whole numbers and text, and ends in a total ORDER BY over
+them; columns that only the order needs come after those of the shape.
 
 Besides `scoped` there are, for SQL that names them: `held` (as `scoped`, without the filters),
 `entries` (a row for each property of an event) and `scoped_<table>` for each table of `beside`.
@@ -64,7 +65,8 @@ class Detail(Struct, frozen=True, kw_only=True):
 
     field: str
     """Of the row shape, filled with a list of elements."""
-    row: type[Struct]
+    row: type[Struct] | None
+    """Of an element; None when it is the one value itself."""
     key: tuple[str, ...]
     """Fields of the answer's rows, to which the first columns of the SQL are equal."""
     by: str
@@ -176,10 +178,14 @@ def forms(row: type[Struct]) -> Mapping[str, Form]:
 
 
 def described(row: type[Struct]) -> Mapping[str, str]:
-    """Each field of a row shape with what it is, in words."""
+    """Each field of a row shape, as callers see it, with what it is in words."""
     plain = {int: "integer", str: "string"}
     hints = typing.get_type_hints(row)
-    return {name: form.unit or plain[hints[name]] for name, form in forms(row).items()}
+    made = forms(row)
+    return {
+        field.encode_name: made[field.name].unit or plain[hints[field.name]]
+        for field in structs.fields(row)
+    }
 
 
 def shaped(row: type[Struct], values: Row, shape: Mapping[str, Form]) -> Struct:

@@ -27,7 +27,8 @@ async def whole(engine: Engine, scope: Scope, statement: Statement) -> Sql:
         relations[ENTRIES] = Sql(engine.entries("scoped", ENTRY))
     for other in scope.beside:
         name = beside(other.table)
-        relations[name] = apart(await scoped(engine, other, named(other.table, words)), name)
+        if name in words:
+            relations[name] = apart(await scoped(engine, other, named(other.table, words)), name)
     return Sql(
         f"WITH {_listed(relations, statement)}\n{statement.sql}",
         joined(*(relation.values for relation in relations.values()), statement.values),

@@ -2,8 +2,9 @@
 
 from msgspec import Struct
 
+from query.standard.attribution import attributed
 from query.standard.forms import Percent
-from query.standard.sessions import PAGE_VIEW
+from query.standard.sessions import ORDER, PAGE_VIEW
 from query.standard.spec import Cte, QueryType, Subject
 from schemas.tables import EVENTS
 
@@ -42,6 +43,30 @@ def top(
              GROUP BY {label}
              ORDER BY visitors DESC, pageviews DESC, label
         """,  # noqa: S608
+    )
+
+
+def sourced(name: str, label: str, meaning: str, aliases: tuple[str, ...] = ()) -> QueryType:
+    """As `top`, with the value of the session's first page view for all of its page views."""
+    return QueryType(
+        name=name,
+        aliases=aliases,
+        meaning=meaning,
+        subject=Subject.WEBSITE,
+        table=EVENTS,
+        row=Top,
+        given=attributed(label),
+        sql="""
+            SELECT origin                               AS label,
+                   COUNT(*)                             AS pageviews,
+                   COUNT(DISTINCT visitor)              AS visitors,
+                   COUNT(DISTINCT visitor)              AS percentage_part,
+                   SUM(COUNT(DISTINCT visitor)) OVER () AS percentage_whole
+              FROM attributed
+             WHERE origin IS NOT NULL
+             GROUP BY origin
+             ORDER BY visitors DESC, pageviews DESC, label
+        """,
     )
 
 
@@ -87,9 +112,7 @@ def pair(name: str, row: type[Struct], first: str, second: str, meaning: str) ->
 
 def edge(name: str, meaning: str, direction: str) -> QueryType:
     """The first or last page view of each session, by path."""
-    order = ", ".join(
-        f"{part} {direction}" for part in ("ms", "kafka_partition", "kafka_offset", "seq")
-    )
+    order = ", ".join(f"{part} {direction}" for part in ORDER.split(", "))
     ranked = Cte(
         "ranked",
         f"""
@@ -127,21 +150,21 @@ SOURCE = "COALESCE(referrer_name, referrer, 'Direct')"
 
 TOPS = (
     top("top_pages", "path", "page views by path", aliases=("pages",)),
-    top(
+    sourced(
         "traffic_sources",
         SOURCE,
         "page views by who referred; `Direct` when nobody did or the website itself",
         aliases=("traffic",),
     ),
-    top(
+    sourced(
         "top_referrers", f"NULLIF({SOURCE}, 'Direct')", "page views by who referred, without Direct"
     ),
-    top("channels", "channel", "page views by channel"),
-    top("utm_sources", "utm_source", "page views by utm_source"),
-    top("utm_mediums", "utm_medium", "page views by utm_medium"),
-    top("utm_campaigns", "utm_campaign", "page views by utm_campaign"),
-    top("utm_terms", "utm_term", "page views by utm_term"),
-    top("utm_content", "utm_content", "page views by utm_content"),
+    sourced("channels", "channel", "page views by channel"),
+    sourced("utm_sources", "utm_source", "page views by utm_source"),
+    sourced("utm_mediums", "utm_medium", "page views by utm_medium"),
+    sourced("utm_campaigns", "utm_campaign", "page views by utm_campaign"),
+    sourced("utm_terms", "utm_term", "page views by utm_term"),
+    sourced("utm_content", "utm_content", "page views by utm_content"),
     top("browser_name", "browser_name", "page views by browser"),
     top("browsers", "browser_name", "as browser_name", limit=25),
     top("os_name", "os_name", "page views by operating system"),

@@ -65,7 +65,7 @@ class House(Struct, weakref=True):
         body = {"parameters": list(parameters), **NOVEMBER, **more}
         return self.ask("POST", "/v1/query", body, **{kind: subject.removeprefix("link:")})
 
-    def rows(self, parameter: str, **more: Any) -> Any:
+    def rows(self, parameter: object, **more: Any) -> Any:
         """The rows of one query type."""
         entry = self.query(parameter, **more).json["data"][0]
         assert entry["success"], entry

@@ -157,17 +157,32 @@ def a_click(
 
 
 def an_error(
-    message: str = "boom", *, website: str = "shop", at: str = NOON, **more: Any
+    message: str = "boom",
+    *,
+    website: str = "shop",
+    at: str = NOON,
+    visitor: str = "u1",
+    session: str = "s1",
+    **more: Any,
 ) -> Stored:
     """A row of `errors`."""
     given = {"level": "error", "path": "/", "message": message, **more}
-    return Stored(ERRORS, {**_who(website, "u1", "s1"), **_when(at, None), **given})
+    return Stored(ERRORS, {**_who(website, visitor, session), **_when(at, None), **given})
 
 
-def a_vital(metric: str, value: float, *, website: str = "shop", at: str = NOON) -> Stored:
+def a_vital(
+    metric: str,
+    value: float,
+    *,
+    website: str = "shop",
+    at: str = NOON,
+    visitor: str = "u1",
+    session: str = "s1",
+    **more: Any,
+) -> Stored:
     """A row of `vitals`."""
-    measured = {"metric_name": metric, "metric_value": Decimal(str(value)), "path": "/"}
-    return Stored(VITALS, {**_who(website, "u1", "s1"), **_when(at, None), **measured})
+    measured = {"metric_name": metric, "metric_value": Decimal(str(value)), "path": "/", **more}
+    return Stored(VITALS, {**_who(website, visitor, session), **_when(at, None), **measured})
 
 
 def _who(website: str, visitor: str | None, session: str | None) -> dict[str, Any]:
