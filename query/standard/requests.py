@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, field
 
 from query.bodies import converted
+from query.buckets import GRANULARITIES
 from query.compared import Compare, other_span
 from query.filters import Filter
 from query.moments import asked_span
@@ -18,13 +19,6 @@ from schemas.failures import Malformed
 MOST_DAYS = 3_660
 MOST_PARAMETERS = 100
 DEFAULT_LIMIT = 100
-GRANULARITIES = {
-    name: granularity
-    for granularity, short in zip(
-        Granularity, ("minute", "hour", "day", "week", "month"), strict=True
-    )
-    for name in (granularity.value, short)
-}
 
 Text = Annotated[str, Meta(max_length=256)]
 

@@ -1,0 +1,119 @@
+"""Questions about web vitals, a row for each metric: its percentiles and samples."""
+
+from msgspec import Struct
+
+from query.standard.forms import P50, P75, P90, P95, P99, Date, FineAverage
+from query.standard.ranks import mean, quantile
+from query.standard.spec import Cte, QueryType, Subject
+from schemas.tables import VITALS as STORED
+
+
+class Metric(Struct, frozen=True):
+    metric_name: str
+    p50: P50
+    p75: P75
+    p90: P90
+    p95: P95
+    p99: P99
+    avg_value: FineAverage
+    samples: int
+
+
+class MetricOfBucket(Struct, frozen=True):
+    date: Date
+    metric_name: str
+    p50: P50
+    p75: P75
+    p90: P90
+    p95: P95
+    p99: P99
+    samples: int
+
+
+class MetricOfPage(Struct, frozen=True):
+    page: str
+    metric_name: str
+    p50: P50
+    p75: P75
+    p90: P90
+    p95: P95
+    p99: P99
+    samples: int
+
+
+PERCENTILES = ",\n".join(quantile(f"p{n}", "metric_value", n) for n in (50, 75, 90, 95, 99))
+
+
+def ranked(group: str) -> Cte:
+    """Measurements in the order of their value, in each group and metric."""
+    return Cte(
+        "ranked",
+        f"""
+        SELECT {group} AS label,
+               metric_name, metric_value,
+               ROW_NUMBER() OVER (
+                   PARTITION BY {group}, metric_name ORDER BY metric_value
+               )                                                 AS place,
+               COUNT(*) OVER (PARTITION BY {group}, metric_name) AS places
+          FROM scoped
+         WHERE {group} IS NOT NULL
+        """,  # noqa: S608
+    )
+
+
+METRICS = (
+    QueryType(
+        name="vitals_overview",
+        meaning="percentiles and mean of each metric",
+        subject=Subject.WEBSITE,
+        table=STORED,
+        row=Metric,
+        given=(ranked("metric_name"),),
+        sql=f"""
+            SELECT metric_name,
+                   {PERCENTILES},
+                   {mean("avg_value", "metric_value")},
+                   COUNT(*) AS samples
+              FROM ranked
+             GROUP BY metric_name
+             ORDER BY metric_name
+        """,  # noqa: S608
+    ),
+    QueryType(
+        name="vitals_time_series",
+        meaning="percentiles of each metric and bucket that has samples",
+        subject=Subject.WEBSITE,
+        table=STORED,
+        row=MetricOfBucket,
+        sparse=True,
+        limit=10_000,
+        given=(ranked("bucket"),),
+        sql=f"""
+            SELECT label,
+                   metric_name,
+                   {PERCENTILES},
+                   COUNT(*) AS samples
+              FROM ranked
+             GROUP BY label, metric_name
+             ORDER BY label, metric_name
+        """,  # noqa: S608
+    ),
+    QueryType(
+        name="vitals_by_page",
+        meaning="percentiles of each path and metric",
+        subject=Subject.WEBSITE,
+        table=STORED,
+        row=MetricOfPage,
+        limit=50,
+        given=(ranked("path"),),
+        sql=f"""
+            SELECT label,
+                   metric_name,
+                   {PERCENTILES},
+                   COUNT(*) AS samples
+              FROM ranked
+             GROUP BY label, metric_name
+             ORDER BY samples DESC, label, metric_name
+        """,  # noqa: S608
+    ),
+)

@@ -1,0 +1,134 @@
+"""Sessions as rows, and questions that group them: by length, device, browser and day."""
+
+from msgspec import Struct
+
+from query.standard.forms import Date, MeanSeconds
+from query.standard.sessions import LASTED, ORDER, OTHERS, PAGE_VIEW, VIEWS
+from query.standard.spec import Cte, QueryType, Subject
+from schemas.tables import EVENTS
+
+
+class DurationRange(Struct, frozen=True):
+    duration_range: str
+    sessions: int
+    visitors: int
+
+
+class SessionGroup(Struct, frozen=True):
+    name: str
+    sessions: int
+    visitors: int
+    avg_session_duration: MeanSeconds
+
+
+class SessionBucket(Struct, frozen=True):
+    date: Date
+    sessions: int
+    visitors: int
+    avg_session_duration: MeanSeconds
+
+
+def journeys(**firsts: str) -> tuple[Cte, Cte]:
+    """The CTE `journeys`: a row for each session, with columns of its first page view."""
+    wanted = "".join(f",\n               {sql} AS first_{name}" for name, sql in firsts.items())
+    kept = "".join(
+        f",\n               MAX(CASE WHEN place = 1 THEN first_{name} END) AS {name}"
+        for name in firsts
+    )
+    placed = Cte(
+        "placed",
+        f"""
+        SELECT session_hash, visitor_hash, name, ms, time_on_page{wanted},
+               ROW_NUMBER() OVER (
+                   PARTITION BY session_hash
+                   ORDER BY CASE WHEN {PAGE_VIEW} THEN 0 ELSE 1 END, {ORDER}
+               ) AS place
+          FROM scoped
+         WHERE session_hash IS NOT NULL
+        """,  # noqa: S608
+    )
+    rows = Cte(
+        "journeys",
+        f"""
+        SELECT session_hash                                AS visit,
+               MAX(CASE WHEN place = 1 THEN visitor_hash END) AS visitor,
+               MIN(ms)  AS began,
+               MAX(ms)  AS ended,
+               {VIEWS}  AS views,
+               {OTHERS} AS others,
+               {LASTED} AS lasted{kept}
+          FROM placed
+         GROUP BY session_hash
+        HAVING {VIEWS} > 0
+        """,  # noqa: S608
+    )
+    return placed, rows
+
+
+RANGES = """CASE WHEN lasted < 30000 THEN '0-30s'
+                        WHEN lasted < 60000 THEN '30s-1m'
+                        WHEN lasted < 300000 THEN '1m-5m'
+                        WHEN lasted < 900000 THEN '5m-15m'
+                        WHEN lasted < 3600000 THEN '15m-1h'
+                        ELSE '1h+' END"""
+
+COUNTED = """COUNT(*)                AS sessions,
+                   COUNT(DISTINCT visitor) AS visitors,
+                   SUM(lasted)             AS avg_session_duration_ms,
+                   COUNT(*)                AS avg_session_duration_count"""
+
+
+def grouped(name: str, column: str, meaning: str) -> QueryType:
+    """Sessions by a column of their first page view; `Unknown` without it."""
+    return QueryType(
+        name=name,
+        meaning=meaning,
+        subject=Subject.WEBSITE,
+        table=EVENTS,
+        row=SessionGroup,
+        given=journeys(label=f"COALESCE({column}, 'Unknown')"),
+        sql=f"""
+            SELECT label,
+                   {COUNTED}
+              FROM journeys
+             GROUP BY label
+             ORDER BY sessions DESC, label
+        """,  # noqa: S608
+    )
+
+
+SESSIONS_BY = (
+    QueryType(
+        name="session_duration_distribution",
+        meaning="sessions by how long they lasted",
+        subject=Subject.WEBSITE,
+        table=EVENTS,
+        row=DurationRange,
+        given=journeys(),
+        sql=f"""
+            SELECT {RANGES}                AS label,
+                   COUNT(*)                AS sessions,
+                   COUNT(DISTINCT visitor) AS visitors
+              FROM journeys
+             GROUP BY {RANGES}
+             ORDER BY sessions DESC, label
+        """,  # noqa: S608
+    ),
+    grouped("sessions_by_device", "device_type", "sessions by class of device"),
+    grouped("sessions_by_browser", "browser_name", "sessions by browser"),
+    QueryType(
+        name="sessions_time_series",
+        meaning="sessions that began in each bucket, and who began them",
+        subject=Subject.WEBSITE,
+        table=EVENTS,
+        row=SessionBucket,
+        given=journeys(point="bucket"),
+        sql=f"""
+            SELECT point,
+                   {COUNTED}
+              FROM journeys
+             GROUP BY point
+             ORDER BY point
+        """,  # noqa: S608
+    ),
+)
