@@ -1,5 +1,6 @@
 """QUERY_TYPES: every standard question by its name; one family per file."""
 
+from query.standard.custom_events import CUSTOM_EVENTS
 from query.standard.errors import ERRORS
 from query.standard.errors_more import ERRORS_MORE
 from query.standard.events import EVENTS
@@ -8,6 +9,9 @@ from query.standard.metrics import METRICS
 from query.standard.outbound import OUTBOUND
 from query.standard.pages import PAGES
 from query.standard.performance import PERFORMANCE
+from query.standard.properties import PROPERTIES
+from query.standard.session_flow import SESSION_FLOW
+from query.standard.session_lists import SESSION_LISTS
 from query.standard.sessions_by import SESSIONS_BY
 from query.standard.spec import QueryType, Subject, index
 from query.standard.technology import TECHNOLOGY
@@ -20,10 +24,14 @@ FAMILIES = (
     OUTBOUND,
     WEBSITE,
     SESSIONS_BY,
+    SESSION_FLOW,
+    SESSION_LISTS,
     TOPS,
     PAGES,
     TECHNOLOGY,
     EVENTS,
+    CUSTOM_EVENTS,
+    PROPERTIES,
     ERRORS,
     ERRORS_MORE,
     PERFORMANCE,

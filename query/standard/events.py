@@ -3,11 +3,9 @@
 from msgspec import Struct
 
 from query.standard.forms import Instant, Percent
-from query.standard.sessions import EXIT, PAGE_VIEW
+from query.standard.kinds import CUSTOM
 from query.standard.spec import QueryType, Subject
 from schemas.tables import EVENTS as STORED
-
-CUSTOM = f"NOT {PAGE_VIEW} AND name <> '{EXIT}' AND outbound_domain IS NULL"
 
 
 class CustomEvent(Struct, frozen=True):

@@ -24,6 +24,10 @@ from query.standard.forms import PLAIN, Date, Form
 from schemas.tables import Table
 
 
+OF_ENTRY = ("name", "visitor_hash", "session_hash", "outbound_domain")
+"""What `entries` say of the event that has the property."""
+
+
 class Subject(StrEnum):
     """Whom a question is about; the value is the parameter that names it."""
 
@@ -161,7 +165,7 @@ class QueryType(Struct, frozen=True, kw_only=True):
 
 def named(table: Table, words: frozenset[str]) -> list[str]:
     """The columns that `scoped` needs for SQL of these words."""
-    more = {"properties", "name", "visitor_hash", "session_hash"} if ENTRIES in words else set()
+    more = {"properties", *OF_ENTRY} if ENTRIES in words else set()
     known = (*(c.name for c in table.columns), MS, BUCKET)
     return [name for name in known if name in words or name in more]
 

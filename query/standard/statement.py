@@ -7,12 +7,10 @@ from msgspec import structs
 
 from query.engine import Engine, Sql, joined
 from query.scoped import ENTRIES, Scope, scoped
-from query.standard.spec import Statement, named
+from query.standard.spec import OF_ENTRY, Statement, named
 from schemas.tables import Table
 
 HELD = "held"
-ENTRY = ("name", "visitor_hash", "session_hash")
-"""What an entry says of its event."""
 
 
 async def whole(engine: Engine, scope: Scope, statement: Statement) -> Sql:
@@ -24,7 +22,7 @@ async def whole(engine: Engine, scope: Scope, statement: Statement) -> Sql:
         base = await scoped(engine, unfiltered, named(scope.table, words))
         relations[HELD] = apart(base, HELD)
     if ENTRIES in words:
-        relations[ENTRIES] = Sql(engine.entries("scoped", ENTRY))
+        relations[ENTRIES] = Sql(engine.entries("scoped", OF_ENTRY))
     for other in scope.beside:
         name = beside(other.table)
         if name in words:
