@@ -21,7 +21,8 @@ def measure() -> Part:
     """A fresh start with nothing to do; then demo traffic, compacted."""
     with tempfile.TemporaryDirectory() as folder, Stack(Path(folder), small_parts=4) as stack:
         time.sleep(REST_SECONDS)
-        memory = {name: psutil.Process(pid) for name, pid in stack.pids().items()}
+        pids = {**stack.pids(), "supervisor": stack.account.supervisor}
+        memory = {name: psutil.Process(pid) for name, pid in pids.items()}
         resident = {name: process.memory_info().rss / 2**20 for name, process in memory.items()}
         own = {name: process.memory_full_info().pss / 2**20 for name, process in memory.items()}
         size = bytes_per_event(stack)

@@ -1,0 +1,52 @@
+"""`python -m tests.bench [PART …]`: measures, prints, and keeps the figures in RESULTS.md."""
+
+import argparse
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from tests.bench import collector, footprint, freshness, questions, scale, worker
+from tests.bench.dataset import MANY, stored
+from tests.bench.figures import Part, keep
+
+PARTS: Mapping[str, Callable[[], Part]] = {
+    "collector": collector.measure,
+    "worker": worker.measure,
+    "freshness": freshness.measure,
+    "footprint": footprint.measure,
+    "questions": questions.measure,
+}
+SCALE = "scale"
+
+
+def main() -> None:
+    """Measure what is named, or everything but what first takes long to make."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join([*PARTS, SCALE]))
+    parser.add_argument("--data", type=Path, help=f"folder of the data set of '{SCALE}'; kept")
+    parser.add_argument("--events", type=int, default=MANY, help="of the website, when it is made")
+    asked = parser.parse_args()
+    if strange := set(asked.parts) - {*PARTS, SCALE}:
+        parser.error(f"no such part: {', '.join(strange)}; there are {', '.join([*PARTS, SCALE])}")
+    for name in asked.parts or usual(asked.data):
+        print(f"{name}: measuring", flush=True)
+        began = time.monotonic()
+        part = scale.measure(asked.data, asked.events) if name == SCALE else PARTS[name]()
+        keep([part])
+        print(f"\n{part.text()}\n{name}: {time.monotonic() - began:.0f} s\n", flush=True)
+
+
+def usual(data: Path | None) -> list[str]:
+    """All parts, with `scale` only when its data set is there."""
+    if data is not None and stored(data) is not None:
+        return [*PARTS, SCALE]
+    print(
+        f"Without '{SCALE}': its 30 million events take some ten minutes to make. To measure it,\n"
+        f'  make bench ARGS="{SCALE} --data FOLDER"\n'
+        "makes them in FOLDER once, and finds them there the next time.\n"
+    )
+    return [*PARTS]
+
+
+if __name__ == "__main__":
+    main()

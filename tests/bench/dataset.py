@@ -1,0 +1,179 @@
+"""A lake of made-up traffic, stored through the worker's writer and the keeper's compaction.
+
+`python -m tests.bench.dataset FOLDER [EVENTS]` makes it: EVENTS of one website in 30 days (default
+10 million) among twice as many of others; and beside it, for plain DuckDB, one well-written Parquet
+file per table with the rows of that website alone.
+"""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import date, timedelta
+from pathlib import Path
+
+import duckdb
+import msgspec
+import pyarrow as pa
+from msgspec import Struct
+
+from schemas.clock import now_ms
+from schemas.registry import Link, Organization, Scope, Store, Website
+from schemas.registry.making import new_key
+from schemas.registry.migrate import migrate
+from schemas.settings import Settings
+from schemas.tables import CLICKS, ERRORS, EVENTS, VITALS, Table
+from stream.commit import LakeTable, Move
+from stream.keeping.compaction import ROW_GROUP, compact
+from stream.writer import write_part
+from tests.bench.traffic import LINK, MACROS, MINE, OWNER, crowd_of, day_of
+
+FIRST = date(2026, 10, 1)
+DAYS = 30
+MANY = 10_000_000
+PART_ROWS = 62_500
+SHARES = {EVENTS: 1.0, VITALS: 0.06, ERRORS: 0.01, CLICKS: 0.01}
+"""Rows of each table by event."""
+PLAIN_MEMORY = "4GB"
+
+
+class DataSet(Struct, frozen=True):
+    """Where it lies, and the key that may ask about it."""
+
+    folder: str
+    events: int
+    key: str
+
+    @property
+    def settings(self) -> Settings:
+        """Of the services over it."""
+        return Settings(data_dir=self.folder)
+
+    def plain(self, table: str) -> str:
+        """The one file with the website's rows."""
+        return f"{self.folder}/plain/{table}.parquet"
+
+    def span(self, days: int = DAYS) -> dict[str, str]:
+        """The last so many days."""
+        last = FIRST + timedelta(days=DAYS - 1)
+        return {"startDate": str(last - timedelta(days=days - 1)), "endDate": str(last)}
+
+
+def stored(folder: Path) -> DataSet | None:
+    """The set that was made there; None when there is none, or it is not whole."""
+    try:
+        return msgspec.json.decode((folder / "set.json").read_bytes(), type=DataSet)
+    except FileNotFoundError:
+        return None
+
+
+def make(folder: Path, events: int = MANY, others: int | None = None) -> DataSet:
+    """Make it, or find it made."""
+    if (found := stored(folder)) is not None:
+        return found
+    others = 2 * events if others is None else others
+    settings = Settings(data_dir=str(folder), small_parts=2)
+    with closing(duckdb.connect()) as connection:
+        connection.execute(f"SET TimeZone = 'UTC'; SET threads = 2; {MACROS}")
+        for table, share in SHARES.items():
+            fill(connection, settings, table, round(events * share), round(others * share))
+    made = DataSet(str(folder), events, registered(settings))
+    for table in SHARES:
+        write_plain(made, table)
+    (folder / "set.json").write_bytes(msgspec.json.encode(made))
+    return made
+
+
+def fill(
+    connection: duckdb.DuckDBPyConnection, settings: Settings, table: Table, mine: int, others: int
+) -> None:
+    """Day after day: parts as workers write them, one commit, one compaction."""
+    lake = LakeTable(settings, table)
+    for number in range(DAYS):
+        began, day = time.monotonic(), str(FIRST + timedelta(days=number))
+        crowds = [
+            crowd_of(i == 0, of_day(all_, number), DAYS) for i, all_ in enumerate((mine, others))
+        ]
+        # Two numbers per day: the sessions of the two crowds are different ones.
+        made = [day_of(connection, table, day, 2 * number + i, c) for i, c in enumerate(crowds)]
+        parts = [write_part(lake.store, table, day, rows) for rows in batches(made)]
+        lake.commit(parts, {"bench": Move(number, number + 1)})
+        compact(lake, settings)
+        print(f"{table.name} {day}: {time.monotonic() - began:.1f} s", flush=True)
+    lake.refresh()
+    lake.handle.vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
+    lake.handle.create_checkpoint()
+
+
+def of_day(rows: int, number: int) -> int:
+    """How many of all rows are those of a day."""
+    return rows * (number + 1) // DAYS - rows * number // DAYS
+
+
+def batches(made: list[pa.Table]) -> Iterator[pa.Table]:
+    """Slices through all crowds, as a worker would have read them."""
+    count = max(1, sum(rows.num_rows for rows in made) // PART_ROWS)
+    for slice_ in range(count):
+        yield pa.concat_tables(
+            rows.slice(
+                rows.num_rows * slice_ // count,
+                rows.num_rows * (slice_ + 1) // count - rows.num_rows * slice_ // count,
+            )
+            for rows in made
+        )
+
+
+def registered(settings: Settings) -> str:
+    """The website, a link and a key that may ask as often as it likes."""
+    migrate(settings.registry_url)
+    now = now_ms()
+    key, text = new_key(OWNER, [Scope.READ_DATA], now)
+    with closing(Store(settings.registry_url)) as store:
+        store.create(
+            Organization(
+                id=OWNER, name="Bench", plan="enterprise", created_at=now, updated_at=now,
+                limits={"query": 10**9, "custom": 10**9},
+            )
+        )  # fmt: skip
+        store.create(
+            Website(
+                id=MINE, organization_id=OWNER, domain="bench.example",
+                created_at=now, updated_at=now,
+            )
+        )  # fmt: skip
+        store.create(
+            Link(
+                id=LINK, organization_id=OWNER, name="bench", target_url="https://t.example/",
+                slug="bench", created_at=now, updated_at=now,
+            )
+        )  # fmt: skip
+        store.create(key)
+    return text
+
+
+def write_plain(made: DataSet, table: Table) -> None:
+    """The rows of the website, sorted, in one file."""
+    target = Path(made.plain(table.name))
+    target.parent.mkdir(exist_ok=True)
+    subject = LINK if table is CLICKS else MINE
+    files = LakeTable(made.settings, table).handle.file_uris()
+    with closing(duckdb.connect()) as connection:
+        connection.execute(
+            f"SET TimeZone = 'UTC'; SET memory_limit = '{PLAIN_MEMORY}'; SET threads = 2;"
+            f"SET temp_directory = '{target.parent}/spill'"
+        )
+        connection.execute(
+            f"""
+            COPY (SELECT * EXCLUDE ({table.subject}), {table.subject}
+                    FROM read_parquet(?, hive_partitioning = false)
+                   WHERE {table.subject} = ?
+                   ORDER BY {", ".join(table.order)})
+              TO '{target}'
+                 (FORMAT parquet, PARQUET_VERSION v2, COMPRESSION zstd, ROW_GROUP_SIZE {ROW_GROUP})
+            """,
+            [[uri.removeprefix("file://") for uri in files], subject],
+        )
+
+
+if __name__ == "__main__":
+    make(Path(sys.argv[1]), *(int(each) for each in sys.argv[2:]))

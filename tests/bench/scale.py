@@ -1,0 +1,123 @@
+"""Every question over a month of 10 million events among 20 million of others.
+
+Each standard type is asked over the month and over its last day, of the service as a real process;
+the month also of plain DuckDB, with the same SQL over one file. They take turns, and the middle
+time is told, with what the process ever had of memory.
+"""
+
+import statistics
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from query.standard import QUERY_TYPES, QueryType
+from tests.bench.asking import Plain, Question, Running, custom, plain, service, standard
+from tests.bench.dataset import MANY, DataSet, make
+from tests.bench.figures import Figure, Part
+
+TURNS = 3
+SLOWEST = 10
+"""Types of which the time for one day is told."""
+PLAIN = "plain DuckDB, one file, same SQL"
+
+CUSTOM = {
+    "custom: events by country": {
+        "table": "events",
+        "selects": [
+            {"field": "*", "aggregate": "count", "alias": "n"},
+            {"field": "anonymous_id", "aggregate": "uniq", "alias": "visitors"},
+        ],
+        "groupBy": ["country"],
+    },
+    "custom: events by path and device, one name": {
+        "table": "events",
+        "selects": [{"field": "*", "aggregate": "count", "alias": "n"}],
+        "filters": [{"field": "name", "operator": "eq", "value": "screen_view"}],
+        "groupBy": ["path", "device_type"],
+    },
+}
+
+
+class Timed(Struct, frozen=True):
+    """Middle times of one question, in milliseconds."""
+
+    name: str
+    ms: float
+    plain_ms: float
+
+
+def measure(folder: Path | None = None, events: int = MANY) -> Part:
+    """All questions; the data set stays where a folder is named."""
+    if folder is not None:
+        return over(make(folder, events))
+    with tempfile.TemporaryDirectory(prefix="tidemark-scale-") as temporary:
+        return over(make(Path(temporary), events))
+
+
+def over(made: DataSet) -> Part:
+    """All questions about a set that is there."""
+    with service(made) as ours, plain(made) as beside:
+        month = [timed(q, ours, beside) for q in types(made.span())]
+        day = [timed(q, ours, beside) for q in types(made.span(1))]
+        free = [timed(custom(name, q, made.span()), ours, beside) for name, q in CUSTOM.items()]
+        peak = ours.peak_mib
+    return Part(
+        "Scale",
+        f"{made.events:,} events of one website in 30 days among twice as many of others, stored "
+        f"by the worker's writer and compacted; {len(month)} standard types over HTTP, middle of "
+        f"{TURNS}; the baseline's time is that inside DuckDB alone.",
+        [*summed(month, day), *(one(each, "< 1,000") for each in free),
+         Figure("peak memory of the query process", peak, "MiB", expected="≤ 1,024"),
+         *(one(each, "< 3,000") for each in sorted(month, key=lambda t: -t.ms)),
+         *(one(each, "< 100", ", one day") for each in sorted(day, key=lambda t: -t.ms)[:SLOWEST])],
+    )  # fmt: skip
+
+
+def types(span: dict[str, str]) -> Iterator[Question]:
+    """Every type that can be asked without a filter, with the options of its example."""
+    for query_type in {t.name: t for t in QUERY_TYPES.values()}.values():
+        if not query_type.needs:
+            yield standard(query_type.name, query_type.subject, options(query_type), span)
+
+
+def options(query_type: QueryType) -> dict[str, object]:
+    """What a parameter says beside its name."""
+    example = query_type.example
+    return {} if example is None else dict(msgspec.to_builtins(example))
+
+
+def timed(question: Question, ours: Running, beside: Plain) -> Timed:
+    """Both in turns, and whether they say the same."""
+    took, theirs = [], []
+    for _ in range(TURNS):
+        answer, other = ours.ask(question), beside.ask(question)
+        assert answer.data == other.data, question.name
+        took.append(answer.ms)
+        theirs.append(other.ms)
+    each = Timed(question.name, statistics.median(took), statistics.median(theirs))
+    print(f"  {each.name}: {each.ms:.0f} ms, plain {each.plain_ms:.0f} ms", flush=True)
+    return each
+
+
+def summed(month: Sequence[Timed], day: Sequence[Timed]) -> Iterator[Figure]:
+    """The figures that are held against a target."""
+    slow = [each.ms for each in month]
+    ratios = [each.ms / each.plain_ms for each in month]
+    yield Figure("month: slowest type", max(slow), "ms", expected="< 3,000")
+    yield Figure("month: median type", statistics.median(slow), "ms", expected="< 500")
+    yield Figure("month: types of 3 s and more", sum(ms >= 3000 for ms in slow), "", expected="0")
+    yield Figure(
+        "month: all types together", sum(slow), "ms", sum(t.plain_ms for t in month), PLAIN,
+        "ratio ≤ 1.3",
+    )  # fmt: skip
+    yield Figure("month: median ratio", statistics.median(ratios), "", expected="≤ 1.3")
+    yield Figure("day: slowest type", max(t.ms for t in day), "ms", expected="< 100")
+    yield Figure("day: median type", statistics.median(t.ms for t in day), "ms", expected="< 100")
+
+
+def one(each: Timed, expected: str, beside: str = "") -> Figure:
+    """One question as a figure."""
+    return Figure(f"{each.name}{beside}", each.ms, "ms", each.plain_ms, PLAIN, expected)
