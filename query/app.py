@@ -13,19 +13,25 @@ from starlette.responses import Response
 from starlette.routing import Route, Router
 
 from query import links
+from query.custom.catalogue import tables
 from query.custom.endpoint import custom
+from query.custom.explain import explain
 from query.desk import Desk
 from query.duck import Bounds, DuckDB
 from query.export.endpoint import export
 from query.export.turns import Turns
 from query.freshness import Watch
 from query.look import Look
+from query.openapi import SERVICE
 from query.snapshots import FRESH_SECONDS, Shelf
+from query.standard.catalogue import types
 from query.standard.endpoint import standard
+from query.web import PAGES
 from schemas.clock import Clock, now_ms
 from schemas.edge.address import networks
 from schemas.edge.allowances import Limiter
 from schemas.edge.bodies import of_query
+from schemas.edge.described import OPENAPI, described
 from schemas.edge.health import ROUTES as HEALTH
 from schemas.edge.health import health
 from schemas.edge.wear import Edge
@@ -36,7 +42,10 @@ Endpoint = Callable[[Desk, Request], Awaitable[Response]]
 
 ROUTES: tuple[tuple[str, str, Endpoint], ...] = (
     ("POST", "/v1/query", standard),
+    ("GET", "/v1/query/types", types),
     ("POST", "/v1/query/custom", custom),
+    ("GET", "/v1/query/tables", tables),
+    ("POST", "/v1/query/compile", explain),
     ("GET", "/v1/export/{table}", export),
     ("POST", "/v1/links", links.create),
     ("GET", "/v1/links", links.listed),
@@ -98,7 +107,8 @@ def _routes(desk: Desk, look: Look) -> list[Route]:
         Route(path, partial(endpoint, desk), methods=[method]) for method, path, endpoint in ROUTES
     ]
     checked = Plain(health("query", {"lake": look.lake, "registry": look.registry}))
-    return [*routes, *(Route(path, checked) for path in HEALTH)]
+    document = Route(OPENAPI, Plain(described(lambda: SERVICE)))
+    return [*routes, document, *PAGES, *(Route(path, checked) for path in HEALTH)]
 
 
 class Plain:

@@ -31,6 +31,15 @@ class Granularity(StrEnum):
     MONTHLY = "monthly"
 
 
+GRANULARITIES = {
+    name: granularity
+    for granularity, short in zip(
+        Granularity, ("minute", "hour", "day", "week", "month"), strict=True
+    )
+    for name in (granularity.value, short)
+}
+"""By every name that requests may use."""
+
 WIDTH_MS = {Granularity.MINUTE: 60_000, Granularity.HOURLY: 3_600_000}
 """Granularities that are a length of time; the others are days of a calendar."""
 

@@ -37,6 +37,11 @@ class Desk(Struct, frozen=True):
         self.count(request, key, group)
         return key
 
+    def admit_anyone(self, request: Request) -> None:
+        """A request that needs no key, counted against the public allowance of its address."""
+        edge: Edge = request.scope["app"]
+        edge.admit_stranger(request.scope)
+
     def count(self, request: Request, key: Key, group: Group) -> None:
         """Count one more request of the key's organization; LimitExceeded when none is left."""
         edge: Edge = request.scope["app"]

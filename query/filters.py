@@ -57,7 +57,7 @@ class Field(Struct, frozen=True):
     type: Type
     sql: str
     in_ms: bool = False
-    """Whether the expression gives Unix milliseconds rather than an instant."""
+    """Whether an instant is Unix milliseconds in the expression."""
 
 
 class Seen(Struct, frozen=True):
@@ -201,7 +201,8 @@ def _bound(value: Value, field: Field, name: str, at: str) -> object:
     made = MAKERS[type_](value)
     if made is None:
         raise Malformed(f"'{at}.value' must be {WANTED[type_]}, because '{name}' is {type_.value}")
-    return (made - EPOCH) // timedelta(milliseconds=1) if field.in_ms else made
+    in_ms = field.in_ms and type_ is Type.TIMESTAMP
+    return (made - EPOCH) // timedelta(milliseconds=1) if in_ms else made
 
 
 def _text(value: Value) -> object:

@@ -13,6 +13,7 @@ from msgspec import Struct
 from query.engine import Engine, Sql, joined
 from query.snapshots import Pinned
 from query.span import Granularity, Span
+from schemas.lake import Part
 from schemas.tables import Column, Table
 
 ALWAYS = ("ts", "is_bot")
@@ -39,6 +40,13 @@ class Scope(Struct, frozen=True):
     def table(self) -> Table:
         return self.pinned.version.table
 
+    @property
+    def parts(self) -> Sequence[Part]:
+        """The files that may hold rows of the subject and the span."""
+        same = self.subject_column == self.table.subject
+        subject = self.subject if same else None
+        return self.pinned.parts(subject, self.span.start_ms, self.span.end_ms)
+
 
 async def scoped(engine: Engine, scope: Scope, names: Sequence[str]) -> Sql:
     """The body of the `scoped` CTE with the named columns.
@@ -46,9 +54,7 @@ async def scoped(engine: Engine, scope: Scope, names: Sequence[str]) -> Sql:
     Besides columns of the table there are `ms` (Unix milliseconds of `ts`) and `bucket`.
     """
     table, span = scope.table, scope.span
-    same = scope.subject_column == table.subject
-    parts = scope.pinned.parts(scope.subject if same else None, span.start_ms, span.end_ms)
-    relation = await engine.relation(parts, _columns(table, scope, names))
+    relation = await engine.relation(scope.parts, _columns(table, scope, names))
     ms = engine.unix_ms("ts")
     bucket = span.bucket(ms, scope.granularity) if BUCKET in names else Sql("")
     made = {MS: f"{ms} AS {MS}", BUCKET: f"{bucket.text} AS {BUCKET}"}

@@ -1,17 +1,24 @@
 """Checks a custom query against our own tables: what leaves here names nothing that is not ours."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from query.buckets import GRANULARITIES, Granularity
 from query.custom import aggregates
-from query.custom.aggregates import Aggregate
+from query.custom.aggregates import ANY, Aggregate, Gives
 from query.custom.requests import ALIAS, Query, Select
 from query.custom.tables import CUSTOM_TABLES, CustomColumn, CustomTable
 from query.engine import Sql
-from query.filters import conditions
+from query.filters import Field, conditions
+from query.properties import COLUMN, is_property, property_of
 from query.suggest import unknown
 from schemas.failures import Malformed
+from schemas.tables import Type
+
+TIME = "time:"
+"""Put before a granularity, it is a group: the bucket, called `date`."""
 
 
 class Chosen(Struct, frozen=True):
@@ -36,7 +43,14 @@ class Plan(Struct, frozen=True):
     groups: tuple[CustomColumn, ...]
     selects: tuple[Chosen, ...]
     where: Sql
+    having: Sql
+    """Conditions on the outputs, which are called `o` and their position."""
     order: tuple[Sorted, ...]
+
+    @property
+    def granularity(self) -> Granularity | None:
+        """That of the time bucket that it is grouped by."""
+        return next((group.granularity for group in self.groups if group.granularity), None)
 
     @property
     def outputs(self) -> Sequence[str]:
@@ -49,17 +63,40 @@ def check(query: Query) -> Plan:
     table = CUSTOM_TABLES.get(query.table)
     if table is None:
         raise Malformed(unknown("table", query.table, CUSTOM_TABLES))
-    groups = tuple(_column(name, table) for name in query.group_by)
+    groups = tuple(
+        _group(name, table, f"query.groupBy[{i}]", f"g{i}_path")
+        for i, name in enumerate(query.group_by)
+    )
     selects = tuple(_chosen(s, table, f"query.selects[{i}]") for i, s in enumerate(query.selects))
-    outputs = [*query.group_by, *(each.alias for each in selects)]
+    outputs = [*(group.name for group in groups), *(each.alias for each in selects)]
     for name in outputs:
         if outputs.count(name) > 1:
             raise Malformed(f"'{name}' names two columns of the result; give one an alias")
     where = conditions(query.filters, table.fields, f"table '{table.name}'", "query.filters")
-    return Plan(table, groups, selects, where, _order(query, outputs))
+    having = conditions(
+        query.having, _results(selects, len(groups)), "the result", "query.having", "h"
+    )
+    return Plan(table, groups, selects, where, having, _order(query, outputs))
 
 
-def _column(name: str, table: CustomTable) -> CustomColumn:
+def _group(name: str, table: CustomTable, at: str, bound: str) -> CustomColumn:
+    if name.startswith(TIME):
+        granularity = GRANULARITIES.get(name.removeprefix(TIME))
+        if granularity is None:
+            known = [f"{TIME}{each}" for each in Granularity]
+            raise Malformed(unknown("time bucket", name, known, f" in '{at}'"))
+        return CustomColumn("date", Type.STRING, "", "", granularity=granularity)
+    return _column(name, table, at, bound)
+
+
+def _column(
+    name: str, table: CustomTable, at: str, bound: str, *, number: bool = False
+) -> CustomColumn:
+    """The column, or the property, which is a number where it is counted as one."""
+    if is_property(name) and table.column(COLUMN):
+        found = property_of(name, bound, at)
+        type_, sql = (Type.DECIMAL, found.number) if number else (Type.STRING, found.text)
+        return CustomColumn(name, type_, "", sql, {found.bound: found.pointer})
     column = table.column(name)
     if column is None:
         known = table.fields
@@ -80,13 +117,30 @@ def _chosen(select: Select, table: CustomTable, at: str) -> Chosen:
         if aggregate.name != "count":
             raise Malformed(f"'{at}': '{aggregate.name}' needs a column; only 'count' takes '*'")
         return Chosen(aggregate, None, select.alias or "count_all")
-    column = _column(select.field, table)
+    number = aggregate.fits is not ANY
+    bound = re.sub(r"\W", "_", at) + "_path"
+    column = _column(select.field, table, f"{at}.field", bound, number=number)
     if column.type not in aggregate.fits:
         raise Malformed(
             f"'{at}': '{aggregate.name}' does not fit column '{column.name}', "
             f"which is {column.type.value}"
         )
-    return Chosen(aggregate, column, select.alias or f"{aggregate.name}_{column.name}")
+    named = re.sub(r"\W", "_", f"{aggregate.name}_{column.name}")
+    return Chosen(aggregate, column, select.alias or named)
+
+
+def _results(selects: Sequence[Chosen], groups: int) -> Mapping[str, Field]:
+    """What `having` may name."""
+    return {
+        each.alias: Field(_type(each), f"o{groups + i}", in_ms=True)
+        for i, each in enumerate(selects)
+    }
+
+
+def _type(each: Chosen) -> Type:
+    if each.aggregate.gives is Gives.SAME and each.column is not None:
+        return each.column.type
+    return Type.DECIMAL
 
 
 def _order(query: Query, outputs: Sequence[str]) -> tuple[Sorted, ...]:

@@ -13,55 +13,87 @@ from schemas.tables import Type
 HASHES = {"anonymous_id": "visitor_hash", "session_id": "session_hash"}
 """Ids that are counted by their hash: the same number, several times as fast."""
 
+COUNT = "SELECT COUNT(*)\n  FROM answer"
 
-async def compiled(engine: Engine, plan: Plan, scope: Scope, limit: int) -> Sql:
-    """The whole statement; `scope` carries the filters of a stored table."""
-    body = _body(engine, plan)
-    if plan.table.live:
-        used = {n.removeprefix(PREFIX) for n in words(f"{body} {plan.where.text}")}
-        base = await scoped(engine, scope, needed(used))
-        relation = f",\n{sessions(used)}"
-        source, where = "sessions", f"\n WHERE TRUE{plan.where.text}"
-        values = joined(base.values, plan.where.values)
-    else:
-        base = await scoped(engine, scope, _stored(plan, body))
-        relation, source, where, values = "", "scoped", "", dict(base.values)
-    text = (
-        f"WITH scoped AS (\n{base.text}\n){relation}\n"
-        f"SELECT {body}\n  FROM {source}{where}{_grouping(plan)}\n"
-        f" ORDER BY {_ordering(plan.order)}\n LIMIT $limit"
+
+async def compiled(engine: Engine, plan: Plan, scope: Scope, limit: int, offset: int = 0) -> Sql:
+    """The statement for one page; a last column says how many rows all pages have.
+
+    `scope` carries the filters of a stored table.
+    """
+    having = f" WHERE TRUE{plan.having.text}\n" if plan.having.text else ""
+    page = (
+        f"SELECT answer.*,\n       COUNT(*) OVER () AS total_rows\n  FROM answer\n{having}"  # noqa: S608
+        f" ORDER BY {_ordering(plan.order)}\n LIMIT $limit OFFSET $offset"
     )
-    return Sql(text, joined(values, {"limit": limit}))
+    base = await _answer(engine, plan, scope)
+    values = joined(base.values, plan.having.values, {"limit": limit, "offset": offset})
+    return Sql(f"{base.text}\n{page}", values)
 
 
-def _body(engine: Engine, plan: Plan) -> str:
-    groups = [_shown(engine, group, group.sql) for group in plan.groups]
+async def counted(engine: Engine, plan: Plan, scope: Scope) -> Sql:
+    """The statement that counts the rows of all pages."""
+    base = await _answer(engine, plan, scope)
+    having = f"\n WHERE TRUE{plan.having.text}" if plan.having.text else ""
+    return Sql(f"{base.text}\n{COUNT}{having}", joined(base.values, plan.having.values))
+
+
+async def _answer(engine: Engine, plan: Plan, scope: Scope) -> Sql:
+    """How both begin: with the CTE `answer`."""
+    body = _body(engine, plan, scope)
+    used = words(body.text)
+    if plan.table.live:
+        names = {name.removeprefix(PREFIX) for name in used | words(plan.where.text)}
+        base = await scoped(engine, scope, needed(names))
+        relation, source = f",\n{sessions(names)}", "sessions"
+        where, filtered = f"\n WHERE TRUE{plan.where.text}", plan.where.values
+    else:
+        base = await scoped(engine, scope, _stored(plan, used))
+        relation, source, where, filtered = "", "scoped", "", {}
+    text = (
+        f"WITH scoped AS (\n{base.text}\n){relation},\n"
+        f"answer AS (\nSELECT {body.text}\n  FROM {source}{where}{_grouping(plan)}\n)"
+    )
+    return Sql(text, joined(base.values, filtered, body.values))
+
+
+def _body(engine: Engine, plan: Plan, scope: Scope) -> Sql:
+    groups = [_group(engine, plan, group, scope) for group in plan.groups]
     values = [_value(engine, plan.table, each) for each in plan.selects]
-    return ",\n".join(f"{value} AS o{i}" for i, value in enumerate([*groups, *values]))
+    each = [*groups, *values]
+    text = ",\n".join(f"{value.text} AS o{i}" for i, value in enumerate(each))
+    return Sql(text, joined(*(value.values for value in each)))
 
 
-def _value(engine: Engine, table: CustomTable, chosen: Chosen) -> str:
+def _group(engine: Engine, plan: Plan, group: CustomColumn, scope: Scope) -> Sql:
+    if group.granularity is not None:
+        return scope.span.bucket(engine.unix_ms(plan.table.time), group.granularity)
+    return Sql(_shown(engine, group, group.sql), group.values)
+
+
+def _value(engine: Engine, table: CustomTable, chosen: Chosen) -> Sql:
     column, aggregate = chosen.column, chosen.aggregate
     if column is None:
-        return "COUNT(*)"
+        return Sql("COUNT(*)")
     sql = column.sql
     if aggregate.name == "uniq" and table.stored.column(HASHES.get(sql, "")):
         sql = HASHES[sql]
     value = aggregate.sql.format(column=sql)
-    return _shown(engine, column, value) if aggregate.gives is Gives.SAME else value
+    shown = _shown(engine, column, value) if aggregate.gives is Gives.SAME else value
+    return Sql(shown, column.values)
 
 
 def _shown(engine: Engine, column: CustomColumn, sql: str) -> str:
     return engine.unix_ms(sql) if column.type is Type.TIMESTAMP else sql
 
 
-def _stored(plan: Plan, body: str) -> Sequence[str]:
-    used = words(body)
+def _stored(plan: Plan, used: set[str]) -> Sequence[str]:
     return [column.name for column in plan.table.stored.columns if column.name in used]
 
 
 def _grouping(plan: Plan) -> str:
-    return f"\n GROUP BY {', '.join(group.sql for group in plan.groups)}" if plan.groups else ""
+    places = ", ".join(str(i + 1) for i in range(len(plan.groups)))
+    return f"\n GROUP BY {places}" if places else ""
 
 
 def _ordering(order: Sequence[Sorted]) -> str:

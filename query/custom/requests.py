@@ -1,16 +1,17 @@
 """The body of a custom query (interface 2.4)."""
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated
 
 from msgspec import Meta, Struct, field
 
 from query.filters import Filter
+from query.order import Name, Order
+from query.snapshots import AsOf
 
 MOST_DAYS = 400
 DEFAULT_LIMIT = 1_000
 
-Name = Annotated[str, Meta(max_length=256)]
 ALIAS = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 
 
@@ -22,13 +23,6 @@ class Select(Struct, frozen=True):
     alias: Name | None = None
 
 
-class Order(Struct, frozen=True):
-    """What to sort by: an alias or a group-by field."""
-
-    field: Name
-    direction: Literal["asc", "desc"] = "desc"
-
-
 class Query(Struct, frozen=True, rename="camel"):
     """The definition."""
 
@@ -36,6 +30,8 @@ class Query(Struct, frozen=True, rename="camel"):
     selects: Annotated[list[Select], Meta(min_length=1, max_length=20)]
     filters: list[Filter] = []
     group_by: Annotated[list[Name], Meta(max_length=5)] = []
+    having: list[Filter] = []
+    """Conditions on the aliases of selects."""
     order_by: Annotated[list[Order], Meta(max_length=25)] = []
 
 
@@ -48,4 +44,6 @@ class CustomBody(Struct, frozen=True, rename="camel"):
     preset: str | None = None
     timezone: str | None = None
     limit: Annotated[int, Meta(ge=1, le=10_000)] = DEFAULT_LIMIT
+    page: Annotated[int, Meta(ge=1, le=1_000_000)] = 1
+    as_of: AsOf = None
     include_bots: bool = field(name="include_bots", default=False)

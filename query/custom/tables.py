@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from query.buckets import Granularity
 from query.custom.sessions import PREFIX, SESSION_COLUMNS
 from query.filters import Field
 from schemas.tables import CLICKS, ERRORS, EVENTS, VITALS, Table, Type
@@ -17,6 +18,10 @@ class CustomColumn(Struct, frozen=True):
     meaning: str
     sql: str
     """Our expression over the stored rows, or over the sessions made from them."""
+    values: Mapping[str, object] = {}
+    """What the expression binds."""
+    granularity: Granularity | None = None
+    """Of a time bucket, whose expression depends on the span."""
 
 
 class CustomTable(Struct, frozen=True):
@@ -30,6 +35,11 @@ class CustomTable(Struct, frozen=True):
     """A condition that is part of what the table is."""
     live: bool = False
     """Whether its rows are sessions, computed when asked."""
+
+    @property
+    def time(self) -> str:
+        """Our expression for the instant that puts a row into a bucket of time."""
+        return f"{PREFIX}started_at" if self.live else self.stored.time
 
     @property
     def fields(self) -> Mapping[str, Field]:

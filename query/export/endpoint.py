@@ -6,7 +6,7 @@ from contextlib import aclosing
 from starlette.requests import Request
 from starlette.responses import Response
 
-from query.custom.endpoint import seen_by
+from query.custom.asking import seen_by
 from query.desk import Desk
 from query.engine import Row
 from query.export.request import wanted

@@ -8,7 +8,7 @@ is compacted away meanwhile, from the newest: a slice is whole, and none is read
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 
-from query.custom.endpoint import Seen
+from query.custom.asking import Seen
 from query.custom.tables import CustomColumn
 from query.desk import Desk
 from query.engine import Engine, PartGone, Row, Sql

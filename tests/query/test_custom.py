@@ -56,6 +56,9 @@ def test_an_answer_has_rows_and_meta(desk: House) -> None:
         ],
         "meta": {
             "rowCount": 2,
+            "totalRows": 2,
+            "page": 1,
+            "limit": 1000,
             "timezone": "UTC",
             "watermark": "2026-11-10T12:00:00.250Z",
             "lagSeconds": 1687999.8,
