@@ -1,6 +1,7 @@
 """QUERY_TYPES: every standard question by its name; one family per file."""
 
 from query.standard.custom_events import CUSTOM_EVENTS
+from query.standard.engagement import ENGAGEMENT
 from query.standard.errors import ERRORS
 from query.standard.errors_more import ERRORS_MORE
 from query.standard.events import EVENTS
@@ -10,6 +11,7 @@ from query.standard.outbound import OUTBOUND
 from query.standard.pages import PAGES
 from query.standard.performance import PERFORMANCE
 from query.standard.properties import PROPERTIES
+from query.standard.realtime import REALTIME
 from query.standard.session_flow import SESSION_FLOW
 from query.standard.session_lists import SESSION_LISTS
 from query.standard.sessions_by import SESSIONS_BY
@@ -37,6 +39,8 @@ FAMILIES = (
     PERFORMANCE,
     VITALS,
     METRICS,
+    ENGAGEMENT,
+    REALTIME,
 )
 
 QUERY_TYPES = index(*FAMILIES)

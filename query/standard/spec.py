@@ -23,7 +23,6 @@ from query.span import Granularity, Span
 from query.standard.forms import PLAIN, Date, Form
 from schemas.tables import Table
 
-
 OF_ENTRY = ("name", "visitor_hash", "session_hash", "outbound_domain")
 """What `entries` say of the event that has the property."""
 
