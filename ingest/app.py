@@ -8,12 +8,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ingest.collect import collect
 from ingest.desk import Desk, Outbox, Registry
+from ingest.openapi import service
 from ingest.redirect import Lost, Redirects
 from ingest.visitor import Visitors, read_secret
 from schemas.clock import Clock
 from schemas.edge.address import networks
 from schemas.edge.allowances import Limiter
 from schemas.edge.bodies import of_collect
+from schemas.edge.described import OPENAPI, described
 from schemas.edge.health import ROUTES, health
 from schemas.edge.wear import Edge
 from schemas.kinds import KINDS
@@ -51,6 +53,7 @@ def create_app(
     patterns = [Redirects(desk, visitors, Lost()).route()]
     routes.update({kind.path: collect(kind, desk) for kind in KINDS if kind.path})
     routes.update(dict.fromkeys(ROUTES, health("collector", checks)))
+    routes[OPENAPI] = described(service)
     routes[ELSE] = Router(patterns, redirect_slashes=False, lifespan=lifespan)
     return edge
 

@@ -1,15 +1,48 @@
 """GET /health, /health/live, /health/ready: whether the process lives, and whether it can serve."""
 
 from collections.abc import Callable, Mapping
+from typing import Literal
 
+from msgspec import Struct
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from schemas.edge.asgi import answer
+from schemas.openapi import Answer, Operation
 
 Check = Callable[[], str | None]
 """Answers what is wrong in a few words; None when all is well."""
 
 ROUTES = ("/health", "/health/live", "/health/ready")
+
+
+class Health(Struct):
+    """Whether the process lives and can serve; what is wrong of each thing that it needs."""
+
+    status: Literal["ok", "unready"]
+    service: str
+    live: bool
+    ready: bool
+    checks: dict[str, str]
+
+
+OPERATIONS = tuple(
+    Operation(
+        method="GET",
+        path=path,
+        name=name,
+        group="Health",
+        meaning=meaning,
+        answers=(Answer(200, "it is so", Health), Answer(503, "not now", Health)),
+        failures=(),
+        keys=({},),
+    )
+    for path, name, meaning in zip(
+        ROUTES,
+        ("health", "live", "ready"),
+        ("Whether it is well", "Whether the process lives", "Whether it can serve"),
+        strict=True,
+    )
+)
 
 
 def health(service: str, checks: Mapping[str, Check]) -> ASGIApp:

@@ -1,0 +1,40 @@
+"""The query service as an OpenAPI document: its operations, row shapes and words."""
+
+from msgspec import defstruct
+
+from query.custom.aggregates import AGGREGATES
+from query.custom.operators import OPERATORS
+from query.custom.tables import CUSTOM_TABLES
+from query.openapi.links import LINKS
+from query.openapi.questions import QUESTIONS
+from query.openapi.shapes import Exceeded, Failed
+from query.standard import FAMILIES
+from schemas.edge.health import OPERATIONS as HEALTH
+from schemas.openapi import Service
+
+ROWS = defstruct(
+    "Rows",
+    [(t.name, list.__class_getitem__(t.row)) for family in FAMILIES for t in family],
+    namespace={"__doc__": "The rows of every query type."},
+)
+
+SERVICE = Service(
+    title="Tidemark: questions",
+    meaning="Answers questions about websites and short links from the stored events. "
+    "Every answer says how many requests are left; every refusal says what was wrong.",
+    operations=(*QUESTIONS, *LINKS, *HEALTH),
+    failure=Failed,
+    exceeded=Exceeded,
+    further=(ROWS,),
+    narrowed={
+        ("Filter", "operator"): {"examples": [operator.name for operator in OPERATORS]},
+        ("Filter", "field"): {"description": "a column of the table, or properties.<key>"},
+        ("Select", "aggregate"): {"enum": [aggregate.name for aggregate in AGGREGATES]},
+        ("Query", "table"): {"enum": list(CUSTOM_TABLES)},
+        ("StandardBody", "parameters"): {
+            "description": "names of query types, or objects {name, start_date, end_date, preset, "
+            "granularity, id}; the types are "
+            + ", ".join(t.name for family in FAMILIES for t in family)
+        },
+    },
+)

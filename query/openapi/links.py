@@ -1,0 +1,84 @@
+"""The operations on short links."""
+
+from query.links import Changes, NewLink
+from query.openapi.shapes import Done, LinkAnswer, LinksAnswer
+from schemas.failures import (
+    Conflict,
+    Failure,
+    Forbidden,
+    LimitExceeded,
+    Malformed,
+    NotFound,
+    TooLarge,
+    TooSlow,
+    Unauthorized,
+    Unavailable,
+)
+from schemas.openapi import Answer, Operation, Parameter
+
+REFUSED: tuple[type[Failure], ...] = (Unauthorized, Forbidden, LimitExceeded, Unavailable)
+OF_BODY: tuple[type[Failure], ...] = (Malformed, Conflict, TooSlow, TooLarge)
+
+ID = Parameter("link_id", "the link", required=True, within="path")
+WHOLE = {"type": "integer", "minimum": 1}
+
+LINKS = (
+    Operation(
+        method="POST",
+        path="/v1/links",
+        name="createLink",
+        group="Links",
+        meaning="Create a short link",
+        more="It leads on from the collector's /l/{slug}, which counts the clicks.",
+        body=NewLink,
+        examples={"a link": {"name": "Spring", "targetUrl": "https://shop.example/spring"}},
+        answers=(Answer(201, "the link", LinkAnswer),),
+        failures=(*REFUSED, *OF_BODY),
+    ),
+    Operation(
+        method="GET",
+        path="/v1/links",
+        name="listLinks",
+        group="Links",
+        meaning="List links, oldest first",
+        parameters=(
+            Parameter("organizationId", "whose; the key's own when absent"),
+            Parameter("externalId", "only those with this id of yours"),
+            Parameter("limit", "links of a page", {**WHOLE, "maximum": 1000, "default": 100}),
+            Parameter("page", "which page", {**WHOLE, "maximum": 1_000_000, "default": 1}),
+        ),
+        answers=(Answer(200, "one page", LinksAnswer),),
+        failures=(*REFUSED, Malformed),
+    ),
+    Operation(
+        method="GET",
+        path="/v1/links/{link_id}",
+        name="showLink",
+        group="Links",
+        meaning="Show a link",
+        parameters=(ID,),
+        answers=(Answer(200, "the link", LinkAnswer),),
+        failures=(*REFUSED, NotFound),
+    ),
+    Operation(
+        method="PATCH",
+        path="/v1/links/{link_id}",
+        name="changeLink",
+        group="Links",
+        meaning="Change a link: what is absent stays, null takes away",
+        parameters=(ID,),
+        body=Changes,
+        answers=(Answer(200, "the link", LinkAnswer),),
+        failures=(*REFUSED, *OF_BODY, NotFound),
+    ),
+    Operation(
+        method="DELETE",
+        path="/v1/links/{link_id}",
+        name="deleteLink",
+        group="Links",
+        meaning="Delete a link; its clicks stay stored",
+        parameters=(ID,),
+        answers=(Answer(200, "it is gone", Done),),
+        failures=(*REFUSED, NotFound),
+    ),
+)

@@ -1,0 +1,159 @@
+"""The shapes of answers as the document shows them; the endpoints make them from plain values."""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+
+class Failed(Struct):
+    """A refusal: what was wrong, in words, and a code for programs."""
+
+    success: Literal[False]
+    error: str
+    code: str
+
+
+class Exceeded(Struct, rename="camel"):
+    """The allowance of this window is used up."""
+
+    success: Literal[False]
+    error: str
+    code: Literal["RATE_LIMIT_EXCEEDED"]
+    limit: int
+    remaining: Annotated[int, Meta(ge=0, le=0)]
+    reset: Annotated[str, Meta(description="ISO 8601")]
+    retry_after: Annotated[int, Meta(description="seconds", ge=1)]
+
+
+class Entry(Struct):
+    """The outcome of one question; `error` and `code` only when it failed."""
+
+    parameter: str
+    success: bool
+    data: Annotated[list[dict[str, Any]], Meta(description="rows; see Rows for each type's")]
+
+
+class StandardMeta(Struct):
+    """What was asked, and how fresh the answer is."""
+
+    parameters: list[str]
+    total_parameters: int
+    page: int
+    limit: int
+    filters_applied: int
+    timezone: str
+
+
+class StandardAnswer(Struct, rename="camel"):
+    """The answer to one request, in the order of its parameters."""
+
+    success: Literal[True]
+    query_id: str
+    data: list[Entry]
+    meta: StandardMeta
+
+
+class Batch(Struct):
+    """The answers to an array of requests, in their order; each is an answer or a refusal."""
+
+    success: Literal[True]
+    batch: Literal[True]
+    results: list[dict[str, Any]]
+
+
+class CustomMeta(Struct, rename="camel"):
+    """How many rows, made in how many milliseconds."""
+
+    row_count: int
+    execution_time: float
+
+
+class CustomAnswer(Struct):
+    """Rows whose keys are the group-by fields and the aliases."""
+
+    success: Literal[True]
+    data: list[dict[str, Any]]
+    meta: CustomMeta
+
+
+class ShownLink(Struct, rename="camel"):
+    """A short link."""
+
+    id: str
+    organization_id: str
+    name: str
+    target_url: str
+    slug: str
+    created_at: str
+    updated_at: str
+    external_id: str | None
+    expires_at: str | None
+    expired_redirect_url: str | None
+    ios_url: str | None
+    android_url: str | None
+
+
+class LinkAnswer(Struct):
+    """One link."""
+
+    success: Literal[True]
+    data: ShownLink
+
+
+class PageMeta(Struct):
+    """Which page of how many links."""
+
+    page: int
+    limit: int
+    total: int
+
+
+class LinksAnswer(Struct):
+    """One page of links."""
+
+    success: Literal[True]
+    data: list[ShownLink]
+    meta: PageMeta
+
+
+class Done(Struct):
+    """It is done."""
+
+    success: Literal[True]
+
+
+class TypesAnswer(Struct):
+    """The names of all query types; with `include_meta` also `configs`, by name."""
+
+    success: Literal[True]
+    types: list[str]
+    presets: list[str]
+    configs: dict[str, dict[str, Any]] | UnsetType = UNSET
+
+
+class TablesAnswer(Struct, rename="camel"):
+    """What custom queries may name."""
+
+    success: Literal[True]
+    tables: list[dict[str, Any]]
+    aggregates: list[dict[str, Any]]
+    operators: list[dict[str, Any]]
+    time_buckets: list[str]
+
+
+class Files(Struct):
+    """How many files would be read, and the names of the first of them."""
+
+    count: int
+    names: list[str]
+
+
+class Explained(Struct):
+    """What a custom query would run and read."""
+
+    success: Literal[True]
+    sql: str
+    values: dict[str, Any]
+    tables: list[dict[str, Any]]
+    files: Files
+    bytes: int
