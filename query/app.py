@@ -21,6 +21,7 @@ from query.duck import Bounds, DuckDB
 from query.export.endpoint import export
 from query.export.turns import Turns
 from query.freshness import Watch
+from query.lanes import Lanes
 from query.look import Look
 from query.openapi import SERVICE
 from query.snapshots import FRESH_SECONDS, Shelf
@@ -37,6 +38,9 @@ from schemas.edge.health import health
 from schemas.edge.wear import Edge
 from schemas.registry import Follower, Store
 from schemas.settings import Settings
+
+STANDARD_AT_ONCE, CUSTOM_AT_ONCE = 3, 2
+"""Questions of one organization: one fewer than run at once in the pool, so that others get in."""
 
 Endpoint = Callable[[Desk, Request], Awaitable[Response]]
 
@@ -72,14 +76,15 @@ def create_app(
     fresh_seconds: float = FRESH_SECONDS,
 ) -> Service:
     """The query service over the lake and the registry that the settings name."""
-    standard_pool, custom_pool = _pool(settings, name, "standard"), _pool(settings, name, "custom")
+    standard_pool = _pool(settings, name, "standard", _standard(settings))
+    custom_pool = _pool(settings, name, "custom", _custom(settings))
     desk = Desk(
         store=store,
         follower=Follower(store),
         shelf=Shelf(settings.lake_url, clock, fresh_seconds, settings.tombstone_minutes),
         watch=Watch(settings.data / "run", clock, settings.topic_prefix),
-        standard=standard_pool,
-        custom=custom_pool,
+        standard=Lanes(standard_pool, STANDARD_AT_ONCE),
+        custom=Lanes(custom_pool, CUSTOM_AT_ONCE),
         turns=Turns(),
         seconds=settings.query_seconds,
         clock=clock,
@@ -95,10 +100,18 @@ def create_app(
     return Service(app, look.ready, close)
 
 
-def _pool(settings: Settings, process: str, pool: str) -> DuckDB:
+def _standard(settings: Settings) -> Bounds:
+    return Bounds(settings.query_memory_mb, settings.query_threads, at_once=4)
+
+
+def _custom(settings: Settings) -> Bounds:
+    """Half the threads, and those give way: what anybody may write never slows what all look at."""
+    return Bounds(settings.query_memory_mb, max(1, settings.query_threads // 2), at_once=3, nice=15)
+
+
+def _pool(settings: Settings, process: str, pool: str, bounds: Bounds) -> DuckDB:
     spill = settings.data / "spill" / process / pool
     rmtree(spill, ignore_errors=True)  # of a process of that name that was killed
-    bounds = Bounds(settings.query_memory_mb, settings.query_threads)
     return DuckDB(pool, settings.lake_url, spill, bounds)
 
 

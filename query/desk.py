@@ -3,9 +3,9 @@
 from msgspec import Struct
 from starlette.requests import Request
 
-from query.engine import Engine
 from query.export.turns import Turns
 from query.freshness import Watch
+from query.lanes import Lanes
 from query.snapshots import Shelf
 from schemas.clock import Clock
 from schemas.edge.identity import key_text, require_key
@@ -21,8 +21,8 @@ class Desk(Struct, frozen=True):
     follower: Follower
     shelf: Shelf
     watch: Watch
-    standard: Engine
-    custom: Engine
+    standard: Lanes
+    custom: Lanes
     turns: Turns
     seconds: float
     clock: Clock

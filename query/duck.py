@@ -5,12 +5,14 @@ and the lock comes last. SQL text never comes from a request; these are walls be
 """
 
 import asyncio
+import os
+import sys
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from threading import Lock
+from threading import Lock, get_native_id
 
 import duckdb
 from msgspec import Struct
@@ -44,6 +46,8 @@ class Bounds(Struct, frozen=True):
     """Questions that run at the same time."""
     waiting: int = 64
     """Questions that may wait for their turn; more are refused."""
+    nice: int = 0
+    """How much its threads give way to others (on Linux, where threads can)."""
 
 
 class DuckDB:
@@ -54,8 +58,11 @@ class DuckDB:
     def __init__(self, name: str, lake: str, spill: Path, bounds: Bounds) -> None:
         spill.mkdir(parents=True, exist_ok=True)
         self._bounds = bounds
-        self._connection = hardened(lake, spill, bounds)
-        self._threads = ThreadPoolExecutor(bounds.at_once, thread_name_prefix=name)
+        self._threads = ThreadPoolExecutor(
+            bounds.at_once, thread_name_prefix=name, initializer=_give_way, initargs=(bounds.nice,)
+        )
+        # Made in a thread of the pool: the threads that DuckDB starts are as nice as that one.
+        self._connection = self._threads.submit(hardened, lake, spill, bounds).result()
         self._busy = 0
         self._known: dict[str, frozenset[str]] = {}
 
@@ -151,6 +158,11 @@ class DuckDB:
         if len(self._known) > MOST_KNOWN:
             self._known.clear()
         self._known |= {path: frozenset(names) for path, names in found.items()}
+
+
+def _give_way(nice: int) -> None:
+    if nice and sys.platform == "linux":
+        os.setpriority(os.PRIO_PROCESS, get_native_id(), nice)
 
 
 def hardened(lake: str, spill: Path, bounds: Bounds) -> duckdb.DuckDBPyConnection:

@@ -15,12 +15,14 @@ class Who(Struct, frozen=True):
 
     kind: Subject
     id: str
+    owner: str
+    """The organization that asks."""
 
 
 def subject(desk: Desk, key: Key, request: Request) -> Who:
     """The subject; Malformed when there is none or more than one."""
     given = [(kind, request.query_params.get(kind)) for kind in Subject]
-    named = [Who(kind, value) for kind, value in given if value]
+    named = [Who(kind, value, key.organization_id) for kind, value in given if value]
     if len(named) != 1:
         said = "both" if named else "neither"
         raise Malformed(f"Give either 'website_id' or 'link_id' in the query string, not {said}")

@@ -38,6 +38,8 @@ class Seen(Struct, frozen=True):
 class Asked(Struct, frozen=True):
     """A custom query that is sound, and complete."""
 
+    owner: str
+    """The organization that asks."""
     plan: Plan
     seen: Seen
     span: Span
@@ -63,7 +65,7 @@ class Asked(Struct, frozen=True):
     async def sql(self, desk: Desk, pinned: Pinned) -> Sql:
         """The statement over that version."""
         scope = self.scope(pinned)
-        return await compiled(desk.custom, self.plan, scope, self.limit, self.offset)
+        return await compiled(desk.custom.of(self.owner), self.plan, scope, self.limit, self.offset)
 
 
 class Found(Struct, frozen=True):
@@ -83,7 +85,7 @@ def asked(desk: Desk, body: CustomBody, who: Who, key: Key, zone: str | None) ->
     if plan.granularity is not None:
         whole.points(plan.granularity)  # too many are refused
     offset = (body.page - 1) * body.limit
-    return Asked(plan, seen, whole, body.limit, offset, body.as_of, body.include_bots)
+    return Asked(who.owner, plan, seen, whole, body.limit, offset, body.as_of, body.include_bots)
 
 
 def seen_by(table: CustomTable, who: Who, key: Key) -> Seen:
@@ -112,11 +114,12 @@ async def found(desk: Desk, one: Asked) -> Found:
 
 
 async def _page(desk: Desk, one: Asked, pinned: Pinned) -> Found:
-    rows = await desk.custom.rows(await one.sql(desk, pinned), desk.seconds)
+    engine = desk.custom.of(one.owner)
+    rows = await engine.rows(await one.sql(desk, pinned), desk.seconds)
     total = rows[0][-1] if rows else 0
     if not rows and one.offset:
-        count = await counted(desk.custom, one.plan, one.scope(pinned))
-        [(total,)] = await desk.custom.rows(count, desk.seconds)
+        count = await counted(engine, one.plan, one.scope(pinned))
+        [(total,)] = await engine.rows(count, desk.seconds)
     return Found([row[:-1] for row in rows], total, pinned)
 
 

@@ -68,8 +68,8 @@ async def _batches(
         where=wanted.where,
         include_bots=wanted.include_bots,
     )
-    sql = await compiled(desk.custom, wanted.columns, scope)
-    return desk.custom.batches(sql, desk.seconds, BATCH_ROWS)
+    sql = await compiled(desk.custom.pool, wanted.columns, scope)
+    return desk.custom.pool.batches(sql, desk.seconds, BATCH_ROWS)
 
 
 async def compiled(engine: Engine, columns: Sequence[CustomColumn], scope: Scope) -> Sql:

@@ -108,7 +108,7 @@ def _work(desk: Desk, who: Who, asked: Questions, one: Asked, pins: Pins, second
     now_ms = desk.clock()
     options = query_type.options and converted(one.own, query_type.options, one.at)
     scope = scope_of(query_type, who.id, asked, one, pins, now_ms)
-    engine = desk.standard
+    engine = desk.standard.of(who.owner)
     return Work(engine, query_type, scope, options, now_ms, seconds)
 
 
