@@ -1,5 +1,6 @@
 """QUERY_TYPES: every standard question by its name; one family per file."""
 
+from query.standard.classification import CLASSIFICATION
 from query.standard.custom_events import CUSTOM_EVENTS
 from query.standard.engagement import ENGAGEMENT
 from query.standard.errors import ERRORS
@@ -10,6 +11,7 @@ from query.standard.metrics import METRICS
 from query.standard.outbound import OUTBOUND
 from query.standard.pages import PAGES
 from query.standard.performance import PERFORMANCE
+from query.standard.profiles import PROFILES
 from query.standard.properties import PROPERTIES
 from query.standard.realtime import REALTIME
 from query.standard.session_flow import SESSION_FLOW
@@ -28,12 +30,14 @@ FAMILIES = (
     SESSIONS_BY,
     SESSION_FLOW,
     SESSION_LISTS,
+    PROFILES,
     TOPS,
     PAGES,
     TECHNOLOGY,
     EVENTS,
     CUSTOM_EVENTS,
     PROPERTIES,
+    CLASSIFICATION,
     ERRORS,
     ERRORS_MORE,
     PERFORMANCE,

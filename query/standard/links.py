@@ -16,6 +16,11 @@ class ClicksOfBucket(Struct, frozen=True):
     clicks: int
 
 
+class ValuesOfBucket(Struct, frozen=True):
+    date: Date
+    value: int
+
+
 class LinkReferrer(Struct, frozen=True):
     name: str
     referrer: str
@@ -50,6 +55,44 @@ def _top(name: str, column: str, meaning: str, limit: int = 10) -> QueryType:
         """,  # noqa: S608
     )
 
+
+def _place(name: str, column: str, meaning: str) -> QueryType:
+    return QueryType(
+        name=name,
+        meaning=meaning,
+        subject=Subject.LINK,
+        table=CLICKS,
+        row=LinkCountry,
+        limit=10,
+        sql=f"""
+            SELECT COALESCE({column}, 'Unknown') AS label,
+                   COALESCE(country, '')         AS place,
+                   COUNT(*)                      AS clicks
+              FROM scoped
+             GROUP BY COALESCE({column}, 'Unknown'), COALESCE(country, '')
+             ORDER BY clicks DESC, label, place
+        """,  # noqa: S608
+    )
+
+
+def _different(name: str, value: str, meaning: str) -> QueryType:
+    return QueryType(
+        name=name,
+        meaning=meaning,
+        subject=Subject.LINK,
+        table=CLICKS,
+        row=ValuesOfBucket,
+        sql=f"""
+            SELECT bucket,
+                   COUNT(DISTINCT {value}) AS different
+              FROM scoped
+             GROUP BY bucket
+             ORDER BY bucket
+        """,  # noqa: S608
+    )
+
+
+REFERRER = "NULLIF(COALESCE(referrer_name, referrer, 'Direct'), 'Direct')"
 
 LINKS = (
     QueryType(
@@ -113,4 +156,10 @@ LINKS = (
              ORDER BY clicks DESC, label
         """,
     ),
+    _different(
+        "link_referrers_by_day", REFERRER, "different referrers of each bucket, without Direct"
+    ),
+    _different("link_countries_by_day", "country", "different countries of each bucket"),
+    _place("link_top_regions", "region", "clicks by region and country"),
+    _place("link_top_cities", "city", "clicks by city and country"),
 )

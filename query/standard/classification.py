@@ -1,0 +1,140 @@
+"""Properties of custom events with a guess of what kind of values they have."""
+
+from collections.abc import Callable
+from typing import Annotated
+
+from msgspec import Struct
+
+from query.standard.forms import Average, Form, Listed
+from query.standard.properties import FEW, HAPPENED, OWN, top_values
+from query.standard.ranks import mean
+from query.standard.spec import Cte, QueryType, Subject
+from schemas.tables import EVENTS as STORED
+
+MANY = 1_000
+"""Different values from which on text is only counted."""
+
+
+def ratio(part: int | None, whole: int | None) -> float:
+    """`part` of `whole`, to four decimals."""
+    return round((part or 0) / whole, 4) if whole else 0.0
+
+
+def kind(numeric: int, boolean: int, dates: int, urls: int, different: int) -> str:
+    """The first kind that all values are of."""
+    guesses = (
+        (boolean, "boolean"),
+        (numeric, "numeric"),
+        (dates, "datetime"),
+        (urls, "url"),
+        (different <= FEW, "categorical"),
+        (different <= MANY, "text"),
+    )
+    return next((name for holds, name in guesses if holds), "high_cardinality")
+
+
+RENDERED = {
+    "boolean": "distribution",
+    "numeric": "aggregate",
+    "datetime": "aggregate",
+    "url": "top_values",
+    "categorical": "distribution",
+    "text": "top_values",
+    "high_cardinality": "count",
+}
+
+
+def strategy(*facts: int) -> str:
+    """How the values are best shown."""
+    return RENDERED[kind(*facts)]
+
+
+def _of_facts(make: Callable[..., str]) -> Form:
+    return Form(("_numeric", "_boolean", "_dates", "_urls", "_different"), make, "string")
+
+
+class Property(Struct, frozen=True):
+    event_name: str
+    property_key: str
+    cardinality: int
+    total_count: int
+    coverage_ratio: Annotated[float, Form(("_part", "_whole"), ratio, "ratio")]
+    avg_length: Average
+    max_length: int
+    is_numeric: int
+    is_boolean: int
+    is_date_like: int
+    is_url_like: int
+    inferred_type: Annotated[str, _of_facts(kind)]
+    render_strategy: Annotated[str, _of_facts(strategy)]
+    sample_values: Annotated[list[str], Listed]
+
+
+def every(condition: str) -> str:
+    """1 when all values meet the condition."""
+    return f"MIN(CASE WHEN {condition} THEN 1 ELSE 0 END)"
+
+
+JUDGED = Cte(
+    "judged",
+    f"""
+    SELECT name AS event, property_key AS key_name,
+           COUNT(DISTINCT held_value) AS different,
+           COUNT(*)                   AS times,
+           MAX(LENGTH(held_value))    AS longest,
+           {mean("avg_length", "LENGTH(held_value)")},
+           {every("TRY_CAST(held_value AS DECIMAL(38, 10)) IS NOT NULL")} AS numbers,
+           {every("LOWER(held_value) IN ('true', 'false')")}              AS booleans,
+           {every("held_value LIKE '____-__-__%'")}                       AS dates,
+           {every("held_value LIKE 'http://%' OR held_value LIKE 'https://%'")} AS urls
+      FROM own
+     GROUP BY name, property_key
+    """,  # noqa: S608
+)
+
+
+def facts(field: str) -> str:
+    """The columns that a guess is made from."""
+    named = {
+        "numeric": "numbers",
+        "boolean": "booleans",
+        "dates": "dates",
+        "urls": "urls",
+        "different": "different",
+    }
+    return ", ".join(f"{column} AS {field}_{name}" for name, column in named.items())
+
+
+CLASSIFICATION = (
+    QueryType(
+        name="custom_events_property_classification",
+        meaning="what kind of values each property has, guessed from all of them",
+        subject=Subject.WEBSITE,
+        table=STORED,
+        row=Property,
+        limit=500,
+        most=1_000,
+        given=(OWN, HAPPENED, JUDGED),
+        details=(top_values("sample_values"),),
+        sql=f"""
+            SELECT event,
+                   key_name,
+                   different,
+                   times        AS total_count,
+                   times        AS coverage_ratio_part,
+                   total_events AS coverage_ratio_whole,
+                   avg_length_sum,
+                   avg_length_count,
+                   longest,
+                   numbers,
+                   booleans,
+                   dates,
+                   urls,
+                   {facts("inferred_type")},
+                   {facts("render_strategy")}
+              FROM judged
+              JOIN happened ON event_kind = event
+             ORDER BY total_count DESC, event, key_name
+        """,  # noqa: S608
+    ),
+)
