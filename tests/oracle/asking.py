@@ -25,18 +25,24 @@ VALUES: Mapping[Type, tuple[Any, ...]] = {
 }
 
 
+NEEDED = {"session_id": "s1", "anonymous_id": "u1"}
+"""Whom a question is about that needs a session or a visitor."""
+
+
 class Frame(Struct, frozen=True):
     """All of a question but its name; filters by table."""
 
     question: Question
     filters: Mapping[str, Sequence[Given]]
 
-    def of(self, name: str, table: str, subject: str) -> Question:
-        """The question that asks for one query type."""
+    def of(self, name: str, table: str, subject: str, needs: Sequence[str] = ()) -> Question:
+        """The question that asks for one query type; `needs` are filters that it must have."""
+        filters = [
+            *self.filters[table],
+            *({"field": column, "operator": "eq", "value": NEEDED[column]} for column in needs),
+        ]
         fields = {field: getattr(self.question, field) for field in Question.__struct_fields__}
-        return Question(
-            **fields | {"name": name, "subject": subject, "filters": self.filters[table]}
-        )
+        return Question(**fields | {"name": name, "subject": subject, "filters": filters})
 
 
 class Named(Protocol):

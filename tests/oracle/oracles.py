@@ -5,13 +5,32 @@ from tests.oracle.question import Question, Seen
 from tests.oracle.spec import Oracle, Oracles
 from tests.oracle.sums import Answer
 from tests.oracle.types.errors import ERRORS
+from tests.oracle.types.errors_more import ERRORS_MORE
 from tests.oracle.types.events import EVENTS
 from tests.oracle.types.links import LINKS
 from tests.oracle.types.outbound import OUTBOUND
+from tests.oracle.types.pages import PAGES
+from tests.oracle.types.performance import PERFORMANCE
+from tests.oracle.types.sessions_by import SESSIONS_BY
+from tests.oracle.types.technology import TECHNOLOGY
 from tests.oracle.types.tops import TOPS
+from tests.oracle.types.vitals import VITALS
 from tests.oracle.types.website import WEBSITE
 
-ORACLES: Oracles = {**LINKS, **OUTBOUND, **WEBSITE, **TOPS, **EVENTS, **ERRORS}
+ORACLES: Oracles = {
+    **LINKS,
+    **OUTBOUND,
+    **WEBSITE,
+    **SESSIONS_BY,
+    **TOPS,
+    **PAGES,
+    **TECHNOLOGY,
+    **EVENTS,
+    **ERRORS,
+    **ERRORS_MORE,
+    **PERFORMANCE,
+    **VITALS,
+}
 
 
 def answer(held: Facts, question: Question) -> list[Answer]:

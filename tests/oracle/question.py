@@ -7,10 +7,13 @@ from typing import Any
 
 from msgspec import Struct
 
+from schemas.tables import TABLES
 from tests.oracle import clocks
 from tests.oracle.clocks import Bucket
 from tests.oracle.facts import Facts, Row
 from tests.oracle.filters import Given, all_hold
+
+COLUMNS = {table.name: {column.name for column in table.columns} for table in TABLES}
 
 
 class Question(Struct, frozen=True, kw_only=True):
@@ -54,8 +57,12 @@ class Seen:
         return self.rows("clicks")
 
     def rows(self, table: str, filtered: bool = True) -> list[Row]:
-        """Rows of the subject and the span; programs only when they are asked for."""
+        """Rows of the subject and the span; programs only when they are asked for.
+
+        A filter on a column that the table does not have leaves its rows alone.
+        """
         asked = self.question
+        known = [given for given in asked.filters if given["field"] in COLUMNS[table]]
         subject = "link_id" if table == "clicks" else "website_id"
         return [
             row
@@ -63,7 +70,7 @@ class Seen:
             if row[subject] == asked.subject
             and self.start_ms <= row["ms"] < self.end_ms
             and (asked.include_bots or row["is_bot"] is not True)
-            and (not filtered or all_hold(row, asked.filters))
+            and (not filtered or all_hold(row, known))
         ]
 
     def bucket(self, row: Row) -> Bucket:

@@ -123,7 +123,9 @@ class Service:
 def every_type(frame: Frame) -> list[Question]:
     """Every query type, asked of the shop or its link."""
     return [
-        frame.of(name, each.table.name, "go" if each.subject is Subject.LINK else "shop")
+        frame.of(
+            name, each.table.name, "go" if each.subject is Subject.LINK else "shop", each.needs
+        )
         for name, each in QUERY_TYPES.items()
     ]
 

@@ -69,17 +69,42 @@ def percent(part: int, whole: int) -> float:
     return ratio(part * 100, whole)
 
 
-def mean(values: Sequence[Fraction | Decimal | int]) -> float:
-    """The sum over the number."""
-    return ratio(sum((Fraction(value) for value in values), Fraction()), len(values))
-
-
 def median(values: Sequence[Fraction | Decimal | int]) -> Fraction:
     """The middle one, or the mean of the two in the middle; 0 of nothing."""
     ranked = sorted(Fraction(value) for value in values)
     if not ranked:
         return Fraction()
     return (ranked[(len(ranked) - 1) // 2] + ranked[len(ranked) // 2]) / 2
+
+
+def average(values: Sequence[Fraction | Decimal | int], digits: int = 2) -> float | None:
+    """The mean; nothing of nothing."""
+    if not values:
+        return None
+    return rounded(sum((Fraction(value) for value in values), Fraction()) / len(values), digits)
+
+
+def quantile(
+    values: Sequence[Fraction | Decimal | int], percents: int, digits: int = 2
+) -> float | None:
+    """The value that so many percent lie below, in a line between neighbours."""
+    ranked = sorted(Fraction(value) for value in values)
+    if not ranked:
+        return None
+    at = Fraction(percents, 100) * (len(ranked) - 1)
+    low = at.__floor__()
+    high = min(low + 1, len(ranked) - 1)
+    return rounded(ranked[low] + (ranked[high] - ranked[low]) * (at - low), digits)
+
+
+def there(rows: Iterable[Row], column: str) -> list[Any]:
+    """The values of a column that are there."""
+    return [row[column] for row in rows if row.get(column) is not None]
+
+
+def hidden(rows: Iterable[Answer]) -> list[Answer]:
+    """The rows without what they were only sorted by."""
+    return [{k: v for k, v in row.items() if not k.startswith("_")} for row in rows]
 
 
 def ordered(rows: Iterable[Answer], *terms: str) -> list[Answer]:

@@ -118,7 +118,7 @@ def instants(stage: Stage) -> st.SearchStrategy[int]:
     """Unix milliseconds around the day: borders of days and hours, ties, and anything."""
     start, beyond = clocks.bounds(stage.day, stage.day, stage.zone)
     edges = [start, beyond, start + 2 * 3_600_000, start + 3 * 3_600_000, start + 12 * 3_600_000]
-    near = [edge + by for edge in edges for by in (-1, 0, 1, 4_000, 900_000)]
+    near = [edge + by for edge in edges for by in (-1, 0, 1, 9_999, 10_000, 900_000)]
     anywhere = st.integers(start - 36 * 3_600_000, beyond + 60 * 3_600_000)
     return st.one_of(st.sampled_from(near), st.sampled_from(near), anywhere)
 
@@ -158,7 +158,7 @@ def _when(ms: int, late_ms: int) -> Made:
 
 
 def _decimals(least: float, most: float) -> st.SearchStrategy[Decimal | None]:
-    some = (0, least, most, (least + most) / 2)
+    some = (0, least, most, 10, (least + most) / 2)
     few = [Decimal(str(value)).quantize(Decimal("0.0001")) for value in some]
     any_of_them = st.integers(round(least * 10_000), round(most * 10_000))
     return st.one_of(
@@ -172,6 +172,10 @@ _events = st.one_of(
             "name": st.sampled_from(("screen_view", "screen_view", "pageview")),
             "title": st.sampled_from(("Home", None)),
             "time_on_page": st.one_of(st.none(), st.none(), _decimals(0, 60)),
+            "load_time": st.sampled_from((None, 0, 120, 121, 1999)),
+            "ttfb": st.sampled_from((None, 0, 31)),
+            "dom_ready_time": st.sampled_from((None, 77)),
+            "render_time": st.sampled_from((None, 5, 8)),
         }
     ),
     st.fixed_dictionaries(

@@ -20,6 +20,22 @@ def by(fact: Callable[[Row], Any], *names: str, limit: int = 100) -> Oracle:
     return Oracle(rows, limit)
 
 
+def sourced(fact: Callable[[Row], Any]) -> Oracle:
+    """Page views by what the first page view of their session says, whatever the filters are."""
+
+    def rows(seen: Seen) -> list[Answer]:
+        firsts: dict[str, Row] = {}
+        for row in views(seen.rows("events", filtered=False)):
+            if row["session_id"] is not None:
+                firsts.setdefault(row["session_id"], row)
+        groups = grouped(
+            views(seen.events), lambda row: fact(firsts.get(row["session_id"] or "", row))
+        )
+        return tallied({(value,): held for value, held in groups.items()}, ("name",))
+
+    return Oracle(rows)
+
+
 def tallied(groups: dict[tuple[Any, ...], list[Row]], names: tuple[str, ...]) -> list[Answer]:
     """Page views and visitors of each group, by visitors."""
     answer = [
@@ -75,15 +91,15 @@ def _tuple(value: Any) -> tuple[Any, ...]:
 TOPS: Oracles = {
     "top_pages": column("path"),
     "pages": column("path"),
-    "traffic_sources": by(source, "name"),
-    "traffic": by(source, "name"),
-    "top_referrers": by(referrer, "name"),
-    "channels": column("channel"),
-    "utm_sources": column("utm_source"),
-    "utm_mediums": column("utm_medium"),
-    "utm_campaigns": column("utm_campaign"),
-    "utm_terms": column("utm_term"),
-    "utm_content": column("utm_content"),
+    "traffic_sources": sourced(source),
+    "traffic": sourced(source),
+    "top_referrers": sourced(referrer),
+    "channels": sourced(lambda row: row.get("channel")),
+    "utm_sources": sourced(lambda row: row.get("utm_source")),
+    "utm_mediums": sourced(lambda row: row.get("utm_medium")),
+    "utm_campaigns": sourced(lambda row: row.get("utm_campaign")),
+    "utm_terms": sourced(lambda row: row.get("utm_term")),
+    "utm_content": sourced(lambda row: row.get("utm_content")),
     "browser_name": column("browser_name"),
     "browsers": column("browser_name", limit=25),
     "os_name": column("os_name"),

@@ -1,0 +1,90 @@
+"""How fast pages load, in milliseconds."""
+
+from tests.oracle.facts import Row
+from tests.oracle.question import Seen
+from tests.oracle.spec import Oracle, Oracles
+from tests.oracle.sums import (
+    Answer,
+    average,
+    grouped,
+    hidden,
+    ordered,
+    quantile,
+    there,
+    views,
+    visitors,
+)
+
+REST = ("ttfb", "dom_ready_time", "render_time")
+
+
+def loaded(seen: Seen) -> list[Row]:
+    """Page views that took some time to load."""
+    return [row for row in views(seen.events) if (row.get("load_time") or 0) > 0]
+
+
+def load(rows: list[Row]) -> Answer:
+    """The load time."""
+    took = there(rows, "load_time")
+    return {"avg_load_time": average(took), "p50_load_time": quantile(took, 50)}
+
+
+def rest(rows: list[Row]) -> Answer:
+    """The other timings."""
+    return {f"avg_{name}": average(there(rows, name)) for name in REST}
+
+
+def by(column: str) -> Oracle:
+    """By a column, the slowest first."""
+
+    def rows(seen: Seen) -> list[Answer]:
+        answer: list[Answer] = [
+            {
+                "name": name,
+                "visitors": visitors(held),
+                **load(held),
+                **rest(held),
+                "pageviews": len(held),
+                "_slow": quantile(there(held, "load_time"), 50, 8),
+            }
+            for name, held in grouped(loaded(seen), lambda row: row.get(column)).items()
+        ]
+        return hidden(ordered(answer, "-_slow", "-pageviews", "name"))
+
+    return Oracle(rows)
+
+
+def course(seen: Seen) -> list[Answer]:
+    groups = grouped(loaded(seen), seen.bucket)
+    return [
+        {"date": point[0], **load(held), **rest(held), "pageviews": len(held)}
+        for point in seen.points
+        for held in [groups.get(point, [])]
+    ]
+
+
+def load_course(seen: Seen) -> list[Answer]:
+    left_out = {f"avg_{name}" for name in REST}
+    return [{k: v for k, v in row.items() if k not in left_out} for row in course(seen)]
+
+
+def overview(seen: Seen) -> list[Answer]:
+    rows = loaded(seen)
+    return [
+        {
+            f"avg_{name}": average(there(rows, name))
+            for name in ("load_time", "dom_ready_time", "render_time")
+        }
+    ]
+
+
+PERFORMANCE: Oracles = {
+    "slow_pages": by("path"),
+    "performance_by_browser": by("browser_name"),
+    "performance_by_country": by("country"),
+    "performance_by_os": by("os_name"),
+    "performance_by_region": by("region"),
+    "performance_time_series": Oracle(course, series=True),
+    "load_time_performance": Oracle(load_course, series=True),
+    "performance_overview": Oracle(overview),
+}
