@@ -6,19 +6,24 @@ from query.standard.engagement import ENGAGEMENT
 from query.standard.errors import ERRORS
 from query.standard.errors_more import ERRORS_MORE
 from query.standard.events import EVENTS
+from query.standard.funnel import FUNNEL
+from query.standard.goals import GOALS
 from query.standard.links import LINKS
 from query.standard.metrics import METRICS
 from query.standard.outbound import OUTBOUND
 from query.standard.pages import PAGES
+from query.standard.paths import PATHS
 from query.standard.performance import PERFORMANCE
 from query.standard.profiles import PROFILES
 from query.standard.properties import PROPERTIES
 from query.standard.realtime import REALTIME
+from query.standard.retention import RETENTION
 from query.standard.session_flow import SESSION_FLOW
 from query.standard.session_lists import SESSION_LISTS
 from query.standard.sessions_by import SESSIONS_BY
 from query.standard.spec import QueryType, Subject, index
 from query.standard.technology import TECHNOLOGY
+from query.standard.timeline import TIMELINE
 from query.standard.tops import TOPS
 from query.standard.vitals import VITALS
 from query.standard.website import WEBSITE
@@ -45,6 +50,11 @@ FAMILIES = (
     METRICS,
     ENGAGEMENT,
     REALTIME,
+    FUNNEL,
+    GOALS,
+    PATHS,
+    RETENTION,
+    TIMELINE,
 )
 
 QUERY_TYPES = index(*FAMILIES)

@@ -78,6 +78,11 @@ def quantile(
     return rounded(below + (above - below) * share, digits)
 
 
+def rounded_seconds(low_ms: int | None, high_ms: int | None, count: int | None) -> float | None:
+    """The mean of the two middle milliseconds, in seconds; nothing of nothing."""
+    return middle_seconds(low_ms, high_ms) if count else None
+
+
 def iso(ms: int | None) -> str | None:
     """Unix milliseconds as ISO 8601 in UTC with milliseconds."""
     if ms is None:

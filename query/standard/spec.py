@@ -182,7 +182,7 @@ def forms(row: type[Struct]) -> Mapping[str, Form]:
 
 def described(row: type[Struct]) -> Mapping[str, str]:
     """Each field of a row shape, as callers see it, with what it is in words."""
-    plain = {int: "integer", str: "string"}
+    plain = {int: "integer", str: "string", bool: "boolean", float: "number"}
     hints = typing.get_type_hints(row)
     made = forms(row)
     return {

@@ -1,10 +1,10 @@
 """Spans of their own: what happens now, and today; whatever dates a request has."""
 
-from datetime import datetime, timedelta
-from zoneinfo import ZoneInfo
+from datetime import timedelta
 
 from query.span import Span
 from query.standard.spec import Over
+from query.zones import local
 
 MINUTE_MS = 60_000
 AHEAD_MS = 5 * MINUTE_MS
@@ -22,10 +22,5 @@ def last_minutes(minutes: int) -> Over:
 
 def today(span: Span, now_ms: int) -> Span:
     """The day that it is in the zone."""
-    zone = ZoneInfo(span.zone)
-    day = datetime.fromtimestamp(now_ms / 1000, zone).date()
-    begin, end = (
-        datetime(each.year, each.month, each.day, tzinfo=zone)
-        for each in (day, day + timedelta(days=1))
-    )
-    return Span(round(begin.timestamp() * 1000), round(end.timestamp() * 1000), span.zone)
+    midnight = local(now_ms, span.zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    return span.moved(midnight, midnight + timedelta(days=1))
