@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.bench import collector, footprint, freshness, questions, scale, worker
+from tests.bench import collector, footprint, freshness, isolation, questions, scale, worker
 from tests.bench.dataset import MANY, stored
 from tests.bench.figures import Part, keep
 
@@ -15,6 +15,7 @@ PARTS: Mapping[str, Callable[[], Part]] = {
     "freshness": freshness.measure,
     "footprint": footprint.measure,
     "questions": questions.measure,
+    "isolation": isolation.measure,
 }
 SCALE = "scale"
 

@@ -1,0 +1,78 @@
+"""How long standard questions take while heavy custom queries run without a pause."""
+
+import statistics
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+
+from tests.bench.asking import Question, Running, custom, service, standard
+from tests.bench.dataset import DataSet, make
+from tests.bench.figures import Figure, Part
+
+EVENTS = 1_000_000
+TURNS = 9
+CROWD = 3
+"""Clients that ask one heavy query after the other: more than run at once."""
+ASKED = ("summary", "pages", "traffic", "events_by_date")
+
+HEAVY = {
+    "table": "sessions",
+    "selects": [
+        {"field": "*", "aggregate": "count", "alias": "n"},
+        {"field": "anonymous_id", "aggregate": "uniq", "alias": "visitors"},
+        {"field": "duration", "aggregate": "p95", "alias": "long"},
+    ],
+    "groupBy": ["entry_path", "exit_path", "country"],
+}
+
+
+def measure() -> Part:
+    """Each question alone, then beside the crowd."""
+    with tempfile.TemporaryDirectory(prefix="tidemark-isolation-") as folder:
+        made = make(Path(folder), EVENTS, EVENTS)
+        questions = [standard(name, "website_id", {}, made.span()) for name in ASKED]
+        with service(made) as ours:
+            alone = [middle(ours, question) for question in questions]
+            with crowd(ours, made) as answered:
+                beside = [middle(ours, question) for question in questions]
+            count = len(answered)
+    figures = [
+        Figure(f"{question.name} beside custom", late, "ms", early, "the same alone", "ratio ≤ 2")
+        for question, early, late in zip(questions, alone, beside, strict=True)
+    ]
+    return Part(
+        "Isolation",
+        f"{EVENTS:,} events of one website among as many of others; {CROWD} clients ask a custom "
+        f"query over all sessions again and again ({count} were answered); over HTTP, middle of "
+        f"{TURNS}, default settings.",
+        figures,
+    )
+
+
+def middle(ours: Running, question: Question) -> float:
+    """The middle time of one question, once its files are known."""
+    ours.ask(question)
+    return statistics.median(ours.ask(question).ms for _ in range(TURNS))
+
+
+@contextmanager
+def crowd(ours: Running, made: DataSet) -> Iterator[list[float]]:
+    """Heavy queries all the while; the times of those that were answered."""
+    over, answered = Event(), list[float]()
+    heavy = custom("heavy", HEAVY, made.span())
+
+    def ask() -> None:
+        while not over.is_set():
+            answered.append(ours.ask(heavy).ms)
+
+    with ThreadPoolExecutor(CROWD) as pool:
+        asking = [pool.submit(ask) for _ in range(CROWD)]
+        try:
+            yield answered
+        finally:
+            over.set()
+    for each in asking:
+        each.result()
