@@ -105,8 +105,8 @@ def _standard(settings: Settings) -> Bounds:
 
 
 def _custom(settings: Settings) -> Bounds:
-    """Half the threads, and those give way: what anybody may write never slows what all look at."""
-    return Bounds(settings.query_memory_mb, max(1, settings.query_threads // 2), at_once=3, nice=15)
+    """Its threads give way: what anybody may write never slows what everybody looks at."""
+    return Bounds(settings.query_memory_mb, settings.query_threads, at_once=3, nice=15)
 
 
 def _pool(settings: Settings, process: str, pool: str, bounds: Bounds) -> DuckDB:
