@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import click
 
+from deploy.cli.asking import ask, export
 from deploy.cli.common import Tidemark
 from deploy.cli.demo import demo
 from deploy.cli.keys import keys
@@ -16,7 +17,7 @@ from deploy.cli.settings import settings, topics
 from deploy.cli.websites import websites
 from schemas.settings import SettingRefused, load
 
-COMMANDS = (up, status, settings, topics, organizations, websites, links, keys, demo)
+COMMANDS = (up, status, settings, topics, organizations, websites, links, keys, ask, export, demo)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

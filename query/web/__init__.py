@@ -1,4 +1,4 @@
-"""PAGES: the API page and its two files, which load nothing from elsewhere."""
+"""PAGES: the API page, which loads nothing from elsewhere, and the Python client to take away."""
 
 from pathlib import Path
 
@@ -30,4 +30,5 @@ PAGES = (
     _page("/docs", "docs.html", "text/html"),
     _page("/docs/docs.js", "docs.js", "text/javascript"),
     _page("/docs/docs.css", "docs.css", "text/css"),
+    _page("/docs/tidemark_client.py", "../client.py", "text/x-python"),
 )

@@ -1,0 +1,213 @@
+"""The Python client against a service that answers as a script says."""
+
+import ast
+import json
+import sys
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from msgspec import Struct
+
+import query.client
+from query.client import Broken, Client, Refused, Rows, Sent
+
+TAKEN = json.dumps({"status": "success", "type": "custom_event", "count": 1}).encode()
+AWAY = json.dumps({"status": "error", "message": "Kafka is away", "code": "SERVICE_UNAVAILABLE"})
+
+
+class Said(Struct, frozen=True):
+    """One answer of the script."""
+
+    status: int
+    body: bytes
+    headers: dict[str, str] = {}
+    missing: int = 0
+    """Bytes that are promised and never come."""
+
+
+class Script(Struct):
+    """What is answered, and what was asked."""
+
+    answers: list[Said]
+    asked: list[tuple[str, dict[str, str], Any]] = []
+    paused: list[float] = []
+
+
+Playing = Callable[..., tuple[Client, Script]]
+
+
+@pytest.fixture
+def playing() -> Iterator[Playing]:
+    servers: list[ThreadingHTTPServer] = []
+
+    def play(*answers: Said, **more: Any) -> tuple[Client, Script]:
+        script = Script(list(answers), [], [])
+        server = ThreadingHTTPServer(("127.0.0.1", 0), handler(script))
+        servers.append(server)
+        Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        return Client(address, "tk_x", address, sleep=script.paused.append, **more), script
+
+    yield play
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def handler(script: Script) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers.get("content-length", 0)))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            script.asked.append((self.path, headers, json.loads(body) if body else None))
+            said = script.answers.pop(0)
+            self.send_response(said.status)
+            for name, value in said.headers.items():
+                self.send_header(name, value)
+            if "transfer-encoding" not in said.headers:
+                self.send_header("content-length", str(len(said.body) + said.missing))
+            self.end_headers()
+            self.wfile.write(said.body)
+
+        do_GET = do_POST  # noqa: N815
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Nothing."""
+
+    return Handler
+
+
+def test_what_is_sent_again_keeps_its_event_ids(playing: Playing) -> None:
+    client, script = playing(
+        Said(503, AWAY.encode(), {"retry-after": "3"}),
+        Said(200, TAKEN[:5], missing=9),
+        Said(200, TAKEN),
+    )
+
+    assert client.track({"name": "signup"}, website_id="w") == Sent(1)
+
+    first, second, third = (body for _, _, body in script.asked)
+    assert first == second == third
+    assert len(first[0]["eventId"]) == 32
+    assert script.asked[0][0] == "/track?website_id=w"
+    assert script.asked[0][1]["x-api-key"] == "tk_x"
+    assert script.paused == [3.0, 1.0]
+
+
+def test_an_event_id_of_the_senders_own_is_kept(playing: Playing) -> None:
+    client, script = playing(Said(200, TAKEN))
+
+    client.track([{"name": "signup", "eventId": "mine", "timestamp": 5}])
+
+    assert script.asked[0][2] == [{"name": "signup", "eventId": "mine", "timestamp": 5}]
+
+
+def test_many_items_go_in_several_requests(playing: Playing) -> None:
+    rejected = [{"index": 1, "code": "VALIDATION_ERROR", "message": "'name' is required"}]
+    some = json.dumps({"status": "success", "count": 100, "rejected": rejected}).encode()
+    client, script = playing(Said(200, TAKEN), Said(200, some))
+
+    sent = client.track({"name": f"n{i}"} for i in range(601))
+
+    assert [len(body) for _, _, body in script.asked] == [500, 101]
+    assert sent == Sent(101, [{**rejected[0], "index": 501}])
+
+
+def test_a_refusal_is_raised_at_once_with_its_sentence(playing: Playing) -> None:
+    body = b'{"success": false, "error": "\'startDate\' is missing", "code": "VALIDATION_ERROR"}'
+    client, script = playing(Said(400, body))
+
+    with pytest.raises(Refused, match="'startDate' is missing") as raised:
+        client.ask("summary", website_id="w")
+
+    assert (raised.value.status, raised.value.code) == (400, "VALIDATION_ERROR")
+    assert len(script.asked) == 1
+
+
+def test_a_refusal_that_does_not_end_is_raised_in_the_end(playing: Playing) -> None:
+    client, script = playing(*[Said(503, AWAY.encode())] * 3, tries=3)
+
+    with pytest.raises(Refused, match="Kafka is away"):
+        client.track({"name": "n"})
+
+    assert script.paused == [0.5, 1.0]
+
+
+def test_a_question_that_failed_alone_is_raised(playing: Playing) -> None:
+    entry = {"parameter": "summary", "success": False, "error": "too slow", "code": "C", "data": []}
+    client, _ = playing(Said(200, json.dumps({"data": [entry]}).encode()))
+
+    with pytest.raises(Refused, match="summary: too slow"):
+        client.ask("summary", website_id="w", preset="today")
+
+
+def test_a_question_is_asked_in_the_words_of_the_contract(playing: Playing) -> None:
+    answer = {"data": [{"parameter": "pages", "success": True, "data": [{"name": "/"}]}]}
+    client, script = playing(Said(200, json.dumps(answer).encode()))
+
+    rows = client.ask(["pages"], website_id="w", start="2026-11-01", end="2026-11-02", limit=5)
+
+    assert rows == {"pages": Rows([{"name": "/"}])}
+    assert script.asked[0][0] == "/v1/query?website_id=w"
+    assert script.asked[0][2] == {
+        "parameters": ["pages"],
+        "startDate": "2026-11-01",
+        "endDate": "2026-11-02",
+        "limit": 5,
+    }
+
+
+def test_an_export_gives_rows_as_they_come(playing: Playing) -> None:
+    client, script = playing(Said(200, b'{"a":1}\n{"a":2}\n'))
+    filters = [{"field": "a", "operator": "gt", "value": 0}]
+
+    rows = client.export("events", link_id="l", columns=["a"], filters=filters, include_bots=True)
+
+    assert list(rows) == [{"a": 1}, {"a": 2}]
+    assert script.asked[0][0] == (
+        "/v1/export/events?link_id=l&columns=a&filters=%5B%7B%22field%22%3A+%22a%22%2C+%22operator"
+        "%22%3A+%22gt%22%2C+%22value%22%3A+0%7D%5D&include_bots=true&format=ndjson"
+    )
+
+
+CHUNKED = {"transfer-encoding": "chunked"}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        Said(200, b'{"a":1}\n', missing=100),
+        Said(200, b'8\r\n{"a":1}\n\r\n', CHUNKED),
+        Said(200, b'ff\r\n{"a":1}\n', CHUNKED),
+    ],
+    ids=["shorter than said", "no last chunk", "half a chunk"],
+)
+def test_an_export_that_breaks_off_is_not_taken_for_whole(playing: Playing, said: Said) -> None:
+    client, _ = playing(said)
+
+    with pytest.raises(Broken, match="broke off"):
+        list(client.export("events", website_id="w"))
+
+
+def test_rows_become_a_table_or_a_data_frame() -> None:
+    rows = Rows([{"name": "/", "visitors": 2}, {"name": "/b", "visitors": 1}])
+
+    assert rows.arrow().to_pydict() == {"name": ["/", "/b"], "visitors": [2, 1]}
+    assert rows.frame().to_dict(as_series=False) == {"name": ["/", "/b"], "visitors": [2, 1]}
+
+
+def test_the_client_needs_the_standard_library_only() -> None:
+    source = ast.parse(Path(query.client.__file__).read_text())
+    at_the_top = [node for node in source.body if isinstance(node, ast.Import | ast.ImportFrom)]
+
+    names = {
+        (node.module or "").split(".")[0]
+        if isinstance(node, ast.ImportFrom)
+        else node.names[0].name.split(".")[0]
+        for node in at_the_top
+    }
+    assert names <= sys.stdlib_module_names
