@@ -106,7 +106,7 @@ def _standard(settings: Settings) -> Bounds:
 
 def _custom(settings: Settings) -> Bounds:
     """Its threads give way: what anybody may write never slows what everybody looks at."""
-    return Bounds(settings.query_memory_mb, settings.query_threads, at_once=3, nice=15)
+    return Bounds(settings.query_memory_mb, settings.query_threads, at_once=3, nice=10)
 
 
 def _pool(settings: Settings, process: str, pool: str, bounds: Bounds) -> DuckDB:
