@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from query.span import Span
 from query.standard.spec import Over
-from query.zones import local
+from query.zones import instant, local
 
 MINUTE_MS = 60_000
 AHEAD_MS = 5 * MINUTE_MS
@@ -23,4 +23,6 @@ def last_minutes(minutes: int) -> Over:
 def today(span: Span, now_ms: int) -> Span:
     """The day that it is in the zone."""
     midnight = local(now_ms, span.zone).replace(hour=0, minute=0, second=0, microsecond=0)
-    return span.moved(midnight, midnight + timedelta(days=1))
+    ends = (midnight, midnight + timedelta(days=1))
+    start_ms, end_ms = (instant(each, span.zone) for each in ends)
+    return Span(start_ms, end_ms, span.zone)

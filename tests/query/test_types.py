@@ -21,7 +21,8 @@ from tests.query.lake import Stored, a_click, a_click_away, a_view, a_vital, an_
 
 ENTRIES = """
     SELECT NULL::VARCHAR AS name, NULL::BIGINT AS visitor_hash, NULL::BIGINT AS session_hash,
-           NULL::VARCHAR AS outbound_domain, NULL::VARCHAR AS property_key, NULL::VARCHAR AS property_value
+           NULL::VARCHAR AS outbound_domain, NULL::VARCHAR AS property_key,
+           NULL::VARCHAR AS property_value
 """
 LABELS = ("date", "minute", "name", "step", "period", "complete")
 """Fields that are there also where nothing happened."""
