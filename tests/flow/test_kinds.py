@@ -78,8 +78,7 @@ def test_traffic_is_told_by_its_source(tenant: Tenant) -> None:
 
     sources = {row["name"]: row["pageviews"] for row in tenant.rows("traffic")}
 
-    assert sum(sources.values()) == 5
-    assert sources["Google"] >= 1
+    assert sources == {"Direct": 3, "Google": 2}
     assert tenant.counted("events", "utm_source", filters=[eq("name", "screen_view")]) == [
         ("x", 1),
         (None, 4),

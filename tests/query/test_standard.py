@@ -156,8 +156,8 @@ def test_pages_are_ordered_by_visitors_and_share_them(desk: House) -> None:
 def test_traffic_without_a_referrer_is_direct(desk: House) -> None:
     desk.holds(
         a_view("/", visitor="u1", referrer="https://google.com/", referrer_name="Google"),
-        a_view("/", visitor="u2", referrer="Direct", referrer_name="Direct"),
-        a_view("/", visitor="u3"),
+        a_view("/", visitor="u2", session="s2", referrer="Direct", referrer_name="Direct"),
+        a_view("/", visitor="u3", session="s3"),
     )
 
     assert desk.rows("traffic") == [
