@@ -7,12 +7,14 @@ from zoneinfo import available_timezones
 
 from hypothesis import strategies as st
 
+from query.buckets import GRANULARITIES
 from query.custom.aggregates import AGGREGATES
 from query.custom.operators import OPERATORS, Takes
 from query.custom.tables import CUSTOM_TABLES
 from query.filters import Field
 from query.standard import QUERY_TYPES
 from query.standard.scoping import fields
+from query.standard.spec import forms
 from schemas.tables import EVENTS, Type
 
 HOSTILE = ["'", '"', "; DROP TABLE events; --", "$subject", "{column}", "%", "\\", "\x00", "*", "é"]
@@ -43,6 +45,7 @@ VALUES = {
     Type.BOOLEAN: st.booleans(),
     Type.TIMESTAMP: st.integers(-(10**13), 10**14) | st.datetimes().map(datetime.isoformat),
 }
+HAVING = {"field": "A0", "operator": "gte", "value": 0}
 DAYS = st.just(date(2026, 11, 1)) | st.dates(date(1970, 1, 3), date(8990, 1, 1))
 ZONES = st.sampled_from(sorted(available_timezones()))
 
@@ -60,7 +63,25 @@ def sound_filters(draw: st.DrawFn, fields: Mapping[str, Field]) -> list[dict[str
             many = operator.takes is Takes.MANY
             value = draw(st.lists(one, min_size=1, max_size=3) if many else one)
         made.append({"field": name, "operator": operator.name, "value": value})
-    return made
+    return [draw(grouped(each)) for each in made]
+
+
+@st.composite
+def grouped(draw: st.DrawFn, condition: dict[str, Any]) -> dict[str, Any]:
+    """The condition as it is, or in a group or two."""
+    for word in draw(st.lists(st.sampled_from(["and", "or", "not"]), max_size=2)):
+        condition = {word: condition if word == "not" else [condition, condition]}
+    return condition
+
+
+@st.composite
+def property_filters(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """On paths of any keys that have no dot in them."""
+    keys = st.text(min_size=1, max_size=6).filter(lambda key: "." not in key and "\x00" not in key)
+    hostile = st.sampled_from([each for each in HOSTILE if each != "\x00"])
+    path = ".".join(["properties", *draw(st.lists(keys | hostile, min_size=1, max_size=3))])
+    value = draw(TEXTS | NUMBERS | st.booleans())
+    return draw(st.just([]) | st.just([{"field": path, "operator": "ne", "value": value}]))
 
 
 @st.composite
@@ -74,20 +95,25 @@ def sound_spans(draw: st.DrawFn, most_days: int) -> dict[str, str]:
 def sound_queries(draw: st.DrawFn) -> dict[str, Any]:
     table = draw(st.sampled_from(sorted(CUSTOM_TABLES.values(), key=lambda t: t.name)))
     columns = st.sampled_from(table.columns)
-    groups = draw(st.lists(columns.map(lambda c: c.name), max_size=5, unique=True))
+    groups = draw(st.lists(columns.map(lambda c: c.name), max_size=4, unique=True))
     selects = []
     for n in range(draw(st.integers(1, 6))):
         column = draw(columns)
         fitting = [a.name for a in AGGREGATES if column.type in a.fits]
         aggregate = draw(st.sampled_from(fitting))
         selects.append({"field": column.name, "aggregate": aggregate, "alias": f"A{n}"})
-    order = [{"field": name} for name in groups[:1]]
+    bucket = draw(st.sampled_from([None, "time:hourly", "time:daily", "time:week", "time:month"]))
+    outputs = st.sampled_from([*groups, *(select["alias"] for select in selects)])
+    filters = draw(sound_filters(table.fields))
+    if table.column("properties"):
+        filters += draw(property_filters())
     return {
         "table": table.name,
         "selects": selects,
-        "groupBy": groups,
-        "orderBy": order,
-        "filters": draw(sound_filters(table.fields)),
+        "groupBy": groups + ([bucket] if bucket else []),
+        "orderBy": [{"field": name} for name in draw(st.lists(outputs, max_size=2))],
+        "having": draw(st.just([]) | grouped(HAVING).map(lambda each: [each])),
+        "filters": filters,
     }
 
 
@@ -97,21 +123,41 @@ def sound_custom(draw: st.DrawFn) -> dict[str, Any]:
         "query": draw(sound_queries()),
         **draw(sound_spans(400)),
         "limit": draw(st.integers(1, 10_000)),
+        "page": draw(st.integers(1, 3)),
+        "asOf": draw(st.sampled_from([None, -1, {"events": 1}])),
         "include_bots": draw(st.booleans()),
     }
 
 
 @st.composite
 def sound_standard(draw: st.DrawFn) -> dict[str, Any]:
-    kinds = [name for name, kind in QUERY_TYPES.items() if kind.table is EVENTS]
+    kinds = [
+        name
+        for name, kind in QUERY_TYPES.items()
+        if kind.table is EVENTS and not kind.needs and kind.options is None
+    ]
+    name = draw(st.sampled_from(kinds))
+    span = draw(sound_spans(100))
+    compared = st.sampled_from(["previous_period", "previous_year"]).map(lambda to: {"to": to})
     return {
-        "parameters": draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=3)),
-        **draw(sound_spans(100)),
-        "granularity": draw(st.sampled_from(["hourly", "daily", "hour", "day"])),
-        "filters": draw(sound_filters(fields(EVENTS))),
-        "page": draw(st.integers(1, 1_000_000)),
+        "parameters": [name],
+        **span,
+        "granularity": draw(st.sampled_from([g for g in GRANULARITIES if g != "minute"])),
+        "filters": draw(sound_filters(fields(EVENTS))) + draw(property_filters()),
+        "page": draw(st.integers(1, 3) | st.integers(1, 1_000_000)),
         "limit": draw(st.integers(1, 10_000)),
+        "orderBy": [
+            {"field": field, "direction": draw(st.sampled_from(["asc", "desc"]))}
+            for field in draw(st.lists(st.sampled_from(sorted(sortable(name))), max_size=2))
+        ],
+        "compare": draw(st.none() | compared) if span["startDate"] > "1972" else None,
+        "asOf": draw(st.sampled_from([None, -1, {"events": 1}])),
     }
+
+
+def sortable(name: str) -> list[str]:
+    """The fields of a type's rows."""
+    return list(forms(QUERY_TYPES[name].row))
 
 
 @st.composite

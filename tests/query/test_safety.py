@@ -66,6 +66,9 @@ def test_any_json_as_a_custom_query_is_answered_or_refused(desk: House, body: ob
 
     assert reply.status in (200, 400), reply.body
     assert reply.json["success"] is (reply.status == 200)
+    explained = desk.ask("POST", "/v1/query/compile", json.dumps(body).encode(), website_id="shop")
+    assert explained.status == reply.status, explained.body
+    assert str(desk.data) not in explained.body.decode()
     assert unsaid(reply.json.get("error", ""))
 
 
