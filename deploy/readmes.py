@@ -7,6 +7,7 @@ from pathlib import Path
 from query.custom.aggregates import AGGREGATES, NUMBERS, ORDERED
 from query.custom.operators import OPERATORS
 from query.custom.tables import CUSTOM_TABLES
+from query.formats import FORMATS
 from query.standard import FAMILIES, QueryType
 from query.standard.spec import described
 from schemas.kinds import KINDS
@@ -90,6 +91,11 @@ def aggregates() -> str:
     return table(("aggregate", "is", "of"), rows)
 
 
+def formats() -> str:
+    rows = ((f"`{f.name}`", f"`{f.media_type}`", f.meaning) for f in FORMATS)
+    return table(("format", "media type", "is"), rows)
+
+
 def custom_tables() -> str:
     return "\n\n".join(
         f"#### {t.name}\n\n{t.meaning[0].upper()}{t.meaning[1:]}.\n\n"
@@ -106,6 +112,7 @@ BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
         "types": query_types,
         "operators": operators,
         "aggregates": aggregates,
+        "formats": formats,
         "custom": custom_tables,
     },
 }

@@ -25,6 +25,7 @@ from schemas.failures import (
     TooSlow,
     Unauthorized,
     Unavailable,
+    VersionGone,
 )
 from schemas.openapi import Answer, Operation, Parameter
 
@@ -33,6 +34,7 @@ REFUSED: tuple[type[Failure], ...] = (
     Unauthorized,
     Forbidden,
     NotAcceptable,
+    VersionGone,
     TooSlow,
     TooLarge,
     LimitExceeded,
@@ -188,6 +190,6 @@ QUESTIONS = (
             _format([format_.name for format_ in FILES], "ndjson"),
         ),
         answers=(Answer(200, "a file", None, FILE_TYPES),),
-        failures=REFUSED,
+        failures=tuple(failure for failure in REFUSED if failure is not VersionGone),
     ),
 )

@@ -17,6 +17,8 @@ from schemathesis.specs.openapi.checks import (
 
 import ingest.openapi
 import query.openapi
+import schemas.failures
+from schemas.failures import Failure, WrongMethod
 from schemas.openapi import Operation, document
 from tests.calling import call
 from tests.flow.tenant import Tenant
@@ -67,6 +69,17 @@ def test_a_running_service_shows_its_document(stack: Stack, name: str) -> None:
     reply = call("GET", f"{url(stack, name)}/openapi.json")
 
     assert reply.json == json.loads(json.dumps(document(SERVICES[name])))
+
+
+def test_every_failure_is_described_somewhere() -> None:
+    known = {
+        kind
+        for kind in vars(schemas.failures).values()
+        if isinstance(kind, type) and issubclass(kind, Failure)
+    }
+
+    described = {failure for _, operation in OPERATIONS for failure in operation.failures}
+    assert known - described == {Failure, WrongMethod}
 
 
 @pytest.mark.parametrize("way", ["reaching", "astray", "wrong"])

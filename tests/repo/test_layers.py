@@ -21,7 +21,7 @@ ONLY_IN = {
     "aiokafka": ("ingest/", "stream/", "deploy/local/", "deploy/cli/"),
     "duckdb": ("query/", "stream/keeping/"),
     "deltalake": ("schemas/lake.py", "stream/", "query/"),
-    "pyarrow": ("stream/", "query/formats/arrow.py"),
+    "pyarrow": ("stream/", "query/formats/arrow.py", "query/client.py"),
     "sqlalchemy": ("schemas/registry/",),
     "click": ("deploy/",),
 }
