@@ -4,6 +4,8 @@ from tests.oracle.facts import Facts
 from tests.oracle.question import Question, Seen
 from tests.oracle.spec import Oracle, Oracles
 from tests.oracle.sums import Answer
+from tests.oracle.types.custom_events import CUSTOM_EVENTS
+from tests.oracle.types.engagement import ENGAGEMENT
 from tests.oracle.types.errors import ERRORS
 from tests.oracle.types.errors_more import ERRORS_MORE
 from tests.oracle.types.events import EVENTS
@@ -11,6 +13,8 @@ from tests.oracle.types.links import LINKS
 from tests.oracle.types.outbound import OUTBOUND
 from tests.oracle.types.pages import PAGES
 from tests.oracle.types.performance import PERFORMANCE
+from tests.oracle.types.realtime import REALTIME
+from tests.oracle.types.session_lists import SESSION_LISTS
 from tests.oracle.types.sessions_by import SESSIONS_BY
 from tests.oracle.types.technology import TECHNOLOGY
 from tests.oracle.types.tops import TOPS
@@ -30,6 +34,10 @@ ORACLES: Oracles = {
     **ERRORS_MORE,
     **PERFORMANCE,
     **VITALS,
+    **CUSTOM_EVENTS,
+    **SESSION_LISTS,
+    **ENGAGEMENT,
+    **REALTIME,
 }
 
 

@@ -56,6 +56,12 @@ class Seen:
     def clicks(self) -> list[Row]:
         return self.rows("clicks")
 
+    def between(self, start_ms: int, end_ms: int) -> "Seen":
+        """The same question about another span."""
+        other = Seen(self._held, self.question)
+        other.start_ms, other.end_ms = start_ms, end_ms
+        return other
+
     def rows(self, table: str, filtered: bool = True) -> list[Row]:
         """Rows of the subject and the span; programs only when they are asked for.
 

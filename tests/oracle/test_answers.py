@@ -27,7 +27,7 @@ def scenes(draw: st.DrawFn) -> tuple[list[Stored], list[Frame]]:
     return stored, [draw(frames(stage, GRANULARITIES)) for _ in range(2)]
 
 
-@tried(25)
+@tried(14)
 @given(scenes())
 def test_the_service_agrees_with_the_oracle(scene: tuple[list[Stored], list[Frame]]) -> None:
     stored, asked = scene

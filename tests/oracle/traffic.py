@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from schemas.tables import CLICKS, ERRORS, EVENTS, VITALS, Table
 from tests.oracle import clocks
+from tests.query.house import NOW
 from tests.query.lake import Stored, hashed
 
 Made = Mapping[str, Any]
@@ -25,6 +26,7 @@ class Stage(Struct, frozen=True):
 
 STAGES = (
     Stage("UTC", date(2026, 11, 29)),  # the day before the clock of the house
+    Stage("America/New_York", date(2026, 11, 29)),  # and the day that it still is there
     Stage("Europe/Berlin", date(2026, 10, 25)),
     Stage("Europe/Berlin", date(2026, 3, 29)),
     Stage("America/New_York", date(2026, 11, 1)),
@@ -37,6 +39,8 @@ STAGES = (
     Stage("Pacific/Apia", date(2011, 12, 30)),
     Stage("America/Sao_Paulo", date(2018, 11, 4)),
 )
+
+DAY_MS = 86_400_000
 
 stages = st.sampled_from(STAGES)
 
@@ -119,6 +123,8 @@ def instants(stage: Stage) -> st.SearchStrategy[int]:
     start, beyond = clocks.bounds(stage.day, stage.day, stage.zone)
     edges = [start, beyond, start + 2 * 3_600_000, start + 3 * 3_600_000, start + 12 * 3_600_000]
     near = [edge + by for edge in edges for by in (-1, 0, 1, 9_999, 10_000, 900_000)]
+    if start <= NOW <= beyond + DAY_MS:
+        near += [NOW + minutes * 60_000 for minutes in (-60, -5, -4, -2, -1, 0, 4, 5)]
     anywhere = st.integers(start - 36 * 3_600_000, beyond + 60 * 3_600_000)
     return st.one_of(st.sampled_from(near), st.sampled_from(near), anywhere)
 
@@ -142,6 +148,7 @@ def rows(draw: st.DrawFn, stage: Stage, table: Table) -> Stored:
     }
     if table is not CLICKS:
         values |= {
+            "event_id": draw(st.sampled_from((None, None, "e1"))),
             "website_id": draw(st.sampled_from(("shop", "shop", "shop", "shop", "blog", "rival"))),
             "session_id": session,
             "session_hash": hashed(session),
@@ -172,6 +179,7 @@ _events = st.one_of(
             "name": st.sampled_from(("screen_view", "screen_view", "pageview")),
             "title": st.sampled_from(("Home", None)),
             "time_on_page": st.one_of(st.none(), st.none(), _decimals(0, 60)),
+            "interaction_count": st.sampled_from((None, 0, 3)),
             "load_time": st.sampled_from((None, 0, 120, 121, 1999)),
             "ttfb": st.sampled_from((None, 0, 31)),
             "dom_ready_time": st.sampled_from((None, 77)),

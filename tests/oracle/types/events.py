@@ -9,11 +9,13 @@ from tests.oracle.sums import Answer, distinct, grouped, is_view, ordered, share
 
 def custom(seen: Seen) -> list[Row]:
     """The custom events."""
-    return [
-        row
-        for row in seen.events
-        if not is_view(row) and row["name"] != "page_exit" and row.get("outbound_domain") is None
-    ]
+    return [row for row in seen.events if is_custom(row)]
+
+
+def is_custom(row: Row) -> bool:
+    """Whether the sender named it."""
+    own = is_view(row) or row["name"] == "page_exit"
+    return not own and row.get("outbound_domain") is None
 
 
 def custom_events(seen: Seen) -> list[Answer]:

@@ -24,16 +24,19 @@ def sourced(fact: Callable[[Row], Any]) -> Oracle:
     """Page views by what the first page view of their session says, whatever the filters are."""
 
     def rows(seen: Seen) -> list[Answer]:
-        firsts: dict[str, Row] = {}
-        for row in views(seen.rows("events", filtered=False)):
-            if row["session_id"] is not None:
-                firsts.setdefault(row["session_id"], row)
-        groups = grouped(
-            views(seen.events), lambda row: fact(firsts.get(row["session_id"] or "", row))
-        )
+        groups = origins(seen, fact)
         return tallied({(value,): held for value, held in groups.items()}, ("name",))
 
     return Oracle(rows)
+
+
+def origins(seen: Seen, fact: Callable[[Row], Any]) -> dict[Any, list[Row]]:
+    """Page views by what the first page view of their session says; without one, by their own."""
+    firsts: dict[str, Row] = {}
+    for row in views(seen.rows("events", filtered=False)):
+        if row["session_id"] is not None:
+            firsts.setdefault(row["session_id"], row)
+    return grouped(views(seen.events), lambda row: fact(firsts.get(row["session_id"] or "", row)))
 
 
 def tallied(groups: dict[tuple[Any, ...], list[Row]], names: tuple[str, ...]) -> list[Answer]:

@@ -1,0 +1,128 @@
+"""What happens now, and today, whatever dates a question has."""
+
+from collections.abc import Callable
+
+from tests.oracle import clocks
+from tests.oracle.clocks import MINUTE, iso
+from tests.oracle.facts import Row
+from tests.oracle.question import Seen
+from tests.oracle.sessions import sessions
+from tests.oracle.spec import Oracle, Oracles
+from tests.oracle.sums import Answer, distinct, grouped, named, ordered, views, visitors
+from tests.oracle.types.tops import origins, source
+from tests.query.house import NOW
+
+
+def last(minutes: int, rows: Callable[[Seen], list[Answer]], limit: int = 100) -> Oracle:
+    """Asked of the last minutes; a clock may be five minutes ahead."""
+
+    def of(seen: Seen) -> list[Answer]:
+        return rows(seen.between(NOW - minutes * MINUTE, NOW + 5 * MINUTE))
+
+    return Oracle(of, limit)
+
+
+def today(seen: Seen) -> list[Answer]:
+    zone = seen.question.zone
+    day = clocks.wall(NOW, zone).date()
+    rows = views(seen.between(*clocks.bounds(day, day, zone)).events)
+    return [
+        {
+            "pageviews": len(rows),
+            "visitors": visitors(rows),
+            "sessions": distinct(rows, "session_id"),
+        }
+    ]
+
+
+def active(seen: Seen) -> list[Answer]:
+    rows = views(seen.events)
+    return [{"active_users": visitors(rows), "active_sessions": distinct(rows, "session_id")}]
+
+
+def pages(seen: Seen) -> list[Answer]:
+    answer: list[Answer] = [
+        {"path": path, "pageviews": len(held), "visitors": visitors(held)}
+        for path, held in grouped(views(seen.events), lambda row: row.get("path")).items()
+    ]
+    return ordered(answer, "-visitors", "-pageviews", "path")
+
+
+def referrers(seen: Seen) -> list[Answer]:
+    answer: list[Answer] = [
+        {"referrer": name, "visitors": visitors(held)}
+        for name, held in origins(seen, source).items()
+    ]
+    return ordered(answer, "-visitors", "referrer")
+
+
+def countries(seen: Seen) -> list[Answer]:
+    answer: list[Answer] = [
+        {"name": name, "visitors": visitors(held)}
+        for name, held in grouped(views(seen.events), lambda row: row.get("country")).items()
+    ]
+    return ordered(answer, "-visitors", "name")
+
+
+def cities(seen: Seen) -> list[Answer]:
+    def city(row: Row) -> tuple[str, str] | None:
+        return (row["city"], row.get("country") or "") if row.get("city") is not None else None
+
+    answer: list[Answer] = [
+        {"city": name, "country": country, "visitors": visitors(held)}
+        for (name, country), held in grouped(views(seen.events), city).items()
+    ]
+    return ordered(answer, "-visitors", "city", "country")
+
+
+def feed(seen: Seen) -> list[Answer]:
+    return [
+        {
+            "event_name": row["name"],
+            **named(row, "path", "country", "browser_name"),
+            "timestamp": iso(row["ms"]),
+        }
+        for row in reversed(seen.events)
+    ]
+
+
+def visits(seen: Seen) -> list[Answer]:
+    answer: list[Answer] = [
+        {
+            "session_id": session.events[0]["session_id"],
+            "current_page": session.views[-1].get("path"),
+            **named(session.views[-1], "country", "device_type"),
+            "pages_viewed": len(session.views),
+            "last_seen": iso(session.events[-1]["ms"]),
+        }
+        for session in sessions(seen.events)
+    ]
+    return ordered(answer, "-last_seen", "session_id")
+
+
+def velocity(seen: Seen) -> list[Answer]:
+    """The last 60 minutes, this one included."""
+    groups = grouped(seen.events, lambda row: row["ms"] // MINUTE)
+    this = NOW // MINUTE
+    return [
+        {
+            "minute": iso(minute * MINUTE),
+            "pageviews": len(views(held := groups.get(minute, []))),
+            "events": len(held),
+            "visitors": visitors(held),
+        }
+        for minute in range(this - 59, this + 1)
+    ]
+
+
+REALTIME: Oracles = {
+    "today_metrics": Oracle(today),
+    "active_stats": last(5, active),
+    "realtime_pages": last(5, pages, 10),
+    "realtime_referrers": last(5, referrers, 10),
+    "realtime_countries": last(5, countries, 50),
+    "realtime_cities": last(5, cities, 30),
+    "realtime_feed": last(2, feed, 30),
+    "realtime_sessions": last(5, visits, 20),
+    "realtime_velocity": last(60, velocity),
+}

@@ -1,0 +1,250 @@
+"""Sessions and visitors one by one, with what happened in them."""
+
+from fractions import Fraction
+from typing import Any
+
+from tests.oracle.clocks import iso
+from tests.oracle.facts import Row, place
+from tests.oracle.question import Seen
+from tests.oracle.sessions import Session, sessions
+from tests.oracle.spec import Oracle, Oracles
+from tests.oracle.sums import Answer, distinct, grouped, named, ordered, rounded, views
+from tests.oracle.types.events import is_custom
+
+
+def event_id(row: Row) -> str:
+    """Its sender's id, or where it came from."""
+    where = f"{row['kafka_partition']}-{row['kafka_offset']}-{row['seq']}"
+    return row.get("event_id") or where
+
+
+def referrer(row: Row) -> Any:
+    """Who referred, if that is known."""
+    return row.get("referrer_name") or row.get("referrer")
+
+
+def events(session: Session) -> list[Any]:
+    """The first 200 events of a session."""
+    return [
+        [event_id(row), iso(row["ms"]), row["name"], row.get("path"), row.get("properties")]
+        for row in session.events[:200]
+    ]
+
+
+def session_list(seen: Seen) -> list[Answer]:
+    answer: list[Answer] = [
+        {
+            "session_id": (first := session.views[0])["session_id"],
+            "first_visit": iso(session.events[0]["ms"]),
+            "last_visit": iso(session.events[-1]["ms"]),
+            "page_views": len(session.views),
+            "visitor_id": first["anonymous_id"],
+            "country": first.get("country"),
+            "referrer": referrer(first),
+            **named(first, "device_type", "browser_name", "os_name"),
+            "events": events(session),
+        }
+        for session in sessions(seen.events)
+    ]
+    return ordered(answer, "-first_visit", "session_id")
+
+
+def interesting(seen: Seen) -> list[Answer]:
+    errors = grouped(seen.errors, lambda row: row["session_id"])
+    answer: list[Answer] = []
+    for session in sessions(seen.events):
+        first = session.views[0]
+        paths = {row["path"] for row in session.views if row.get("path") is not None}
+        away = [row for row in session.events if row.get("outbound_domain") is not None]
+        customs = [row for row in session.events if is_custom(row)]
+        failed = len(errors.get(first["session_id"], []))
+        answer.append(
+            {
+                "session_id": first["session_id"],
+                "visitor_id": first["anonymous_id"],
+                "first_visit": iso(session.events[0]["ms"]),
+                "last_visit": iso(session.events[-1]["ms"]),
+                "duration_seconds": session.milliseconds // 1000,
+                "page_views": len(session.views),
+                "unique_pages": len(paths),
+                "analytics_engagement_events": len(away),
+                "custom_events": len(customs),
+                "errors": failed,
+                "paths": sorted(paths),
+                "custom_event_names": sorted({row["name"] for row in customs}),
+                "country": first.get("country"),
+                "referrer": referrer(first),
+                **named(first, "device_type", "browser_name", "os_name"),
+                "interesting_score": min(len(session.views), 10) * 2
+                + min(len(paths), 8) * 3
+                + min(len(away) + len(customs), 20)
+                + min(failed, 10) * 2
+                + (5 if session.milliseconds >= 120_000 else 0),
+            }
+        )
+    return ordered(answer, "-interesting_score", "-last_visit", "session_id")
+
+
+def session_events(seen: Seen) -> list[Answer]:
+    return [
+        {
+            "session_id": row["session_id"],
+            "event_id": event_id(row),
+            "time": iso(row["ms"]),
+            "event_name": row["name"],
+            **named(row, "path", "properties", "device_type", "browser_name", "country"),
+        }
+        for row in seen.events
+        if row["session_id"] is not None
+    ]
+
+
+def people(seen: Seen) -> dict[str, list[Row]]:
+    """Events by visitor."""
+    return grouped(seen.events, lambda row: row["anonymous_id"])
+
+
+def profile_list(seen: Seen) -> list[Answer]:
+    answer: list[Answer] = []
+    for who, held in people(seen).items():
+        viewed = views(held)
+        newest = viewed[-1] if viewed else {}
+        customs = [row for row in held if is_custom(row)]
+        told = [row["profile_id"] for row in held if row.get("profile_id") is not None]
+        answer.append(
+            {
+                "visitor_id": who,
+                "profile_id": max(told, default=None),
+                "first_visit": iso(held[0]["ms"]),
+                "last_visit": iso(held[-1]["ms"]),
+                "session_count": distinct(viewed, "session_id"),
+                "total_events": len(held),
+                "page_views": len(viewed),
+                "unique_pages": distinct(viewed, "path"),
+                **named(newest, "country", "region", "device_type", "browser_name", "os_name"),
+                "referrer": referrer(viewed[0]) if viewed else None,
+                "custom_event_count": len(customs),
+                "unique_event_names": distinct(customs, "name"),
+            }
+        )
+    return ordered(answer, "-last_visit", "visitor_id")
+
+
+def spoken(milliseconds: int) -> str:
+    """Hours, minutes and seconds."""
+    minutes, seconds = divmod(milliseconds // 1000, 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = ((hours, "h"), (minutes, "m"), (seconds, "s"))
+    return " ".join(f"{number}{unit}" for number, unit in parts if number) or "0s"
+
+
+def seconds(milliseconds: int) -> float:
+    """Seconds with two decimals."""
+    return rounded(Fraction(milliseconds, 1000))
+
+
+def profile_detail(seen: Seen) -> list[Answer]:
+    answer: list[Answer] = []
+    together = sum(each.milliseconds for each in sessions(seen.events))
+    for who, held in people(seen).items():
+        viewed = views(held)
+        newest = viewed[-1] if viewed else {}
+        answer.append(
+            {
+                "visitor_id": who,
+                "first_visit": iso(held[0]["ms"]),
+                "last_visit": iso(held[-1]["ms"]),
+                "total_sessions": distinct(viewed, "session_id"),
+                "total_pageviews": len(viewed),
+                "total_duration": seconds(together),
+                "total_duration_formatted": spoken(together),
+                "device": newest.get("device_type"),
+                "browser": newest.get("browser_name"),
+                "os": newest.get("os_name"),
+                **named(newest, "country", "region"),
+            }
+        )
+    return answer
+
+
+def profile_sessions(seen: Seen) -> list[Answer]:
+    """Newest first; called by their number from the oldest."""
+    vitals = grouped(seen.vitals, lambda row: row["session_id"])
+    found = sorted(
+        sessions(seen.events),
+        key=lambda each: (each.events[0]["ms"], each.events[0]["session_id"]),
+    )
+    answer: list[Answer] = []
+    for number, session in enumerate(found, 1):
+        first = session.views[0]
+        answer.append(
+            {
+                "session_id": first["session_id"],
+                "session_name": f"Session {number}",
+                "first_visit": iso(session.events[0]["ms"]),
+                "last_visit": iso(session.events[-1]["ms"]),
+                "duration": seconds(session.milliseconds),
+                "duration_formatted": spoken(session.milliseconds),
+                "page_views": len(session.views),
+                "unique_pages": distinct(session.views, "path"),
+                "device": first.get("device_type"),
+                "browser": first.get("browser_name"),
+                "os": first.get("os_name"),
+                **named(first, "country", "region"),
+                "referrer": referrer(first),
+                "events": events(session),
+                "web_vitals": [
+                    [iso(row["ms"]), row["metric_name"], float(row["metric_value"]), row["path"]]
+                    for row in vitals.get(first["session_id"], [])
+                ],
+            }
+        )
+    return ordered(answer, "-first_visit", "session_id")
+
+
+def timeline(seen: Seen) -> list[Answer]:
+    """Events, then errors of the same instant."""
+    moments = [((row["ms"], 0, place(row)), moment(row)) for row in seen.events]
+    moments += [((row["ms"], 1, place(row)), failure(row)) for row in seen.errors]
+    return [row for _, row in sorted(moments, key=lambda pair: pair[0])]
+
+
+def moment(row: Row) -> Answer:
+    """An event of a timeline."""
+    kind = "event"
+    if row.get("outbound_domain") is not None:
+        kind = "outbound"
+    if row["name"] == "page_exit":
+        kind = "page_exit"
+    if views([row]):
+        kind = "page_view"
+    return {
+        "time": iso(row["ms"]),
+        "kind": kind,
+        "name": row.get("href") or row["name"],
+        **named(row, "path", "session_id", "properties"),
+        "referrer": referrer(row),
+    }
+
+
+def failure(row: Row) -> Answer:
+    """An error of a timeline."""
+    return {
+        "time": iso(row["ms"]),
+        "kind": "error",
+        "name": row["message"],
+        **named(row, "path", "session_id"),
+        "properties": None,
+        "referrer": None,
+    }
+
+
+SESSION_LISTS: Oracles = {
+    "session_list": Oracle(session_list, 25),
+    "interesting_sessions": Oracle(interesting, 10),
+    "session_events": Oracle(session_events, 500),
+    "profile_list": Oracle(profile_list, 25),
+    "profile_detail": Oracle(profile_detail),
+    "profile_sessions": Oracle(profile_sessions),
+    "visitor_timeline": Oracle(timeline, 500),
+}
