@@ -34,6 +34,7 @@ class Frame(Struct, frozen=True):
 
     question: Question
     filters: Mapping[str, Sequence[Given]]
+    options: Mapping[str, Mapping[str, Any]]
 
     def of(self, name: str, table: str, subject: str, needs: Sequence[str] = ()) -> Question:
         """The question that asks for one query type; `needs` are filters that it must have."""
@@ -42,7 +43,8 @@ class Frame(Struct, frozen=True):
             *({"field": column, "operator": "eq", "value": NEEDED[column]} for column in needs),
         ]
         fields = {field: getattr(self.question, field) for field in Question.__struct_fields__}
-        return Question(**fields | {"name": name, "subject": subject, "filters": filters})
+        own = {"name": name, "subject": subject, "filters": filters}
+        return Question(**fields | own | {"options": self.options.get(name, {})})
 
 
 class Named(Protocol):
@@ -84,6 +86,38 @@ def _filter(column: Named, operator: Operator) -> st.SearchStrategy[Given]:
     return st.fixed_dictionaries(given)
 
 
+_paths = st.sampled_from(("/", "/a", "/a/b"))
+_steps = st.one_of(
+    st.fixed_dictionaries({"path": _paths}),
+    st.fixed_dictionaries({"event": st.sampled_from(("signup", "screen_view", "page_exit"))}),
+    st.fixed_dictionaries(
+        {
+            "path": _paths,
+            "label": st.just("from Germany"),
+            "filters": st.just([{"field": "country", "operator": "eq", "value": "DE"}]),
+        }
+    ),
+)
+
+OPTIONS: st.SearchStrategy[Any] = st.fixed_dictionaries(
+    {
+        "funnel": st.fixed_dictionaries(
+            {
+                "steps": st.lists(_steps, min_size=2, max_size=4),
+                "window": st.sampled_from((900, 36_000, 604_800)),
+                "by": st.sampled_from(("visitor", "session")),
+            }
+        ),
+        "goals": st.fixed_dictionaries({"goals": st.lists(_steps, min_size=1, max_size=3)}),
+        "paths": st.fixed_dictionaries(
+            {"max_steps": st.sampled_from((2, 3, 5))}, optional={"from": _paths, "to": _paths}
+        ),
+        "retention": st.fixed_dictionaries({"period": st.sampled_from(("day", "week", "month"))}),
+    }
+)
+"""What the types that take options are told."""
+
+
 @st.composite
 def frames(draw: st.DrawFn, stage: Stage, granularities: Sequence[str]) -> Frame:
     """Questions about the days around the stage."""
@@ -103,4 +137,4 @@ def frames(draw: st.DrawFn, stage: Stage, granularities: Sequence[str]) -> Frame
         for table in TABLES
         if table.name in ("events", "errors", "vitals", "clicks")
     }
-    return Frame(question, names)
+    return Frame(question, names, draw(OPTIONS))

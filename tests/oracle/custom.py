@@ -168,7 +168,7 @@ FIRST = (
     "language",
     "timezone",
 )
-"""Facts about a session that are those of its first event."""
+"""Facts about a session that are those of its first page view."""
 
 
 def session_row(session: Session) -> Row:
@@ -186,7 +186,7 @@ def session_row(session: Session) -> Row:
         "is_bounce": session.bounced,
         "entry_path": session.views[0]["path"],
         "exit_path": session.views[-1]["path"],
-        **{name: events[0].get(name) for name in FIRST},
+        **{name: session.views[0].get(name) for name in FIRST},
     }
 
 

@@ -16,6 +16,7 @@ from tests.oracle.types.performance import PERFORMANCE
 from tests.oracle.types.realtime import REALTIME
 from tests.oracle.types.session_lists import SESSION_LISTS
 from tests.oracle.types.sessions_by import SESSIONS_BY
+from tests.oracle.types.steps import STEPS
 from tests.oracle.types.technology import TECHNOLOGY
 from tests.oracle.types.tops import TOPS
 from tests.oracle.types.vitals import VITALS
@@ -38,6 +39,7 @@ ORACLES: Oracles = {
     **SESSION_LISTS,
     **ENGAGEMENT,
     **REALTIME,
+    **STEPS,
 }
 
 

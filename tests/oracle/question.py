@@ -29,6 +29,8 @@ class Question(Struct, frozen=True, kw_only=True):
     include_bots: bool = False
     limit: int | None = None
     page: int = 1
+    options: Mapping[str, Any] = {}
+    """What some types take beside their name."""
     order_by: Sequence[Mapping[str, Any]] = ()
 
 

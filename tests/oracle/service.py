@@ -101,8 +101,7 @@ class Service:
         for alike in _alike(questions):
             for at in range(0, len(alike), MOST_AT_ONCE):
                 portion = alike[at : at + MOST_AT_ONCE]
-                names = [questions[i].name for i in portion]
-                entries = self.ask(questions[portion[0]], names)
+                entries = self.ask(questions[portion[0]], [named(questions[i]) for i in portion])
                 for i, entry in zip(portion, entries, strict=True):
                     assert entry["success"], (questions[i], entry)
                     found[i] = entry["data"]
@@ -112,9 +111,9 @@ class Service:
         """The answer to one question."""
         return self.answers([question])[0]
 
-    def ask(self, question: Question, names: Sequence[str]) -> list[Any]:
+    def ask(self, question: Question, parameters: Sequence[Any]) -> list[Any]:
         """The entries of one request."""
-        reply = self.post("/v1/query", body_of(question, names), question.subject)
+        reply = self.post("/v1/query", body_of(question, parameters), question.subject)
         assert reply.status == 200, reply.json
         data: list[Any] = reply.json["data"]
         return data
@@ -130,10 +129,15 @@ def every_type(frame: Frame) -> list[Question]:
     ]
 
 
-def body_of(question: Question, names: Iterable[str]) -> dict[str, Any]:
+def named(question: Question) -> Any:
+    """The parameter that asks it."""
+    return {"name": question.name, **question.options} if question.options else question.name
+
+
+def body_of(question: Question, parameters: Iterable[Any]) -> dict[str, Any]:
     """What is sent."""
     body: dict[str, Any] = {
-        "parameters": list(names),
+        "parameters": list(parameters),
         "startDate": question.start.isoformat(),
         "endDate": question.end.isoformat(),
         "timezone": question.zone,
