@@ -1,27 +1,26 @@
 """DuckDB as the engine: an instance of its own per pool, hardened, locked, and interrupted in time.
 
-The order of the settings matters: the spill folder can only be named before external access ends,
-and the lock comes last. SQL text never comes from a request; these are walls behind that wall.
+SQL text never comes from a request; the walls of `walls.py` stand behind that one.
 """
 
 import asyncio
-import os
-import sys
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from threading import Lock, get_native_id
+from threading import Lock
 
 import duckdb
-from msgspec import Struct
 
 from query.deadline import Deadline, overdue
 from query.engine import PartGone, Row, Sql
+from query.walls import Bounds, give_way, hardened
 from schemas.failures import TooHeavy, Unavailable
 from schemas.lake import Part
 from schemas.tables import Column, Type
+
+__all__ = ["TYPES", "Bounds", "DuckDB", "hardened"]
 
 TYPES: Mapping[Type, str] = {
     Type.STRING: "VARCHAR",
@@ -37,19 +36,6 @@ MOST_KNOWN = 20_000
 """Parts whose columns are remembered."""
 
 
-class Bounds(Struct, frozen=True):
-    """What one pool may use."""
-
-    memory_mb: int
-    threads: int
-    at_once: int = 4
-    """Questions that run at the same time."""
-    waiting: int = 64
-    """Questions that may wait for their turn; more are refused."""
-    nice: int = 0
-    """How much its threads give way to others (on Linux, where threads can)."""
-
-
 class DuckDB:
     """One pool: an instance, and threads that each run one question on a cursor of their own."""
 
@@ -59,7 +45,7 @@ class DuckDB:
         spill.mkdir(parents=True, exist_ok=True)
         self._bounds = bounds
         self._threads = ThreadPoolExecutor(
-            bounds.at_once, thread_name_prefix=name, initializer=_give_way, initargs=(bounds.nice,)
+            bounds.at_once, thread_name_prefix=name, initializer=give_way, initargs=(bounds.nice,)
         )
         # Made in a thread of the pool: the threads that DuckDB starts are as nice as that one.
         self._connection = self._threads.submit(hardened, lake, spill, bounds).result()
@@ -160,34 +146,6 @@ class DuckDB:
         self._known |= {path: frozenset(names) for path, names in found.items()}
 
 
-def _give_way(nice: int) -> None:
-    if nice and sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, get_native_id(), nice)
-
-
-def hardened(lake: str, spill: Path, bounds: Bounds) -> duckdb.DuckDBPyConnection:
-    """An instance that can read the lake, and nothing else, and cannot be told otherwise."""
-    connection = duckdb.connect(":memory:")
-    for setting, value in {
-        "temp_directory": str(spill),
-        "allowed_directories": [lake],
-        "enable_external_access": False,
-        "autoinstall_known_extensions": False,
-        "autoload_known_extensions": False,
-        "allow_community_extensions": False,
-        "memory_limit": f"{bounds.memory_mb}MB",
-        "max_temp_directory_size": f"{4 * bounds.memory_mb}MB",
-        "threads": bounds.threads,
-        "max_expression_depth": 250,
-        "parquet_metadata_cache": True,  # parts never change
-        "preserve_insertion_order": False,  # every question has a total order of its own
-        "TimeZone": "UTC",
-        "lock_configuration": True,
-    }.items():
-        connection.execute(f"SET {setting} = {_literal(value)}")
-    return connection
-
-
 def _answer(cursor: duckdb.DuckDBPyConnection, sql: Sql, deadline: Deadline) -> list[Row]:
     try:
         with _refusals(deadline):
@@ -244,11 +202,3 @@ def _refusals(deadline: Deadline) -> Iterator[None]:
 
 def _null(column: Column) -> str:
     return f"NULL::{TYPES[column.type]}"
-
-
-def _literal(value: object) -> str:
-    if isinstance(value, list):
-        return f"[{', '.join(_literal(each) for each in value)}]"
-    if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
-    return str(value)

@@ -5,10 +5,7 @@ on the side of its negation, so that a filter and its `not` share all rows betwe
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
-from decimal import Decimal
-from math import isfinite
-from typing import Any
+from datetime import timedelta
 
 import msgspec
 from msgspec import UNSET, Struct
@@ -17,17 +14,13 @@ from query.custom.operators import BY_NAME, Operator, Takes
 from query.engine import Sql, joined
 from query.properties import COLUMN, is_property, property_of
 from query.suggest import unknown
+from query.values import EPOCH, MAKERS, WANTED, Value, decimal_of
 from schemas.failures import Malformed
 from schemas.tables import Type
 
 MOST_FILTERS = 50
 MOST_DEEP = 4
 MOST_LISTED = 1000
-MOST_NUMBER = 10**14
-INT64 = range(-(2**63), 2**63)
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-Value = str | int | float | bool | None
 
 
 class Filter(
@@ -165,7 +158,7 @@ def _kind(value: Value) -> str:
         return "flag"
     if isinstance(value, str):
         return "text"
-    return "number" if _decimal(value) is not None else "other"
+    return "number" if decimal_of(value) is not None else "other"
 
 
 def _operator(given: Filter, at: str) -> Operator:
@@ -203,58 +196,3 @@ def _bound(value: Value, field: Field, name: str, at: str) -> object:
         raise Malformed(f"'{at}.value' must be {WANTED[type_]}, because '{name}' is {type_.value}")
     in_ms = field.in_ms and type_ is Type.TIMESTAMP
     return (made - EPOCH) // timedelta(milliseconds=1) if in_ms else made
-
-
-def _text(value: Value) -> object:
-    return value if isinstance(value, str) else None
-
-
-def _whole(value: Value) -> object:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    if isinstance(value, int):
-        return value if value in INT64 else None
-    return _decimal(value)
-
-
-def _decimal(value: Value) -> object:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    if not isfinite(value) or abs(value) > MOST_NUMBER:
-        return None
-    return Decimal(repr(value)).quantize(Decimal("1e-10"))
-
-
-def _flag(value: Value) -> object:
-    return value if isinstance(value, bool) else None
-
-
-def _instant(value: Value) -> object:
-    try:
-        if isinstance(value, str):
-            at = datetime.fromisoformat(value)
-            return at if at.tzinfo else at.replace(tzinfo=UTC)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return EPOCH + timedelta(milliseconds=value)
-    except (ValueError, OverflowError):
-        pass
-    return None
-
-
-MAKERS: Mapping[Type, Any] = {
-    Type.STRING: _text,
-    Type.LONG: _whole,
-    Type.INTEGER: _whole,
-    Type.DECIMAL: _decimal,
-    Type.BOOLEAN: _flag,
-    Type.TIMESTAMP: _instant,
-}
-
-WANTED: Mapping[Type, str] = {
-    Type.STRING: "text",
-    Type.LONG: "a number of at most 63 bits",
-    Type.INTEGER: "a number of at most 63 bits",
-    Type.DECIMAL: "a number between -10^14 and 10^14",
-    Type.BOOLEAN: "true or false",
-    Type.TIMESTAMP: "an ISO 8601 instant or Unix milliseconds",
-}

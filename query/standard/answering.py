@@ -94,7 +94,9 @@ async def _outcome(
         compared = None
         if one.other is not None:
             other = structs.replace(one, span=one.other)
-            compared = await comparison(_work(desk, who, asked, other, pins, seconds), answer)
+            points = work.points if work.query_type.timed else []
+            held = _work(desk, who, asked, other, pins, seconds)
+            compared = await comparison(held, answer, points)
         partial = None
         if work.query_type.timed:
             partial = work.scope.span.running(work.now_ms, work.bucketed.granularity)

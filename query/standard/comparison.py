@@ -11,10 +11,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from query.span import Span
+from query.span import Point, Span
 from query.standard.forms import PLAIN, iso
 from query.standard.run import Answer, Page, Work, run
-from query.standard.spec import Cte, QueryType, forms
+from query.standard.spec import Cte, QueryType, as_asked, forms
+from schemas.failures import Malformed
 
 Shown = Mapping[str, Any]
 HUNDREDTH = Decimal("0.01")
@@ -37,9 +38,17 @@ class Comparison(Struct, frozen=True, rename="camel"):
     rows: Sequence[Compared]
 
 
-async def comparison(work: Work, answer: Answer) -> Comparison:
-    """The rows of the answer beside those of the work, which is about the other span."""
-    previous = await _previous(work, answer)
+async def comparison(work: Work, answer: Answer, points: Sequence[Point]) -> Comparison:
+    """The rows of the answer beside those of the work, which is about the other span.
+
+    `points` are those of the span that was asked for, of a type whose rows begin with one.
+    """
+    if work.query_type.over is not as_asked:
+        raise Malformed(
+            f"'compare' does not fit query type '{work.query_type.name}', which looks at a span "
+            "of its own"
+        )
+    previous = await _previous(work, answer, points)
     rows = [
         compared(row, before, grown=not work.query_type.series)
         for row, before in zip(answer.rows, previous, strict=True)
@@ -60,15 +69,39 @@ def compared(row: Struct, before: Struct | None, *, grown: bool = True) -> Compa
     return Compared(before, changes, percents)
 
 
-async def _previous(work: Work, answer: Answer) -> Sequence[Struct | None]:
-    keys = key_fields(work.query_type)
-    if work.query_type.series:
+async def _previous(work: Work, answer: Answer, points: Sequence[Point]) -> Sequence[Struct | None]:
+    query_type = work.query_type
+    keys = key_fields(query_type)
+    if query_type.series:
         return _at(await _all(work), answer.places)
+    if query_type.timed and query_type.sparse:
+        return _placed(await _all(work), work.points, answer.rows, points, keys)
     if not keys:
         return _at(await _all(work), range(len(answer.rows)))
-    rows = await (_all(work) if work.query_type.finish else _of_keys(work, answer, keys[0]))
+    rows = await (_all(work) if query_type.finish else _of_keys(work, answer, keys[0]))
     found = {tuple(getattr(row, key) for key in keys): row for row in reversed(rows)}
     return [found.get(tuple(getattr(row, key) for key in keys)) for row in answer.rows]
+
+
+def _placed(
+    others: Sequence[Struct],
+    other_points: Sequence[Point],
+    rows: Sequence[Struct],
+    points: Sequence[Point],
+    keys: Sequence[str],
+) -> Sequence[Struct | None]:
+    """For rows that begin with a label: those of the same place in the span, and the same text."""
+    found = {key: row for row, key in zip(others, _places(others, other_points, keys), strict=True)}
+    return [found.get(key) for key in _places(rows, points, keys)]
+
+
+def _places(
+    rows: Sequence[Struct], points: Sequence[Point], keys: Sequence[str]
+) -> Sequence[tuple[object, ...]]:
+    place = {point.label: i for i, point in enumerate(points)}
+    texts = [tuple(getattr(row, key) for key in keys) for row in rows]
+    labels = [msgspec.structs.astuple(row)[0] for row in rows]
+    return [(place.get(label), *text) for label, text in zip(labels, texts, strict=True)]
 
 
 def _at(rows: Sequence[Struct], places: Sequence[int]) -> Sequence[Struct | None]:

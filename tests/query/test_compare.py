@@ -8,9 +8,11 @@ import pytest
 
 from query.compared import Compare, Dates, other_span
 from query.moments import asked_span
+from query.standard import QUERY_TYPES
+from query.standard.spec import as_asked
 from schemas.failures import Malformed
 from tests.query.house import House, house
-from tests.query.lake import a_click, a_view
+from tests.query.lake import a_click, a_view, an_event
 
 PERIOD = {"to": "previous_period"}
 
@@ -120,6 +122,33 @@ def test_two_texts_say_together_what_a_row_is(desk: House) -> None:
     [row] = entry(desk, "city", "2026-11-10", "2026-11-10")["comparison"]["rows"]
 
     assert (row["previous"]["country"], row["change"]["pageviews"]) == ("FR", -1)
+
+
+def test_points_of_several_rows_are_found_by_place_and_text(desk: House) -> None:
+    desk.holds(
+        an_event("buy", at="2026-11-08T12:00:00Z"),
+        an_event("buy", at="2026-11-09T12:00:00Z"),
+        an_event("buy", at="2026-11-09T13:00:00Z"),
+        *(an_event("buy", at="2026-11-11T12:00:00Z") for _ in range(3)),
+        an_event("hello", at="2026-11-11T12:00:00Z"),
+    )
+
+    found = entry(desk, "custom_events_trends_by_event", "2026-11-10", "2026-11-11")
+
+    buy, hello = found["comparison"]["rows"]
+    assert [row["event_name"] for row in found["data"]] == ["buy", "hello"]
+    assert (buy["previous"]["date"], buy["change"]["total_events"]) == ("2026-11-09", 1)
+    assert (hello["previous"], hello["change"]["total_events"]) == (None, 1)
+
+
+def test_a_type_with_a_span_of_its_own_is_not_compared(desk: House) -> None:
+    name = next(name for name, each in QUERY_TYPES.items() if each.over is not as_asked)
+
+    found = entry(desk, name, "2026-11-10", "2026-11-11")
+
+    assert found["error"] == (
+        f"'compare' does not fit query type '{name}', which looks at a span of its own"
+    )
 
 
 @pytest.mark.parametrize(
