@@ -10,16 +10,13 @@ from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
-from query.standard.sessions import BOUNCE_MS, LASTED, OTHERS, PAGE_VIEW, VIEWS
+from query.standard.sessions import BOUNCE_MS, LASTED, ORDER, OTHERS, PAGE_VIEW, VIEWS
 from schemas.tables import EVENTS, Type
 
 PREFIX = "s_"
 """Put before the columns of the relation, so that none is called like a column of `scoped`."""
 
-ORDER = "ms, kafka_partition, kafka_offset, seq"
-
 PLACES = {
-    "place": f"ROW_NUMBER() OVER (PARTITION BY session_hash ORDER BY {ORDER})",
     "entry_place": f"ROW_NUMBER() OVER (PARTITION BY session_hash, {PAGE_VIEW} ORDER BY {ORDER})",
     "exit_place": (
         f"ROW_NUMBER() OVER (PARTITION BY session_hash, {PAGE_VIEW} ORDER BY "
@@ -40,8 +37,8 @@ class SessionColumn(Struct, frozen=True):
 
 def _first(name: str) -> SessionColumn:
     meaning = next(column.meaning for column in EVENTS.columns if column.name == name)
-    value = f"MAX(CASE WHEN place = 1 THEN {name} END)"
-    return SessionColumn(name, Type.STRING, f"{meaning}; of its first event", value)
+    value = f"MAX(CASE WHEN entry_place = 1 AND {PAGE_VIEW} THEN {name} END)"
+    return SessionColumn(name, Type.STRING, f"{meaning}; of its first page view", value)
 
 
 def _view(name: str, meaning: str) -> SessionColumn:

@@ -202,7 +202,7 @@ def test_sessions_are_computed_from_their_events(desk: House) -> None:
             "session_id": "s1",
             "entry_path": "/in",
             "exit_path": "/out",
-            "country": "DE",
+            "country": "FR",
             "is_bounce": False,
             "duration": 122.0,
             "page_views": 2,
