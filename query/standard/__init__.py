@@ -3,8 +3,8 @@
 from query.standard.classification import CLASSIFICATION
 from query.standard.custom_events import CUSTOM_EVENTS
 from query.standard.engagement import ENGAGEMENT
+from query.standard.error_groups import ERROR_GROUPS
 from query.standard.errors import ERRORS
-from query.standard.errors_more import ERRORS_MORE
 from query.standard.events import EVENTS
 from query.standard.funnel import FUNNEL
 from query.standard.goals import GOALS
@@ -24,6 +24,7 @@ from query.standard.sessions_by import SESSIONS_BY
 from query.standard.spec import QueryType, Subject, index
 from query.standard.technology import TECHNOLOGY
 from query.standard.timeline import TIMELINE
+from query.standard.today import TODAY
 from query.standard.tops import TOPS
 from query.standard.vitals import VITALS
 from query.standard.website import WEBSITE
@@ -44,11 +45,12 @@ FAMILIES = (
     PROPERTIES,
     CLASSIFICATION,
     ERRORS,
-    ERRORS_MORE,
+    ERROR_GROUPS,
     PERFORMANCE,
     VITALS,
     METRICS,
     ENGAGEMENT,
+    TODAY,
     REALTIME,
     FUNNEL,
     GOALS,

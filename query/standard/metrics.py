@@ -4,7 +4,8 @@ from msgspec import Struct
 
 from query.standard.forms import P50, P75, P90, P95, P99, Date, FineAverage
 from query.standard.ranks import mean, quantile
-from query.standard.spec import Cte, QueryType, Subject
+from query.standard.spec import QueryType, Subject
+from query.standard.vitals import ranked
 from schemas.tables import VITALS as STORED
 
 
@@ -44,23 +45,6 @@ class MetricOfPage(Struct, frozen=True):
 PERCENTILES = ",\n".join(quantile(f"p{n}", "metric_value", n) for n in (50, 75, 90, 95, 99))
 
 
-def ranked(group: str) -> Cte:
-    """Measurements in the order of their value, in each group and metric."""
-    return Cte(
-        "ranked",
-        f"""
-        SELECT {group} AS label,
-               metric_name, metric_value,
-               ROW_NUMBER() OVER (
-                   PARTITION BY {group}, metric_name ORDER BY metric_value
-               )                                                 AS place,
-               COUNT(*) OVER (PARTITION BY {group}, metric_name) AS places
-          FROM scoped
-         WHERE {group} IS NOT NULL
-        """,  # noqa: S608
-    )
-
-
 METRICS = (
     QueryType(
         name="vitals_overview",
@@ -68,7 +52,7 @@ METRICS = (
         subject=Subject.WEBSITE,
         table=STORED,
         row=Metric,
-        given=(ranked("metric_name"),),
+        given=(ranked("metric_name", "TRUE"),),
         sql=f"""
             SELECT metric_name,
                    {PERCENTILES},
@@ -87,7 +71,7 @@ METRICS = (
         row=MetricOfBucket,
         sparse=True,
         limit=10_000,
-        given=(ranked("bucket"),),
+        given=(ranked("bucket", "TRUE"),),
         sql=f"""
             SELECT label,
                    metric_name,
@@ -105,7 +89,7 @@ METRICS = (
         table=STORED,
         row=MetricOfPage,
         limit=50,
-        given=(ranked("path"),),
+        given=(ranked("path", "TRUE"),),
         sql=f"""
             SELECT label,
                    metric_name,

@@ -10,19 +10,8 @@ from query.standard.forms import Instant, Text
 from query.standard.sessions import ORDER, PAGE_VIEW
 from query.standard.spec import Context, Cte, QueryType, Subject
 from query.standard.tops import SOURCE
-from query.standard.windows import MINUTE_MS, last_minutes, today
+from query.standard.windows import MINUTE_MS, last_minutes
 from schemas.tables import EVENTS
-
-
-class Today(Struct, frozen=True):
-    pageviews: int
-    visitors: int
-    sessions: int
-
-
-class Active(Struct, frozen=True):
-    active_users: int
-    active_sessions: int
 
 
 class PageNow(Struct, frozen=True):
@@ -141,34 +130,6 @@ def viewers(name: str, meaning: str, row: type[Struct], group: str, **more: int)
 
 
 REALTIME = (
-    QueryType(
-        name="today_metrics",
-        meaning="page views, their visitors and sessions of today in the zone",
-        subject=Subject.WEBSITE,
-        table=EVENTS,
-        row=Today,
-        over=today,
-        sql=f"""
-            SELECT COUNT(*)                     AS pageviews,
-                   COUNT(DISTINCT visitor_hash) AS visitors,
-                   COUNT(DISTINCT session_hash) AS sessions
-              FROM scoped
-             WHERE {PAGE_VIEW}
-             ORDER BY pageviews
-        """,  # noqa: S608
-    ),
-    now(
-        "active_stats",
-        "visitors and sessions with a page view",
-        Active,
-        f"""
-            SELECT COUNT(DISTINCT visitor_hash) AS users,
-                   COUNT(DISTINCT session_hash) AS visits
-              FROM scoped
-             WHERE {PAGE_VIEW}
-             ORDER BY users
-        """,  # noqa: S608
-    ),
     now(
         "realtime_pages",
         "page views by path",

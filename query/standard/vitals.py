@@ -62,7 +62,7 @@ PLAIN = {
 }
 
 
-def ranked(group: str) -> Cte:
+def ranked(group: str, only: str = METRICS) -> Cte:
     """Measurements in the order of their value, in each group and metric."""
     return Cte(
         "ranked",
@@ -74,7 +74,7 @@ def ranked(group: str) -> Cte:
                )                                                      AS place,
                COUNT(*) OVER (PARTITION BY {group}, metric_name)      AS places
           FROM scoped
-         WHERE {METRICS}
+         WHERE {only}
            AND {group} IS NOT NULL
         """,  # noqa: S608
     )

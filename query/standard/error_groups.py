@@ -126,7 +126,7 @@ def of_errors(name: str, meaning: str, row: type[Struct], sql: str, **more: obje
     )
 
 
-ERRORS_MORE = (
+ERROR_GROUPS = (
     of_errors(
         "recent_errors",
         "single errors, newest first; the stack is cut at 1,500 characters",
