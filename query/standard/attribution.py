@@ -5,7 +5,7 @@ by the website itself. It is looked for before filters apply, so that views of o
 what brought their visits. A page view without a session counts with its own source.
 """
 
-from query.standard.sessions import ORDER, PAGE_VIEW
+from query.standard.sessions import PAGE_VIEW, earliest
 from query.standard.spec import Cte
 
 
@@ -14,12 +14,12 @@ def attributed(label: str) -> tuple[Cte, Cte]:
     firsts = Cte(
         "firsts",
         f"""
-        SELECT session_hash AS visit,
-               {label}      AS origin,
-               ROW_NUMBER() OVER (PARTITION BY session_hash ORDER BY {ORDER}) AS place
+        SELECT session_hash      AS visit,
+               {earliest(label)} AS origin
           FROM held
          WHERE {PAGE_VIEW}
            AND session_hash IS NOT NULL
+         GROUP BY session_hash
         """,  # noqa: S608
     )
     views = Cte(
@@ -30,7 +30,6 @@ def attributed(label: str) -> tuple[Cte, Cte]:
           FROM scoped
           LEFT JOIN firsts
             ON visit = session_hash
-           AND place = 1
          WHERE {PAGE_VIEW}
         """,  # noqa: S608
     )

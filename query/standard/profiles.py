@@ -7,8 +7,8 @@ from msgspec import Struct
 from query.standard.forms import Form, Instant, Listed, Text, mean_seconds
 from query.standard.kinds import CUSTOM
 from query.standard.session_lists import EVENTS_OF_SESSION, MOST_SESSIONS, Happened
-from query.standard.sessions import ORDER, PAGE_VIEW
-from query.standard.sessions_by import journeys
+from query.standard.sessions import ORDER, PAGE_VIEW, latest
+from query.standard.sessions_by import journeys, viewed
 from query.standard.spec import Cte, Detail, QueryType, Subject
 from schemas.tables import EVENTS, VITALS
 
@@ -92,26 +92,12 @@ class ProfileSession(Struct, frozen=True):
     web_vitals: Annotated[list[Measured], Listed]
 
 
-NEWEST = ", ".join(f"{part} DESC" for part in ORDER.split(", "))
-
 # What is said of a visitor is of the newest page view, and of the first one how they came.
-ORDERED = Cte(
-    "ordered",
-    f"""
-    SELECT anonymous_id, profile_id, visitor_hash, session_hash, name, path, outbound_domain, ms,
-           country, region, device_type, browser_name, os_name,
-           COALESCE(referrer_name, referrer) AS came_from,
-           ROW_NUMBER() OVER (PARTITION BY visitor_hash, {PAGE_VIEW} ORDER BY {ORDER})  AS early,
-           ROW_NUMBER() OVER (PARTITION BY visitor_hash, {PAGE_VIEW} ORDER BY {NEWEST}) AS late
-      FROM scoped
-     WHERE visitor_hash IS NOT NULL
-    """,  # noqa: S608
-)
 
 
 def last(column: str) -> str:
     """The column of the visitor's newest page view."""
-    return f"MAX(CASE WHEN {PAGE_VIEW} AND late = 1 THEN {column} END)"
+    return f"{latest(column)} FILTER (WHERE {PAGE_VIEW})"
 
 
 PERSONS = Cte(
@@ -133,8 +119,9 @@ PERSONS = Cte(
            {last("device_type")}  AS device,
            {last("browser_name")} AS browser,
            {last("os_name")}      AS system,
-           MAX(CASE WHEN {PAGE_VIEW} AND early = 1 THEN came_from END) AS origin
-      FROM ordered
+           {viewed("COALESCE(referrer_name, referrer)")} AS origin
+      FROM scoped
+     WHERE visitor_hash IS NOT NULL
      GROUP BY visitor_hash
     """,  # noqa: S608
 )
@@ -189,7 +176,7 @@ PROFILES = (
         table=EVENTS,
         row=Profile,
         limit=25,
-        given=(ORDERED, PERSONS),
+        given=(PERSONS,),
         sql="""
             SELECT who, told, began, ended, visits AS session_count, happened, viewed, pages,
                    land, area, device, browser, system, origin,
@@ -205,7 +192,7 @@ PROFILES = (
         table=EVENTS,
         row=ProfileDetail,
         needs=("anonymous_id",),
-        given=(ORDERED, PERSONS, *journeys(), TOGETHER),
+        given=(PERSONS, *journeys(), TOGETHER),
         sql="""
             SELECT who, began, ended, visits, viewed,
                    whole AS together_ms,

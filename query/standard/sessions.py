@@ -12,6 +12,11 @@ PAGE_VIEW = "name IN ('screen_view', 'pageview')"
 EXIT = "page_exit"
 ORDER = "ms, kafka_partition, kafka_offset, seq"
 """The total order of rows."""
+POSITION = (
+    "(((CAST(ms AS HUGEINT) * 65536 + kafka_partition) * 1099511627776 + kafka_offset)"
+    " * 1048576 + seq)"
+)
+"""The same as one number: 47 bits of time, 16, 40 and 20 of the row's identity."""
 BOUNCE_MS = 10_000
 
 # Over the rows of one session:
@@ -25,6 +30,21 @@ BOUNCED = f"CASE WHEN views = 1 AND others = 0 AND lasted < {BOUNCE_MS} THEN 1 E
 LOW = "MAX(CASE WHEN place = (places + 1) // 2 THEN lasted END)"
 HIGH = "MAX(CASE WHEN place = (places + 2) // 2 THEN lasted END)"
 """The two middle durations of ranked visits: one and the same when their number is odd."""
+
+
+def earliest(value: str, aggregate: str = "ARG_MIN_NULL") -> str:
+    """The value, NULL or not, of the first row of a group.
+
+    One pass that keeps a value per group: a quarter of the time of ranking all rows in a window,
+    which at millions of rows no longer fits into memory. Other engines say MIN_BY.
+    """
+    return f"{aggregate}({value}, {POSITION})"
+
+
+def latest(value: str) -> str:
+    """The value, NULL or not, of the last row of a group."""
+    return earliest(value, "ARG_MAX_NULL")
+
 
 VISITS = Cte(
     "visits",

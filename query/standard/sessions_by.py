@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from query.standard.forms import Date, MeanSeconds
-from query.standard.sessions import LASTED, ORDER, OTHERS, PAGE_VIEW, VIEWS
+from query.standard.sessions import LASTED, OTHERS, PAGE_VIEW, VIEWS, earliest
 from query.standard.spec import Cte, QueryType, Subject
 from schemas.tables import EVENTS
 
@@ -28,41 +28,31 @@ class SessionBucket(Struct, frozen=True):
     avg_session_duration: MeanSeconds
 
 
-def journeys(**firsts: str) -> tuple[Cte, Cte]:
+def journeys(**firsts: str) -> tuple[Cte, ...]:
     """The CTE `journeys`: a row for each session, with columns of its first page view."""
-    wanted = "".join(f",\n               {sql} AS first_{name}" for name, sql in firsts.items())
-    kept = "".join(
-        f",\n               MAX(CASE WHEN place = 1 THEN first_{name} END) AS {name}"
-        for name in firsts
-    )
-    placed = Cte(
-        "placed",
-        f"""
-        SELECT session_hash, visitor_hash, name, ms, time_on_page{wanted},
-               ROW_NUMBER() OVER (
-                   PARTITION BY session_hash
-                   ORDER BY CASE WHEN {PAGE_VIEW} THEN 0 ELSE 1 END, {ORDER}
-               ) AS place
-          FROM scoped
-         WHERE session_hash IS NOT NULL
-        """,  # noqa: S608
-    )
+    kept = "".join(f",\n               {viewed(sql)} AS {name}" for name, sql in firsts.items())
     rows = Cte(
         "journeys",
         f"""
-        SELECT session_hash                                AS visit,
-               MAX(CASE WHEN place = 1 THEN visitor_hash END) AS visitor,
+        SELECT session_hash             AS visit,
+               {viewed("visitor_hash")} AS visitor,
                MIN(ms)  AS began,
                MAX(ms)  AS ended,
                {VIEWS}  AS views,
                {OTHERS} AS others,
                {LASTED} AS lasted{kept}
-          FROM placed
+          FROM scoped
+         WHERE session_hash IS NOT NULL
          GROUP BY session_hash
         HAVING {VIEWS} > 0
         """,  # noqa: S608
     )
-    return placed, rows
+    return (rows,)
+
+
+def viewed(value: str) -> str:
+    """The value of the first page view of a group."""
+    return f"{earliest(value)} FILTER (WHERE {PAGE_VIEW})"
 
 
 RANGES = """CASE WHEN lasted < 30000 THEN '0-30s'

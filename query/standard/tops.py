@@ -1,10 +1,12 @@
 """Page views grouped by one fact about them: pages, sources, campaigns, agents, places."""
 
+from collections.abc import Callable
+
 from msgspec import Struct
 
 from query.standard.attribution import attributed
 from query.standard.forms import Percent
-from query.standard.sessions import ORDER, PAGE_VIEW
+from query.standard.sessions import PAGE_VIEW, earliest, latest
 from query.standard.spec import Cte, QueryType, Subject
 from schemas.tables import EVENTS
 
@@ -110,18 +112,17 @@ def pair(name: str, row: type[Struct], first: str, second: str, meaning: str) ->
     )
 
 
-def edge(name: str, meaning: str, direction: str) -> QueryType:
+def edge(name: str, meaning: str, of: Callable[[str], str]) -> QueryType:
     """The first or last page view of each session, by path."""
-    order = ", ".join(f"{part} {direction}" for part in ORDER.split(", "))
-    ranked = Cte(
-        "ranked",
+    edges = Cte(
+        "edges",
         f"""
-        SELECT path         AS label,
-               visitor_hash AS visitor,
-               ROW_NUMBER() OVER (PARTITION BY session_hash ORDER BY {order}) AS place
+        SELECT {of("path")}         AS label,
+               {of("visitor_hash")} AS visitor
           FROM scoped
          WHERE {PAGE_VIEW}
            AND session_hash IS NOT NULL
+         GROUP BY session_hash
         """,  # noqa: S608
     )
     return QueryType(
@@ -130,16 +131,15 @@ def edge(name: str, meaning: str, direction: str) -> QueryType:
         subject=Subject.WEBSITE,
         table=EVENTS,
         row=Top,
-        given=(ranked,),
+        given=(edges,),
         sql="""
             SELECT label,
                    COUNT(*)                             AS pageviews,
                    COUNT(DISTINCT visitor)              AS visitors,
                    COUNT(DISTINCT visitor)              AS percentage_part,
                    SUM(COUNT(DISTINCT visitor)) OVER () AS percentage_whole
-              FROM ranked
-             WHERE place = 1
-               AND label IS NOT NULL
+              FROM edges
+             WHERE label IS NOT NULL
              GROUP BY label
              ORDER BY visitors DESC, pageviews DESC, label
         """,
@@ -182,6 +182,6 @@ TOPS = (
         "browser_version",
         "page views by browser and version",
     ),
-    edge("entry_pages", "first page views of sessions, by path", "ASC"),
-    edge("exit_pages", "last page views of sessions, by path", "DESC"),
+    edge("entry_pages", "first page views of sessions, by path", earliest),
+    edge("exit_pages", "last page views of sessions, by path", latest),
 )
