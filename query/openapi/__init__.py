@@ -2,9 +2,12 @@
 
 from msgspec import defstruct
 
+from query.buckets import GRANULARITIES
 from query.custom.aggregates import AGGREGATES
 from query.custom.operators import OPERATORS
+from query.custom.requests import ALIAS
 from query.custom.tables import CUSTOM_TABLES
+from query.moments import PRESETS
 from query.openapi.links import LINKS
 from query.openapi.questions import QUESTIONS
 from query.openapi.shapes import Exceeded, Failed
@@ -31,6 +34,10 @@ SERVICE = Service(
         ("Filter", "field"): {"description": "a column of the table, or properties.<key>"},
         ("Select", "aggregate"): {"enum": [aggregate.name for aggregate in AGGREGATES]},
         ("Query", "table"): {"enum": list(CUSTOM_TABLES)},
+        ("Select", "alias"): {"pattern": f"^{ALIAS.pattern}$"},
+        ("StandardBody", "granularity"): {"enum": list(GRANULARITIES)},
+        ("StandardBody", "preset"): {"examples": list(PRESETS)},
+        ("CustomBody", "preset"): {"examples": list(PRESETS)},
         ("StandardBody", "parameters"): {
             "description": "names of query types, or objects {name, start_date, end_date, preset, "
             "granularity, id}; the types are "

@@ -1,5 +1,9 @@
 """The operations that ask: standard, custom, export."""
 
+from typing import Annotated
+
+from msgspec import Meta
+
 from query.custom.requests import CustomBody
 from query.export.request import EXPORTED
 from query.formats import FILES, FORMATS
@@ -12,6 +16,7 @@ from query.openapi.shapes import (
     TablesAnswer,
     TypesAnswer,
 )
+from query.standard.endpoint import MOST_REQUESTS
 from query.standard.requests import StandardBody
 from schemas.failures import (
     Failure,
@@ -51,6 +56,8 @@ ZONE = Parameter(
 
 FILE_TYPES = tuple(format_.media_type for format_ in FILES)
 DATES = {"startDate": "2026-11-01", "endDate": "2026-11-30"}
+SEVERAL = Annotated[list[StandardBody], Meta(min_length=1, max_length=MOST_REQUESTS)]
+
 COUNT = {"table": "events", "selects": [{"field": "*", "aggregate": "count"}]}
 
 
@@ -70,7 +77,7 @@ QUESTIONS = (
         meaning="Ask named questions about a website or a link",
         more="Several in one request count as one. Each has an outcome of its own.",
         parameters=(WEBSITE, LINK, ZONE, FORMAT),
-        body=StandardBody | list[StandardBody],
+        body=StandardBody | SEVERAL,
         examples={
             "three questions": {"parameters": ["summary", "top_pages", "traffic"], **DATES},
             "a series by the hour": {
