@@ -40,6 +40,7 @@ def reject(item: object, kind: Kind = CUSTOM_EVENT) -> str:
         (GOOD | {"anonymousId": 7}, "'anonymousId' must be a string or null, not an integer"),
         (GOOD | {"time_on_page": -1}, "'time_on_page' must be at least 0"),
         (GOOD | {"scroll_depth": 101}, "'scroll_depth' must be at most 100"),
+        (GOOD | {"load_time": 60_001}, "'load_time' must be at most 60,000"),
         (
             GOOD | {"timestamp": []},
             "'timestamp' must be an integer or a number or a string or null, not an array",

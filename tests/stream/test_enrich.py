@@ -399,6 +399,22 @@ def test_a_website_named_by_an_item_does_not_replace_the_envelopes() -> None:
     assert facts({"name": "x", "websiteId": "other"}, "website_id") == ("w1",)
 
 
+def test_timings_of_a_page_view_are_carried_over_in_milliseconds() -> None:
+    timings = {
+        "load_time": 1200,
+        "dom_ready_time": 800,
+        "dom_interactive": 700,
+        "ttfb": 90,
+        "request_time": 40,
+        "render_time": 60_000,
+    }
+    told = {**timings, "interaction_count": 3, "page_count": 2, "connection_type": "4g"}
+
+    found = row({"name": "screen_view", "path": "/", **told})
+
+    assert {name: found[name] for name in told} == told
+
+
 def test_a_vital_is_kept_to_four_decimals() -> None:
     item = {"path": "/", "metricName": "CLS", "metricValue": 0.12345}
 

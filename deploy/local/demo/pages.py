@@ -64,11 +64,19 @@ class Walk:
             referrer=self._origin.referrer if first else self._previous,
             time_on_page=stay,
             scroll_depth=self._chance.randint(10, 100),
+            interaction_count=self._chance.randint(0, 12),
+            **self._timings(),
             **(self._origin.campaign if first else {}),
         )
         self._previous = url
         self._pass(stay)
         return url
+
+    def _timings(self) -> dict[str, int]:
+        """How long the parts of loading took, in milliseconds."""
+        pace = self._device.slowness * self._chance.lognormvariate(0, 0.35)
+        parts = {"ttfb": 180, "dom_ready_time": 700, "load_time": 1100, "render_time": 240}
+        return {name: min(60_000, round(typical * pace)) for name, typical in parts.items()}
 
     def _measure(self, url: str) -> None:
         if self._chance.random() < 0.3:
