@@ -113,8 +113,12 @@ class Shelf:
         try:
             handle = open_table(self._lake, table, version=number)
         except DeltaError:
-            raise self._gone(table, number) from None
-        return version_of(handle, table) if handle else Version(table, NEVER_STORED, ())
+            handle = None
+        except (OSError, UnreadableTable) as error:
+            raise _unreadable(table, error) from None
+        if handle is None:
+            raise self._gone(table, number)
+        return version_of(handle, table)
 
     def _gone(self, table: Table, number: int) -> VersionGone:
         """Parts of a version last for a while after it is not the newest any more."""
@@ -132,8 +136,7 @@ class Shelf:
         try:
             return self._newest(table, book)
         except (DeltaError, OSError, UnreadableTable) as error:
-            log.error("table not read", extra={"table": table.name, "error": str(error)})
-            raise Unavailable(f"The table '{table.name}' cannot be read at the moment") from None
+            raise _unreadable(table, error) from None
 
     def _newest(self, table: Table, book: "_Book") -> Version:
         if book.handle is not None:
@@ -155,6 +158,11 @@ class Shelf:
 def asked_version(as_of: AsOf, table: Table) -> int | None:
     """The version of a table that is asked for."""
     return as_of.get(table.name) if isinstance(as_of, dict) else as_of
+
+
+def _unreadable(table: Table, error: Exception) -> Unavailable:
+    log.error("table not read", extra={"table": table.name, "error": str(error)})
+    return Unavailable(f"The table '{table.name}' cannot be read at the moment")
 
 
 class _Book:

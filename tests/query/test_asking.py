@@ -206,6 +206,24 @@ def test_a_version_that_is_not_there_yet_is_refused(desk: House) -> None:
     )
 
 
+def test_a_version_that_the_log_has_forgotten_is_refused(desk: House) -> None:
+    for _ in range(3):
+        desk.holds(a_click())
+    table = DeltaTable(locate(str(desk.lake.root), CLICKS))
+    table.create_checkpoint()
+    for number in range(3):
+        (Path(table.table_uri.removeprefix("file://")) / f"_delta_log/{number:020}.json").unlink()
+
+    reply = clicks(desk, asOf=1)
+
+    assert (reply.status, reply.json["error"]) == (
+        410,
+        "Version 1 of table 'clicks' is not kept any more; "
+        "the oldest that can surely be asked is 3",
+    )
+    assert clicks(desk, asOf=3).json["data"][0]["data"] == [{"total": 3}]
+
+
 def test_a_version_whose_files_are_gone_names_the_oldest_that_is_kept(desk: House) -> None:
     desk.holds(a_click())
     [gone] = desk.lake.paths(CLICKS)
