@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from query.standard.forms import Date, Instant, Text
 from query.standard.kinds import CUSTOM
-from query.standard.sessions import ORDER
+from query.standard.sessions import NEWEST
 from query.standard.spec import QueryType, Subject
 from schemas.tables import EVENTS as STORED
 
@@ -54,8 +54,6 @@ def of_customs(name: str, meaning: str, row: type[Struct], sql: str, limit: int 
         limit=limit,
     )
 
-
-NEWEST = ", ".join(f"{part} DESC" for part in ORDER.split(", "))
 
 CUSTOM_EVENTS = (
     of_customs(

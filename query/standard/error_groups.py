@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from query.standard.forms import Date, Instant, Percent, Text, Whole
-from query.standard.sessions import ORDER, PAGE_VIEW
+from query.standard.sessions import NEWEST, PAGE_VIEW
 from query.standard.spec import Cte, QueryType, Subject
 from schemas.tables import ERRORS as STORED
 from schemas.tables import EVENTS
@@ -73,7 +73,6 @@ BY_BUCKET = """
              ORDER BY bucket
 """
 
-NEWEST = ", ".join(f"{part} DESC" for part in ORDER.split(", "))
 
 NUMBERED = Cte(
     "numbered",

@@ -7,7 +7,7 @@ from msgspec import Struct
 from query.engine import Row
 from query.standard.attribution import attributed
 from query.standard.forms import Instant, Text
-from query.standard.sessions import ORDER, PAGE_VIEW
+from query.standard.sessions import NEWEST, PAGE_VIEW
 from query.standard.spec import Context, Cte, QueryType, Subject
 from query.standard.tops import SOURCE
 from query.standard.windows import MINUTE_MS, last_minutes
@@ -60,7 +60,6 @@ class Velocity(Struct, frozen=True):
     visitors: int
 
 
-NEWEST = ", ".join(f"{part} DESC" for part in ORDER.split(", "))
 MINUTES = 60
 
 LATEST = Cte(

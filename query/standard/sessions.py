@@ -12,6 +12,7 @@ PAGE_VIEW = "name IN ('screen_view', 'pageview')"
 EXIT = "page_exit"
 ORDER = "ms, kafka_partition, kafka_offset, seq"
 """The total order of rows."""
+NEWEST = ", ".join(f"{part} DESC" for part in ORDER.split(", "))
 POSITION = (
     "(((CAST(ms AS HUGEINT) * 65536 + kafka_partition) * 1099511627776 + kafka_offset)"
     " * 1048576 + seq)"
