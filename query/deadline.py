@@ -1,6 +1,7 @@
 """Deadline: the time after which a question is interrupted."""
 
 import asyncio
+from contextlib import suppress
 
 import duckdb
 
@@ -27,7 +28,9 @@ class Deadline:
 
     def _strike(self, loop: asyncio.AbstractEventLoop) -> None:
         self.passed = True
-        self._cursor.interrupt()
+        # Its thread may have closed it a moment ago: then the question has ended by itself.
+        with suppress(duckdb.ConnectionException):
+            self._cursor.interrupt()
         self._handle = loop.call_later(0.05, self._strike, loop)
 
 

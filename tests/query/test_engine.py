@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 
+from query.deadline import Deadline
 from query.duck import Bounds, DuckDB, hardened
 from query.engine import PartGone, Sql, joined
 from schemas.failures import Overdue, TooHeavy, Unavailable
@@ -78,6 +80,24 @@ def test_a_question_beyond_its_deadline_is_interrupted(engine: DuckDB) -> None:
         asyncio.run(engine.rows(CROSS, 0.2))
 
     assert asyncio.run(engine.rows(Sql("SELECT $x", {"x": 7}), 1)) == [(7,)]
+
+
+def test_a_deadline_that_strikes_an_ended_question_does_no_harm() -> None:
+    cursor = duckdb.connect().cursor()
+
+    async def scene() -> list[dict[str, Any]]:
+        faults: list[dict[str, Any]] = []
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: faults.append(context))
+        deadline = Deadline(cursor, loop.time())
+        cursor.close()
+        deadline.watch(loop)
+        await asyncio.sleep(0.01)
+        deadline.stop()
+        assert deadline.passed
+        return faults
+
+    assert asyncio.run(scene()) == []
 
 
 def test_a_question_that_waits_too_long_is_overdue_too(engine: DuckDB) -> None:
