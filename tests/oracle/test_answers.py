@@ -9,8 +9,7 @@ from tests.oracle.asking import Frame, frames
 from tests.oracle.oracles import ORACLES, answer
 from tests.oracle.profile import tried
 from tests.oracle.service import Service, every_type
-from tests.oracle.traffic import stages, traffic
-from tests.query.lake import Stored
+from tests.oracle.traffic import Traffic, stages, traffic
 
 GRANULARITIES = tuple(Granularity)
 
@@ -20,16 +19,16 @@ def test_every_query_type_has_an_oracle() -> None:
 
 
 @st.composite
-def scenes(draw: st.DrawFn) -> tuple[list[Stored], list[Frame]]:
+def scenes(draw: st.DrawFn) -> tuple[Traffic, list[Frame]]:
     """What is stored, and what is asked of it."""
     stage = draw(stages)
     stored = draw(traffic(stage))
     return stored, [draw(frames(stage, GRANULARITIES)) for _ in range(2)]
 
 
-@tried(14)
+@tried(9)
 @given(scenes())
-def test_the_service_agrees_with_the_oracle(scene: tuple[list[Stored], list[Frame]]) -> None:
+def test_the_service_agrees_with_the_oracle(scene: tuple[Traffic, list[Frame]]) -> None:
     stored, asked = scene
     with Service(stored) as service:
         questions = [question for frame in asked for question in every_type(frame)]

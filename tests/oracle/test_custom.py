@@ -8,8 +8,7 @@ from tests.oracle.custom import AGGREGATES, CustomQuestion, answer
 from tests.oracle.free import free_questions
 from tests.oracle.profile import tried
 from tests.oracle.service import Service
-from tests.oracle.traffic import stages, traffic
-from tests.query.lake import Stored
+from tests.oracle.traffic import Traffic, stages, traffic
 
 
 def test_every_aggregate_has_an_oracle() -> None:
@@ -17,17 +16,17 @@ def test_every_aggregate_has_an_oracle() -> None:
 
 
 @st.composite
-def scenes(draw: st.DrawFn) -> tuple[list[Stored], list[CustomQuestion]]:
+def scenes(draw: st.DrawFn) -> tuple[Traffic, list[CustomQuestion]]:
     """What is stored, and what is asked of it."""
     stage = draw(stages)
     stored = draw(traffic(stage))
     return stored, draw(st.lists(free_questions(stage), min_size=10, max_size=20))
 
 
-@tried(15)
+@tried(10)
 @given(scenes())
 def test_the_service_agrees_with_the_oracle(
-    scene: tuple[list[Stored], list[CustomQuestion]],
+    scene: tuple[Traffic, list[CustomQuestion]],
 ) -> None:
     stored, asked = scene
     with Service(stored) as service:

@@ -253,14 +253,26 @@ OWN: Mapping[str, st.SearchStrategy[Made]] = {
 }
 
 
+class Traffic(list[Stored]):
+    """Rows as they arrived; only a few of them are shown whole."""
+
+    def __repr__(self) -> str:
+        if len(self) > SHOWN:
+            return f"{len(self)} rows"
+        shown = [{k: v for k, v in row.values.items() if v is not None} for row in self]
+        return f"{[(row.table.name, each) for row, each in zip(self, shown, strict=True)]}"
+
+
+SHOWN = 8
+
 SHARES = ((EVENTS, 48), (ERRORS, 10), (VITALS, 16), (CLICKS, 12))
 """At most so many rows of each table."""
 
 
 @st.composite
-def traffic(draw: st.DrawFn, stage: Stage) -> list[Stored]:
+def traffic(draw: st.DrawFn, stage: Stage) -> Traffic:
     """Rows of all tables, as they arrived."""
-    found: list[Stored] = []
+    found = Traffic()
     for table, share in SHARES:
         most = draw(st.sampled_from((0, share, share)))
         found += draw(st.lists(rows(stage, table), min_size=most // 2, max_size=most))
