@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -19,13 +20,15 @@ from msgspec.structs import fields
 from query.formats import FILES, FORMATS
 from query.formats.columns import Column, Kind
 from query.formats.rows import declared
-from query.standard import QUERY_TYPES
+from query.standard import FAMILIES, QUERY_TYPES, QueryType, Subject
 from tests.asgi import ask
 from tests.calling import Reply
 from tests.query.house import NOVEMBER, House, house
-from tests.query.lake import a_click_away, a_view
+from tests.query.lake import a_click, a_click_away, a_view, a_vital, an_error, an_event
 
 Rows = list[dict[str, Any]]
+
+ALL_TYPES = [query_type for family in FAMILIES for query_type in family]
 
 
 def read_csv(body: bytes) -> Rows:
@@ -70,6 +73,16 @@ def desk(tmp_path: Path) -> House:
         a_view("/b", visitor="u1"),
         a_click_away("https://x.example/p", "line\nbreak", at="2026-11-10T12:00:00.125Z"),
     )
+    return made
+
+
+@pytest.fixture(scope="module")
+def busy(tmp_path_factory: pytest.TempPathFactory) -> House:
+    """A little of everything."""
+    made = house(tmp_path_factory.mktemp("busy"))
+    made.holds(a_view("/a", referrer_name="X", country="DE"), a_view("/b", visitor="u2"))
+    made.holds(an_event("signup", properties='{"plan": "pro"}'), a_click_away("https://x.example/"))
+    made.holds(an_error("boom"), a_vital("LCP", 2.5), a_click())
     return made
 
 
@@ -270,3 +283,22 @@ def test_a_service_that_wrote_no_columns_has_not_loaded_pyarrow() -> None:
     )
 
     assert ran.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("query_type", ALL_TYPES, ids=[t.name for t in ALL_TYPES])
+def test_every_query_type_is_a_table_in_every_format(busy: House, query_type: QueryType) -> None:
+    link = query_type.subject is Subject.LINK
+    asked = {**(msgspec.to_builtins(query_type.example) or {}), "name": query_type.name}
+    where = {"link_id": "go"} if link else {"website_id": "shop"}
+    who = {"session_id": "s1", "anonymous_id": "u1"}
+    filters = [{"field": n, "operator": "eq", "value": who[n]} for n in query_type.needs]
+    body = {"parameters": [asked], "filters": filters, **NOVEMBER}
+    counts = set()
+
+    for name, read in READERS.items():
+        reply = busy.ask("POST", "/v1/query", body, **where, format=name)
+        assert reply.status == 200, reply.body
+        counts.add(len(read(reply.body)))
+
+    expected = busy.ask("POST", "/v1/query", body, **where).json["data"][0]["data"]
+    assert counts == {len(expected)}
