@@ -74,13 +74,18 @@ class DuckDB:
         return f"epoch_ms({column})"
 
     def entries(self, relation: str, columns: Sequence[str]) -> str:
-        # Elements of `json_each` keep their quotes; extracting the root of a value takes them off.
+        # A third of the time of `json_each`. A key is looked up as a JSON pointer, in which only
+        # `~` and `/` mean something; elsewhere a key that begins with `$` would be a path.
+        names = ", ".join(columns)
+        pointer = "'/' || replace(replace(property_key, '~', '~0'), '/', '~1')"
         return (
-            f"SELECT {', '.join(columns)},\n"  # noqa: S608 - every name is ours
-            "       each.key                               AS property_key,\n"
-            "       json_extract_string(each.value, '$')   AS property_value\n"
-            f"  FROM {relation}, json_each({relation}.properties) AS each\n"
-            " WHERE json_extract_string(each.value, '$') IS NOT NULL"
+            f"SELECT {names}, property_key, property_value\n"  # noqa: S608 - every name is ours
+            f"  FROM (SELECT {names}, property_key,\n"
+            f"               json_extract_string(properties, {pointer}) AS property_value\n"
+            f"          FROM (SELECT {names}, properties,\n"
+            "                       unnest(json_keys(properties)) AS property_key\n"
+            f"                  FROM {relation}))\n"
+            " WHERE property_value IS NOT NULL"
         )
 
     async def rows(self, sql: Sql, seconds: float) -> list[Row]:
