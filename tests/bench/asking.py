@@ -34,7 +34,7 @@ from tests.bench.traffic import LINK, MINE
 from tests.calling import call
 from tests.running import ROOT, eventually, free_port
 
-SECONDS = 60.0
+SECONDS = 20.0
 """Deadline of a question; far above what is expected, so that a slow one is still told of."""
 
 
@@ -74,12 +74,12 @@ class Running(Struct, frozen=True):
     pid: int
 
     def ask(self, question: Question) -> Answered:
-        """Ask over HTTP."""
+        """Ask over HTTP; no data when it took too long or was refused as too heavy."""
         began = time.perf_counter()
         url = f"{self.url}{question.path}?{question.subject}"
-        reply = call("POST", url, question.body, {"x-api-key": self.key}, SECONDS)
+        reply = call("POST", url, question.body, {"x-api-key": self.key}, 2 * SECONDS)
         took = time.perf_counter() - began
-        assert reply.status == 200, (question, reply.body)
+        assert reply.status in (200, 503), (question, reply.body)
         return Answered(took * 1000, _data(question, reply.json))
 
     @property
@@ -177,8 +177,12 @@ def _json(body: Any) -> bytes:
 
 
 def _data(question: Question, answer: Any) -> Any:
+    if not answer["success"]:
+        return None
     if question.path.endswith("custom"):
         return answer["data"]
     entry = answer["data"][0]
-    assert entry["success"], (question, entry)
-    return entry["data"]
+    if entry["success"]:
+        return entry["data"]
+    assert entry["code"] in ("QUERY_TIMEOUT", "QUERY_TOO_HEAVY"), (question, entry)
+    return None
