@@ -60,7 +60,7 @@ def query_types() -> str:
         (
             (
                 ", ".join(f"`{name}`" for name in (t.name, *t.aliases)),
-                t.subject,
+                _asked_with(t),
                 ", ".join(f"`{name}` {unit}" for name, unit in described(t.row).items()),
                 _rows(t),
                 t.meaning,
@@ -69,6 +69,12 @@ def query_types() -> str:
             for t in family
         ),
     )
+
+
+def _asked_with(query_type: QueryType) -> str:
+    options = query_type.options.__struct_encode_fields__ if query_type.options else ()
+    filters = [f"filter on `{name}`" for name in query_type.needs]
+    return ", ".join([query_type.subject, *filters, *(f"`{name}`" for name in options)])
 
 
 def _rows(query_type: QueryType) -> str:
