@@ -1,11 +1,12 @@
 """Properties of custom events with a guess of what kind of values they have."""
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Annotated
 
 from msgspec import Struct
 
-from query.standard.forms import Average, Form, Listed
+from query.standard.forms import Average, Form, Listed, rounded
 from query.standard.properties import FEW, HAPPENED, OWN, top_values
 from query.standard.ranks import mean
 from query.standard.spec import Cte, QueryType, Subject
@@ -17,7 +18,7 @@ MANY = 1_000
 
 def ratio(part: int | None, whole: int | None) -> float:
     """`part` of `whole`, to four decimals."""
-    return round((part or 0) / whole, 4) if whole else 0.0
+    return rounded(Fraction(part or 0, whole), 4) if whole else 0.0
 
 
 def kind(numeric: int, boolean: int, dates: int, urls: int, different: int) -> str:
