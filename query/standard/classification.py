@@ -1,6 +1,5 @@
 """Properties of custom events with a guess of what kind of values they have."""
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated
 
@@ -21,37 +20,19 @@ def ratio(part: int | None, whole: int | None) -> float:
     return rounded(Fraction(part or 0, whole), 4) if whole else 0.0
 
 
-def kind(numeric: int, boolean: int, dates: int, urls: int, different: int) -> str:
-    """The first kind that all values are of."""
-    guesses = (
-        (boolean, "boolean"),
-        (numeric, "numeric"),
-        (dates, "datetime"),
-        (urls, "url"),
-        (different <= FEW, "categorical"),
-        (different <= MANY, "text"),
-    )
-    return next((name for holds, name in guesses if holds), "high_cardinality")
-
-
-RENDERED = {
-    "boolean": "distribution",
-    "numeric": "aggregate",
-    "datetime": "aggregate",
-    "url": "top_values",
-    "categorical": "distribution",
-    "text": "top_values",
-    "high_cardinality": "count",
+KINDS = {
+    "boolean": ("booleans = 1", "distribution"),
+    "numeric": ("numbers = 1", "aggregate"),
+    "datetime": ("dates = 1", "aggregate"),
+    "url": ("urls = 1", "top_values"),
+    "categorical": (f"different <= {FEW}", "distribution"),
+    "text": (f"different <= {MANY}", "top_values"),
+    "high_cardinality": ("TRUE", "count"),
 }
+"""Each kind: when all values are of it, and how they are best shown; the first that fits holds."""
 
-
-def strategy(*facts: int) -> str:
-    """How the values are best shown."""
-    return RENDERED[kind(*facts)]
-
-
-def _of_facts(make: Callable[..., str]) -> Form:
-    return Form(("_numeric", "_boolean", "_dates", "_urls", "_different"), make, "string")
+KIND = " ".join(f"WHEN {holds} THEN '{name}'" for name, (holds, _) in KINDS.items())
+STRATEGY = " ".join(f"WHEN {holds} THEN '{shown}'" for holds, shown in KINDS.values())
 
 
 class Property(Struct, frozen=True):
@@ -66,8 +47,8 @@ class Property(Struct, frozen=True):
     is_boolean: int
     is_date_like: int
     is_url_like: int
-    inferred_type: Annotated[str, _of_facts(kind)]
-    render_strategy: Annotated[str, _of_facts(strategy)]
+    inferred_type: str
+    render_strategy: str
     sample_values: Annotated[list[str], Listed]
 
 
@@ -92,18 +73,6 @@ JUDGED = Cte(
      GROUP BY name, property_key
     """,  # noqa: S608
 )
-
-
-def facts(field: str) -> str:
-    """The columns that a guess is made from."""
-    named = {
-        "numeric": "numbers",
-        "boolean": "booleans",
-        "dates": "dates",
-        "urls": "urls",
-        "different": "different",
-    }
-    return ", ".join(f"{column} AS {field}_{name}" for name, column in named.items())
 
 
 CLASSIFICATION = (
@@ -131,8 +100,8 @@ CLASSIFICATION = (
                    booleans,
                    dates,
                    urls,
-                   {facts("inferred_type")},
-                   {facts("render_strategy")}
+                   CASE {KIND} END AS kind,
+                   CASE {STRATEGY} END AS strategy
               FROM judged
               JOIN happened ON event_kind = event
              ORDER BY total_count DESC, event, key_name

@@ -36,18 +36,18 @@ class ErrorCount(Struct, frozen=True):
     count: int
 
 
-class ErrorSummary(Struct, frozen=True, rename="camel"):
-    total_errors: int
-    unique_error_types: int
-    affected_users: int
-    affected_sessions: int
-    error_rate: Percent
+class ErrorSummary(Struct, frozen=True):
+    totalErrors: int  # noqa: N815 - their name
+    uniqueErrorTypes: int  # noqa: N815 - their name
+    affectedUsers: int  # noqa: N815 - their name
+    affectedSessions: int  # noqa: N815 - their name
+    errorRate: Percent  # noqa: N815 - their name
 
 
-class ErrorChart(Struct, frozen=True, rename="camel"):
+class ErrorChart(Struct, frozen=True):
     date: Date
-    total_errors: int
-    affected_users: int
+    totalErrors: int  # noqa: N815 - their name
+    affectedUsers: int  # noqa: N815 - their name
 
 
 class ErrorGroup(Struct, frozen=True):
@@ -177,8 +177,8 @@ ERROR_GROUPS = (
                    kinds,
                    users,
                    visits,
-                   visits AS error_rate_part,
-                   held   AS error_rate_whole
+                   visits AS errorRate_part,
+                   held   AS errorRate_whole
               FROM totals
              CROSS JOIN visited
              ORDER BY happened

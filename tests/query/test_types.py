@@ -13,7 +13,7 @@ import pytest
 from query.duck import TYPES
 from query.scoped import BUCKET, MS
 from query.standard import FAMILIES, QUERY_TYPES, QueryType, Subject
-from query.standard.spec import described, index, named
+from query.standard.spec import described, forms, index, named
 from query.standard.statement import beside
 from schemas.tables import Table, Type
 from tests.query.house import House, house
@@ -300,3 +300,13 @@ def test_custom_events_are_what_the_sender_named(tmp_path: Path) -> None:
             "unique_pages": 1,
         }
     ]
+
+
+@pytest.mark.parametrize("query_type", EVERY, ids=lambda t: t.name)
+def test_rows_may_be_sorted_by_every_field(desk: House, query_type: QueryType) -> None:
+    for field in forms(query_type.row):
+        order = [{"field": field, "direction": "desc"}]
+        values = [row[field] for row in asked(desk, query_type, orderBy=order)]
+
+        there = [value for value in values if value is not None and not isinstance(value, list)]
+        assert there == sorted(there, reverse=True)
