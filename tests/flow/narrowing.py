@@ -23,6 +23,8 @@ SPANS: Mapping[str, Mapping[str, Any]] = {
     "preset": {"const": None},
     "timezone": {"enum": ZONES},
     "asOf": {"const": None},
+    "page": {"const": 1},
+    "limit": {"enum": [1, 10]},
 }
 
 NARROWED: Mapping[tuple[str, str], Mapping[str, Any]] = {
@@ -45,7 +47,7 @@ NARROWED: Mapping[tuple[str, str], Mapping[str, Any]] = {
         "type": "array",
         "items": {"$ref": "#/components/schemas/Select"},
         "minItems": 1,
-        "maxItems": 2,
+        "maxItems": 1,
     },
     ("Select", "field"): {"enum": EVENTS},
     ("Select", "aggregate"): {"enum": ["count", "uniq"]},
