@@ -138,3 +138,18 @@ def frames(draw: st.DrawFn, stage: Stage, granularities: Sequence[str]) -> Frame
         if table.name in ("events", "errors", "vitals", "clicks")
     }
     return Frame(question, names, draw(OPTIONS))
+
+
+@st.composite
+def plain(draw: st.DrawFn, stage: Stage, granularities: Sequence[str]) -> Frame:
+    """A question that sees everything of the days around the stage."""
+    question = Question(
+        name="",
+        start=stage.day - timedelta(days=1),
+        end=stage.day + timedelta(days=2),
+        zone=stage.zone,
+        granularity=draw(st.sampled_from(granularities)),
+        include_bots=True,
+        limit=1000,
+    )
+    return Frame(question, {table.name: () for table in TABLES}, draw(OPTIONS))

@@ -5,13 +5,14 @@ from hypothesis import strategies as st
 
 from query.span import Granularity
 from query.standard import QUERY_TYPES
-from tests.oracle.asking import Frame, frames
+from tests.oracle.asking import Frame, frames, plain
 from tests.oracle.oracles import ORACLES, answer
 from tests.oracle.profile import tried
 from tests.oracle.service import Service, every_type
 from tests.oracle.traffic import Traffic, stages, traffic
 
 GRANULARITIES = tuple(Granularity)
+WIDE = (Granularity.HOURLY, Granularity.DAILY, Granularity.WEEKLY)
 
 
 def test_every_query_type_has_an_oracle() -> None:
@@ -23,7 +24,7 @@ def scenes(draw: st.DrawFn) -> tuple[Traffic, list[Frame]]:
     """What is stored, and what is asked of it."""
     stage = draw(stages)
     stored = draw(traffic(stage))
-    return stored, [draw(frames(stage, GRANULARITIES)) for _ in range(2)]
+    return stored, [draw(plain(stage, WIDE)), draw(frames(stage, GRANULARITIES))]
 
 
 @tried(9)
