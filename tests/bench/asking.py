@@ -18,6 +18,7 @@ from typing import Any
 from unittest.mock import patch
 
 import duckdb
+import psutil
 from msgspec import Struct, structs
 
 from query.app import create_app
@@ -31,6 +32,7 @@ from schemas.tables import Column
 from tests.asgi import request
 from tests.bench.dataset import DataSet
 from tests.bench.traffic import LINK, MINE
+from tests.bench.worker import cpu
 from tests.calling import call
 from tests.running import ROOT, eventually, free_port
 
@@ -60,9 +62,11 @@ def custom(name: str, query: dict[str, Any], span: dict[str, str]) -> Question:
 
 
 class Answered(Struct, frozen=True):
-    """How long it took, and what the data of the answer were."""
+    """How long it took, what it cost, and what the data of the answer were."""
 
     ms: float
+    cpu_ms: float
+    """Of all threads; the machine's other work is not in it."""
     data: Any
 
 
@@ -75,12 +79,13 @@ class Running(Struct, frozen=True):
 
     def ask(self, question: Question) -> Answered:
         """Ask over HTTP; no data when it took too long or was refused as too heavy."""
-        began = time.perf_counter()
+        spent, began = cpu(psutil.Process(self.pid)), time.perf_counter()
         url = f"{self.url}{question.path}?{question.subject}"
         reply = call("POST", url, question.body, {"x-api-key": self.key}, 2 * SECONDS)
         took = time.perf_counter() - began
+        spent = cpu(psutil.Process(self.pid)) - spent
         assert reply.status in (200, 503), (question, reply.body)
-        return Answered(took * 1000, _data(question, reply.json))
+        return Answered(took * 1000, spent * 1000, _data(question, reply.json))
 
     @property
     def peak_mib(self) -> float:
@@ -117,19 +122,21 @@ class Plain:
 
     def ask(self, question: Question) -> Answered:
         """Ask in this process."""
-        OneFile.seconds = 0.0
+        OneFile.seconds = OneFile.spent = 0.0
         url = f"{question.path}?{question.subject}"
         payload = [_json(question.body)]
         reply = asyncio.run(request(self._app, "POST", url, payload, {"x-api-key": self._key}))
         assert reply.status == 200, (question, reply.body)
-        return Answered(OneFile.seconds * 1000, _data(question, reply.json))
+        data = _data(question, reply.json)
+        return Answered(OneFile.seconds * 1000, OneFile.spent * 1000, data)
 
 
 class OneFile(DuckDB):
     """The engine over one file per table, without walls."""
 
     seconds = 0.0
-    """That SQL took since it was last set to 0."""
+    spent = 0.0
+    """That SQL took since they were last set to 0: time, and CPU of all threads."""
     made: DataSet
 
     def __init__(self, name: str, lake: str, spill: Path, bounds: Bounds) -> None:
@@ -145,11 +152,12 @@ class OneFile(DuckDB):
         return Sql(f"read_parquet('{self.made.plain(table)}')")
 
     async def rows(self, sql: Sql, seconds: float) -> list[Row]:
-        began = time.perf_counter()
+        began, spent = time.perf_counter(), time.process_time()
         try:
             return self._plain.execute(sql.text, dict(sql.values)).fetchall()
         finally:
             OneFile.seconds += time.perf_counter() - began
+            OneFile.spent += time.process_time() - spent
 
 
 @contextmanager
