@@ -80,22 +80,22 @@ class Turns:
         self._ends = asyncio.get_running_loop().time() + seconds
 
     async def take(self, ask: Callable[[float], Awaitable[Outcome]]) -> Outcome:
-        """The outcome of a question that is told how many seconds are left."""
+        """The outcome of a question that is told when its time ends, in the loop's time."""
         async with self._free:
-            return await ask(max(0.0, self._ends - asyncio.get_running_loop().time()))
+            return await ask(self._ends)
 
 
 async def _outcome(
-    desk: Desk, who: Who, asked: Questions, one: Asked, pins: Pins, seconds: float
+    desk: Desk, who: Who, asked: Questions, one: Asked, pins: Pins, ends: float
 ) -> Outcome:
     try:
-        work = _work(desk, who, asked, one, pins, seconds)
+        work = _work(desk, who, asked, one, pins, ends)
         answer = await run(work, asked.page)
         compared = None
         if one.other is not None:
             other = structs.replace(one, span=one.other)
             points = work.points if work.query_type.timed else []
-            held = _work(desk, who, asked, other, pins, seconds)
+            held = _work(desk, who, asked, other, pins, ends)
             compared = await comparison(held, answer, points)
         partial = None
         if work.query_type.timed:
@@ -105,13 +105,13 @@ async def _outcome(
         return refused
 
 
-def _work(desk: Desk, who: Who, asked: Questions, one: Asked, pins: Pins, seconds: float) -> Work:
+def _work(desk: Desk, who: Who, asked: Questions, one: Asked, pins: Pins, ends: float) -> Work:
     query_type = known(one.name, who.kind)
     now_ms = desk.clock()
     options = query_type.options and converted(one.own, query_type.options, one.at)
     scope = scope_of(query_type, who.id, asked, one, pins, now_ms)
     engine = desk.standard.of(who.owner)
-    return Work(engine, query_type, scope, options, now_ms, seconds)
+    return Work(engine, query_type, scope, options, now_ms, ends)
 
 
 def known(name: str, kind: Subject) -> QueryType:

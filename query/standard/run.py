@@ -4,6 +4,7 @@ Most answers are sorted and cut by the engine. A series, and what a type finishe
 made as a whole first.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -47,14 +48,20 @@ class Answer(Struct, frozen=True):
 
 
 class Work(Struct, frozen=True):
-    """One question, ready to be asked; `seconds` are what is left of its time."""
+    """One question, ready to be asked; all its statements share the time until `ends`."""
 
     engine: Engine
     query_type: QueryType
     scope: Scope
     options: Any
     now_ms: int
-    seconds: float
+    ends: float
+    """When its time is over, in the loop's time."""
+
+    @property
+    def seconds(self) -> float:
+        """What is left of its time."""
+        return max(0.0, self.ends - asyncio.get_running_loop().time())
 
     @property
     def statement(self) -> Statement:
