@@ -28,7 +28,7 @@ def collect(kind: Kind, desk: Desk) -> ASGIApp:
 
     async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
-            raise WrongMethod(f"{kind.path} takes POST")
+            raise WrongMethod("POST")
         registry, now = desk.registry.snapshot, desk.clock()
         head = read_head(scope)
         sender = identify(head, registry, now)

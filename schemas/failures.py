@@ -79,10 +79,14 @@ class NotFound(Failure):
 
 
 class WrongMethod(Failure):
-    """The route exists, the method does not."""
+    """The route exists, the method does not; `allow` names those that do."""
 
     status = 405
     code = "METHOD_NOT_ALLOWED"
+
+    def __init__(self, allow: str) -> None:
+        super().__init__(f"This route takes {allow}")
+        self.allow = allow
 
 
 class NotAcceptable(Failure):

@@ -21,7 +21,7 @@ def described(service: Callable[[], Service]) -> ASGIApp:
 
     async def endpoint(scope: Scope, _receive: Receive, send: Send) -> None:
         if scope["method"] not in ("GET", "HEAD"):
-            raise WrongMethod(f"{OPENAPI} takes GET")
+            raise WrongMethod("GET")
         body, tag = made()
         known = tag in (header(scope, b"if-none-match") or "")
         headers = [

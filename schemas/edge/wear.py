@@ -110,8 +110,10 @@ class Edge:
     def _failure(self, error: Exception) -> Failure:
         if isinstance(error, Failure):
             return error
-        if isinstance(error, HTTPException) and error.status_code in (404, 405):
-            return NotFound("No such route") if error.status_code == 404 else _METHOD
+        if isinstance(error, HTTPException) and error.status_code == 404:
+            return NotFound("No such route")
+        if isinstance(error, HTTPException) and error.status_code == 405:
+            return WrongMethod((error.headers or {}).get("Allow", "another method"))
         log.error("request failed", exc_info=error)
         return Internal("Something went wrong on our side; the log has the details")
 
@@ -124,12 +126,11 @@ class Edge:
         extra: Headers = []
         if failure.retry_after is not None:
             extra.append((b"retry-after", b"%d" % failure.retry_after))
+        if isinstance(failure, WrongMethod):
+            extra.append((b"allow", failure.allow.encode()))
         if failure.status == 401:
             extra.append((b"www-authenticate", b"Bearer"))
         await answer(send, failure.status, self._shape(failure), extra)
-
-
-_METHOD = WrongMethod("This route does not take this method")
 
 
 async def answer_preflight(send: Send, scope: Scope) -> None:

@@ -288,6 +288,7 @@ def test_a_failure_has_the_shape_of_its_service(stack: Stack) -> None:
     assert (query.status, query.json["success"], type(query.json["error"])) == (404, False, str)
     assert (collect.status, collect.json["status"]) == (404, "error")
     assert (method.status, method.json["status"]) == (405, "error")
+    assert method.headers["allow"] == "POST"
     assert isinstance(collect.json["message"], str)
 
 
