@@ -26,6 +26,8 @@ def up(tidemark: Tidemark, logs: bool) -> None:
         run_everything(tidemark.settings, logs)
     except Refused as refused:
         raise click.ClickException(str(refused)) from None
+    except OSError as refused:
+        raise click.ClickException(f"cannot start: {refused}") from None
 
 
 @click.command()

@@ -75,7 +75,7 @@ async def _once_ready(settings: Settings, supervisor: Supervisor, screen: Screen
     """Everything answers: make the demo the first time, then show a question to ask."""
     screen.news("ready")
     await asyncio.to_thread(demo.first_start, settings, screen.news, supervisor.stopping.is_set)
-    if question := demo.question(settings):
+    if settings.demo and (question := demo.question(settings)):
         screen.say(question)
 
 

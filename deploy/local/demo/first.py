@@ -72,7 +72,7 @@ def _wait_until_visible(demo: Demo, events: int, say: Say, stopped: Stopped) -> 
             say("demo traffic: sent; the stream is still storing it")
             return
         time.sleep(0.3)
-    say(f"demo traffic: {events} events stored")
+    say(f"demo traffic: stored; questions see {events} events, vitals and errors beside them")
 
 
 def _events(made: list[Visit]) -> int:
