@@ -2,7 +2,7 @@
 
 Copy it, or take it from a running service: /docs/tidemark_client.py.
 
-    client = Client("http://127.0.0.1:4001", key="tk_…", collect_url="http://127.0.0.1:4000")
+    client = Client("http://127.0.0.1:4001", key="tm_…", collect_url="http://127.0.0.1:4000")
     client.ask("top_pages", website_id="…", preset="last_7d")          # rows as dicts
     client.ask(["summary", "top_pages"], website_id="…", start="2026-11-01", end="2026-11-30")
     client.custom({"table": "events", "selects": […]}, website_id="…", preset="today").frame()
@@ -10,7 +10,7 @@ Copy it, or take it from a running service: /docs/tidemark_client.py.
     client.track({"name": "signup", "properties": {"plan": "pro"}}, website_id="…")
 
 What fails for a while (429, 503, a connection that breaks) is tried again; what is sent keeps its
-event ids meanwhile, so that it is stored once. A refusal is raised as Refused.
+event ids meanwhile, by which a row that came twice can be told. A refusal is raised as Refused.
 """
 
 import json

@@ -5,7 +5,7 @@ from starlette.requests import Request
 
 from query.desk import Desk
 from query.standard.spec import Subject
-from schemas.edge.identity import reach_link, reach_website
+from schemas.edge.identity import reach_link, reach_organization, reach_website
 from schemas.failures import Malformed
 from schemas.registry import Key
 
@@ -17,16 +17,22 @@ class Who(Struct, frozen=True):
     id: str
     owner: str
     """The organization that asks."""
+    zone: str = "UTC"
+    """The zone of its days, unless the request names one."""
 
 
 def subject(desk: Desk, key: Key, request: Request) -> Who:
     """The subject; Malformed when there is none or more than one."""
     given = [(kind, request.query_params.get(kind)) for kind in Subject]
-    named = [Who(kind, value, key.organization_id) for kind, value in given if value]
+    named = [(kind, value) for kind, value in given if value]
     if len(named) != 1:
         said = "both" if named else "neither"
         raise Malformed(f"Give either 'website_id' or 'link_id' in the query string, not {said}")
-    who = named[0]
-    reach = reach_website if who.kind is Subject.WEBSITE else reach_link
-    reach(desk.registry, key, who.id)
-    return who
+    kind, name = named[0]
+    owner = key.organization_id
+    if kind is Subject.LINK:
+        return Who(kind, reach_link(desk.registry, key, name).id, owner)
+    if name == owner:  # what was sent with a key of several websites, and named none
+        return Who(kind, reach_organization(desk.registry, key, name).id, owner)
+    website = reach_website(desk.registry, key, name)
+    return Who(kind, website.id, owner, website.timezone)

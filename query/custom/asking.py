@@ -77,10 +77,10 @@ class Found(Struct, frozen=True):
 
 
 def asked(desk: Desk, body: CustomBody, who: Who, key: Key, zone: str | None) -> Asked:
-    """The query of a body; `zone` is that of the query string, which goes first."""
+    """The query of a body; the query string's `zone` goes first, that of the subject last."""
     plan = check(body.query)
     seen = seen_by(plan.table, who, key)
-    name = checked_zone("timezone", zone or body.timezone or "UTC")
+    name = checked_zone("timezone", zone or body.timezone or who.zone)
     whole = asked_span(body.start_date, body.end_date, body.preset, name, desk.clock(), MOST_DAYS)
     if plan.granularity is not None:
         whole.points(plan.granularity)  # too many are refused

@@ -25,7 +25,7 @@ async def export(desk: Desk, request: Request) -> Response:
     key = desk.admit(request, KeyScope.READ_DATA, Group.CUSTOM)
     who = subject(desk, key, request)
     format_ = chosen(request, FILES, NDJSON)
-    asked = wanted(request.path_params["table"], request.query_params, desk.clock())
+    asked = wanted(request.path_params["table"], request.query_params, desk.clock(), who.zone)
     seen = seen_by(asked.table, who, key)
     columns = [Column(column.name, KINDS[column.type]) for column in asked.columns]
 

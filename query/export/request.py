@@ -33,12 +33,12 @@ class Wanted(Struct, frozen=True):
     include_bots: bool
 
 
-def wanted(name: str, given: QueryParams, now_ms: int) -> Wanted:
-    """The request; Malformed names the parameter and the rule."""
+def wanted(name: str, given: QueryParams, now_ms: int, home: str) -> Wanted:
+    """The request; `home` is its zone when it names none. Malformed names parameter and rule."""
     table = EXPORTED.get(name)
     if table is None:
         raise Malformed(unknown("table", name, EXPORTED))
-    zone = checked_zone("timezone", given.get("timezone") or "UTC")
+    zone = checked_zone("timezone", given.get("timezone") or home)
     span = asked_span(
         given.get("startDate"), given.get("endDate"), given.get("preset"), zone, now_ms, MOST_DAYS
     )

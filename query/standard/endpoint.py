@@ -41,7 +41,7 @@ async def standard(desk: Desk, request: Request) -> Response:
     zone = request.query_params.get("timezone")
     if body.lstrip()[:1] == b"[":
         return answered(await _batch(desk, request, key, who, format_, body))
-    asked = questions(decoded(body, StandardBody), zone, desk.clock())
+    asked = questions(decoded(body, StandardBody), zone, desk.clock(), who.zone)
     if format_ is JSON:
         return answered(await _whole(desk, who, asked))
     only_one(format_, len(asked.asked))
@@ -66,7 +66,7 @@ async def _batch(
         try:
             if i:
                 desk.count(request, key, Group.QUERY)
-            asked = questions(decoded(bytes(each), StandardBody), zone, desk.clock())
+            asked = questions(decoded(bytes(each), StandardBody), zone, desk.clock(), who.zone)
             results.append(await _whole(desk, who, asked))
         except Failure as refused:
             results.append(

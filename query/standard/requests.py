@@ -82,9 +82,9 @@ class Questions(Struct, frozen=True):
     as_of: AsOf = None
 
 
-def questions(body: StandardBody, zone: str | None, now_ms: int) -> Questions:
-    """The questions of a body; `zone` is that of the query string, which goes first."""
-    name = checked_zone("timezone", zone or body.timezone or "UTC")
+def questions(body: StandardBody, zone: str | None, now_ms: int, home: str = "UTC") -> Questions:
+    """The questions of a body; the query string's `zone` goes first, that of the subject last."""
+    name = checked_zone("timezone", zone or body.timezone or home)
     return Questions(
         asked=tuple(
             _asked(parameter, body, name, now_ms, f"parameters[{i}]")

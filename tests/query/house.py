@@ -1,6 +1,6 @@
 """A query service in this process: two organizations, their websites, links and keys, and a lake.
 
-acme has the websites shop (Europe/Berlin) and blog and the link go; globex has rival and away.
+acme has the websites shop and blog and the link go; globex has rival and away.
 """
 
 import weakref

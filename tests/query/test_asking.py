@@ -7,6 +7,7 @@ import pytest
 from deltalake import DeltaTable
 
 from schemas.lake import locate
+from schemas.registry import Website
 from schemas.tables import CLICKS
 from tests.query.house import NOVEMBER, House, house
 from tests.query.lake import a_click, a_view
@@ -237,3 +238,24 @@ def test_a_version_whose_files_are_gone_names_the_oldest_that_is_kept(desk: Hous
     assert reply.json["error"] == (
         "Version 1 of table 'clicks' is not kept any more; the oldest that can surely be asked is 2"
     )
+
+
+# Zones and subjects that are not named
+
+
+def test_days_are_those_of_the_website_when_no_zone_is_named(desk: House) -> None:
+    desk.store.update(Website, "shop", 0, timezone="Asia/Kolkata")
+    link = {"name": "any", "targetUrl": "https://target.example/"}
+    assert desk.ask("POST", "/v1/links", link).status == 201  # reads the registry anew
+
+    assert desk.query("summary").json["meta"]["timezone"] == "Asia/Kolkata"
+    assert desk.query("summary", timezone="UTC").json["meta"]["timezone"] == "UTC"
+    custom = desk.custom("events", [{"field": "*", "aggregate": "count"}])
+    assert custom.json["meta"]["timezone"] == "Asia/Kolkata"
+
+
+def test_what_names_no_website_is_asked_by_the_organization(desk: House) -> None:
+    desk.holds(a_view("/a", website="acme"), a_view("/b", website="shop"))
+
+    assert names(desk, subject="acme") == ["/a"]
+    assert desk.query("pages", subject="globex").status == 403
