@@ -1,5 +1,7 @@
 """The registry's tables and connections, alike on SQLite and PostgreSQL."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +106,17 @@ def connect(url: str) -> sa.Engine:
     if engine.dialect.name == "sqlite":
         sa.event.listen(engine, "connect", _prepare_sqlite)
     return engine
+
+
+@contextmanager
+def one_moment(engine: sa.Engine) -> Iterator[sa.Connection]:
+    """A connection on which all reads see one state of the database."""
+    with engine.connect() as connection:
+        if engine.dialect.name == "sqlite":
+            connection.exec_driver_sql("BEGIN")  # its driver begins for writes only
+        else:
+            connection.execution_options(isolation_level="REPEATABLE READ")
+        yield connection
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:

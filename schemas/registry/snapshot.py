@@ -30,19 +30,17 @@ class Snapshot(msgspec.Struct, frozen=True):
     @classmethod
     def read(cls, store: Store) -> Self:
         """The registry as it is now."""
-        revision = store.revision()
-        links = store.list(Link)
-        websites = store.list(Website)
+        kept = store.everything()
         owned: dict[str, list[str]] = {}
-        for website in websites:
+        for website in kept.websites:
             owned.setdefault(website.organization_id, []).append(website.id)
         return cls(
-            revision=revision,
-            organizations=MappingProxyType({o.id: o for o in store.list(Organization)}),
-            websites=MappingProxyType({w.id: w for w in websites}),
-            links=MappingProxyType({link.id: link for link in links}),
-            links_by_slug=MappingProxyType({link.slug: link for link in links}),
-            keys=MappingProxyType({key.id: key for key in store.list(Key)}),
+            revision=kept.revision,
+            organizations=MappingProxyType({o.id: o for o in kept.organizations}),
+            websites=MappingProxyType({w.id: w for w in kept.websites}),
+            links=MappingProxyType({link.id: link for link in kept.links}),
+            links_by_slug=MappingProxyType({link.slug: link for link in kept.links}),
+            keys=MappingProxyType({key.id: key for key in kept.keys}),
             websites_of=MappingProxyType({o: tuple(ids) for o, ids in owned.items()}),
         )
 

@@ -31,6 +31,16 @@ class Taken(Exception):
     """Another record has this id or slug, or the organization or website does not exist."""
 
 
+class Contents(msgspec.Struct, frozen=True):
+    """Everything in the registry, as of one moment."""
+
+    revision: int
+    organizations: Sequence[Organization]
+    websites: Sequence[Website]
+    links: Sequence[Link]
+    keys: Sequence[Key]
+
+
 class Store:
     """Reads and writes of records; each write is one transaction. `migrate` made the tables."""
 
@@ -63,8 +73,7 @@ class Store:
             if value is not None:
                 query = query.where(table.c[column] == value)
         with self._engine.connect() as connection:
-            rows = connection.execute(query.limit(limit).offset(offset)).all()
-        return [_record(kind, row) for row in rows]
+            return _records(connection, kind, query.limit(limit).offset(offset))
 
     def count(self, kind: type[R], **where: str | None) -> int:
         """How many records `list` would give without limit."""
@@ -99,7 +108,18 @@ class Store:
     def revision(self) -> int:
         """A number that every write raises."""
         with self._engine.connect() as connection:
-            return int(connection.execute(sa.select(database.REVISION.c.number)).scalar_one())
+            return _revision(connection)
+
+    def everything(self) -> Contents:
+        """All records, of one moment: none is without its owner, whatever is written meanwhile."""
+        with database.one_moment(self._engine) as connection:
+            return Contents(
+                _revision(connection),
+                _all(connection, Organization),
+                _all(connection, Website),
+                _all(connection, Link),
+                _all(connection, Key),
+            )
 
     def close(self) -> None:
         self._engine.dispose()
@@ -134,6 +154,19 @@ def _reason(error: sa.exc.IntegrityError) -> str:
     if "foreign key" in text:
         return "the organization or website does not exist"
     return "this id is already taken"
+
+
+def _revision(connection: sa.Connection) -> int:
+    return int(connection.execute(sa.select(database.REVISION.c.number)).scalar_one())
+
+
+def _all(connection: sa.Connection, kind: type[R]) -> list[R]:
+    table = TABLES[kind]
+    return _records(connection, kind, sa.select(table).order_by(table.c.created_at, table.c.id))
+
+
+def _records(connection: sa.Connection, kind: type[R], query: sa.Select[Any]) -> list[R]:
+    return [_record(kind, row) for row in connection.execute(query).all()]
 
 
 def _record(kind: type[R], row: sa.Row[Any]) -> R:

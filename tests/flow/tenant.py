@@ -44,11 +44,12 @@ class Tenant(Struct, frozen=True):
         store = Store(stack.settings.registry_url)
         now = now_ms()
         organization = store.create(making.new_organization("Acme", plan, now))
-        website = store.create(making.new_website(organization.id, domain, now))
         link = store.create(making.new_link(organization.id, "Spring", "https://t.example/", now))
         scopes = [scope for scope in SCOPES if scope != "admin"]
         key, text = making.new_key(organization.id, scopes, now)
         store.create(key)
+        # The last one: who knows the website has read all the others.
+        website = store.create(making.new_website(organization.id, domain, now))
         store.close()
         tenant = cls(stack, organization, website, link, text)
         eventually(tenant.is_known, seconds=5)

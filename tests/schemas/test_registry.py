@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
+import schemas.registry.store as registry_store
 from schemas.failures import Malformed
 from schemas.registry import (
     Follower,
@@ -192,3 +194,23 @@ def test_every_other_field_is_checked_by_name() -> None:
     for field, attempt in attempts.items():
         with pytest.raises(Malformed, match=f"'{field}'"):
             attempt()
+
+
+def test_a_snapshot_is_of_one_moment(
+    url: str, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Store(url)
+    organization = an_organization(store)
+    whole = registry_store._all
+
+    def interrupted(connection: Any, kind: Any) -> Any:
+        if kind is Website:  # somebody writes between two reads
+            late = other.create(making.new_organization("Late", "free", NOW))
+            other.create(making.new_website(late.id, "late.example", NOW))
+        return whole(connection, kind)
+
+    monkeypatch.setattr(registry_store, "_all", interrupted)
+    kept = store.everything()
+    other.close()
+
+    assert (kept.organizations, kept.websites) == ([organization], [])
