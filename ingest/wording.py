@@ -3,19 +3,9 @@
 import re
 
 from ingest.bounds import DEPTH
+from schemas.edge.wording import rule
 
 _PLACE = re.compile(r"(?P<said>.*?)(?: - at `(?P<place>[^`]*)`(?: in `(?P<within>[^`]*)`)?)?", re.S)
-_WORDS = {
-    "str": "a string",
-    "int": "an integer",
-    "float": "a number",
-    "bool": "true or false",
-    "null": "null",
-    "array": "an array",
-    "object": "an object",
-}
-_LENGTH = {"str": "characters", "object": "keys", "array": "elements"}
-_BOUND = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than"}
 
 
 def in_words(error: Exception) -> str:
@@ -40,28 +30,7 @@ def _field(place: str) -> str:
 
 
 def _rule(said: str, place: str) -> str:
-    if said.startswith("JSON is malformed") or said == "Input data was truncated":
-        return "is not valid JSON"
-    if re.fullmatch(r"Expected `\w+` of length >= 1", said):
-        return "must not be empty"
-    if found := re.fullmatch(r"Expected `(\w+)` of length (\S+) (\d+)", said):
-        return f"must have {_BOUND[found[2]]} {int(found[3]):,} {_LENGTH[found[1]]}"
-    if found := re.fullmatch(r"Expected `\w+` (\S+) (\S+)", said):
-        return f"must be {_BOUND[found[1]]} {_number(found[2])}"
-    if found := re.fullmatch(r"Expected `([^`]+)`, got `(\w+)`", said):
-        return _instead(found[1].split(" | "), found[2], place)
-    if found := re.fullmatch(r"Invalid enum value (.+)", said):
-        return f"has a value that is not allowed: {found[1]}"
-    return f"is not valid: {said[:1].lower()}{said[1:]}"
-
-
-def _instead(wanted: list[str], got: str, place: str) -> str:
-    if got in ("array", "object") and place.count("[") >= DEPTH - 1:
+    deeper = re.search(r", got `(array|object)`", said)
+    if deeper and place.count("[") >= DEPTH - 1:
         return f"may be nested at most {DEPTH} deep"
-    words = [_WORDS.get(word, word) for word in wanted]
-    return f"must be {' or '.join(dict.fromkeys(words))}, not {_WORDS.get(got, got)}"
-
-
-def _number(text: str) -> str:
-    value = float(text)
-    return f"{int(text):,}" if text.lstrip("-").isdigit() else f"{value:g}"
+    return rule(said)

@@ -7,6 +7,7 @@ import msgspec
 from starlette.requests import Request
 
 from schemas.edge.asgi import read_body
+from schemas.edge.wording import rule
 from schemas.failures import Malformed
 
 MOST_BYTES = 1_048_576
@@ -44,12 +45,12 @@ def converted(value: object, shape: type[T], at: str) -> T:
 
 
 def _sentence(wrong: str, at: str = "") -> str:
-    """`Expected int, got str - at $.limit` as `'limit': expected int, got str`."""
-    rule, _, place = wrong.replace("`", "").partition(" - at $")
-    place = at + place
+    """`Expected `int`, got `str` - at `$.limit` as `'limit' must be an integer, not a string`."""
+    said, _, place = wrong.partition(" - at `$")
+    place = at + place.rstrip("`")
     member = place.lstrip(".") or "body"
-    missing = re.fullmatch(r"Object missing required field (\w+)", rule)
+    missing = re.fullmatch(r"Object missing required field `(\w+)`", said)
     if missing:
         at = f"{member}." if place else ""
         return f"'{at}{missing[1]}' is missing"
-    return f"'{member}': {rule[:1].lower()}{rule[1:]}"
+    return f"'{member}' {rule(said)}"

@@ -145,10 +145,14 @@ def test_an_array_of_requests_is_answered_one_by_one(desk: House) -> None:
     assert bad == [
         {
             "success": False,
-            "error": "'parameters': expected array of length >= 1",
+            "error": "'parameters' must not be empty",
             "code": "VALIDATION_ERROR",
         },
-        {"success": False, "error": "'body': expected object, got int", "code": "VALIDATION_ERROR"},
+        {
+            "success": False,
+            "error": "'body' must be an object, not an integer",
+            "code": "VALIDATION_ERROR",
+        },
     ]
 
 

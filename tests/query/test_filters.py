@@ -115,7 +115,7 @@ WRONG: list[tuple[Any, str]] = [
     ({"or": [GERMAN, {"not": condition("path", "eq", 1)}]}, "'query.filters[0].or[1].not.value'"),
     ({"not": DEEP}, "'query.filters' is nested too deep; at most 4 groups in each other"),
     ({"or": [GERMAN] * 51}, "'query.filters' has 51 filters; at most 50 are allowed"),
-    ({"and": GERMAN}, "'query.filters[0].and': expected array"),
+    ({"and": GERMAN}, "'query.filters[0].and' must be an array"),
     (condition("properties.", "eq", "x"), "'query.filters[0].field' is 'properties.'; give a path"),
     (condition("properties.a..b", "eq", "x"), "give a path of 1 to 8 keys such as properties.plan"),
     (condition("properties.a", "in", ["x", 1]), "must be text, or numbers, or true or false"),

@@ -87,8 +87,8 @@ def test_a_parameter_may_have_dates_granularity_and_a_name_of_its_own(desk: Hous
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ({"parameters": []}, "'parameters': expected array of length >= 1"),
-        ({"parameters": "summary"}, "'parameters': expected array, got str"),
+        ({"parameters": []}, "'parameters' must not be empty"),
+        ({"parameters": "summary"}, "'parameters' must be an array, not a string"),
         ({"startDate": "10.11.2026"}, "'startDate' is '10.11.2026'; give a date as YYYY-MM-DD"),
         ({"endDate": "2026-02-30"}, "'endDate' is '2026-02-30'; give a date as YYYY-MM-DD"),
         (
@@ -98,13 +98,13 @@ def test_a_parameter_may_have_dates_granularity_and_a_name_of_its_own(desk: Hous
         ({"startDate": "2026-12-01"}, "'endDate' is 2026-11-30, which is before 'startDate'"),
         ({"startDate": "2016-01-01"}, "days; at most 3,660 are allowed"),
         ({"granularity": "yearly"}, "it must be one of minute, hourly, daily, weekly, monthly"),
-        ({"limit": 0}, "'limit': expected int >= 1"),
-        ({"limit": 10_001}, "'limit': expected int <= 10000"),
-        ({"limit": "5"}, "'limit': expected int | null, got str"),
-        ({"page": 0}, "'page': expected int >= 1"),
+        ({"limit": 0}, "'limit' must be at least 1"),
+        ({"limit": 10_001}, "'limit' must be at most 10,000"),
+        ({"limit": "5"}, "'limit' must be an integer or null, not a string"),
+        ({"page": 0}, "'page' must be at least 1"),
         ({"timezone": "Mars/Olympus"}, "'timezone' is 'Mars/Olympus'; give an IANA name"),
         ({"filters": [{"op": "eq", "value": 1}]}, "'filters[0].field' is missing"),
-        ({"filters": {}}, "'filters': expected array, got object"),
+        ({"filters": {}}, "'filters' must be an array, not an object"),
     ],
 )
 def test_a_wrong_request_is_told_which_field(desk: House, body: object, said: str) -> None:
