@@ -1,7 +1,7 @@
 """Envelopes and chunks survive their journey, and nothing else is taken for one."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.envelope import Envelope, join, open_chunk, seal
@@ -23,11 +23,13 @@ ENVELOPES = st.builds(
 )
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(st.lists(ENVELOPES, max_size=5))
 def test_what_is_sealed_and_joined_opens_as_it_was(envelopes: list[Envelope]) -> None:
     assert open_chunk(join(seal(each) for each in envelopes)).envelopes == envelopes
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(st.binary(max_size=100))
 def test_other_bytes_are_refused_with_one_error(message: bytes) -> None:
     try:
