@@ -1,6 +1,6 @@
 """Clicks on short links."""
 
-from schemas.tables.column import AGENT, BOT, DAY, ORIGIN, PLACE, WHEN, Column, Table, Type
+from schemas.tables.column import AGENT, BOT, DAY, IN_TIME, ORIGIN, PLACE, WHEN, Column, Table, Type
 
 CLICKS = Table(
     name="clicks",
@@ -21,6 +21,6 @@ CLICKS = Table(
         *BOT,
         DAY,
     ),
-    order=("link_id", "ts", "kafka_partition", "kafka_offset", "seq"),
+    order=("link_id", *IN_TIME),
     subject="link_id",
 )

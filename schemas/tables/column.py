@@ -87,3 +87,14 @@ BOT = (
 )
 
 WEBSITE = Column("website_id", Type.STRING, "the website", public=False)
+
+OF_WEBSITE = (WEBSITE, *WHEN, *ORIGIN, *WHO)
+"""What every row begins with that a tracker of a website sent."""
+
+PAGE = (
+    Column("host", Type.STRING, "host of the page"),
+    Column("path", Type.STRING, "path of the page, decoded, no trailing slash"),
+)
+
+IN_TIME = ("ts", "kafka_partition", "kafka_offset", "seq")
+"""The total order of the rows of one subject."""
