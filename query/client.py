@@ -89,12 +89,20 @@ class Client:
 
         Say `website_id` or `link_id`, and `start` and `end` or `preset`; all else that a request
         may hold goes by its own name: `filters`, `limit`, `granularity`, `timezone`, …
+        Refused when one of them has no answer; `each` keeps the others.
         """
         names = [types] if isinstance(types, str) else list(types)
-        query, body = _split(asked)
-        answer = self._json("POST", f"/v1/query?{query}", {"parameters": names, **body})
-        found = {entry["parameter"]: _rows(entry) for entry in answer["data"]}
+        found = self.each(names, **asked)
+        for outcome in found.values():
+            if isinstance(outcome, Refused):
+                raise outcome
         return found[names[0]] if isinstance(types, str) else found
+
+    def each(self, types: Sequence[str], **asked: Any) -> dict[str, "Rows | Refused"]:
+        """The rows of several query types by name, or why there are none."""
+        query, body = _split(asked)
+        answer = self._json("POST", f"/v1/query?{query}", {"parameters": list(types), **body})
+        return {entry["parameter"]: _rows(entry) for entry in answer["data"]}
 
     def custom(self, query: Mapping[str, Any], **asked: Any) -> Rows:
         """The rows of a free-form question."""
@@ -237,9 +245,9 @@ def _refused(answer: HTTPResponse) -> Refused:
     return refused
 
 
-def _rows(entry: Mapping[str, Any]) -> Rows:
+def _rows(entry: Mapping[str, Any]) -> Rows | Refused:
     if not entry["success"]:
-        raise Refused(200, entry.get("code", ""), f"{entry['parameter']}: {entry['error']}")
+        return Refused(200, entry.get("code", ""), f"{entry['parameter']}: {entry['error']}")
     return Rows(entry["data"])
 
 

@@ -12,8 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from query.snapshots import Pinned
-from query.standard.forms import iso
-from schemas.clock import Clock
+from schemas.clock import Clock, iso
 from schemas.kinds import KINDS
 from schemas.pulse import STALE_MS, Pulse, read_pulses
 

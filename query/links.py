@@ -15,7 +15,7 @@ from starlette.responses import Response
 from query.answers import answered
 from query.bodies import body_of
 from query.desk import Desk
-from query.standard.forms import iso
+from schemas.clock import iso
 from schemas.edge.identity import NO_REACH, reach_organization
 from schemas.failures import Conflict, Forbidden, Malformed, NotFound
 from schemas.plans import Group

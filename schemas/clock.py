@@ -21,3 +21,11 @@ def instant_ms(text: str) -> int:
     moment = datetime.fromisoformat(text)
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return (aware - EPOCH) // timedelta(milliseconds=1)
+
+
+def iso(ms: int | None) -> str | None:
+    """Unix milliseconds as ISO 8601 in UTC with milliseconds."""
+    if ms is None:
+        return None
+    at = datetime.fromtimestamp(ms / 1000, UTC)
+    return f"{at:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"

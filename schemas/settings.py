@@ -4,6 +4,7 @@ A field is the environment variable `TIDEMARK_` + its name in capitals. Nothing 
 looks at the environment; the values are handed down.
 """
 
+import difflib
 import os
 import typing
 from collections.abc import Iterator, Mapping
@@ -14,6 +15,8 @@ import msgspec
 from msgspec import Meta, Struct
 
 PREFIX = "TIDEMARK_"
+BESIDE = ("TIDEMARK_KEY",)
+"""Variables with the prefix that commands read for themselves."""
 
 Port = Annotated[int, Meta(ge=1, le=65_535)]
 Processes = Annotated[int, Meta(ge=1, le=64)]
@@ -184,6 +187,19 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
             reason = str(refused).split(" - at ")[0]
             raise SettingRefused(f"{PREFIX}{name.upper()}={value!r}: {reason}") from None
     return msgspec.convert(given, Settings, strict=False)
+
+
+def unknown(environ: Mapping[str, str] = os.environ) -> Iterator[str]:
+    """A sentence for each variable with our prefix that no setting reads.
+
+    Not refused: an orchestrator may add variables of its own for a service of this name.
+    """
+    known = {PREFIX + name.upper() for name in Settings.__struct_fields__} | {*BESIDE}
+    for variable in sorted(environ):
+        if variable.startswith(PREFIX) and variable not in known:
+            near = difflib.get_close_matches(variable, known, n=1, cutoff=0.8)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            yield f"{variable} is no setting and has no effect{hint}"
 
 
 def describe(settings: Settings) -> Iterator[Described]:

@@ -15,7 +15,7 @@ from deploy.cli.organizations import organizations
 from deploy.cli.running import status, up
 from deploy.cli.settings import settings, topics
 from deploy.cli.websites import websites
-from schemas.settings import SettingRefused, load
+from schemas.settings import SettingRefused, load, unknown
 
 COMMANDS = (up, status, settings, topics, organizations, websites, links, keys, ask, export, demo)
 
@@ -32,6 +32,8 @@ def tidemark(context: click.Context) -> None:
         context.obj = Tidemark(load(os.environ))
     except SettingRefused as refused:
         raise click.UsageError(str(refused)) from None
+    for sentence in unknown(os.environ):
+        click.echo(f"tidemark: {sentence}", err=True)
 
 
 for command in COMMANDS:

@@ -17,11 +17,18 @@ from query.formats import FILES
 
 NAMES = [format_.name for format_ in FILES]
 TELL_EVERY = 8 * 2**20
+USUAL = "last_7d"
+"""The span that is meant when none is given."""
 
 common = options(
     click.option("--website", metavar="ID", help="The website; the demo's when not given."),
     click.option("--link", metavar="ID", help="A short link instead."),
-    click.option("--from", "start", metavar="DAY", help="First day, e.g. 2026-11-01, or instant."),
+    click.option(
+        "--from",
+        "start",
+        metavar="DAY",
+        help="First day, e.g. 2026-11-01, or instant; neither: the last 7 days.",
+    ),
     click.option("--to", "end", metavar="DAY", help="Last day, inclusive."),
     click.option("--preset", help="Instead of days: today, last_7d, this_month, …"),
     click.option("--timezone", metavar="NAME", help="Whose days are meant, e.g. Europe/Berlin."),
@@ -57,7 +64,7 @@ def ask(tidemark: Tidemark, /, types: tuple[str, ...], format_: str, **given: An
         if format_ in NAMES:
             _write(sys.stdout.buffer, client.written(types[0], format_, **asked))
         else:
-            _show(client.ask(types, **asked), json=format_ == "json")
+            _show(client.each(types, **asked), json=format_ == "json")
 
 
 @click.command()
@@ -91,14 +98,23 @@ def export(
         click.echo(f"\r{output}: {size:,} bytes", err=True)
 
 
-def _show(answers: Mapping[str, Rows], json: bool) -> None:
+def _show(answers: Mapping[str, Rows | Refused], json: bool) -> None:
+    """What was answered; then, when something was not, why, and a failure."""
+    refused = [str(outcome) for outcome in answers.values() if isinstance(outcome, Refused)]
+    good = {name: rows for name, rows in answers.items() if isinstance(rows, Rows)}
     if json:
-        return print_json(answers)
+        print_json(good)
+    else:
+        _show_tables(good)
+    if refused:
+        raise click.ClickException("; ".join(refused))
+
+
+def _show_tables(answers: Mapping[str, Rows]) -> None:
     for name, rows in answers.items():
         if len(answers) > 1:
             click.echo(f"{name}:")
         print_rows(rows, list(rows[0]) if rows else ["no rows"], json=False)
-    return None
 
 
 def _prepared(tidemark: Tidemark, given: dict[str, Any]) -> tuple[Client, dict[str, Any]]:
@@ -115,6 +131,10 @@ def _prepared(tidemark: Tidemark, given: dict[str, Any]) -> tuple[Client, dict[s
     if (website is None) is (link is None):
         raise click.UsageError("give either --website or --link")
     given["include_bots"] = given.pop("bots") or None
+    if not (given["start"] or given["end"] or given["preset"]):
+        given["preset"] = USUAL
+        if sys.stderr.isatty():
+            click.echo(f"{USUAL}; --from and --to, or --preset, say otherwise", err=True)
     asked = {name: value for name, value in given.items() if value is not None}
     return Client(url, key), {"website_id": website, "link_id": link, **asked}
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from deploy.local.columns import table
 from deploy.local.registry import RegistryAway, ready_registry
-from schemas.clock import instant_ms
+from schemas.clock import instant_ms, iso
 from schemas.failures import Malformed
 from schemas.registry import Store, Taken, Unknown
 from schemas.registry.store import Record
@@ -62,10 +62,11 @@ def given(**options: Any) -> dict[str, Any]:
 
 
 def shown(record: Record, **more: Any) -> dict[str, Any]:
-    """A record with its wire names, fit to be seen."""
+    """A record as the API shows it: wire names, instants as ISO 8601, nothing secret."""
     fields: dict[str, Any] = msgspec.to_builtins(record)
     fields.pop("secretHash", None)
-    return {**fields, **more}
+    instants = {name: iso(fields[name]) for name in fields if name.endswith("At")}
+    return {**fields, **instants, **more}
 
 
 def print_record(fields: Mapping[str, Any], json: bool) -> None:

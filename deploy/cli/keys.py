@@ -93,4 +93,6 @@ def _check_owner(store: Store, website: str, organization: str) -> None:
         raise click.UsageError(f"website '{website}' is not of organization '{organization}'")
 
 
-add_reading(keys, Key, ("id", "organizationId", "websiteId", "name", "scopes", "expiresAt"))
+add_reading(
+    keys, Key, ("id", "organizationId", "websiteId", "name", "scopes", "expiresAt", "revokedAt")
+)

@@ -1,12 +1,13 @@
 """`list`, `show` and `delete`, alike for every kind of record."""
 
+import sys
 from collections.abc import Sequence
 
 import click
 
 from deploy.cli.common import Tidemark, as_json, print_record, print_rows, shown
 from schemas.registry import Organization
-from schemas.registry.store import R
+from schemas.registry.store import R, Record
 
 
 def add_reading(group: click.Group, kind: type[R], columns: Sequence[str]) -> None:
@@ -23,10 +24,14 @@ def add_reading(group: click.Group, kind: type[R], columns: Sequence[str]) -> No
 
     @click.command("delete", help=f"Delete one {word} and what belongs to it.")
     @click.argument("record_id", metavar="ID")
+    @click.option("--yes", is_flag=True, help="Do not ask; nobody is asked without a terminal.")
     @as_json
     @click.pass_obj
-    def delete(tidemark: Tidemark, record_id: str, json: bool) -> None:
+    def delete(tidemark: Tidemark, record_id: str, yes: bool, json: bool) -> None:
         with tidemark.store() as store:
+            name = _name(store.get(kind, record_id))
+            if not yes and sys.stdin.isatty():
+                click.confirm(f"Delete {word} {name} and what belongs to it?", abort=True)
             store.delete(kind, record_id)
         print_record({"id": record_id, "deleted": True}, json)
 
@@ -57,3 +62,9 @@ def _list(kind: type[R], columns: Sequence[str]) -> click.Command:
             print_rows([shown(record) for record in records], columns, json)
 
     return command
+
+
+def _name(record: Record) -> str:
+    """What a person calls it, besides its id."""
+    named = getattr(record, "name", "")
+    return f"'{named}' ({record.id})" if named else f"({record.id})"

@@ -1,13 +1,12 @@
 """How everything is: what runs, how far the workers are behind, how fresh the tables are."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from msgspec import Struct
 
 from deploy.local.account import Entry, read_account
 from deploy.local.ready import is_live
-from schemas.clock import now_ms
+from schemas.clock import iso, now_ms
 from schemas.kinds import KINDS, Kind
 from schemas.lake import open_table, version_of
 from schemas.pulse import Pulse, read_pulses
@@ -54,7 +53,7 @@ def _table(settings: Settings, kind: Kind, pulses: Sequence[Pulse], at_ms: int) 
     return TableCondition(
         name=kind.table.name,
         rows=version.rows if version else 0,
-        newest=_iso(version.received) if version and version.received else None,
+        newest=iso(version.received) if version and version.received else None,
         lag_chunks=chunks,
         lag_seconds=lag_seconds(topic, pulses, chunks, at_ms),
     )
@@ -79,8 +78,3 @@ def lag_seconds(
     if chunks is None or not level:
         return None
     return 0.0 if chunks == 0 else round((at_ms - min(level)) / 1000, 1)
-
-
-def _iso(instant_ms: int) -> str:
-    instant = datetime.fromtimestamp(instant_ms / 1000, UTC)
-    return instant.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -16,9 +16,9 @@ from query.moments import asked_span
 from query.scoped import Scope
 from query.snapshots import AsOf, Pinned
 from query.span import Span, checked_zone
-from query.standard.forms import iso
 from query.standard.spec import Subject
 from query.subjects import Who
+from schemas.clock import iso
 from schemas.edge.identity import NO_REACH
 from schemas.failures import Forbidden, Malformed, Unavailable
 from schemas.registry import Key

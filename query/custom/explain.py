@@ -13,9 +13,8 @@ from query.custom.requests import CustomBody
 from query.desk import Desk
 from query.engine import PartGone
 from query.scoped import Scope
-from query.standard.forms import iso
 from query.subjects import subject
-from schemas.clock import instant_ms
+from schemas.clock import instant_ms, iso
 from schemas.failures import Unavailable
 from schemas.plans import Group
 from schemas.registry import Scope as KeyScope

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from query.formats.columns import Column, Kind, Row
-from query.standard.forms import iso
+from schemas.clock import iso
 from schemas.edge.bodies import encode
 
 LINES = msgspec.json.Encoder()

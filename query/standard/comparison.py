@@ -12,9 +12,10 @@ import msgspec
 from msgspec import Struct
 
 from query.span import Point, Span
-from query.standard.forms import PLAIN, iso
+from query.standard.forms import PLAIN
 from query.standard.run import Answer, Page, Work, run
 from query.standard.spec import Cte, QueryType, as_asked, forms
+from schemas.clock import iso
 from schemas.failures import Malformed
 
 Shown = Mapping[str, Any]

@@ -5,13 +5,14 @@ every engine answers alike. A ratio or a median is rounded half up to two decima
 """
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from typing import Annotated, Any
 
 from msgspec import Struct
+
+from schemas.clock import iso
 
 
 class Form(Struct, frozen=True):
@@ -81,14 +82,6 @@ def quantile(
 def rounded_seconds(low_ms: int | None, high_ms: int | None, count: int | None) -> float | None:
     """The mean of the two middle milliseconds, in seconds; nothing of nothing."""
     return middle_seconds(low_ms, high_ms) if count else None
-
-
-def iso(ms: int | None) -> str | None:
-    """Unix milliseconds as ISO 8601 in UTC with milliseconds."""
-    if ms is None:
-        return None
-    at = datetime.fromtimestamp(ms / 1000, UTC)
-    return f"{at:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"
 
 
 def same(value: Any) -> object:

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from deploy.cli import main, tidemark
 from deploy.environment import FILE, example
+from schemas.clock import instant_ms
 from schemas.registry import Key, Snapshot, Store
 from schemas.settings import Settings
 from tests.running import free_port
@@ -115,7 +116,7 @@ def test_a_link_is_created_changed_and_deleted(ask: Callable[..., Any]) -> None:
         "targetUrl": "https://shop.example/autumn",
         "slug": "autumn",
         "externalId": "c-17",
-        "expiresAt": 1_798_675_200_000,
+        "expiresAt": "2026-12-31T00:00:00.000Z",
         "expiredRedirectUrl": "https://shop.example/over",
         "iosUrl": "https://shop.example/ios",
         "androidUrl": "https://shop.example/android",
@@ -140,7 +141,7 @@ def test_the_text_of_a_key_is_shown_once(ask: Callable[..., Any], tmp_path: Path
     )  # fmt: skip
     text = made.pop("key")
     store = Store(Settings(data_dir=str(tmp_path)).registry_url)
-    known = Snapshot.read(store).key(text, made["createdAt"])
+    known = Snapshot.read(store).key(text, instant_ms(made["createdAt"]))
 
     assert made == {
         "id": made["id"],
@@ -159,7 +160,7 @@ def test_the_text_of_a_key_is_shown_once(ask: Callable[..., Any], tmp_path: Path
     revoked = ask("keys", "update", made["id"], "--revoke", "--scope", "read:data")
     assert revoked["scopes"] == ["read:data"]
     assert revoked["revokedAt"] == revoked["updatedAt"]
-    assert Snapshot.read(store).key(text, revoked["updatedAt"]) is None
+    assert Snapshot.read(store).key(text, instant_ms(revoked["updatedAt"])) is None
     store.close()
 
     ask("keys", "delete", made["id"])
@@ -224,6 +225,17 @@ def test_a_bad_setting_is_one_line(run: Run) -> None:
     assert (done.code, done.err) == (
         2,
         "tidemark: TIDEMARK_QUERY_PORT='0': Expected `int` >= 1\n",
+    )
+
+
+def test_a_variable_that_no_setting_reads_is_named(run: Run) -> None:
+    done = run("settings", TIDEMARK_COLECT_PORT="4100", TIDEMARK_SERVICE_HOST="10.0.0.1")
+
+    assert (done.code, done.err) == (
+        0,
+        "tidemark: TIDEMARK_COLECT_PORT is no setting and has no effect;"
+        " did you mean TIDEMARK_COLLECT_PORT?\n"
+        "tidemark: TIDEMARK_SERVICE_HOST is no setting and has no effect\n",
     )
 
 

@@ -70,12 +70,15 @@ def test_the_command_line_asks(told: tuple[Tenant, Client]) -> None:
     table = tidemark(tenant, "ask", "top_pages", *where)
     rows = tidemark(tenant, "ask", "top_pages", "summary_metrics", *where, "--format", "json")
     lines = tidemark(tenant, "ask", "top_pages", *where, "--format", "csv")
-    wrong = tidemark(tenant, "ask", "top_pagez", *where)
+    wrong = tidemark(tenant, "ask", "top_pages", "top_pagez", *where)
+    usual = tidemark(tenant, "ask", "top_pages", "--website", tenant.website.id)
 
     assert table.stdout.splitlines()[0].split() == ["name", "pageviews", "visitors", "percentage"]
     assert list(json.loads(rows.stdout)) == ["top_pages", "summary_metrics"]
     assert [row["name"] for row in csv.DictReader(lines.stdout.splitlines())] == ["/0", "/1"]
+    assert usual.returncode == 0, usual.stderr
     assert wrong.returncode == 1
+    assert wrong.stdout == table.stdout
     assert wrong.stderr == (
         "tidemark: top_pagez: Unknown query type 'top_pagez'; did you mean 'top_pages'?\n"
     )
