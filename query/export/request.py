@@ -10,6 +10,7 @@ from query.custom.tables import CUSTOM_TABLES, CustomColumn, CustomTable
 from query.engine import Sql
 from query.filters import Filter, conditions
 from query.moments import asked_span
+from query.snapshots import Number
 from query.span import Span
 from query.suggest import unknown
 from query.zones import checked_zone
@@ -31,6 +32,8 @@ class Wanted(Struct, frozen=True):
     span: Span
     where: Sql
     include_bots: bool
+    as_of: int | None = None
+    """The version of the table; the newest when none is named."""
 
 
 def wanted(name: str, given: QueryParams, now_ms: int, home: str) -> Wanted:
@@ -49,6 +52,7 @@ def wanted(name: str, given: QueryParams, now_ms: int, home: str) -> Wanted:
         span=span,
         where=Sql((f"\n AND {table.where}" if table.where else "") + where.text, where.values),
         include_bots=_flag("include_bots", given.get("include_bots", "false")),
+        as_of=_version(given.get("asOf")),
     )
 
 
@@ -72,6 +76,17 @@ def _columns(text: str | None, table: CustomTable) -> tuple[CustomColumn, ...]:
         if names.count(name) > 1:
             raise Malformed(f"'columns' names '{name}' twice")
     return tuple(column for name in names if (column := table.column(name)))
+
+
+def _version(text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        return msgspec.convert(text, Number, strict=False)
+    except msgspec.ValidationError:
+        raise Malformed(
+            f"'asOf' is '{text[:40]}'; it must be the number of a version, as 'meta.versions' tells"
+        ) from None
 
 
 def _flag(name: str, text: str) -> bool:

@@ -2,7 +2,8 @@
 
 A slice is a stretch of the span with about SLICE_ROWS rows, so that the engine never sorts more
 than that at once. Every slice is read from the version that was pinned at the beginning; when that
-is compacted away meanwhile, from the newest: a slice is whole, and none is read twice.
+is compacted away meanwhile, from the newest: a slice is whole, and none is read twice. A version
+that was asked for by its number is never exchanged.
 """
 
 from collections.abc import AsyncGenerator, Iterator, Sequence
@@ -27,7 +28,8 @@ ORDER = ("ts", "kafka_partition", "kafka_offset", "seq")
 
 async def exported(desk: Desk, wanted: Wanted, seen: Seen) -> AsyncGenerator[Sequence[Row], None]:
     """Batches of rows; what is open is closed with the generator."""
-    pinned = await desk.shelf.pin(wanted.table.stored)
+    stored, as_of = wanted.table.stored, wanted.as_of
+    pinned = await desk.shelf.pin_at(stored, as_of)
     for part in slices(wanted.span, pinned, seen):
         for last in (False, True):
             began = False
@@ -40,7 +42,8 @@ async def exported(desk: Desk, wanted: Wanted, seen: Seen) -> AsyncGenerator[Seq
             except PartGone:
                 if began or last:
                     raise Unavailable("The stored data cannot be read at the moment") from None
-                pinned = await desk.shelf.pin(wanted.table.stored, anew=True)
+                await desk.shelf.refuse_gone(as_of, [stored])
+                pinned = await desk.shelf.pin_at(stored, as_of, anew=True)
 
 
 def slices(span: Span, pinned: Pinned, seen: Seen) -> Iterator[Span]:

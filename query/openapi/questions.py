@@ -194,9 +194,14 @@ QUESTIONS = (
                 example='[{"field":"country","operator":"eq","value":"DE"}]',
             ),
             Parameter("include_bots", "rows of programs too", {"type": "boolean"}),
+            Parameter(
+                "asOf",
+                "the version of the table, as 'meta.versions' of an answer tells it",
+                {"type": "integer", "minimum": -1},
+            ),
             _format([format_.name for format_ in FILES], "ndjson"),
         ),
         answers=(Answer(200, "a file", None, FILE_TYPES),),
-        failures=tuple(failure for failure in REFUSED if failure is not VersionGone),
+        failures=REFUSED,
     ),
 )

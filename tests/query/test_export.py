@@ -81,6 +81,20 @@ def test_days_are_those_of_the_zone_and_programs_are_there_when_asked(desk: Hous
     assert [row["name"] for row in lines(reply.body)] == ["before", "screen_view", "bot"]
 
 
+def test_a_version_is_exported_again_as_it_was(desk: House) -> None:
+    version = desk.query("summary_metrics").json["meta"]["versions"]["events"]
+    desk.holds(a_view("/later", at="2026-11-13T09:00:00Z"))
+
+    then = lines(exported(desk, columns="path", asOf=str(version)).body)
+    now = lines(exported(desk, columns="path").body)
+
+    assert then == [{"path": "/early"}, {"path": "/late"}]
+    assert now == [{"path": "/early"}, {"path": "/late"}, {"path": "/later"}]
+    assert exported(desk, asOf="99").json["error"] == (
+        f"'asOf' is 99 for table 'events', whose newest version is {version + 1}"
+    )
+
+
 def test_filters_are_those_of_queries(desk: House) -> None:
     wanted = json.dumps([{"field": "path", "operator": "starts_with", "value": "/l"}])
     reply = exported(desk, columns="path", filters=wanted)
@@ -147,6 +161,11 @@ def test_an_export_without_rows_is_an_empty_file_of_its_format(desk: House) -> N
             "Unknown column 'contry' in table 'events'; did you mean 'country'?",
         ),
         ("events", {"columns": "path,path"}, "'columns' names 'path' twice"),
+        (
+            "events",
+            {"asOf": "yesterday"},
+            "'asOf' is 'yesterday'; it must be the number of a version, as 'meta.versions' tells",
+        ),
         (
             "events",
             {"include_bots": "maybe"},
