@@ -40,6 +40,7 @@ Properties: Any = Annotated[_objects(DEPTH), Meta(max_length=PROPERTIES)]
 OVERRIDES: dict[str, Any] = {
     "timestamp": Whole | Fraction | str | None,
     "properties": Properties | None,
+    "traits": Properties | None,
 }
 
 

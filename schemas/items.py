@@ -1,4 +1,4 @@
-"""What trackers send: the items of interface 2.5 to 2.7, and the click that a redirect records.
+"""What trackers send: the items of interface 2.5 to 2.7, and what public clients send besides.
 
 Wire names are the contract's (`anonymousId`); unknown fields are ignored. Fields beyond the
 contract are what page views and outbound clicks need. `null` means absent.
@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Raw, Struct, field
 
 INT32 = 2**31 - 1
+INT64 = 2**63 - 2
 
 Name = Annotated[str, Meta(min_length=1, max_length=256)]
 Id = Annotated[str, Meta(max_length=256)]
@@ -16,6 +17,10 @@ Label = Annotated[str, Meta(max_length=64)]
 Url = Annotated[str, Meta(max_length=2048)]
 Title = Annotated[str, Meta(max_length=512)]
 Campaign = Annotated[str, Meta(max_length=256)]
+Profile = Annotated[str, Meta(max_length=128)]
+Count = Annotated[int, Meta(ge=0, le=65_535)]
+Seconds = Annotated[float, Meta(ge=0, le=86_400)]
+Percent = Annotated[float, Meta(ge=0, le=100)]
 Milliseconds = Annotated[int, Meta(ge=0, le=60_000)]
 Position = Annotated[int, Meta(ge=0, le=INT32)]
 When = int | float | str | None
@@ -41,7 +46,7 @@ class CustomEvent(Item, kw_only=True):
     properties: Raw = NO_PROPERTIES
     namespace: Label | None = None
     source: Label | None = None
-    profile_id: Annotated[str, Meta(max_length=128)] | None = None
+    profile_id: Profile | None = None
     path: Url | None = None
     title: Title | None = None
     referrer: Url | None = None
@@ -56,12 +61,8 @@ class CustomEvent(Item, kw_only=True):
     timezone: Label | None = None
     screen_resolution: Label | None = field(name="screen_resolution", default=None)
     viewport_size: Label | None = field(name="viewport_size", default=None)
-    time_on_page: Annotated[float, Meta(ge=0, le=86_400)] | None = field(
-        name="time_on_page", default=None
-    )
-    scroll_depth: Annotated[float, Meta(ge=0, le=100)] | None = field(
-        name="scroll_depth", default=None
-    )
+    time_on_page: Seconds | None = field(name="time_on_page", default=None)
+    scroll_depth: Percent | None = field(name="scroll_depth", default=None)
     interaction_count: Annotated[int, Meta(ge=0, le=10_000)] | None = field(
         name="interaction_count", default=None
     )
@@ -73,6 +74,27 @@ class CustomEvent(Item, kw_only=True):
     request_time: Milliseconds | None = field(name="request_time", default=None)
     render_time: Milliseconds | None = field(name="render_time", default=None)
     connection_type: Label | None = field(name="connection_type", default=None)
+    click_id: Label | None = None
+    """Name of the advertising click id, e.g. gclid, from trackers that cut it off the path."""
+
+
+class HistoricEvent(CustomEvent, kw_only=True):
+    """An event of the past, with what nobody can find out any more: it comes from a file."""
+
+    line: Annotated[int, Meta(ge=0, le=INT64)] | None = None
+    """Its place in the file: what comes again with a place that is stored counts once."""
+    user_agent: Url | None = field(name="user_agent", default=None)
+    browser_name: Label | None = field(name="browser_name", default=None)
+    browser_version: Label | None = field(name="browser_version", default=None)
+    os_name: Label | None = field(name="os_name", default=None)
+    os_version: Label | None = field(name="os_version", default=None)
+    device_type: Literal["desktop", "mobile", "tablet", "tv"] | None = field(
+        name="device_type", default=None
+    )
+    country: Annotated[str, Meta(pattern="^[A-Z]{2}$")] | None = None
+    region: Title | None = None
+    city: Title | None = None
+    is_bot: bool | None = field(name="is_bot", default=None)
 
 
 class Vital(Item, kw_only=True):
@@ -101,3 +123,35 @@ class Click(Item, kw_only=True):
 
     slug: Annotated[str, Meta(max_length=64)]
     referrer: Url | None = None
+
+
+class Engagement(Item, kw_only=True):
+    """What a visitor did on one page, told when the page is left."""
+
+    path: Url
+    page_index: Count | None = None
+    exit_type: Literal["navigation", "spa", "hidden", "unload"] | None = None
+    time_on_page: Seconds | None = None
+    active_time: Seconds | None = None
+    time_to_first_interaction: Annotated[float, Meta(ge=0, le=86_400_000)] | None = None
+    max_scroll_depth: Percent | None = None
+    scroll_count: Count | None = None
+    click_count: Count | None = None
+    key_count: Count | None = None
+    interaction_count: Count | None = None
+    copy_count: Count | None = None
+    rage_click_count: Count | None = None
+    dead_click_count: Count | None = None
+    rage_click_target: Id | None = None
+    dead_click_target: Id | None = None
+    form_field_count: Count | None = None
+    form_submit_count: Count | None = None
+    last_form_field: Id | None = None
+    error_count: Count | None = None
+
+
+class Identity(Item, kw_only=True):
+    """Who a visitor is by the sender's own id, and what the sender knows of them."""
+
+    profile_id: Annotated[str, Meta(min_length=1, max_length=128)]
+    traits: Raw = NO_PROPERTIES

@@ -2,8 +2,8 @@
 
 from msgspec import Struct
 
-from schemas.items import Click, CustomEvent, ErrorReport, Item, Vital
-from schemas.tables import CLICKS, ERRORS, EVENTS, VITALS, Table
+from schemas.items import Click, CustomEvent, Engagement, ErrorReport, HistoricEvent, Identity, Item, Vital
+from schemas.tables import CLICKS, ENGAGEMENT, ERRORS, EVENTS, IDENTITIES, VITALS, Table
 
 
 class Kind(Struct, frozen=True):
@@ -25,4 +25,13 @@ VITAL = Kind("web_vitals", "/vitals", Vital, "vitals", VITALS, batch_only=True)
 ERROR_REPORT = Kind("error", "/errors", ErrorReport, "errors", ERRORS, batch_only=True)
 CLICK = Kind("click", "", Click, "clicks", CLICKS)
 
-KINDS: tuple[Kind, ...] = (CUSTOM_EVENT, VITAL, ERROR_REPORT, CLICK)
+ENGAGED = Kind("engagement", "/engagement", Engagement, "engagement", ENGAGEMENT, batch_only=True)
+IDENTIFIED = Kind("identity", "/identify", Identity, "identities", IDENTITIES)
+
+KINDS: tuple[Kind, ...] = (CUSTOM_EVENT, VITAL, ERROR_REPORT, CLICK, ENGAGED, IDENTIFIED)
+"""What is sent while it happens."""
+
+HISTORY = Kind("import", "/import", HistoricEvent, "backfill", EVENTS)
+"""What happened long ago: a topic and a worker of its own, so that it never delays the others."""
+
+EVERY_KIND: tuple[Kind, ...] = (*KINDS, HISTORY)

@@ -2,17 +2,30 @@
 
 from schemas.tables.clicks import CLICKS
 from schemas.tables.column import Column, Table, Type
+from schemas.tables.engagement import ENGAGEMENT
 from schemas.tables.errors import ERRORS
 from schemas.tables.events import EVENTS
+from schemas.tables.identities import IDENTITIES
 from schemas.tables.side import LEDGER, QUARANTINE
 from schemas.tables.vitals import VITALS
 
-TABLES: tuple[Table, ...] = (EVENTS, VITALS, ERRORS, CLICKS, QUARANTINE, LEDGER)
+TABLES: tuple[Table, ...] = (
+    EVENTS,
+    VITALS,
+    ERRORS,
+    CLICKS,
+    ENGAGEMENT,
+    IDENTITIES,
+    QUARANTINE,
+    LEDGER,
+)
 
 __all__ = [
     "CLICKS",
+    "ENGAGEMENT",
     "ERRORS",
     "EVENTS",
+    "IDENTITIES",
     "LEDGER",
     "QUARANTINE",
     "TABLES",

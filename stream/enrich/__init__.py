@@ -14,6 +14,7 @@ from stream.enrich.agent import put_agent
 from stream.enrich.bot import put_bot
 from stream.enrich.campaign import put_campaign
 from stream.enrich.channel import put_channel
+from stream.enrich.form import put_form
 from stream.enrich.given import put_given
 from stream.enrich.identity import put_identity
 from stream.enrich.language import put_language
@@ -34,6 +35,7 @@ LINE: Mapping[str, Step] = {
     "put_subject": put_subject,
     "put_when": put_when,
     "put_given": put_given,
+    "put_form": put_form,
     "put_identity": put_identity,
     "put_page": put_page,
     "put_campaign": put_campaign,

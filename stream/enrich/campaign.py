@@ -16,4 +16,7 @@ def put_campaign(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
         rows.columns[name] = [
             own or other for own, other in zip(rows.given(name), of_page, strict=True)
         ]
-    rows.columns["click_id"] = [campaign.click_id for campaign in campaigns]
+    rows.columns["click_id"] = [
+        own or campaign.click_id
+        for own, campaign in zip(rows.given("click_id"), campaigns, strict=True)
+    ]

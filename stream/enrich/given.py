@@ -6,18 +6,21 @@ from stream.enrich.lookups import Lookups
 from stream.rows import Rows
 
 ABSENT = (b"", b"null")
+FREE = ("properties", "traits")
+"""Fields that are any JSON object."""
 
 
 def put_given(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
     for name in (rows.fields & rows.wanted) - {rows.kind.table.subject}:
         rows.columns[name] = rows.given(name)
-    if rows.wants("properties"):
-        rows.columns["properties"] = [text(raw) for raw in rows.columns["properties"]]
+    for name in FREE:
+        if rows.wants(name):
+            rows.columns[name] = [text(raw) for raw in rows.columns[name]]
     if rows.wants("level"):
         rows.columns["level"] = [level or "error" for level in rows.columns["level"]]
 
 
 def text(raw: Raw) -> str | None:
-    """Properties as JSON text; None when there are none."""
+    """An object as JSON text; None when there are none."""
     body = bytes(raw)
     return None if body in ABSENT else body.decode()

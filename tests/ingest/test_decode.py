@@ -146,6 +146,8 @@ def test_what_is_accepted_is_what_the_floor_can_read(kind: Kind) -> None:
         "web_vitals": {"path": "/", "metricName": "CLS", "metricValue": 0.01},
         "error": {"message": "m", "stack": "at x"},
         "click": {"slug": "spring"},
+        "engagement": {"path": "/cart", "formFieldCount": 2},
+        "identity": {"profileId": "p1", "traits": {"plan": "pro"}},
     }
     body = json.dumps([fields | needed[kind.name]]).encode()
 

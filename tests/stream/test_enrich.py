@@ -28,6 +28,8 @@ def test_the_line_fills_every_column_of_every_kind(kind: Kind) -> None:
         "web_vitals": {"path": "/", "metricName": "CLS", "metricValue": 0.1},
         "error": {"message": "boom"},
         "click": {"slug": "abc"},
+        "engagement": {"path": "/cart"},
+        "identity": {"profileId": "p1"},
     }
     rows = rows_of(kind, [least[kind.name]])
 

@@ -32,6 +32,8 @@ ITEMS: dict[str, dict[str, Any]] = {
     "web_vitals": {"path": "/", "metricName": "LCP", "metricValue": 1e12},
     "error": {"message": "boom", "lineno": 2**31 - 1, "stack": "a\nb"},
     "click": {"slug": "abc", "anonymousId": "visitor"},
+    "engagement": {"path": "/", "activeTime": 1.5, "formFieldCount": 2},
+    "identity": {"profileId": "p1", "traits": {"plan": "pro"}},
 }
 
 
