@@ -2,7 +2,16 @@
 
 from msgspec import Struct
 
-from schemas.items import Click, CustomEvent, Engagement, ErrorReport, HistoricEvent, Identity, Item, Vital
+from schemas.items import (
+    Click,
+    CustomEvent,
+    Engagement,
+    ErrorReport,
+    HistoricEvent,
+    Identity,
+    Item,
+    Vital,
+)
 from schemas.tables import CLICKS, ENGAGEMENT, ERRORS, EVENTS, IDENTITIES, VITALS, Table
 
 

@@ -29,7 +29,7 @@ ENGAGEMENT = Table(
         Column("scroll_count", Type.INTEGER, "scrolls"),
         Column("click_count", Type.INTEGER, "clicks"),
         Column("key_count", Type.INTEGER, "keys"),
-        Column("interaction_count", Type.INTEGER, "clicks, keys and scrolls, as the tracker counts"),
+        Column("interaction_count", Type.INTEGER, "clicks, keys and scrolls, by the tracker"),
         Column("copy_count", Type.INTEGER, "texts copied"),
         Column("rage_click_count", Type.INTEGER, "bursts of clicks on one spot"),
         Column("dead_click_count", Type.INTEGER, "clicks that nothing came of"),
