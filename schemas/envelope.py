@@ -37,6 +37,8 @@ class Envelope(Struct, array_like=True, frozen=True, gc=False):
     """Headers that enrichment reads, lower case; see HEADERS."""
     request_id: str = ""
     """`Idempotency-Key` of the request."""
+    import_id: str = ""
+    """The import that these items are part of; empty for what is sent while it happens."""
 
 
 HEADERS = (

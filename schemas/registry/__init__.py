@@ -7,7 +7,7 @@
 from sqlalchemy.exc import SQLAlchemyError as DatabaseError
 
 from schemas.registry.keys import SCOPES, NewKey, Scope, hash_secret, make_key, split_key
-from schemas.registry.records import Key, Link, Organization, Website
+from schemas.registry.records import Import, ImportState, Key, Link, Organization, Website
 from schemas.registry.snapshot import Follower, Snapshot
 from schemas.registry.store import Store, Taken, Unknown
 
@@ -15,6 +15,8 @@ __all__ = [
     "SCOPES",
     "DatabaseError",
     "Follower",
+    "Import",
+    "ImportState",
     "Key",
     "Link",
     "NewKey",

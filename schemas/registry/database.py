@@ -85,6 +85,28 @@ KEYS = sa.Table(
     *_stamps(),
 )
 
+IMPORTS = sa.Table(
+    "imports",
+    METADATA,
+    sa.Column("id", sa.String(32), primary_key=True),
+    _owner(),
+    sa.Column(
+        "website_id",
+        sa.String(32),
+        sa.ForeignKey("websites.id", ondelete="CASCADE"),
+        nullable=False,
+        index=True,
+    ),
+    sa.Column("name", sa.String(255), nullable=False),
+    sa.Column("fingerprint", sa.String(64), nullable=False),
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("lines", sa.BigInteger, nullable=False),
+    sa.Column("accepted", sa.BigInteger, nullable=False),
+    sa.Column("rejected", sa.BigInteger, nullable=False),
+    sa.Column("removed", sa.BigInteger, nullable=False),
+    *_stamps(),
+)
+
 REVISION = sa.Table(
     "revision",
     METADATA,

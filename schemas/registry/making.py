@@ -12,7 +12,7 @@ from schemas.failures import Malformed
 from schemas.plans import PLANS, Group
 from schemas.registry.ids import short
 from schemas.registry.keys import SCOPES, make_key
-from schemas.registry.records import Key, Link, Organization, Website
+from schemas.registry.records import Import, Key, Link, Organization, Website
 
 DOMAIN = re.compile(r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,62}\.)*[a-z0-9_-]*(:\d{1,5})?")
 SLUG = re.compile(r"[A-Za-z0-9_-]{3,50}")
@@ -72,6 +72,18 @@ def new_link(
         and checked_url("expiredRedirectUrl", expired_redirect_url),
         ios_url=ios_url and checked_url("iosUrl", ios_url),
         android_url=android_url and checked_url("androidUrl", android_url),
+        created_at=now_ms,
+        updated_at=now_ms,
+    )
+
+
+def new_import(website: Website, name: str, now_ms: int, fingerprint: str = "") -> Import:
+    return Import(
+        id=f"imp_{short(12)}",
+        organization_id=website.organization_id,
+        website_id=website.id,
+        name=checked_name("name", name),
+        fingerprint=fingerprint,
         created_at=now_ms,
         updated_at=now_ms,
     )

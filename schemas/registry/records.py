@@ -1,5 +1,7 @@
 """The records of the registry. Instants are Unix milliseconds; wire names are camelCase."""
 
+from enum import StrEnum
+
 from msgspec import Struct
 
 
@@ -42,6 +44,44 @@ class Link(Struct, frozen=True, rename="camel", kw_only=True):
     android_url: str | None = None
     created_at: int
     updated_at: int
+
+
+class ImportState(StrEnum):
+    """How far an import is."""
+
+    OPEN = "open"
+    """Takes events."""
+    DONE = "done"
+    """Every line of its file was sent; it still takes what is sent again."""
+    UNDOING = "undoing"
+    """Takes nothing more; its rows are being removed."""
+    UNDONE = "undone"
+
+
+class Import(Struct, frozen=True, rename="camel", kw_only=True):
+    """History that came from a file, under one id by which it can be taken back."""
+
+    id: str
+    organization_id: str
+    website_id: str
+    name: str
+    """What the file was called."""
+    fingerprint: str = ""
+    """Of the file, so that the same one is known again."""
+    state: ImportState = ImportState.OPEN
+    lines: int = 0
+    """Lines of the file that were dealt with: where to go on."""
+    accepted: int = 0
+    rejected: int = 0
+    removed: int = 0
+    """Rows that the undoing took out of the table."""
+    created_at: int
+    updated_at: int
+
+    @property
+    def takes(self) -> bool:
+        """Whether events may still come."""
+        return self.state in (ImportState.OPEN, ImportState.DONE)
 
 
 class Key(Struct, frozen=True, rename="camel", kw_only=True):

@@ -9,7 +9,7 @@ import msgspec
 from sqlalchemy.exc import SQLAlchemyError
 
 from schemas.registry.keys import proves, split_key
-from schemas.registry.records import Key, Link, Organization, Website
+from schemas.registry.records import Import, Key, Link, Organization, Website
 from schemas.registry.store import Store
 
 log = logging.getLogger(__name__)
@@ -26,6 +26,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     keys: MappingProxyType[str, Key]
     websites_of: MappingProxyType[str, tuple[str, ...]] = MappingProxyType({})
     """Website ids by organization."""
+    imports: MappingProxyType[str, Import] = MappingProxyType({})
 
     @classmethod
     def read(cls, store: Store) -> Self:
@@ -42,6 +43,7 @@ class Snapshot(msgspec.Struct, frozen=True):
             links_by_slug=MappingProxyType({link.slug: link for link in kept.links}),
             keys=MappingProxyType({key.id: key for key in kept.keys}),
             websites_of=MappingProxyType({o: tuple(ids) for o, ids in owned.items()}),
+            imports=MappingProxyType({one.id: one for one in kept.imports}),
         )
 
     def key(self, text: str, now_ms: int) -> Key | None:

@@ -10,16 +10,17 @@ import msgspec
 import sqlalchemy as sa
 
 from schemas.registry import database
-from schemas.registry.records import Key, Link, Organization, Website
+from schemas.registry.records import Import, ImportState, Key, Link, Organization, Website
 
-Record = Organization | Website | Link | Key
-R = TypeVar("R", Organization, Website, Link, Key)
+Record = Organization | Website | Link | Key | Import
+R = TypeVar("R", Organization, Website, Link, Key, Import)
 
 TABLES: Mapping[type[Record], sa.Table] = {
     Organization: database.ORGANIZATIONS,
     Website: database.WEBSITES,
     Link: database.LINKS,
     Key: database.KEYS,
+    Import: database.IMPORTS,
 }
 
 
@@ -39,6 +40,7 @@ class Contents(msgspec.Struct, frozen=True):
     websites: Sequence[Website]
     links: Sequence[Link]
     keys: Sequence[Key]
+    imports: Sequence[Import] = ()
 
 
 class Store:
@@ -97,6 +99,13 @@ class Store:
                 raise Unknown(f"no {kind.__name__.lower()} '{record_id}'")
         return self.get(kind, record_id)
 
+    def note(self, kind: type[R], record_id: str, now_ms: int, **changes: Any) -> None:
+        """Change what no service has to know: the revision stays as it is."""
+        table = TABLES[kind]
+        values = {**changes, "updated_at": now_ms}
+        with self._engine.begin() as connection:
+            connection.execute(sa.update(table).where(table.c.id == record_id).values(values))
+
     def delete(self, kind: type[R], record_id: str) -> None:
         """Remove the record and what belongs to it; Unknown when there is none."""
         table = TABLES[kind]
@@ -119,6 +128,7 @@ class Store:
                 _all(connection, Website),
                 _all(connection, Link),
                 _all(connection, Key),
+                _all(connection, Import),
             )
 
     def close(self) -> None:
@@ -173,4 +183,6 @@ def _record(kind: type[R], row: sa.Row[Any]) -> R:
     values = dict(row._mapping)
     if "scopes" in values:
         values["scopes"] = tuple(values["scopes"])  # JSON has lists only
+    if "state" in values:
+        values["state"] = ImportState(values["state"])
     return kind(**values)

@@ -48,7 +48,12 @@ DAY = Column("day", Type.DATE, "UTC day of receipt; the partition, not in the fi
 
 # Where a row came from: its identity for ever, and what makes the order of rows total.
 ORIGIN = (
-    Column("kafka_partition", Type.INTEGER, "topic partition of its chunk", public=False),
+    Column(
+        "kafka_partition",
+        Type.INTEGER,
+        "topic partition of its chunk; -1 minus that for the backfill topic",
+        public=False,
+    ),
     Column("kafka_offset", Type.LONG, "offset of its chunk", public=False),
     Column("seq", Type.INTEGER, "position in its chunk", public=False),
 )
@@ -84,6 +89,12 @@ BOT = (
     Column("is_bot", Type.BOOLEAN, "sent by a program rather than a person"),
     Column("bot_reason", Type.STRING, "which rule says so"),
     Column("rules_version", Type.INTEGER, "version of the enrichment rules", public=False),
+    Column(
+        "sender",
+        Type.STRING,
+        "user agent and client hints as JSON, for newer rules to read again",
+        public=False,
+    ),
 )
 
 WEBSITE = Column("website_id", Type.STRING, "the website", public=False)

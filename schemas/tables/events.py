@@ -56,6 +56,7 @@ EVENTS = Table(
         Column("link_text", Type.STRING, "text of the link that was clicked"),
         Column("outbound_domain", Type.STRING, "host of the target; set on outbound clicks only"),
         *BOT,
+        Column("import_id", Type.STRING, "import that brought it, if one did"),
         DAY,
     ),
     order=("website_id", *IN_TIME),

@@ -24,6 +24,7 @@ from stream.enrich.page import put_page
 from stream.enrich.place import put_place
 from stream.enrich.referrer import put_referrer
 from stream.enrich.rules import put_rules
+from stream.enrich.sender import put_sender
 from stream.enrich.subject import put_subject
 from stream.enrich.when import put_when
 from stream.quarantine import Quarantined, Stage
@@ -46,6 +47,7 @@ LINE: Mapping[str, Step] = {
     "put_place": put_place,
     "put_language": put_language,
     "put_outbound": put_outbound,
+    "put_sender": put_sender,
     "put_rules": put_rules,
 }
 
