@@ -47,7 +47,7 @@ def create_app(
         trusted=networks(settings.trusted_proxies),
         credentials=True,
     )
-    desk = Desk(edge, outbox, registry, clock)
+    desk = Desk(edge, outbox, registry, clock, settings.ingest_epoch)
     checks = {"kafka": lambda: outbox.refusing, "registry": lambda: registry.trouble}
     visitors = Visitors(read_secret(settings.data / SECRET))
     patterns = [Redirects(desk, visitors, Lost()).route()]

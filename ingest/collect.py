@@ -7,24 +7,21 @@ from ingest.decode import Decoder
 from ingest.desk import Desk
 from ingest.head import Head, read_head
 from ingest.identify import by_website, identify
-from ingest.lanes import Outcome
 from ingest.seal import Sealed, seal_request
+from ingest.sending import send_surely
 from ingest.unpack import unpack
 from schemas.edge.address import cut
 from schemas.edge.asgi import answer, read_body
 from schemas.edge.bodies import encode
-from schemas.failures import Unavailable, Unconfirmed, WrongMethod
+from schemas.failures import WrongMethod
 from schemas.kinds import Kind
 from schemas.plans import Group
-
-NOT_SENT = "Kafka took too long; nothing was taken"
-UNKNOWN = "Kafka did not acknowledge in time; whether the items were stored is not known"
 
 
 def collect(kind: Kind, desk: Desk) -> ASGIApp:
     """The endpoint that takes in items of `kind`."""
     decoder = Decoder(kind)
-    edge, outbox = desk.edge, desk.outbox
+    edge = desk.edge
 
     async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
@@ -40,8 +37,8 @@ def collect(kind: Kind, desk: Desk) -> ASGIApp:
             edge.admit(scope, sender.organization, Group.COLLECT)
         address = cut(edge.address(scope))
         sealed = seal_request(accepted, sender, head, registry, address, now)
-        confirm(await outbox.put(kind.topic, sealed.place, sealed.envelopes))
-        await answer(send, 200, success(kind, sealed))
+        receipt = await send_surely(desk, kind.topic, sealed)
+        await answer(send, 200, success(kind, sealed, receipt))
 
     return endpoint
 
@@ -52,17 +49,14 @@ async def take_body(scope: Scope, receive: Receive, head: Head) -> bytes:
     return unpack(body, head.encoding, BODY_BYTES)
 
 
-def confirm(outcome: Outcome) -> None:
-    """Return only when Kafka has acknowledged."""
-    if outcome is Outcome.NOT_SENT:
-        raise Unavailable(NOT_SENT)
-    if outcome is Outcome.UNKNOWN:
-        raise Unconfirmed(UNKNOWN)
-
-
-def success(kind: Kind, sealed: Sealed) -> bytes:
-    """Interface 2.5; `rejected` only when some were."""
-    body: dict[str, object] = {"status": "success", "type": kind.name, "count": sealed.count}
+def success(kind: Kind, sealed: Sealed, receipt: str) -> bytes:
+    """Interface 2.5, and the receipt; `rejected` only when some were."""
+    body: dict[str, object] = {
+        "status": "success",
+        "type": kind.name,
+        "count": sealed.count,
+        "receipt": receipt,
+    }
     if sealed.rejected:
         body["rejected"] = sealed.rejected
     return encode(body)

@@ -1,12 +1,11 @@
 """Desk: what every endpoint of the collector works with, and the two things it is handed."""
 
-import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
 from msgspec import Struct
 
-from ingest.lanes import Outcome
+from ingest.lanes import Ticket
 from schemas.clock import Clock
 from schemas.edge.wear import Edge
 from schemas.registry import Snapshot
@@ -19,7 +18,7 @@ class Outbox(Protocol):
     def refusing(self) -> str | None:
         """Why nothing is taken; None when all is well."""
 
-    def put(self, topic: str, place: int, envelopes: Sequence[bytes]) -> "asyncio.Future[Outcome]":
+    def put(self, topic: str, place: int, envelopes: Sequence[bytes], items: int) -> Ticket:
         """Unavailable when nothing is taken; else what becomes of it, in bounded time."""
 
 
@@ -41,3 +40,5 @@ class Desk(Struct, frozen=True):
     outbox: Outbox
     registry: Registry
     clock: Clock
+    epoch: int = 1
+    """Which making of the topics offsets count in; receipts say it."""

@@ -9,6 +9,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from enum import Enum, auto
 
+from msgspec import Struct
+
 from schemas.envelope import join
 
 BREATH_SECONDS = 0.003
@@ -29,7 +31,27 @@ class Outcome(Enum):
     """It was handed over, and no answer came in time."""
 
 
-Deliver = Callable[[str, int, bytes], Awaitable[Outcome]]
+UNKNOWN_OFFSET = -1
+
+
+class Answer(Struct, frozen=True, gc=False):
+    """What became of a chunk, and where it lies when Kafka has it."""
+
+    outcome: Outcome
+    partition: int = 0
+    offset: int = UNKNOWN_OFFSET
+
+
+class Ticket(Struct, frozen=True):
+    """One request in a chunk: the answer that is to come, and where its items begin."""
+
+    answered: "asyncio.Future[Answer]"
+    """Others share it: do not cancel it."""
+    first: int
+    """Position of its first item in the chunk."""
+
+
+Deliver = Callable[[str, int, bytes], Awaitable[Answer]]
 """Sends one message to (topic, partition) and waits for the acknowledgement, however long."""
 
 
@@ -47,26 +69,27 @@ class Load:
 class Chunk:
     """Requests that travel as one message; all wait for the same answer."""
 
-    __slots__ = ("answered", "deadline", "envelopes", "sent_at", "size")
+    __slots__ = ("answered", "deadline", "envelopes", "items", "sent_at", "size")
 
-    def __init__(self, answered: "asyncio.Future[Outcome]") -> None:
+    def __init__(self, answered: "asyncio.Future[Answer]") -> None:
         self.answered = answered
         self.envelopes: list[bytes] = []
+        self.items = 0
         self.size = 0
         self.sent_at: float | None = None
         self.deadline: asyncio.TimerHandle | None = None
 
-    def answer(self, outcome: Outcome) -> None:
+    def answer(self, answer: Answer) -> None:
         """Tell all who wait; the first answer holds."""
         if self.deadline is not None:
             self.deadline.cancel()
             self.deadline = None
         if not self.answered.done():
-            self.answered.set_result(outcome)
+            self.answered.set_result(answer)
 
     def overdue(self) -> None:
         """The deadline has come."""
-        self.answer(Outcome.NOT_SENT if self.sent_at is None else Outcome.UNKNOWN)
+        self.answer(Answer(Outcome.NOT_SENT if self.sent_at is None else Outcome.UNKNOWN))
 
 
 class Lane:
@@ -92,17 +115,19 @@ class Lane:
         self.running: asyncio.Task[None] | None = None
         self.under_way: Chunk | None = None
 
-    def put(self, envelopes: Sequence[bytes], size: int) -> "asyncio.Future[Outcome]":
+    def put(self, envelopes: Sequence[bytes], size: int, items: int) -> Ticket:
         """Gather one request, whole; a request larger than a chunk goes alone."""
         chunk = self._waiting[-1] if self._waiting else None
         if chunk is None or chunk.answered.done() or chunk.size + size > self._chunk_bytes:
             chunk = self._open()
+        ticket = Ticket(chunk.answered, chunk.items)
         chunk.envelopes.extend(envelopes)
+        chunk.items += items
         chunk.size += size
         self._load.bytes += size
         if self.running is None:
             self.running = self._loop.create_task(self._run())
-        return chunk.answered
+        return ticket
 
     def age(self) -> float:
         """Seconds for which the chunk under way has been without an answer."""
@@ -134,9 +159,9 @@ class Lane:
     async def _send(self, chunk: Chunk) -> None:
         chunk.sent_at = self._loop.time()
         self.under_way = chunk
-        outcome = Outcome.UNKNOWN
+        answer = Answer(Outcome.UNKNOWN)
         try:
-            outcome = await self._deliver(self._topic, self._partition, join(chunk.envelopes))
+            answer = await self._deliver(self._topic, self._partition, join(chunk.envelopes))
         finally:
             self.under_way = None
-            chunk.answer(outcome)
+            chunk.answer(answer)

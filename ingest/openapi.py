@@ -60,6 +60,9 @@ class Taken(Struct):
     status: Literal["success"]
     type: str
     count: int
+    receipt: Annotated[
+        str, Meta(description="opaque; what became of the items: GET /v1/receipts/{receipt}")
+    ]
     rejected: list[Rejected] = []
 
 

@@ -15,7 +15,7 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
 from msgspec import Struct
 
-from ingest.lanes import Lane, Load, Outcome
+from ingest.lanes import Answer, Lane, Load, Outcome, Ticket
 from schemas.failures import Unavailable
 from schemas.settings import Settings
 
@@ -68,10 +68,10 @@ class Outbox:
         self._living = asyncio.get_running_loop().create_task(self._live())
         self._living.add_done_callback(_end_on_surprise)
 
-    def put(self, topic: str, place: int, envelopes: Sequence[bytes]) -> "asyncio.Future[Outcome]":
+    def put(self, topic: str, place: int, envelopes: Sequence[bytes], items: int) -> Ticket:
         """Put one request, whole, into the lane of its place; Unavailable before anything is sent.
 
-        The answer comes within `produce_seconds`. Others share it: do not cancel it.
+        The answer comes within `produce_seconds`.
         """
         if self.refusing is not None:
             raise Unavailable(AWAY)
@@ -79,7 +79,7 @@ class Outbox:
         if not self._load.fits(size):
             raise Unavailable(BUSY, retry_after=1)
         lanes = self._lanes[topic]
-        return lanes[place % len(lanes)].put(envelopes, size)
+        return lanes[place % len(lanes)].put(envelopes, size, items)
 
     async def close(self, seconds: float) -> None:
         """Send what waits, for at most so long; then let go of Kafka."""
@@ -157,29 +157,30 @@ class Outbox:
         limits = (self._load, self._chunk_bytes, self._seconds)
         return Lane(name, partition, self._deliver, *limits)
 
-    async def _deliver(self, topic: str, partition: int, message: bytes) -> Outcome:
+    async def _deliver(self, topic: str, partition: int, message: bytes) -> Answer:
         producer = self._producer
         if producer is None:
-            return Outcome.NOT_SENT
+            return Answer(Outcome.NOT_SENT)
         try:
             delivered = await producer.send(topic, message, partition=partition)
         except KafkaError as error:
             return self._fail(Outcome.NOT_SENT, error)
         self._in_flight.add(delivered)
         try:
-            await delivered
+            kept = await delivered
         except KafkaError as error:
             return self._fail(Outcome.UNKNOWN, error)
         finally:
             self._in_flight.discard(delivered)
         self.counts.acknowledged += 1
-        return Outcome.ACKNOWLEDGED
+        # After a retry Kafka may no longer know the offset of what it has; then it is -1.
+        return Answer(Outcome.ACKNOWLEDGED, partition, kept.offset)
 
-    def _fail(self, outcome: Outcome, error: KafkaError) -> Outcome:
+    def _fail(self, outcome: Outcome, error: KafkaError) -> Answer:
         self.counts.failed += 1
         self._refuse(repr(error))
         self._broken.set()
-        return outcome
+        return Answer(outcome)
 
     async def _let_go(self, producer: AIOKafkaProducer) -> None:
         self.counts.rebuilt += 1

@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from ingest.desk import Desk
 from ingest.head import Head, read_head
-from ingest.lanes import Outcome
+from ingest.lanes import Answer, Outcome
 from ingest.visitor import Visitors
 from schemas.edge.address import cut
 from schemas.envelope import Envelope, seal
@@ -78,17 +78,17 @@ class Redirects(Struct, frozen=True):
         place = zlib.crc32(f"{link.id}\0{visitor}".encode())
         try:
             sent = self.desk.outbox.put(
-                CLICK.topic, place, [_sealed(link, head, visitor, address, now)]
-            )
+                CLICK.topic, place, [_sealed(link, head, visitor, address, now)], 1
+            ).answered
         except Unavailable as away:
             self.lost.count(away.message, now)
             return
         sent.add_done_callback(self._account)
         await asyncio.wait([sent], timeout=PATIENCE_SECONDS)
 
-    def _account(self, sent: "asyncio.Future[Outcome]") -> None:
-        if sent.result() is not Outcome.ACKNOWLEDGED:
-            self.lost.count(sent.result().name, self.desk.clock())
+    def _account(self, sent: "asyncio.Future[Answer]") -> None:
+        if (outcome := sent.result().outcome) is not Outcome.ACKNOWLEDGED:
+            self.lost.count(outcome.name, self.desk.clock())
 
 
 def _sealed(link: Link, head: Head, visitor: str, address: str, now: int) -> bytes:

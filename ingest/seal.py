@@ -23,7 +23,12 @@ class Sealed(Struct, frozen=True, gc=False):
     """Hash of website and visitor; requests of one visitor share a topic partition."""
     envelopes: list[bytes]
     count: int
+    owner: str
+    """Whose the items are: the website, or the organization when they are of several."""
+    received_ms: int
     rejected: Sequence[Rejected] = ()
+    places: Sequence[int] | None = None
+    """Where each item stood in the request, in the order of the envelopes; None: as they came."""
 
 
 def seal_request(
@@ -40,7 +45,9 @@ def seal_request(
     if not [item for item in accepted.items if item.website_id not in (None, own)]:
         count = len(accepted.items)
         envelope = cover.seal(own, count, accepted.array)
-        return Sealed(cover.place(own, accepted.items[0]), [envelope], count, accepted.rejected)
+        place = cover.place(own, accepted.items[0])
+        places = accepted.places if accepted.rejected else None
+        return Sealed(place, [envelope], count, own, received_ms, accepted.rejected, places)
     return _by_website(accepted, cover, registry)
 
 
@@ -77,13 +84,16 @@ def _by_website(accepted: Accepted, cover: Cover, registry: Snapshot) -> Sealed:
     """Sort the items by the website that each names; refuse those out of reach."""
     sender, rejected = cover.sender, list(accepted.rejected)
     sorted_: dict[str, list[bytes]] = {}
+    places: dict[str, list[int]] = {}
     first: Item | None = None
     for item, raw, index in zip(accepted.items, accepted.raws(), accepted.places, strict=True):
         if item.website_id is not None and not sender.reaches(registry, item.website_id):
             rejected.append(Rejected(index, Forbidden.code, ELSEWHERE))
             continue
         first = first or item
-        sorted_.setdefault(item.website_id or sender.subject_id, []).append(bytes(raw))
+        subject_id = item.website_id or sender.subject_id
+        sorted_.setdefault(subject_id, []).append(bytes(raw))
+        places.setdefault(subject_id, []).append(index)
     rejected.sort(key=lambda reject: reject.index)
     if first is None:
         raise none_accepted(rejected)
@@ -92,4 +102,6 @@ def _by_website(accepted: Accepted, cover: Cover, registry: Snapshot) -> Sealed:
         for subject_id, raws in sorted_.items()
     ]
     place = cover.place(first.website_id or sender.subject_id, first)
-    return Sealed(place, envelopes, sum(map(len, sorted_.values())), rejected)
+    owner = next(iter(sorted_)) if len(sorted_) == 1 else sender.organization.id
+    order = [index for indexes in places.values() for index in indexes]
+    return Sealed(place, envelopes, len(order), owner, cover.received_ms, rejected, order)

@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from schemas.receipts import read
+
 
 class Reply(Struct, frozen=True):
     """Status, headers (lower case) and body of an answer."""
@@ -40,3 +42,10 @@ def call(
         return Reply(answer.status, given, answer.read())
     finally:
         connection.close()
+
+
+def taken(reply: Reply) -> dict[str, Any]:
+    """What the collector says that it took; the receipt, which must be there, left out."""
+    body: dict[str, Any] = reply.json
+    read(body.pop("receipt"))
+    return body

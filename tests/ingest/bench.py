@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from ingest.app import create_app
-from ingest.lanes import Outcome
+from ingest.lanes import Answer, Outcome, Ticket
 from schemas.edge.wear import Edge
 from schemas.envelope import Envelope, join, open_chunk
 from schemas.failures import Unavailable
@@ -45,13 +45,14 @@ class ListOutbox:
         self.outcome = Outcome.ACKNOWLEDGED
         self.refusing: str | None = None
 
-    def put(self, topic: str, place: int, envelopes: Sequence[bytes]) -> "asyncio.Future[Outcome]":
+    def put(self, topic: str, place: int, envelopes: Sequence[bytes], items: int) -> Ticket:
         if self.refusing is not None:
             raise Unavailable(self.refusing)
         self.sent.append(Sent(topic, place, open_chunk(join(envelopes)).envelopes))
-        answer = asyncio.get_running_loop().create_future()
-        answer.set_result(self.outcome)
-        return answer
+        assert items == sum(envelope.count for envelope in self.sent[-1].envelopes)
+        answered = asyncio.get_running_loop().create_future()
+        answered.set_result(Answer(self.outcome, place % 8, len(self.sent)))
+        return Ticket(answered, 7)
 
 
 class FixedRegistry(Struct):

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine
 
-from ingest.lanes import BREATH_SECONDS, Lane, Load, Outcome
+from ingest.lanes import BREATH_SECONDS, Answer, Lane, Load, Outcome, Ticket
 from schemas.envelope import Envelope, open_chunk, seal
 
 Test = Callable[["Kafka"], Coroutine[None, None, None]]
@@ -14,22 +14,22 @@ class Kafka:
 
     def __init__(self) -> None:
         self.messages: list[list[str]] = []
-        self.answers: list[asyncio.Future[Outcome]] = []
+        self.answers: list[asyncio.Future[Answer]] = []
         self.load = Load(10_000)
         self.lane = Lane("events", 3, self.deliver, self.load, chunk_bytes=200, seconds=0.1)
 
-    async def deliver(self, topic: str, partition: int, message: bytes) -> Outcome:
+    async def deliver(self, topic: str, partition: int, message: bytes) -> Answer:
         assert (topic, partition) == ("events", 3)
         self.messages.append([e.subject_id for e in open_chunk(message).envelopes])
         self.answers.append(asyncio.get_running_loop().create_future())
         return await self.answers[-1]
 
-    def put(self, *subjects: str, size: int = 10) -> "asyncio.Future[Outcome]":
+    def put(self, *subjects: str, size: int = 10) -> Ticket:
         envelopes = [seal(Envelope(subject, "acme", 0, 1, b"[{}]")) for subject in subjects]
-        return self.lane.put(envelopes, size)
+        return self.lane.put(envelopes, size, len(envelopes))
 
     def acknowledge(self) -> None:
-        self.answers[-1].set_result(Outcome.ACKNOWLEDGED)
+        self.answers[-1].set_result(Answer(Outcome.ACKNOWLEDGED, 3, len(self.messages) - 1))
 
 
 def run(test: Test) -> None:
@@ -56,8 +56,9 @@ def test_what_arrives_meanwhile_goes_into_the_next_chunk() -> None:
         assert kafka.messages == [["a"], ["b", "c", "d"]]
         kafka.acknowledge()
 
-        outcomes = [await first, *[await answer for answer in later]]
-        assert outcomes == [Outcome.ACKNOWLEDGED] * 4
+        answers = [await ticket.answered for ticket in (first, *later)]
+        assert answers == [Answer(Outcome.ACKNOWLEDGED, 3, n) for n in (0, 1, 1, 1)]
+        assert [ticket.first for ticket in (first, *later)] == [0, 0, 1, 2]
 
     run(test)
 
@@ -95,9 +96,9 @@ def test_what_is_not_acknowledged_in_time_is_unknown() -> None:
         await settle()
         waiting = kafka.put("b")
 
-        assert await under_way is Outcome.UNKNOWN
+        assert await under_way.answered == Answer(Outcome.UNKNOWN)
         # it never left, so that a retry of it cannot double anything
-        assert await waiting is Outcome.NOT_SENT
+        assert await waiting.answered == Answer(Outcome.NOT_SENT)
         kafka.acknowledge()
         await settle()
         assert kafka.messages == [["a"]]
@@ -107,8 +108,7 @@ def test_what_is_not_acknowledged_in_time_is_unknown() -> None:
 
 def test_bytes_wait_until_kafka_has_answered_not_until_the_deadline() -> None:
     async def test(kafka: Kafka) -> None:
-        answer = kafka.put("a", size=10_000)
-        await answer
+        await kafka.put("a", size=10_000).answered
         assert not kafka.load.fits(1)
         kafka.acknowledge()
         await settle()
@@ -120,7 +120,7 @@ def test_bytes_wait_until_kafka_has_answered_not_until_the_deadline() -> None:
 def test_a_lane_knows_how_long_kafka_has_been_silent() -> None:
     async def test(kafka: Kafka) -> None:
         assert kafka.lane.age() == 0.0
-        await kafka.put("a")
+        await kafka.put("a").answered
         assert kafka.lane.age() >= 0.1
         kafka.acknowledge()
         await settle()

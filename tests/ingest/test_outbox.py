@@ -7,7 +7,7 @@ import pytest
 from aiokafka.errors import OutOfOrderSequenceNumber
 
 from deploy.local.broker import Broker
-from ingest.lanes import Outcome
+from ingest.lanes import Answer, Outcome
 from ingest.outbox import Outbox
 from schemas.envelope import Envelope, seal
 from schemas.failures import Unavailable
@@ -27,26 +27,30 @@ async def ready(outbox: Outbox) -> None:
 def test_a_producer_whose_sender_died_is_replaced(tmp_path: Path, broker: Broker) -> None:
     collector = declared(tmp_path, broker)
 
-    async def running() -> list[Outcome]:
+    async def running() -> list[Answer]:
         outbox = Outbox(collector.settings, ["events"])
         outbox.start()
         await ready(outbox)
-        outcomes = [await outbox.put("events", 1, an_event("before"))]
+        answers = [await outbox.put("events", 1, an_event("before"), 1).answered]
         assert outbox._producer is not None
         # what aiokafka does when its sender ends with this error
         outbox._producer._message_accumulator.fail_all(OutOfOrderSequenceNumber())
-        outcomes.append(await outbox.put("events", 1, an_event("lost")))
+        answers.append(await outbox.put("events", 1, an_event("lost"), 1).answered)
         with pytest.raises(Unavailable):
-            outbox.put("events", 1, an_event("refused"))
+            outbox.put("events", 1, an_event("refused"), 1)
         await ready(outbox)
-        outcomes.append(await outbox.put("events", 1, an_event("after")))
+        answers.append(await outbox.put("events", 1, an_event("after"), 1).answered)
         assert (outbox.counts.failed, outbox.counts.rebuilt) == (1, 1)
         await outbox.close(5)
-        return outcomes
+        return answers
 
-    outcomes = asyncio.run(running())
+    answers = asyncio.run(running())
 
-    assert outcomes == [Outcome.ACKNOWLEDGED, Outcome.NOT_SENT, Outcome.ACKNOWLEDGED]
+    assert answers == [
+        Answer(Outcome.ACKNOWLEDGED, 1, 0),
+        Answer(Outcome.NOT_SENT),
+        Answer(Outcome.ACKNOWLEDGED, 1, 1),
+    ]
     assert names(collector) == ["before", "after"]
 
 
@@ -57,11 +61,11 @@ def test_what_waits_for_kafka_is_bounded(tmp_path: Path, broker: Broker) -> None
         outbox = Outbox(collector.settings, ["events"])
         outbox.start()
         await ready(outbox)
-        taken = outbox.put("events", 0, [bytes(2_000_000)])
+        taken = outbox.put("events", 0, [bytes(2_000_000)], 1)
         with pytest.raises(Unavailable, match="Too much is waiting"):
-            outbox.put("events", 1, [bytes(200_000)])
-        outcome = await taken
+            outbox.put("events", 1, [bytes(200_000)], 1)
+        answer = await taken.answered
         await outbox.close(5)
-        return outcome
+        return answer.outcome
 
     assert asyncio.run(running()) is Outcome.ACKNOWLEDGED

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest.lanes import Outcome
+from ingest.lanes import Answer, Outcome, Ticket
 from ingest.visitor import Visitors, read_secret
 from tests.asgi import ask, request
 from tests.ingest.bench import NOW, Bench, bench
@@ -105,10 +105,10 @@ def test_the_visitor_does_not_wait_for_a_slow_kafka(
 ) -> None:
     async def clicked() -> int:
         never = asyncio.get_running_loop().create_future()
-        desk.outbox.put = lambda *_: never  # type: ignore[method-assign]  # an answer that is late
+        desk.outbox.put = lambda *_: Ticket(never, 0)  # type: ignore[method-assign]  # an answer that is late
         reply = await request(desk.app, "GET", "/l/spring")
         assert not never.done()
-        never.set_result(Outcome.UNKNOWN)
+        never.set_result(Answer(Outcome.UNKNOWN))
         await asyncio.sleep(0)
         return reply.status
 

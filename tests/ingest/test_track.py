@@ -9,6 +9,7 @@ import pytest
 from ingest.lanes import Outcome
 from schemas.envelope import Envelope
 from tests.asgi import ask
+from tests.calling import taken
 from tests.ingest.bench import NOW, Bench, bench
 
 AGENT = "Mozilla/5.0 (X11; Linux x86_64)"
@@ -25,7 +26,7 @@ def test_one_event_is_sent_as_it_came(desk: Bench) -> None:
     reply = desk.post("/track?website_id=shop", body, headers={"user-agent": AGENT})
 
     assert reply.status == 200
-    assert reply.json == {"status": "success", "type": "custom_event", "count": 1}
+    assert taken(reply) == {"status": "success", "type": "custom_event", "count": 1}
     assert desk.outbox.sent[0].topic == "events"
     assert desk.outbox.sent[0].envelopes == [
         Envelope(
@@ -45,7 +46,7 @@ def test_a_batch_is_one_request_in_one_envelope(desk: Bench) -> None:
 
     reply = desk.post("/track", body, key="solo")
 
-    assert reply.json == {"status": "success", "type": "custom_event", "count": 2}
+    assert taken(reply) == {"status": "success", "type": "custom_event", "count": 2}
     assert [(e.subject_id, e.count, e.items, e.trusted) for e in desk.outbox.sent[0].envelopes] == [
         ("solo", 2, body, True)
     ]
@@ -63,7 +64,7 @@ def test_a_tracker_sends_arrays_by_client_id(
 ) -> None:
     reply = desk.post(f"{path}?client_id=blog", [item, item])
 
-    assert reply.json == {"status": "success", "type": type_, "count": 2}
+    assert taken(reply) == {"status": "success", "type": type_, "count": 2}
     assert desk.outbox.sent[0].topic == topic
     assert desk.outbox.sent[0].items == [item, item]
 
@@ -84,7 +85,7 @@ def test_good_items_are_taken_and_bad_ones_named(desk: Bench) -> None:
     reply = desk.post("/track?website_id=shop", body)
 
     assert reply.status == 200
-    assert reply.json == {
+    assert taken(reply) == {
         "status": "success",
         "type": "custom_event",
         "count": 2,

@@ -1,0 +1,47 @@
+"""Receipts: what is written can be read again, and nothing else can."""
+
+import pytest
+from msgspec.structs import replace
+
+from schemas.receipts import FORMAT, NoReceipt, Receipt, read, written
+
+ONE = Receipt(FORMAT, "events", 1, 3, 123_456, 17, 2, 1_795_000_000_000, "web_1")
+
+
+@pytest.mark.parametrize(
+    "receipt",
+    [
+        ONE,
+        replace(ONE, places=[4, 0]),
+        replace(ONE, offset=-1),
+        replace(ONE, offset=2**62, count=500, places=list(range(500, 0, -1))),
+    ],
+)
+def test_a_receipt_is_read_as_it_was_written(receipt: Receipt) -> None:
+    text = written(receipt)
+
+    assert read(text) == receipt
+    assert set(text) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+
+
+def test_a_usual_receipt_is_short() -> None:
+    assert len(written(replace(ONE, owner="web_abcdefghijkl"))) == 66
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "hello",
+        "a" * 9_000,
+        "ünlesbar",
+        "../../etc",
+        written(ONE)[:-1],
+        written(ONE) + "A",
+        "A" + written(ONE)[1:],
+        written(replace(ONE, format=2)),
+    ],
+)
+def test_what_is_no_whole_receipt_is_refused(text: str) -> None:
+    with pytest.raises(NoReceipt):
+        read(text)
