@@ -39,16 +39,26 @@ class Envelope(Struct, array_like=True, frozen=True, gc=False):
     """`Idempotency-Key` of the request."""
     import_id: str = ""
     """The import that these items are part of; empty for what is sent while it happens."""
+    visitor: str = ""
+    """Who sent the items that name nobody: a keyed hash for one day and website; empty: unknown."""
 
+
+HINTS = (
+    "sec-ch-ua",
+    "sec-ch-ua-full-version-list",
+    "sec-ch-ua-mobile",
+    "sec-ch-ua-platform",
+    "sec-ch-ua-platform-version",
+    "sec-ch-ua-model",
+    "sec-ch-ua-form-factors",
+)
+"""Client hints: what a browser says of itself beside its user agent."""
 
 HEADERS = (
     "accept-language",
     "origin",
     "referer",
-    "sec-ch-ua",
-    "sec-ch-ua-mobile",
-    "sec-ch-ua-platform",
-    "sec-ch-ua-platform-version",
+    *HINTS,
     "cf-ipcountry",
     "purpose",
     "sec-purpose",

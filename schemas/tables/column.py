@@ -69,6 +69,17 @@ WHO = (
     Column("session_id", Type.STRING, "session, as the tracker calls it"),
     Column("visitor_hash", Type.LONG, "anonymous_id as 63 bits", public=False),
     Column("session_hash", Type.LONG, "session_id as 63 bits", public=False),
+    Column(
+        "visitor_made",
+        Type.BOOLEAN,
+        "whether the visitor is a keyed hash of address and user agent, for one day",
+    ),
+    Column(
+        "event_hash",
+        Type.LONG,
+        "by which a copy is known, 63 bits of event_id or Idempotency-Key; NULL without one",
+        public=False,
+    ),
 )
 
 AGENT = (

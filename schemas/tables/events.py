@@ -17,6 +17,7 @@ EVENTS = Table(
     name="events",
     columns=(
         *OF_WEBSITE,
+        Column("session_made", Type.BOOLEAN, "whether the session was told by gaps of 30 minutes"),
         Column("name", Type.STRING, "name of the event; screen_view and pageview are page views"),
         Column("namespace", Type.STRING, "grouping label of the event"),
         Column("source", Type.STRING, "what sent it, as the sender says"),

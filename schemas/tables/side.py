@@ -1,4 +1,4 @@
-"""Kept beside the rows: what could not be stored, and the account of all that was received."""
+"""Kept beside the rows: what was not stored, and the account of all that was received."""
 
 from schemas.tables.column import DAY, ORIGIN, Column, Table, Type
 
@@ -9,8 +9,8 @@ QUARANTINE = Table(
         Column("ts", Type.TIMESTAMP, "when it was received, as far as known"),
         Column("topic", Type.STRING, "topic it came through"),
         *ORIGIN,
-        Column("stage", Type.STRING, "decode, enrich or write"),
-        Column("reason", Type.STRING, "what was wrong"),
+        Column("stage", Type.STRING, "decode, enrich, write or duplicate"),
+        Column("reason", Type.STRING, "what was wrong, or whose copy it is"),
         Column("payload", Type.STRING, "the bytes, as base64, cut at 64 KiB"),
         DAY,
     ),
@@ -30,7 +30,7 @@ LEDGER = Table(
         ),
         Column("stored", Type.LONG, "rows in the topic's table"),
         Column("duplicate", Type.LONG, "items whose event id was seen before"),
-        Column("quarantined", Type.LONG, "rows in quarantine"),
+        Column("quarantined", Type.LONG, "rows in quarantine, duplicates aside"),
         Column("dropped", Type.LONG, "items left out on purpose"),
         Column("drop_reason", Type.STRING, "why, when dropped is not 0"),
         DAY,
