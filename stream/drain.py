@@ -23,13 +23,14 @@ from schemas.kinds import Kind
 from schemas.settings import Settings
 from schemas.tables import LEDGER, QUARANTINE
 from stream.columns import by_day, fit, received_column
-from stream.commit import LakeTable, Move, app_id
-from stream.enrich import enriched
+from stream.commit import LakeTable, Move, Moves, app_id
+from stream.enrich import LINE, Step, enriched
 from stream.enrich.lookups import Lookups
 from stream.failures import Hole, KeepsFailing, Unbalanced
 from stream.ledger import Tally
 from stream.opening import Arrived, open_batch
 from stream.quarantine import Quarantined, Stage, quarantine_rows
+from stream.rows import Rows
 from stream.writer import NewPart, write_part
 
 log = logging.getLogger(__name__)
@@ -53,8 +54,17 @@ class Stored(Struct, frozen=True):
     """By topic partition."""
 
 
+class Sifted(Struct, frozen=True):
+    """The rows that are to be stored, and what else their commit moves."""
+
+    rows: Rows
+    marks: Moves = {}
+
+
 class Drain:
     """Stores the batches of one kind, one at a time."""
+
+    line: Mapping[str, Step] = LINE
 
     def __init__(
         self,
@@ -107,8 +117,10 @@ class Drain:
             return Stored(0, 0, {})
         tally = Tally(self._since(self._ledger, moves))
         opened = open_batch(self.kind, fresh, tally)
-        rows, failed = enriched(opened.rows, self._lookups)
+        sifted = self._sift(opened.rows, tally)
+        rows, failed = enriched(sifted.rows, self._lookups, self.line)
         table, unfit = fit(rows)
+        table = self._placed(table)
         refused += [*opened.refused, *failed, *unfit]
         for item in refused:
             tally.quarantine(item)
@@ -119,11 +131,20 @@ class Drain:
         self._between("ledger")
         parts = self._write(self._main, table)
         self._between("write")
-        self._main.commit(parts, {self._name(p): move for p, move in moves.items()})
+        nexts = {self._name(p): move for p, move in moves.items()}
+        self._main.commit(parts, {**nexts, **sifted.marks})
         self._between("commit")
         for partition in moves:
             self.lost.pop(partition, None)
         return Stored(table.num_rows, len(refused), {p: m.next for p, m in moves.items()})
+
+    def _sift(self, rows: Rows, tally: Tally) -> Sifted:  # noqa: ARG002
+        """Leave out what is not to be stored, and tell the tally."""
+        return Sifted(rows)
+
+    def _placed(self, table: pa.Table) -> pa.Table:
+        """The rows under the identity that they have in the table."""
+        return table
 
     def _fresh(
         self, arrived: Sequence[Arrived]

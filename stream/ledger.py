@@ -23,6 +23,13 @@ class Account(Struct):
     last_offset: int = 0
     received: int = 0
     quarantined: int = 0
+    duplicate: int = 0
+    dropped: int = 0
+    drop_reason: str | None = None
+
+    @property
+    def stored(self) -> int:
+        return self.received - self.quarantined - self.duplicate - self.dropped
 
 
 Key = tuple[str | None, int, int]
@@ -51,14 +58,27 @@ class Tally:
             account = self._account(refused.subject_id, refused.received_ms, refused.partition)
             account.quarantined += 1
 
+    def duplicate(self, subject: str, received_ms: int, partition: int, offset: int) -> None:
+        """One of the received that the table holds already."""
+        if offset >= self._since.get(partition, 0):
+            self._account(subject, received_ms, partition).duplicate += 1
+
+    def drop(
+        self, reason: str, subject: str, received_ms: int, partition: int, offset: int
+    ) -> None:
+        """One of the received that is left out on purpose."""
+        if offset >= self._since.get(partition, 0):
+            account = self._account(subject, received_ms, partition)
+            account.dropped += 1
+            account.drop_reason = reason
+
     def stored(self) -> int:
         """How many rows the topic's table must get, by this account."""
-        return sum(a.received - a.quarantined for a in self._accounts.values())
+        return sum(account.stored for account in self._accounts.values())
 
     def rows(self, topic: str) -> pa.Table:
         """The accounts as rows of the ledger."""
         entries = list(self._accounts.items())
-        zeros = [0] * len(entries)
         return pa.table(
             {
                 "subject_id": [key[0] for key, _ in entries],
@@ -68,11 +88,11 @@ class Tally:
                 "kafka_offset": [account.last_offset for _, account in entries],
                 "seq": list(range(len(entries))),
                 "received": [account.received for _, account in entries],
-                "stored": [account.received - account.quarantined for _, account in entries],
-                "duplicate": zeros,
+                "stored": [account.stored for _, account in entries],
+                "duplicate": [account.duplicate for _, account in entries],
                 "quarantined": [account.quarantined for _, account in entries],
-                "dropped": zeros,
-                "drop_reason": [None] * len(entries),
+                "dropped": [account.dropped for _, account in entries],
+                "drop_reason": [account.drop_reason for _, account in entries],
             },
             schema=arrow_schema(LEDGER),
         )
