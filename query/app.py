@@ -24,7 +24,10 @@ from query.freshness import Watch
 from query.lanes import Lanes
 from query.look import Look
 from query.openapi import SERVICE
-from query.snapshots import FRESH_SECONDS, Shelf
+from query.positions import Positions
+from query.receipts import look_up
+from query.set_aside import Gone
+from query.snapshots import Shelf
 from query.standard.catalogue import types
 from query.standard.endpoint import standard
 from query.web import PAGES
@@ -36,6 +39,7 @@ from schemas.edge.described import OPENAPI, described
 from schemas.edge.health import ROUTES as HEALTH
 from schemas.edge.health import health
 from schemas.edge.wear import Edge
+from schemas.positions import FRESH_SECONDS
 from schemas.registry import Follower, Store
 from schemas.settings import Settings
 
@@ -51,6 +55,7 @@ ROUTES: tuple[tuple[str, str, Endpoint], ...] = (
     ("GET", "/v1/query/tables", tables),
     ("POST", "/v1/query/compile", explain),
     ("GET", "/v1/export/{table}", export),
+    ("GET", "/v1/receipts/{receipt}", look_up),
     ("POST", "/v1/links", links.create),
     ("GET", "/v1/links", links.listed),
     ("GET", "/v1/links/{link_id}", links.show),
@@ -82,6 +87,8 @@ def create_app(
         store=store,
         follower=Follower(store),
         shelf=Shelf(settings.lake_url, clock, fresh_seconds, settings.tombstone_minutes),
+        positions=Positions(settings.lake_url, settings.topic_prefix, settings.ingest_epoch),
+        gone=Gone(),
         watch=Watch(settings.data / "run", clock, settings.topic_prefix),
         standard=Lanes(standard_pool, STANDARD_AT_ONCE),
         custom=Lanes(custom_pool, CUSTOM_AT_ONCE),

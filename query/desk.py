@@ -6,6 +6,8 @@ from starlette.requests import Request
 from query.export.turns import Turns
 from query.freshness import Watch
 from query.lanes import Lanes
+from query.positions import Positions
+from query.set_aside import Gone
 from query.snapshots import Shelf
 from schemas.clock import Clock
 from schemas.edge.identity import key_text, require_key
@@ -20,6 +22,8 @@ class Desk(Struct, frozen=True):
     store: Store
     follower: Follower
     shelf: Shelf
+    positions: Positions
+    gone: Gone
     watch: Watch
     standard: Lanes
     custom: Lanes
@@ -31,9 +35,13 @@ class Desk(Struct, frozen=True):
     def registry(self) -> Snapshot:
         return self.follower.snapshot
 
-    def admit(self, request: Request, scope: str, group: Group) -> Key:
-        """The key that asks, counted against its organization's allowance."""
-        key = require_key(self.registry, key_text(request.headers.get), scope, self.clock())
+    def admit(self, request: Request, scope: str, group: Group, *others: str) -> Key:
+        """The key that asks, counted against its organization's allowance.
+
+        It needs the scope, or one of the others.
+        """
+        text = key_text(request.headers.get)
+        key = require_key(self.registry, text, scope, self.clock(), *others)
         self.count(request, key, group)
         return key
 

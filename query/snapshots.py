@@ -17,11 +17,11 @@ from msgspec import Meta, Struct
 from schemas.clock import Clock
 from schemas.failures import Malformed, Unavailable, VersionGone
 from schemas.lake import Part, UnreadableTable, Version, guard, open_table, version_of
+from schemas.positions import FRESH_SECONDS
 from schemas.tables import Table
 
 log = logging.getLogger(__name__)
 
-FRESH_SECONDS = 0.2
 NEVER_STORED = -1
 """Number of the version of a table that does not exist yet."""
 
@@ -65,11 +65,15 @@ class Shelf:
         self._books: dict[str, _Book] = {}
         self._old: dict[tuple[str, int], Version] = {}
 
-    async def pin(self, table: Table, anew: bool = False) -> Pinned:
-        """The newest version; `anew` opens the table again rather than trusting what is kept."""
+    async def pin(self, table: Table, anew: bool = False, least: int = NEVER_STORED) -> Pinned:
+        """The newest version; `anew` opens the table again rather than trusting what is kept.
+
+        Never one before `least`, which is known to exist.
+        """
         book = self._books.setdefault(table.name, _Book())
         async with book.lock:
-            if anew or book.pinned is None or time.monotonic() - book.looked > self._fresh:
+            old = time.monotonic() - book.looked > self._fresh
+            if anew or old or book.pinned is None or book.pinned.version.number < least:
                 if anew:
                     book.handle = None
                 started, looked_ms = time.monotonic(), self._clock()
@@ -115,7 +119,7 @@ class Shelf:
         except DeltaError:
             handle = None
         except (OSError, UnreadableTable) as error:
-            raise _unreadable(table, error) from None
+            raise unreadable(table, error) from None
         if handle is None:
             raise self._gone(table, number)
         return version_of(handle, table)
@@ -136,7 +140,7 @@ class Shelf:
         try:
             return self._newest(table, book)
         except (DeltaError, OSError, UnreadableTable) as error:
-            raise _unreadable(table, error) from None
+            raise unreadable(table, error) from None
 
     def _newest(self, table: Table, book: "_Book") -> Version:
         if book.handle is not None:
@@ -160,7 +164,8 @@ def asked_version(as_of: AsOf, table: Table) -> int | None:
     return as_of.get(table.name) if isinstance(as_of, dict) else as_of
 
 
-def _unreadable(table: Table, error: Exception) -> Unavailable:
+def unreadable(table: Table, error: Exception) -> Unavailable:
+    """The failure that a table cannot be read; the log has the reason."""
     log.error("table not read", extra={"table": table.name, "error": str(error)})
     return Unavailable(f"The table '{table.name}' cannot be read at the moment")
 

@@ -10,6 +10,7 @@ from query.custom.tables import CUSTOM_TABLES
 from query.moments import PRESETS
 from query.openapi.links import LINKS
 from query.openapi.questions import QUESTIONS
+from query.openapi.receipts import RECEIPTS
 from query.openapi.shapes import Exceeded, Failed
 from query.standard import FAMILIES
 from schemas.edge.health import OPERATIONS as HEALTH
@@ -25,7 +26,7 @@ SERVICE = Service(
     title="Tidemark: questions",
     meaning="Answers questions about websites and short links from the stored events. "
     "Every answer says how many requests are left; every refusal says what was wrong.",
-    operations=(*QUESTIONS, *LINKS, *HEALTH),
+    operations=(*QUESTIONS, *RECEIPTS, *LINKS, *HEALTH),
     failure=Failed,
     exceeded=Exceeded,
     further=(ROWS,),

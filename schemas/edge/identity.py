@@ -22,16 +22,20 @@ def key_text(header: Header) -> str | None:
     return text.strip() or None if scheme.lower() == "bearer" else None
 
 
-def require_key(registry: Snapshot, text: str | None, scope: str, now_ms: int) -> Key:
-    """The live key with that scope; Unauthorized or Forbidden."""
+def require_key(registry: Snapshot, text: str | None, scope: str, now_ms: int, *others: str) -> Key:
+    """The live key with that scope, or one of the others; Unauthorized or Forbidden."""
     if not text:
         raise Unauthorized(NO_KEY)
     key = registry.key(text, now_ms)
     if key is None:
         raise Unauthorized(WRONG_KEY)
-    if not key.allows(scope):
-        raise Forbidden(f"This key lacks the scope '{scope}'")
+    if not any(key.allows(each) for each in (scope, *others)):
+        raise Forbidden(f"This key lacks the scope {_either(scope, *others)}")
     return key
+
+
+def _either(*scopes: str) -> str:
+    return " or ".join(f"'{scope}'" for scope in scopes)
 
 
 def reach_website(registry: Snapshot, key: Key, website_id: str) -> Website:

@@ -11,11 +11,12 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from deltalake import DeltaTable
+from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.transaction import AddAction
 from msgspec import Struct
 
 from schemas.lake import locate
+from schemas.positions import app_id
 from schemas.tables import CLICKS, ERRORS, EVENTS, VITALS, Table, Type
 
 ARROW = {
@@ -45,16 +46,31 @@ class Lake:
         self.root = root
         self._rows = 0
 
-    def holds(self, *rows: Stored, without: tuple[str, ...] = ()) -> None:
-        """Store the rows, as files that do not have the columns `without`."""
+    def holds(
+        self, *rows: Stored, without: tuple[str, ...] = (), as_they_are: bool = False
+    ) -> None:
+        """Store the rows, as files that do not have the columns `without`.
+
+        Each gets an offset of its own, unless they are taken as they are.
+        """
         groups: dict[tuple[str, str], list[Stored]] = {}
         for row in rows:
             self._rows += 1
-            row.values["kafka_offset"] = self._rows
+            if not as_they_are:
+                row.values["kafka_offset"] = self._rows
             day = str(row.values["received_at"].date())
             groups.setdefault((row.table.name, day), []).append(row)
         for (_, day), group in groups.items():
             self._part(group[0].table, day, [row.values for row in group], without)
+
+    def moves(self, table: Table, partition: int, next_offset: int, topic: str = "events") -> None:
+        """Store nothing, and move the next offset of a topic partition."""
+        handle = self._opened(table)
+        moved = Transaction(app_id(1, topic, partition), next_offset)
+        properties = CommitProperties(app_transactions=[moved])
+        handle.create_write_transaction(
+            [], "append", handle.schema(), ["day"], commit_properties=properties
+        )
 
     def paths(self, table: Table) -> list[Path]:
         """The files of the newest version."""
@@ -87,12 +103,12 @@ class Lake:
 
 def _stats(table: Table, rows: list[dict[str, Any]]) -> Mapping[str, Any]:
     names = (table.subject, "ts", "received_at")
-    plain = {name: [_plain(row[name]) for row in rows] for name in names}
+    plain = {name: [_plain(row[name]) for row in rows if row[name] is not None] for name in names}
     return {
         "numRecords": len(rows),
-        "minValues": {name: min(values) for name, values in plain.items()},
-        "maxValues": {name: max(values) for name, values in plain.items()},
-        "nullCount": dict.fromkeys(names, 0),
+        "minValues": {name: min(values) for name, values in plain.items() if values},
+        "maxValues": {name: max(values) for name, values in plain.items() if values},
+        "nullCount": {name: len(rows) - len(values) for name, values in plain.items()},
     }
 
 

@@ -1,0 +1,78 @@
+"""Positions: how far each table is in each topic partition, and up to which version that is known.
+
+The log's newest entries say it; what they do not say, the table itself does, once.
+"""
+
+import asyncio
+from typing import Any
+
+from deltalake.exceptions import DeltaError
+from msgspec import Struct
+
+from query.snapshots import unreadable
+from schemas.failures import Unavailable
+from schemas.lake import UnreadableTable, open_table
+from schemas.positions import NEVER, Log, app_id, log_folder
+from schemas.tables import Table
+
+
+class Position(Struct, frozen=True):
+    """How far a table is in one topic partition."""
+
+    next: int
+    """First offset that it does not hold."""
+    version: int
+    """A version in which that is so; -1 when nothing was ever stored."""
+
+
+class Positions:
+    """Follows the tables that are asked about; safe to ask from many requests at once."""
+
+    def __init__(self, lake: str, prefix: str, epoch: int) -> None:
+        self._lake = lake
+        self._prefix = prefix
+        self.epoch = epoch
+        """The present making of the topics; those before will not be read any more."""
+        self._shelves: dict[str, _Followed] = {}
+
+    def topic(self, name: str) -> str:
+        """The topic's name in Kafka."""
+        return self._prefix + name
+
+    async def of(self, table: Table, epoch: int, topic: str, partition: int) -> Position:
+        """The position in a topic partition, by a look that begins now."""
+        name = app_id(epoch, self.topic(topic), partition)
+        followed = self._shelves.setdefault(table.name, _Followed(self._lake, table))
+        async with followed.lock:
+            try:
+                return await asyncio.to_thread(followed.position, name)
+            except (DeltaError, OSError, UnreadableTable) as error:
+                raise unreadable(table, error) from None
+
+
+class _Followed:
+    """One table."""
+
+    def __init__(self, lake: str, table: Table) -> None:
+        folder = log_folder(lake, table)
+        if folder is None:
+            raise Unavailable("Receipts can be looked up in a lake on a local disk only")
+        self.lock = asyncio.Lock()
+        self._lake = lake
+        self._table = table
+        self._log = Log(folder)
+        self._known: dict[str, int] = {}
+        """What the table itself said since the last gap."""
+
+    def position(self, name: str) -> Position:
+        if not self._log.look():
+            self._known.clear()
+        if self._log.version == NEVER:
+            return Position(0, NEVER)
+        moved = self._log.next_offset(name)
+        if moved is None:
+            moved = self._known.get(name)
+        if moved is None:
+            handle: Any = open_table(self._lake, self._table)
+            moved = self._known[name] = handle.transaction_version(name) or 0
+        return Position(moved, self._log.version)

@@ -1,0 +1,112 @@
+"""What was set aside of one request's items: rows of the quarantine at exactly their place."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec import Struct
+
+from query.engine import Engine, Sql, joined
+from query.snapshots import Pinned
+from schemas.lake import Part
+from schemas.positions import gone_offsets
+from schemas.receipts import Receipt
+from schemas.tables import QUARANTINE
+
+LOST = "lost"
+"""Stage of the notes about messages that nobody could read."""
+
+LATER_MS = 120_000
+"""How much later than its items a chunk may have been sent: it bears the time when it is torn."""
+
+COLUMNS = ("subject_id", "ts", "topic", "kafka_partition", "kafka_offset", "seq", "stage", "reason")
+NEEDED = tuple(column for column in QUARANTINE.columns if column.name in COLUMNS)
+
+
+class Aside(Struct, frozen=True):
+    """One item that is not a row of its table, and why."""
+
+    seq: int | None
+    """Its position in the chunk; None when it is about the whole chunk."""
+    stage: str
+    reason: str
+
+
+async def set_aside(
+    engine: Engine,
+    pinned: Pinned,
+    topic: str,
+    receipt: Receipt,
+    owners: Sequence[str],
+    seconds: float,
+) -> list[Aside]:
+    """The rows about the receipt's items that belong to its owners, or to nobody."""
+    until = receipt.received_ms + LATER_MS
+    parts = pinned.parts(None, receipt.received_ms, until)
+    if not parts:
+        return []
+    relation = await engine.relation(parts, NEEDED)
+    text = (
+        "SELECT CASE WHEN subject_id IS NOT NULL THEN seq END AS seq,\n"  # noqa: S608 - ours
+        "       stage,\n"
+        "       reason\n"
+        f"  FROM {relation.text} AS aside\n"
+        " WHERE topic = $topic\n"
+        "   AND kafka_partition = $partition\n"
+        "   AND kafka_offset = $offset\n"
+        "   AND ts >= $start AND ts < $end\n"
+        "   AND (seq BETWEEN $first AND $last AND list_contains($owners, subject_id)\n"
+        f"        OR subject_id IS NULL AND stage <> '{LOST}')\n"
+        " ORDER BY seq, stage, reason"
+    )
+    own = {
+        "topic": topic,
+        "partition": receipt.partition,
+        "offset": receipt.offset,
+        "start": _instant(receipt.received_ms),
+        "end": _instant(until),
+        "first": receipt.first,
+        "last": receipt.first + receipt.count - 1,
+        "owners": list(owners),
+    }
+    rows = await engine.rows(Sql(text, joined(relation.values, own)), seconds)
+    return [Aside(*row) for row in rows]
+
+
+class Gone:
+    """Messages that Kafka deleted before they were read, as the quarantine notes them.
+
+    There are none, as a rule. A part never changes, so each is asked once.
+    """
+
+    def __init__(self) -> None:
+        self._asked: frozenset[str] = frozenset()
+        self._gone: dict[tuple[str, int], set[range]] = {}
+
+    async def holds(
+        self, engine: Engine, pinned: Pinned, topic: str, receipt: Receipt, seconds: float
+    ) -> bool:
+        """Whether the receipt's chunk is among them."""
+        paths = frozenset(part.path for part in pinned.version.parts)
+        new = [part for part in pinned.version.parts if part.path not in self._asked]
+        if new:
+            for found, partition, note in await _notes(engine, new, seconds):
+                self._gone.setdefault((found, partition), set()).add(gone_offsets(note))
+        self._asked = paths
+        ranges = self._gone.get((topic, receipt.partition), ())
+        return any(receipt.offset in offsets for offsets in ranges)
+
+
+async def _notes(engine: Engine, parts: Sequence[Part], seconds: float) -> list[tuple[Any, ...]]:
+    relation = await engine.relation(parts, NEEDED)
+    text = (
+        "SELECT topic, kafka_partition, reason\n"  # noqa: S608 - every name is ours
+        f"  FROM {relation.text} AS aside\n"
+        f" WHERE stage = '{LOST}'\n"
+        " ORDER BY topic, kafka_partition, reason"
+    )
+    return await engine.rows(Sql(text, relation.values), seconds)
+
+
+def _instant(ms: int) -> datetime:
+    return datetime.fromtimestamp(ms / 1000, UTC)

@@ -1,0 +1,105 @@
+"""How far the tables are: the next offsets that commits move, read from a log's newest entries.
+
+Whoever waits for an item to be stored looks here many times a second, so it must cost next to
+nothing: a look is one attempt to open the file of the next entry. Lakes on a local disk only; of
+others the log is not a folder.
+"""
+
+import re
+import time
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from schemas.lake import locate
+from schemas.tables import Table
+
+FRESH_SECONDS = 0.2
+"""How old the version may be that a question pins."""
+
+FORGETS_SECONDS = 30.0
+"""Entries stay for at least a minute; who has not looked for so long begins anew."""
+
+NEVER = -1
+"""Number of the version of a table that does not exist yet."""
+
+
+class _Move(Struct, rename="camel"):
+    app_id: str
+    version: int
+
+
+class _Action(Struct):
+    txn: _Move | None = None
+
+
+_GONE = re.compile(r"messages (\d+) to (\d+) were gone")
+_decoder = msgspec.json.Decoder(_Action)
+
+
+def app_id(epoch: int, topic: str, partition: int) -> str:
+    """Under which name a table keeps the next offset of a topic partition."""
+    return f"{epoch}/{topic}/{partition}"
+
+
+def log_folder(lake: str, table: Table) -> Path | None:
+    """The folder of the table's log; None when it is not on a local disk."""
+    url = locate(lake, table)
+    if "://" in url and not url.startswith("file://"):
+        return None
+    return Path(url.removeprefix("file://")) / "_delta_log"
+
+
+def gone(first: int, next_: int) -> str:
+    """The note about messages that Kafka deleted before they were read."""
+    return f"messages {first} to {next_ - 1} were gone from Kafka, unread"
+
+
+def gone_offsets(note: str) -> range:
+    """The offsets that such a note is about."""
+    said = _GONE.match(note)
+    return range(int(said[1]), int(said[2]) + 1) if said else range(0)
+
+
+class Log:
+    """Follows one table's log. Not for two threads at once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._looked = float("-inf")
+        self._moves: dict[str, int] = {}
+        self.version = NEVER
+        """Number of the newest entry that was read."""
+
+    def look(self) -> bool:
+        """Read what came since; False when there was a gap, and what was known before is void."""
+        followed = time.monotonic() - self._looked < FORGETS_SECONDS
+        if not followed:
+            self._begin()
+        while (text := self._entry(self.version + 1)) is not None:
+            self._take(text)
+            self.version += 1
+        self._looked = time.monotonic()
+        return followed
+
+    def next_offset(self, name: str) -> int | None:
+        """The next offset as the entries since the last gap moved it; None when none did."""
+        return self._moves.get(name)
+
+    def _begin(self) -> None:
+        """Stand at the newest entry, and know nothing of what came before."""
+        numbers = [int(entry.stem) for entry in self._folder.glob("[0-9]*[0-9].json")]
+        self.version = max(numbers, default=NEVER)
+        self._moves = {}
+
+    def _entry(self, number: int) -> bytes | None:
+        try:
+            return (self._folder / f"{number:020}.json").read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def _take(self, text: bytes) -> None:
+        for line in text.splitlines():
+            if (move := _decoder.decode(line).txn) is not None:
+                self._moves[move.app_id] = move.version
