@@ -14,6 +14,7 @@ from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction, RemoveAction
 from msgspec import Struct
 
+from schemas import positions
 from schemas.clock import now_ms
 from schemas.lake import locate
 from schemas.settings import Settings
@@ -46,7 +47,7 @@ Moves = Mapping[str, Move]
 
 def app_id(settings: Settings, topic: str, partition: int) -> str:
     """Under which name a table keeps the next offset of a topic partition."""
-    return f"{settings.ingest_epoch}/{topic}/{partition}"
+    return positions.app_id(settings.ingest_epoch, topic, partition)
 
 
 class LakeTable:

@@ -20,6 +20,7 @@ from deltalake.exceptions import DeltaError
 from msgspec import Struct
 
 from schemas.kinds import Kind
+from schemas.positions import gone
 from schemas.settings import Settings
 from schemas.tables import LEDGER, QUARANTINE
 from stream.columns import by_day, fit, received_column
@@ -176,8 +177,8 @@ class Drain:
                 f"{expected} was expected"
             )
         return Quarantined(
-            Stage.DECODE,
-            f"messages {expected} to {message.offset - 1} were gone from Kafka, unread",
+            Stage.LOST,
+            gone(expected, message.offset),
             b"",
             message.timestamp_ms,
             message.partition,

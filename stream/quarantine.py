@@ -21,6 +21,8 @@ class Stage(StrEnum):
     DECODE = "decode"
     ENRICH = "enrich"
     WRITE = "write"
+    LOST = "lost"
+    """Kafka deleted messages before they were read: a note about them, not one of them."""
 
 
 class Quarantined(Struct, frozen=True):

@@ -190,8 +190,8 @@ def test_messages_that_kafka_deleted_are_on_record_and_the_rest_is_stored(tmp_pa
     drain.lost[0] = Lost(0, 5)
 
     assert drain.store([a_message(5, named("b"))]) == Stored(1, 1, {0: 6})
-    assert rows(settings(tmp_path), QUARANTINE, "kafka_offset", "reason") == [
-        (0, "messages 0 to 4 were gone from Kafka, unread")
+    assert rows(settings(tmp_path), QUARANTINE, "kafka_offset", "stage", "reason") == [
+        (0, "lost", "messages 0 to 4 were gone from Kafka, unread")
     ]
     assert balance(settings(tmp_path), LEDGER) == (1, 1, 0)
 
