@@ -170,8 +170,8 @@ class Drain:
 
     def _lost(self, message: Arrived, expected: int) -> Quarantined:
         """The note about messages that are gone for good; a Hole when nothing says so."""
-        gone = self.lost.get(message.partition)
-        if gone is None or (gone.first, gone.next) != (expected, message.offset):
+        lost = self.lost.get(message.partition)
+        if lost is None or (lost.first, lost.next) != (expected, message.offset):
             raise Hole(
                 f"{self.topic}/{message.partition}: offset {message.offset} came, "
                 f"{expected} was expected"
