@@ -108,6 +108,9 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         # Kafka itself refuses less than 6 (group.min.session.timeout.ms).
         int, Meta(ge=6, le=300, description="silence after which Kafka gives a worker's work away")
     ] = 10
+    rest_seconds: Annotated[
+        float, Meta(gt=0, description="idle time after which the backfill worker gives memory back")
+    ] = 60.0
     small_parts: Annotated[
         int, Meta(ge=2, le=1000, description="small parts of a day at which they are compacted")
     ] = 30

@@ -1,4 +1,4 @@
-"""`python -m stream worker|keeper --name NAME`: the processes of the stream."""
+"""`python -m stream worker|backfill|keeper --name NAME`: the processes of the stream."""
 
 import argparse
 
@@ -10,12 +10,17 @@ QUIET = ("faust", "aiokafka", "mode", "kafka")
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m stream", description=__doc__)
-    parser.add_argument("role", choices=("worker", "keeper"))
+    parser.add_argument("role", choices=("worker", "backfill", "keeper"))
     parser.add_argument("--name", help="name of this process, unique on its machine")
+    parser.add_argument("--level", default="", help="where a backfill worker has read to (JSON)")
     given = parser.parse_args()
     settings = load()
     logs.set_up(settings.log_level, QUIET)
     # A keeper needs no Faust and no parsers, a worker no DuckDB: each loads its own only.
+    if given.role == "backfill":
+        from stream import resting
+
+        return resting.run(settings, given.name or "backfill", given.level)
     if given.role == "keeper":
         from stream.keeping import keeper
 

@@ -1,4 +1,4 @@
-"""The Faust app: one agent per kind, listed from KINDS."""
+"""The Faust app: one agent for each kind of a lane."""
 
 import asyncio
 import logging
@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import faust
 
-from schemas.kinds import KINDS, Kind
+from schemas.kinds import Kind
 from schemas.settings import Settings
 from stream.batches import Bounds, Positions, batches, end_offset, ledger_transport
 from stream.drain import Drain, Lost
@@ -31,7 +31,12 @@ class Worker:
     """The app with what its agents share."""
 
     def __init__(
-        self, settings: Settings, name: str, drains: Mapping[str, Drain], end: End
+        self,
+        settings: Settings,
+        name: str,
+        drains: Mapping[str, Drain],
+        end: End,
+        group: str = "",
     ) -> None:
         self.settings = settings
         self.journal = Journal()
@@ -39,10 +44,10 @@ class Worker:
         """By topic."""
         self._end = end
         self._locks = {topic: asyncio.Lock() for topic in drains}
-        self.app = create_app(settings, name, set(drains), self.positions)
+        self.app = create_app(settings, name, set(drains), self.positions, group)
         self.app.on_partitions_revoked.connect(self.finish)
-        for kind in KINDS:
-            self._listen(kind)
+        for drain in drains.values():
+            self._listen(drain.kind)
 
     def _listen(self, kind: Kind) -> None:
         name = self.settings.topic(kind.topic)
@@ -136,13 +141,15 @@ def last_taken(batch: Sequence[Arrived]) -> dict[int, int]:
     return {m.partition: m.timestamp_ms for m in sorted(batch, key=lambda m: m.offset)}
 
 
-def create_app(settings: Settings, name: str, topics: set[str], positions: Positions) -> faust.App:
+def create_app(
+    settings: Settings, name: str, topics: set[str], positions: Positions, group: str = ""
+) -> faust.App:
     """The app with the settings that make its losses impossible or harmless."""
     session = settings.session_seconds
     folder = settings.data / "run" / "faust" / name
     folder.mkdir(parents=True, exist_ok=True)
     app = faust.App(
-        settings.consumer_group,
+        settings.consumer_group + group,
         broker=";".join(f"kafka://{address}" for address in settings.brokers.split(",")),
         datadir=folder,
         store="memory://",

@@ -28,7 +28,7 @@ class Journal:
         self._ends: dict[Place, int] = {}
         self._stored_ms: dict[Place, int] = {}
         self._complete: dict[str, int] = {}
-        self._moved = self._joined = monotonic()
+        self._moved = self._joined = self._behind = monotonic()
 
     def assign(self, nexts: dict[Place, int]) -> None:
         """Partitions that were given to this worker, instead of those before."""
@@ -41,7 +41,7 @@ class Journal:
         for partition, offset in nexts.items():
             self._next[topic, partition] = offset
             self._stored_ms[topic, partition] = taken_ms[partition]
-        self._moved = self._monotonic()
+        self._moved = self._behind = self._monotonic()
 
     def see(self, ends: dict[Place, int]) -> None:
         """What Kafka holds by now."""
@@ -52,6 +52,12 @@ class Journal:
                 self._complete[topic] = max(complete, self._complete.get(topic, 0))
         if not any(self._waits(topic) for topic, _ in self._next):
             self._moved = self._monotonic()
+        if not self._next or any(self._ends.get(at) != to for at, to in self._next.items()):
+            self._behind = self._monotonic()
+
+    def level_seconds(self) -> float:
+        """For how long everything that Kafka has of all partitions held has been stored."""
+        return self._monotonic() - self._behind
 
     def join(self, joined: bool) -> None:
         """Whether Kafka counts this worker among the group; not while it shares out anew."""

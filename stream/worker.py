@@ -5,30 +5,32 @@ import faulthandler
 import logging
 import os
 import signal
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, NoReturn
 
-from schemas.kinds import KINDS
 from schemas.registry import Follower, Store
 from schemas.settings import Settings
 from stream.app import Worker
 from stream.batches import start, topics_exist
 from stream.doctor import examine
-from stream.drain import Drain
 from stream.enrich.lookups import Lookups
 from stream.enrich.places import Places
 from stream.failures import ORDERLY, Stuck, Surprise
+from stream.lanes import LIVE, Lane
 
 log = logging.getLogger(__name__)
 
 PULSE_SECONDS = 1.0
 STOP_SECONDS = 5.0
 
+Leave = Callable[[Worker], NoReturn]
+"""Ends the process of a worker that has nothing to do."""
 
-def run(settings: Settings, name: str) -> int:
-    """Work until told to stop; 0, unless something ends the process before."""
-    return asyncio.run(_run(settings, name))
+
+def run(settings: Settings, name: str, lane: Lane = LIVE, leave: Leave | None = None) -> int:
+    """Work until told to stop, or until `leave` is due; 0, unless a surprise ends the process."""
+    return asyncio.run(_run(settings, name, lane, leave))
 
 
 def end(surprise: Surprise) -> NoReturn:
@@ -40,21 +42,21 @@ def end(surprise: Surprise) -> NoReturn:
     os._exit(surprise.code)
 
 
-async def _run(settings: Settings, name: str) -> int:
+async def _run(settings: Settings, name: str, lane: Lane, leave: Leave | None) -> int:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    topics = {settings.topic(kind.topic) for kind in KINDS}
+    topics = {settings.topic(kind.topic) for kind in lane.kinds}
     if not await _before(stop, topics_exist(settings.brokers, topics)):
         return ORDERLY
     await asyncio.to_thread(examine, settings)
     follower = await asyncio.to_thread(lambda: Follower(Store(settings.registry_url)))
     lookups = Lookups(Places(settings.geo), lambda website: _domain(follower, website))
     drains = {
-        settings.topic(kind.topic): await asyncio.to_thread(Drain, settings, kind, lookups)
-        for kind in KINDS
+        settings.topic(kind.topic): await asyncio.to_thread(lane.drain, settings, kind, lookups)
+        for kind in lane.kinds
     }
-    worker = Worker(settings, name, drains, end)
+    worker = Worker(settings, name, drains, end, lane.group)
     follow = asyncio.create_task(follower.run())
     pulse = asyncio.create_task(_beat(worker, name))
     try:
@@ -63,12 +65,15 @@ async def _run(settings: Settings, name: str) -> int:
         end(surprise)
     log.info("worker started", extra={"worker": name, "kafka": settings.brokers})
     told = asyncio.create_task(stop.wait())
-    await asyncio.wait((told, pulse), return_when=asyncio.FIRST_COMPLETED)
+    resting = asyncio.create_task(_until_rest(worker) if leave else asyncio.Event().wait())
+    await asyncio.wait((told, pulse, resting), return_when=asyncio.FIRST_COMPLETED)
     if pulse.done():
         end(Surprise(f"nobody watches any more: {pulse.exception()!r}"))
     follow.cancel()
     with suppress(TimeoutError):  # what is not stored is read again
         await asyncio.wait_for(worker.app.stop(), STOP_SECONDS)
+    if leave and resting.done():
+        leave(worker)
     os._exit(ORDERLY)  # Faust's threads may outlast its stop
 
 
@@ -82,6 +87,12 @@ async def _before(stop: asyncio.Event, waiting: Coroutine[Any, Any, None]) -> bo
         return True
     waited.cancel()
     return False
+
+
+async def _until_rest(worker: Worker) -> None:
+    """Return when a worker has had nothing to do for a while."""
+    while worker.journal.level_seconds() < worker.settings.rest_seconds:  # noqa: ASYNC110
+        await asyncio.sleep(PULSE_SECONDS)
 
 
 def _domain(follower: Follower, website: str) -> str | None:

@@ -134,7 +134,7 @@ class Stack:
         return account
 
     def pids(self) -> Mapping[str, int]:
-        """Pids by name of the process: broker, collector-1, worker-1, keeper, query-1."""
+        """Pids by name of the process: broker, collector-1, worker-1, backfill, keeper, query-1."""
         return {entry.name: entry.pid for entry in self.account.processes if entry.pid}
 
     def signal(self, name: str, number: signal.Signals) -> int:

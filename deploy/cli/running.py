@@ -50,17 +50,21 @@ def _lines(condition: "Condition") -> list[str]:
         runs = [f"nothing runs on {condition.data}"]
     else:
         runs = process_table(condition.processes)
+    lane = condition.imports
     tables = table(
         ("table", "rows", "newest row", "lag chunks", "lag seconds"),
         [
-            (
-                t.name,
-                str(t.rows),
-                _or_dash(t.newest),
-                _or_dash(t.lag_chunks),
-                _or_dash(t.lag_seconds),
-            )
-            for t in condition.tables
+            *(
+                (
+                    t.name,
+                    str(t.rows),
+                    _or_dash(t.newest),
+                    _or_dash(t.lag_chunks),
+                    _or_dash(t.lag_seconds),
+                )
+                for t in condition.tables
+            ),
+            ("imports", "–", "–", _or_dash(lane.lag_chunks), _or_dash(lane.lag_seconds)),
         ],
     )
     return [*runs, "", *tables]

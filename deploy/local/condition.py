@@ -7,7 +7,7 @@ from msgspec import Struct
 from deploy.local.account import Entry, read_account
 from deploy.local.ready import is_live
 from schemas.clock import iso, now_ms
-from schemas.kinds import KINDS, Kind
+from schemas.kinds import HISTORY, KINDS, Kind
 from schemas.lake import open_table, version_of
 from schemas.pulse import Pulse, read_pulses
 from schemas.settings import Settings
@@ -26,12 +26,20 @@ class TableCondition(Struct, frozen=True, rename="camel"):
     """Since when rows may be missing; 0 when the workers are level with Kafka."""
 
 
+class LaneCondition(Struct, frozen=True, rename="camel"):
+    """A topic that feeds a table beside the table's own."""
+
+    lag_chunks: int | None
+    lag_seconds: float | None
+
+
 class Condition(Struct, frozen=True):
     """Everything at one moment."""
 
     data: str
     processes: tuple[Entry, ...]
     tables: tuple[TableCondition, ...]
+    imports: LaneCondition
 
 
 def condition_of(settings: Settings) -> Condition:
@@ -42,7 +50,13 @@ def condition_of(settings: Settings) -> Condition:
         data=str(settings.data),
         processes=account.processes if account else (),
         tables=tuple(_table(settings, kind, pulses, now_ms()) for kind in KINDS),
+        imports=_lane(settings.topic(HISTORY.topic), pulses, now_ms()),
     )
+
+
+def _lane(topic: str, pulses: Sequence[Pulse], at_ms: int) -> LaneCondition:
+    chunks = lag_chunks(topic, pulses)
+    return LaneCondition(chunks, lag_seconds(topic, pulses, chunks, at_ms))
 
 
 def _table(settings: Settings, kind: Kind, pulses: Sequence[Pulse], at_ms: int) -> TableCondition:

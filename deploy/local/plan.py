@@ -9,11 +9,12 @@ from schemas.settings import Settings
 
 
 def services(settings: Settings) -> list[Spec]:
-    """Collectors, workers, the keeper and query processes."""
+    """Collectors, workers, the backfill worker, the keeper and query processes."""
     return [
         *_shared_port(settings, "ingest", "collector", settings.collectors, Stage.COLLECT),
         *_workers(settings),
-        _keeper(settings),
+        _one(settings, "backfill", Stage.STREAM),
+        _one(settings, "keeper", Stage.KEEP),
         *_shared_port(settings, "query", "query", settings.queries, Stage.QUERY),
     ]
 
@@ -58,12 +59,12 @@ def _workers(settings: Settings) -> Iterator[Spec]:
         )
 
 
-def _keeper(settings: Settings) -> Spec:
+def _one(settings: Settings, role: str, stage: Stage) -> Spec:
     return Spec(
-        name="keeper",
-        argv=_python("stream", "keeper", "--name", "keeper"),
-        stage=Stage.KEEP,
-        ready=pulse_says(settings.data / "run", "keeper"),
+        name=role,
+        argv=_python("stream", role, "--name", role),
+        stage=stage,
+        ready=pulse_says(settings.data / "run", role),
     )
 
 

@@ -1,4 +1,4 @@
-"""The topics of KINDS, declared on a Kafka: made when absent, given more partitions, never less."""
+"""The topics of all kinds, declared on a Kafka: made when absent, given more partitions, never less."""
 
 import asyncio
 import logging
@@ -10,7 +10,7 @@ from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 from msgspec import Struct
 
 from deploy.local.properties import MESSAGE_BYTES
-from schemas.kinds import KINDS
+from schemas.kinds import EVERY_KIND
 from schemas.settings import Settings
 
 ANSWER_SECONDS = 30.0
@@ -54,7 +54,7 @@ def topics_of(settings: Settings) -> list[Topic]:
             settings.replication,
             settings.retention_hours,
         )
-        for kind in KINDS
+        for kind in EVERY_KIND
     ]
 
 

@@ -20,7 +20,7 @@ from deploy.local.topics import partitions
 from tests.calling import call
 from tests.running import ROOT, Stack, eventually, free_port
 
-NAMES = ["broker", "collector-1", "collector-2", "worker-1", "keeper", "query-1"]
+NAMES = ["broker", "collector-1", "collector-2", "worker-1", "backfill", "keeper", "query-1"]
 
 
 @pytest.fixture(scope="module")
@@ -200,7 +200,7 @@ def test_an_existing_kafka_is_used_instead_of_one_of_our_own(tmp_path: Path) -> 
         names = list(stack.pids())
         have = partitions(theirs.address, ["events"])
 
-    assert names == ["collector-1", "worker-1", "keeper", "query-1"]
+    assert names == ["collector-1", "worker-1", "backfill", "keeper", "query-1"]
     assert have == {"events": 3}
     assert not (tmp_path / "ours" / "kafka").exists()
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic, RecordsToDelete
@@ -15,8 +16,9 @@ from aiokafka.structs import TopicPartition
 
 from deploy.local.broker import Broker
 from schemas.envelope import join, seal
-from schemas.kinds import KINDS
+from schemas.kinds import EVERY_KIND, HISTORY
 from schemas.lake import open_table
+from schemas.pulse import read_pulses
 from schemas.registry.migrate import migrate
 from schemas.settings import Settings, as_environment
 from schemas.tables import EVENTS, QUARANTINE
@@ -43,18 +45,23 @@ class Site:
             consumer_group=folder.name,
             session_seconds=6,
             batch_seconds=0.3,
+            rest_seconds=1.0,
         )
         self.process: subprocess.Popen[bytes] | None = None
         migrate(self.settings.registry_url)
 
     @property
+    def run(self) -> Path:
+        return self.settings.data / "run"
+
+    @property
     def topic(self) -> str:
         return self.settings.topic("events")
 
-    def start(self) -> subprocess.Popen[bytes]:
+    def start(self, role: str = "worker") -> subprocess.Popen[bytes]:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "stream", "worker", "--name", "worker-1"],
+                [sys.executable, "-m", "stream", role, "--name", "worker-1"],
                 env={**os.environ, **as_environment(self.settings)},
                 stderr=log,
             )
@@ -77,10 +84,10 @@ class Site:
         asyncio.run(acting())
 
     def create_topics(self) -> None:
-        names = [self.settings.topic(kind.topic) for kind in KINDS]
+        names = [self.settings.topic(kind.topic) for kind in EVERY_KIND]
         self.manage(lambda client: client.create_topics([NewTopic(n, 1, 1) for n in names]))
 
-    def send(self, *names: str, partition: int = 0) -> None:
+    def send(self, *names: str, partition: int = 0, topic: str = "events") -> None:
         """One chunk for each name."""
 
         async def sending() -> None:
@@ -89,7 +96,9 @@ class Site:
             try:
                 for name in names:
                     body = join([seal(named(name))])
-                    await producer.send_and_wait(self.topic, body, partition=partition)
+                    await producer.send_and_wait(
+                        self.settings.topic(topic), body, partition=partition
+                    )
             finally:
                 await producer.stop()
 
@@ -160,6 +169,28 @@ def test_a_topic_that_was_made_anew_is_refused_until_the_epoch_is_raised(site: S
     assert site.start().wait(60) == 78
     assert "raise TIDEMARK_INGEST_EPOCH" in site.log.read_text()
     assert site.stored() == ["a", "b", "c"]
+
+
+def memory_mb(process: subprocess.Popen[bytes]) -> int:
+    return int(psutil.Process(process.pid).memory_info().rss) // 2**20
+
+
+def test_a_backfill_worker_rests_works_and_rests_again_as_one_process(site: Site) -> None:
+    site.create_topics()
+    process = site.start("backfill")
+    eventually(lambda: "worker-1" in [pulse.process for pulse in read_pulses(site.run)])
+    at_rest = memory_mb(process)
+
+    site.send("a", topic=HISTORY.topic)
+    eventually(lambda: site.stored() == ["a"])
+    at_work = memory_mb(process)
+    eventually(lambda: "backfill rests" in site.log.read_text())
+    eventually(lambda: memory_mb(process) < at_work / 2)
+    site.send("b", topic=HISTORY.topic)
+    eventually(lambda: site.stored() == ["a", "b"])
+
+    assert at_rest < at_work / 2
+    assert site.stop() == 0
 
 
 def created_again(site: Site) -> bool:

@@ -1,0 +1,110 @@
+"""Backfill: the drain of history. What an import sent before counts once, by its line in the file.
+
+An item whose line is below the import's mark is a duplicate; what comes for an import that was
+undone is dropped. Both are in the ledger. All requests of an import lie in one topic partition, in
+the order of its lines, so that one number is memory enough for a file of any length.
+"""
+
+from collections.abc import Callable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from schemas.envelope import Envelope
+from schemas.items import HistoricEvent
+from stream.commit import Move
+from stream.drain import Drain, Sifted
+from stream.enrich.history import HISTORY_LINE
+from stream.ledger import Tally
+from stream.marks import CLOSED, mark_of
+from stream.rows import Rows
+
+UNDONE = "import undone"
+
+
+class Backfill(Drain):
+    """Stores events of the past."""
+
+    line = HISTORY_LINE
+
+    def _sift(self, rows: Rows, tally: Tally) -> Sifted:
+        marks = _Marks(self._main.next_offset)
+        kept: list[int] = []
+        places = rows.columns["kafka_partition"], rows.columns["kafka_offset"]
+        for index, (item, envelope, *place) in enumerate(
+            zip(rows.items, rows.envelopes, *places, strict=True)
+        ):
+            where = (envelope.subject_id, envelope.received_ms, *place)
+            if not envelope.import_id:
+                kept.append(index)
+            elif marks.closed(envelope.import_id):
+                tally.drop(UNDONE, *where)
+            elif marks.passes(envelope.import_id, getattr(item, "line", None)):
+                kept.append(index)
+            else:
+                tally.duplicate(*where)
+        fresh = rows.only(kept)
+        fresh.envelopes = _as_sent(fresh)
+        return Sifted(fresh, marks.moves())
+
+    def _placed(self, table: pa.Table) -> pa.Table:
+        """Partitions below 0, because those of the live topic have the others."""
+        index = table.schema.get_field_index("kafka_partition")
+        below = pc.subtract(pa.scalar(-1, pa.int32()), table.column(index))
+        return table.set_column(index, table.schema.field(index), below)
+
+
+class _Marks:
+    """The marks that a batch finds, and where it moves them."""
+
+    def __init__(self, mark: Callable[[str], int]) -> None:
+        self._mark = mark
+        self._found: dict[str, int] = {}
+        self._now: dict[str, int] = {}
+
+    def closed(self, import_id: str) -> bool:
+        return self._at(import_id) >= CLOSED
+
+    def passes(self, import_id: str, line: int | None) -> bool:
+        """Whether the line is new; from now on it is not. What names no line always passes."""
+        if line is None:
+            self._at(import_id)
+            return True
+        if line < self._at(import_id):
+            return False
+        self._now[import_id] = line + 1
+        return True
+
+    def moves(self) -> dict[str, Move]:
+        """Also where nothing moves, so that a mark that is closed meanwhile refuses the commit."""
+        return {
+            mark_of(name): Move(found, self._now[name])
+            for name, found in self._found.items()
+            if found < CLOSED
+        }
+
+    def _at(self, import_id: str) -> int:
+        if import_id not in self._found:
+            self._found[import_id] = self._now[import_id] = self._mark(mark_of(import_id))
+        return self._now[import_id]
+
+
+def _as_sent(rows: Rows) -> list[Envelope]:
+    """Each item in an envelope as from its own visitor: who sends it now was not there."""
+    made: dict[tuple[int, str], Envelope] = {}
+    found = []
+    for item, envelope in zip(rows.items, rows.envelopes, strict=True):
+        agent = item.user_agent or "" if isinstance(item, HistoricEvent) else ""
+        if (own := made.get((id(envelope), agent))) is None:
+            own = made[id(envelope), agent] = Envelope(
+                envelope.subject_id,
+                envelope.organization_id,
+                envelope.received_ms,
+                0,
+                b"",
+                user_agent=agent,
+                trusted=not agent,
+                import_id=envelope.import_id,
+            )
+        found.append(own)
+    return found

@@ -1,0 +1,61 @@
+"""HISTORY_LINE: the line for events of the past, whose file may know more than any rule."""
+
+from collections.abc import Mapping
+
+from stream.enrich import LINE, Step
+from stream.enrich.lookups import Lookups
+from stream.enrich.when import parse
+from stream.rows import Rows
+
+EARLIEST_MS = 946_684_800_000
+"""2000-01-01: what is older was not written by a web analytics."""
+LATEST_MS = 5 * 60_000
+
+TOLD = (
+    "browser_name",
+    "browser_version",
+    "os_name",
+    "os_version",
+    "device_type",
+    "country",
+    "region",
+    "city",
+)
+"""Columns in which the file's word stands before ours."""
+
+
+def put_then(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
+    """When it happened, however long ago."""
+    received = rows.per_envelope(lambda envelope: envelope.received_ms)
+    rows.columns["received_at"] = [1000 * ms for ms in received]
+    rows.columns["ts"] = [
+        1000 * past(when, ms) for when, ms in zip(rows.given("timestamp"), received, strict=True)
+    ]
+
+
+def past(when: int | float | str | None, received_ms: int) -> int:
+    """The instant in whole milliseconds, not before 2000 and not after receipt."""
+    instant = parse(when) if isinstance(when, str) else when
+    if instant is None:
+        return received_ms
+    return int(max(EARLIEST_MS, min(received_ms + LATEST_MS, instant)))
+
+
+def put_told(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
+    """What the file says of agent, place and bot."""
+    for name in TOLD:
+        rows.columns[name] = [
+            told or found for told, found in zip(rows.given(name), rows.columns[name], strict=True)
+        ]
+    told_bots = rows.given("is_bot")
+    rows.columns["bot_reason"] = [
+        found if told is None else (found or "told" if told else None)
+        for told, found in zip(told_bots, rows.columns["bot_reason"], strict=True)
+    ]
+    rows.columns["is_bot"] = [reason is not None for reason in rows.columns["bot_reason"]]
+
+
+HISTORY_LINE: Mapping[str, Step] = {
+    **{name: put_then if name == "put_when" else step for name, step in LINE.items()},
+    "put_told": put_told,
+}

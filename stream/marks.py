@@ -1,0 +1,14 @@
+"""Marks: how far a table is with each import, moved by the same commit that stores its rows.
+
+A mark is the first line of the file that the table does not hold. It stands beside the table's next
+offsets, so that it is exact whatever is killed; and it is what an undoing closes: a commit that was
+made for an open mark is refused from then on, by the table itself.
+"""
+
+CLOSED = 2**62
+"""The mark of an import that was undone: every line is below it."""
+
+
+def mark_of(import_id: str) -> str:
+    """Under which name a table keeps the mark of an import."""
+    return f"import/{import_id}"
