@@ -10,6 +10,7 @@ from ingest.collect import collect
 from ingest.desk import Desk, Outbox, Registry
 from ingest.openapi import service
 from ingest.redirect import Lost, Redirects
+from ingest.scripts import routes as scripts
 from ingest.visitor import Visitors, read_secret
 from schemas.clock import Clock
 from schemas.edge.address import networks
@@ -54,6 +55,7 @@ def create_app(
     routes.update({kind.path: collect(kind, desk) for kind in KINDS if kind.path})
     routes.update(dict.fromkeys(ROUTES, health("collector", checks)))
     routes[OPENAPI] = described(service)
+    routes.update(scripts())
     routes[ELSE] = Router(patterns, redirect_slashes=False, lifespan=lifespan)
     return edge
 
