@@ -9,7 +9,7 @@ QUARANTINE = Table(
         Column("ts", Type.TIMESTAMP, "when it was received, as far as known"),
         Column("topic", Type.STRING, "topic it came through"),
         *ORIGIN,
-        Column("stage", Type.STRING, "decode, enrich, write or duplicate"),
+        Column("stage", Type.STRING, "decode, enrich, write, duplicate or lost"),
         Column("reason", Type.STRING, "what was wrong, or whose copy it is"),
         Column("payload", Type.STRING, "the bytes, as base64, cut at 64 KiB"),
         DAY,
