@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from query.span import Point, Span
 from query.standard.forms import PLAIN
-from query.standard.run import Answer, Page, Work, run
+from query.standard.run import Answer, Page, Work, detailed, run
 from query.standard.spec import Cte, QueryType, as_asked, forms
 from schemas.clock import iso
 from schemas.failures import Malformed
@@ -114,23 +114,30 @@ async def _all(work: Work) -> Sequence[Struct]:
 
 
 async def _of_keys(work: Work, answer: Answer, key: str) -> Sequence[Struct]:
-    """The other span's rows with one of the texts that the answer shows, however low they rank."""
+    """The other span's rows with one of the texts that the answer shows, however low they rank.
+
+    They come in the type's own order, so that of several with the same texts the first counts.
+    """
     values = sorted({value for row in answer.rows if (value := getattr(row, key)) is not None})
     selected = list(work.query_type.selected)
     names = [f"c{i}" for i in range(len(selected))]
     column = names[selected.index(key)]
     statement = work.statement
+    body, _, own = statement.sql.rpartition("ORDER BY")
+    shown = ", ".join(names)
+    ranked = f"SELECT ROW_NUMBER() OVER (ORDER BY {own}),\n       answer.*\n  FROM answer"  # noqa: S608
     narrowed = msgspec.structs.replace(
         statement,
         given=(
             *statement.given,
-            Cte(f"answer ({', '.join(names)})", statement.sql.rpartition("ORDER BY")[0]),
+            Cte("answer", body),
+            Cte(f"answer_in_order (place, {shown})", ranked),
         ),
-        sql=f"SELECT *\n  FROM answer\n WHERE {column} IN (SELECT UNNEST($keys))\n"  # noqa: S608
-        f"    OR {column} IS NULL\n ORDER BY {', '.join(names)}",
+        sql=f"SELECT {shown}\n  FROM answer_in_order\n"  # noqa: S608
+        f" WHERE {column} IN (SELECT UNNEST($keys))\n    OR {column} IS NULL\n ORDER BY place",
         values={**statement.values, "keys": values},
     )
-    return work.shaped(await work.rows(narrowed))
+    return await detailed(work, work.shaped(await work.rows(narrowed)))
 
 
 def key_fields(query_type: QueryType) -> Sequence[str]:
@@ -147,8 +154,9 @@ def _is_number(value: object) -> bool:
 def _change(value: float, base: object) -> int | float | None:
     if not isinstance(base, int | float):
         return None
-    change = value - base
-    return round(change, 2) if isinstance(change, float) else change
+    if isinstance(value, int) and isinstance(base, int):
+        return value - base
+    return float(Decimal(repr(value)) - Decimal(repr(base)))  # as exact as what is shown
 
 
 def _percent(change: float | None, base: object) -> float | None:

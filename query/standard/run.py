@@ -104,10 +104,15 @@ async def run(work: Work, page: Page) -> Answer:
     sorting.checked(query_type, page.order)
     by_engine = not query_type.series and query_type.finish is None
     answer = await (_paged(work, page) if by_engine else _cut(work, page))
-    rows = list(answer.rows)
-    for detail in query_type.details:
-        rows = await added(work.engine, detail, work.scope, rows, work.seconds)
-    return structs.replace(answer, rows=rows)
+    return structs.replace(answer, rows=await detailed(work, answer.rows))
+
+
+async def detailed(work: Work, rows: Sequence[Struct]) -> Sequence[Struct]:
+    """The rows of a page with what is looked up for them alone."""
+    found = list(rows)
+    for detail in work.query_type.details:
+        found = await added(work.engine, detail, work.scope, found, work.seconds)
+    return found
 
 
 async def _paged(work: Work, page: Page) -> Answer:

@@ -18,8 +18,8 @@ ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Australi
 VALUES: Mapping[Type, tuple[Any, ...]] = {
     Type.STRING: ("/a", "Chrome", "DE", "u1", "s2", "signup", "Direct", "a", "ü", "/100%", "_", ""),
     Type.LONG: (0, 12),
-    Type.INTEGER: (0, 7, 12, 12.5),
-    Type.DECIMAL: (0, 1, 2.5, 50, 0.0001),
+    Type.INTEGER: (0, 3, 7, 12, 12.5, 3000),
+    Type.DECIMAL: (0, 1, 2.5, 10, 50, 2500, 0.0001),
     Type.BOOLEAN: (True, False),
     Type.TIMESTAMP: ("2026-10-25T01:30:00Z", "2026-11-29T12:00:00+01:00", 1_774_746_000_000),
 }
@@ -71,6 +71,19 @@ def filters_of_columns(columns: Sequence[Named]) -> st.SearchStrategy[Given]:
         if column.type is Type.STRING or not operator.text_only
     ]
     return st.sampled_from(pairs).flatmap(lambda pair: _filter(*pair))
+
+
+def grouped_filters(single: st.SearchStrategy[Given]) -> st.SearchStrategy[Given]:
+    """One filter, or filters joined by `and`, `or` and `not`, one in another."""
+    return st.recursive(
+        single,
+        lambda inner: st.one_of(
+            st.fixed_dictionaries({"and": st.lists(inner, min_size=1, max_size=3)}),
+            st.fixed_dictionaries({"or": st.lists(inner, min_size=1, max_size=3)}),
+            st.fixed_dictionaries({"not": inner}),
+        ),
+        max_leaves=4,
+    )
 
 
 def _filter(column: Named, operator: Operator) -> st.SearchStrategy[Given]:
@@ -133,7 +146,7 @@ def frames(draw: st.DrawFn, stage: Stage, granularities: Sequence[str]) -> Frame
         page=draw(st.sampled_from((1, 1, 1, 2))),
     )
     names = {
-        table.name: draw(st.lists(filters_of(table), max_size=2))
+        table.name: draw(st.lists(grouped_filters(filters_of(table)), max_size=2))
         for table in TABLES
         if table.name in ("events", "errors", "vitals", "clicks")
     }

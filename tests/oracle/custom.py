@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from tests.oracle.clocks import iso
+from tests.oracle.clocks import bucket, iso
 from tests.oracle.facts import Facts, Row, unix_ms
 from tests.oracle.filters import all_hold
 from tests.oracle.question import Question, Seen
@@ -17,6 +17,7 @@ from tests.oracle.sessions import Session, sessions
 from tests.oracle.sums import Answer, grouped
 
 DIGITS = 6
+TIME = "time:"
 
 
 class CustomQuestion(Struct, frozen=True, kw_only=True):
@@ -31,8 +32,15 @@ class CustomQuestion(Struct, frozen=True, kw_only=True):
     order_by: Sequence[Mapping[str, str]] = ()
     subject: str = "shop"
     zone: str = "UTC"
+    having: Sequence[Mapping[str, Any]] = ()
     limit: int | None = None
+    page: int = 1
     include_bots: bool = False
+
+    @property
+    def groups(self) -> Sequence[str]:
+        """What the groups are called in the answer."""
+        return ["date" if name.startswith(TIME) else name for name in self.group_by]
 
     @property
     def body(self) -> Mapping[str, Any]:
@@ -42,10 +50,11 @@ class CustomQuestion(Struct, frozen=True, kw_only=True):
             "selects": list(self.selects),
             "filters": list(self.filters),
             "groupBy": list(self.group_by),
+            "having": list(self.having),
             "orderBy": list(self.order_by),
         }
         days = {"startDate": self.start.isoformat(), "endDate": self.end.isoformat()}
-        limit = {} if self.limit is None else {"limit": self.limit}
+        limit = {"page": self.page} | ({} if self.limit is None else {"limit": self.limit})
         bots = {"include_bots": self.include_bots, "timezone": self.zone}
         return {"query": query, **days, **bots, **limit}
 
@@ -53,20 +62,40 @@ class CustomQuestion(Struct, frozen=True, kw_only=True):
 def answer(held: Facts, asked: CustomQuestion) -> list[Answer]:
     """The rows that the service should give."""
     rows = [row for row in table(held, asked) if all_hold(row, asked.filters)]
-    groups = grouped(rows, lambda row: tuple(row.get(name) for name in asked.group_by))
+    groups = grouped(rows, lambda row: tuple(group_value(asked, row, n) for n in asked.group_by))
     if not asked.group_by:
         groups = {(): rows}
     found = [
-        {**dict(zip(asked.group_by, key, strict=True)), **summed(members, asked.selects)}
+        {**dict(zip(asked.groups, key, strict=True)), **summed(members, asked.selects)}
         for key, members in groups.items()
     ]
+    found = [row for row in found if all_hold(row, asked.having)]
     for name, descending in reversed(order(asked)):
         there = [row for row in found if row[name] is not None]
         absent = [row for row in found if row[name] is None]
         found = [*sorted(there, key=itemgetter(name), reverse=descending), *absent]
+    limit = asked.limit or 1000
+    page = found[(asked.page - 1) * limit : asked.page * limit]
     return [
-        {name: shown(value) for name, value in row.items()} for row in found[: asked.limit or 1000]
+        {name: label(value) if name == "date" else shown(value) for name, value in row.items()}
+        for row in page
     ]
+
+
+def group_value(asked: CustomQuestion, row: Row, name: str) -> Any:
+    """What a row is grouped by: a column, or the bucket that it begins in."""
+    if not name.startswith(TIME):
+        return row.get(name)
+    at = unix_ms(row["started_at"]) if asked.table == "sessions" else row["ms"]
+    granularity = name.removeprefix(TIME)
+    text, distance = bucket(at, asked.zone, granularity)
+    return text, -distance  # the hour that comes twice: first the one in summer time
+
+
+def label(value: Any) -> str:
+    """A bucket as it is shown."""
+    text: str = value[0]
+    return text
 
 
 def order(asked: CustomQuestion) -> list[tuple[str, bool]]:
@@ -74,7 +103,7 @@ def order(asked: CustomQuestion) -> list[tuple[str, bool]]:
     terms = [(term["field"], term["direction"] == "desc") for term in asked.order_by]
     if not terms:
         terms = [(alias(asked.selects[0]), True)]
-    return [*terms, *((name, False) for name in asked.group_by)]
+    return [*terms, *((name, False) for name in asked.groups)]
 
 
 def alias(select: Mapping[str, str]) -> str:

@@ -33,11 +33,24 @@ OPPOSITES = {
 
 
 def holds(row: Row, given: Given) -> bool:
-    """Whether one filter lets the row through."""
+    """Whether one filter, or a group of them, lets the row through."""
+    if "and" in given:
+        return all(holds(row, each) for each in given["and"])
+    if "or" in given:
+        return any(holds(row, each) for each in given["or"])
+    if "not" in given:
+        return not holds(row, given["not"])
     name = given["operator"]
     if name in OPPOSITES:
         return not _is(row, given["field"], OPPOSITES[name], given.get("value"))
     return _is(row, given["field"], name, given.get("value"))
+
+
+def fields_of(given: Given) -> set[str]:
+    """The columns that a filter or a group names."""
+    within = [*given.get("and", ()), *given.get("or", ()), *filter(None, [given.get("not")])]
+    named = {given["field"]} if "field" in given else set()
+    return named.union(*map(fields_of, within))
 
 
 def all_hold(row: Row, filters: Sequence[Given]) -> bool:

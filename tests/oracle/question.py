@@ -11,7 +11,7 @@ from schemas.tables import TABLES
 from tests.oracle import clocks
 from tests.oracle.clocks import Bucket
 from tests.oracle.facts import Facts, Row
-from tests.oracle.filters import Given, all_hold
+from tests.oracle.filters import Given, all_hold, fields_of
 
 COLUMNS = {table.name: {column.name for column in table.columns} for table in TABLES}
 
@@ -32,6 +32,7 @@ class Question(Struct, frozen=True, kw_only=True):
     options: Mapping[str, Any] = {}
     """What some types take beside their name."""
     order_by: Sequence[Mapping[str, Any]] = ()
+    compare: str | None = None
 
 
 class Seen:
@@ -70,7 +71,7 @@ class Seen:
         A filter on a column that the table does not have leaves its rows alone.
         """
         asked = self.question
-        known = [given for given in asked.filters if given["field"] in COLUMNS[table]]
+        known = [given for given in asked.filters if fields_of(given) <= COLUMNS[table]]
         subject = "link_id" if table == "clicks" else "website_id"
         return [
             row

@@ -96,15 +96,19 @@ class Service:
         return ask(self._served.app, "POST", f"{path}?{kind}={subject}", body, {"x-api-key": key})
 
     def answers(self, questions: Sequence[Question]) -> list[list[Answer]]:
-        """The answer to each question; questions that differ in their name only go together."""
-        found: dict[int, list[Answer]] = {}
+        """The answer to each question."""
+        return [entry["data"] for entry in self.entries(questions)]
+
+    def entries(self, questions: Sequence[Question]) -> list[Any]:
+        """All that is said to each; questions that differ in their name only go together."""
+        found: dict[int, Any] = {}
         for alike in _alike(questions):
             for at in range(0, len(alike), MOST_AT_ONCE):
                 portion = alike[at : at + MOST_AT_ONCE]
                 entries = self.ask(questions[portion[0]], [named(questions[i]) for i in portion])
                 for i, entry in zip(portion, entries, strict=True):
                     assert entry["success"], (questions[i], entry)
-                    found[i] = entry["data"]
+                    found[i] = entry
         return [found[i] for i in range(len(questions))]
 
     def answer(self, question: Question) -> list[Answer]:
@@ -150,6 +154,8 @@ def body_of(question: Question, parameters: Iterable[Any]) -> dict[str, Any]:
         body["limit"] = question.limit
     if question.order_by:
         body["orderBy"] = list(question.order_by)
+    if question.compare:
+        body["compare"] = {"to": question.compare}
     return body
 
 

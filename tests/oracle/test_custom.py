@@ -8,7 +8,8 @@ from tests.oracle.custom import AGGREGATES, CustomQuestion, answer
 from tests.oracle.free import free_questions
 from tests.oracle.profile import tried
 from tests.oracle.service import Service
-from tests.oracle.traffic import Traffic, stages, traffic
+from tests.oracle.town import town
+from tests.oracle.traffic import STAGES, Stage, Traffic, stages, traffic
 
 
 def test_every_aggregate_has_an_oracle() -> None:
@@ -23,13 +24,34 @@ def scenes(draw: st.DrawFn) -> tuple[Traffic, list[CustomQuestion]]:
     return stored, draw(st.lists(free_questions(stage), min_size=10, max_size=20))
 
 
-@tried(10)
+@tried(8)
 @given(scenes())
 def test_the_service_agrees_with_the_oracle(
     scene: tuple[Traffic, list[CustomQuestion]],
 ) -> None:
     stored, asked = scene
     with Service(stored) as service:
+        for question in asked:
+            reply = service.post("/v1/query/custom", question.body, question.subject)
+
+            assert reply.status == 200, (question, reply.json)
+            assert reply.json["data"] == answer(service.facts, question), question
+
+
+@st.composite
+def town_scenes(draw: st.DrawFn) -> tuple[Stage, list[CustomQuestion]]:
+    """Where there is a town, and what is asked of it."""
+    stage = draw(st.sampled_from(STAGES[:4]))
+    return stage, draw(st.lists(free_questions(stage), min_size=25, max_size=25))
+
+
+@tried(4)
+@given(town_scenes())
+def test_the_service_agrees_with_the_oracle_about_a_town(
+    scene: tuple[Stage, list[CustomQuestion]],
+) -> None:
+    stage, asked = scene
+    with Service(town(stage)) as service:
         for question in asked:
             reply = service.post("/v1/query/custom", question.body, question.subject)
 
