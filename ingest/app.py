@@ -8,8 +8,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ingest.collect import collect
 from ingest.desk import Desk, Outbox, Registry
+from ingest.mixed import mixed
 from ingest.openapi import service
 from ingest.redirect import Lost, Redirects
+from ingest.routes import MIXED
 from ingest.scripts import routes as scripts
 from ingest.visitor import Visitors, read_secret
 from schemas.clock import Clock
@@ -53,6 +55,7 @@ def create_app(
     visitors = Visitors(read_secret(settings.data / SECRET))
     patterns = [Redirects(desk, visitors, Lost()).route()]
     routes.update({kind.path: collect(kind, desk) for kind in KINDS if kind.path})
+    routes.update({route.path: mixed(route, desk) for route in MIXED})
     routes.update(dict.fromkeys(ROUTES, health("collector", checks)))
     routes[OPENAPI] = described(service)
     routes.update(scripts())

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from ingest.bounds import ITEM_BYTES, ITEMS, NESTING
+from ingest.spelling import respelled_text, spellings
 from ingest.strict import strict
 from ingest.wording import in_words
 from schemas.clock import instant_ms
@@ -51,6 +52,7 @@ class Decoder:
 
     def __init__(self, kind: Kind) -> None:
         self._kind = kind
+        self._spellings = spellings(kind.item)
         item = strict(kind.item)
         self._all = msgspec.json.Decoder(list[item])  # type: ignore[valid-type]  # made above
         self._one = msgspec.json.Decoder(item)
@@ -83,13 +85,11 @@ class Decoder:
         raise Malformed(f"The body must be JSON in UTF-8: {allowed}")
 
     def _one_by_one(self, array: bytes, single: bool) -> Accepted:
-        raws = _taken_apart(array)
-        if single and len(raws) != 1:
-            raise Malformed("The body is not valid JSON")
-        _check_count(len(raws))
+        raws = taken_apart(array, single)
+        texts = [self._respelled(bytes(raw)) for raw in raws]
         items, places, rejected = [], [], []
-        for index, raw in enumerate(raws):
-            outcome = self._judge(index, raw)
+        for index, text in enumerate(texts):
+            outcome = self.judge(index, text)
             if isinstance(outcome, Rejected):
                 rejected.append(outcome)
             else:
@@ -97,11 +97,13 @@ class Decoder:
                 places.append(index)
         if not items:
             raise none_accepted(rejected)
-        good = b"[" + b",".join([bytes(raws[place]) for place in places]) + b"]"
-        return Accepted(items, good, places, rejected)
+        return Accepted(items, as_array([texts[place] for place in places]), places, rejected)
 
-    def _judge(self, index: int, raw: Raw) -> Item | Rejected:
-        text = bytes(raw)
+    def _respelled(self, text: bytes) -> bytes:
+        return text if len(text) > ITEM_BYTES else respelled_text(text, self._spellings)
+
+    def judge(self, index: int, text: bytes) -> Item | Rejected:
+        """The item, or why it is not taken."""
         if len(text) > ITEM_BYTES:
             return Rejected(index, TooLarge.code, f"An item may have at most {ITEM_BYTES:,} bytes")
         if _brackets(text) > NESTING:
@@ -128,12 +130,22 @@ def _check_count(count: int) -> None:
         raise Malformed(f"A request takes 1 to {ITEMS} items; this one has {count:,}")
 
 
-def _taken_apart(array: bytes) -> list[Raw]:
+def taken_apart(array: bytes, single: bool = False) -> list[Raw]:
+    """The items of a body, not too many of them; Malformed when it is no array."""
     try:
-        return _raws.decode(array)
+        raws = _raws.decode(array)
     except REFUSALS as error:
         reason = in_words(error).replace("The item", "The body")
         raise Malformed(reason) from None
+    if single and len(raws) != 1:
+        raise Malformed("The body is not valid JSON")
+    _check_count(len(raws))
+    return raws
+
+
+def as_array(texts: Sequence[bytes]) -> bytes:
+    """Items as a JSON array, each as it is."""
+    return b"[" + b",".join(texts) + b"]"
 
 
 def _suspicious(array: bytes, items: Sequence[Item]) -> bool:

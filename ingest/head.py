@@ -15,7 +15,10 @@ REQUEST_ID = 256
 HEADER = 512
 """Characters that are kept; far below what lets 500 envelopes outgrow one Kafka message."""
 
-CLIENT_ID = b"databuddy-client-id"
+CLIENT_IDS = (b"databuddy-client-id", b"tidemark-client-id")
+USUAL_QUERY = 256
+"""Characters; longer ones hold a whole item, and none of them comes twice."""
+
 KEPT = tuple((name.encode(), name) for name in HEADERS)
 
 
@@ -44,14 +47,20 @@ def read_head(scope: Scope) -> Head:
     )
 
 
-@lru_cache(maxsize=8192)
 def website_id(query: bytes) -> str | None:
     """The website that the query string names."""
+    return _usual_website_id(query) if len(query) <= USUAL_QUERY else _website_id(query)
+
+
+def _website_id(query: bytes) -> str | None:
     fields = parse_qs(query.decode("latin-1"))
     for name in ("website_id", "client_id"):
         if name in fields:
             return fields[name][0]
     return None
+
+
+_usual_website_id = lru_cache(maxsize=8192)(_website_id)
 
 
 def _key(given: dict[bytes, bytes]) -> str | None:
@@ -61,7 +70,10 @@ def _key(given: dict[bytes, bytes]) -> str | None:
 
 
 def _client_id(given: dict[bytes, bytes]) -> str | None:
-    return str(given[CLIENT_ID], "latin-1") or None if CLIENT_ID in given else None
+    for name in CLIENT_IDS:
+        if name in given:
+            return str(given[name], "latin-1") or None
+    return None
 
 
 def _request_id(given: dict[bytes, bytes]) -> str:

@@ -1,82 +1,16 @@
 """The collector as an OpenAPI document: a route per kind of item, the redirect, the health."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
-import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta
 
-from ingest.bounds import ITEMS, KEY, PROPERTIES
-from ingest.decode import Rejected
+from ingest.answers import REFUSED, Exceeded, Refused, Taken
+from ingest.bounds import ITEMS
+from ingest.shown import KEYS, TRACKERS, WEBSITE, shown
 from schemas.edge.health import OPERATIONS as HEALTH
-from schemas.failures import (
-    Failure,
-    Forbidden,
-    LimitExceeded,
-    Malformed,
-    NoneAccepted,
-    NotFound,
-    TooLarge,
-    TooSlow,
-    Unauthorized,
-    Unavailable,
-    Unconfirmed,
-)
-from schemas.items import Item
+from schemas.failures import LimitExceeded, NotFound
 from schemas.kinds import KINDS, Kind
 from schemas.openapi import Answer, Operation, Parameter, Service
-
-PropertyName = Annotated[str, Meta(max_length=KEY)]
-Properties = Annotated[
-    dict[PropertyName, Any],
-    Meta(max_length=PROPERTIES, description="free-form; values may be nested"),
-]
-
-
-class Refused(Struct):
-    """A refusal; `rejected` names each item when none of a batch was good."""
-
-    status: Literal["error"]
-    message: str
-    code: str
-
-
-class Exceeded(Struct, rename="camel"):
-    """The allowance of this window is used up."""
-
-    status: Literal["error"]
-    success: Literal[False]
-    message: str
-    error: str
-    code: Literal["RATE_LIMIT_EXCEEDED"]
-    limit: int
-    remaining: int
-    reset: str
-    retry_after: int
-
-
-class Taken(Struct):
-    """So many items are kept for good; `rejected` names those that are not."""
-
-    status: Literal["success"]
-    type: str
-    count: int
-    receipt: Annotated[
-        str, Meta(description="opaque; what became of the items: GET /v1/receipts/{receipt}")
-    ]
-    rejected: list[Rejected] = []
-
-
-REFUSED: tuple[type[Failure], ...] = (
-    Malformed,
-    NoneAccepted,
-    Unauthorized,
-    Forbidden,
-    TooSlow,
-    TooLarge,
-    LimitExceeded,
-    Unavailable,
-    Unconfirmed,
-)
 
 EXAMPLES: dict[str, dict[str, object]] = {
     "/track": {
@@ -101,21 +35,24 @@ EXAMPLES: dict[str, dict[str, object]] = {
             {"path": "https://shop.example/", "message": "x is undefined", "lineno": 3, "colno": 7}
         ]
     },
+    "/engagement": {
+        "one page, left": [
+            {
+                "path": "https://shop.example/",
+                "exitType": "unload",
+                "timeOnPage": 40,
+                "clickCount": 3,
+            }
+        ]
+    },
+    "/identify": {
+        "a visitor who signed in": {
+            "profileId": "user-7",
+            "anonymousId": "a1",
+            "traits": {"plan": "pro"},
+        }
+    },
 }
-
-
-def shown(item: type[Item]) -> Any:
-    """The item as the document shows it: `properties` as an object rather than as bytes."""
-    if "properties" not in item.__struct_fields__:
-        return item
-    return msgspec.defstruct(
-        item.__name__,
-        [("properties", Properties | None, None)],
-        bases=(item,),
-        rename="camel",
-        kw_only=True,
-        namespace={"__doc__": item.__doc__},
-    )
 
 
 def _operation(kind: Kind) -> Operation:
@@ -129,15 +66,12 @@ def _operation(kind: Kind) -> Operation:
         meaning=f"Send items of the kind {kind.name}",
         more=f"At most {ITEMS} in one request. Success means that they are kept. "
         "An item with an eventId that was sent before is kept once.",
-        parameters=(
-            Parameter("website_id", "the website; enough to send from a page"),
-            Parameter("client_id", "the same"),
-        ),
+        parameters=WEBSITE,
         body=many if kind.batch_only else item | many,
         examples=EXAMPLES[kind.path],
         answers=(Answer(200, "taken", Taken),),
         failures=REFUSED,
-        keys=({"website": ()}, {"client": ()}, {"key": ()}, {"bearer": ()}),
+        keys=KEYS,
     )
 
 
@@ -161,7 +95,7 @@ def service() -> Service:
         title="Tidemark: collection",
         meaning="Takes events, web vitals and errors from trackers and servers. "
         "Every answer says how many requests are left.",
-        operations=(*collecting, REDIRECT, *HEALTH),
+        operations=(*collecting, *TRACKERS, REDIRECT, *HEALTH),
         failure=Refused,
         exceeded=Exceeded,
         ways={

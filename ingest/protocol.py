@@ -16,6 +16,7 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from ingest.cycle import ShortCycle
+from ingest.routes import MIXED
 from schemas.clock import now_ms
 from schemas.edge.allowances import WINDOW_MS, Allowance
 from schemas.edge.asgi import WHOLE_BODY
@@ -28,7 +29,11 @@ HEAD_SECONDS = 10.0
 HEAD_BYTES = 16 * 1024
 LINGER_SECONDS = 5.0
 
-HOT = {kind.path.encode(): kind.path for kind in KINDS if kind.path}
+POSTS = [
+    *(kind.path for kind in KINDS if kind.path),
+    *(route.path for route in MIXED if route.method == "POST"),
+]
+HOT = {path.encode(): path for path in POSTS}
 
 NO_HTTP = f"This is no valid HTTP request, or its head has more than {HEAD_BYTES:,} bytes"
 

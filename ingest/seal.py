@@ -46,7 +46,7 @@ def seal_request(
         count = len(accepted.items)
         envelope = cover.seal(own, count, accepted.array)
         place = cover.place(own, accepted.items[0])
-        places = accepted.places if accepted.rejected else None
+        places = None if isinstance(accepted.places, range) else accepted.places
         return Sealed(place, [envelope], count, own, received_ms, accepted.rejected, places)
     return _by_website(accepted, cover, registry)
 

@@ -2,7 +2,8 @@
 
 The floor's types leave `properties` unread and whole numbers unbounded. What is accepted is stored
 for good, so here a property tree is read to its leaves: natively, by a type that is unrolled to the
-depth that is allowed.
+depth that is allowed. A name in its other spelling (`spelling.py`) is a field that no value fits,
+so that an item with one is noticed without a line of Python for all the others.
 """
 
 from typing import Annotated, Any
@@ -11,6 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from ingest.bounds import DEPTH, KEY, PROPERTIES
+from ingest.spelling import spellings
 from schemas.items import Item
 
 INT64 = 2**63
@@ -44,10 +46,17 @@ OVERRIDES: dict[str, Any] = {
 }
 
 
+Nothing: Any = Annotated[str, Meta(min_length=1, max_length=0)]
+"""What no value is."""
+
+
 def strict(item: type[Item]) -> type[Item]:
-    """The same item with its open fields bounded."""
-    fields = [
-        (name, type_, None) for name, type_ in OVERRIDES.items() if name in item.__struct_fields__
+    """The same item with its open fields bounded, and with its wire names only."""
+    known = item.__struct_fields__
+    fields = [(name, type_, None) for name, type_ in OVERRIDES.items() if name in known]
+    fields += [
+        (f"spelled_{index}", Nothing, msgspec.field(name=name, default=None))
+        for index, name in enumerate(spellings(item))
     ]
     made = msgspec.defstruct(
         item.__name__, fields, bases=(item,), rename="camel", kw_only=True, gc=False

@@ -151,8 +151,8 @@ class Unavailable(Failure):
     status = 503
     code = "SERVICE_UNAVAILABLE"
 
-    def __init__(self, message: str, retry_after: int = 5) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, retry_after: int = 5, **more: Any) -> None:
+        super().__init__(message, **more)
         self._retry_after = retry_after
 
     @property

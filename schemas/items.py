@@ -4,7 +4,7 @@ Wire names are the contract's (`anonymousId`); unknown fields are ignored. Field
 contract are what page views and outbound clicks need. `null` means absent.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from msgspec import Meta, Raw, Struct, field
 
@@ -23,6 +23,8 @@ Seconds = Annotated[float, Meta(ge=0, le=86_400)]
 Percent = Annotated[float, Meta(ge=0, le=100)]
 Milliseconds = Annotated[int, Meta(ge=0, le=60_000)]
 Position = Annotated[int, Meta(ge=0, le=INT32)]
+Metric = Literal["FCP", "LCP", "CLS", "INP", "TTFB", "FPS"]
+METRICS: tuple[str, ...] = get_args(Metric)
 When = int | float | str | None
 """Unix milliseconds (a fraction is cut) or ISO 8601; absent: the time of receipt."""
 
@@ -101,7 +103,7 @@ class Vital(Item, kw_only=True):
     """One web vitals measurement (interface 2.6)."""
 
     path: Url
-    metric_name: Literal["FCP", "LCP", "CLS", "INP", "TTFB", "FPS"]
+    metric_name: Metric
     metric_value: Annotated[float, Meta(ge=-1e12, le=1e12)]
 
 

@@ -1,0 +1,104 @@
+"""The endpoint for items of any shape: as `collect`, but one request may hold several kinds.
+
+Each kind has a topic of its own, and no message lies in two of them. So what one request brings of
+one kind is in Kafka whole or not at all, and the answer says for each item whether Kafka has it.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from msgspec import Raw, Struct
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ingest.decode import none_accepted
+from ingest.desk import Desk
+from ingest.head import Head, read_head
+from ingest.identify import Sender, by_website, identify
+from ingest.replies import Result, failure_of
+from ingest.seal import Sealed, seal_request
+from ingest.sending import send_surely
+from ingest.sorting import ShapeOf, Share, Sorted, sort
+from ingest.spelling import Fields
+from schemas.edge.address import cut
+from schemas.failures import NoneAccepted, Unavailable, WrongMethod
+from schemas.plans import Group
+
+Items = Sequence[Raw | Fields]
+
+
+class Mixed(Struct, frozen=True):
+    """One route whose items are told apart by what they say of themselves."""
+
+    path: str
+    method: str
+    read: Callable[[Scope, Receive, Head], Awaitable[Items]]
+    """The items of a request; Malformed when there are none."""
+    shape_of: ShapeOf
+    reply: Callable[[Send, Result], Awaitable[None]]
+    more: Callable[[Result], Mapping[str, Any]]
+    """What the body of a failure says besides."""
+
+
+def mixed(route: Mixed, desk: Desk) -> ASGIApp:
+    """The endpoint of that route."""
+
+    async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] != route.method:
+            raise WrongMethod(route.method)
+        head = read_head(scope)
+        sender = identify(head, desk.registry.snapshot, desk.clock())
+        if sender is not None:
+            desk.edge.admit(scope, sender.organization, Group.COLLECT)
+        found = sort(await route.read(scope, receive, head), route.shape_of)
+        if sender is None:
+            sender = by_website(first_website(found), desk.registry.snapshot)
+            desk.edge.admit(scope, sender.organization, Group.COLLECT)
+        sealed = sealed_shares(found, sender, head, cut(desk.edge.address(scope)), desk)
+        result = await sent(found, sealed, desk)
+        failure = failure_of(result, route.more(result))
+        if failure is not None:
+            raise failure
+        await route.reply(send, result)
+
+    return endpoint
+
+
+def first_website(found: Sorted) -> str | None:
+    """The website that the first good item names; NoneAccepted when none is good."""
+    if found.first is None:
+        raise none_accepted([found.rejected[index] for index in sorted(found.rejected)])
+    return found.first.website_id
+
+
+def sealed_shares(
+    found: Sorted, sender: Sender, head: Head, address: str, desk: Desk
+) -> list[tuple[Share, Sealed]]:
+    """What is to be sent; items of websites out of reach become rejects."""
+    registry, now = desk.registry.snapshot, desk.clock()
+    sealed: list[tuple[Share, Sealed]] = []
+    for share in found.shares.values():
+        try:
+            done = seal_request(share.accepted, sender, head, registry, address, now)
+        except NoneAccepted as none:
+            found.rejected.update({reject.index: reject for reject in none.more["rejected"]})
+            continue
+        found.rejected.update({reject.index: reject for reject in done.rejected})
+        sealed.append((share, done))
+    return sealed
+
+
+async def sent(found: Sorted, sealed: Sequence[tuple[Share, Sealed]], desk: Desk) -> Result:
+    """What became of each kind; all are under way at the same time."""
+    sending = [send_surely(desk, share.kind.topic, done) for share, done in sealed]
+    answers = await asyncio.gather(*sending, return_exceptions=True)
+    receipts: dict[str, str] = {}
+    failures: dict[str, Unavailable] = {}
+    for (share, _), answer in zip(sealed, answers, strict=True):
+        if isinstance(answer, str):
+            receipts[share.kind.name] = answer
+        elif isinstance(answer, Unavailable):
+            failures[share.kind.name] = answer
+        else:
+            raise answer
+    return Result(found, receipts, failures)

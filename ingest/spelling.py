@@ -1,0 +1,63 @@
+"""Both spellings of a field: `anonymous_id` does for `anonymousId`, `utmSource` for `utm_source`.
+
+Declared once, for all routes and kinds: the other spelling of each wire name is made from the name.
+What travels on has the contract's names only.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+
+import msgspec
+from msgspec import Raw
+
+from schemas.items import Item
+
+Fields = dict[str, Raw]
+"""The members of an item, each value as it came."""
+
+NULL = b"null"
+
+_fields = msgspec.json.Decoder(Fields)
+_encode = msgspec.json.Encoder().encode
+
+
+def other(name: str) -> str:
+    """The name in snake case when it is in camel case, and the other way round."""
+    if "_" in name:
+        head, *rest = name.split("_")
+        return head + "".join(word.capitalize() for word in rest)
+    return re.sub(r"[A-Z]", lambda found: f"_{found[0].lower()}", name)
+
+
+@cache
+def spellings(item: type[Item]) -> Mapping[str, str]:
+    """The wire name for each other spelling of one."""
+    names = item.__struct_encode_fields__
+    return {other(name): name for name in names if other(name) not in names}
+
+
+def respelled(fields: Fields, names: Mapping[str, str]) -> Fields:
+    """The same members under their wire names; where both spellings say something, those win."""
+    if not names.keys() & fields.keys():
+        return fields
+    found = {name: value for name, value in fields.items() if name not in names}
+    for spelled, name in names.items():
+        if spelled in fields and bytes(found.get(name, NULL)) == NULL:
+            found[name] = fields[spelled]
+    return found
+
+
+def respelled_text(text: bytes, names: Mapping[str, str]) -> bytes:
+    """An item's JSON with wire names; what is no object is left as it came."""
+    try:
+        fields = _fields.decode(text)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return text
+    found = respelled(fields, names)
+    return text if found is fields else written(found)
+
+
+def written(fields: Fields) -> bytes:
+    """The item's JSON."""
+    return _encode(fields)
