@@ -84,10 +84,12 @@ WHO = (
 
 AGENT = (
     Column("browser_name", Type.STRING, "browser, e.g. Chrome"),
-    Column("browser_version", Type.STRING, "its major version"),
+    Column("browser_version", Type.STRING, "its version, as far as it is a fact: 141, 18.6"),
     Column("os_name", Type.STRING, "operating system, e.g. Windows"),
-    Column("os_version", Type.STRING, "its version, when it is a fact"),
-    Column("device_type", Type.STRING, "desktop, mobile, tablet or tv"),
+    Column("os_version", Type.STRING, "its version, when it is a fact: 11, 15.6"),
+    Column(
+        "device_type", Type.STRING, "desktop, mobile, tablet, tv, console, watch, headset or car"
+    ),
 )
 
 PLACE = (
@@ -98,7 +100,9 @@ PLACE = (
 
 BOT = (
     Column("is_bot", Type.BOOLEAN, "sent by a program rather than a person"),
-    Column("bot_reason", Type.STRING, "which rule says so"),
+    Column(
+        "bot_reason", Type.STRING, "which rule says so; `hint: …` sets no flag"
+    ),
     Column("rules_version", Type.INTEGER, "version of the enrichment rules", public=False),
     Column(
         "sender",

@@ -1,40 +1,60 @@
 """Browser, operating system and device class, from the user agent and the browser's own hints.
 
-Parsed once per distinct agent. Versions that browsers have frozen (Windows 10, macOS 10.15.7,
-Android 10) are no facts: they are stored only when a hint says them.
+Worked out once per distinct agent. What a browser leaves out or has frozen is no fact: a version is
+NULL, or its major part alone, unless a client hint tells the rest.
 """
 
 import re
 
 from msgspec import Struct
 
-from schemas.envelope import Envelope
+from schemas.envelope import HINTS, Envelope
+from stream.enrich.devices import device_type
+from stream.enrich.hints import GENERIC, Hints, read_hints
 from stream.enrich.lookups import Lookups, Memo
 from stream.enrich.parser import PARSER
+from stream.enrich.systems import short, system_of
 from stream.rows import Rows
 
 COLUMNS = ("browser_name", "browser_version", "os_name", "os_version", "device_type")
 
-BROWSERS = {
+NAMES = {
     "Chrome Mobile": "Chrome",
     "Chrome Mobile iOS": "Chrome",
+    "HeadlessChrome": "Headless Chrome",
     "Mobile Safari": "Safari",
     "Firefox Mobile": "Firefox",
     "Firefox iOS": "Firefox",
     "Edge Mobile": "Edge",
     "Opera Mobile": "Opera",
+    "IE Mobile": "IE",
     "Chrome Mobile WebView": "Android WebView",
     "Mobile Safari UI/WKWebView": "iOS WebView",
+    "DuckDuckGo Mobile": "DuckDuckGo",
+    "WeChat Browser": "WeChat",
+    "MiuiBrowser": "Mi Browser",
+    "Google": "Google App",
 }
-SYSTEMS = {"Mac OS X": "macOS", "Chrome OS": "ChromeOS"}
-FROZEN = {("Windows", "10"), ("macOS", "10.15"), ("Android", "10")}
+APPS = (
+    ("WeChat", r"MicroMessenger/(\d+)\.(\d+)"),
+    ("LinkedIn", r"LinkedInApp(?:/(\d+)\.(\d+))?"),
+    ("Slack", r"\bSlack/(\d+)\.(\d+)"),
+    ("Discord", r"\bdiscord/(\d+)\.(\d+)"),
+    ("Telegram", r"Telegram-Android/(\d+)\.(\d+)"),
+    ("KakaoTalk", r"KAKAOTALK[ /](\d+)\.(\d+)"),
+    ("DuckDuckGo", r"\bDdg/(\d+)\.(\d+)"),
+    ("Tesla", r"\bTesla/()()"),
+    ("GNOME Web", r"Epiphany/()()"),
+)
+"""Programs that the published rules do not know, or take for the engine inside them."""
+APPLE = frozenset({"macOS", "iOS", "tvOS", "watchOS", "Windows"})
+"""Systems that Safari was made for; elsewhere an agent only says that it is like Safari."""
 
-_TABLET = re.compile(r"iPad|Tablet|PlayBook|Silk(?!.*Mobile)|Android(?!.*Mobile)")
-_TV = re.compile(r"TV\b|Tizen(?!.*Mobile)|Web0S|SMART-TV|BRAVIA|CrKey|Roku|AFT[A-Z]", re.IGNORECASE)
-_MOBILE = re.compile(r"Mobi|iPhone|iPod|Opera Mini|Windows Phone")
+_APPS = [(name, re.compile(rule)) for name, rule in APPS]
 
-Hints = tuple[str, str, str, str]
-"""User agent, Sec-CH-UA-Mobile, -Platform and -Platform-Version."""
+Browser = tuple[str | None, str | None]
+Sent = tuple[str | None, ...]
+"""User agent and the headers HINTS."""
 
 
 class Agent(Struct, frozen=True, array_like=True):
@@ -60,54 +80,39 @@ def agent_of(envelope: Envelope) -> Agent:
     """The agent of an envelope. A server's own agent (`node`) says nothing about a visitor."""
     if envelope.trusted and not envelope.user_agent.startswith("Mozilla/"):
         return UNKNOWN
-    told = envelope.headers.get
-    mobile = told("sec-ch-ua-mobile", "")
-    platform = told("sec-ch-ua-platform", "").strip('"')
-    return _agents[
-        envelope.user_agent,
-        mobile,
-        platform,
-        told("sec-ch-ua-platform-version", "").strip('"'),
-    ]
+    return _agents[(envelope.user_agent, *map(envelope.headers.get, HINTS))]
 
 
-def read_agent(hints: Hints) -> Agent:
+def read_agent(sent: Sent) -> Agent:
     """What a user agent and its hints say."""
-    text, mobile, platform, version = hints
-    parsed = PARSER.parse(text)
-    browser, system = parsed.user_agent, parsed.os
-    if browser is None and system is None:
-        return UNKNOWN
-    os_name = SYSTEMS.get(system.family, system.family) if system else None
-    said = ".".join(filter(None, (system.major, system.minor))) if system else ""
-    return Agent(
-        BROWSERS.get(browser.family, browser.family) if browser else None,
-        browser.major if browser else None,
-        os_name,
-        os_version(os_name, said, platform, version),
-        device_type(text, mobile),
-    )
+    text, hints = sent[0] or "", read_hints(*sent[1:])
+    system, version = system_of(text, hints)
+    name, number = browser_of(text, hints)
+    if name == "Safari" and system not in APPLE:
+        name = number = None
+    return Agent(name, number, system, version, device_type(text, hints))
 
 
-def os_version(name: str | None, said: str, platform: str, hinted: str) -> str | None:
-    """The version when it is a fact: hinted, or said by an agent that does not freeze it."""
-    if platform == name and hinted:
-        major = hinted.partition(".")[0]
-        if name == "Windows":  # hints count Windows releases on their own: 13 and up is Windows 11
-            return "11" if major.isdecimal() and int(major) >= 13 else "10"
-        return major
-    return None if (name, said) in FROZEN else said or None
+def browser_of(text: str, hints: Hints) -> Browser:
+    """Name and version: of the brand when that tells more than the user agent does."""
+    name, version = said(text)
+    if hints.brand and (hints.brand not in GENERIC or name in (None, "Chrome", hints.brand)):
+        major, _, rest = hints.version.partition(".")
+        return hints.brand, short(major, rest.partition(".")[0])
+    return name, version
 
 
-def device_type(text: str, mobile: str) -> str:
-    """desktop, mobile, tablet or tv."""
-    if _TV.search(text):
-        return "tv"
-    if _TABLET.search(text):
-        return "tablet"
-    if mobile == "?1" or _MOBILE.search(text):
-        return "mobile"
-    return "desktop"
+def said(text: str) -> Browser:
+    """What the user agent says."""
+    for name, rule in _APPS:
+        if found := rule.search(text):
+            return name, short(*found.groups())
+    parsed = PARSER.ua.extract(text)
+    if parsed is None or text.startswith("Dalvik/"):
+        return None, None
+    if parsed.family == "Apple Mail":  # the bare engine, in whatever app
+        return "macOS WebView" if "Macintosh" in text else None, None
+    return NAMES.get(parsed.family, parsed.family), short(parsed.major, parsed.minor)
 
 
-_agents: Memo[Hints, Agent] = Memo(read_agent)
+_agents: Memo[Sent, Agent] = Memo(read_agent)

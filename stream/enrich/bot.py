@@ -1,44 +1,53 @@
 """Programs rather than persons: flagged with the rule that says so, never dropped.
 
-What a server sends with its key is never a bot: its agent is that of the server's own program.
+A reason that starts with `hint:` makes a program likely and no more: the row is not flagged. What a
+server sends with its key is never a bot: its agent is that of the server's own program.
 """
 
-import re
-
-from crawleruseragents import CRAWLER_USER_AGENTS_DATA
-
 from schemas.envelope import Envelope
+from stream.enrich.crawlers import APPS, LIBRARY, program_of
 from stream.enrich.lookups import Lookups, Memo
-from stream.enrich.parser import PARSER
 from stream.rows import Rows
 
-_crawlers = [re.compile(entry["pattern"]) for entry in CRAWLER_USER_AGENTS_DATA]
+HINT = "hint: "
+PREFETCH = "prefetch"
+DATA_CENTRE = f"{HINT}data centre"
+DISGUISED = f"{HINT}headless brand"
+
+PURPOSES = ("prefetch", "prerender", "preview")
 
 
 def put_bot(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
-    reasons = rows.per_envelope(bot_reason)
+    hosted = rows.facts.get("hosted") or [False] * len(rows)
+    reasons = [
+        reason or (DATA_CENTRE if there else None)
+        for reason, there in zip(rows.per_envelope(bot_reason), hosted, strict=True)
+    ]
     rows.columns["bot_reason"] = reasons
-    rows.columns["is_bot"] = [reason is not None for reason in reasons]
+    rows.columns["is_bot"] = [
+        reason is not None and not reason.startswith(HINT) for reason in reasons
+    ]
 
 
 def bot_reason(envelope: Envelope) -> str | None:
-    """Which rule says that a program sent it; None for a person."""
+    """Which rule says that a program sent it, or hints at it; None for a person."""
     if envelope.trusted:
         return None
-    purpose = envelope.headers.get("sec-purpose") or envelope.headers.get("purpose") or ""
-    if purpose.startswith(("prefetch", "prerender")):
-        return "prefetch"
-    return _reasons[envelope.user_agent]
+    told = envelope.headers.get
+    purpose = told("sec-purpose") or told("purpose") or ""
+    if purpose.startswith(PURPOSES):
+        return PREFETCH
+    headless = "HeadlessChrome" in told("sec-ch-ua", "")
+    return _reasons[envelope.user_agent] or (DISGUISED if headless else None)
 
 
 def read_reason(text: str) -> str | None:
-    """The first rule that a user agent meets."""
-    if not text.strip():
-        return "empty user agent"
-    device = PARSER.parse_device(text)
-    if device is not None and device.family == "Spider":
-        return "spider"
-    return "crawler" if any(crawler.search(text) for crawler in _crawlers) else None
+    """The program that a user agent names; a hint when it may as well be an app in a hand."""
+    found = program_of(text)
+    if found is None:
+        return None
+    own = found.sort == LIBRARY and found.name in APPS
+    return f"{HINT if own else ''}{found}"
 
 
 _reasons: Memo[str, str | None] = Memo(read_reason)

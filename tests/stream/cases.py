@@ -1,4 +1,4 @@
-"""Golden cases: `golden/<step>.toml` holds what a step must make of real agents, addresses and URLs.
+"""Golden cases: `golden/<step>.toml` says what a step must make of what is sent.
 
 Each `[[case]]` is named by `it`, which is the test's id; its other keys are the step's own.
 """

@@ -15,7 +15,7 @@ from stream.enrich.lookups import Lookups, Memo
 from stream.enrich.places import Place, Places, read_record
 from stream.enrich.urls import cut, normal_path, parameters
 from tests.stream.enriching import facts, row, rows_of
-from tests.stream.making import CHROME, NOON_MS
+from tests.stream.making import NOON_MS
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 VIEW = {"name": "screen_view"}
@@ -211,80 +211,6 @@ def test_the_registry_says_which_domain_is_the_websites_own() -> None:
 )
 def test_the_first_rule_that_applies_names_the_channel(clues: Any, expected: str) -> None:
     assert channel(clues) == expected
-
-
-IPHONE = (
-    "Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 "
-    "(KHTML, like Gecko) Version/18.1 Mobile/15E148 Safari/604.1"
-)
-MAC = (
-    "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) "
-    "Version/18.1 Safari/605.1.15"
-)
-IPAD = IPHONE.replace("iPhone;", "iPad;").replace("CPU iPhone", "CPU")
-PIXEL = (
-    "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) "
-    "Chrome/141.0.0.0 Mobile Safari/537.36"
-)
-TABLET = PIXEL.replace("Mobile ", "")
-TV = "Mozilla/5.0 (SMART-TV; Linux; Tizen 8.0) AppleWebKit/537.36 (KHTML, like Gecko) TV Safari"
-WINDOWS_11 = {"sec-ch-ua-platform": '"Windows"', "sec-ch-ua-platform-version": '"15.0.0"'}
-
-
-@pytest.mark.parametrize(
-    ("agent", "headers", "expected"),
-    [
-        (CHROME, {}, ("Chrome", "141", "Windows", None, "desktop")),
-        (CHROME, WINDOWS_11, ("Chrome", "141", "Windows", "11", "desktop")),
-        (IPHONE, {}, ("Safari", "18", "iOS", "18.1", "mobile")),
-        (IPAD, {}, ("Safari", "18", "iOS", "18.1", "tablet")),
-        (MAC, {}, ("Safari", "18", "macOS", None, "desktop")),
-        (PIXEL, {}, ("Chrome", "141", "Android", None, "mobile")),
-        (TABLET, {}, ("Chrome", "141", "Android", None, "tablet")),
-        (TABLET, {"sec-ch-ua-mobile": "?1"}, ("Chrome", "141", "Android", None, "tablet")),
-        ("", {}, (None, None, None, None, None)),
-        ("something else", {}, (None, None, None, None, None)),
-    ],
-)
-def test_an_agent_is_browser_system_and_device(
-    agent: str, headers: dict[str, str], expected: tuple[str | None, ...]
-) -> None:
-    columns = ("browser_name", "browser_version", "os_name", "os_version", "device_type")
-
-    assert facts(VIEW, *columns, user_agent=agent, headers=headers) == expected
-
-
-def test_a_television_is_one() -> None:
-    assert facts(VIEW, "device_type", user_agent=TV) == ("tv",)
-
-
-def test_a_servers_own_agent_says_nothing_about_a_visitor() -> None:
-    assert facts(VIEW, "browser_name", user_agent="python-requests/2.32", trusted=True) == (None,)
-    assert facts(VIEW, "browser_name", user_agent=CHROME, trusted=True) == ("Chrome",)
-
-
-GOOGLEBOT = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
-
-
-@pytest.mark.parametrize(
-    ("agent", "trusted", "headers", "reason"),
-    [
-        (CHROME, False, {}, None),
-        (GOOGLEBOT, False, {}, "spider"),
-        ("python-requests/2.32", False, {}, "crawler"),
-        ("", False, {}, "empty user agent"),
-        (CHROME, False, {"sec-purpose": "prefetch;prerender"}, "prefetch"),
-        (GOOGLEBOT, True, {}, None),
-        ("node", True, {}, None),
-        ("", True, {}, None),
-    ],
-)
-def test_a_bot_is_flagged_with_the_reason(
-    agent: str, trusted: bool, headers: dict[str, str], reason: str | None
-) -> None:
-    found = facts(VIEW, "is_bot", "bot_reason", user_agent=agent, trusted=trusted, headers=headers)
-
-    assert found == (reason is not None, reason)
 
 
 class Atlas(Places):
