@@ -100,9 +100,7 @@ PLACE = (
 
 BOT = (
     Column("is_bot", Type.BOOLEAN, "sent by a program rather than a person"),
-    Column(
-        "bot_reason", Type.STRING, "which rule says so; `hint: …` sets no flag"
-    ),
+    Column("bot_reason", Type.STRING, "which rule says so; `hint: …` sets no flag"),
     Column("rules_version", Type.INTEGER, "version of the enrichment rules", public=False),
     Column(
         "sender",
