@@ -12,7 +12,7 @@ from ingest.outbox import Outbox
 from ingest.protocol import CollectorProtocol
 from schemas.clock import now_ms
 from schemas.edge.serving import serve
-from schemas.kinds import KINDS
+from schemas.kinds import EVERY_KIND
 from schemas.registry import DatabaseError, Follower, Store
 from schemas.settings import SettingRefused, Settings, load
 
@@ -33,7 +33,7 @@ def main() -> None:
 
 def run(settings: Settings, name: str) -> None:
     """One collector with these settings."""
-    outbox = Outbox(settings, [kind.topic for kind in KINDS])
+    outbox = Outbox(settings, [kind.topic for kind in EVERY_KIND])
     follower = Follower(Store(settings.registry_url))
 
     @asynccontextmanager

@@ -8,6 +8,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ingest.collect import collect
 from ingest.desk import Desk, Outbox, Registry
+from ingest.history import history
 from ingest.mixed import mixed
 from ingest.openapi import service
 from ingest.redirect import Lost, Redirects
@@ -21,7 +22,7 @@ from schemas.edge.bodies import of_collect
 from schemas.edge.described import OPENAPI, described
 from schemas.edge.health import ROUTES, health
 from schemas.edge.wear import Edge
-from schemas.kinds import KINDS
+from schemas.kinds import HISTORY, KINDS
 from schemas.settings import Settings
 
 ELSE = ""
@@ -56,6 +57,7 @@ def create_app(
     patterns = [Redirects(desk, visitors, Lost()).route()]
     routes.update({kind.path: collect(kind, desk) for kind in KINDS if kind.path})
     routes.update({route.path: mixed(route, desk) for route in MIXED})
+    routes[HISTORY.path] = history(desk)
     routes.update(dict.fromkeys(ROUTES, health("collector", checks)))
     routes[OPENAPI] = described(service)
     routes.update(scripts())

@@ -28,6 +28,9 @@ METRICS: tuple[str, ...] = get_args(Metric)
 When = int | float | str | None
 """Unix milliseconds (a fraction is cut) or ISO 8601; absent: the time of receipt."""
 
+EARLIEST_MS = 946_684_800_000
+"""2000-01-01: the earliest time that an event of the past may have."""
+
 NO_PROPERTIES = Raw(b"")
 
 

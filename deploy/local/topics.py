@@ -1,4 +1,4 @@
-"""The topics of all kinds, declared on a Kafka: made when absent, given more partitions, never less."""
+"""All topics, declared on a Kafka: made when absent, given more partitions, never less."""
 
 import asyncio
 import logging

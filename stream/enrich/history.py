@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 
+from schemas.items import EARLIEST_MS
 from stream.enrich import LINE, Step
 from stream.enrich.lookups import Lookups
 from stream.enrich.when import parse
 from stream.rows import Rows
 
-EARLIEST_MS = 946_684_800_000
-"""2000-01-01: what is older was not written by a web analytics."""
 LATEST_MS = 5 * 60_000
 
 TOLD = (

@@ -14,7 +14,16 @@ from ingest.lanes import Answer, Outcome, Ticket
 from schemas.edge.wear import Edge
 from schemas.envelope import Envelope, join, open_chunk
 from schemas.failures import Unavailable
-from schemas.registry import Key, Link, Organization, Scope, Snapshot, Website
+from schemas.registry import (
+    Import,
+    ImportState,
+    Key,
+    Link,
+    Organization,
+    Scope,
+    Snapshot,
+    Website,
+)
 from schemas.registry.making import new_key
 from schemas.settings import Settings
 from tests.asgi import ask
@@ -127,7 +136,16 @@ def _snapshot(keys: dict[str, Key]) -> Snapshot:
         links_by_slug=MappingProxyType(links),
         keys=MappingProxyType(keys),
         websites_of=MappingProxyType({"acme": ("shop", "blog"), "solo-org": ("solo",)}),
+        imports=MappingProxyType({one.id: one for one in _imports(stamps)}),
     )
+
+
+def _imports(stamps: dict[str, Any]) -> list[Import]:
+    owner: dict[str, Any] = {"organization_id": "acme", "website_id": "shop", "name": "a.csv"}
+    return [
+        Import(id="imp_1", **owner, **stamps),
+        Import(id="imp_2", state=ImportState.UNDOING, **owner, **stamps),
+    ]
 
 
 def _links(stamps: dict[str, Any]) -> list[Link]:
