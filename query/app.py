@@ -39,6 +39,7 @@ from schemas.edge.described import OPENAPI, described
 from schemas.edge.health import ROUTES as HEALTH
 from schemas.edge.health import health
 from schemas.edge.wear import Edge
+from schemas.failures import WrongMethod
 from schemas.positions import FRESH_SECONDS
 from schemas.registry import Follower, Store
 from schemas.settings import Settings
@@ -128,7 +129,25 @@ def _routes(desk: Desk, look: Look) -> list[Route]:
     ]
     checked = Plain(health("query", {"lake": look.lake, "registry": look.registry}))
     document = Route(OPENAPI, Plain(described(lambda: SERVICE)))
-    return [*routes, document, *PAGES, *(Route(path, checked) for path in HEALTH)]
+    fixed = [document, *PAGES, *(Route(path, checked) for path in HEALTH)]
+    return [*routes, *_other_methods(), *fixed]
+
+
+def _other_methods() -> list[Route]:
+    """What is left of each path of ROUTES: its methods are named, all of them."""
+    methods: dict[str, list[str]] = {}
+    for method, path, _ in ROUTES:
+        methods.setdefault(path, []).append("GET, HEAD" if method == "GET" else method)
+    return [Route(path, Plain(takes(", ".join(named)))) for path, named in methods.items()]
+
+
+def takes(methods: str) -> Callable[..., Any]:
+    """An endpoint that says which methods its route takes."""
+
+    async def endpoint(_scope: Any, _receive: Any, _send: Any) -> None:
+        raise WrongMethod(methods)
+
+    return endpoint
 
 
 class Plain:

@@ -11,6 +11,7 @@ from schemas.edge.asgi import header
 
 EXPOSED = b"X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After"
 DAY = b"86400"
+ANY_METHOD = "GET, POST, PUT, PATCH, DELETE"
 
 
 def headers(scope: Scope, credentials: bool) -> Headers:
@@ -30,12 +31,11 @@ def headers(scope: Scope, credentials: bool) -> Headers:
     return given
 
 
-def preflight(scope: Scope) -> Headers:
-    """What a preflight's answer adds: the asked headers are allowed, for a day."""
+def preflight(scope: Scope, methods: str) -> Headers:
+    """What a preflight's answer adds: the route's methods and the asked headers, for a day."""
     asked = header(scope, b"access-control-request-headers") or "content-type"
     return [
-        (b"access-control-allow-methods", b"GET, POST, PUT, PATCH, DELETE, OPTIONS"),
+        (b"access-control-allow-methods", f"{methods}, OPTIONS".encode()),
         (b"access-control-allow-headers", asked.encode("latin-1")),
         (b"access-control-max-age", DAY),
-        (b"content-length", b"0"),
     ]

@@ -7,6 +7,7 @@ from msgspec import Struct
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from schemas.edge.asgi import answer
+from schemas.failures import WrongMethod
 from schemas.openapi import Answer, Operation
 
 Check = Callable[[], str | None]
@@ -49,6 +50,8 @@ def health(service: str, checks: Mapping[str, Check]) -> ASGIApp:
     """The endpoint of all three routes; 503 from `/health` and `/health/ready` when not ready."""
 
     async def endpoint(scope: Scope, _receive: Receive, send: Send) -> None:
+        if scope["method"] not in ("GET", "HEAD"):
+            raise WrongMethod("GET")
         wrong = {name: said for name, check in checks.items() if (said := check()) is not None}
         body = {
             "status": "ok" if not wrong else "unready",

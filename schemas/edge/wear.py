@@ -1,6 +1,6 @@
 """Edge: the one layer around each HTTP service, so that every answer has its headers and shape.
 
-It gives each response the three `X-RateLimit-*` headers and CORS, answers preflights, and turns
+It gives each response the three `X-RateLimit-*` headers and CORS, answers OPTIONS, and turns
 whatever was raised inside into the service's failure body. What an endpoint says about its caller's
 allowance it leaves in the scope by `Edge.admit`; an answer to nobody in particular shows the public
 allowance of the client's cut address.
@@ -64,8 +64,8 @@ class Edge:
                 message["headers"] = [*message["headers"], *self._dress(scope)]
             await send(message)
 
-        if scope["method"] == "OPTIONS" and header(scope, b"access-control-request-method"):
-            await answer_preflight(dressed, scope)
+        if scope["method"] == "OPTIONS":
+            await answer_options(dressed, scope, await self._methods(scope, receive))
             return
         try:
             await self._app(scope, receive, dressed)
@@ -75,6 +75,16 @@ class Edge:
             if started:
                 raise
             await self._refuse(dressed, scope, self._failure(error))
+
+    async def _methods(self, scope: Scope, receive: Receive) -> str:
+        """What the route takes, as it says itself to a method that none takes."""
+        try:
+            await self._app(dict(scope), receive, unheard)
+        except (Failure, HTTPException) as refused:
+            failure = self._failure(refused)
+            if isinstance(failure, WrongMethod):
+                return failure.allow
+        return cors.ANY_METHOD  # no such route: what is asked of it must be able to say so
 
     def admit(self, scope: Scope, owner: Organization, group: Group) -> Allowance:
         """Count a request of this tenant; LimitExceeded when none is left."""
@@ -133,7 +143,14 @@ class Edge:
         await answer(send, failure.status, self._shape(failure), extra)
 
 
-async def answer_preflight(send: Send, scope: Scope) -> None:
-    """204 that lets the browser go on."""
-    await send({"type": "http.response.start", "status": 204, "headers": cors.preflight(scope)})
+async def answer_options(send: Send, scope: Scope, methods: str) -> None:
+    """204 that names the methods, and lets a browser go on."""
+    headers: Headers = [(b"content-length", b"0"), (b"allow", f"{methods}, OPTIONS".encode())]
+    if header(scope, b"access-control-request-method"):
+        headers += cors.preflight(scope, methods)
+    await send({"type": "http.response.start", "status": 204, "headers": headers})
     await send({"type": "http.response.body", "body": b""})
+
+
+async def unheard(message: Message) -> None:
+    """Where an answer goes that nobody waits for."""

@@ -14,6 +14,8 @@ PREFLIGHTS: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[1] / "clients" / "preflights.json").read_text()
 )["requests"]
 
+POSTED = ("/", "/batch", "/track", "/vitals", "/errors", "/events", "/identify", "/engagement")
+
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Bench:
@@ -45,3 +47,34 @@ def test_a_credentialed_beacon_may_read_its_answer(desk: Bench, body: object) ->
     assert reply.headers["access-control-allow-credentials"] == "true"
     assert reply.headers["vary"] == "Origin"
     assert "set-cookie" not in reply.headers
+
+
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [
+        *((path, "POST, OPTIONS") for path in POSTED),
+        ("/px.jpg", "GET, OPTIONS"),
+        ("/l/spring", "GET, HEAD, OPTIONS"),
+        ("/health", "GET, OPTIONS"),
+        ("/nothing", "GET, POST, PUT, PATCH, DELETE, OPTIONS"),
+    ],
+)
+def test_a_preflight_names_the_methods_of_the_route(desk: Bench, path: str, methods: str) -> None:
+    asked = {"origin": "https://shop.example", "access-control-request-method": "POST"}
+
+    reply = ask(desk.app, "OPTIONS", path, headers=asked)
+
+    assert reply.status == 204
+    assert in_order(reply.headers["access-control-allow-methods"]) == in_order(methods)
+
+
+@pytest.mark.parametrize("path", POSTED)
+def test_options_of_a_route_are_told_without_an_origin_too(desk: Bench, path: str) -> None:
+    reply = ask(desk.app, "OPTIONS", path)
+
+    assert (reply.status, reply.headers["allow"], reply.body) == (204, "POST, OPTIONS", b"")
+    assert "access-control-allow-methods" not in reply.headers
+
+
+def in_order(methods: str) -> list[str]:
+    return sorted(methods.split(", "))

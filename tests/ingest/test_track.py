@@ -217,7 +217,8 @@ def test_nothing_is_taken_while_kafka_is_away(desk: Bench) -> None:
     ("method", "path", "status"),
     [
         ("GET", "/track", 405),
-        ("OPTIONS", "/track", 405),
+        ("PUT", "/track", 405),
+        ("OPTIONS", "/track", 204),
         ("POST", "/nothing", 404),
         ("POST", "/l/spring", 405),
         ("POST", "/track", 401),

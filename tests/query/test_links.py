@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.asgi import ask
 from tests.query.house import House, house
 
 LINKS = "/v1/links"
@@ -127,3 +128,22 @@ def test_a_wrong_field_is_named(desk: House, body: dict[str, Any], said: str) ->
 @pytest.mark.parametrize("query", [{"limit": "0"}, {"limit": "1001"}, {"page": "x"}, {"page": "²"}])
 def test_a_wrong_page_is_refused(desk: House, query: dict[str, str]) -> None:
     assert desk.ask("GET", LINKS, **query).status == 400
+
+
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [
+        ("/v1/links", {"GET", "HEAD", "POST", "OPTIONS"}),
+        ("/v1/links/go", {"GET", "HEAD", "PATCH", "DELETE", "OPTIONS"}),
+        ("/v1/query", {"POST", "OPTIONS"}),
+    ],
+)
+def test_a_preflight_names_every_method_of_the_route(
+    desk: House, path: str, methods: set[str]
+) -> None:
+    asked = {"origin": "https://desk.example", "access-control-request-method": "PATCH"}
+
+    reply = ask(desk.app, "OPTIONS", path, headers=asked)
+
+    assert reply.status == 204
+    assert set(reply.headers["access-control-allow-methods"].split(", ")) == methods
