@@ -67,6 +67,12 @@ export const watchPage = () => {
   }
   addEventListener("popstate", moved);
   addEventListener("scroll", scrolled);
-  addEventListener("pageshow", (event) => event.persisted && again());
+  // Back from the browser's cache, where the visit before has been reported already.
+  addEventListener("pageshow", ({ persisted }) => {
+    if (persisted) {
+      since = 0;
+      again();
+    }
+  });
   view();
 };

@@ -1,0 +1,44 @@
+"""One browser, one running Tidemark and one web site for all tests of this folder."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.browser.chromium import Chromium
+from tests.browser.page import Page
+from tests.browser.site import Site
+from tests.flow.tenant import CHROME, Tenant
+from tests.running import Stack
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    with Stack(tmp_path_factory.mktemp("browser"), batch_seconds=0.3) as stack:
+        yield stack
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    """It says that it is a usual Chrome, since a headless one is a bot."""
+    folder = tmp_path_factory.mktemp("chromium")
+    with Chromium(folder, f"--user-agent={CHROME}", "--lang=en-GB") as chromium:
+        yield chromium
+
+
+@pytest.fixture(scope="session")
+def site(stack: Stack) -> Iterator[Site]:
+    with Site(stack.collect_url) as site:
+        yield site
+
+
+@pytest.fixture
+def page(chromium: Chromium) -> Iterator[Page]:
+    page = Page.opened(chromium)
+    yield page
+    page.close()
+
+
+@pytest.fixture(scope="module")
+def tenant(stack: Stack) -> Tenant:
+    """Whose website the pages of a module are."""
+    return Tenant.made(stack)
