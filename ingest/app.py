@@ -14,7 +14,9 @@ from ingest.openapi import service
 from ingest.redirect import Lost, Redirects
 from ingest.routes import MIXED
 from ingest.scripts import routes as scripts
+from ingest.stored import Waits
 from ingest.visitor import Visitors, read_secret
+from ingest.waiting import waiting
 from schemas.clock import Clock
 from schemas.edge.address import networks
 from schemas.edge.allowances import Limiter
@@ -55,8 +57,10 @@ def create_app(
     checks = {"kafka": lambda: outbox.refusing, "registry": lambda: registry.trouble}
     visitors = Visitors(read_secret(settings.data / SECRET))
     patterns = [Redirects(desk, visitors, Lost()).route()]
-    routes.update({kind.path: collect(kind, desk) for kind in KINDS if kind.path})
-    routes.update({route.path: mixed(route, desk) for route in MIXED})
+    waits = Waits(settings)
+    collecting = {kind.path: collect(kind, desk) for kind in KINDS if kind.path}
+    collecting |= {route.path: mixed(route, desk) for route in MIXED}
+    routes.update({path: waiting(endpoint, waits) for path, endpoint in collecting.items()})
     routes[HISTORY.path] = history(desk)
     routes.update(dict.fromkeys(ROUTES, health("collector", checks)))
     routes[OPENAPI] = described(service)

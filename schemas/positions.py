@@ -77,8 +77,8 @@ class Log:
         followed = time.monotonic() - self._looked < FORGETS_SECONDS
         if not followed:
             self._begin()
-        while (text := self._entry(self.version + 1)) is not None:
-            self._take(text)
+        while (moves := self._entry(self.version + 1)) is not None:
+            self._moves |= moves
             self.version += 1
         self._looked = time.monotonic()
         return followed
@@ -87,19 +87,21 @@ class Log:
         """The next offset as the entries since the last gap moved it; None when none did."""
         return self._moves.get(name)
 
+    def holds(self, name: str, offset: int) -> bool:
+        """Whether entries since the last gap brought the chunk at this offset."""
+        return self._moves.get(name, 0) > offset
+
     def _begin(self) -> None:
         """Stand at the newest entry, and know nothing of what came before."""
         numbers = [int(entry.stem) for entry in self._folder.glob("[0-9]*[0-9].json")]
         self.version = max(numbers, default=NEVER)
         self._moves = {}
 
-    def _entry(self, number: int) -> bytes | None:
+    def _entry(self, number: int) -> dict[str, int] | None:
+        """What an entry moves; None when it is not there, or torn: then it was never committed."""
         try:
-            return (self._folder / f"{number:020}.json").read_bytes()
-        except FileNotFoundError:
+            lines = (self._folder / f"{number:020}.json").read_bytes().splitlines()
+            moves = [_decoder.decode(line).txn for line in lines]
+        except (FileNotFoundError, msgspec.DecodeError):
             return None
-
-    def _take(self, text: bytes) -> None:
-        for line in text.splitlines():
-            if (move := _decoder.decode(line).txn) is not None:
-                self._moves[move.app_id] = move.version
+        return {move.app_id: move.version for move in moves if move is not None}
