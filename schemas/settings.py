@@ -111,6 +111,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     rest_seconds: Annotated[
         float, Meta(gt=0, description="idle time after which the backfill worker gives memory back")
     ] = 60.0
+    ids_mb: Annotated[
+        int,
+        Meta(ge=16, description="memory of a worker for the event ids of a day, MB; more on disk"),
+    ] = 1024
     small_parts: Annotated[
         int, Meta(ge=2, le=1000, description="small parts of a day at which they are compacted")
     ] = 30

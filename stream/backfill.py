@@ -26,6 +26,7 @@ class Backfill(Drain):
     """Stores events of the past."""
 
     line = HISTORY_LINE
+    remembered = frozenset()  # its lines say what was there before
 
     def _sift(self, rows: Rows, tally: Tally) -> Sifted:
         marks = _Marks(self._main.next_offset)

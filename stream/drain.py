@@ -1,9 +1,10 @@
-"""One batch: open → enrich → write → commit → acknowledge, and each way it can fail.
+"""One batch: open → enrich → recall → write → commit → acknowledge, and each way it can fail.
 
 | what happens                            | what is done                                   |
 |-----------------------------------------|------------------------------------------------|
 | a chunk, envelope or item is unreadable | quarantined; everything else is stored         |
 | a step or a column fails on a row       | that row is quarantined                        |
+| the table holds the item already        | it is a duplicate, and noted as one            |
 | the disk or the lake refuses            | the batch again, a few times; then the end     |
 | another worker stored these offsets     | fenced: the process ends                       |
 | messages are missing in front of it     | the process ends, and asks the table once more |
@@ -13,7 +14,7 @@ A process that ends loses nothing: on its return it reads on from the table's ne
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import pyarrow as pa
 from deltalake.exceptions import DeltaError
@@ -31,6 +32,8 @@ from stream.failures import Hole, KeepsFailing, Unbalanced
 from stream.ledger import Tally
 from stream.opening import Arrived, open_batch
 from stream.quarantine import Quarantined, Stage, quarantine_rows
+from stream.remember.past import REMEMBERED, Past
+from stream.remember.room import Room
 from stream.rows import Rows
 from stream.writer import NewPart, write_part
 
@@ -53,6 +56,7 @@ class Stored(Struct, frozen=True):
     quarantined: int
     next_offsets: Mapping[int, int]
     """By topic partition."""
+    duplicates: int = 0
 
 
 class Sifted(Struct, frozen=True):
@@ -66,6 +70,7 @@ class Drain:
     """Stores the batches of one kind, one at a time."""
 
     line: Mapping[str, Step] = LINE
+    remembered: Collection[str] = REMEMBERED
 
     def __init__(
         self,
@@ -73,6 +78,7 @@ class Drain:
         kind: Kind,
         lookups: Lookups,
         between: Callable[[str], None] = lambda step: None,  # noqa: ARG005
+        room: Room | None = None,
     ) -> None:
         self.kind = kind
         self.topic = settings.topic(kind.topic)
@@ -85,13 +91,18 @@ class Drain:
         self._main = LakeTable(settings, kind.table)
         self._quarantine = LakeTable(settings, QUARANTINE)
         self._ledger = LakeTable(settings, LEDGER)
+        room = room or Room.of(settings)
+        self._past = Past(self._main, self.topic, room, self.remembered)
 
     def next_offsets(self, partitions: Iterable[int]) -> dict[int, int]:
         """By topic partition, the first offset that the table's newest version does not hold.
 
-        On a handle of its own: a batch may be under way in another thread.
+        Asked when partitions are assigned. On a handle of its own: a batch may be under way in
+        another thread.
         """
         table = LakeTable(self._settings, self.kind.table)
+        partitions = tuple(partitions)
+        self._past.hold(partitions)
         return {partition: table.next_offset(self._name(partition)) for partition in partitions}
 
     def store(self, arrived: Sequence[Arrived]) -> Stored:
@@ -121,23 +132,28 @@ class Drain:
         sifted = self._sift(opened.rows, tally)
         rows, failed = enriched(sifted.rows, self._lookups, self.line)
         table, unfit = fit(rows)
-        table = self._placed(table)
+        told = self._past.tell(table, lambda p: self._main.next_offset(self._name(p)))
+        table = self._placed(told.rows)
         refused += [*opened.refused, *failed, *unfit]
         for item in refused:
             tally.quarantine(item)
+        for copy in told.copies:
+            tally.duplicate(copy.subject_id, copy.received_ms, copy.partition, copy.offset)
         self._between("enrich")
-        self._set_aside(refused, moves)
+        self._set_aside([*refused, *told.copies], moves)
         self._between("quarantine")
         self._account(tally, moves, table.num_rows)
         self._between("ledger")
         parts = self._write(self._main, table)
         self._between("write")
-        nexts = {self._name(p): move for p, move in moves.items()}
-        self._main.commit(parts, {**nexts, **sifted.marks})
+        named = {self._name(p): move for p, move in moves.items()}
+        self._main.commit(parts, {**named, **sifted.marks})
         self._between("commit")
+        self._past.learn(told, moves)
         for partition in moves:
             self.lost.pop(partition, None)
-        return Stored(table.num_rows, len(refused), {p: m.next for p, m in moves.items()})
+        nexts = {partition: move.next for partition, move in moves.items()}
+        return Stored(table.num_rows, len(refused), nexts, len(told.copies))
 
     def _sift(self, rows: Rows, tally: Tally) -> Sifted:  # noqa: ARG002
         """Leave out what is not to be stored, and tell the tally."""
@@ -194,17 +210,19 @@ class Drain:
         ]
 
     def _set_aside(self, refused: Sequence[Quarantined], moves: Mapping[int, Move]) -> None:
-        """Commit what was refused, leaving out what an earlier try has committed."""
+        """Commit what is not stored, leaving out what an earlier try has committed."""
         if not refused:
             return
         self._quarantine.refresh()
         since = self._since(self._quarantine, moves)
         new = [q for q in refused if q.offset >= since[q.partition]]
-        if new:
+        bad = [q for q in new if q.stage is not Stage.DUPLICATE]
+        if bad:
             log.warning(
                 "quarantined",
-                extra={"topic": self.topic, "rows": len(new), "reason": new[0].reason},
+                extra={"topic": self.topic, "rows": len(bad), "reason": bad[0].reason},
             )
+        if new:
             self._commit_beside(self._quarantine, quarantine_rows(self.topic, new), moves)
 
     def _account(self, tally: Tally, moves: Mapping[int, Move], stored: int) -> None:

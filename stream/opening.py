@@ -83,6 +83,8 @@ class _Opening:
             return
         seq = 0
         for envelope in chunk.envelopes:
+            if envelope.request_id:
+                self.rows.begins[id(envelope)] = seq
             if 0 <= envelope.received_ms < LATEST_MS:
                 seq += self._envelope(message, envelope, seq)
             else:

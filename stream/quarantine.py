@@ -1,4 +1,4 @@
-"""What could not be stored: one row of the quarantine with stage, reason and bytes."""
+"""What was not stored: one row of the quarantine with stage, reason and bytes."""
 
 import base64
 import binascii
@@ -21,6 +21,8 @@ class Stage(StrEnum):
     DECODE = "decode"
     ENRICH = "enrich"
     WRITE = "write"
+    DUPLICATE = "duplicate"
+    """Nothing failed: it is a copy of an item that was received before."""
     LOST = "lost"
     """Kafka deleted messages before they were read: a note about them, not one of them."""
 

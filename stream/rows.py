@@ -37,6 +37,8 @@ class Rows:
         self.fields = frozenset(kind.item.__struct_fields__)
         self.facts: dict[str, list[Any]] = {}
         """What one step leaves for the steps after it."""
+        self.begins: dict[int, int] = {}
+        """Of envelopes with an `Idempotency-Key`, by `id`: the position of their first item."""
         self._given: dict[str, Column] = {}
         self._runs: list[tuple[Envelope, int]] = []
 
@@ -67,12 +69,14 @@ class Rows:
 
     def only(self, indexes: Sequence[int]) -> Self:
         """Some of the rows, as they were before the line."""
-        return type(self)(
+        some = type(self)(
             self.kind,
             [self.items[i] for i in indexes],
             [self.envelopes[i] for i in indexes],
             {name: [self.columns[name][i] for i in indexes] for name in ORIGIN},
         )
+        some.begins = self.begins
+        return some
 
 
 ORIGIN = ("kafka_partition", "kafka_offset", "seq")

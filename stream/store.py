@@ -50,6 +50,10 @@ class Store(Protocol):
         """The bytes as a local file."""
         ...
 
+    def tree(self) -> fs.FileSystem:
+        """The files under the root, for who reads parts of them."""
+        ...
+
 
 class Folder(Store):
     """A table on a local disk."""
@@ -109,6 +113,9 @@ class Folder(Store):
     def fetch(self, path: str) -> Path:
         return self.root / path
 
+    def tree(self) -> fs.FileSystem:
+        return fs.SubTreeFileSystem(str(self.root), fs.LocalFileSystem())
+
 
 class Bucket(Store):
     """A table in an object store."""
@@ -148,6 +155,9 @@ class Bucket(Store):
             destination_filesystem=fs.LocalFileSystem(),
         )
         return file
+
+    def tree(self) -> fs.FileSystem:
+        return fs.SubTreeFileSystem(self._root, self._files)
 
     def _files_copy(self, file: Path, path: str) -> None:
         fs.copy_files(

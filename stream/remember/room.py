@@ -1,0 +1,48 @@
+"""How much memory the ids of a worker may take; beyond it the oldest rest on the disk."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Self
+
+from schemas.settings import Settings
+from stream.remember.seen import Seen
+from stream.remember.slot import Slot
+
+LEAST = 4_096
+"""What is smaller than this is not worth a file."""
+
+
+class Room:
+    """Shared by all kinds of a worker."""
+
+    def __init__(self, folder: Path, most: int) -> None:
+        """At most so many bytes."""
+        self._folder = folder
+        self._most = most
+        self._taken: dict[str, int] = {}
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """As large as the settings say."""
+        return cls(settings.data / "cache", settings.ids_mb * 1_048_576)
+
+    def keep_within(self, owner: str, seen: Iterable[Seen]) -> None:
+        """Let the owner's oldest slots rest on the disk until there is room for all owners."""
+        slots = [held for one in seen for held in one.slots.items()]
+        self._taken[owner] = sum(slot.nbytes for _, slot in slots)
+        if self.over <= 0:
+            return
+        self._folder.mkdir(parents=True, exist_ok=True)
+        for _, slot in sorted(slots, key=lambda held: held[0]):
+            if self.over > 0 and slot.spillable >= LEAST:
+                self._spill(owner, slot)
+
+    @property
+    def over(self) -> int:
+        """Bytes that there is no room for."""
+        return sum(self._taken.values()) - self._most
+
+    def _spill(self, owner: str, slot: Slot) -> None:
+        before = slot.nbytes
+        slot.spill(self._folder)
+        self._taken[owner] -= before - slot.nbytes

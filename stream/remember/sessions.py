@@ -1,0 +1,213 @@
+"""Sessions of visitors whose tracker names none: events less than 30 minutes apart, in event time.
+
+An event joins the session that has an event less than 30 minutes from it; the nearest, where there
+are several. Else it begins one. What it may join are events that lie before it in its topic
+partition and were received in the same hour or the two before. So late and unordered events find
+their session, and whoever reads an event again finds the same. Programs get no sessions.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import islice
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from msgspec import Struct
+
+from stream.commit import LakeTable, Move
+from stream.enrich.identity import number
+from stream.remember.memory import Memory
+from stream.remember.reading import PARTITION, RECEIVED, milliseconds, read_back
+
+GAP_MS = 30 * 60_000
+HOUR_MS = 3_600_000
+WINDOW = 2
+"""Hours before its own in which what an event joins may have been received."""
+SLACK = 1
+VISITORS = 100_000
+"""How many are known in one topic partition at most; the longest unseen are forgotten first."""
+
+MADE, SESSION, HASH = "session_made", "session_id", "session_hash"
+Visitor = tuple[str, int]
+"""Website and hash of the visitor."""
+
+
+class Span(Struct):
+    """First and last event that one session received in one hour."""
+
+    session_id: str
+    hour: int
+    first: int
+    last: int
+
+    def distance(self, ms: int) -> int:
+        return max(self.first - ms, ms - self.last, 0)
+
+
+Spans = list[Span]
+
+
+class Visits:
+    """The sessions of one topic partition's visitors."""
+
+    def __init__(self) -> None:
+        self.visitors: dict[Visitor, Spans] = {}
+
+    def know(self, visitor: Visitor, spans: Spans) -> None:
+        """The visitor's sessions are these."""
+        self.visitors.pop(visitor, None)  # to the end: the first are those longest unseen
+        self.visitors[visitor] = spans
+        if len(self.visitors) > VISITORS:
+            for unseen in list(islice(self.visitors, VISITORS // 4)):
+                del self.visitors[unseen]
+
+    def forget(self, before: int) -> None:
+        """Drop what was received before this hour."""
+        left = {v: [s for s in spans if s.hour >= before] for v, spans in self.visitors.items()}
+        self.visitors = {visitor: spans for visitor, spans in left.items() if spans}
+
+
+class Visit(Struct, frozen=True):
+    """An event without a session."""
+
+    visitor: Visitor
+    partition: int
+    offset: int
+    seq: int
+    ms: int
+    hour: int
+
+    def new_session(self) -> str:
+        """An id that this event alone can give."""
+        parts = (*self.visitor, self.partition, self.offset, self.seq, self.hour)
+        return f"gap_{number(chr(0).join(map(str, parts))):016x}"
+
+
+class Joining:
+    """The sessions of one topic partition while a batch is worked on."""
+
+    def __init__(self, visits: Visits) -> None:
+        self._visits = visits
+        self.changed: dict[Visitor, Spans] = {}
+
+    def session(self, visit: Visit) -> str:
+        """The session of an event, which from now on belongs to it."""
+        spans = self.changed.get(visit.visitor)
+        if spans is None:
+            known = self._visits.visitors.get(visit.visitor, ())
+            spans = [Span(s.session_id, s.hour, s.first, s.last) for s in known]
+            self.changed[visit.visitor] = spans
+        session_id = nearest(spans, visit) or visit.new_session()
+        extend(spans, session_id, visit.hour, visit.ms, visit.ms)
+        return session_id
+
+    def keep(self) -> None:
+        for visitor, spans in self.changed.items():
+            self._visits.know(visitor, spans)
+
+
+def nearest(spans: Iterable[Span], visit: Visit) -> str | None:
+    """The session that an event joins; None when all are too far."""
+    near = [
+        (distance, span.first, span.session_id)
+        for span in spans
+        if span.hour >= visit.hour - WINDOW and (distance := span.distance(visit.ms)) < GAP_MS
+    ]
+    return min(near)[2] if near else None
+
+
+def extend(spans: Spans, session_id: str, hour: int, first: int, last: int) -> None:
+    """The session received events of this time in this hour."""
+    for span in spans:
+        if span.hour == hour and span.session_id == session_id:
+            span.first, span.last = min(span.first, first), max(span.last, last)
+            return
+    spans.append(Span(session_id, hour, first, last))
+
+
+class Given(Struct, frozen=True):
+    """A batch whose events have their sessions."""
+
+    rows: pa.Table
+    joinings: Mapping[int, Joining] = {}
+    hours: Mapping[int, int] = {}
+    """First hour of receipt, by topic partition."""
+
+
+class Sessions:
+    """The sessions of one table's topic partitions."""
+
+    def __init__(self, table: LakeTable, topic: str) -> None:
+        self._table = table
+        self.memory: Memory[Visits] = Memory(f"sessions of {topic}")
+
+    def give(self, rows: pa.Table, next_of: Callable[[int], int]) -> Given:
+        """Give sessions to the events without; nothing is remembered before `learn`."""
+        without = _without(rows)
+        events = rows.filter(without)
+        if not events.num_rows:
+            return Given(rows)
+        visits = list(_visits(events, self._table.table.subject))
+        hours: dict[int, int] = {}
+        for visit in visits:
+            hours[visit.partition] = min(hours.get(visit.partition, visit.hour), visit.hour)
+        sinces = {partition: hour - WINDOW for partition, hour in hours.items()}
+        known = self.memory.recall(sinces, next_of, self._read)
+        joinings = {partition: Joining(visits) for partition, visits in known.items()}
+        ids = [joinings[visit.partition].session(visit) for visit in visits]
+        return Given(_with_sessions(rows, without, ids), joinings, hours)
+
+    def learn(self, given: Given, moves: Mapping[int, Move]) -> None:
+        """The batch was committed."""
+        for partition, joining in given.joinings.items():
+            joining.keep()
+            self.memory.forget(partition, given.hours[partition] - WINDOW - SLACK, Visits.forget)
+        self.memory.advance(moves)
+
+    def _read(self, partitions: Collection[int], since: int) -> Mapping[int, Visits]:
+        found = {partition: Visits() for partition in partitions}
+        columns = [self._table.table.subject, "visitor_hash", SESSION, "ts"]
+        wanted = pc.field(MADE)
+        for rows in read_back(self._table, columns, wanted, partitions, since * HOUR_MS):
+            for partition, visitor, session_id, hour, ms in _made(rows, columns):
+                spans = found[partition].visitors.get(visitor, [])
+                extend(spans, session_id, hour, ms, ms)
+                found[partition].know(visitor, spans)
+        return found
+
+
+def _without(rows: pa.Table) -> pa.ChunkedArray:
+    """Which events are of a known visitor, of a person, and name no session."""
+    known = pc.and_(pc.is_null(rows[HASH]), pc.is_valid(rows["visitor_hash"]))
+    return pc.and_not(known, pc.fill_null(rows["is_bot"], False))
+
+
+def _visits(events: pa.Table, subject: str) -> Iterator[Visit]:
+    columns = (subject, "visitor_hash", PARTITION, "kafka_offset", "seq")
+    received = milliseconds(events, RECEIVED).to_pylist()
+    for website, visitor, partition, offset, seq, ms, received_ms in zip(
+        *(events[name].to_pylist() for name in columns),
+        milliseconds(events, "ts").to_pylist(),
+        received,
+        strict=True,
+    ):
+        yield Visit((website, visitor), partition, offset, seq, ms, received_ms // HOUR_MS)
+
+
+def _made(rows: pa.RecordBatch, columns: list[str]) -> Iterator[tuple[int, Visitor, str, int, int]]:
+    """Events with a session that was made here."""
+    subject, visitor, session, when = columns
+    for partition, website, visitor_hash, session_id, ms, received_ms in zip(
+        *(rows[name].to_pylist() for name in (PARTITION, subject, visitor, session)),
+        milliseconds(rows, when).to_pylist(),
+        milliseconds(rows, RECEIVED).to_pylist(),
+        strict=True,
+    ):
+        yield partition, (website, visitor_hash), session_id, received_ms // HOUR_MS, ms
+
+
+def _with_sessions(rows: pa.Table, without: pa.ChunkedArray, ids: list[str]) -> pa.Table:
+    hashes = pa.array([number(session_id) for session_id in ids], pa.int64())
+    for name, values in ((SESSION, pa.array(ids)), (HASH, hashes), (MADE, pa.scalar(True))):
+        filled = pc.replace_with_mask(rows[name], without, values)
+        rows = rows.set_column(rows.schema.get_field_index(name), rows.schema.field(name), filled)
+    return rows
