@@ -52,6 +52,8 @@ class ListOutbox:
     def __init__(self) -> None:
         self.sent: list[Sent] = []
         self.outcome = Outcome.ACKNOWLEDGED
+        self.outcomes: dict[str, Outcome] = {}
+        """Of topics that are answered otherwise."""
         self.refusing: str | None = None
 
     def put(self, topic: str, place: int, envelopes: Sequence[bytes], items: int) -> Ticket:
@@ -60,7 +62,9 @@ class ListOutbox:
         self.sent.append(Sent(topic, place, open_chunk(join(envelopes)).envelopes))
         assert items == sum(envelope.count for envelope in self.sent[-1].envelopes)
         answered = asyncio.get_running_loop().create_future()
-        answered.set_result(Answer(self.outcome, place % 8, len(self.sent)))
+        answered.set_result(
+            Answer(self.outcomes.get(topic, self.outcome), place % 8, len(self.sent))
+        )
         return Ticket(answered, 7)
 
 
@@ -79,6 +83,10 @@ class Bench(Struct):
     registry: FixedRegistry
     keys: Mapping[str, str]
     """Texts of keys by what they are: acme, acme-shop, solo, reader."""
+
+    def get(self, path: str) -> Reply:
+        """GET, as a page's image."""
+        return ask(self.app, "GET", path)
 
     def post(
         self,
