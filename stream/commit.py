@@ -87,18 +87,26 @@ class LakeTable:
         self._commit([add_action(part) for part in parts], parts, moves)
 
     def replace(self, old: Sequence[str], parts: Sequence[NewPart], day: str) -> None:
-        """One version in which parts of a day are others with the same rows.
+        """One version in which parts of a day are others with the same rows."""
+        self.swap(dict.fromkeys(old, day), parts, changed=False)
 
-        Fenced when another keeper replaced some of them: deltalake itself would let both remove
+    def swap(self, old: Mapping[str, str], parts: Sequence[NewPart], changed: bool = True) -> None:
+        """One version in which other parts stand for the old ones, which are paths with their days.
+
+        Fenced when some of them were replaced meanwhile: deltalake itself would let two remove
         the same part, and keep the rows of both. Commits that only add do not get in the way.
+        `changed` says whether the rows are others.
         """
         self.refresh()
         number = self.next_offset(REWRITES)
         moves = {REWRITES: Move(number, number + 1)}
         if not set(old) <= set(self._handle.get_add_actions()["path"].to_pylist()):
             self._fence(parts, moves)
-        gone = [RemoveAction(path, False, now_ms(), None, {PARTITION: day}) for path in old]
-        new = [add_action(part, data_change=False) for part in parts]
+        gone = [
+            RemoveAction(path, changed, now_ms(), None, {PARTITION: day})
+            for path, day in old.items()
+        ]
+        new = [add_action(part, data_change=changed) for part in parts]
         self._commit([*gone, *new], parts, moves)
 
     def _commit(self, actions: Actions, parts: Sequence[NewPart], moves: Moves) -> None:

@@ -12,8 +12,9 @@ from msgspec import Struct
 from schemas.tables import Table
 from stream.store import Store
 
-MEASURED = ("received_at",)
-"""Columns whose borders the log keeps, where a table has them, besides subject and time."""
+MEASURED = ("received_at", "kafka_partition")
+"""Columns whose borders the log keeps, where a table has them, besides subject and time. They must
+be among the table's first 32: of others nobody reads the borders."""
 
 
 class NewPart(Struct, frozen=True):

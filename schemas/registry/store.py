@@ -4,6 +4,7 @@ Calls block for about a millisecond; HTTP services make them in a thread.
 """
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from typing import Any, TypeVar
 
 import msgspec
@@ -51,7 +52,7 @@ class Store:
 
     def create(self, record: R) -> R:
         """Keep a new record; Taken when its id or slug is in use or its owner is unknown."""
-        values = msgspec.structs.asdict(record)
+        values = _plain(msgspec.structs.asdict(record))
         with self._writing() as connection:
             connection.execute(sa.insert(TABLES[type(record)]).values(values))
         return record
@@ -90,7 +91,7 @@ class Store:
     def update(self, kind: type[R], record_id: str, now_ms: int, **changes: Any) -> R:
         """Change the named fields; Unknown or Taken as above."""
         table = TABLES[kind]
-        values = {**changes, "updated_at": now_ms}
+        values = _plain({**changes, "updated_at": now_ms})
         with self._writing() as connection:
             result = connection.execute(
                 sa.update(table).where(table.c.id == record_id).values(values)
@@ -155,6 +156,11 @@ class _Writing:
         self._begun.__exit__(kind, error, trace)
         if isinstance(error, sa.exc.IntegrityError):
             raise Taken(_reason(error)) from None
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    """Words of a closed set as text, which is all that some drivers know."""
+    return {name: v.value if isinstance(v, StrEnum) else v for name, v in values.items()}
 
 
 def _reason(error: sa.exc.IntegrityError) -> str:

@@ -10,10 +10,11 @@ from schemas.settings import Settings
 from stream.commit import LakeTable
 from stream.keeping.compaction import compact
 from stream.keeping.tidying import Tidier
+from stream.keeping.undoing import Undoer
 
 Chore = Callable[[LakeTable, Settings], None]
 
 
 def chores() -> Mapping[str, Chore]:
     """The chores, with what each of them remembers between rounds."""
-    return {"compact": compact, "tidy": Tidier()}
+    return {"undo": Undoer(), "compact": compact, "tidy": Tidier()}

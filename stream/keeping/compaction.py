@@ -43,7 +43,7 @@ SQL_TYPES = {
 def compact(table: LakeTable, settings: Settings) -> None:
     """Join what is due, one commit for each day."""
     table.refresh()
-    found = pieces(table.handle, table.table.time)
+    found = pieces(table.handle, table.table)
     for day, joined in merges(found, now_ms(), settings.small_parts):
         parts = rewrite(table, day, joined)
         try:

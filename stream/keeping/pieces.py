@@ -7,6 +7,8 @@ from itertools import groupby
 from deltalake import DeltaTable
 from msgspec import Struct
 
+from schemas.tables import Table
+
 SMALL_BYTES = 16 * 1024 * 1024
 FULL_BYTES = 128 * 1024 * 1024
 MEDIUM_PARTS = 8
@@ -25,6 +27,10 @@ class Piece(Struct, frozen=True):
     """Smallest `ts`; None when unknown."""
     last: datetime | None
     modified_ms: int
+    imported: bool = False
+    """Whether all rows are history, whose partitions are below 0."""
+    subjects: tuple[str, str] | None = None
+    """Smallest and largest subject; None when unknown."""
 
     @property
     def late(self) -> bool:
@@ -41,8 +47,8 @@ class Piece(Struct, frozen=True):
         return datetime.combine(self.day, time(), UTC)
 
 
-def pieces(handle: DeltaTable, column: str) -> list[Piece]:
-    """The live parts of a table, by day; `column` is its time."""
+def pieces(handle: DeltaTable, table: Table) -> list[Piece]:
+    """The live parts of a table, by day, history after what came as it happened."""
     actions = handle.get_add_actions(flatten=True)
     values = {name: actions.column(name).to_pylist() for name in actions.schema.names}
     nothing = [None] * actions.num_rows
@@ -51,21 +57,31 @@ def pieces(handle: DeltaTable, column: str) -> list[Piece]:
         values["partition.day"],
         values["num_records"],
         values["size_bytes"],
-        values.get(f"min.{column}", nothing),
-        values.get(f"max.{column}", nothing),
+        values.get(f"min.{table.time}", nothing),
+        values.get(f"max.{table.time}", nothing),
         values["modification_time"],
+        [most is not None and most < 0 for most in values.get("max.kafka_partition", nothing)],
+        [
+            None if first is None or last is None else (first, last)
+            for first, last in zip(
+                values.get(f"min.{table.subject}", nothing),
+                values.get(f"max.{table.subject}", nothing),
+                strict=True,
+            )
+        ],
     )
     return sorted(
-        (Piece(*row) for row in zip(*columns, strict=True)), key=lambda p: (p.day, p.path)
+        (Piece(*row) for row in zip(*columns, strict=True)),
+        key=lambda p: (p.day, p.imported, p.path),
     )
 
 
 def merges(
     found: Sequence[Piece], now_ms: int, small_parts: int
 ) -> Iterator[tuple[date, Sequence[Piece]]]:
-    """What to join, day by day."""
+    """What to join, day by day; history stays apart, so that its old times widen no other part."""
     today = datetime.fromtimestamp(now_ms / 1000, UTC).date()
-    for day, group in groupby(found, key=lambda piece: piece.day):
+    for (day, _), group in groupby(found, key=lambda piece: (piece.day, piece.imported)):
         of_day = list(group)
         quiet = max(piece.modified_ms for piece in of_day) + QUIET_MS < now_ms
         joined = final(of_day) if day < today and quiet else growing(of_day, small_parts)

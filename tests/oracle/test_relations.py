@@ -73,7 +73,7 @@ def compacted(service: Service) -> None:
     settings = Settings(data_dir=str(service.root))
     for table in (table for table in TABLES if service.holds(table)):
         lake = LakeTable(settings, table)
-        live = pieces(lake.handle, table.time)
+        live = pieces(lake.handle, table)
         for day in {piece.day for piece in live}:
             joined = [piece for piece in live if piece.day == day]
             parts = rewrite(lake, day, joined)

@@ -117,7 +117,7 @@ def test_of_two_compactions_of_the_same_parts_one_is_fenced(tmp_path: Path, betw
     fill(given, 3)
     before = rows(given, EVENTS, *EVERYTHING)
     first, second = LakeTable(given, EVENTS), Overtaken(given, EVENTS)
-    found = pieces(first.handle, "ts")
+    found = pieces(first.handle, EVENTS)
     ours, theirs = [rewrite(table, found[0].day, found) for table in (first, second)]
     old = [piece.path for piece in found]
 
@@ -160,7 +160,7 @@ def test_a_column_that_is_younger_than_the_parts_is_null(tmp_path: Path) -> None
     given = settings(tmp_path, small_parts=2)
     fill(given, 3)
     table = LakeTable(given, EVENTS)
-    old = [table.store.fetch(piece.path) for piece in pieces(table.handle, "ts")]
+    old = [table.store.fetch(piece.path) for piece in pieces(table.handle, EVENTS)]
     for path in old:
         duckdb.execute(
             f"COPY (SELECT * EXCLUDE click_id FROM read_parquet('{path}')) "

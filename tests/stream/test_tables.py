@@ -183,13 +183,15 @@ def test_parts_are_named_relative_and_the_log_has_their_borders(tmp_path: Path) 
             "website_id": "w1",
             "ts": "2026-11-21T11:59:59.997Z",
             "received_at": "2026-11-21T12:00:00.000Z",
+            "kafka_partition": 0,
         },
         "maxValues": {
             "website_id": "w1",
             "ts": "2026-11-21T11:59:59.999Z",
             "received_at": "2026-11-21T12:00:00.000Z",
+            "kafka_partition": 0,
         },
-        "nullCount": {"website_id": 0, "ts": 0, "received_at": 0},
+        "nullCount": {"website_id": 0, "ts": 0, "received_at": 0, "kafka_partition": 0},
     }
     part = version(given, EVENTS).parts[0]
     assert (part.day, part.rows, part.ts, part.subject, part.received) == (

@@ -1,0 +1,214 @@
+"""What an import brought is taken back: its rows and nothing else, in one version, for good."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.kinds import CUSTOM_EVENT
+from schemas.registry import Import, ImportState, Organization, Store, Website
+from schemas.registry.migrate import migrate
+from schemas.settings import as_environment
+from schemas.tables import EVENTS
+from stream.commit import LakeTable
+from stream.drain import Drain
+from stream.enrich.lookups import Lookups
+from stream.keeping.compaction import compact
+from stream.keeping.pieces import pieces
+from stream.keeping.undoing import Undoer
+from stream.marks import CLOSED, mark_of
+from tests.running import ROOT
+from tests.stream.making import NOON_MS, a_message, named, rows, settings, version
+from tests.stream.test_backfill import a_backfill, lines, stored
+
+STAMPS: dict[str, Any] = {"created_at": NOON_MS, "updated_at": NOON_MS}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """A registry with two imports of website w1."""
+    url = settings(tmp_path).registry_url
+    migrate(url)
+    store = Store(url)
+    store.create(Organization(id="o1", name="Acme", **STAMPS))
+    store.create(Website(id="w1", organization_id="o1", domain="a.example", **STAMPS))
+    for name in ("i1", "i2"):
+        made = Import(id=name, organization_id="o1", website_id="w1", name="a.csv", **STAMPS)
+        store.create(made)
+    return store
+
+
+def fill(folder: Path) -> None:
+    Drain(settings(folder), CUSTOM_EVENT, Lookups()).store([a_message(0, named("live"))])
+    a_backfill(folder).store([a_message(0, lines(1, 3, "i1"), lines(11, 12, "i2"))])
+    a_backfill(folder).store([a_message(1, lines(4, 5, "i1"))])
+
+
+def undo(folder: Path, store: Store, import_id: str = "i1") -> None:
+    store.update(Import, import_id, NOON_MS, state=ImportState.UNDOING)
+    Undoer()(LakeTable(settings(folder), EVENTS), settings(folder))
+
+
+def test_exactly_the_rows_of_the_import_are_gone(tmp_path: Path, store: Store) -> None:
+    fill(tmp_path)
+
+    undo(tmp_path, store)
+
+    assert stored(tmp_path) == ["e11", "e12", "live"]
+    assert store.get(Import, "i1").state is ImportState.UNDONE
+    assert store.get(Import, "i1").removed == 5
+    assert store.get(Import, "i2").state is ImportState.OPEN
+
+
+def test_all_rows_leave_in_one_version(tmp_path: Path, store: Store) -> None:
+    fill(tmp_path)
+    before = version(settings(tmp_path), EVENTS).number
+
+    undo(tmp_path, store)
+
+    table = LakeTable(settings(tmp_path), EVENTS)
+    counts = []
+    for number in range(before, table.handle.version() + 1):
+        table.handle.load_as_version(number)
+        counts.append(sum(table.handle.get_add_actions()["num_records"].to_pylist()))
+    assert counts == [8, 8, 3]  # the door is closed first
+
+
+def test_what_kafka_still_has_of_it_is_not_stored_any_more(tmp_path: Path, store: Store) -> None:
+    fill(tmp_path)
+
+    undo(tmp_path, store)
+    a_backfill(tmp_path).store([a_message(2, lines(6, 9, "i1"), lines(13, 13, "i2"))])
+
+    assert stored(tmp_path) == ["e11", "e12", "e13", "live"]
+
+
+def test_an_undoing_after_a_compaction_finds_its_rows(tmp_path: Path, store: Store) -> None:
+    fill(tmp_path)
+    compact(LakeTable(settings(tmp_path), EVENTS), settings(tmp_path, small_parts=2))
+
+    undo(tmp_path, store)
+
+    assert stored(tmp_path) == ["e11", "e12", "live"]
+
+
+def test_an_import_that_never_stored_anything_is_closed_too(tmp_path: Path, store: Store) -> None:
+    undo(tmp_path, store, "i2")
+
+    a_backfill(tmp_path).store([a_message(0, lines(1, 2, "i2"))])
+
+    assert stored(tmp_path) == []
+    assert LakeTable(settings(tmp_path), EVENTS).next_offset(mark_of("i2")) == CLOSED
+    assert (store.get(Import, "i2").state, store.get(Import, "i2").removed) == ("undone", 0)
+
+
+def test_an_undoing_that_was_killed_goes_on_and_remembers_its_count(
+    tmp_path: Path, store: Store
+) -> None:
+    fill(tmp_path)
+    undo(tmp_path, store)
+    store.update(Import, "i1", NOON_MS, state=ImportState.UNDOING)  # killed before it said so
+
+    Undoer()(LakeTable(settings(tmp_path), EVENTS), settings(tmp_path))
+
+    assert (store.get(Import, "i1").state, store.get(Import, "i1").removed) == ("undone", 5)
+    assert stored(tmp_path) == ["e11", "e12", "live"]
+
+
+KILLED = """
+import os, signal, sys
+from schemas.settings import load
+from schemas.tables import EVENTS
+from stream.commit import LakeTable
+from stream.keeping import undoing
+from stream.writer import NewPart
+
+class Dying(LakeTable):
+    def _write(self, actions, moves):
+        if sys.argv[1] == "before" and "rewrites" in moves:
+            os.kill(os.getpid(), signal.SIGKILL)
+        super()._write(actions, moves)
+        if "rewrites" in moves:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+settings = load()
+undoing.Undoer()(Dying(settings, EVENTS), settings)
+"""
+
+
+@pytest.mark.parametrize(
+    ("moment", "left"), [("before", ["e1", "e11", "e12", "e2", "e3", "e4", "e5", "live"]),
+                         ("after", ["e11", "e12", "live"])]
+)  # fmt: skip
+def test_a_kill_in_the_middle_leaves_all_or_nothing(
+    tmp_path: Path, store: Store, moment: str, left: list[str]
+) -> None:
+    fill(tmp_path)
+    store.update(Import, "i1", NOON_MS, state=ImportState.UNDOING)
+
+    died = subprocess.run(
+        [sys.executable, "-c", KILLED, moment],
+        cwd=ROOT,
+        env={**os.environ, **as_environment(settings(tmp_path)), "PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+
+    assert died.returncode == -signal.SIGKILL
+    assert stored(tmp_path) == left
+    Undoer()(LakeTable(settings(tmp_path), EVENTS), settings(tmp_path))
+    assert stored(tmp_path) == ["e11", "e12", "live"]
+    assert store.get(Import, "i1").removed == 5
+
+
+class Interrupted(LakeTable):
+    """Something comes between the rewrite and its commit."""
+
+    between: Callable[[], None] | None = None
+
+    def swap(self, *given: Any, **others: Any) -> None:
+        if self.between:
+            between, self.between = self.between, None
+            between()
+        super().swap(*given, **others)
+
+
+def test_a_compaction_in_between_makes_the_undoing_start_again(
+    tmp_path: Path, store: Store
+) -> None:
+    fill(tmp_path)
+    given = settings(tmp_path, small_parts=2)
+    table = Interrupted(given, EVENTS)
+    table.between = lambda: compact(LakeTable(given, EVENTS), given)
+    store.update(Import, "i1", NOON_MS, state=ImportState.UNDOING)
+    undoer = Undoer()
+
+    undoer(table, given)
+    assert (store.get(Import, "i1").state, len(stored(tmp_path))) == ("undoing", 8)
+    undoer(table, given)
+
+    assert (store.get(Import, "i1").state, len(stored(tmp_path))) == ("undone", 3)
+
+
+def test_history_stays_apart_and_narrow_when_parts_are_joined(tmp_path: Path) -> None:
+    fill(tmp_path)
+    Drain(settings(tmp_path), CUSTOM_EVENT, Lookups()).store([a_message(1, named("late"))])
+
+    compact(LakeTable(settings(tmp_path), EVENTS), settings(tmp_path, small_parts=2))
+
+    found = pieces(LakeTable(settings(tmp_path), EVENTS).handle, EVENTS)
+    assert [(p.imported, p.rows, p.first and p.first.date()) for p in found] == [
+        (False, 2, date(2026, 11, 21)),
+        (True, 7, date(2019, 3, 1)),
+    ]
+    assert [part.ts and part.ts[1] - part.ts[0] for part in version_parts(tmp_path)] == [0, 11]
+    assert len(rows(settings(tmp_path), EVENTS, "name")) == 9
+
+
+def version_parts(folder: Path) -> list[Any]:
+    return sorted(version(settings(folder), EVENTS).parts, key=lambda part: part.rows)
