@@ -13,6 +13,9 @@ from query.standard.spec import described
 from schemas.kinds import KINDS
 from schemas.plans import PLANS, Group
 from schemas.tables import TABLES
+from stream.enrich.campaigns import CLICK_IDS
+from stream.enrich.channels import PAID, RULES
+from stream.enrich.referrers import FILE
 
 ROOT = Path(__file__).parent.parent
 
@@ -112,6 +115,35 @@ def custom_tables() -> str:
     )
 
 
+def channels() -> str:
+    columns = ("paid", "medium", "source", "campaign", "kind")
+    rows = (
+        (number, rule.channel, *(_patterns(getattr(rule, column)) for column in columns))
+        for number, rule in enumerate(RULES, 1)
+    )
+    return table(("", "channel", *columns), rows)
+
+
+def paid() -> str:
+    return _patterns(PAID)
+
+
+def _patterns(patterns: bool | tuple[str, ...]) -> str:
+    if isinstance(patterns, bool):
+        return "yes" if patterns else ""
+    return ", ".join(f"`{pattern}`" for pattern in patterns)
+
+
+def click_ids() -> str:
+    rows = ((f"`{i.name}`", i.by, i.kind, "yes" if i.paid else "") for i in CLICK_IDS)
+    return table(("click id", "of", "kind", "paid"), rows)
+
+
+def places() -> str:
+    rows = ((kind, len(found), ", ".join(found)) for kind, found in FILE.kinds.items())
+    return table(("kind", "places", "which"), rows)
+
+
 BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "schemas/README.md": {"kinds": kinds, "tables": tables, "plans": plans},
     "query/README.md": {
@@ -120,6 +152,12 @@ BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
         "aggregates": aggregates,
         "formats": formats,
         "custom": custom_tables,
+    },
+    "stream/README.md": {
+        "channels": channels,
+        "paid": paid,
+        "click ids": click_ids,
+        "places": places,
     },
 }
 

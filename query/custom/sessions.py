@@ -51,6 +51,7 @@ FIRST = (
     "host",
     "referrer",
     "referrer_name",
+    "referrer_type",
     "channel",
     "utm_source",
     "utm_medium",

@@ -15,6 +15,7 @@ CLICKS = Table(
         Column("slug", Type.STRING, "slug that was asked for"),
         Column("referrer", Type.STRING, "referring URL without query, or Direct"),
         Column("referrer_name", Type.STRING, "who that is, or Direct"),
+        Column("referrer_type", Type.STRING, "as in events"),
         Column("channel", Type.STRING, "as in events"),
         *AGENT,
         *PLACE,

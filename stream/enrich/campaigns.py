@@ -2,27 +2,59 @@
 
 from msgspec import Struct
 
-from stream.enrich.urls import parameters
+from stream.enrich.urls import Url, parameters, plain
 
 UTM = ("utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content")
-
-CLICK_IDS = (
-    "gclid",
-    "gbraid",
-    "wbraid",
-    "dclid",
-    "msclkid",
-    "fbclid",
-    "ttclid",
-    "li_fat_id",
-    "twclid",
-    "yclid",
-)
 LETTERS = 256
 
 
+class ClickId(Struct, frozen=True):
+    """A parameter that a place adds to links that leave it."""
+
+    name: str
+    by: str
+    kind: str
+    """Kind of place, as in `referrers.toml`."""
+    paid: bool
+    """Whether it is on advertisements only."""
+
+
+CLICK_IDS = (
+    ClickId("gclid", "Google Ads", "search", True),
+    ClickId("gbraid", "Google Ads, to apps", "search", True),
+    ClickId("wbraid", "Google Ads, from apps", "search", True),
+    ClickId("gad_source", "Google Ads, left when gclid was cut off", "search", True),
+    ClickId("dclid", "Google Display & Video 360", "ads", True),
+    ClickId("msclkid", "Microsoft Advertising", "search", True),
+    ClickId("yclid", "Yandex Direct", "search", True),
+    ClickId("ttclid", "TikTok Ads", "social", True),
+    ClickId("twclid", "X Ads", "social", True),
+    ClickId("li_fat_id", "LinkedIn Ads", "social", True),
+    ClickId("rdt_cid", "Reddit Ads", "social", True),
+    ClickId("sccid", "Snapchat Ads", "social", True),
+    ClickId("qclid", "Quora Ads", "social", True),
+    ClickId("ndclid", "Nextdoor Ads", "social", True),
+    ClickId("tblci", "Taboola", "ads", True),
+    ClickId("dicbo", "Outbrain", "ads", True),
+    ClickId("irclickid", "impact.com", "affiliate", False),
+    ClickId("cjevent", "CJ", "affiliate", False),
+    ClickId("awc", "Awin", "affiliate", False),
+    ClickId("ransiteid", "Rakuten Advertising", "affiliate", False),
+    ClickId("mc_cid", "Mailchimp", "email", False),
+    ClickId("_kx", "Klaviyo", "email", False),
+    ClickId("_hsenc", "HubSpot", "email", False),
+    ClickId("mkt_tok", "Marketo", "email", False),
+    ClickId("srsltid", "Google's free product listings", "search", False),
+    ClickId("fbclid", "Facebook, on every link", "social", False),
+    ClickId("igshid", "Instagram, on shared links", "social", False),
+    ClickId("igsh", "Instagram, on shared links", "social", False),
+    ClickId("epik", "Pinterest, on every link", "social", False),
+)
+"""In the order of preference, should a URL carry several: advertisements first."""
+
+
 class Campaign(Struct, frozen=True):
-    """UTM parameters by name, and the name of the first advertising click id."""
+    """UTM parameters by name, and the name of the click id."""
 
     utm_source: str | None = None
     utm_medium: str | None = None
@@ -35,10 +67,14 @@ class Campaign(Struct, frozen=True):
 NO_CAMPAIGN = Campaign()
 
 
-def read_campaign(query: str) -> Campaign:
-    """The campaign in a query."""
-    found = parameters(query) if query else {}
+def read_campaign(url: Url) -> Campaign:
+    """The campaign in a URL's query, or in the query of its fragment."""
+    query = url.query
+    if url.fragment:
+        query += "&" + (url.fragment.partition("?")[2] or url.fragment)
+    found = parameters(query) if "=" in query else {}
     if not found:
         return NO_CAMPAIGN
-    utm = {name: found[name][:LETTERS] for name in UTM if name in found}
-    return Campaign(**utm, click_id=next((name for name in CLICK_IDS if name in found), None))
+    utm = {name: plain(found[name].strip())[:LETTERS] or None for name in UTM if name in found}
+    click_id = next((known.name for known in CLICK_IDS if known.name in found), None)
+    return Campaign(**utm, click_id=click_id) if utm or click_id else NO_CAMPAIGN

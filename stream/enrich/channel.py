@@ -1,31 +1,20 @@
 """The channel: one function of ordered rules, paid traffic first."""
 
+from stream.enrich.campaigns import CLICK_IDS, ClickId
+from stream.enrich.channels import Visit, channel_of, is_paid, words
 from stream.enrich.lookups import Lookups, Memo
-from stream.enrich.referrer import DIRECT
-from stream.enrich.referrers import source_kind
+from stream.enrich.referrers import DIRECT_KIND, OTHER_KIND, source_kind
 from stream.rows import Rows
 
-PAID = frozenset(
-    ("cpc", "ppc", "cpm", "cpv", "cpa", "cpl", "cpp", "retargeting", "display", "banner")
-)
-EMAIL = frozenset(("email", "e-mail", "e_mail", "newsletter", "mail"))
-SOCIAL = frozenset(
-    ("social", "social-network", "social-media", "social_network", "social_media", "sm")
-)
-UNPAID_CLICK_IDS = frozenset(("fbclid",))
-"""Set on every link that leaves the place, advertisement or not."""
+UNSAID = frozenset(("", "(direct)", "(none)", "(not set)", "(not provided)"))
+"""What other tools write where nothing was said."""
 
-CHANNEL_OF = {
-    "search": "search",
-    "social": "social",
-    "video": "social",
-    "email": "email",
-    "ai": "ai",
-}
-"""By kind of place; the others (shopping, news, …) are referrals."""
+UNKNOWN = frozenset((DIRECT_KIND, OTHER_KIND))
+KNOWN_IDS = {known.name: known for known in CLICK_IDS}
+NO_ID = ClickId("", "", "", paid=False)
 
-Clues = tuple[str | None, str | None, str | None, str | None, str, str | None]
-"""utm_source, utm_medium, utm_campaign, click id, referrer, its kind."""
+Clues = tuple[str | None, str | None, str | None, str | None, str]
+"""utm_source, utm_medium, utm_campaign, click id, kind of referrer."""
 
 
 def put_channel(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
@@ -40,37 +29,40 @@ def put_channel(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
             columns.get("utm_medium", nothing),
             columns.get("utm_campaign", nothing),
             columns.get("click_id", nothing),
-            columns["referrer"],
-            [referrer.kind for referrer in rows.facts["referrer"]],
+            columns["referrer_type"],
             strict=True,
         )
     ]
 
 
 def channel(clues: Clues) -> str:
-    """The first rule that applies."""
-    source, medium, campaign, click_id, referrer, kind = clues
-    medium = (medium or "").strip().lower()
-    named = source_kind(source.strip().lower()) if source else None
-    if medium in PAID or medium.startswith("paid") or is_paid(click_id):
-        return "paid"
-    if medium in EMAIL or named == "email":
-        return "email"
-    if medium in SOCIAL:
-        return "social"
-    if medium == "organic":
-        return "search"
-    if named in CHANNEL_OF:
-        return CHANNEL_OF[named]
-    if source or medium or campaign:
-        return "campaign"
-    if referrer == DIRECT:
-        return "direct"
-    return CHANNEL_OF.get(kind or "", "referral")
+    """The channel that the clues lead to."""
+    source, medium, campaign, click_id, referrer_kind = clues
+    clicked = KNOWN_IDS.get(click_id or "", NO_ID)
+    named = said(source)
+    by = words(said(medium))
+    return channel_of(
+        Visit(
+            medium=by,
+            source=named,
+            campaign=words(said(campaign)),
+            kind=source_kind(named) or kind_of(clicked, referrer_kind),
+            paid=is_paid(by) or clicked.paid,
+        )
+    )
 
 
-def is_paid(click_id: str | None) -> bool:
-    return click_id is not None and click_id not in UNPAID_CLICK_IDS
+def kind_of(clicked: ClickId, referrer_kind: str) -> str:
+    """The kind of place; a known referrer goes before an id that people pass on with a link."""
+    if clicked.paid or (clicked.kind and referrer_kind in UNKNOWN):
+        return clicked.kind
+    return referrer_kind
+
+
+def said(text: str | None) -> str:
+    """A campaign parameter in lower case; empty when nothing was said."""
+    lower = (text or "").strip().lower()
+    return "" if lower in UNSAID else lower
 
 
 _channels: Memo[Clues, str] = Memo(channel)

@@ -39,6 +39,11 @@ def read_domain(host: str) -> str:
     return _suffixes.privatesuffix(host) or host
 
 
+def is_domain(host: str) -> bool:
+    """Whether a host ends as registered domains do: `a.co.uk`, and not `index.html`."""
+    return "." in host and _suffixes.publicsuffix(host, accept_unknown=False) is not None
+
+
 _suffixes = PublicSuffixList()
 registrable: Memo[str, str] = Memo(read_domain)
 

@@ -10,21 +10,12 @@ from msgspec import Struct
 
 from schemas.envelope import Envelope
 from schemas.items import CustomEvent, Item
-from stream.enrich.campaigns import NO_CAMPAIGN, Campaign, read_campaign
-from stream.enrich.lookups import Lookups, Memo
-from stream.enrich.urls import cut, normal_path
+from stream.enrich.lookups import Lookups
+from stream.enrich.pages import NO_PAGE, Page, pages, referers, titles
 from stream.rows import Rows
 
 PAGE_VIEWS = frozenset({"screen_view", "pageview"})
 OUTBOUND = frozenset({"outgoing_link", "outbound_link", "outbound_click", "link_out"})
-
-
-class Page(Struct, frozen=True):
-    """What a page's URL says."""
-
-    host: str | None = None
-    path: str | None = None
-    campaign: Campaign = NO_CAMPAIGN
 
 
 class Told(Struct, frozen=True):
@@ -39,28 +30,26 @@ class Told(Struct, frozen=True):
 
 
 NOTHING = Told()
-NO_PAGE = Page()
 
 
 def put_page(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
     told = rows.facts["told"] = [tell(item) for item in rows.items]
-    own = rows.given("path")
-    onward = not rows.wants("path")  # a click's `Referer` is where it came from, not where it is
-    pages = rows.facts["page"] = [
-        _pages[address] if address else NO_PAGE if onward else from_headers(envelope)
-        for address, envelope in zip(
-            [path or text(t.path) or text(t.url) for path, t in zip(own, told, strict=True)],
-            rows.envelopes,
-            strict=True,
-        )
+    addresses = [
+        own or text(t.path) or text(t.url) for own, t in zip(rows.given("path"), told, strict=True)
+    ]
+    # A click's `Referer` is where it came from, not where it is.
+    around = from_headers if rows.wants("path") else nowhere
+    found = rows.facts["page"] = [
+        page if (page := pages[address or ""]).host else completed(page, around(envelope))
+        for address, envelope in zip(addresses, rows.envelopes, strict=True)
     ]
     if rows.wants("host"):
-        rows.columns["host"] = [page.host for page in pages]
-        rows.columns["path"] = [page.path for page in pages]
+        rows.columns["host"] = [page.host for page in found]
+        rows.columns["path"] = [page.path for page in found]
     if rows.wants("title"):
-        titles = rows.given("title")
         rows.columns["title"] = [
-            title or text(t.title) for title, t in zip(titles, told, strict=True)
+            titles[title] if (title := own or text(t.title)) else None
+            for own, t in zip(rows.given("title"), told, strict=True)
         ]
 
 
@@ -86,28 +75,21 @@ def text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def read_page(address: str) -> Page:
-    """The page at a URL or path."""
-    url = cut(address)
-    return Page(url.host or None, normal_path(url.path), read_campaign(url.query))
+def completed(page: Page, around: Page) -> Page:
+    """A page that named no host, with what its request says about it."""
+    if page is NO_PAGE:
+        return around
+    if around is NO_PAGE:
+        return page
+    return Page(around.host, page.path, page.campaign)
+
+
+def nowhere(envelope: Envelope) -> Page:  # noqa: ARG001
+    return NO_PAGE
 
 
 def from_headers(envelope: Envelope) -> Page:
     """The page that a browser's request came from, as far as its headers tell."""
     if envelope.trusted or not envelope.headers:
         return NO_PAGE
-    return _referers[envelope.headers.get("referer") or envelope.headers.get("origin") or ""]
-
-
-def read_referer(address: str) -> Page:
-    """The page a `Referer` names; a bare origin tells the host only."""
-    url = cut(address)
-    if not url.host:
-        return NO_PAGE
-    if url.path in ("", "/") and not url.query:
-        return Page(url.host)
-    return Page(url.host, normal_path(url.path), read_campaign(url.query))
-
-
-_pages: Memo[str, Page] = Memo(read_page)
-_referers: Memo[str, Page] = Memo(read_referer)
+    return referers[envelope.headers.get("referer") or envelope.headers.get("origin") or ""]

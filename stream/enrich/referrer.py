@@ -6,13 +6,18 @@ the page itself.
 
 from msgspec import Struct
 
-from stream.enrich.lookups import Lookups, Memo, registrable
+from stream.enrich.hosts import host_of
+from stream.enrich.lookups import Lookups, Memo, is_domain, registrable
 from stream.enrich.page import text
-from stream.enrich.referrers import Known, known
-from stream.enrich.urls import cut
+from stream.enrich.referrers import DIRECT_KIND, OTHER_KIND, Known, known
+from stream.enrich.urls import Url, cut, plain
 from stream.rows import Rows
 
 DIRECT = "Direct"
+LETTERS = 2048
+WEB = frozenset(("", "http", "https"))
+APPS = frozenset(("android-app", "ios-app"))
+"""Schemes under which an app names itself instead of a page."""
 
 
 class Referrer(Struct, frozen=True):
@@ -20,11 +25,11 @@ class Referrer(Struct, frozen=True):
 
     url: str
     name: str
-    kind: str | None
-    """search, social, email, ai, … of a known place; None otherwise."""
+    kind: str
+    """direct, other, or search, social, email, ai, … of a known place."""
 
 
-NONE = Referrer(DIRECT, DIRECT, None)
+NOBODY = Referrer(DIRECT, DIRECT, DIRECT_KIND)
 
 Visit = tuple[str, str | None, str | None]
 """Referrer as sent, host of the page, domain of the website."""
@@ -36,33 +41,51 @@ def put_referrer(rows: Rows, lookups: Lookups) -> None:
     domains = rows.per_envelope(lambda envelope: lookups.domain_of(envelope.subject_id))
     sent = rows.given("referrer")
     referrers = rows.facts["referrer"] = [
-        _referrers[url, page.host, domain] if (url := own or text(t.referrer)) else NONE
+        _referrers[url, page.host, domain] if (url := own or text(t.referrer)) else NOBODY
         for own, t, page, domain in zip(
             sent, rows.facts["told"], rows.facts["page"], domains, strict=True
         )
     ]
     rows.columns["referrer"] = [referrer.url for referrer in referrers]
     rows.columns["referrer_name"] = [referrer.name for referrer in referrers]
+    rows.columns["referrer_type"] = [referrer.kind for referrer in referrers]
 
 
 def read_referrer(visit: Visit) -> Referrer:
     """What a visit's referrer is."""
     sent, page_host, domain = visit
-    url = cut(sent)
+    url = read_url(sent[:LETTERS])
     if not url.host or is_own(url.host, page_host, domain or ""):
-        return NONE
-    place = known(url.host) or Known(registrable[url.host], None)
-    return Referrer(f"{url.scheme or 'https'}://{url.host}{url.path}", place.name, place.kind)
+        return NOBODY
+    if url.scheme in APPS:
+        place = known(url.host) or Known(url.host, OTHER_KIND)
+        return Referrer(f"{url.scheme}://{url.host}", place.name, place.kind)
+    place = known(url.host) or Known(registrable[url.host], OTHER_KIND)
+    path = plain(url.path) or "/"
+    return Referrer(f"{url.scheme or 'https'}://{url.host}{path}", place.name, place.kind)
+
+
+def read_url(sent: str) -> Url:
+    """A page's or an app's address, also of senders who left the scheme out; else one of nobody."""
+    url = cut(sent)
+    if not url.scheme and not url.host and is_domain(host_of(url.path.partition("/")[0])):
+        url = cut(f"//{sent.strip()}")
+    return url if url.scheme in WEB or url.scheme in APPS else Url("", "", "")
 
 
 def is_own(host: str, page_host: str | None, domain: str) -> bool:
-    """Whether a referring host is the website's own domain or one of its sub-domains."""
-    if host == "localhost":
+    """Whether a referring host is this machine, the website's own domain or a sub-domain of it.
+
+    Hosts of one registered domain are one website, but for places that give names of theirs to
+    many: `substack.com` refers to `anna.substack.com`, and `www.google.com` to `cloud.google.com`.
+    """
+    if host in ("localhost", "[::1]") or host.startswith("127."):
         return True
-    own = cut(domain if "://" in domain else f"//{domain}").host.removeprefix("www.")
-    if own and (host == own or host.endswith("." + own)):
+    registered = cut(domain if "://" in domain else f"//{domain}").host
+    owned = [name.removeprefix("www.") for name in (registered, page_host) if name]
+    if any(host == name or host.endswith("." + name) for name in owned):
         return True
-    return page_host is not None and registrable[host] == registrable[page_host]
+    return not known(host) and any(registrable[host] == registrable[name] for name in owned)
 
 
 _referrers: Memo[Visit, Referrer] = Memo(read_referrer)

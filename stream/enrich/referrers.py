@@ -1,58 +1,77 @@
-"""Known referrers: `referrers.toml` as two tables, by host and by what campaigns call them."""
+"""Known places: `referrers.toml` as two tables, by host and by what campaigns call them."""
 
+import re
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
+from stream.enrich.hosts import host_of
 from stream.enrich.lookups import registrable
 
+DIRECT_KIND = "direct"
+OTHER_KIND = "other"
+"""Kind of a place that the file does not know."""
 
-class Place(Struct, frozen=True):
-    """One entry of the file."""
 
-    hosts: list[str]
-    sources: list[str]
+class File(Struct, frozen=True):
+    """The file as it is."""
+
+    kinds: dict[str, dict[str, tuple[str, ...]]]
+    """Hosts by name by kind."""
+    sources: dict[str, str]
+    """Names by what campaigns say instead."""
 
 
 class Known(Struct, frozen=True):
     """Who a host is."""
 
     name: str
-    kind: str | None
-    """search, social, email, ai, …; None of a host that is not known."""
+    kind: str
+
+
+FILE = msgspec.toml.decode(Path(__file__).with_name("referrers.toml").read_bytes(), type=File)
+
+_HOSTS = {
+    host: Known(name, kind)
+    for kind, places in FILE.kinds.items()
+    for name, hosts in places.items()
+    for host in hosts
+}
+_NAMES = {name: kind for kind, places in FILE.kinds.items() for name in places}
+_SOURCES = {name.lower().replace(" ", ""): kind for name, kind in _NAMES.items()} | {
+    source: _NAMES[name] for source, name in FILE.sources.items()
+}
+_OF_A_COUNTRY = re.compile(r"com|cat|[a-z]{2}|(?:com?|org|net)\.[a-z]{2}")
+_ADVERTS = re.compile(r"[\s_-]*ads?$")
 
 
 def known(host: str) -> Known | None:
     """The entry of a host or of the nearest domain above it.
 
-    `google.*` is any domain that registrars call google: google.de as well as google.co.uk.
+    `google.*` is google under any country's ending: google.de as well as google.co.uk, but not
+    google.github.io, which anybody may have.
     """
-    name = host
-    while name:
-        if name in _HOSTS:
-            return _HOSTS[name]
-        name = name.partition(".")[2]
-    return _HOSTS.get(registrable[host].partition(".")[0] + ".*")
+    return _nearest(host) or _nearest(_everywhere(host))
+
+
+def _nearest(host: str) -> Known | None:
+    while host and host not in _HOSTS:
+        host = host.partition(".")[2]
+    return _HOSTS.get(host)
+
+
+def _everywhere(host: str) -> str:
+    suffix = registrable[host].partition(".")[2]
+    return host.removesuffix(suffix) + "*" if _OF_A_COUNTRY.fullmatch(suffix) else ""
 
 
 def source_kind(source: str) -> str | None:
-    """What kind of place a campaign's source is."""
-    return _SOURCES.get(source)
-
-
-_FILE = msgspec.toml.decode(
-    Path(__file__).with_name("referrers.toml").read_bytes(), type=dict[str, dict[str, Place]]
-)
-_HOSTS = {
-    host: Known(name, kind)
-    for kind, places in _FILE.items()
-    for name, place in places.items()
-    for host in place.hosts
-}
-_SOURCES = {
-    source: kind
-    for kind, places in _FILE.items()
-    for place in places.values()
-    for source in place.sources
-}
+    """What kind of place a campaign's source is: a name of the file, an alias, or a host."""
+    said = source.strip().lower()
+    named = _ADVERTS.sub("", said) or said
+    found = _SOURCES.get(said) or _SOURCES.get(named.replace(" ", ""))
+    if found or "." not in said:
+        return found
+    place = known(host_of(said))
+    return place.kind if place else None

@@ -1,10 +1,38 @@
-"""Which rules enriched a row, so that history can be enriched again where they changed."""
+"""Which rules enriched a row, so that history can be enriched again where they changed.
 
+A version stands for the code (`REVISION`), our tables and the packages with tables of theirs. It
+has no order: rows of another version than the present one were enriched by other rules.
+"""
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from importlib.metadata import version
+
+import msgspec
+
+from stream.enrich.campaigns import CLICK_IDS
+from stream.enrich.channels import PAID, RULES
 from stream.enrich.lookups import Lookups
+from stream.enrich.referrers import FILE
 from stream.rows import Rows
 
-VERSION = 1
-"""Raise it with every change of a step that gives some row another value."""
+REVISION = 2
+"""Raise it with every change of a step's code that gives some row another value."""
+
+TABLES: Sequence[object] = (CLICK_IDS, PAID, RULES, FILE)
+"""What steps decide by."""
+
+PACKAGES = ("crawler-user-agents", "publicsuffixlist", "tzdata", "ua-parser-builtins")
+"""What steps decide by and others keep: programs, domains, countries of time zones, browsers."""
+
+
+def fingerprint(revision: int, tables: Sequence[object], packages: Sequence[str]) -> int:
+    """A positive 31-bit number that changes with any of it."""
+    body = msgspec.json.encode((revision, tables, packages))
+    return int.from_bytes(blake2b(body, digest_size=4).digest()) >> 1
+
+
+VERSION = fingerprint(REVISION, TABLES, [f"{name} {version(name)}" for name in PACKAGES])
 
 
 def put_rules(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001

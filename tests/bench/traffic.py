@@ -65,8 +65,8 @@ REFERRED = {
     "referrer_name": f"""CASE WHEN draw(n, 10) % 10 < 4 THEN 'Direct'
         WHEN draw(n, 10) % 10 < 8 THEN pick(n, 11, {SITES})
         ELSE 'blog-' || often(n, 12, 3000) || '.example' END""",
-    "channel": """CASE WHEN draw(n, 14) % 8 = 0 THEN 'campaign' WHEN draw(n, 10) % 10 < 4
-        THEN 'direct' WHEN draw(n, 10) % 10 < 8 THEN 'search' ELSE 'referral' END""",
+    "channel": """CASE WHEN draw(n, 14) % 8 = 0 THEN 'Campaign' WHEN draw(n, 10) % 10 < 4
+        THEN 'Direct' WHEN draw(n, 10) % 10 < 8 THEN 'Organic Search' ELSE 'Referral' END""",
 }
 ORIGIN = {
     "website_id": "website",

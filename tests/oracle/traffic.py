@@ -52,11 +52,31 @@ DOMAINS = ("x.example", "y.example", "ü.example")
 MESSAGES = ("boom", "Boom", "x is not a function", "'; DROP", "")
 
 SOURCES: tuple[Made, ...] = (
-    {"referrer": "Direct", "referrer_name": "Direct", "channel": "direct"},
-    {"referrer": "https://google.com/", "referrer_name": "Google", "channel": "search"},
-    {"referrer": "https://www.google.de/", "referrer_name": "Google", "channel": "search"},
-    {"referrer": "https://blog.example/ü", "referrer_name": None, "channel": "referral"},
-    {"referrer": None, "referrer_name": None, "channel": None},
+    {
+        "referrer": "Direct",
+        "referrer_name": "Direct",
+        "referrer_type": "direct",
+        "channel": "Direct",
+    },
+    {
+        "referrer": "https://google.com/",
+        "referrer_name": "Google",
+        "referrer_type": "search",
+        "channel": "Organic Search",
+    },
+    {
+        "referrer": "https://www.google.de/",
+        "referrer_name": "Google",
+        "referrer_type": "search",
+        "channel": "Organic Search",
+    },
+    {
+        "referrer": "https://blog.example/ü",
+        "referrer_name": None,
+        "referrer_type": "other",
+        "channel": "Referral",
+    },
+    {"referrer": None, "referrer_name": None, "referrer_type": None, "channel": None},
 )
 
 CAMPAIGNS: tuple[Made, ...] = (

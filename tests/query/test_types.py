@@ -41,7 +41,7 @@ FULL = {
     "referrer_name": "X",
 }
 MORE: dict[str, Any] = {
-    "channel": "social",
+    "channel": "Organic Social",
     "utm_source": "s",
     "utm_medium": "m",
     "utm_campaign": "c",

@@ -1,0 +1,33 @@
+"""Hosts as the name system has them: lower case and ASCII; what is no host is the empty string."""
+
+import re
+from unicodedata import normalize
+
+LETTERS = 253
+"""The longest name that the name system knows."""
+
+_NAME = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
+_ADDRESS_6 = re.compile(r"\[[0-9a-f:.]+\]")
+
+
+def host_of(authority: str) -> str:
+    """The host in `user@host:port`."""
+    name = authority.rpartition("@")[2].lower()
+    if name.startswith("["):
+        found = _ADDRESS_6.match(name)
+        return found[0] if found else ""
+    name = name.partition(":")[0].removesuffix(".")
+    if len(name) > LETTERS:
+        return ""
+    if not name.isascii():
+        name = in_ascii(name)
+    return name if _NAME.fullmatch(name) else ""
+
+
+def in_ascii(name: str) -> str:
+    """A host with letters of the world, as browsers send it: `müller.de` → `xn--mller-kva.de`."""
+    flat = normalize("NFKC", name).lower().replace("。", ".")
+    return ".".join(
+        label if label.isascii() else "xn--" + label.encode("punycode").decode()
+        for label in flat.split(".")
+    )
