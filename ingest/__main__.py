@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from ingest.app import create_app
 from ingest.outbox import Outbox
 from ingest.protocol import CollectorProtocol
+from ingest.recent import Recent
 from schemas.clock import now_ms
 from schemas.edge.serving import serve
 from schemas.kinds import EVERY_KIND
@@ -47,9 +48,10 @@ def run(settings: Settings, name: str) -> None:
             await following
         await outbox.close(FLUSH_SECONDS)
 
-    app = create_app(outbox, follower, now_ms, settings, lifespan)
+    recent = Recent()
+    app = create_app(outbox, follower, now_ms, settings, lifespan, recent)
     ready = lambda: outbox.refusing is None  # noqa: E731 - a sentence, not a function
-    serve(app, settings, name, settings.collect_port, ready, CollectorProtocol)
+    serve(app, settings, name, settings.collect_port, ready, CollectorProtocol, recent.end)
 
 
 def rest_cycle_collector() -> None:

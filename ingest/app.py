@@ -7,10 +7,13 @@ from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ingest.collect import collect
+from ingest.debug import DEBUG, debug
 from ingest.desk import Desk, Outbox, Registry
 from ingest.history import history
 from ingest.mixed import mixed
+from ingest.noting import noted
 from ingest.openapi import service
+from ingest.recent import Recent
 from ingest.redirect import Lost, Redirects
 from ingest.routes import MIXED
 from ingest.scripts import routes as scripts
@@ -42,6 +45,7 @@ def create_app(
     clock: Clock,
     settings: Settings,
     lifespan: Lifespan | None = None,
+    recent: Recent | None = None,
 ) -> Edge:
     """The collector as an ASGI application."""
     routes: dict[str, ASGIApp] = {}
@@ -53,14 +57,16 @@ def create_app(
         trusted=networks(settings.trusted_proxies),
         credentials=True,
     )
-    desk = Desk(edge, outbox, registry, clock, settings.ingest_epoch)
+    recent = recent or Recent()
+    desk = Desk(edge, outbox, registry, clock, settings.ingest_epoch, recent)
     checks = {"kafka": lambda: outbox.refusing, "registry": lambda: registry.trouble}
     visitors = Visitors(read_secret(settings.data / SECRET))
     patterns = [Redirects(desk, visitors, Lost()).route()]
     waits = Waits(settings)
     collecting = {kind.path: collect(kind, desk) for kind in KINDS if kind.path}
     collecting |= {route.path: mixed(route, desk) for route in MIXED}
-    routes.update({path: waiting(endpoint, waits) for path, endpoint in collecting.items()})
+    routes.update({path: noted(waiting(app, waits), desk) for path, app in collecting.items()})
+    routes[DEBUG] = debug(desk)
     routes[HISTORY.path] = history(desk)
     routes.update(dict.fromkeys(ROUTES, health("collector", checks)))
     routes[OPENAPI] = described(service)

@@ -7,6 +7,7 @@ from ingest.decode import Decoder
 from ingest.desk import Desk
 from ingest.head import Head, read_head
 from ingest.identify import by_website, identify
+from ingest.noting import note_rejects
 from ingest.seal import Sealed, seal_request
 from ingest.sending import send_surely
 from ingest.unpack import unpack
@@ -38,6 +39,8 @@ def collect(kind: Kind, desk: Desk) -> ASGIApp:
         address = cut(edge.address(scope))
         sealed = seal_request(accepted, sender, head, registry, address, now)
         receipt = await send_surely(desk, kind.topic, sealed)
+        if sealed.rejected:
+            note_rejects(desk, sender.subject_id, kind.path, sealed.rejected)
         await answer(send, 200, success(kind, sealed, receipt))
 
     return endpoint

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+import msgspec
 from msgspec import Struct
 
 from ingest.lanes import Ticket
+from ingest.recent import Recent
 from schemas.clock import Clock
 from schemas.edge.wear import Edge
 from schemas.registry import Snapshot
@@ -42,3 +44,5 @@ class Desk(Struct, frozen=True):
     clock: Clock
     epoch: int = 1
     """Which making of the topics offsets count in; receipts say it."""
+    recent: Recent = msgspec.field(default_factory=Recent)
+    """The last requests of each website."""

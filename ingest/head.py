@@ -1,5 +1,6 @@
 """What a request's head says: who sends, how the body is packed, what enrichment needs."""
 
+from collections.abc import Mapping
 from functools import lru_cache
 from urllib.parse import parse_qs
 
@@ -39,12 +40,17 @@ def read_head(scope: Scope) -> Head:
     given: dict[bytes, bytes] = dict(scope["headers"])
     return Head(
         _key(given),
-        website_id(scope["query_string"]) or _client_id(given),
+        named_website(scope["query_string"], given),
         str(given.get(b"content-encoding", b""), "latin-1").strip().lower(),
         str(given.get(b"user-agent", b"")[:USER_AGENT], "latin-1"),
         {name: str(given[key][:HEADER], "latin-1") for key, name in KEPT if key in given},
         _request_id(given),
     )
+
+
+def named_website(query: bytes, given: Mapping[bytes, bytes]) -> str | None:
+    """The website that a request names outside its body."""
+    return website_id(query) or _client_id(given)
 
 
 def website_id(query: bytes) -> str | None:
@@ -69,7 +75,7 @@ def _key(given: dict[bytes, bytes]) -> str | None:
     return key_text(lambda name: str(given.get(name.encode(), b""), "latin-1") or None)
 
 
-def _client_id(given: dict[bytes, bytes]) -> str | None:
+def _client_id(given: Mapping[bytes, bytes]) -> str | None:
     for name in CLIENT_IDS:
         if name in given:
             return str(given[name], "latin-1") or None

@@ -15,6 +15,7 @@ from ingest.decode import none_accepted
 from ingest.desk import Desk
 from ingest.head import Head, read_head
 from ingest.identify import Sender, by_website, identify
+from ingest.noting import note_rejects
 from ingest.replies import Result, failure_of
 from ingest.seal import Sealed, seal_request
 from ingest.sending import send_surely
@@ -59,6 +60,7 @@ def mixed(route: Mixed, desk: Desk) -> ASGIApp:
         failure = failure_of(result, route.more(result))
         if failure is not None:
             raise failure
+        note_rejects(desk, sender.subject_id, route.path, found.rejected.values())
         await route.reply(send, result)
 
     return endpoint

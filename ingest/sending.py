@@ -2,6 +2,7 @@
 
 from ingest.desk import Desk
 from ingest.lanes import Answer, Outcome
+from ingest.noting import note
 from ingest.seal import Sealed
 from schemas.failures import Unavailable, Unconfirmed
 from schemas.receipts import FORMAT, Receipt, written
@@ -17,7 +18,7 @@ async def send_surely(desk: Desk, topic: str, sealed: Sealed) -> str:
     """The receipt, once Kafka has acknowledged; Unavailable or Unconfirmed."""
     ticket = desk.outbox.put(topic, sealed.place, sealed.envelopes, sealed.count)
     kept = confirmed(await ticket.answered)
-    return written(
+    receipt = written(
         Receipt(
             FORMAT,
             topic,
@@ -31,6 +32,8 @@ async def send_surely(desk: Desk, topic: str, sealed: Sealed) -> str:
             sealed.places,
         )
     )
+    note(desk.recent, topic, sealed, receipt)
+    return receipt
 
 
 def confirmed(answer: Answer) -> Answer:

@@ -18,6 +18,7 @@ from schemas.settings import Settings
 
 PULSE_SECONDS = 2.0
 STOP_SECONDS = 20
+STOP_LOOK_SECONDS = 0.2
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -39,8 +40,12 @@ def serve(
     port: int,
     ready: Callable[[], bool],
     protocol: str | type[asyncio.Protocol] = "httptools",
+    on_stop: Callable[[], None] = lambda: None,
 ) -> None:
-    """Blocks until SIGINT or SIGTERM; requests under way are finished within 20 s."""
+    """Blocks until SIGINT or SIGTERM; requests under way are finished within 20 s.
+
+    `on_stop` is called when it is told to stop: answers that never end by themselves end then.
+    """
     logs.set_up(settings.log_level)
     config = uvicorn.Config(
         app,
@@ -63,7 +68,7 @@ def serve(
     for ordered in (signal.SIGINT, signal.SIGTERM):
         signal.signal(ordered, _obeyed)
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-        runner.run(_serve(server, listening, settings.data / "run", name, ready))
+        runner.run(_serve(server, listening, settings.data / "run", name, ready, on_stop))
 
 
 def _obeyed(_number: int, _frame: FrameType | None) -> None:
@@ -76,12 +81,23 @@ async def _serve(
     run: Path,
     name: str,
     ready: Callable[[], bool],
+    on_stop: Callable[[], None],
 ) -> None:
-    beating = asyncio.create_task(_beat(run, name, ready))
+    beside = [
+        asyncio.create_task(_beat(run, name, ready)),
+        asyncio.create_task(_tell(server, on_stop)),
+    ]
     try:
         await server.serve(sockets=[listening])
     finally:
-        beating.cancel()
+        for task in beside:
+            task.cancel()
+
+
+async def _tell(server: uvicorn.Server, on_stop: Callable[[], None]) -> None:
+    while not server.should_exit:  # noqa: ASYNC110 - uvicorn has no event for it
+        await asyncio.sleep(STOP_LOOK_SECONDS)
+    on_stop()
 
 
 async def _beat(run: Path, name: str, ready: Callable[[], bool]) -> None:

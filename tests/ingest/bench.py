@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from ingest.app import create_app
 from ingest.lanes import Answer, Outcome, Ticket
+from ingest.recent import Recent
 from schemas.edge.wear import Edge
 from schemas.envelope import Envelope, join, open_chunk
 from schemas.failures import Unavailable
@@ -83,6 +84,7 @@ class Bench(Struct):
     registry: FixedRegistry
     keys: Mapping[str, str]
     """Texts of keys by what they are: acme, acme-shop, solo, reader."""
+    recent: Recent
 
     def get(self, path: str) -> Reply:
         """GET, as a page's image."""
@@ -107,8 +109,9 @@ def bench(folder: Path, **settings: Any) -> Bench:
     outbox = ListOutbox()
     keys, texts = _keys()
     registry = FixedRegistry(_snapshot(keys))
-    app = create_app(outbox, registry, lambda: NOW, Settings(data_dir=str(folder), **settings))
-    return Bench(app, outbox, registry, texts)
+    chosen, recent = Settings(data_dir=str(folder), **settings), Recent()
+    app = create_app(outbox, registry, lambda: NOW, chosen, recent=recent)
+    return Bench(app, outbox, registry, texts, recent)
 
 
 def _keys() -> tuple[dict[str, Key], dict[str, str]]:

@@ -1,0 +1,67 @@
+"""What the collector takes and refuses, noted for `/debug`."""
+
+from collections.abc import Iterable
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ingest.decode import Rejected
+from ingest.desk import Desk
+from ingest.head import named_website, read_head
+from ingest.identify import identify
+from ingest.recent import WEBSITE_BYTES, Recent, Refusal, Seen
+from ingest.seal import Sealed
+from schemas.envelope import open_envelope
+from schemas.failures import Failure
+
+LARGEST = WEBSITE_BYTES // 4
+"""Bytes of items that are kept of one request."""
+
+
+def noted(app: ASGIApp, desk: Desk) -> ASGIApp:
+    """The same endpoint; what it refuses is noted for the website that the request names."""
+
+    async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await app(scope, receive, send)
+        except Failure as failure:
+            subject_id = _named(scope, desk)
+            if subject_id is not None:
+                desk.recent.keep(subject_id, _refused(failure, scope["path"], desk.clock()))
+            raise
+
+    return endpoint
+
+
+def note(recent: Recent, topic: str, sealed: Sealed, receipt: str) -> None:
+    """Note what was sent on."""
+    for envelope in sealed.envelopes:
+        one = len(sealed.envelopes) == 1
+        subject_id = sealed.owner if one else open_envelope(envelope).subject_id
+        kept = envelope if len(envelope) <= LARGEST else b""
+        recent.keep(subject_id, Seen(sealed.received_ms, topic, sealed.count, kept, receipt))
+
+
+def note_rejects(desk: Desk, subject_id: str, path: str, rejected: Iterable[Rejected]) -> None:
+    """Note what was left out of a request that was taken."""
+    if named := tuple(rejected):
+        desk.recent.keep(subject_id, Seen(desk.clock(), path, rejected=named))
+
+
+def _refused(failure: Failure, path: str, now_ms: int) -> Seen:
+    rejected = tuple(failure.more.get("rejected", ()))
+    refusal = Refusal(failure.status, failure.code, failure.message)
+    return Seen(now_ms, path, rejected=rejected, refusal=refusal)
+
+
+def _named(scope: Scope, desk: Desk) -> str | None:
+    """Whom a refused request was about, as far as its head says; None when nobody is known."""
+    registry = desk.registry.snapshot
+    try:
+        head = read_head(scope)
+        sender = identify(head, registry, desk.clock())
+    except Failure:  # a wrong key, or none for this website: that is what is to be seen
+        sender = None
+    if sender is not None:
+        return sender.subject_id
+    website_id = named_website(scope["query_string"], dict(scope["headers"]))
+    return website_id if website_id in registry.websites else None
