@@ -74,11 +74,17 @@ class Chunk(Struct, array_like=True, frozen=True, gc=False):
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Chunk)
+_envelope_decoder = msgspec.msgpack.Decoder(Envelope)
 
 
 def seal(envelope: Envelope) -> bytes:
     """The bytes of one envelope."""
     return _encoder.encode(envelope)
+
+
+def open_envelope(sealed: bytes) -> Envelope:
+    """The envelope in bytes that `seal` made."""
+    return _envelope_decoder.decode(sealed)
 
 
 def join(envelopes: Iterable[bytes]) -> bytes:
