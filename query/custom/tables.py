@@ -7,7 +7,16 @@ from msgspec import Struct
 from query.buckets import Granularity
 from query.custom.sessions import PREFIX, SESSION_COLUMNS
 from query.filters import Field
-from schemas.tables import CLICKS, ERRORS, EVENTS, VITALS, Table, Type
+from schemas.tables import (
+    CLICKS,
+    ENGAGEMENT,
+    ERRORS,
+    EVENTS,
+    IDENTITIES,
+    VITALS,
+    Table,
+    Type,
+)
 
 
 class CustomColumn(Struct, frozen=True):
@@ -85,6 +94,15 @@ CUSTOM_TABLES = {
         CustomTable("errors", "errors that pages reported", ERRORS, _of(ERRORS)),
         CustomTable("vitals", "web vitals", VITALS, _of(VITALS)),
         CustomTable("clicks", "clicks on short links", CLICKS, _of(CLICKS)),
+        CustomTable(
+            "engagement",
+            "what visitors did on a page, told on leaving",
+            ENGAGEMENT,
+            _of(ENGAGEMENT),
+        ),
+        CustomTable(
+            "identities", "who visitors say to be, with traits", IDENTITIES, _of(IDENTITIES)
+        ),
         CustomTable(
             "outbound",
             "clicks that leave the website",

@@ -11,6 +11,7 @@ from query.standard.goals import GOALS
 from query.standard.links import LINKS
 from query.standard.metrics import METRICS
 from query.standard.outbound import OUTBOUND
+from query.standard.page_quality import PAGE_QUALITY
 from query.standard.pages import PAGES
 from query.standard.paths import PATHS
 from query.standard.performance import PERFORMANCE
@@ -50,6 +51,7 @@ FAMILIES = (
     VITALS,
     METRICS,
     ENGAGEMENT,
+    PAGE_QUALITY,
     TODAY,
     REALTIME,
     FUNNEL,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 from query.custom.operators import OPERATORS, Operator, Takes
-from schemas.tables import TABLES, Table, Type
+from schemas.tables import LEDGER, QUARANTINE, TABLES, Table, Type
 from tests.oracle.filters import Given
 from tests.oracle.question import Question
 from tests.oracle.traffic import Stage
@@ -148,7 +148,7 @@ def frames(draw: st.DrawFn, stage: Stage, granularities: Sequence[str]) -> Frame
     names = {
         table.name: draw(st.lists(grouped_filters(filters_of(table)), max_size=2))
         for table in TABLES
-        if table.name in ("events", "errors", "vitals", "clicks")
+        if table not in (QUARANTINE, LEDGER)
     }
     return Frame(question, names, draw(OPTIONS))
 

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from schemas.tables import TABLES
+
 Row = Mapping[str, Any]
 """One stored row by column; `ms` is its `ts` in Unix milliseconds."""
 
@@ -13,7 +15,7 @@ Facts = Mapping[str, list[Row]]
 
 def facts(stored: Iterable[tuple[str, Mapping[str, Any]]]) -> Facts:
     """The facts of (table, columns) pairs, in the order in which they happened."""
-    found: dict[str, list[Row]] = {"events": [], "errors": [], "vitals": [], "clicks": []}
+    found: dict[str, list[Row]] = {table.name: [] for table in TABLES}
     for table, columns in stored:
         found[table].append({**columns, "ms": unix_ms(columns["ts"])})
     return {table: sorted(rows, key=place) for table, rows in found.items()}

@@ -11,6 +11,7 @@ from tests.oracle.types.errors_more import ERRORS_MORE
 from tests.oracle.types.events import EVENTS
 from tests.oracle.types.links import LINKS
 from tests.oracle.types.outbound import OUTBOUND
+from tests.oracle.types.page_quality import PAGE_QUALITY
 from tests.oracle.types.pages import PAGES
 from tests.oracle.types.performance import PERFORMANCE
 from tests.oracle.types.realtime import REALTIME
@@ -38,6 +39,7 @@ ORACLES: Oracles = {
     **CUSTOM_EVENTS,
     **SESSION_LISTS,
     **ENGAGEMENT,
+    **PAGE_QUALITY,
     **REALTIME,
     **STEPS,
 }

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from schemas.tables import CLICKS, ERRORS, EVENTS, VITALS, Table
+from schemas.tables import CLICKS, ENGAGEMENT, ERRORS, EVENTS, IDENTITIES, VITALS, Table
 from tests.oracle import clocks
 from tests.query.house import NOW
 from tests.query.lake import Stored, hashed
@@ -260,6 +260,31 @@ OWN: Mapping[str, st.SearchStrategy[Made]] = {
             "metric_value": _decimals(0.0001, 5000).map(lambda value: value or Decimal("0.1000")),
         }
     ),
+    ENGAGEMENT.name: st.fixed_dictionaries(
+        {
+            "path": st.sampled_from(("/a", "/a", "/a/b", None)),
+            "time_on_page": st.one_of(st.none(), _decimals(0, 60)),
+            "active_time": st.one_of(st.none(), _decimals(0, 60)),
+            "time_to_first_interaction": _decimals(0, 9000),
+            "max_scroll_depth": _decimals(0, 100),
+            "interaction_count": st.sampled_from((None, 0, 3)),
+            "rage_click_count": st.sampled_from((None, 0, 1, 2)),
+            "dead_click_count": st.sampled_from((None, 0, 4)),
+            "rage_click_target": st.sampled_from((None, "", "#buy", "#büy")),
+            "dead_click_target": st.sampled_from((None, "#logo", "img")),
+            "form_field_count": st.sampled_from((None, 0, 2)),
+            "form_submit_count": st.sampled_from((None, 0, 1)),
+            "last_form_field": st.sampled_from((None, "", "email", "name")),
+            "form_abandoned": st.sampled_from((None, False, True)),
+            "error_count": st.sampled_from((None, 0, 1)),
+        }
+    ),
+    IDENTITIES.name: st.fixed_dictionaries(
+        {
+            "profile_id": st.sampled_from(("p1", "p2")),
+            "traits": st.sampled_from((None, '{"plan":"pro"}')),
+        }
+    ),
     CLICKS.name: st.tuples(
         st.fixed_dictionaries(
             {
@@ -285,7 +310,7 @@ class Traffic(list[Stored]):
 
 SHOWN = 8
 
-SHARES = ((EVENTS, 48), (ERRORS, 10), (VITALS, 16), (CLICKS, 12))
+SHARES = ((EVENTS, 48), (ERRORS, 10), (VITALS, 16), (CLICKS, 12), (ENGAGEMENT, 16), (IDENTITIES, 3))
 """At most so many rows of each table."""
 
 

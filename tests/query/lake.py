@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from schemas.lake import locate
 from schemas.positions import app_id
-from schemas.tables import CLICKS, ERRORS, EVENTS, VITALS, Table, Type
+from schemas.tables import CLICKS, ENGAGEMENT, ERRORS, EVENTS, VITALS, Table, Type
 
 ARROW = {
     Type.STRING: pa.string(),
@@ -199,6 +199,20 @@ def a_vital(
     """A row of `vitals`."""
     measured = {"metric_name": metric, "metric_value": Decimal(str(value)), "path": "/", **more}
     return Stored(VITALS, {**_who(website, visitor, session), **_when(at, None), **measured})
+
+
+def a_leaving(
+    path: str = "/",
+    *,
+    website: str = "shop",
+    at: str = NOON,
+    visitor: str = "u1",
+    session: str = "s1",
+    **more: Any,
+) -> Stored:
+    """A row of `engagement`."""
+    given = {"path": path, "form_abandoned": False, **more}
+    return Stored(ENGAGEMENT, {**_who(website, visitor, session), **_when(at, None), **given})
 
 
 def _who(website: str, visitor: str | None, session: str | None) -> dict[str, Any]:

@@ -17,7 +17,16 @@ from query.standard.spec import described, forms, index, named
 from query.standard.statement import beside
 from schemas.tables import Table, Type
 from tests.query.house import House, house
-from tests.query.lake import Stored, a_click, a_click_away, a_view, a_vital, an_error, an_event
+from tests.query.lake import (
+    Stored,
+    a_click,
+    a_click_away,
+    a_leaving,
+    a_view,
+    a_vital,
+    an_error,
+    an_event,
+)
 
 ENTRIES = """
     SELECT NULL::VARCHAR AS name, NULL::BIGINT AS visitor_hash, NULL::BIGINT AS session_hash,
@@ -76,6 +85,11 @@ ROWS: list[Stored] = [
     *(
         an_event(f"n{n}", path=f"/{n}", properties=f'{{"plan":"p{n}","seats":{n}}}')
         for n in range(3)
+    ),
+    *(
+        a_leaving(f"/{n}", visitor=f"u{v}", rage_click_count=n, form_field_count=1, active_time=v)
+        for n in range(3)
+        for v in range(5)
     ),
     *(a_vital(metric, value, **FULL) for metric in ("LCP", "CLS") for value in (0.1, 1.5, 2.5)),
 ]

@@ -1,0 +1,110 @@
+"""How pages were used, as reported when they were left."""
+
+from collections import Counter
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+from tests.oracle.facts import Row
+from tests.oracle.question import Seen
+from tests.oracle.spec import Oracle, Oracles
+from tests.oracle.sums import (
+    Answer,
+    average,
+    grouped,
+    hidden,
+    ordered,
+    percent,
+    quantile,
+    rounded,
+    there,
+    visitors,
+)
+
+
+def more_than_none(rows: Iterable[Row], column: str) -> list[Row]:
+    """Rows in which something was counted."""
+    return [row for row in rows if (row.get(column) or 0) > 0]
+
+
+def most_often(values: Iterable[Any]) -> str | None:
+    """The value that is there most often, of several the first in the alphabet."""
+    counted = Counter(value for value in values if value)
+    return min(counted, key=lambda value: (-counted[value], value)) if counted else None
+
+
+def by_path(rows: Iterable[Row]) -> dict[Any, list[Row]]:
+    return grouped(rows, lambda row: row.get("path"))
+
+
+def frustration(seen: Seen) -> list[Answer]:
+    answer: list[Answer] = []
+    for path, held in by_path(seen.rows("engagement")).items():
+        if len(held) < 5:
+            continue
+        raged = more_than_none(held, "rage_click_count")
+        vain = more_than_none(held, "dead_click_count")
+        failed = more_than_none(held, "error_count")
+        answer.append(
+            {
+                "name": path,
+                "page_views": len(held),
+                "visitors": visitors(held),
+                "rage_click_rate": percent(len(raged), len(held)),
+                "dead_click_rate": percent(len(vain), len(held)),
+                "error_rate": percent(len(failed), len(held)),
+                "top_dead_click_target": most_often(row.get("dead_click_target") for row in vain),
+                "top_rage_click_target": most_often(row.get("rage_click_target") for row in raged),
+                "_trouble": len(raged) + len(vain) + len(failed),
+            }
+        )
+    return hidden(ordered(answer, "-_trouble", "-page_views", "name"))
+
+
+def forms(seen: Seen) -> list[Answer]:
+    rows = seen.rows("engagement")
+    touched = ("form_field_count", "form_submit_count")
+    begun = [row for row in rows if any((row.get(column) or 0) > 0 for column in touched)]
+    answer: list[Answer] = []
+    for path, held in by_path(begun).items():
+        left = [row for row in held if row.get("form_abandoned")]
+        answer.append(
+            {
+                "name": path,
+                "form_starts": len(held),
+                "form_submits": len(more_than_none(held, "form_submit_count")),
+                "abandonment_rate": percent(len(left), len(held)),
+                "top_abandoned_field": most_often(row.get("last_form_field") for row in left),
+            }
+        )
+    return ordered(answer, "-form_starts", "name")
+
+
+def quality(seen: Seen) -> list[Answer]:
+    answer: list[Answer] = []
+    for path, held in by_path(seen.rows("engagement")).items():
+        told = [row for row in held if row.get("active_time") is not None]
+        told = [row for row in told if row.get("time_on_page") is not None]
+        active = sum(Fraction(row["active_time"]) for row in told)
+        whole = sum(Fraction(row["time_on_page"]) for row in told)
+        first = [value for value in there(held, "time_to_first_interaction") if value > 0]
+        answer.append(
+            {
+                "name": path,
+                "page_views": len(held),
+                "avg_time_on_page": average(there(held, "time_on_page")),
+                "avg_active_time": average(there(held, "active_time")),
+                "attention_ratio": rounded(100 * active / whole) if whole else 0.0,
+                "avg_scroll_depth": average(there(held, "max_scroll_depth")),
+                "avg_interactions": average(there(held, "interaction_count")),
+                "median_time_to_first_interaction": quantile(first, 50),
+            }
+        )
+    return ordered(answer, "-page_views", "name")
+
+
+PAGE_QUALITY: Oracles = {
+    "frustration_by_page": Oracle(frustration),
+    "form_abandonment_by_page": Oracle(forms),
+    "engagement_quality_by_page": Oracle(quality),
+}
