@@ -58,9 +58,9 @@ def create_app(
         credentials=True,
     )
     recent = recent or Recent()
-    desk = Desk(edge, outbox, registry, clock, settings.ingest_epoch, recent)
-    checks = {"kafka": lambda: outbox.refusing, "registry": lambda: registry.trouble}
     visitors = Visitors(read_secret(settings.data / SECRET))
+    desk = Desk(edge, outbox, registry, clock, visitors, settings.ingest_epoch, recent)
+    checks = {"kafka": lambda: outbox.refusing, "registry": lambda: registry.trouble}
     patterns = [Redirects(desk, visitors, Lost()).route()]
     waits = Waits(settings)
     collecting = {kind.path: collect(kind, desk) for kind in KINDS if kind.path}

@@ -8,7 +8,7 @@ from ingest.desk import Desk
 from ingest.head import Head, read_head
 from ingest.identify import by_website, identify
 from ingest.noting import note_rejects
-from ingest.seal import Sealed, seal_request
+from ingest.seal import Cover, Sealed, seal_request
 from ingest.sending import send_surely
 from ingest.unpack import unpack
 from schemas.edge.address import cut
@@ -37,7 +37,8 @@ def collect(kind: Kind, desk: Desk) -> ASGIApp:
             sender = by_website(accepted.items[0].website_id, registry)
             edge.admit(scope, sender.organization, Group.COLLECT)
         address = cut(edge.address(scope))
-        sealed = seal_request(accepted, sender, head, registry, address, now)
+        cover = Cover(sender, head, address, now, desk.visitors)
+        sealed = seal_request(accepted, cover, registry)
         receipt = await send_surely(desk, kind.topic, sealed)
         if sealed.rejected:
             note_rejects(desk, sender.subject_id, kind.path, sealed.rejected)

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from ingest.lanes import Ticket
 from ingest.recent import Recent
+from ingest.visitor import Visitors
 from schemas.clock import Clock
 from schemas.edge.wear import Edge
 from schemas.registry import Snapshot
@@ -42,6 +43,7 @@ class Desk(Struct, frozen=True):
     outbox: Outbox
     registry: Registry
     clock: Clock
+    visitors: Visitors
     epoch: int = 1
     """Which making of the topics offsets count in; receipts say it."""
     recent: Recent = msgspec.field(default_factory=Recent)

@@ -31,6 +31,12 @@ class Sender(Struct, frozen=True, gc=False):
     def trusted(self) -> bool:
         return self.key is not None
 
+    @property
+    def roof(self) -> str:
+        """What all items are of that it may send: its website, or the organization."""
+        bound = self.key is None or self.key.website_id is not None
+        return self.subject_id if bound else self.organization.id
+
     def reaches(self, registry: Snapshot, website_id: str) -> bool:
         """Whether an item may name this website."""
         if self.key is None or self.key.website_id is not None:

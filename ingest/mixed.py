@@ -17,7 +17,7 @@ from ingest.head import Head, read_head
 from ingest.identify import Sender, by_website, identify
 from ingest.noting import note_rejects
 from ingest.replies import Result, failure_of
-from ingest.seal import Sealed, seal_request
+from ingest.seal import Cover, Sealed, seal_request
 from ingest.sending import send_surely
 from ingest.sorting import ShapeOf, Share, Sorted, sort
 from ingest.spelling import Fields
@@ -78,10 +78,11 @@ def sealed_shares(
 ) -> list[tuple[Share, Sealed]]:
     """What is to be sent; items of websites out of reach become rejects."""
     registry, now = desk.registry.snapshot, desk.clock()
+    cover = Cover(sender, head, address, now, desk.visitors)
     sealed: list[tuple[Share, Sealed]] = []
     for share in found.shares.values():
         try:
-            done = seal_request(share.accepted, sender, head, registry, address, now)
+            done = seal_request(share.accepted, cover, registry)
         except NoneAccepted as none:
             found.rejected.update({reject.index: reject for reject in none.more["rejected"]})
             continue

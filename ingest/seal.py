@@ -5,9 +5,10 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ingest.decode import Accepted, Rejected, none_accepted
+from ingest.decode import Accepted, Rejected, as_array, none_accepted
 from ingest.head import Head
 from ingest.identify import Sender
+from ingest.visitor import Visitors
 from schemas.envelope import Envelope, seal
 from schemas.failures import Forbidden
 from schemas.items import Item
@@ -20,7 +21,7 @@ class Sealed(Struct, frozen=True, gc=False):
     """One request, ready to be sent."""
 
     place: int
-    """Hash of website and visitor; requests of one visitor share a topic partition."""
+    """Hash of website and visitor, or of what a server's retries share: same topic partition."""
     envelopes: list[bytes]
     count: int
     owner: str
@@ -31,26 +32,6 @@ class Sealed(Struct, frozen=True, gc=False):
     """Where each item stood in the request, in the order of the envelopes; None: as they came."""
 
 
-def seal_request(
-    accepted: Accepted,
-    sender: Sender,
-    head: Head,
-    registry: Snapshot,
-    address: str,
-    received_ms: int,
-) -> Sealed:
-    """The envelopes of a request; NoneAccepted when no item names a website in reach."""
-    cover = Cover(sender, head, address, received_ms)
-    own = sender.subject_id
-    if not [item for item in accepted.items if item.website_id not in (None, own)]:
-        count = len(accepted.items)
-        envelope = cover.seal(own, count, accepted.array)
-        place = cover.place(own, accepted.items[0])
-        places = None if isinstance(accepted.places, range) else accepted.places
-        return Sealed(place, [envelope], count, own, received_ms, accepted.rejected, places)
-    return _by_website(accepted, cover, registry)
-
-
 class Cover(Struct, frozen=True, gc=False):
     """What all envelopes of one request have in common."""
 
@@ -58,50 +39,110 @@ class Cover(Struct, frozen=True, gc=False):
     head: Head
     address: str
     received_ms: int
+    visitors: Visitors
 
-    def seal(self, subject_id: str, count: int, array: bytes) -> bytes:
+    def seal(self, subject_id: str, items: Sequence[Item], array: bytes) -> bytes:
         return seal(
             Envelope(
                 subject_id,
                 self.sender.organization.id,
                 self.received_ms,
-                count,
+                len(items),
                 array,
                 self.address,
                 self.head.user_agent,
                 self.sender.trusted,
                 self.head.headers,
                 self.head.request_id,
+                visitor=self._visitor(subject_id, items),
             )
         )
 
-    def place(self, subject_id: str, first: Item) -> int:
-        visitor = first.anonymous_id or f"{self.address}\0{self.head.user_agent}"
-        return zlib.crc32(f"{subject_id}\0{visitor}".encode())
+    def place(self, subject_id: str, items: Sequence[Item]) -> int:
+        """What a retry must have in common with what it repeats."""
+        if self.sender.trusted and (self.head.request_id or has_ids(items)):
+            # A server sends again in other batches: whoever is the first in them.
+            return hash_of(self.sender.roof)
+        if visitor := items[0].anonymous_id:
+            return hash_of(subject_id, visitor)
+        if self.head.request_id:
+            return hash_of(subject_id)
+        return hash_of(subject_id, self.address, self.head.user_agent)
+
+    def _visitor(self, subject_id: str, items: Sequence[Item]) -> str:
+        """A name for who sent items that name nobody; a server's address says nothing of whom."""
+        if self.sender.trusted or not self.address or all(item.anonymous_id for item in items):
+            return ""
+        return self.visitors.of_website(
+            subject_id, self.address, self.head.user_agent, self.received_ms
+        )
+
+
+def has_ids(items: Sequence[Item]) -> bool:
+    """Whether a copy of some item could be known."""
+    return any(item.event_id for item in items)
+
+
+def hash_of(*parts: str) -> int:
+    return zlib.crc32("\0".join(parts).encode())
+
+
+def seal_request(accepted: Accepted, cover: Cover, registry: Snapshot) -> Sealed:
+    """The envelopes of a request; NoneAccepted when no item names a website in reach."""
+    own = cover.sender.subject_id
+    if not [item for item in accepted.items if item.website_id not in (None, own)]:
+        items = accepted.items
+        places = None if isinstance(accepted.places, range) else accepted.places
+        return Sealed(
+            cover.place(own, items),
+            [cover.seal(own, items, accepted.array)],
+            len(items),
+            own,
+            cover.received_ms,
+            accepted.rejected,
+            places,
+        )
+    return _by_website(accepted, cover, registry)
 
 
 def _by_website(accepted: Accepted, cover: Cover, registry: Snapshot) -> Sealed:
     """Sort the items by the website that each names; refuse those out of reach."""
     sender, rejected = cover.sender, list(accepted.rejected)
-    sorted_: dict[str, list[bytes]] = {}
-    places: dict[str, list[int]] = {}
-    first: Item | None = None
+    shares: dict[str, Share] = {}
     for item, raw, index in zip(accepted.items, accepted.raws(), accepted.places, strict=True):
         if item.website_id is not None and not sender.reaches(registry, item.website_id):
             rejected.append(Rejected(index, Forbidden.code, ELSEWHERE))
-            continue
-        first = first or item
-        subject_id = item.website_id or sender.subject_id
-        sorted_.setdefault(subject_id, []).append(bytes(raw))
-        places.setdefault(subject_id, []).append(index)
+        else:
+            share = shares.setdefault(item.website_id or sender.subject_id, Share())
+            share.add(item, bytes(raw), index)
     rejected.sort(key=lambda reject: reject.index)
-    if first is None:
+    if not shares:
         raise none_accepted(rejected)
-    envelopes = [
-        cover.seal(subject_id, len(raws), b"[" + b",".join(raws) + b"]")
-        for subject_id, raws in sorted_.items()
-    ]
-    place = cover.place(first.website_id or sender.subject_id, first)
-    owner = next(iter(sorted_)) if len(sorted_) == 1 else sender.organization.id
-    order = [index for indexes in places.values() for index in indexes]
-    return Sealed(place, envelopes, len(order), owner, cover.received_ms, rejected, order)
+    first = next(iter(shares))
+    places = [index for share in shares.values() for index in share.places]
+    return Sealed(
+        cover.place(first, shares[first].items),
+        [cover.seal(website, share.items, share.array) for website, share in shares.items()],
+        len(places),
+        first if len(shares) == 1 else sender.organization.id,
+        cover.received_ms,
+        rejected,
+        places,
+    )
+
+
+class Share(Struct):
+    """The items of one website."""
+
+    items: list[Item] = []
+    raws: list[bytes] = []
+    places: list[int] = []
+
+    def add(self, item: Item, raw: bytes, place: int) -> None:
+        self.items.append(item)
+        self.raws.append(raw)
+        self.places.append(place)
+
+    @property
+    def array(self) -> bytes:
+        return as_array(self.raws)

@@ -1,4 +1,8 @@
-"""Visitors of short links: a keyed hash of cut address and user agent that changes every day."""
+"""Visitors that nothing names: a keyed hash of cut address and user agent that changes every day.
+
+Of a short link, and of a website whose tracker sends no id. The day is in what is hashed, and so is
+the website: without the secret no two names can be told to be the same person's.
+"""
 
 import hashlib
 import secrets
@@ -16,7 +20,14 @@ class Visitors:
 
     def name(self, address: str, user_agent: str, now_ms: int) -> str:
         """32 hexadecimal digits."""
-        said = f"{now_ms // DAY_MS}\0{address}\0{user_agent}".encode()
+        return self._hash(now_ms, address, user_agent)
+
+    def of_website(self, website_id: str, address: str, user_agent: str, now_ms: int) -> str:
+        """The same for one website, so that nobody can be followed from one to another."""
+        return self._hash(now_ms, website_id, address, user_agent)
+
+    def _hash(self, now_ms: int, *parts: str) -> str:
+        said = "\0".join((str(now_ms // DAY_MS), *parts)).encode()
         return hashlib.blake2b(said, key=self._secret, digest_size=16).hexdigest()
 
 

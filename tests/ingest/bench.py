@@ -9,9 +9,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from ingest.app import create_app
+from ingest.app import SECRET, create_app
 from ingest.lanes import Answer, Outcome, Ticket
 from ingest.recent import Recent
+from ingest.visitor import Visitors, read_secret
 from schemas.edge.wear import Edge
 from schemas.envelope import Envelope, join, open_chunk
 from schemas.failures import Unavailable
@@ -112,6 +113,11 @@ def bench(folder: Path, **settings: Any) -> Bench:
     chosen, recent = Settings(data_dir=str(folder), **settings), Recent()
     app = create_app(outbox, registry, lambda: NOW, chosen, recent=recent)
     return Bench(app, outbox, registry, texts, recent)
+
+
+def visitors(folder: Path) -> Visitors:
+    """Those of the bench in the folder."""
+    return Visitors(read_secret(folder / SECRET))
 
 
 def _keys() -> tuple[dict[str, Key], dict[str, str]]:

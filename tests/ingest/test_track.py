@@ -10,7 +10,7 @@ from ingest.lanes import Outcome
 from schemas.envelope import Envelope
 from tests.asgi import ask
 from tests.calling import taken
-from tests.ingest.bench import NOW, Bench, bench
+from tests.ingest.bench import NOW, Bench, bench, visitors
 
 AGENT = "Mozilla/5.0 (X11; Linux x86_64)"
 
@@ -20,7 +20,7 @@ def desk(tmp_path: Path) -> Bench:
     return bench(tmp_path)
 
 
-def test_one_event_is_sent_as_it_came(desk: Bench) -> None:
+def test_one_event_is_sent_as_it_came(desk: Bench, tmp_path: Path) -> None:
     body = b'{"name":"signup", "properties":{"plan":"pro"},"unknown":1}'
 
     reply = desk.post("/track?website_id=shop", body, headers={"user-agent": AGENT})
@@ -37,6 +37,7 @@ def test_one_event_is_sent_as_it_came(desk: Bench) -> None:
             items=b"[" + body + b"]",
             address="203.0.113.0",
             user_agent=AGENT,
+            visitor=visitors(tmp_path).of_website("shop", "203.0.113.0", AGENT, NOW),
         )
     ]
 
