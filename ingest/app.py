@@ -21,7 +21,7 @@ from ingest.stored import Waits
 from ingest.visitor import Visitors, read_secret
 from ingest.waiting import waiting
 from schemas.clock import Clock
-from schemas.edge.address import networks
+from schemas.edge.address import header_names, networks
 from schemas.edge.allowances import Limiter
 from schemas.edge.bodies import of_collect
 from schemas.edge.described import OPENAPI, described
@@ -55,6 +55,7 @@ def create_app(
         limiter=Limiter(clock),
         clock=clock,
         trusted=networks(settings.trusted_proxies),
+        countries=header_names(settings.country_headers),
         credentials=True,
     )
     recent = recent or Recent()

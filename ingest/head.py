@@ -8,7 +8,8 @@ from msgspec import Struct
 from starlette.types import Scope
 
 from schemas.edge.identity import key_text
-from schemas.envelope import HEADERS
+from schemas.edge.wear import COUNTRY_TOLD
+from schemas.envelope import COUNTRY, HEADERS
 from schemas.failures import Malformed
 
 USER_AGENT = 512
@@ -31,19 +32,22 @@ class Head(Struct, frozen=True, gc=False):
     encoding: str
     user_agent: str
     headers: dict[str, str]
-    """Those of HEADERS that are there, cut to HEADER characters."""
+    """Those of HEADERS that are there, cut to HEADER characters; COUNTRY when it was told."""
     request_id: str
 
 
 def read_head(scope: Scope) -> Head:
     """The head of a request; Malformed when its `Idempotency-Key` is too long."""
     given: dict[bytes, bytes] = dict(scope["headers"])
+    kept = {name: str(given[key][:HEADER], "latin-1") for key, name in KEPT if key in given}
+    if country := scope.get(COUNTRY_TOLD):
+        kept[COUNTRY] = country[:HEADER]
     return Head(
         _key(given),
         named_website(scope["query_string"], given),
         str(given.get(b"content-encoding", b""), "latin-1").strip().lower(),
         str(given.get(b"user-agent", b"")[:USER_AGENT], "latin-1"),
-        {name: str(given[key][:HEADER], "latin-1") for key, name in KEPT if key in given},
+        kept,
         _request_id(given),
     )
 

@@ -59,10 +59,12 @@ HEADERS = (
     "origin",
     "referer",
     *HINTS,
-    "cf-ipcountry",
     "purpose",
     "sec-purpose",
 )
+
+COUNTRY = "country"
+"""Beside the headers: the country that a trusted proxy told, in whichever header it does so."""
 
 
 class Chunk(Struct, array_like=True, frozen=True, gc=False):

@@ -6,8 +6,9 @@ looks at the environment; the values are handed down.
 
 import difflib
 import os
+import sys
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,6 +16,8 @@ import msgspec
 from msgspec import Meta, Struct
 
 PREFIX = "TIDEMARK_"
+PLACES = Path(sys.prefix) / "share" / "tidemark" / "geo" / "places.mmdb"
+"""The place database that set-up fetches."""
 BESIDE = ("TIDEMARK_KEY",)
 """Variables with the prefix that commands read for themselves."""
 
@@ -41,7 +44,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Meta(description="database URL of the registry; empty: SQLite in the data folder"),
     ] = ""
     geo: Annotated[
-        str, Meta(description="an .mmdb file with countries (and cities); empty: no look-up")
+        str,
+        Meta(description=".mmdb files with places (comma-separated); empty: that of `make setup`"),
     ] = ""
 
     # Addresses
@@ -61,6 +65,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         str,
         Meta(description="addresses (CIDR, comma-separated) whose X-Forwarded-For is believed"),
     ] = ""
+    country_headers: Annotated[
+        str,
+        Meta(description="headers (comma-separated) in which those proxies tell the country"),
+    ] = "cf-ipcountry"
 
     # How many
     collectors: Annotated[Processes, Meta(description="collector processes")] = 1
@@ -159,6 +167,12 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def registry_url(self) -> str:
         """SQLAlchemy URL of the registry."""
         return self.registry or f"sqlite:///{self.data / 'registry.db'}"
+
+    @property
+    def place_files(self) -> Sequence[Path]:
+        """The .mmdb files that are asked for places, in this order."""
+        named = [Path(part.strip()) for part in self.geo.split(",") if part.strip()]
+        return named or [PLACES]
 
     @property
     def brokers(self) -> str:

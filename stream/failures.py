@@ -7,6 +7,7 @@ Surprise
 ├── KeepsFailing 75    the lake could not be written, again and again
 ├── Unbalanced 75      the ledger's sums do not match the rows
 ├── Recreated 78       the topic ends before what the table holds: an operator has to decide
+├── Unplaced 78        a place database that a setting names cannot be read
 └── Stuck 70           work is there and nothing is stored
 """
 
@@ -43,6 +44,12 @@ class Unbalanced(Surprise):
 
 class Recreated(Surprise):
     """Kafka's log ends below the table's next offset."""
+
+    code = 78
+
+
+class Unplaced(Surprise):
+    """Rows stored without their place would never get one: addresses are not kept."""
 
     code = 78
 

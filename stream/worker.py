@@ -16,8 +16,9 @@ from stream.batches import start, topics_exist
 from stream.doctor import examine
 from stream.enrich.lookups import Lookups
 from stream.enrich.places import Places
-from stream.failures import ORDERLY, Stuck, Surprise
+from stream.failures import ORDERLY, Stuck, Surprise, Unplaced
 from stream.lanes import LIVE, Lane
+from stream.remember.room import Room
 
 log = logging.getLogger(__name__)
 
@@ -51,9 +52,12 @@ async def _run(settings: Settings, name: str, lane: Lane, leave: Leave | None) -
         return ORDERLY
     await asyncio.to_thread(examine, settings)
     follower = await asyncio.to_thread(lambda: Follower(Store(settings.registry_url)))
-    lookups = Lookups(Places(settings.geo), lambda website: _domain(follower, website))
+    lookups = Lookups(_places(settings), lambda website: _domain(follower, website))
+    room = Room.of(settings)
     drains = {
-        settings.topic(kind.topic): await asyncio.to_thread(lane.drain, settings, kind, lookups)
+        settings.topic(kind.topic): await asyncio.to_thread(
+            lane.drain, settings, kind, lookups, room=room
+        )
         for kind in lane.kinds
     }
     worker = Worker(settings, name, drains, end, lane.group)
@@ -93,6 +97,14 @@ async def _until_rest(worker: Worker) -> None:
     """Return when a worker has had nothing to do for a while."""
     while worker.journal.level_seconds() < worker.settings.rest_seconds:  # noqa: ASYNC110
         await asyncio.sleep(PULSE_SECONDS)
+
+
+def _places(settings: Settings) -> Places:
+    """The place database; a worker that cannot read what a setting names stores nothing."""
+    places = Places(settings.place_files)
+    if settings.geo and (unread := places.unread()):
+        end(Unplaced(f"TIDEMARK_GEO names {', '.join(map(str, unread))}, which cannot be read"))
+    return places
 
 
 def _domain(follower: Follower, website: str) -> str | None:

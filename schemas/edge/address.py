@@ -12,12 +12,17 @@ def networks(text: str) -> Networks:
     return [ip_network(part.strip(), strict=False) for part in text.split(",") if part.strip()]
 
 
+def header_names(text: str) -> Sequence[bytes]:
+    """The headers of a comma-separated setting."""
+    return [part.strip().lower().encode() for part in text.split(",") if part.strip()]
+
+
 def client_address(peer: str, forwarded: str | None, trusted: Networks) -> str:
     """The nearest address that no trusted proxy speaks for."""
-    if not forwarded or not trusted or not _within(peer, trusted):
+    if not forwarded or not trusted or not within(peer, trusted):
         return peer
     for hop in reversed([part.strip() for part in forwarded.split(",")]):
-        if not _within(hop, trusted):
+        if not within(hop, trusted):
             return hop
     return peer
 
@@ -34,7 +39,8 @@ def cut(address: str) -> str:
     return str(ip_network((parsed, 24 if parsed.version == 4 else 48), strict=False)[0])
 
 
-def _within(address: str, trusted: Networks) -> bool:
+def within(address: str, trusted: Networks) -> bool:
+    """Whether an address lies in one of the networks."""
     try:
         parsed = ip_address(address)
     except ValueError:

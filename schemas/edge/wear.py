@@ -7,13 +7,14 @@ allowance of the client's cut address.
 """
 
 import logging
+from collections.abc import Sequence
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from schemas.clock import Clock
 from schemas.edge import cors
-from schemas.edge.address import Networks, client_address, cut
+from schemas.edge.address import Networks, client_address, cut, within
 from schemas.edge.allowances import Allowance, Headers, Limiter, exceeded
 from schemas.edge.asgi import ClientGone, answer, header
 from schemas.edge.bodies import Shape
@@ -24,6 +25,8 @@ from schemas.registry import Organization
 log = logging.getLogger(__name__)
 
 ALLOWANCE = "tidemark.allowance"
+COUNTRY_TOLD = "tidemark.country"
+"""In the scope: the client's country, when a trusted proxy tells it."""
 PUBLIC_LIMIT = PLANS["free"][Group.PUBLIC]
 
 
@@ -41,6 +44,7 @@ class Edge:
         limiter: Limiter,
         clock: Clock,
         trusted: Networks = (),
+        countries: Sequence[bytes] = (),
         credentials: bool = False,
     ) -> None:
         self._app = app
@@ -48,6 +52,8 @@ class Edge:
         self._limiter = limiter
         self._clock = clock
         self._trusted = trusted
+        self._countries = countries
+        """Headers in which the trusted proxies tell the client's country."""
         self._credentials = credentials
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -55,6 +61,8 @@ class Edge:
             await self._app(scope, receive, send)
             return
         scope.setdefault("app", self)  # Starlette's router raises, not answers, when there is one
+        if self._trusted and within(_peer(scope), self._trusted):
+            scope[COUNTRY_TOLD] = self._country(scope)
         started = False
 
         async def dressed(message: Message) -> None:
@@ -97,10 +105,14 @@ class Edge:
 
     def address(self, scope: Scope) -> str:
         """The client's address; never to be kept uncut."""
-        peer = scope["client"][0] if scope.get("client") else ""
+        peer = _peer(scope)
         if not self._trusted:
-            return str(peer)
+            return peer
         return client_address(peer, header(scope, b"x-forwarded-for"), self._trusted)
+
+    def _country(self, scope: Scope) -> str:
+        told = (header(scope, name) for name in self._countries)
+        return next(filter(None, told), "")
 
     def _take(self, scope: Scope, caller: str, limit: int) -> Allowance:
         taken = self._limiter.take(caller, limit)
@@ -141,6 +153,10 @@ class Edge:
         if failure.status == 401:
             extra.append((b"www-authenticate", b"Bearer"))
         await answer(send, failure.status, self._shape(failure), extra)
+
+
+def _peer(scope: Scope) -> str:
+    return str(scope["client"][0]) if scope.get("client") else ""
 
 
 async def answer_options(send: Send, scope: Scope, methods: str) -> None:

@@ -14,6 +14,7 @@ from stream.enrich.agent import put_agent
 from stream.enrich.bot import put_bot
 from stream.enrich.campaign import put_campaign
 from stream.enrich.channel import put_channel
+from stream.enrich.device import put_device
 from stream.enrich.form import put_form
 from stream.enrich.given import put_given
 from stream.enrich.identity import put_identity
@@ -43,8 +44,9 @@ LINE: Mapping[str, Step] = {
     "put_referrer": put_referrer,
     "put_channel": put_channel,
     "put_agent": put_agent,
-    "put_bot": put_bot,
+    "put_device": put_device,
     "put_place": put_place,
+    "put_bot": put_bot,
     "put_language": put_language,
     "put_outbound": put_outbound,
     "put_sender": put_sender,

@@ -1,35 +1,13 @@
-"""What the steps look things up in: caches of plain dicts, and whose website a subject is.
+"""What the steps look things up in: domains, places, and whose website a subject is."""
 
-A worker sees few distinct agents, pages and visitors at a time. A dict answers in a twentieth of
-the time that the libraries' own caches take.
-"""
-
-from collections.abc import Callable, Hashable
-from typing import TypeVar
+from collections.abc import Callable
 
 from publicsuffixlist import PublicSuffixList
 
+from stream.enrich.memo import Memo
 from stream.enrich.places import Places
 
-Question = TypeVar("Question", bound=Hashable)
-Answer = TypeVar("Answer")
-
-SIZE = 65_536
-
-
-class Memo(dict[Question, Answer]):
-    """Answers that were worked out before; emptied when full, so that no input can grow it."""
-
-    def __init__(self, answer: Callable[[Question], Answer], size: int = SIZE) -> None:
-        super().__init__()
-        self._answer = answer
-        self._size = size
-
-    def __missing__(self, question: Question) -> Answer:
-        if len(self) >= self._size:
-            self.clear()
-        answer = self[question] = self._answer(question)
-        return answer
+__all__ = ["Lookups", "Memo", "is_domain", "registrable"]
 
 
 def read_domain(host: str) -> str:

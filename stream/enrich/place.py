@@ -4,28 +4,26 @@ A time zone names a country and no more. A server's address is not its visitor's
 sends is placed by time zone only.
 """
 
-from functools import cache
-from importlib.resources import files
-
-from schemas.envelope import Envelope
+from schemas.envelope import COUNTRY, Envelope
 from stream.enrich.lookups import Lookups, Memo
-from stream.enrich.places import NOWHERE, Place
+from stream.enrich.records import NOWHERE, Place, country_code
+from stream.enrich.zones import zones
 from stream.rows import Rows
-
-NO_COUNTRY = frozenset(("", "XX", "T1"))
-"""What the proxy writes for unknown and for Tor."""
 
 
 def put_place(rows: Rows, lookups: Lookups) -> None:
-    found: Memo[str, Place] = Memo(lookups.places.find)
+    lookups.places.refresh()
+    found = lookups.places.found
     places = rows.per_envelope(lambda envelope: place_of(envelope, found))
-    countries = zones()
+    said = rows.columns.get("timezone") or rows.given("timezone")
+    by_zone = zones().get
     rows.columns["country"] = [
-        place.country or (countries.get(zone) if zone else None)
-        for place, zone in zip(places, rows.given("timezone"), strict=True)
+        place.country or (by_zone(zone) if zone else None)
+        for place, zone in zip(places, said, strict=True)
     ]
     rows.columns["region"] = [place.region for place in places]
     rows.columns["city"] = [place.city for place in places]
+    rows.facts["hosted"] = [place.hosted for place in places]
 
 
 def place_of(envelope: Envelope, found: Memo[str, Place]) -> Place:
@@ -33,26 +31,6 @@ def place_of(envelope: Envelope, found: Memo[str, Place]) -> Place:
     if envelope.trusted:
         return NOWHERE
     place = found[envelope.address] if envelope.address else NOWHERE
-    if place.country:
+    if place.country or COUNTRY not in envelope.headers:
         return place
-    header = envelope.headers.get("cf-ipcountry", "").strip().upper()
-    if header in NO_COUNTRY or len(header) != 2 or not header.isalpha():
-        return NOWHERE
-    return Place(header)
-
-
-@cache
-def zones() -> dict[str, str]:
-    """Country by time zone, old names (`Asia/Calcutta`) too: browsers still send them."""
-    folder = files("tzdata").joinpath("zoneinfo")
-    countries: dict[str, str] = {}
-    for line in folder.joinpath("zone.tab").read_text().splitlines():
-        if not line.startswith("#"):
-            country, _, zone = line.split("\t")[:3]
-            countries[zone] = country
-    for line in folder.joinpath("tzdata.zi").read_text().splitlines():
-        if line.startswith("L "):
-            _, zone, alias = line.split()
-            if zone in countries:
-                countries.setdefault(alias, countries[zone])
-    return countries
+    return Place(country_code(envelope.headers[COUNTRY]))

@@ -1,56 +1,109 @@
-"""Places: country, region and city of a cut address, from the operator's .mmdb file."""
+"""Places: country, region and city of a cut address, from .mmdb files.
 
-from ipaddress import ip_address
-from typing import Any
+A file that was replaced is opened anew, without a restart; while the new one is broken or gone, the
+old one goes on. It must be replaced by a rename: what is written into the file itself changes under
+the readers that have it mapped.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import maxminddb
-from msgspec import Struct
+from maxminddb.errors import InvalidDatabaseError
+
+from stream.enrich.memo import Memo
+from stream.enrich.records import NOWHERE, Place, read_record
+from stream.enrich.special import is_special
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 1.0
+UNREADABLE = (OSError, InvalidDatabaseError, ValueError)
+
+Mark = tuple[int, int, int] | None
+"""What tells one state of a file from another: inode, size, time; None when there is none."""
 
 
-class Place(Struct, frozen=True):
-    """Where a request came from, as far as known."""
+class PlaceFile:
+    """One .mmdb file, and how it was when it was last looked at."""
 
-    country: str | None = None
-    region: str | None = None
-    city: str | None = None
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._mark: Mark = None
+        self._reader: maxminddb.Reader | None = None
 
+    def refresh(self) -> bool:
+        """Open the file when it is another one than before; whether it was opened."""
+        mark = self._look()
+        if mark == self._mark:
+            return False
+        self._mark = mark
+        try:
+            self._reader = maxminddb.open_database(self.path)
+        except UNREADABLE as broken:
+            log.warning("places not read", extra={"path": str(self.path), "reason": str(broken)})
+            return False
+        built = self._reader.metadata().build_epoch
+        log.info("places read", extra={"path": str(self.path), "built": built})
+        return True
 
-NOWHERE = Place()
-
-
-class Places:
-    """Looks addresses up; without a file every place is unknown."""
-
-    def __init__(self, path: str = "") -> None:
-        self._reader = maxminddb.open_database(path) if path else None
+    @property
+    def read(self) -> bool:
+        """Whether it could be opened, at any time."""
+        return self._reader is not None
 
     def find(self, address: str) -> Place:
-        """The place of an address; unknown for what is no public address."""
+        """What the file says of an address; nowhere when it has none of that version."""
         if self._reader is None:
             return NOWHERE
         try:
-            if not ip_address(address).is_global:
-                return NOWHERE
-        except ValueError:
+            found = self._reader.get(address)
+        except ValueError:  # an IPv6 address, and a file of IPv4 alone
             return NOWHERE
-        found = self._reader.get(address)
         return read_record(found) if isinstance(found, dict) else NOWHERE
 
-
-def read_record(record: dict[str, Any]) -> Place:
-    """A record of either shape: flat (`country_code`, `state1`, `city`) or nested by language."""
-    country = record.get("country_code") or _nested(record.get("country"), "iso_code")
-    regions = record.get("subdivisions") or [{}]
-    region = record.get("state1") or _name(regions[0])
-    city = record.get("city")
-    city = _name(city) if isinstance(city, dict) else city
-    # Some files add the district in brackets, which would split a city.
-    return Place(country, region or None, city.partition(" (")[0] if city else None)
+    def _look(self) -> Mark:
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def _nested(part: Any, key: str) -> str | None:
-    return part.get(key) if isinstance(part, dict) else None
+class Places:
+    """Looks addresses up; the first file that knows a country answers. Without any: nowhere."""
 
+    def __init__(
+        self, paths: Sequence[Path] = (), clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._files = [PlaceFile(path) for path in paths]
+        self._clock = clock
+        self._looked = clock()
+        self.found: Memo[str, Place] = Memo(self.find)
+        """Places by address, as long as the files are the same."""
+        self._refresh()
 
-def _name(part: Any) -> str | None:
-    return _nested(_nested(part, "names"), "en")
+    def refresh(self) -> None:
+        """Look for files that were replaced, at most once a second."""
+        now = self._clock()
+        if self._files and now - self._looked >= LOOK_SECONDS:
+            self._looked = now
+            self._refresh()
+
+    def unread(self) -> list[Path]:
+        """Files that could not be opened so far."""
+        return [file.path for file in self._files if not file.read]
+
+    def find(self, address: str) -> Place:
+        """The place of an address; nowhere for what is no public address."""
+        if not self._files or is_special(address):
+            return NOWHERE
+        answers = (file.find(address) for file in self._files)
+        return next((place for place in answers if place.country), NOWHERE)
+
+    def _refresh(self) -> None:
+        opened = [file.refresh() for file in self._files]
+        if any(opened):
+            self.found = Memo(self.find)

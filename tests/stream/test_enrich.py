@@ -11,7 +11,6 @@ from stream.columns import as_table
 from stream.enrich import LINE, enrich, enriched
 from stream.enrich.identity import hashed
 from stream.enrich.lookups import Lookups, Memo
-from stream.enrich.places import Place, Places, read_record
 from stream.enrich.urls import cut, normal_path, parameters
 from tests.stream.enriching import facts, row, rows_of
 from tests.stream.making import NOON_MS
@@ -72,66 +71,6 @@ def test_client_time_is_whole_milliseconds_near_the_receipt(timestamp: Any, ms: 
     assert round((ts - NOON).total_seconds() * 1_000_000) == ms * 1000
 
 
-class Atlas(Places):
-    """Knows one network."""
-
-    def find(self, address: str) -> Place:
-        return Place("NL", "Utrecht", "Zeist") if address == "192.0.2.0" else Place()
-
-
-@pytest.mark.parametrize(
-    ("address", "headers", "timezone", "trusted", "expected"),
-    [
-        ("192.0.2.0", {"cf-ipcountry": "FR"}, "Europe/Berlin", False, ("NL", "Utrecht", "Zeist")),
-        ("198.51.100.0", {"cf-ipcountry": "fr"}, "Europe/Berlin", False, ("FR", None, None)),
-        ("198.51.100.0", {"cf-ipcountry": "T1"}, "Europe/Berlin", False, ("DE", None, None)),
-        ("", {}, "Asia/Calcutta", False, ("IN", None, None)),
-        ("192.0.2.0", {"cf-ipcountry": "FR"}, "Europe/Oslo", True, ("NO", None, None)),
-        ("", {}, "Mars/Olympus", False, (None, None, None)),
-        ("", {}, None, False, (None, None, None)),
-    ],
-)
-def test_a_place_is_found_by_address_then_header_then_time_zone(
-    address: str,
-    headers: dict[str, str],
-    timezone: str | None,
-    trusted: bool,
-    expected: tuple[str | None, ...],
-) -> None:
-    item = {**VIEW, "timezone": timezone}
-    envelope = {"address": address, "headers": headers, "trusted": trusted}
-
-    found = facts(item, "country", "region", "city", lookups=Lookups(Atlas()), **envelope)
-
-    assert found == expected
-
-
-@pytest.mark.parametrize(
-    ("record", "expected"),
-    [
-        (
-            {"country_code": "CH", "state1": "Zurich", "city": "Zürich (Kreis 1)"},
-            Place("CH", "Zurich", "Zürich"),
-        ),
-        (
-            {
-                "country": {"iso_code": "CH"},
-                "subdivisions": [{"names": {"en": "Zurich"}}],
-                "city": {"names": {"en": "Winterthur"}},
-            },
-            Place("CH", "Zurich", "Winterthur"),
-        ),
-        ({}, Place()),
-    ],
-)
-def test_both_shapes_of_geo_databases_are_read(record: dict[str, Any], expected: Place) -> None:
-    assert read_record(record) == expected
-
-
-def test_no_database_is_asked_about_what_is_no_public_address() -> None:
-    assert Places().find("192.168.0.0") == Place()
-
-
 def test_ids_are_hashed_to_signed_numbers_of_63_bits() -> None:
     # BLAKE2b of "a" with 8 bytes is 40f89e395b66422f
     assert facts({"name": "x", "anonymousId": "a"}, "visitor_hash", "session_hash") == (
@@ -139,15 +78,6 @@ def test_ids_are_hashed_to_signed_numbers_of_63_bits() -> None:
         None,
     )
     assert all(0 <= (hashed(str(n)) or 0) < 2**63 for n in range(1000))
-
-
-def test_the_language_is_the_items_or_the_first_accepted() -> None:
-    accepts = {"accept-language": "de-CH;q=0.9, en"}
-
-    assert facts({**VIEW, "language": "fr"}, "language", headers=accepts) == ("fr",)
-    assert facts(VIEW, "language", headers=accepts) == ("de-CH",)
-    assert facts(VIEW, "language", headers=accepts, trusted=True) == (None,)
-    assert facts(VIEW, "language", headers={"accept-language": "*"}) == (None,)
 
 
 def test_a_click_belongs_to_its_link() -> None:
@@ -217,6 +147,16 @@ def test_a_memo_forgets_rather_than_grows() -> None:
 
     assert [memo[n] for n in range(5)] == [0, 1, 4, 9, 16]
     assert len(memo) == 2
+
+
+def test_a_memo_keeps_what_is_still_asked_for() -> None:
+    asked: list[int] = []
+    memo: Memo[int, None] = Memo(asked.append, size=3)
+
+    for number in (0, 1, 2, 3, 0, 4, 5, 0, 6):
+        assert memo[number] is None
+
+    assert asked == [0, 1, 2, 3, 4, 5, 6]
 
 
 def test_url_parts_are_cut_by_hand() -> None:

@@ -1,0 +1,62 @@
+"""What the browser says of its surroundings: time zone, screen, viewport and connection.
+
+As sent, in one spelling; what is nonsense counts as not said.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+
+from stream.enrich.lookups import Lookups, Memo
+from stream.enrich.zones import spellings
+from stream.rows import Rows
+
+LARGEST = 32_768
+"""Pixels of a side; larger ones are jokes."""
+
+CONNECTIONS = frozenset(
+    ("slow-2g", "2g", "3g", "4g", "5g", "wifi", "cellular", "ethernet", "bluetooth", "wimax",
+     "mixed", "other", "none"),
+)  # fmt: skip
+
+_SIZE = re.compile(
+    r"(\d{1,5})(?:\.\d+)?(?:px)?\s*[x×*]\s*(\d{1,5})(?:\.\d+)?(?:px)?", re.IGNORECASE
+)
+_ZONE = re.compile(r"[A-Z][A-Za-z]+(?:/[A-Z][A-Za-z0-9_+-]+){1,2}|[+-][01]\d:[0-5]\d")
+
+
+def zone(said: str) -> str | None:
+    """A time zone as the tz database spells it; one that is newer than it as it came."""
+    text = said.strip()
+    known = spellings().get(text.lower())
+    return known or (text if _ZONE.fullmatch(text) else None)
+
+
+def size(said: str) -> str | None:
+    """`WxH` in whole pixels."""
+    found = _SIZE.fullmatch(said.strip())
+    if found is None:
+        return None
+    width, height = int(found[1]), int(found[2])
+    return f"{width}x{height}" if 0 < width <= LARGEST and 0 < height <= LARGEST else None
+
+
+def connection(said: str) -> str | None:
+    """Kind or effective kind of network, as the Network Information API names them."""
+    text = said.strip().lower()
+    return text if text in CONNECTIONS else None
+
+
+READERS: Mapping[str, Callable[[str], str | None]] = {
+    "timezone": zone,
+    "screen_resolution": size,
+    "viewport_size": size,
+    "connection_type": connection,
+}
+
+_read = {name: Memo(reader) for name, reader in READERS.items()}
+
+
+def put_device(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
+    for name, read in _read.items():
+        if rows.wants(name):
+            rows.columns[name] = [read[said] if said else None for said in rows.given(name)]

@@ -1,0 +1,34 @@
+"""Memo: answers that were worked out before, in two generations of a plain dict.
+
+A worker sees few distinct agents, pages and visitors at a time. A dict answers in a twentieth of
+the time that the libraries' own caches take.
+"""
+
+from collections.abc import Callable, Hashable
+from typing import TypeVar
+
+Question = TypeVar("Question", bound=Hashable)
+Answer = TypeVar("Answer")
+
+SIZE = 32_768
+
+
+class Memo(dict[Question, Answer]):
+    """Answers by question, at most twice `size`, so that no input can grow it.
+
+    When it is full it becomes the old generation; what is still asked for comes back from there.
+    """
+
+    def __init__(self, answer: Callable[[Question], Answer], size: int = SIZE) -> None:
+        super().__init__()
+        self._answer = answer
+        self._size = size
+        self._old: dict[Question, Answer] = {}
+
+    def __missing__(self, question: Question) -> Answer:
+        if len(self) >= self._size:
+            self._old = dict(self)
+            self.clear()
+        known = question in self._old
+        answer = self[question] = self._old[question] if known else self._answer(question)
+        return answer

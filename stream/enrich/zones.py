@@ -1,0 +1,43 @@
+"""Time zones and countries, as the tz database has them."""
+
+from functools import cache
+from importlib.resources import files
+
+KOSOVO = "XK"
+"""Not in ISO 3166, and in every place database."""
+
+
+@cache
+def countries() -> frozenset[str]:
+    """ISO 3166 codes of all countries."""
+    return frozenset({KOSOVO, *(fields[0] for fields in _table("iso3166.tab"))})
+
+
+@cache
+def zones() -> dict[str, str]:
+    """Country by time zone, old names (`Asia/Calcutta`) too: browsers still send them."""
+    found = {zone: country for country, _, zone, *_ in _table("zone.tab")}
+    for zone, alias in _links():
+        if zone in found:
+            found.setdefault(alias, found[zone])
+    return found
+
+
+@cache
+def spellings() -> dict[str, str]:
+    """Every name of a time zone by its lower-case form."""
+    names = {*zones(), *(alias for _, alias in _links()), *(zone for zone, _ in _links())}
+    return {name.lower(): name for name in names}
+
+
+def _links() -> list[tuple[str, str]]:
+    lines = (line.split() for line in _lines("tzdata.zi") if line.startswith("L "))
+    return [(zone, alias) for _, zone, alias in lines]
+
+
+def _table(name: str) -> list[list[str]]:
+    return [line.split("\t") for line in _lines(name) if not line.startswith("#")]
+
+
+def _lines(name: str) -> list[str]:
+    return files("tzdata").joinpath("zoneinfo").joinpath(name).read_text().splitlines()
