@@ -34,11 +34,18 @@ def noted(app: ASGIApp, desk: Desk) -> ASGIApp:
 
 def note(recent: Recent, topic: str, sealed: Sealed, receipt: str) -> None:
     """Note what was sent on."""
+    if len(sealed.envelopes) == 1:
+        [envelope] = sealed.envelopes
+        recent.keep(sealed.owner, _sent(topic, sealed, envelope, receipt))
+        return
     for envelope in sealed.envelopes:
-        one = len(sealed.envelopes) == 1
-        subject_id = sealed.owner if one else open_envelope(envelope).subject_id
-        kept = envelope if len(envelope) <= LARGEST else b""
-        recent.keep(subject_id, Seen(sealed.received_ms, topic, sealed.count, kept, receipt))
+        subject_id = open_envelope(envelope).subject_id
+        recent.keep(subject_id, _sent(topic, sealed, envelope, receipt))
+
+
+def _sent(topic: str, sealed: Sealed, envelope: bytes, receipt: str) -> Seen:
+    kept = envelope if len(envelope) <= LARGEST else b""
+    return Seen(sealed.received_ms, topic, sealed.count, kept, receipt)
 
 
 def note_rejects(desk: Desk, subject_id: str, path: str, rejected: Iterable[Rejected]) -> None:

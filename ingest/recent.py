@@ -55,8 +55,14 @@ class _Ring:
     __slots__ = ("bytes", "seen")
 
     def __init__(self) -> None:
-        self.seen: deque[tuple[Seen, int]] = deque()
+        self.seen: deque[Seen] = deque()
         self.bytes = 0
+
+    def forget(self) -> int:
+        """Forget the oldest; how many bytes that frees."""
+        size = len(self.seen.popleft().envelope) + OVERHEAD
+        self.bytes -= size
+        return size
 
 
 Queue = asyncio.Queue[Seen | None]
@@ -79,21 +85,22 @@ class Recent:
             ring = self._rings[subject_id] = _Ring()
         else:
             self._rings.move_to_end(subject_id)
-        size = len(seen.envelope) + OVERHEAD
-        ring.seen.append((seen, size))
-        ring.bytes += size
-        self._bytes += size
+        grown = len(seen.envelope) + OVERHEAD
+        ring.seen.append(seen)
+        ring.bytes += grown
         while ring.bytes > WEBSITE_BYTES or len(ring.seen) > REQUESTS:
-            self._forget(ring)
+            grown -= ring.forget()
+        self._bytes += grown
         while self._bytes > ALL_BYTES:
-            self._forget_website()
+            _, silent = self._rings.popitem(last=False)
+            self._bytes -= silent.bytes
         if self._followers:
             self._tell(subject_id, seen)
 
     def of(self, subject_id: str) -> Sequence[Seen]:
         """The last requests, the newest first."""
         ring = self._rings.get(subject_id)
-        return [] if ring is None else [seen for seen, _ in reversed(ring.seen)]
+        return [] if ring is None else [*reversed(ring.seen)]
 
     @contextmanager
     def follow(self, subject_id: str) -> Iterator[Queue]:
@@ -119,15 +126,6 @@ class Recent:
         for queue, followed in self._followers.items():
             if followed == subject_id:
                 _put(queue, seen)
-
-    def _forget(self, ring: _Ring) -> None:
-        _, size = ring.seen.popleft()
-        ring.bytes -= size
-        self._bytes -= size
-
-    def _forget_website(self) -> None:
-        _, ring = self._rings.popitem(last=False)
-        self._bytes -= ring.bytes
 
 
 def _put(queue: Queue, seen: Seen | None) -> None:
