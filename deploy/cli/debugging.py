@@ -29,14 +29,16 @@ TOLD = ("name", "metricName", "message", "exitType", "profileId", "path")
 def debug(
     tidemark: Tidemark, /, website: str | None, once: bool, as_json: bool, **more: Any
 ) -> None:
-    """Follow what is received for a website, accepted or not and why; the demo's when none is given.
+    """Follow what is received for a website, accepted or not and why.
+
+    Without a website and a key it is the demo's.
 
     The key needs `read:data`. Of several collectors behind one address, one answers, and shows what
     it received itself.
     """
     demo = read_demo(tidemark.settings.data)
-    website = website or (demo and demo.website_id)
-    key = more["key"] or (demo and demo.api_key)
+    website = website or (demo.website_id if demo else None)
+    key = more["key"] or (demo.api_key if demo else None)
     if not website or not key:
         raise click.UsageError("give a website and an API key: --key, or the variable TIDEMARK_KEY")
     settings = tidemark.settings
