@@ -74,17 +74,15 @@ class DuckDB:
         return f"epoch_ms({column})"
 
     def entries(self, relation: str, columns: Sequence[str]) -> str:
-        # A third of the time of `json_each`. A key is looked up as a JSON pointer, in which only
-        # `~` and `/` mean something; elsewhere a key that begins with `$` would be a path.
+        # All keys and all values are read at once, in a fifth of the time of looking each key up;
+        # `$.*` gives the values of an object in the order of its keys.
         names = ", ".join(columns)
-        pointer = "'/' || replace(replace(property_key, '~', '~0'), '/', '~1')"
         return (
             f"SELECT {names}, property_key, property_value\n"  # noqa: S608 - every name is ours
-            f"  FROM (SELECT {names}, property_key,\n"
-            f"               json_extract_string(properties, {pointer}) AS property_value\n"
-            f"          FROM (SELECT {names}, properties,\n"
-            "                       unnest(json_keys(properties)) AS property_key\n"
-            f"                  FROM {relation}))\n"
+            f"  FROM (SELECT {names},\n"
+            "               unnest(json_keys(properties)) AS property_key,\n"
+            "               unnest(json_extract_string(properties, '$.*')) AS property_value\n"
+            f"          FROM {relation})\n"
             " WHERE property_value IS NOT NULL"
         )
 

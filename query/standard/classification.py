@@ -7,7 +7,6 @@ from msgspec import Struct
 
 from query.standard.forms import Average, Form, Listed, rounded
 from query.standard.properties import FEW, HAPPENED, OWN, top_values
-from query.standard.ranks import mean
 from query.standard.spec import Cte, QueryType, Subject
 from schemas.tables import EVENTS as STORED
 
@@ -61,10 +60,11 @@ JUDGED = Cte(
     "judged",
     f"""
     SELECT name AS event, property_key AS key_name,
-           COUNT(DISTINCT held_value) AS different,
-           COUNT(*)                   AS times,
-           MAX(LENGTH(held_value))    AS longest,
-           {mean("avg_length", "LENGTH(held_value)")},
+           COUNT(*)                         AS different,
+           SUM(times)                       AS occurred,
+           MAX(LENGTH(held_value))          AS longest,
+           SUM(LENGTH(held_value) * times)  AS avg_length_sum,
+           SUM(times)                       AS avg_length_count,
            {every("TRY_CAST(held_value AS DECIMAL(38, 10)) IS NOT NULL")} AS numbers,
            {every("LOWER(held_value) IN ('true', 'false')")}              AS booleans,
            {every("held_value LIKE '____-__-__%'")}                       AS dates,
@@ -90,8 +90,8 @@ CLASSIFICATION = (
             SELECT event,
                    key_name,
                    different,
-                   times        AS total_count,
-                   times        AS coverage_ratio_part,
+                   occurred     AS total_count,
+                   occurred     AS coverage_ratio_part,
                    total_events AS coverage_ratio_whole,
                    avg_length_sum,
                    avg_length_count,

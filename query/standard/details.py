@@ -36,9 +36,9 @@ def _element(detail: Detail, values: Row) -> object:
     return shaped(detail.row, values, forms(detail.row)) if detail.row else values[0]
 
 
-def narrow(scope: Scope, column: str, values: Sequence[object]) -> Scope:
+def narrow(scope: Scope, column: str, values: Sequence[object], prefix: str = "one") -> Scope:
     """The scope, of these values of a column only."""
-    bound = {f"one_{i}": value for i, value in enumerate(values)}
+    bound = {f"{prefix}_{i}": value for i, value in enumerate(values)}
     among = ", ".join(f"${name}" for name in bound)
     where = Sql(
         f"{scope.where.text}\n AND {column} IN ({among})", joined(scope.where.values, bound)

@@ -6,10 +6,10 @@ from msgspec import Struct
 
 from query.standard.forms import Form, Instant, Listed, Text, mean_seconds
 from query.standard.kinds import CUSTOM
-from query.standard.session_lists import EVENTS_OF_SESSION, MOST_SESSIONS, Happened
+from query.standard.session_lists import EVENTS_OF_SESSION, MOST_SESSIONS, PAGES, Happened
 from query.standard.sessions import ORDER, PAGE_VIEW, latest
 from query.standard.sessions_by import journeys, viewed
-from query.standard.spec import Cte, Detail, QueryType, Subject
+from query.standard.spec import Choice, Cte, Detail, QueryType, Subject
 from schemas.tables import EVENTS, VITALS
 
 
@@ -135,24 +135,15 @@ TOGETHER = Cte(
 )
 
 WALKS = journeys(
-    known="session_id",
-    land="country",
-    area="region",
-    came_from="COALESCE(referrer_name, referrer)",
-    device="device_type",
-    browser="browser_name",
-    system="os_name",
-)
-
-PAGES = Cte(
-    "pages",
-    f"""
-    SELECT session_hash         AS viewer,
-           COUNT(DISTINCT path) AS different
-      FROM scoped
-     WHERE {PAGE_VIEW}
-     GROUP BY session_hash
-    """,  # noqa: S608
+    {
+        "known": "session_id",
+        "land": "country",
+        "area": "region",
+        "came_from": "COALESCE(referrer_name, referrer)",
+        "device": "device_type",
+        "browser": "browser_name",
+        "system": "os_name",
+    }
 )
 
 VITALS_OF_SESSION = Detail(
@@ -168,6 +159,19 @@ VITALS_OF_SESSION = Detail(
     """,  # noqa: S608
 )
 
+SEEN = Choice(
+    key="visitor_hash",
+    sql="""
+        SELECT visitor_hash AS chosen,
+               MIN(ms)      AS began,
+               MAX(ms)      AS ended,
+               MAX(ms)      AS standing
+          FROM scoped
+         WHERE visitor_hash IS NOT NULL
+         GROUP BY visitor_hash
+    """,
+)
+
 PROFILES = (
     QueryType(
         name="profile_list",
@@ -176,6 +180,7 @@ PROFILES = (
         table=EVENTS,
         row=Profile,
         limit=25,
+        choice=SEEN,
         given=(PERSONS,),
         sql="""
             SELECT who, told, began, ended, visits AS session_count, happened, viewed, pages,

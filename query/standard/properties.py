@@ -18,7 +18,6 @@ FEW = 20
 TOP = 10
 SHOWN = 5
 
-TOTAL = "SUM(COUNT(*)) OVER (PARTITION BY name, property_key)"
 VALUE = f"SUBSTR(property_value, 1, {LETTERS})"
 
 
@@ -70,24 +69,24 @@ class Discovery(Struct, frozen=True):
 OWN = Cte(
     "own",
     f"""
-    SELECT name, property_key, visitor_hash, session_hash, {VALUE} AS held_value
+    SELECT name, property_key, {VALUE} AS held_value, COUNT(*) AS times
       FROM entries
      WHERE {CUSTOM}
+     GROUP BY name, property_key, {VALUE}
     """,  # noqa: S608
 )
+"""A row for each value of each property, with how often it occurs."""
 
 VALUES = Cte(
     "tallied",
     """
-    SELECT name, property_key, held_value,
-           COUNT(*) AS times,
-           SUM(COUNT(*)) OVER (PARTITION BY name, property_key) AS together,
-           COUNT(*) OVER (PARTITION BY name, property_key)      AS different,
+    SELECT name, property_key, held_value, times,
+           SUM(times) OVER (PARTITION BY name, property_key) AS together,
+           COUNT(*) OVER (PARTITION BY name, property_key)   AS different,
            ROW_NUMBER() OVER (
-               PARTITION BY name, property_key ORDER BY COUNT(*) DESC, held_value
-           )                                                    AS place
+               PARTITION BY name, property_key ORDER BY times DESC, held_value
+           )                                                 AS place
       FROM own
-     GROUP BY name, property_key, held_value
     """,
 )
 
@@ -95,8 +94,8 @@ KEYS = Cte(
     "keyed",
     """
     SELECT name AS event, property_key AS key_name,
-           COUNT(DISTINCT held_value) AS different,
-           COUNT(*)                   AS times
+           COUNT(*)   AS different,
+           SUM(times) AS occurred
       FROM own
      GROUP BY name, property_key
     """,
@@ -169,9 +168,9 @@ PROPERTIES = (
         Cardinality,
         (KEYS,),
         """
-            SELECT event, key_name, different, times
+            SELECT event, key_name, different, occurred
               FROM keyed
-             ORDER BY times DESC, event, key_name
+             ORDER BY occurred DESC, event, key_name
         """,
         100,
     ),

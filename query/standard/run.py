@@ -15,6 +15,7 @@ from query.order import Order
 from query.scoped import Scope
 from query.span import Point
 from query.standard import sorting
+from query.standard.choosing import Chosen, chosen
 from query.standard.details import added
 from query.standard.forms import Form
 from query.standard.spec import Context, Cte, QueryType, Statement, forms, shaped
@@ -102,9 +103,13 @@ async def run(work: Work, page: Page) -> Answer:
     """One page of the answer."""
     query_type = work.query_type
     sorting.checked(query_type, page.order)
+    near = await _near(work, page)
+    if near is not None:
+        work = structs.replace(work, scope=near.scope)
     by_engine = not query_type.series and query_type.finish is None
     answer = await (_paged(work, page) if by_engine else _cut(work, page))
-    return structs.replace(answer, rows=await detailed(work, answer.rows))
+    rows = await detailed(work, answer.rows)
+    return structs.replace(answer, rows=rows, total=near.total if near else answer.total)
 
 
 async def detailed(work: Work, rows: Sequence[Struct]) -> Sequence[Struct]:
@@ -113,6 +118,15 @@ async def detailed(work: Work, rows: Sequence[Struct]) -> Sequence[Struct]:
     for detail in work.query_type.details:
         found = await added(work.engine, detail, work.scope, found, work.seconds)
     return found
+
+
+async def _near(work: Work, page: Page) -> Chosen | None:
+    """What the rows of the page are made of, when they can be told from those of other pages."""
+    if work.query_type.choice is None or page.order:
+        return None
+    limit, offset = page.cut(work.query_type.limit, work.query_type.most)
+    choice = work.query_type.choice
+    return await chosen(work.engine, choice, work.scope, offset + limit, work.seconds)
 
 
 async def _paged(work: Work, page: Page) -> Answer:

@@ -6,9 +6,9 @@ from msgspec import Struct
 
 from query.standard.forms import Instant, Listed, Text
 from query.standard.kinds import AWAY, CUSTOM
-from query.standard.sessions import ORDER, PAGE_VIEW
+from query.standard.sessions import ORDER, PAGE_VIEW, VIEWS
 from query.standard.sessions_by import journeys
-from query.standard.spec import Cte, Detail, QueryType, Subject
+from query.standard.spec import Choice, Cte, Detail, QueryType, Subject
 from schemas.tables import ERRORS, EVENTS
 
 MOST_SESSIONS = 500
@@ -76,15 +76,16 @@ class SessionEvent(Struct, frozen=True):
     country: Text
 
 
-LISTED = journeys(
-    known="session_id",
-    who="anonymous_id",
-    land="country",
-    came_from="COALESCE(referrer_name, referrer)",
-    device="device_type",
-    browser="browser_name",
-    system="os_name",
-)
+FACTS = {
+    "known": "session_id",
+    "who": "anonymous_id",
+    "land": "country",
+    "came_from": "COALESCE(referrer_name, referrer)",
+    "device": "device_type",
+    "browser": "browser_name",
+    "system": "os_name",
+}
+"""What a list says of a session's first page view."""
 
 NUMBERED = Cte(
     "numbered",
@@ -130,15 +131,16 @@ def distinct(field: str, column: str, only: str) -> Detail:
     )
 
 
-DONE = Cte(
-    "done",
+DONE = {"engaged": AWAY, "customs": CUSTOM}
+
+PAGES = Cte(
+    "pages",
     f"""
-    SELECT session_hash                                       AS doer,
-           COUNT(DISTINCT CASE WHEN {PAGE_VIEW} THEN path END) AS seen_pages,
-           COUNT(*) FILTER (WHERE {AWAY})                      AS engaged,
-           COUNT(*) FILTER (WHERE {CUSTOM})                    AS customs
+    SELECT session_hash         AS viewer,
+           COUNT(DISTINCT path) AS different
       FROM scoped
-     WHERE session_hash IS NOT NULL
+     WHERE {PAGE_VIEW}
+       AND session_hash IS NOT NULL
      GROUP BY session_hash
     """,  # noqa: S608
 )
@@ -154,9 +156,36 @@ FAILED = Cte(
     """,
 )
 
-SCORE = """LEAST(views, 10) * 2 + LEAST(seen_pages, 8) * 3 + LEAST(engaged + customs, 20)
+SCORE = """LEAST(views, 10) * 2 + LEAST(different, 8) * 3 + LEAST(engaged + customs, 20)
                    + LEAST(COALESCE(failures, 0), 10) * 2
                    + CASE WHEN lasted >= 120000 THEN 5 ELSE 0 END"""
+
+BEGUN = Choice(
+    key="session_hash",
+    sql=f"""
+        SELECT session_hash AS chosen,
+               MIN(ms)      AS began,
+               MAX(ms)      AS ended,
+               MIN(ms)      AS standing
+          FROM scoped
+         WHERE session_hash IS NOT NULL
+         GROUP BY session_hash
+        HAVING {VIEWS} > 0
+    """,  # noqa: S608
+)
+
+# The score and the end as one number: the end takes less than 13 digits.
+SCORED = Choice(
+    key="session_hash",
+    given=(*journeys(counts=DONE), PAGES, FAILED),
+    sql=f"""
+        SELECT visit AS chosen, began, ended,
+               CAST({SCORE} AS BIGINT) * 10000000000000 + ended AS standing
+          FROM journeys
+          JOIN pages ON viewer = visit
+          LEFT JOIN failed ON failer = visit
+    """,  # noqa: S608
+)
 
 SESSION_LISTS = (
     QueryType(
@@ -168,7 +197,8 @@ SESSION_LISTS = (
         limit=10,
         most=MOST_SESSIONS,
         beside=(ERRORS,),
-        given=(*LISTED, DONE, FAILED),
+        choice=SCORED,
+        given=(*journeys(FACTS, DONE), PAGES, FAILED),
         details=(
             distinct("paths", "path", PAGE_VIEW),
             distinct("custom_event_names", "name", CUSTOM),
@@ -180,7 +210,7 @@ SESSION_LISTS = (
                    ended,
                    lasted // 1000         AS duration_seconds,
                    views,
-                   seen_pages,
+                   different,
                    engaged,
                    customs,
                    COALESCE(failures, 0)  AS failures,
@@ -191,7 +221,7 @@ SESSION_LISTS = (
                    system,
                    {SCORE}                AS score
               FROM journeys
-              JOIN done ON doer = visit
+              JOIN pages ON viewer = visit
               LEFT JOIN failed ON failer = visit
              ORDER BY score DESC, ended DESC, known
         """,  # noqa: S608
@@ -204,7 +234,8 @@ SESSION_LISTS = (
         row=Session,
         limit=25,
         most=MOST_SESSIONS,
-        given=LISTED,
+        choice=BEGUN,
+        given=journeys(FACTS),
         details=(EVENTS_OF_SESSION,),
         sql="""
             SELECT known, began, ended, views, who, land, came_from, device, browser, system

@@ -1,5 +1,8 @@
 """Sessions as rows, and questions that group them: by length, device, browser and day."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from msgspec import Struct
 
 from query.standard.forms import Date, MeanSeconds
@@ -28,9 +31,19 @@ class SessionBucket(Struct, frozen=True):
     avg_session_duration: MeanSeconds
 
 
-def journeys(**firsts: str) -> tuple[Cte, ...]:
-    """The CTE `journeys`: a row for each session, with columns of its first page view."""
-    kept = "".join(f",\n               {viewed(sql)} AS {name}" for name, sql in firsts.items())
+NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+def journeys(
+    firsts: Mapping[str, str] = NOTHING, counts: Mapping[str, str] = NOTHING
+) -> tuple[Cte, ...]:
+    """The CTE `journeys`: a row for each session.
+
+    `firsts` are columns of its first page view, `counts` how many of its rows meet conditions.
+    """
+    columns = {name: f"COUNT(*) FILTER (WHERE {only})" for name, only in counts.items()}
+    columns |= {name: viewed(sql) for name, sql in firsts.items()}
+    kept = "".join(f",\n               {sql} AS {name}" for name, sql in columns.items())
     rows = Cte(
         "journeys",
         f"""
@@ -76,7 +89,7 @@ def grouped(name: str, column: str, meaning: str) -> QueryType:
         subject=Subject.WEBSITE,
         table=EVENTS,
         row=SessionGroup,
-        given=journeys(label=f"COALESCE({column}, 'Unknown')"),
+        given=journeys({"label": f"COALESCE({column}, 'Unknown')"}),
         sql=f"""
             SELECT label,
                    {COUNTED}
@@ -112,7 +125,7 @@ SESSIONS_BY = (
         subject=Subject.WEBSITE,
         table=EVENTS,
         row=SessionBucket,
-        given=journeys(point="bucket"),
+        given=journeys({"point": "bucket"}),
         sql=f"""
             SELECT point,
                    {COUNTED}

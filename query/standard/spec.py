@@ -23,7 +23,7 @@ from query.span import Granularity, Span
 from query.standard.forms import PLAIN, Date, Form
 from schemas.tables import Table
 
-OF_ENTRY = ("name", "visitor_hash", "session_hash", "outbound_domain")
+OF_ENTRY = ("name", "outbound_domain")
 """What `entries` say of the event that has the property."""
 
 
@@ -79,6 +79,20 @@ class Detail(Struct, frozen=True, kw_only=True):
     given: tuple[Cte, ...] = ()
 
 
+class Choice(Struct, frozen=True, kw_only=True):
+    """How the rows on a page are found by less than they say.
+
+    The SQL gives a row for each row of the answer: `chosen`, its key; `began` and `ended`, between
+    which (Unix milliseconds) all is that the row is made of; and `standing`, a number by which the
+    type's order begins, the highest first.
+    """
+
+    key: str
+    """Column of `scoped` that is one of the keys."""
+    sql: str
+    given: tuple[Cte, ...] = ()
+
+
 class Context(Struct, frozen=True):
     """What the last step in Python may know."""
 
@@ -114,6 +128,8 @@ class QueryType(Struct, frozen=True, kw_only=True):
     beside: tuple[Table, ...] = ()
     """Further tables; a filter on a column that one does not have leaves that one alone."""
     details: tuple[Detail, ...] = ()
+    choice: Choice | None = None
+    """Where there is one, rows are made for those on the page alone."""
     needs: tuple[str, ...] = ()
     """Columns that a filter must name."""
     over: Over = as_asked

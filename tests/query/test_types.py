@@ -29,9 +29,8 @@ from tests.query.lake import (
 )
 
 ENTRIES = """
-    SELECT NULL::VARCHAR AS name, NULL::BIGINT AS visitor_hash, NULL::BIGINT AS session_hash,
-           NULL::VARCHAR AS outbound_domain, NULL::VARCHAR AS property_key,
-           NULL::VARCHAR AS property_value
+    SELECT NULL::VARCHAR AS name, NULL::VARCHAR AS outbound_domain,
+           NULL::VARCHAR AS property_key, NULL::VARCHAR AS property_value
 """
 LABELS = ("date", "minute", "name", "step", "period", "complete")
 """Fields that are there also where nothing happened."""
