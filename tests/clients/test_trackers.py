@@ -1,0 +1,81 @@
+"""What browser trackers send works unchanged: the answer, and the rows, compared whole."""
+
+import json
+import tomllib
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.kinds import KINDS, Kind
+from schemas.tables.column import AGENT, BOT, ORIGIN, PLACE
+from tests.asgi import ask
+from tests.calling import Reply
+from tests.ingest.bench import Bench, Sent, bench
+from tests.stream.enriching import row
+
+CASES = tomllib.loads((Path(__file__).parent / "trackers.toml").read_text())["case"]
+BY_TOPIC = {kind.topic: kind for kind in KINDS}
+
+FOUND = {
+    *(column.name for column in (*AGENT, *BOT, *ORIGIN, *PLACE)),
+    *("received_at", "visitor_hash", "session_hash", "event_hash", "visitor_made", "session_made"),
+    *("referrer_name", "referrer_type", "channel", "sender"),
+}
+"""Columns that a request does not decide; the tests of the stream's steps are about them."""
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Bench:
+    return bench(tmp_path)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["it"])
+def test_what_a_tracker_sends_is_answered_and_stored(desk: Bench, case: dict[str, Any]) -> None:
+    body = case["body"].encode() if "body" in case else None
+
+    reply = ask(desk.app, case.get("method", "POST"), case["url"], body, case.get("headers"))
+
+    assert reply.status == 200, reply.body
+    if "answer" in case:
+        assert answer(reply) == json.loads(case["answer"])
+    else:
+        assert reply.headers["content-type"] == "image/gif"
+    stored = {BY_TOPIC[sent.topic].table.name: rows(sent) for sent in desk.outbox.sent}
+    assert stored == {table: json.loads(text) for table, text in case["rows"].items()}
+
+
+def answer(reply: Reply) -> dict[str, Any]:
+    """The answer without its receipts."""
+    return {name: said for name, said in reply.json.items() if not name.startswith("receipt")}
+
+
+def rows(sent: Sent) -> list[dict[str, Any]]:
+    """The rows that one kind's items become."""
+    kind = BY_TOPIC[sent.topic]
+    return [
+        decided(kind, item, envelope.subject_id, envelope.received_ms, envelope.headers)
+        for envelope in sent.envelopes
+        for item in json.loads(envelope.items)
+    ]
+
+
+def decided(
+    kind: Kind, item: dict[str, Any], website_id: str, received_ms: int, headers: dict[str, str]
+) -> dict[str, Any]:
+    """The row, without what the request does not decide."""
+    found = row(item, kind, subject_id=website_id, received_ms=received_ms, headers=headers)
+    return {
+        name: plain(value)
+        for name, value in found.items()
+        if value is not None and name not in FOUND
+    }
+
+
+def plain(value: object) -> object:
+    """The value as JSON has it; an instant as Unix milliseconds."""
+    if isinstance(value, datetime):
+        return round(value.timestamp() * 1000)
+    return str(value) if isinstance(value, Decimal) else value
