@@ -47,7 +47,8 @@ async def set_aside(
         return []
     relation = await engine.relation(parts, NEEDED)
     text = (
-        "SELECT CASE WHEN subject_id IS NOT NULL THEN seq END AS seq,\n"  # noqa: S608 - ours
+        "SELECT seq,\n"  # noqa: S608 - every name is ours, every value bound
+        "       subject_id,\n"
         "       stage,\n"
         "       reason\n"
         f"  FROM {relation.text} AS aside\n"
@@ -56,8 +57,7 @@ async def set_aside(
         "   AND kafka_offset = $offset\n"
         "   AND ts >= $start AND ts < $end\n"
         "   AND (seq BETWEEN $first AND $last AND list_contains($owners, subject_id)\n"
-        f"        OR subject_id IS NULL AND stage <> '{LOST}')\n"
-        " ORDER BY seq, stage, reason"
+        f"        OR subject_id IS NULL AND stage <> '{LOST}')"
     )
     own = {
         "topic": topic,
@@ -70,7 +70,10 @@ async def set_aside(
         "owners": list(owners),
     }
     rows = await engine.rows(Sql(text, joined(relation.values, own)), seconds)
-    return [Aside(*row) for row in rows]
+    return [
+        Aside(None if subject_id is None else seq, stage, reason)
+        for seq, subject_id, stage, reason in rows
+    ]
 
 
 class Gone:

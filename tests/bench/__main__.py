@@ -5,7 +5,16 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.bench import collector, footprint, freshness, isolation, questions, scale, worker
+from tests.bench import (
+    collector,
+    footprint,
+    freshness,
+    isolation,
+    questions,
+    receipts,
+    scale,
+    worker,
+)
 from tests.bench.dataset import MANY, stored
 from tests.bench.figures import Part, keep
 
@@ -16,6 +25,7 @@ PARTS: Mapping[str, Callable[[], Part]] = {
     "footprint": footprint.measure,
     "questions": questions.measure,
     "isolation": isolation.measure,
+    "receipts": receipts.measure,
 }
 SCALE = "scale"
 
