@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from schemas.envelope import HINTS, Envelope
 from stream.enrich.devices import device_type
-from stream.enrich.hints import GENERIC, Hints, read_hints
+from stream.enrich.hints import GENERIC, LETTERS, Hints, read_hints
 from stream.enrich.lookups import Lookups, Memo
 from stream.enrich.parser import PARSER
 from stream.enrich.systems import short, system_of
@@ -98,7 +98,8 @@ def browser_of(text: str, hints: Hints) -> Browser:
     name, version = said(text)
     if hints.brand and (hints.brand not in GENERIC or name in (None, "Chrome", hints.brand)):
         major, _, rest = hints.version.partition(".")
-        return hints.brand, short(major, rest.partition(".")[0])
+        version = short(major, rest.partition(".")[0]) if major.isdecimal() else None
+        return hints.brand, version
     return name, version
 
 
@@ -112,7 +113,8 @@ def said(text: str) -> Browser:
         return None, None
     if parsed.family == "Apple Mail":  # the bare engine, in whatever app
         return "macOS WebView" if "Macintosh" in text else None, None
-    return NAMES.get(parsed.family, parsed.family), short(parsed.major, parsed.minor)
+    name = NAMES.get(parsed.family, parsed.family)[:LETTERS]
+    return name, short(parsed.major, parsed.minor)
 
 
 _agents: Memo[Sent, Agent] = Memo(read_agent)

@@ -28,40 +28,34 @@ SORTS = {
 }
 """What a program is, by the list's tag for it."""
 
-PEOPLE = frozenset(
-    (
-        r"AP3A\.240617\.008",  # a build of Android on phones that people hold
-        r"MetaIAB Facebook",  # Facebook's browser in its own app
-        r"Code\/1\.",  # editors with a browser in them
-        r"Trae\/",
-        r"Fluid",  # a browser for one site
-        r"Notion\/",  # apps that open pages
-        r"Tumblr\/",
-        r"Viber",
-    )
+PEOPLE = (
+    r"AP3A\.240617\.008",  # a build of Android on phones that people hold
+    r"MetaIAB Facebook",  # Facebook's browser in its own app
+    r"Code\/1\.",  # editors with a browser in them
+    r"Trae\/",
+    r"Fluid",  # a browser for one site
+    r"Notion\/",  # apps that open pages
+    r"Tumblr\/",
+    r"Viber",
 )
 """Patterns of the list that flag persons."""
 
-APPS = frozenset({"okhttp", "Dart", "CFNetwork", "Dalvik"})
+APPS = ("okhttp", "Dart", "CFNetwork", "Dalvik")
 """Libraries that phone apps send with: likely to be a program, but as likely an app's user."""
 
-HEADLESS_NAMES = re.compile(r"Headless|PhantomJS|SlimerJS", re.IGNORECASE)
+WITHOUT_A_HEAD = r"(?i)Headless|PhantomJS|SlimerJS"
 OWN = (
-    ("automation", re.compile(r"\b(Cypress|WebDriver|Puppeteer|TestCafe|Katalon)\b")),
+    ("automation", r"\b(Cypress|WebDriver|Puppeteer|TestCafe|Katalon)\b"),
     (
         LIBRARY,
-        re.compile(
-            r"^(node(?=$|/)|undici|Bun|Deno|Java|Java-http-client|GuzzleHttp|Ruby|Faraday|Symfony"
-            r"|PHP|Perl|Python|PostmanRuntime|insomnia|k6|libcurl|RestSharp|Dart|Dalvik|reqwest"
-            r"|hyper|lua-resty-http|Typhoeus|http\.rb|unirest|superagent|ky)(?=$|[ /;(])"
-        ),
+        r"^(node(?=$|/)|undici|Bun|Deno|Java|Java-http-client|GuzzleHttp|Ruby|Faraday|Symfony"
+        r"|PHP|Perl|Python|PostmanRuntime|insomnia|k6|libcurl|RestSharp|Dart|Dalvik|reqwest"
+        r"|hyper|lua-resty-http|Typhoeus|http\.rb|unirest|superagent|ky)(?=$|[ /;(])",
     ),
-    (LIBRARY, re.compile(r"\b(\w*PowerShell|CFNetwork)\b")),
+    (LIBRARY, r"\b(\w*PowerShell|CFNetwork)\b"),
     (
         "crawler",
-        re.compile(
-            r"\b((?!Cubot\b)[\w.-]*(?:bot|crawler|spider|scraper|fetcher))\b", re.IGNORECASE
-        ),
+        r"(?i)(?<![\w.-])((?!Cubot\b)[\w.-]{0,40}(?:bot|crawler|spider|scraper|fetcher))\b",
     ),
 )
 """What the list does not know: what a program is, and how it is called."""
@@ -69,6 +63,8 @@ OWN = (
 LETTERS = 48
 """Characters of a name that are kept."""
 
+_headless = re.compile(WITHOUT_A_HEAD)
+_own = [(sort, re.compile(pattern)) for sort, pattern in OWN]
 _listed = UserAgentExtractor(
     # What matched becomes the family; the entry's first tag stands where a version would.
     (f"({entry['pattern']})", None, entry["tags"][0], "0", "0", "0")
@@ -93,12 +89,12 @@ def program_of(text: str) -> Program | None:
     """The program that a user agent names; None for what may be a person's browser."""
     if not text.strip():
         return Program("empty user agent")
-    if HEADLESS_NAMES.search(text):
+    if _headless.search(text):
         return Program(HEADLESS)
     listed = _listed.extract(text)
     if listed is not None:
         return Program(SORTS.get(listed.major or "", "crawler"), _name(listed.family, text))
-    for sort, rule in OWN:
+    for sort, rule in _own:
         if found := rule.search(text):
             return Program(sort, _name(found[1], text))
     return None

@@ -21,12 +21,16 @@ BRANDS = {
     "OperaMobile": "Opera",
     "Opera GX": "Opera",
 }
-PLATFORMS = {"Chrome OS": "ChromeOS", "Chromium OS": "ChromeOS", "Unknown": ""}
+PLATFORMS = {
+    **{name: name for name in ("Android", "iOS", "Linux", "macOS", "Windows", "Fuchsia")},
+    "Chrome OS": "ChromeOS",
+    "Chromium OS": "ChromeOS",
+}
 
 LETTERS = 40
-"""Characters of a brand that are kept."""
+"""Characters of a brand or version that are kept."""
 
-_BRAND = re.compile(r'"((?:[^"\\]|\\.)*)"\s*;\s*v="([^"]*)"')
+_BRAND = re.compile(r'"((?:[^"\\]|\\.){0,60})"\s*;\s*v="([^"]*)"')
 _NO_LETTER = re.compile(r"[^A-Za-z]+")
 
 
@@ -52,11 +56,10 @@ def read_hints(*sent: str | None) -> Hints:
     brand, version = best_brand(
         brands(told["sec-ch-ua-full-version-list"]) or brands(told["sec-ch-ua"])
     )
-    platform = unquoted(told["sec-ch-ua-platform"])
     return Hints(
         brand=brand,
         version=version,
-        platform=PLATFORMS.get(platform, platform),
+        platform=PLATFORMS.get(unquoted(told["sec-ch-ua-platform"]), ""),
         platform_version=unquoted(told["sec-ch-ua-platform-version"]).replace("_", "."),
         mobile=told["sec-ch-ua-mobile"] == "?1",
         model=unquoted(told["sec-ch-ua-model"]),
@@ -67,7 +70,7 @@ def read_hints(*sent: str | None) -> Hints:
 def brands(listed: str) -> list[tuple[str, str]]:
     """Brand and version of each entry, without the made-up one."""
     return [
-        (BRANDS.get(brand, brand)[:LETTERS], version)
+        (BRANDS.get(brand, brand)[:LETTERS], version[:LETTERS])
         for brand, version in _BRAND.findall(listed)
         if brand and _NO_LETTER.sub("", brand).lower() != "notabrand"
     ]

@@ -10,6 +10,7 @@ from importlib.metadata import version
 
 import msgspec
 
+from stream.enrich import agent, crawlers, devices, hints, systems
 from stream.enrich.campaigns import CLICK_IDS
 from stream.enrich.channels import PAID, RULES
 from stream.enrich.lookups import Lookups
@@ -19,7 +20,12 @@ from stream.rows import Rows
 REVISION = 2
 """Raise it with every change of a step's code that gives some row another value."""
 
-TABLES: Sequence[object] = (CLICK_IDS, PAID, RULES, FILE)
+TABLES: Sequence[object] = (
+    *(CLICK_IDS, PAID, RULES, FILE),
+    *(agent.NAMES, agent.APPS, hints.BRANDS, hints.GENERIC),
+    *(systems.NAMES, systems.OWN, systems.FROZEN, devices.RULES),
+    *(crawlers.SORTS, crawlers.PEOPLE, crawlers.APPS, crawlers.WITHOUT_A_HEAD, crawlers.OWN),
+)
 """What steps decide by."""
 
 PACKAGES = ("crawler-user-agents", "publicsuffixlist", "tzdata", "ua-parser-builtins")

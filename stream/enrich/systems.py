@@ -24,19 +24,20 @@ NAMES = {
          "openSUSE", "Gentoo", "Arch Linux", "Slackware", "Mageia", "PCLinuxOS", "Puppy"), LINUX,
     ),
 }  # fmt: skip
-OWN = (
-    ("HarmonyOS", re.compile(r"OpenHarmony|HarmonyOS")),
-    ("PlayStation", re.compile(r"PlayStation")),
-)
+OWN = (("HarmonyOS", r"OpenHarmony|HarmonyOS"), ("PlayStation", r"PlayStation"))
 """Systems that the published rules do not know."""
 
 FROZEN = (
-    ("Windows", re.compile(r"Windows NT 10\.0")),
-    ("macOS", re.compile(r"Mac OS X 10[._]15(?:[._]7)?[;)]")),
-    ("Android", re.compile(r"Android 10; (?:K\)|(?:Mobile|Tablet); rv:)")),
-    ("iOS", re.compile(r"OS 18_[67] like(?!.*Version/18)")),
-    ("ChromeOS", re.compile(r"CrOS \S+ 14541\.0\.0\)")),
+    ("Windows", r"Windows NT 10\.0"),
+    ("macOS", r"Mac OS X 10[._]15(?:[._]7)?[;)]"),
+    ("Android", r"Android 10; (?:K\)|(?:Mobile|Tablet); rv:)"),
+    ("iOS", r"OS 18_[67] like(?!.*Version/18)"),
+    ("ChromeOS", r"CrOS \S+ 14541\.0\.0\)"),
 )
+"""What agents say whatever the version is."""
+
+_own = [(name, re.compile(rule)) for name, rule in OWN]
+_frozen = {name: re.compile(rule) for name, rule in FROZEN}
 _AMBIGUOUS = re.compile(r"\bCFNetwork/.*\bDarwin/")
 """Apps on macOS, iOS, tvOS and watchOS name themselves alike."""
 _SAFARI = re.compile(r"Version/(\d+)\.(\d+).*Mobile/\w+ Safari/[\d.]+$")
@@ -56,14 +57,14 @@ def system_of(text: str, hints: Hints) -> System:
 
 def said(text: str) -> System:
     """What the user agent says, without what browsers have frozen."""
-    for name, rule in OWN:
+    for name, rule in _own:
         if rule.search(text):
             return name, None
     found = PARSER.os.extract(text)
     if found is None or _AMBIGUOUS.search(text):
         return None, None
     name = NAMES.get(found.family, found.family)
-    if any(name == frozen and rule.search(text) for frozen, rule in FROZEN):
+    if name in _frozen and _frozen[name].search(text):
         return name, _by_safari(text) if name == "iOS" else None
     return name, None if name == LINUX else short(found.major, found.minor)
 

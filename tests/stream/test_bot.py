@@ -35,7 +35,7 @@ def test_every_agent_of_the_published_list_is_a_program() -> None:
 
 
 def test_what_is_left_out_of_the_published_list_is_in_it() -> None:
-    assert {entry["pattern"] for entry in CRAWLER_USER_AGENTS_DATA} >= PEOPLE
+    assert {entry["pattern"] for entry in CRAWLER_USER_AGENTS_DATA} >= set(PEOPLE)
 
 
 def test_every_tag_of_the_published_list_has_a_word() -> None:
