@@ -10,6 +10,7 @@ from deploy.cli.asking import ask, export
 from deploy.cli.common import Tidemark
 from deploy.cli.demo import demo
 from deploy.cli.geo import geo
+from deploy.cli.history import imports
 from deploy.cli.keys import keys
 from deploy.cli.links import links
 from deploy.cli.organizations import organizations
@@ -29,6 +30,7 @@ COMMANDS = (
     keys,
     ask,
     export,
+    imports,
     geo,
     demo,
 )

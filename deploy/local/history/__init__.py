@@ -1,0 +1,1 @@
+"""Files of events of the past: read, mapped to our fields, sent in order, and counted."""

@@ -1,0 +1,38 @@
+"""One line that says how far something is: drawn over on a terminal, now and then elsewhere."""
+
+import sys
+import time
+from typing import TextIO
+
+DRAW_SECONDS = 0.2
+SAY_SECONDS = 10.0
+
+
+class Bar:
+    """Writes to the standard error, so that what is printed stays clean."""
+
+    def __init__(self, out: TextIO | None = None) -> None:
+        self._out = out or sys.stderr
+        self._in_place = self._out.isatty()
+        self._every = DRAW_SECONDS if self._in_place else SAY_SECONDS
+        self._last = time.monotonic() if not self._in_place else 0.0
+        self._text = self._shown = ""
+
+    def show(self, text: str) -> None:
+        """This is so now."""
+        self._text = text
+        if time.monotonic() - self._last >= self._every:
+            self._write()
+
+    def end(self, text: str = "") -> None:
+        """Leave the last word on the screen."""
+        self._text = text or (self._text if self._in_place else "")
+        if self._text and self._text != self._shown:
+            self._write()
+        if self._in_place and self._shown:
+            self._out.write("\n")
+
+    def _write(self) -> None:
+        self._last, self._shown = time.monotonic(), self._text
+        self._out.write(f"\r\x1b[K{self._text}" if self._in_place else f"{self._text}\n")
+        self._out.flush()
