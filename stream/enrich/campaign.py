@@ -2,24 +2,24 @@
 
 from operator import attrgetter
 
-from stream.enrich.campaigns import CLICK_IDS, UTM
+from stream.enrich.campaigns import RANK, UTM, campaigns, query_of
 from stream.enrich.lookups import Lookups
 from stream.rows import Rows
-
-NAMES = frozenset(known.name for known in CLICK_IDS)
-"""What a sender may call a click id; the id itself is never kept."""
 
 
 def put_campaign(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
     if not rows.wants("utm_source"):
         return
-    campaigns = [page.campaign for page in rows.facts["page"]]
+    found = [campaigns[query_of(address)] for address in rows.facts["address"]]
     for name in UTM:
-        of_page = map(attrgetter(name), campaigns)
-        rows.columns[name] = [
-            own or other for own, other in zip(rows.given(name), of_page, strict=True)
-        ]
+        own, of_page = rows.given(name), map(attrgetter(name), found)
+        rows.columns[name] = (
+            [given or other for given, other in zip(own, of_page, strict=True)]
+            if any(own)
+            else list(of_page)
+        )
     rows.columns["click_id"] = [
-        own if own in NAMES else campaign.click_id
-        for own, campaign in zip(rows.given("click_id"), campaigns, strict=True)
+        # The name is kept, and never the id itself.
+        own if own in RANK else campaign.click_id
+        for own, campaign in zip(rows.given("click_id"), found, strict=True)
     ]

@@ -2,10 +2,12 @@
 
 from msgspec import Struct
 
-from stream.enrich.urls import Url, parameters, plain
+from stream.enrich.lookups import Memo
+from stream.enrich.urls import parameters, plain
 
 UTM = ("utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content")
 LETTERS = 256
+QUERY_LETTERS = 2048
 
 
 class ClickId(Struct, frozen=True):
@@ -67,14 +69,27 @@ class Campaign(Struct, frozen=True):
 NO_CAMPAIGN = Campaign()
 
 
-def read_campaign(url: Url) -> Campaign:
-    """The campaign in a URL's query, or in the query of its fragment."""
-    query = url.query
-    if url.fragment:
-        query += "&" + (url.fragment.partition("?")[2] or url.fragment)
-    found = parameters(query) if "=" in query else {}
-    if not found:
-        return NO_CAMPAIGN
+RANK = {known.name: rank for rank, known in enumerate(CLICK_IDS)}
+_ALONE = {known.name: Campaign(click_id=known.name) for known in CLICK_IDS}
+
+
+def query_of(address: str) -> str:
+    """The query of an address, and that of its fragment after it."""
+    if "#" not in address:
+        return address.partition("?")[2]
+    head, _, fragment = address.partition("#")
+    return head.partition("?")[2] + "&" + (fragment.partition("?")[2] or fragment)
+
+
+def read_campaign(query: str) -> Campaign:
+    """The campaign in a query."""
+    found = parameters(query[:QUERY_LETTERS]) if "=" in query else {}
+    ids = [name for name in found if name in RANK]
+    click_id = min(ids, key=RANK.__getitem__) if ids else None
     utm = {name: plain(found[name].strip())[:LETTERS] or None for name in UTM if name in found}
-    click_id = next((known.name for known in CLICK_IDS if known.name in found), None)
-    return Campaign(**utm, click_id=click_id) if utm or click_id else NO_CAMPAIGN
+    if utm:
+        return Campaign(**utm, click_id=click_id)
+    return _ALONE[click_id] if click_id else NO_CAMPAIGN
+
+
+campaigns: Memo[str, Campaign] = Memo(read_campaign)

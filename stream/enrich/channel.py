@@ -1,9 +1,9 @@
 """The channel: one function of ordered rules, paid traffic first."""
 
 from stream.enrich.campaigns import CLICK_IDS, ClickId
-from stream.enrich.channels import Visit, channel_of, is_paid, words
+from stream.enrich.channels import Visit, channel_of, is_paid, telling, words
 from stream.enrich.lookups import Lookups, Memo
-from stream.enrich.referrers import DIRECT_KIND, OTHER_KIND, source_kind
+from stream.enrich.referrers import DIRECT_KIND, OTHER_KIND, source_kinds
 from stream.rows import Rows
 
 UNSAID = frozenset(("", "(direct)", "(none)", "(not set)", "(not provided)"))
@@ -39,17 +39,16 @@ def channel(clues: Clues) -> str:
     """The channel that the clues lead to."""
     source, medium, campaign, click_id, referrer_kind = clues
     clicked = KNOWN_IDS.get(click_id or "", NO_ID)
-    named = said(source)
     by = words(said(medium))
-    return channel_of(
-        Visit(
-            medium=by,
-            source=named,
-            campaign=words(said(campaign)),
-            kind=source_kind(named) or kind_of(clicked, referrer_kind),
-            paid=is_paid(by) or clicked.paid,
-        )
+    named, called = telling(said(source), words(said(campaign)))
+    visit = Visit(
+        medium=by,
+        source=named,
+        campaign=called,
+        kind=source_kinds[said(source)] or kind_of(clicked, referrer_kind),
+        paid=is_paid(by) or clicked.paid,
     )
+    return channel_of[visit]
 
 
 def kind_of(clicked: ClickId, referrer_kind: str) -> str:

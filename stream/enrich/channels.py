@@ -11,6 +11,8 @@ from fnmatch import translate
 
 from msgspec import Struct
 
+from stream.enrich.lookups import Memo
+
 
 class Rule(Struct, frozen=True):
     """A channel, and what leads there: any one of the patterns, and paid where it says so.
@@ -90,6 +92,9 @@ RULES = (
     Rule("Referral", kind=("*",)),
 )
 
+OTHER = "other"
+"""Stands for all sources and campaigns that no rule names."""
+
 _BETWEEN_WORDS = re.compile(r"[\W_]+")
 
 
@@ -114,6 +119,8 @@ def anyone(patterns: Iterable[str]) -> re.Pattern[str]:
 
 
 _paid = anyone(PAID)
+_sources = anyone(name for rule in RULES for name in rule.source if name != "*")
+_campaigns = anyone(name for rule in RULES for name in rule.campaign if name != "*")
 _compiled = [
     (
         rule,
@@ -126,12 +133,20 @@ _compiled = [
 ]
 
 
+def telling(source: str, campaign: str) -> tuple[str, str]:
+    """A source and a campaign for comparison: all that no rule names are alike."""
+    return (
+        source if _sources.match(source) else source and OTHER,
+        campaign if _campaigns.match(campaign) else campaign and OTHER,
+    )
+
+
 def is_paid(medium: str) -> bool:
     """Whether a medium, as rules compare it, was paid for."""
     return _paid.match(medium) is not None
 
 
-def channel_of(visit: Visit) -> str:
+def read_channel(visit: Visit) -> str:
     """The channel that the first fitting rule names; the last one fits every visit."""
     return next(
         rule.channel
@@ -144,3 +159,6 @@ def channel_of(visit: Visit) -> str:
             or kind.match(visit.kind)
         )
     )
+
+
+channel_of: Memo[Visit, str] = Memo(read_channel)

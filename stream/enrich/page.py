@@ -34,22 +34,23 @@ NOTHING = Told()
 
 def put_page(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
     told = rows.facts["told"] = [tell(item) for item in rows.items]
-    addresses = [
-        own or text(t.path) or text(t.url) for own, t in zip(rows.given("path"), told, strict=True)
-    ]
     # A click's `Referer` is where it came from, not where it is.
-    around = from_headers if rows.wants("path") else nowhere
-    found = rows.facts["page"] = [
-        page if (page := pages[address or ""]).host else completed(page, around(envelope))
-        for address, envelope in zip(addresses, rows.envelopes, strict=True)
+    headers = rows.per_envelope(header_of if rows.wants("path") else no_header)
+    own = [
+        path or text(t.path) or text(t.url) or ""
+        for path, t in zip(rows.given("path"), told, strict=True)
     ]
+    rows.facts["address"] = [
+        address or header for address, header in zip(own, headers, strict=True)
+    ]
+    found = rows.facts["page"] = list(map(page_at, own, headers))
     if rows.wants("host"):
         rows.columns["host"] = [page.host for page in found]
         rows.columns["path"] = [page.path for page in found]
     if rows.wants("title"):
         rows.columns["title"] = [
-            titles[title] if (title := own or text(t.title)) else None
-            for own, t in zip(rows.given("title"), told, strict=True)
+            titles[title] if (title := given or text(t.title)) else None
+            for given, t in zip(rows.given("title"), told, strict=True)
         ]
 
 
@@ -75,21 +76,26 @@ def text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def completed(page: Page, around: Page) -> Page:
-    """A page that named no host, with what its request says about it."""
+def page_at(address: str, header: str) -> Page:
+    """The page at an address, with what its request says about it where it names no host.
+
+    The query is cut off first: with a click id in it, a URL is seen once and never again.
+    """
+    page = pages[address if "#" in address else address.partition("?")[0]]
+    if page.host:
+        return page
+    around = referers[header]
     if page is NO_PAGE:
         return around
-    if around is NO_PAGE:
-        return page
-    return Page(around.host, page.path, page.campaign)
+    return Page(around.host, page.path)
 
 
-def nowhere(envelope: Envelope) -> Page:  # noqa: ARG001
-    return NO_PAGE
-
-
-def from_headers(envelope: Envelope) -> Page:
-    """The page that a browser's request came from, as far as its headers tell."""
+def header_of(envelope: Envelope) -> str:
+    """The page that a browser's request came from, as its headers name it."""
     if envelope.trusted or not envelope.headers:
-        return NO_PAGE
-    return referers[envelope.headers.get("referer") or envelope.headers.get("origin") or ""]
+        return ""
+    return envelope.headers.get("referer") or envelope.headers.get("origin") or ""
+
+
+def no_header(envelope: Envelope) -> str:  # noqa: ARG001
+    return ""

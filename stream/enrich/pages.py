@@ -6,7 +6,6 @@ Of the query only the campaign is kept. An application's route in the fragment i
 
 from msgspec import Struct
 
-from stream.enrich.campaigns import NO_CAMPAIGN, Campaign, read_campaign
 from stream.enrich.lookups import Memo
 from stream.enrich.urls import OPAQUE, cut, normal_path, plain, route
 
@@ -15,11 +14,10 @@ TITLE_LETTERS = 512
 
 
 class Page(Struct, frozen=True):
-    """What a page's URL says."""
+    """Where a page is."""
 
     host: str | None = None
     path: str | None = None
-    campaign: Campaign = NO_CAMPAIGN
 
 
 NO_PAGE = Page()
@@ -32,7 +30,16 @@ def read_page(address: str) -> Page:
         return NO_PAGE
     own = url.scheme == "file"
     path = normal_path(url.path.rpartition("/")[2] if own else url.path) + route(url.fragment)
-    return Page(None if own else url.host or None, path, read_campaign(url))
+    return Page(None if own else url.host or None, path)
+
+
+def read_referer(address: str) -> Page:
+    """The page that a browser's header names; a bare origin tells the host only."""
+    url = cut(address[:LETTERS])
+    if not url.host:
+        return NO_PAGE
+    bare = url.path in ("", "/") and not url.query
+    return Page(url.host, None if bare else normal_path(url.path))
 
 
 def read_title(title: str) -> str | None:
@@ -40,16 +47,6 @@ def read_title(title: str) -> str | None:
     return plain(" ".join(title.split()))[:TITLE_LETTERS] or None
 
 
-def read_referer(address: str) -> Page:
-    """The page a `Referer` names; a bare origin tells the host only."""
-    url = cut(address[:LETTERS])
-    if not url.host:
-        return NO_PAGE
-    if url.path in ("", "/") and not url.query:
-        return Page(url.host)
-    return Page(url.host, normal_path(url.path), read_campaign(url))
-
-
 pages: Memo[str, Page] = Memo(read_page)
-titles: Memo[str, str | None] = Memo(read_title)
 referers: Memo[str, Page] = Memo(read_referer)
+titles: Memo[str, str | None] = Memo(read_title)

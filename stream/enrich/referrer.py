@@ -27,42 +27,48 @@ class Referrer(Struct, frozen=True):
     name: str
     kind: str
     """direct, other, or search, social, email, ai, … of a known place."""
+    host: str = ""
 
 
 NOBODY = Referrer(DIRECT, DIRECT, DIRECT_KIND)
 
-Visit = tuple[str, str | None, str | None]
-"""Referrer as sent, host of the page, domain of the website."""
+Meeting = tuple[str, str | None, str | None]
+"""Host of the referrer, host of the page, domain of the website."""
 
 
 def put_referrer(rows: Rows, lookups: Lookups) -> None:
     if not rows.wants("referrer"):
         return
     domains = rows.per_envelope(lambda envelope: lookups.domain_of(envelope.subject_id))
-    sent = rows.given("referrer")
-    referrers = rows.facts["referrer"] = [
-        _referrers[url, page.host, domain] if (url := own or text(t.referrer)) else NOBODY
-        for own, t, page, domain in zip(
-            sent, rows.facts["told"], rows.facts["page"], domains, strict=True
-        )
+    sent = [
+        own or text(t.referrer)
+        for own, t in zip(rows.given("referrer"), rows.facts["told"], strict=True)
+    ]
+    referrers = [
+        found
+        if url
+        and (found := _referrers[url.partition("?")[0]]).host != page.host
+        and found.host
+        and not _own[found.host, page.host, domain]
+        else NOBODY
+        for url, page, domain in zip(sent, rows.facts["page"], domains, strict=True)
     ]
     rows.columns["referrer"] = [referrer.url for referrer in referrers]
     rows.columns["referrer_name"] = [referrer.name for referrer in referrers]
     rows.columns["referrer_type"] = [referrer.kind for referrer in referrers]
 
 
-def read_referrer(visit: Visit) -> Referrer:
-    """What a visit's referrer is."""
-    sent, page_host, domain = visit
+def read_referrer(sent: str) -> Referrer:
+    """What a referrer is."""
     url = read_url(sent[:LETTERS])
-    if not url.host or is_own(url.host, page_host, domain or ""):
+    if not url.host:
         return NOBODY
     if url.scheme in APPS:
-        place = known(url.host) or Known(url.host, OTHER_KIND)
-        return Referrer(f"{url.scheme}://{url.host}", place.name, place.kind)
-    place = known(url.host) or Known(registrable[url.host], OTHER_KIND)
-    path = plain(url.path) or "/"
-    return Referrer(f"{url.scheme or 'https'}://{url.host}{path}", place.name, place.kind)
+        place = known[url.host] or Known(url.host, OTHER_KIND)
+        return Referrer(f"{url.scheme}://{url.host}", place.name, place.kind, url.host)
+    place = known[url.host] or Known(registrable[url.host], OTHER_KIND)
+    whole = f"{url.scheme or 'https'}://{url.host}{plain(url.path) or '/'}"
+    return Referrer(whole, place.name, place.kind, url.host)
 
 
 def read_url(sent: str) -> Url:
@@ -73,19 +79,21 @@ def read_url(sent: str) -> Url:
     return url if url.scheme in WEB or url.scheme in APPS else Url("", "", "")
 
 
-def is_own(host: str, page_host: str | None, domain: str) -> bool:
+def is_own(meeting: Meeting) -> bool:
     """Whether a referring host is this machine, the website's own domain or a sub-domain of it.
 
     Hosts of one registered domain are one website, but for places that give names of theirs to
     many: `substack.com` refers to `anna.substack.com`, and `www.google.com` to `cloud.google.com`.
     """
+    host, page_host, domain = meeting
     if host in ("localhost", "[::1]") or host.startswith("127."):
         return True
-    registered = cut(domain if "://" in domain else f"//{domain}").host
+    registered = read_url(domain or "").host
     owned = [name.removeprefix("www.") for name in (registered, page_host) if name]
     if any(host == name or host.endswith("." + name) for name in owned):
         return True
-    return not known(host) and any(registrable[host] == registrable[name] for name in owned)
+    return not known[host] and any(registrable[host] == registrable[name] for name in owned)
 
 
-_referrers: Memo[Visit, Referrer] = Memo(read_referrer)
+_referrers: Memo[str, Referrer] = Memo(read_referrer)
+_own: Memo[Meeting, bool] = Memo(is_own)

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from stream.enrich.hosts import host_of
-from stream.enrich.lookups import registrable
+from stream.enrich.lookups import Memo, registrable
 
 DIRECT_KIND = "direct"
 OTHER_KIND = "other"
@@ -46,7 +46,7 @@ _OF_A_COUNTRY = re.compile(r"com|cat|[a-z]{2}|(?:com?|org|net)\.[a-z]{2}")
 _ADVERTS = re.compile(r"[\s_-]*ads?$")
 
 
-def known(host: str) -> Known | None:
+def read_place(host: str) -> Known | None:
     """The entry of a host or of the nearest domain above it.
 
     `google.*` is google under any country's ending: google.de as well as google.co.uk, but not
@@ -66,12 +66,16 @@ def _everywhere(host: str) -> str:
     return host.removesuffix(suffix) + "*" if _OF_A_COUNTRY.fullmatch(suffix) else ""
 
 
-def source_kind(source: str) -> str | None:
+def read_source(source: str) -> str | None:
     """What kind of place a campaign's source is: a name of the file, an alias, or a host."""
     said = source.strip().lower()
     named = _ADVERTS.sub("", said) or said
     found = _SOURCES.get(said) or _SOURCES.get(named.replace(" ", ""))
     if found or "." not in said:
         return found
-    place = known(host_of(said))
+    place = known[host_of(said)]
     return place.kind if place else None
+
+
+known: Memo[str, Known | None] = Memo(read_place)
+source_kinds: Memo[str, str | None] = Memo(read_source)
