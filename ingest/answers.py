@@ -1,8 +1,8 @@
 """Shapes of what the collector answers, for its document."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from ingest.decode import Rejected
 from schemas.failures import (
@@ -21,6 +21,11 @@ from schemas.failures import (
 Receipt = Annotated[
     str, Meta(description="opaque; what became of the items: GET /v1/receipts/{receipt}")
 ]
+
+Stored = (
+    Annotated[bool, Meta(description="whether they can be asked for; only when `wait` was given")]
+    | UnsetType
+)
 
 
 class Refused(Struct):
@@ -52,6 +57,7 @@ class Taken(Struct):
     type: str
     count: int
     receipt: Receipt
+    stored: Stored = UNSET
     rejected: list[Rejected] = []
 
 
@@ -77,6 +83,36 @@ class TakenBatch(Struct):
     batched: Annotated[dict[str, int], Meta(description="of which type they are")]
     receipts: Annotated[dict[str, Receipt], Meta(description="by the kind of item")]
     results: Annotated[list[Outcome], Meta(description="in the order of the request")]
+    stored: Stored = UNSET
+
+
+class Received(Struct, rename="camel"):
+    """One item, or one request, that a website's trackers sent."""
+
+    received_at: str
+    accepted: bool
+    type: str | UnsetType = UNSET
+    """Kind of an item that was accepted."""
+    item: dict[str, Any] | UnsetType = UNSET
+    receipt: Receipt | UnsetType = UNSET
+    address: Annotated[str, Meta(description="cut to /24 or /48")] | UnsetType = UNSET
+    user_agent: str | UnsetType = UNSET
+    headers: dict[str, str] | UnsetType = UNSET
+    by_server: Annotated[bool, Meta(description="with an API key")] | UnsetType = UNSET
+    count: Annotated[int, Meta(description="items too large to be shown")] | UnsetType = UNSET
+    path: Annotated[str, Meta(description="route that refused")] | UnsetType = UNSET
+    index: Annotated[int, Meta(description="place in the request")] | UnsetType = UNSET
+    status: int | UnsetType = UNSET
+    code: str | UnsetType = UNSET
+    message: str | UnsetType = UNSET
+
+
+class Debugged(Struct, rename="camel"):
+    """The last items of a website, the newest first."""
+
+    status: Literal["success"]
+    website_id: str
+    items: list[Received]
 
 
 REFUSED: tuple[type[Failure], ...] = (

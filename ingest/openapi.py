@@ -3,12 +3,22 @@
 from typing import Annotated
 
 from msgspec import Meta
+from msgspec.structs import replace
 
-from ingest.answers import REFUSED, Exceeded, Refused, Taken
+from ingest.answers import REFUSED, Debugged, Exceeded, Refused, Taken
 from ingest.bounds import ITEMS
+from ingest.debug import DEBUG
 from ingest.shown import KEYS, TRACKERS, WEBSITE, shown
+from ingest.waiting import MOST_SECONDS, USUAL_SECONDS
 from schemas.edge.health import OPERATIONS as HEALTH
-from schemas.failures import LimitExceeded, NotFound
+from schemas.failures import (
+    Forbidden,
+    LimitExceeded,
+    Malformed,
+    NotFound,
+    Unauthorized,
+    Unavailable,
+)
 from schemas.kinds import KINDS, Kind
 from schemas.openapi import Answer, Operation, Parameter, Service
 
@@ -75,6 +85,52 @@ def _operation(kind: Kind) -> Operation:
     )
 
 
+WAIT = (
+    Parameter(
+        "wait",
+        "answer when the items can be asked for",
+        {"type": "string", "enum": ["stored"]},
+    ),
+    Parameter(
+        "timeout",
+        "seconds to wait at most",
+        {
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "maximum": MOST_SECONDS,
+            "default": USUAL_SECONDS,
+        },
+    ),
+)
+
+
+def waitable(operation: Operation) -> Operation:
+    """An operation that can be waited for."""
+    late = replace(operation.answers[0], status=202, meaning="taken, and not stored in time")
+    return replace(
+        operation,
+        parameters=(*operation.parameters, *WAIT),
+        answers=(*operation.answers, late),
+    )
+
+
+DEBUGGING = Operation(
+    method="GET",
+    path=DEBUG,
+    name="debug",
+    group="Collect",
+    meaning="Show the last items received for a website, accepted or not and why",
+    more="The key needs `read:data`. With `follow=1` they come from the oldest on, and then as "
+    "they are received, a line of JSON each; an empty line when nothing came for a while. Each "
+    "collector process shows what it received itself, since its start.",
+    parameters=(
+        Parameter("website_id", "the website"),
+        Parameter("follow", "whether to go on", {"type": "string", "enum": ["0", "1"]}),
+    ),
+    answers=(Answer(200, "what was received", Debugged, files=("application/x-ndjson",)),),
+    failures=(Malformed, Unauthorized, Forbidden, LimitExceeded, Unavailable),
+)
+
 REDIRECT = Operation(
     method="GET",
     path="/l/{slug}",
@@ -90,12 +146,12 @@ REDIRECT = Operation(
 
 def service() -> Service:
     """What the collector is."""
-    collecting = (_operation(kind) for kind in KINDS if kind.path)
+    collecting = (*(_operation(kind) for kind in KINDS if kind.path), *TRACKERS)
     return Service(
         title="Tidemark: collection",
         meaning="Takes events, web vitals and errors from trackers and servers. "
         "Every answer says how many requests are left.",
-        operations=(*collecting, *TRACKERS, REDIRECT, *HEALTH),
+        operations=(*map(waitable, collecting), DEBUGGING, REDIRECT, *HEALTH),
         failure=Refused,
         exceeded=Exceeded,
         ways={
