@@ -20,7 +20,13 @@ def in_words(error: Exception) -> str:
         return f"A key in {_field(within)} {_rule(said, within)}"
     if missing := re.fullmatch(r"Object missing required field `(.+)`", said):
         return f"'{missing[1]}' is required"
-    return f"{_field(place or '$')} {_rule(said, place or '$')}"
+    return f"{_subject(said, place or '$')} {_rule(said, place or '$')}"
+
+
+def _subject(said: str, place: str) -> str:
+    """What broke the rule: the field, or a number somewhere inside it."""
+    inside = re.search(r"\w\[", place) and re.fullmatch(r"Expected `[^`]+` [<>]=? \S+", said)
+    return f"A number in {_field(place)}" if inside else _field(place)
 
 
 def _field(place: str) -> str:

@@ -65,7 +65,11 @@ def reject(item: object, kind: Kind = CUSTOM_EVENT) -> str:
         ),
         (
             GOOD | {"properties": {"a": {"b": -(2**63) - 1}}},
-            "'properties' must be at least -9,223,372,036,854,775,808",
+            "A number in 'properties' must be at least -9,223,372,036,854,775,808",
+        ),
+        (
+            GOOD | {"properties": {"a": [1, 2**63]}},
+            "A number in 'properties' must be at most 9,223,372,036,854,775,807",
         ),
         (GOOD | {"other": "x" * 65_536}, "An item may have at most 65,536 bytes"),
         (GOOD | {"other": [[]] * 300}, "The item has too many arrays and objects in it"),
