@@ -11,6 +11,8 @@ Question = TypeVar("Question", bound=Hashable)
 Answer = TypeVar("Answer")
 
 SIZE = 32_768
+LETTERS = 512
+"""Longer texts are worked out each time: they are rare, and many of them would fill the memory."""
 
 
 class Memo(dict[Question, Answer]):
@@ -26,6 +28,8 @@ class Memo(dict[Question, Answer]):
         self._old: dict[Question, Answer] = {}
 
     def __missing__(self, question: Question) -> Answer:
+        if isinstance(question, str) and len(question) > LETTERS:
+            return self._answer(question)
         if len(self) >= self._size:
             self._old = dict(self)
             self.clear()

@@ -23,7 +23,7 @@ def put_outbound(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
     columns: dict[str, list[str | None]] = {name: [None] * len(rows) for name in COLUMNS}
     for index, name in enumerate(rows.given("name")):
         if name in OUTBOUND:
-            href = hrefs[index] or text(told[index].href) or text(told[index].url)
+            href = hrefs[index] or text(told[index].href)
             columns["href"][index] = href[:LETTERS] if href else None
             columns["link_text"][index] = label(labels[index] or text(told[index].text))
             columns["outbound_domain"][index] = _domains[href] if href else None

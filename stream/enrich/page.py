@@ -1,4 +1,4 @@
-"""The page: host, path and what its query says, from the item or else from its properties.
+"""The page: host, path and title, from the item or else from its properties.
 
 `screen_view` and `pageview` may carry their facts in `properties`, as may outbound clicks. A
 browser that named no page still says in `Referer` where it stood; across origins that is only the
@@ -7,11 +7,12 @@ origin, which tells the host and no path.
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from schemas.envelope import Envelope
 from schemas.items import CustomEvent, Item
 from stream.enrich.lookups import Lookups
-from stream.enrich.pages import NO_PAGE, Page, pages, referers, titles
+from stream.enrich.pages import LETTERS, NO_PAGE, Page, pages, referers, titles
 from stream.rows import Rows
 
 PAGE_VIEWS = frozenset({"screen_view", "pageview"})
@@ -63,17 +64,19 @@ def tell(item: Item) -> Told:
     if not view and not (name in OUTBOUND and not (item.href and item.text and item.path)):
         return NOTHING
     try:
-        return _told.decode(item.properties)
+        told = _told.decode(item.properties)
     except msgspec.ValidationError:  # not an object
         return NOTHING
+    # The URL of a click is its target, not the page around it.
+    return told if view else replace(told, url=None, href=told.href or told.url)
 
 
 _told = msgspec.json.Decoder(Told)
 
 
 def text(value: object) -> str | None:
-    """A property as text; None when it is something else or empty."""
-    return value if isinstance(value, str) and value else None
+    """A property as text of bounded length; None when it is something else or empty."""
+    return value[:LETTERS] if isinstance(value, str) and value else None
 
 
 def page_at(address: str, header: str) -> Page:

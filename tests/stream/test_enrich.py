@@ -149,6 +149,13 @@ def test_a_memo_forgets_rather_than_grows() -> None:
     assert len(memo) == 2
 
 
+def test_a_memo_keeps_no_long_texts() -> None:
+    memo: Memo[str, int] = Memo(len)
+
+    assert [memo["a" * 512], memo["a" * 513]] == [512, 513]
+    assert list(memo) == ["a" * 512]
+
+
 def test_a_memo_keeps_what_is_still_asked_for() -> None:
     asked: list[int] = []
     memo: Memo[int, None] = Memo(asked.append, size=3)

@@ -107,6 +107,10 @@ def test_any_address_is_a_page_in_its_normal_form(address: str) -> None:
     )
 
 
+def test_a_path_is_as_long_as_an_item_may_make_it() -> None:
+    assert read_page("/" + "a" * 5000).path == "/" + "a" * 2047
+
+
 @given(ADDRESSES)
 def test_any_address_is_a_referrer_with_a_name(address: str) -> None:
     referrer = read_referrer(address)
