@@ -30,5 +30,6 @@ PAGES = (
     _page("/docs", "docs.html", "text/html"),
     _page("/docs/docs.js", "docs.js", "text/javascript"),
     _page("/docs/docs.css", "docs.css", "text/css"),
+    _page("/docs/icon.svg", "icon.svg", "image/svg+xml"),
     _page("/docs/tidemark_client.py", "../client.py", "text/x-python"),
 )

@@ -7,6 +7,7 @@ import pytest
 from tests.browser.chromium import Chromium
 from tests.browser.page import Page
 from tests.browser.site import Site
+from tests.browser.tracked import ELSEWHERE, Tracked
 from tests.flow.tenant import CHROME, Tenant
 from tests.running import Stack
 
@@ -21,7 +22,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
     """It says that it is a usual Chrome, since a headless one is a bot."""
     folder = tmp_path_factory.mktemp("chromium")
-    with Chromium(folder, f"--user-agent={CHROME}", "--lang=en-GB") as chromium:
+    with Chromium(folder, f"--user-agent={CHROME}") as chromium:
         yield chromium
 
 
@@ -38,7 +39,7 @@ def page(chromium: Chromium) -> Iterator[Page]:
     page.close()
 
 
-@pytest.fixture(scope="module")
-def tenant(stack: Stack) -> Tenant:
-    """Whose website the pages of a module are."""
-    return Tenant.made(stack)
+@pytest.fixture(scope="session")
+def tracked(stack: Stack, site: Site) -> Tracked:
+    """The website whose pages all these are; each test has paths of its own."""
+    return Tracked(Tenant.made(stack, domain=ELSEWHERE), site)

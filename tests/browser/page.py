@@ -8,6 +8,7 @@ from tests.running import eventually
 
 LOADED = "Page.loadEventFired"
 ASKED = "Network.requestWillBeSent"
+ANSWERED = "Network.responseReceived"
 
 MIDDLE = """(element) => {
   element.scrollIntoView({ block: "nearest" });
@@ -54,6 +55,10 @@ class Page:
         with self._news:
             assert self._news.wait_for(lambda: self._count(LOADED) > before, SECONDS), url
 
+    def leave(self) -> None:
+        """Go nowhere: the page sends what it still has."""
+        self.go("about:blank")
+
     def js(self, expression: str) -> Any:
         """What an expression comes to in the page; promises are waited for."""
         answer = self.tell(
@@ -79,9 +84,17 @@ class Page:
 
     def back(self) -> None:
         """Go back, and wait until the page before is there."""
-        here = self.js("location.href")
+        here = self.address
         self.js("setTimeout(() => history.back())")
-        eventually(lambda: self.js("location.href") != here, SECONDS, 0.05)
+        eventually(lambda: self.address not in ("", here), SECONDS, 0.05)
+
+    @property
+    def address(self) -> str:
+        """Where the tab is; nothing while it is on its way."""
+        try:
+            return str(self.js("location.href"))
+        except Refused:
+            return ""
 
     def close(self) -> None:
         self._browser.tell("Target.closeTarget", targetId=self._target)
@@ -105,6 +118,11 @@ class Page:
         """Method and address of everything that was asked for."""
         sent = [e["params"]["request"] for e in self.events if e["method"] == ASKED]
         return [(request["method"], request["url"]) for request in sent]
+
+    def received(self, part: str) -> list[tuple[int, str]]:
+        """Status and media type of the answers from addresses that contain `part`."""
+        came = [e["params"]["response"] for e in self.events if e["method"] == ANSWERED]
+        return [(each["status"], each["mimeType"]) for each in came if part in each["url"]]
 
     def _count(self, method: str) -> int:
         return sum(event["method"] == method for event in self.events)

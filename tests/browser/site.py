@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
@@ -28,6 +29,10 @@ class Site:
     def __init__(self, collect_url: str) -> None:
         self.port = free_port()
         self.pages: dict[str, Html] = {}
+        self.posted: list[bytes] = []
+        """What was sent to the collector through this site."""
+        self.refusals = 0
+        """How many posts are still answered with a 503 instead of being handed on."""
         self._server = ThreadingHTTPServer(("127.0.0.1", self.port), handler(self, collect_url))
         self._server.daemon_threads = True
 
@@ -66,6 +71,12 @@ def handler(site: Site, collect_url: str) -> type[BaseHTTPRequestHandler]:
 
         def _pass_on(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
+            if self.command == "POST":
+                site.posted.append(body)
+            if self.command == "POST" and site.refusals:
+                site.refusals -= 1
+                self._answer(503, {}, b"")
+                return
             given = {name: self.headers[name] for name in PASSED_ON if name in self.headers}
             url = collect_url + "/" + self.path.removeprefix(OWN_PATH)
             reply = call(self.command, url, body or None, given)
@@ -77,7 +88,8 @@ def handler(site: Site, collect_url: str) -> type[BaseHTTPRequestHandler]:
             for name, value in {**headers, "content-length": str(len(body))}.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(body)
+            with suppress(BrokenPipeError):  # of a page that is gone
+                self.wfile.write(body)
 
         def log_message(self, format: str, *args: Any) -> None:
             """Says nothing."""

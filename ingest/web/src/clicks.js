@@ -10,10 +10,10 @@ const properties = ({ attributes }) => {
 
 const clicked = ({ target, type, button }) => {
   if (button > 1) return;
-  const marked = target.closest("[data-tidemark]");
+  const marked = target.closest?.("[data-tidemark]");
   if (marked && (marked.localName == "form") == (type == "submit"))
     put({ name: marked.dataset.tidemark, properties: properties(marked) });
-  const link = target.closest("a");
+  const link = target.closest?.("a");
   if (link?.host && link.host != location.host)
     put({
       name: "outbound_click",

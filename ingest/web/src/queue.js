@@ -2,7 +2,7 @@
 import { identity, unique } from "./identity.js";
 import { base, given, refused } from "./tag.js";
 
-const PAUSE = 2e3;
+const PAUSE = 1e3;
 const FULL = 50;
 export const LONGEST = 2048;
 

@@ -1,5 +1,5 @@
 // The script's own tag: whose pages these are, where items go, and whether anything may be sent.
-import { storage } from "./storage.js";
+import { OPTED_OUT, storage } from "./storage.js";
 
 export const tag = document.currentScript;
 
@@ -8,7 +8,5 @@ export const given = tag.dataset;
 // Beside the script itself, so that a site may serve both under a path of its own.
 export const base = given.collectUrl?.replace(/\/?$/, "/") || new URL(".", tag.src);
 
-export const OPTED_OUT = "tidemark-optout";
-
 export const refused = () =>
-  navigator.globalPrivacyControl || "optout" in given || storage(OPTED_OUT);
+  navigator.globalPrivacyControl || "optout" in given || storage() == OPTED_OUT;

@@ -2,14 +2,14 @@
 import { watchClicks } from "./clicks.js";
 import { again, exit, look, view, watchPage } from "./page.js";
 import { leave, put } from "./queue.js";
-import { storage } from "./storage.js";
-import { base, given, OPTED_OUT, tag } from "./tag.js";
+import { OPTED_OUT, storage } from "./storage.js";
+import { base, given, tag } from "./tag.js";
 
 const commands = {
   event: (name, properties) => put({ name, properties }),
   view: again,
-  optout: () => storage(OPTED_OUT, 1),
-  optin: () => storage(OPTED_OUT, ""),
+  optout: () => storage(OPTED_OUT),
+  optin: () => storage(""),
 };
 
 const gone = () => {
