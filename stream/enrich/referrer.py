@@ -9,11 +9,10 @@ from msgspec import Struct
 from stream.enrich.hosts import host_of
 from stream.enrich.lookups import Lookups, Memo, is_domain, registrable
 from stream.enrich.page import text
-from stream.enrich.referrers import DIRECT_KIND, OTHER_KIND, Known, known
+from stream.enrich.referrers import DIRECT, DIRECT_KIND, OTHER_KIND, Known, known
 from stream.enrich.urls import Url, cut, plain
 from stream.rows import Rows
 
-DIRECT = "Direct"
 LETTERS = 2048
 WEB = frozenset(("", "http", "https"))
 APPS = frozenset(("android-app", "ios-app"))

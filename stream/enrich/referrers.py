@@ -9,6 +9,8 @@ from msgspec import Struct
 from stream.enrich.hosts import host_of
 from stream.enrich.lookups import Memo, registrable
 
+DIRECT = "Direct"
+"""URL and name of a referrer that is nobody, or the website itself."""
 DIRECT_KIND = "direct"
 OTHER_KIND = "other"
 """Kind of a place that the file does not know."""

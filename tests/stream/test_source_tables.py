@@ -15,8 +15,8 @@ from stream.enrich.channels import PAID, RULES
 from stream.enrich.hosts import host_of
 from stream.enrich.outbound import read_domain
 from stream.enrich.pages import read_page
-from stream.enrich.referrer import DIRECT, read_referrer
-from stream.enrich.referrers import DIRECT_KIND, FILE, OTHER_KIND, known, source_kinds
+from stream.enrich.referrer import read_referrer
+from stream.enrich.referrers import DIRECT, DIRECT_KIND, FILE, OTHER_KIND, known, source_kinds
 from stream.enrich.rules import PACKAGES, REVISION, TABLES, fingerprint
 from tests.stream.cases import GOLDEN
 
