@@ -4,13 +4,12 @@ Worked out once per distinct agent. What a browser leaves out or has frozen is n
 NULL, or its major part alone, unless a client hint tells the rest.
 """
 
-import re
-
 from msgspec import Struct
 
 from schemas.envelope import HINTS, Envelope
 from stream.enrich.devices import device_type
 from stream.enrich.hints import GENERIC, LETTERS, Hints, read_hints
+from stream.enrich.known import BROWSERS
 from stream.enrich.lookups import Lookups, Memo
 from stream.enrich.parser import PARSER
 from stream.enrich.systems import short, system_of
@@ -18,39 +17,8 @@ from stream.rows import Rows
 
 COLUMNS = ("browser_name", "browser_version", "os_name", "os_version", "device_type")
 
-NAMES = {
-    "Chrome Mobile": "Chrome",
-    "Chrome Mobile iOS": "Chrome",
-    "HeadlessChrome": "Headless Chrome",
-    "Mobile Safari": "Safari",
-    "Firefox Mobile": "Firefox",
-    "Firefox iOS": "Firefox",
-    "Edge Mobile": "Edge",
-    "Opera Mobile": "Opera",
-    "IE Mobile": "IE",
-    "Chrome Mobile WebView": "Android WebView",
-    "Mobile Safari UI/WKWebView": "iOS WebView",
-    "DuckDuckGo Mobile": "DuckDuckGo",
-    "WeChat Browser": "WeChat",
-    "MiuiBrowser": "Mi Browser",
-    "Google": "Google App",
-}
-APPS = (
-    ("WeChat", r"MicroMessenger/(\d+)\.(\d+)"),
-    ("LinkedIn", r"LinkedInApp(?:/(\d+)\.(\d+))?"),
-    ("Slack", r"\bSlack/(\d+)\.(\d+)"),
-    ("Discord", r"\bdiscord/(\d+)\.(\d+)"),
-    ("Telegram", r"Telegram-Android/(\d+)\.(\d+)"),
-    ("KakaoTalk", r"KAKAOTALK[ /](\d+)\.(\d+)"),
-    ("DuckDuckGo", r"\bDdg/(\d+)\.(\d+)"),
-    ("Tesla", r"\bTesla/()()"),
-    ("GNOME Web", r"Epiphany/()()"),
-)
-"""Programs that the published rules do not know, or take for the engine inside them."""
 APPLE = frozenset({"macOS", "iOS", "tvOS", "watchOS", "Windows"})
 """Systems that Safari was made for; elsewhere an agent only says that it is like Safari."""
-
-_APPS = [(name, re.compile(rule)) for name, rule in APPS]
 
 Browser = tuple[str | None, str | None]
 Sent = tuple[str | None, ...]
@@ -105,15 +73,12 @@ def browser_of(text: str, hints: Hints) -> Browser:
 
 def said(text: str) -> Browser:
     """What the user agent says."""
-    for name, rule in _APPS:
-        if found := rule.search(text):
-            return name, short(*found.groups())
     parsed = PARSER.ua.extract(text)
     if parsed is None or text.startswith("Dalvik/"):
         return None, None
     if parsed.family == "Apple Mail":  # the bare engine, in whatever app
         return "macOS WebView" if "Macintosh" in text else None, None
-    name = NAMES.get(parsed.family, parsed.family)[:LETTERS]
+    name = BROWSERS.get(parsed.family, parsed.family)[:LETTERS]
     return name, short(parsed.major, parsed.minor)
 
 

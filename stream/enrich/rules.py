@@ -10,7 +10,7 @@ from importlib.metadata import version
 
 import msgspec
 
-from stream.enrich import agent, crawlers, devices, hints, systems
+from stream.enrich import crawlers, devices, hints, known, systems
 from stream.enrich.campaigns import CLICK_IDS
 from stream.enrich.channels import PAID, RULES
 from stream.enrich.lookups import Lookups
@@ -22,8 +22,8 @@ REVISION = 2
 
 TABLES: Sequence[object] = (
     *(CLICK_IDS, PAID, RULES, FILE),
-    *(agent.NAMES, agent.APPS, hints.BRANDS, hints.GENERIC),
-    *(systems.NAMES, systems.OWN, systems.FROZEN, devices.RULES),
+    *(known.APPS, known.BROWSERS, known.SYSTEMS, known.OS_NAMES),
+    *(hints.BRANDS, hints.GENERIC, systems.FROZEN, devices.RULES),
     *(crawlers.SORTS, crawlers.PEOPLE, crawlers.APPS, crawlers.WITHOUT_A_HEAD, crawlers.OWN),
 )
 """What steps decide by."""

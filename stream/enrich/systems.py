@@ -8,25 +8,10 @@ hint may tell it all the same.
 import re
 
 from stream.enrich.hints import Hints
+from stream.enrich.known import OS_NAMES, UNVERSIONED
 from stream.enrich.parser import PARSER
 
 LINUX = "Linux"
-NAMES = {
-    "Mac OS X": "macOS",
-    "Mac OS": "macOS",
-    "Chrome OS": "ChromeOS",
-    "ATV OS X": "tvOS",
-    "WatchOS": "watchOS",
-    "Web0S": "webOS",
-    "Chromecast Android": "Android",
-    **dict.fromkeys(
-        ("Ubuntu", "Kubuntu", "Debian", "Fedora", "Linux Mint", "CentOS", "Red Hat", "SUSE",
-         "openSUSE", "Gentoo", "Arch Linux", "Slackware", "Mageia", "PCLinuxOS", "Puppy"), LINUX,
-    ),
-}  # fmt: skip
-OWN = (("HarmonyOS", r"OpenHarmony|HarmonyOS"), ("PlayStation", r"PlayStation"))
-"""Systems that the published rules do not know."""
-
 FROZEN = (
     ("Windows", r"Windows NT 10\.0"),
     ("macOS", r"Mac OS X 10[._]15(?:[._]7)?[;)]"),
@@ -36,10 +21,7 @@ FROZEN = (
 )
 """What agents say whatever the version is."""
 
-_own = [(name, re.compile(rule)) for name, rule in OWN]
 _frozen = {name: re.compile(rule) for name, rule in FROZEN}
-_AMBIGUOUS = re.compile(r"\bCFNetwork/.*\bDarwin/")
-"""Apps on macOS, iOS, tvOS and watchOS name themselves alike."""
 _SAFARI = re.compile(r"Version/(\d+)\.(\d+).*Mobile/\w+ Safari/[\d.]+$")
 
 System = tuple[str | None, str | None]
@@ -57,16 +39,13 @@ def system_of(text: str, hints: Hints) -> System:
 
 def said(text: str) -> System:
     """What the user agent says, without what browsers have frozen."""
-    for name, rule in _own:
-        if rule.search(text):
-            return name, None
     found = PARSER.os.extract(text)
-    if found is None or _AMBIGUOUS.search(text):
+    name = OS_NAMES.get(found.family, found.family) if found else ""
+    if found is None or not name:
         return None, None
-    name = NAMES.get(found.family, found.family)
     if name in _frozen and _frozen[name].search(text):
         return name, _by_safari(text) if name == "iOS" else None
-    return name, None if name == LINUX else short(found.major, found.minor)
+    return name, None if name in UNVERSIONED else short(found.major, found.minor)
 
 
 def hinted(platform: str, version: str) -> str | None:
