@@ -16,6 +16,7 @@ from deploy.cli.links import links
 from deploy.cli.organizations import organizations
 from deploy.cli.running import status, up
 from deploy.cli.settings import settings, topics
+from deploy.cli.snippet import snippet
 from deploy.cli.websites import websites
 from schemas.settings import SettingRefused, load, unknown
 
@@ -26,6 +27,7 @@ COMMANDS = (
     topics,
     organizations,
     websites,
+    snippet,
     links,
     keys,
     ask,
