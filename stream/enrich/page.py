@@ -17,6 +17,7 @@ from stream.rows import Rows
 
 PAGE_VIEWS = frozenset({"screen_view", "pageview"})
 OUTBOUND = frozenset({"outgoing_link", "outbound_link", "outbound_click", "link_out"})
+TELLING = PAGE_VIEWS | OUTBOUND
 
 
 class Told(Struct, frozen=True):
@@ -34,7 +35,10 @@ NOTHING = Told()
 
 
 def put_page(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
-    told = rows.facts["told"] = [tell(item) for item in rows.items]
+    told = rows.facts["told"] = [
+        tell(item) if name in TELLING else NOTHING
+        for name, item in zip(rows.given("name"), rows.items, strict=True)
+    ]
     # A click's `Referer` is where it came from, not where it is.
     headers = rows.per_envelope(header_of if rows.wants("path") else no_header)
     own = [
@@ -59,9 +63,8 @@ def tell(item: Item) -> Told:
     """The page facts among an item's properties, where they may stand for the item's own."""
     if not isinstance(item, CustomEvent) or not item.properties:
         return NOTHING
-    name = item.name
-    view = name in PAGE_VIEWS and not (item.path and item.title and item.referrer)
-    if not view and not (name in OUTBOUND and not (item.href and item.text and item.path)):
+    view = item.name in PAGE_VIEWS
+    if item.path and (item.title and item.referrer if view else item.href and item.text):
         return NOTHING
     try:
         told = _told.decode(item.properties)
