@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from ingest.answers import REFUSED, Debugged, Exceeded, Refused, Taken
 from ingest.bounds import ITEMS
 from ingest.debug import DEBUG
+from ingest.scripts import OPERATIONS as SCRIPTS
 from ingest.shown import KEYS, TRACKERS, WEBSITE, shown
 from ingest.waiting import MOST_SECONDS, USUAL_SECONDS
 from schemas.edge.health import OPERATIONS as HEALTH
@@ -151,7 +152,7 @@ def service() -> Service:
         title="Tidemark: collection",
         meaning="Takes events, web vitals and errors from trackers and servers. "
         "Every answer says how many requests are left.",
-        operations=(*map(waitable, collecting), DEBUGGING, REDIRECT, *HEALTH),
+        operations=(*map(waitable, collecting), DEBUGGING, REDIRECT, *SCRIPTS, *HEALTH),
         failure=Refused,
         exceeded=Exceeded,
         ways={

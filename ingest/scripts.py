@@ -15,10 +15,36 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ingest.coding import IDENTITY, chosen
 from schemas.edge.asgi import header
 from schemas.failures import WrongMethod
+from schemas.openapi import Answer, Operation
 
 log = logging.getLogger(__name__)
 
 BUILT = Path(__file__).parent / "web" / "dist"
+
+SCRIPTS = {
+    "tidemark": "The tracker: page views, engagement, outbound clicks, events",
+    "tidemark-vitals": "Web vitals, for pages that ask for them",
+    "tidemark-errors": "Errors that nobody caught, for pages that ask for them",
+}
+
+OPERATIONS = tuple(
+    Operation(
+        method="GET",
+        path=f"/{name}.js",
+        name=name,
+        group="Scripts",
+        meaning=meaning,
+        more="Packed with br or gzip. It has a second name with its hash, which `tidemark snippet` "
+        "prints: that one never changes, and may be kept for ever.",
+        answers=(
+            Answer(200, "the script", files=("text/javascript",), headers=("ETag",)),
+            Answer(304, "the one that you have", headers=("ETag",)),
+        ),
+        failures=(),
+        keys=({},),
+    )
+    for name, meaning in SCRIPTS.items()
+)
 
 ENDINGS = {"br": ".br", "gzip": ".gz", IDENTITY: ""}
 """The codings that are kept, best first, and how their files end."""

@@ -9,18 +9,21 @@ from pathlib import Path
 import pytest
 
 from ingest.coding import chosen
-from ingest.scripts import BUILT, FOR_EVER, FOR_NOW, read_manifest, routes
+from ingest.scripts import BUILT, FOR_EVER, FOR_NOW, SCRIPTS, read_manifest, routes
 from schemas.failures import WrongMethod
 from tests.asgi import ask
 from tests.calling import Reply
 
 SOURCES = BUILT.parent
-SCRIPTS = ("tidemark", "tidemark-vitals", "tidemark-errors")
 
 
 def get(path: str, method: str = "GET", **headers: str) -> Reply:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return ask(dict(routes())[path], method, path, headers=named)
+
+
+def test_every_script_is_built() -> None:
+    assert list(read_manifest()) == list(SCRIPTS)
 
 
 def test_the_script_is_at_most_1638_bytes_on_the_wire() -> None:
