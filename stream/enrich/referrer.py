@@ -87,7 +87,7 @@ def is_own(meeting: Meeting) -> bool:
     host, page_host, domain = meeting
     if host in ("localhost", "[::1]") or host.startswith("127."):
         return True
-    registered = read_url(domain or "").host
+    registered = cut("//" + (domain or "").rpartition("://")[2]).host
     owned = [name.removeprefix("www.") for name in (registered, page_host) if name]
     if any(host == name or host.endswith("." + name) for name in owned):
         return True
