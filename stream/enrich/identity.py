@@ -81,9 +81,8 @@ def _of_requests(rows: Rows, ids: Column) -> Iterator[tuple[int, bytes]]:
     if not rows.begins:
         return
     for index, (envelope, seq) in enumerate(zip(rows.envelopes, rows.columns["seq"], strict=True)):
-        begin = rows.begins.get(id(envelope))
-        if begin is not None and not ids[index]:
-            yield index, _of_place(envelope, seq - begin)
+        if envelope.request_id and not ids[index]:
+            yield index, _of_place(envelope, seq - rows.begins[id(envelope)])
 
 
 def _of_place(envelope: Envelope, place: int) -> bytes:

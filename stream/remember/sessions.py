@@ -175,10 +175,10 @@ class Sessions:
         return found
 
 
-def _without(rows: pa.Table) -> pa.ChunkedArray:
+def _without(rows: pa.Table) -> pa.Array:
     """Which events are of a known visitor, of a person, and name no session."""
     known = pc.and_(pc.is_null(rows[HASH]), pc.is_valid(rows["visitor_hash"]))
-    return pc.and_not(known, pc.fill_null(rows["is_bot"], False))
+    return pc.and_not(known, pc.fill_null(rows["is_bot"], False)).combine_chunks()
 
 
 def _visits(events: pa.Table, subject: str) -> Iterator[Visit]:
@@ -205,7 +205,7 @@ def _made(rows: pa.RecordBatch, columns: list[str]) -> Iterator[tuple[int, Visit
         yield partition, (website, visitor_hash), session_id, received_ms // HOUR_MS, ms
 
 
-def _with_sessions(rows: pa.Table, without: pa.ChunkedArray, ids: list[str]) -> pa.Table:
+def _with_sessions(rows: pa.Table, without: pa.Array, ids: list[str]) -> pa.Table:
     hashes = pa.array([number(session_id) for session_id in ids], pa.int64())
     for name, values in ((SESSION, pa.array(ids)), (HASH, hashes), (MADE, pa.scalar(True))):
         filled = pc.replace_with_mask(rows[name], without, values)

@@ -1,0 +1,140 @@
+"""Visitors and sessions that no tracker named: who gets them, and that they stay the same."""
+
+from pathlib import Path
+from typing import Any
+
+from schemas.envelope import Envelope
+from schemas.kinds import CUSTOM_EVENT, ERROR_REPORT
+from schemas.tables import ERRORS, EVENTS
+from stream.drain import Drain
+from stream.enrich.identity import number
+from stream.enrich.lookups import Lookups
+from tests.stream.making import NOON_MS, a_message, an_envelope, rows, settings
+
+MINUTE_MS = 60_000
+HOUR_MS = 60 * MINUTE_MS
+
+
+def a_drain(folder: Path) -> Drain:
+    return Drain(settings(folder), CUSTOM_EVENT, Lookups())
+
+
+def at(*minutes: float, visitor: str | None = "ann", **envelope: Any) -> Envelope:
+    """Events of a visitor so many minutes after ten, named by the minute."""
+    ten = NOON_MS - 2 * HOUR_MS
+    items = [
+        {"name": str(m), "anonymousId": visitor, "timestamp": int(ten + m * MINUTE_MS)}
+        for m in minutes
+    ]
+    return an_envelope(items, **envelope)
+
+
+def sessions(folder: Path) -> list[set[str]]:
+    """The names of the events of each session, by the first name."""
+    found: dict[str, set[str]] = {}
+    for name, session_id in rows(settings(folder), EVENTS, "name", "session_id"):
+        found.setdefault(session_id, set()).add(name)
+    return sorted(found.values(), key=lambda names: min(map(float, names)))
+
+
+def test_events_less_than_half_an_hour_apart_are_one_session(tmp_path: Path) -> None:
+    a_drain(tmp_path).store([a_message(0, at(0, 29.99, 59.98), at(90, 119))])
+
+    assert sessions(tmp_path) == [{"0", "29.99", "59.98"}, {"90", "119"}]
+
+
+def test_a_session_goes_on_in_later_batches_and_workers(tmp_path: Path) -> None:
+    drain = a_drain(tmp_path)
+    drain.store([a_message(0, at(0))])
+    drain.store([a_message(1, at(20))])
+    a_drain(tmp_path).store([a_message(2, at(40, received_ms=NOON_MS + 2 * HOUR_MS))])
+    drain.store([a_message(3, at(60))])
+
+    assert sessions(tmp_path) == [{"0", "20", "40", "60"}]
+
+
+def test_a_late_event_joins_the_session_that_is_nearest(tmp_path: Path) -> None:
+    a_drain(tmp_path).store([a_message(0, at(0), at(50))])
+    a_drain(tmp_path).store([a_message(1, at(29), at(10), at(110))])
+
+    assert sessions(tmp_path) == [{"0", "10"}, {"29", "50"}, {"110"}]
+
+
+def test_what_was_received_long_ago_is_not_joined(tmp_path: Path) -> None:
+    drain = a_drain(tmp_path)
+    drain.store([a_message(0, at(0))])
+    drain.store([a_message(1, at(1, received_ms=NOON_MS + 3 * HOUR_MS))])
+
+    assert sessions(tmp_path) == [{"0"}, {"1"}]
+
+
+def test_visitors_and_websites_have_sessions_of_their_own(tmp_path: Path) -> None:
+    batch = [a_message(0, at(0), at(1, visitor="ben"), at(2, subject_id="w2"))]
+
+    a_drain(tmp_path).store(batch)
+
+    assert sessions(tmp_path) == [{"0"}, {"1"}, {"2"}]
+
+
+def test_a_session_that_is_given_is_kept_and_made_ones_are_marked(tmp_path: Path) -> None:
+    given = [{"name": "a", "anonymousId": "ann", "sessionId": "s1"}]
+
+    a_drain(tmp_path).store([a_message(0, an_envelope(given), at(120))])
+
+    found = rows(settings(tmp_path), EVENTS, "name", "session_id", "session_hash", "session_made")
+    assert found[1] == ("a", "s1", number("s1"), False)
+    name, session_id, session_hash, made = found[0]
+    assert (name, session_id[:4], len(session_id), made) == ("120", "gap_", 20, True)
+    assert session_hash == number(session_id)
+
+
+def test_who_has_no_id_is_who_the_collector_says(tmp_path: Path) -> None:
+    a_drain(tmp_path).store([a_message(0, day("d1", 0, 5))])
+
+    columns = ("name", "anonymous_id", "visitor_hash", "visitor_made", "session_made")
+    assert rows(settings(tmp_path), EVENTS, *columns) == [
+        ("0", "d1", number("d1"), True, True),
+        ("5", "d1", number("d1"), True, True),
+    ]
+    assert sessions(tmp_path) == [{"0", "5"}]
+
+
+def day(name: str, *minutes: float) -> Envelope:
+    """Events that name nobody, in an envelope that does."""
+    envelope = at(*minutes, visitor=None)
+    return an_envelope(envelope.items, count=len(minutes), visitor=name)
+
+
+def test_nobody_has_no_session(tmp_path: Path) -> None:
+    a_drain(tmp_path).store([a_message(0, at(0, visitor=None))])
+
+    columns = ("anonymous_id", "visitor_hash", "visitor_made", "session_id", "session_made")
+    assert rows(settings(tmp_path), EVENTS, *columns) == [(None, None, False, None, False)]
+
+
+def test_a_program_has_no_session(tmp_path: Path) -> None:
+    a_drain(tmp_path).store([a_message(0, at(0, user_agent="Googlebot/2.1"))])
+
+    assert rows(settings(tmp_path), EVENTS, "is_bot", "session_id") == [(True, None)]
+
+
+def test_errors_have_the_same_visitor_and_no_session(tmp_path: Path) -> None:
+    body = [{"message": "x is undefined"}]
+    drain = Drain(settings(tmp_path), ERROR_REPORT, Lookups())
+
+    drain.store([a_message(0, an_envelope(body, visitor="d1"))])
+
+    columns = ("anonymous_id", "visitor_hash", "visitor_made", "session_id")
+    assert rows(settings(tmp_path), ERRORS, *columns) == [("d1", number("d1"), True, None)]
+
+
+def test_a_copy_prolongs_no_session(tmp_path: Path) -> None:
+    def clicked(received_ms: int) -> Envelope:
+        item = {"name": str(received_ms - NOON_MS), "anonymousId": "ann", "eventId": "1"}
+        return an_envelope([item], received_ms=received_ms)
+
+    drain = a_drain(tmp_path)
+    drain.store([a_message(0, clicked(NOON_MS)), a_message(1, clicked(NOON_MS + 20 * MINUTE_MS))])
+    drain.store([a_message(2, at(160, received_ms=NOON_MS + HOUR_MS))])
+
+    assert sessions(tmp_path) == [{"0"}, {"160"}]
