@@ -189,3 +189,52 @@ def test_a_link_click_redirects_and_counts(tenant: Tenant) -> None:
 
 def eq(field: str, value: object) -> dict[str, object]:
     return {"field": field, "operator": "eq", "value": value}
+
+
+def test_what_trackers_send_on_their_own_routes_is_asked_like_the_rest(tenant: Tenant) -> None:
+    anna = {"anonymousId": "anna", "sessionId": "s-anna", "timestamp": at("10:00:00")}
+    batch = [
+        {**anna, "eventId": "e1", "name": "screen_view", "path": "https://shop.example/join"},
+        {**anna, "eventId": "e2", "type": "outgoing_link", "href": "https://x.example/"},
+        {"type": "web_vitals", "payload": {**anna, "eventId": "v1", "path": "/join", "lcp": 900}},
+        {"type": "error", "payload": {**anna, "eventId": "x1", "path": "/join", "message": "m"}},
+    ]
+    left = {**anna, "path": "/join", "rageClickCount": 1, "formFieldCount": 2, "timeOnPage": 30}
+
+    sent = tenant.send(batch, "/batch")
+    # a tracker that saw no answer sends all of it again
+    again = tenant.send(batch, "/batch")
+    tenant.send([left], "/engagement")
+    tenant.send({"profileId": "user-7", "anonymousId": "anna", "traits": {"a": 1}}, "/identify")
+    pixel = call(
+        "GET",
+        f"{tenant.stack.collect_url}/px.jpg?client_id={tenant.website.id}&name=signup"
+        f"&timestamp={at('10:01:00')}&properties[plan]=pro",
+        headers={"user-agent": CHROME},
+    )
+
+    assert [sent.json["status"], again.json["status"], pixel.status] == ["success", "success", 200]
+    eventually(lambda: len(tenant.counted("events", "name")) == 3)
+    assert tenant.counted("events", "name", "path", "href", "properties") == [
+        ("outgoing_link", None, "https://x.example/", None, 1),
+        ("screen_view", "/join", None, None, 1),
+        ("signup", None, None, '{"plan":"pro"}', 1),
+    ]
+    eventually(lambda: tenant.rows("form_abandonment_by_page"))
+    assert tenant.rows("form_abandonment_by_page") == [
+        {
+            "name": "/join",
+            "form_starts": 1,
+            "form_submits": 0,
+            "abandonment_rate": 100.0,
+            "top_abandoned_field": None,
+        }
+    ]
+    eventually(lambda: tenant.counted("vitals", "metric_name", "path"))
+    assert tenant.counted("vitals", "metric_name", "event_id") == [("LCP", "v1:LCP", 1)]
+    eventually(lambda: tenant.counted("errors", "message") == [("m", 1)])
+    today = {"preset": "today", "startDate": None, "endDate": None}
+    eventually(lambda: tenant.counted("identities", "profile_id", **today))
+    assert tenant.counted("identities", "profile_id", "anonymous_id", "traits", **today) == [
+        ("user-7", "anna", '{"a": 1}', 1)
+    ]
