@@ -42,6 +42,7 @@ from schemas.edge.wear import Edge
 from schemas.failures import WrongMethod
 from schemas.positions import FRESH_SECONDS
 from schemas.registry import Follower, Store
+from schemas.registry.targets import app_schemes
 from schemas.settings import Settings
 
 STANDARD_AT_ONCE, CUSTOM_AT_ONCE = 3, 2
@@ -96,6 +97,7 @@ def create_app(
         turns=Turns(),
         seconds=settings.query_seconds,
         clock=clock,
+        apps=app_schemes(settings.link_schemes),
     )
     look = Look(desk)
     router = Router(_routes(desk, look), redirect_slashes=False, lifespan=_lifespan(desk, look))

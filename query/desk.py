@@ -1,5 +1,7 @@
 """Desk: what every endpoint of the query service works with."""
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 from starlette.requests import Request
 
@@ -30,6 +32,8 @@ class Desk(Struct, frozen=True):
     turns: Turns
     seconds: float
     clock: Clock
+    apps: Sequence[str] = ()
+    """Schemes of apps to which links may lead."""
 
     @property
     def registry(self) -> Snapshot:

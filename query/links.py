@@ -4,7 +4,7 @@ A link of another organization answers like one that does not exist.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, TypeVar
 
@@ -20,6 +20,7 @@ from schemas.edge.identity import NO_REACH, reach_organization
 from schemas.failures import Conflict, Forbidden, Malformed, NotFound
 from schemas.plans import Group
 from schemas.registry import Key, Link, Scope, Taken, Unknown, making
+from schemas.registry.targets import TEXTS, URLS, checked_member
 
 ExternalId = Annotated[str, Meta(max_length=255)]
 Instant = str | int | None
@@ -44,6 +45,10 @@ class NewLink(Struct, frozen=True, rename="camel"):
     expired_redirect_url: str | None = None
     ios_url: str | None = None
     android_url: str | None = None
+    og_title: str | None = None
+    og_description: str | None = None
+    og_image_url: str | None = None
+    og_video_url: str | None = None
 
 
 class Changes(Struct, frozen=True, rename="camel"):
@@ -57,6 +62,10 @@ class Changes(Struct, frozen=True, rename="camel"):
     expired_redirect_url: str | UnsetType | None = UNSET
     ios_url: str | UnsetType | None = UNSET
     android_url: str | UnsetType | None = UNSET
+    og_title: str | UnsetType | None = UNSET
+    og_description: str | UnsetType | None = UNSET
+    og_image_url: str | UnsetType | None = UNSET
+    og_video_url: str | UnsetType | None = UNSET
 
 
 async def create(desk: Desk, request: Request) -> Response:
@@ -76,6 +85,11 @@ async def create(desk: Desk, request: Request) -> Response:
         expired_redirect_url=body.expired_redirect_url,
         ios_url=body.ios_url,
         android_url=body.android_url,
+        og_title=body.og_title,
+        og_description=body.og_description,
+        og_image_url=body.og_image_url,
+        og_video_url=body.og_video_url,
+        apps=desk.apps,
     )
     made = await _written(desk, lambda: desk.store.create(link))
     return answered({"success": True, "data": shown(made)}, 201)
@@ -111,7 +125,7 @@ async def update(desk: Desk, request: Request) -> Response:
     """PATCH /v1/links/{id}: the named fields are changed."""
     key = _writer(desk, request)
     link = await _own(desk, key, request)
-    changes = _changes(await body_of(request, Changes))
+    changes = _changes(await body_of(request, Changes), desk.apps)
     made = await _written(desk, lambda: desk.store.update(Link, link.id, desk.clock(), **changes))
     return answered({"success": True, "data": shown(made)})
 
@@ -137,6 +151,10 @@ def shown(link: Link) -> Mapping[str, object]:
         "expiredRedirectUrl": link.expired_redirect_url,
         "iosUrl": link.ios_url,
         "androidUrl": link.android_url,
+        "ogTitle": link.og_title,
+        "ogDescription": link.og_description,
+        "ogImageUrl": link.og_image_url,
+        "ogVideoUrl": link.og_video_url,
         "createdAt": iso(link.created_at),
         "updatedAt": iso(link.updated_at),
     }
@@ -175,18 +193,20 @@ async def _written(desk: Desk, write: Callable[[], T]) -> T:
 
 CHECKS: Mapping[str, Callable[[Any], object]] = {
     "name": lambda value: making.checked_name("name", value),
-    "target_url": lambda value: making.checked_url("targetUrl", value),
     "slug": making.checked_slug,
     "expires_at": lambda value: _instant(value),
-    "expired_redirect_url": lambda value: value and making.checked_url("expiredRedirectUrl", value),
-    "ios_url": lambda value: value and making.checked_url("iosUrl", value),
-    "android_url": lambda value: value and making.checked_url("androidUrl", value),
 }
 
 
-def _changes(body: Changes) -> dict[str, object]:
+def _changes(body: Changes, apps: Sequence[str]) -> dict[str, object]:
     given = {name: value for name, value in structs.asdict(body).items() if value is not UNSET}
-    return {name: CHECKS.get(name, _as_is)(value) for name, value in given.items()}
+    return {name: _checked(name, value, apps) for name, value in given.items()}
+
+
+def _checked(name: str, value: Any, apps: Sequence[str]) -> object:
+    if name in (*URLS, *TEXTS):
+        return checked_member(name, value, apps)
+    return CHECKS.get(name, _as_is)(value)
 
 
 def _as_is(value: object) -> object:

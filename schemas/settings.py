@@ -99,6 +99,13 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     in_flight_bytes: Annotated[
         int, Meta(ge=2_097_152, description="bytes that may wait for Kafka in one collector")
     ] = 67_108_864
+    link_schemes: Annotated[
+        str,
+        Meta(
+            pattern=r"^[a-z0-9+., -]*$",
+            description="schemes of apps (comma-separated) that links may lead to, besides http(s)",
+        ),
+    ] = ""
 
     # The stream
     consumer_group: Annotated[str, Meta(min_length=1, description="Kafka group of the workers")] = (

@@ -1,5 +1,6 @@
 """`tidemark links`: short links, which the collector redirects and counts."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -8,7 +9,8 @@ from deploy.cli.common import Instant, Tidemark, as_json, given, options, print_
 from deploy.cli.reading import add_reading
 from schemas.clock import now_ms
 from schemas.registry import Link
-from schemas.registry.making import checked_name, checked_slug, checked_url, new_link
+from schemas.registry.making import checked_name, checked_slug, new_link
+from schemas.registry.targets import TEXTS, URLS, app_schemes, checked_member
 
 extras = options(
     click.option("--slug", help="Its last part, after /l/; random when not given."),
@@ -17,14 +19,11 @@ extras = options(
     click.option("--expired-redirect-url", metavar="URL", help="Where it leads after that."),
     click.option("--ios-url", metavar="URL", help="Where it leads on an iPhone or iPad."),
     click.option("--android-url", metavar="URL", help="Where it leads on Android."),
+    click.option("--og-title", help="What previews of the link are called."),
+    click.option("--og-description", help="What they say."),
+    click.option("--og-image-url", metavar="URL", help="The picture that they show."),
+    click.option("--og-video-url", metavar="URL", help="The video that they show."),
 )
-
-URLS = {
-    "target_url": "targetUrl",
-    "expired_redirect_url": "expiredRedirectUrl",
-    "ios_url": "iosUrl",
-    "android_url": "androidUrl",
-}
 
 
 @click.group()
@@ -44,7 +43,9 @@ def create(
 ) -> None:
     """Create a link."""
     with tidemark.store() as store:
-        record = store.create(new_link(organization, name, target_url, now_ms(), **more))
+        apps = app_schemes(tidemark.settings.link_schemes)
+        link = new_link(organization, name, target_url, now_ms(), apps=apps, **more)
+        record = store.create(link)
     print_record(shown(record), json)
 
 
@@ -58,14 +59,14 @@ def create(
 def update(tidemark: Tidemark, /, record_id: str, json: bool, **options: Any) -> None:
     """Change what is given."""
     with tidemark.store() as store:
-        record = store.update(Link, record_id, now_ms(), **_checked(given(**options)))
+        changes = _checked(given(**options), app_schemes(tidemark.settings.link_schemes))
+        record = store.update(Link, record_id, now_ms(), **changes)
     print_record(shown(record), json)
 
 
-def _checked(changes: dict[str, Any]) -> dict[str, Any]:
-    for name, wire in URLS.items():
-        if name in changes:
-            changes[name] = checked_url(wire, changes[name])
+def _checked(changes: dict[str, Any], apps: Sequence[str]) -> dict[str, Any]:
+    for name in {*URLS, *TEXTS} & changes.keys():
+        changes[name] = checked_member(name, changes[name], apps)
     if "slug" in changes:
         changes["slug"] = checked_slug(changes["slug"])
     if "name" in changes:

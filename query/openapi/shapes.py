@@ -91,6 +91,10 @@ class ShownLink(Struct, rename="camel"):
     expired_redirect_url: str | None
     ios_url: str | None
     android_url: str | None
+    og_title: str | None
+    og_description: str | None
+    og_image_url: str | None
+    og_video_url: str | None
 
 
 class LinkAnswer(Struct):

@@ -68,6 +68,10 @@ LINKS = sa.Table(
     sa.Column("expired_redirect_url", sa.String(2048)),
     sa.Column("ios_url", sa.String(2048)),
     sa.Column("android_url", sa.String(2048)),
+    sa.Column("og_title", sa.String(200)),
+    sa.Column("og_description", sa.String(500)),
+    sa.Column("og_image_url", sa.String(2048)),
+    sa.Column("og_video_url", sa.String(2048)),
     *_stamps(),
 )
 

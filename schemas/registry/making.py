@@ -5,7 +5,6 @@ Malformed names the field and the rule.
 
 import re
 from collections.abc import Mapping, Sequence
-from urllib.parse import urlsplit
 from zoneinfo import available_timezones
 
 from schemas.failures import Malformed
@@ -13,10 +12,10 @@ from schemas.plans import PLANS, Group
 from schemas.registry.ids import short
 from schemas.registry.keys import SCOPES, make_key
 from schemas.registry.records import Import, Key, Link, Organization, Website
+from schemas.registry.targets import checked_member, checked_url
 
 DOMAIN = re.compile(r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,62}\.)*[a-z0-9_-]*(:\d{1,5})?")
 SLUG = re.compile(r"[A-Za-z0-9_-]{3,50}")
-CONTROL = re.compile(r"[\x00-\x20\x7f]")
 
 
 def new_organization(
@@ -59,19 +58,28 @@ def new_link(
     expired_redirect_url: str | None = None,
     ios_url: str | None = None,
     android_url: str | None = None,
+    og_title: str | None = None,
+    og_description: str | None = None,
+    og_image_url: str | None = None,
+    og_video_url: str | None = None,
+    apps: Sequence[str] = (),
 ) -> Link:
+    """`apps` are the schemes that targets may have besides http and https."""
     return Link(
         id=f"lnk_{short(12)}",
         organization_id=organization_id,
         name=checked_name("name", name),
-        target_url=checked_url("targetUrl", target_url),
+        target_url=checked_url("targetUrl", target_url, apps),
         slug=checked_slug(slug) if slug is not None else short(8),
         external_id=external_id,
         expires_at=expires_at,
-        expired_redirect_url=expired_redirect_url
-        and checked_url("expiredRedirectUrl", expired_redirect_url),
-        ios_url=ios_url and checked_url("iosUrl", ios_url),
-        android_url=android_url and checked_url("androidUrl", android_url),
+        expired_redirect_url=checked_member("expired_redirect_url", expired_redirect_url),
+        ios_url=checked_member("ios_url", ios_url, apps),
+        android_url=checked_member("android_url", android_url, apps),
+        og_title=checked_member("og_title", og_title),
+        og_description=checked_member("og_description", og_description),
+        og_image_url=checked_member("og_image_url", og_image_url),
+        og_video_url=checked_member("og_video_url", og_video_url),
         created_at=now_ms,
         updated_at=now_ms,
     )
@@ -159,22 +167,3 @@ def checked_scopes(value: Sequence[str]) -> tuple[str, ...]:
         given = ", ".join(unknown) or "empty"
         raise Malformed(f"'scopes' is {given}; scopes are {', '.join(SCOPES)}")
     return tuple(dict.fromkeys(value))
-
-
-def checked_url(field: str, value: str) -> str:
-    """An http(s) URL to which a browser may be sent."""
-    rule = f"'{field}' must be an http or https URL of at most 2,048 characters without user name"
-    try:
-        parts = urlsplit(value)
-        parts.port  # noqa: B018 - reading it checks it
-    except ValueError:
-        raise Malformed(rule) from None
-    if (
-        parts.scheme not in ("http", "https")
-        or not parts.hostname
-        or parts.username is not None
-        or CONTROL.search(value)
-        or len(value) > 2048
-    ):
-        raise Malformed(rule)
-    return value

@@ -42,6 +42,11 @@ class Link(Struct, frozen=True, rename="camel", kw_only=True):
     expired_redirect_url: str | None = None
     ios_url: str | None = None
     android_url: str | None = None
+    og_title: str | None = None
+    """This and the next three are what programs are shown that preview links."""
+    og_description: str | None = None
+    og_image_url: str | None = None
+    og_video_url: str | None = None
     created_at: int
     updated_at: int
 

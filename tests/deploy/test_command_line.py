@@ -108,6 +108,8 @@ def test_a_link_is_created_changed_and_deleted(ask: Callable[..., Any]) -> None:
         "--external-id", "c-17", "--expires-at", "2026-12-31T00:00:00Z",
         "--expired-redirect-url", "https://shop.example/over",
         "--ios-url", "https://shop.example/ios", "--android-url", "https://shop.example/android",
+        "--og-title", "Leaves", "--og-description", "All of them",
+        "--og-image-url", "https://shop.example/a.png", "--og-video-url", "https://shop.example/a",
     )  # fmt: skip
     assert made == {
         "id": made["id"],
@@ -120,6 +122,10 @@ def test_a_link_is_created_changed_and_deleted(ask: Callable[..., Any]) -> None:
         "expiredRedirectUrl": "https://shop.example/over",
         "iosUrl": "https://shop.example/ios",
         "androidUrl": "https://shop.example/android",
+        "ogTitle": "Leaves",
+        "ogDescription": "All of them",
+        "ogImageUrl": "https://shop.example/a.png",
+        "ogVideoUrl": "https://shop.example/a",
         "createdAt": made["createdAt"],
         "updatedAt": made["createdAt"],
     }

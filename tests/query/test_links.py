@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from schemas.registry.targets import app_schemes
 from tests.asgi import ask
 from tests.query.house import House, house
 
@@ -33,6 +34,10 @@ def test_a_link_is_made_with_every_field(desk: House) -> None:
         expiredRedirectUrl="https://t.example/over",
         iosUrl="https://t.example/ios",
         androidUrl="https://t.example/android",
+        ogTitle=" Launch day ",
+        ogDescription="All of it",
+        ogImageUrl="https://t.example/a.png",
+        ogVideoUrl="https://t.example/a.mp4",
     )
 
     assert link.pop("id").startswith("lnk_")
@@ -46,6 +51,10 @@ def test_a_link_is_made_with_every_field(desk: House) -> None:
         "expiredRedirectUrl": "https://t.example/over",
         "iosUrl": "https://t.example/ios",
         "androidUrl": "https://t.example/android",
+        "ogTitle": "Launch day",
+        "ogDescription": "All of it",
+        "ogImageUrl": "https://t.example/a.png",
+        "ogVideoUrl": "https://t.example/a.mp4",
         "createdAt": "2026-11-30T00:53:20.000Z",
         "updatedAt": "2026-11-30T00:53:20.000Z",
     }
@@ -112,6 +121,9 @@ def test_a_slug_that_is_taken_is_a_conflict(desk: House) -> None:
         ({"targetUrl": "javascript:alert(1)"}, "'targetUrl' must be an http or https URL"),
         ({"targetUrl": "https://a:b@t.example/"}, "'targetUrl' must be an http or https URL"),
         ({"iosUrl": "ftp://t.example/"}, "'iosUrl' must be an http or https URL"),
+        ({"iosUrl": "shop://cart"}, "'iosUrl' must be an http or https URL"),
+        ({"ogTitle": "t" * 201}, "'ogTitle' must have 1 to 200 characters"),
+        ({"ogImageUrl": "data:image/png,x"}, "'ogImageUrl' must be an http or https URL"),
         ({"slug": "a b"}, "'slug' must have 3 to 50 letters"),
         ({"externalId": "x" * 256}, "'externalId' must have at most 255 characters"),
         ({"expiresAt": "soon"}, "'expiresAt' must be an ISO 8601 instant or null"),
@@ -147,3 +159,24 @@ def test_a_preflight_names_every_method_of_the_route(
 
     assert reply.status == 204
     assert set(reply.headers["access-control-allow-methods"].split(", ")) == methods
+
+
+def test_targets_may_have_schemes_of_apps_that_are_on_the_list(tmp_path: Path) -> None:
+    desk = house(tmp_path, link_schemes="shop, market")
+
+    link = made(desk, iosUrl="shop://cart?item=1", androidUrl="market:details")
+    changed = desk.ask("PATCH", f"{LINKS}/{link['id']}", {"targetUrl": "shop://cart"}).json["data"]
+
+    assert (changed["targetUrl"], changed["iosUrl"], changed["androidUrl"]) == (
+        "shop://cart",
+        "shop://cart?item=1",
+        "market:details",
+    )
+    refused = desk.ask("PATCH", f"{LINKS}/{link['id']}", {"expiredRedirectUrl": "shop://over"})
+    assert refused.json["error"].startswith("'expiredRedirectUrl' must be an http or https URL")
+
+
+@pytest.mark.parametrize("unsafe", ["javascript", "data", "1a", "file"])
+def test_no_unsafe_scheme_can_be_listed(unsafe: str) -> None:
+    with pytest.raises(ValueError, match=unsafe):
+        app_schemes(f"shop,{unsafe}")
