@@ -14,6 +14,7 @@ from deploy.cli.history import imports
 from deploy.cli.keys import keys
 from deploy.cli.links import links
 from deploy.cli.organizations import organizations
+from deploy.cli.reenriching import reenrich
 from deploy.cli.running import status, up
 from deploy.cli.settings import settings, topics
 from deploy.cli.snippet import snippet
@@ -33,6 +34,7 @@ COMMANDS = (
     ask,
     export,
     imports,
+    reenrich,
     geo,
     demo,
 )

@@ -46,12 +46,12 @@ def put_told(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
         rows.columns[name] = [
             told or found for told, found in zip(rows.given(name), rows.columns[name], strict=True)
         ]
-    told_bots = rows.given("is_bot")
-    rows.columns["bot_reason"] = [
-        found if told is None else (found or "told" if told else None)
-        for told, found in zip(told_bots, rows.columns["bot_reason"], strict=True)
-    ]
-    rows.columns["is_bot"] = [reason is not None for reason in rows.columns["bot_reason"]]
+    judged = list(zip(rows.columns["is_bot"], rows.columns["bot_reason"], strict=True))
+    for index, told in enumerate(rows.given("is_bot")):
+        if told is not None and told is not judged[index][0]:
+            judged[index] = (told, "told" if told else None)
+    rows.columns["is_bot"] = [is_bot for is_bot, _ in judged]
+    rows.columns["bot_reason"] = [reason for _, reason in judged]
 
 
 HISTORY_LINE: Mapping[str, Step] = {
