@@ -82,6 +82,33 @@ def test_the_history_makes_views_and_a_title_that_comes_late_is_seen(
     ]
 
 
+def test_routes_in_the_fragment_are_pages_and_places_on_a_page_are_not(
+    tracked: Tracked, page: Page
+) -> None:
+    page.go(tracked.shows("/shop", tracked.tag(), '<p id="there">Here'))
+    for fragment in ("#there", "#/cart?step=1", "#/cart?step=2", "#!/done"):
+        page.js(f"location.hash = {fragment!r}")
+        page.js("new Promise((done) => setTimeout(done, 150))")
+    page.leave()
+
+    kept = tracked.stored("/shop", 6, "name", "path")
+    assert [path for name, path in kept if name == VIEW] == ["/shop", "/shop#/cart", "/shop#/done"]
+
+
+def test_a_page_that_is_only_prepared_is_not_viewed(tracked: Tracked, page: Page) -> None:
+    """Chromium prepares no page that is looked at from outside, so the page plays it."""
+    page.before_each("Object.defineProperty(document, 'prerendering', { value: true })")
+    page.go(tracked.shows("/prepared/1", tracked.tag()))
+    page.go(tracked.shows("/prepared/2", tracked.tag()))
+    page.js("document.dispatchEvent(new Event('prerenderingchange'))")
+    page.leave()
+
+    assert tracked.stored("/prepared", 2, "name", "path") == [
+        (VIEW, "/prepared/2"),
+        (EXIT, "/prepared/2"),
+    ]
+
+
 def test_a_page_that_is_left_tells_how_long_and_how_far_it_was_seen(
     tracked: Tracked, page: Page
 ) -> None:

@@ -22,6 +22,4 @@ const clicked = ({ target, type, button }) => {
     });
 };
 
-export const watchClicks = () => {
-  for (const type of ["click", "auxclick", "submit"]) addEventListener(type, clicked, true);
-};
+for (const type of ["click", "auxclick", "submit"]) addEventListener(type, clicked, true);

@@ -3,9 +3,12 @@ import { LONGEST, put } from "./queue.js";
 
 // Where the next view comes from: the page that is shown, at first the one before it.
 let from = document.referrer;
-let path;
+let shown;
 let since;
 let depth;
+
+// Without query, and without a fragment unless it is a route of an application: #/cart, #!/cart.
+const place = () => location.href.replace(/[?#](?![!/])[^#]*/g, "");
 
 export const look = () => (since = document.hidden ? 0 : Date.now());
 
@@ -15,9 +18,9 @@ const scrolled = () => {
 };
 
 export const view = () => {
-  if (path == location.pathname) return;
+  if (shown == place()) return;
   exit();
-  path = location.pathname;
+  shown = place();
   depth = 0;
   look();
   put({
@@ -47,13 +50,13 @@ export const exit = () => {
 
 // Frameworks set the title after the address, and may go through several addresses at once.
 const moved = () => {
-  if (path == location.pathname) return;
+  if (shown == place()) return;
   exit();
   setTimeout(view, 100);
 };
 
 export const again = () => {
-  path = 0;
+  shown = 0;
   view();
 };
 

@@ -18,7 +18,7 @@ export const put = (facts) => {
     eventId: unique(),
     timestamp: Date.now(),
     path: location.href.slice(0, LONGEST),
-    ...identity(),
+    ...("persist" in given && identity()),
     ...facts,
   });
   if (document.hidden || items.length == FULL) queueMicrotask(leave);

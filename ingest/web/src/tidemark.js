@@ -1,5 +1,5 @@
 // tidemark.js: page views, engagement, outbound clicks and events. No cookies; see ../../README.md.
-import { watchClicks } from "./clicks.js";
+import "./clicks.js";
 import { again, exit, look, view, watchPage } from "./page.js";
 import { leave, put } from "./queue.js";
 import { OPTED_OUT, storage } from "./storage.js";
@@ -20,7 +20,6 @@ const gone = () => {
 
 const start = () => {
   watchPage();
-  watchClicks();
   // Browsers differ in which of the two they tell of a page that is left.
   addEventListener("pagehide", gone);
   addEventListener("visibilitychange", () => (document.hidden ? gone() : look()));
