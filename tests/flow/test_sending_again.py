@@ -1,0 +1,107 @@
+"""Sent again, sent late, sent by nobody: what counts once, what it corrects, whose it is."""
+
+import signal
+from datetime import timedelta
+from typing import Any
+
+from tests.calling import Reply, call
+from tests.flow.tenant import CHROME, DAY, SAFARI_PHONE, Tenant, at
+from tests.running import eventually
+
+
+def stored(tenant: Tenant, items: object, **headers: str) -> Reply:
+    """Send as a server does, and wait until it is in the tables."""
+    url = f"{tenant.stack.collect_url}/track?website_id={tenant.website.id}&wait=stored"
+    reply = call("POST", url, items, {"x-api-key": tenant.key, **headers}, seconds=60)
+    assert reply.status == 200, reply.body
+    return reply
+
+
+def states(tenant: Tenant, reply: Reply) -> dict[str, int]:
+    """How many items of a request became what."""
+    url = f"{tenant.stack.query_url}/v1/receipts/{reply.json['receipt']}"
+    counts = call("GET", url, headers={"x-api-key": tenant.key}).json["data"]["counts"]
+    return {state: count for state, count in counts.items() if count}
+
+
+def events(tenant: Tenant) -> list[tuple[Any, ...]]:
+    return tenant.counted("events", "name")
+
+
+def kill_worker(tenant: Tenant) -> None:
+    killed = tenant.stack.signal("worker-1", signal.SIGKILL)
+    eventually(lambda: tenant.stack.pids().get("worker-1", killed) != killed)
+
+
+def test_what_is_sent_again_counts_once_also_by_another_worker(tenant: Tenant) -> None:
+    items = [
+        {"name": who, "anonymousId": who, "eventId": f"e-{who}", "timestamp": at("10:00:00")}
+        for who in ("ann", "ben", "cleo")
+    ]
+    stored(tenant, items)
+    stored(tenant, items)
+    kill_worker(tenant)
+
+    again = stored(tenant, [items[2], {"name": "new", "timestamp": at("10:00:00")}, items[0]])
+
+    assert states(tenant, again) == {"stored": 1, "duplicate": 2}
+    assert events(tenant) == [("ann", 1), ("ben", 1), ("cleo", 1), ("new", 1)]
+
+
+def test_a_request_that_is_sent_again_counts_once(tenant: Tenant) -> None:
+    items = [{"name": name, "timestamp": at("10:00:00")} for name in "ab"]
+
+    first = stored(tenant, items, **{"idempotency-key": "order-17"})
+    again = stored(tenant, items, **{"idempotency-key": "order-17"})
+    other = stored(tenant, items, **{"idempotency-key": "order-18"})
+
+    found = [states(tenant, reply) for reply in (first, again, other)]
+    assert found == [{"stored": 2}, {"duplicate": 2}, {"stored": 2}]
+    assert events(tenant) == [("a", 2), ("b", 2)]
+
+
+def view(clock: str, **more: Any) -> dict[str, Any]:
+    return {"name": "screen_view", "path": "/", "timestamp": at(clock), **more}
+
+
+def browse(tenant: Tenant, *items: dict[str, Any], agent: str = CHROME) -> None:
+    """Views of somebody without any id, one request each."""
+    for item in items:
+        url = f"{tenant.stack.collect_url}/track?website_id={tenant.website.id}&wait=stored"
+        reply = call("POST", url, item, {"user-agent": agent}, seconds=60)
+        assert reply.status == 200, reply.body
+
+
+def test_visitors_and_sessions_are_told_without_any_id(tenant: Tenant) -> None:
+    browse(tenant, view("10:00:00"), view("10:20:00"), view("11:00:00"))
+    browse(tenant, view("10:05:00"), agent=SAFARI_PHONE)
+
+    summary = tenant.rows("summary")[0]
+
+    assert (summary["pageviews"], summary["unique_visitors"], summary["sessions"]) == (4, 2, 3)
+    made = tenant.counted("events", "visitor_made", "session_made")
+    assert made == [(True, True, 4)]
+    assert sorted(row[0] for row in tenant.counted("sessions", "duration")) == [0, 1200]
+
+
+def test_a_session_without_an_id_outlasts_its_worker(tenant: Tenant) -> None:
+    browse(tenant, view("10:00:00"))
+    kill_worker(tenant)
+    browse(tenant, view("10:20:00"))
+
+    assert tenant.counted("sessions", "duration") == [(1200, 1)]
+
+
+def test_what_comes_late_corrects_its_day_and_its_session(tenant: Tenant) -> None:
+    ann = {"anonymousId": "ann", "sessionId": "s1"}
+    stored(tenant, [view("10:00:00", **ann), view("10:01:00", **ann)])
+    day_after = str(DAY + timedelta(days=1))
+    assert tenant.rows("summary")[0]["median_session_duration"] == 60.0
+
+    stored(tenant, [view("10:05:00", **ann), view("09:58:00", **ann)])
+
+    summary = tenant.rows("summary")[0]
+    assert (summary["pageviews"], summary["sessions"]) == (4, 1)
+    assert summary["median_session_duration"] == 420.0
+    later = tenant.rows("summary", startDate=day_after, endDate=day_after)[0]
+    assert later["pageviews"] == 0
