@@ -17,11 +17,15 @@ class Sender:
 
     An id is *acknowledged* when its request was answered 200, *refused* when it was answered 503
     before anything was produced, and *unknown* in every other case: it may be stored once or not.
+    With `again` each batch is sent so many times more, whatever was answered.
     """
 
     def __init__(
-        self, collect_url: str, website_id: str, threads: int = 4, name: str = "a"
+        self, collect_url: str, website_id: str, threads: int = 4, name: str = "a", again: int = 0
     ) -> None:
+        self.repeated = 0
+        """Items that were acknowledged another time."""
+        self._again = again
         self.acknowledged: set[str] = set()
         self.unknown: set[str] = set()
         self._address = urlsplit(collect_url).netloc
@@ -55,17 +59,22 @@ class Sender:
         while not self._stop.is_set():
             ids = [f"{self._name}-{thread}-{number}-{i}" for i in range(BATCH)]
             number += 1
-            answered = self._post(connection, ids)
-            with self._lock:
-                if answered == 200:
-                    self.acknowledged.update(ids)
-                else:
-                    self.unknown.update(ids)
-            if answered != 200:
-                connection.close()
-                time.sleep(0.1)
+            for _ in range(1 + self._again):
+                self._send(connection, ids)
             time.sleep(0.004)
         connection.close()
+
+    def _send(self, connection: HTTPConnection, ids: list[str]) -> None:
+        answered = self._post(connection, ids)
+        with self._lock:
+            if answered == 200:
+                self.repeated += len(self.acknowledged.intersection(ids))
+                self.acknowledged.update(ids)
+            else:
+                self.unknown.update(ids)
+        if answered != 200:
+            connection.close()
+            time.sleep(0.1)
 
     def _post(self, connection: HTTPConnection, ids: list[str]) -> int:
         items = [{"name": "chaos", "eventId": i, "anonymousId": i} for i in ids]
@@ -92,13 +101,20 @@ def stored(lake: str, website_id: str) -> Counter[str]:
     return Counter(str(row[0]) for row in ask(lake, "events", sql))
 
 
-def balance(lake: str) -> tuple[int, int, int]:
-    """By the ledger: received; stored; what has another name."""
+def balance(lake: str) -> tuple[int, int, int, int]:
+    """By the ledger: received, stored, duplicate, and what has another name."""
+    names = "sum(received), sum(stored), sum(duplicate), sum(quarantined + dropped)"
+    received, kept, copies, other = map(int, ask(lake, "ledger", f"SELECT {names} FROM ledger")[0])
+    return received, kept, copies, other
+
+
+def copies(lake: str, website_id: str) -> Counter[tuple[int, ...]]:
+    """How often each place of a duplicate lies in the quarantine."""
     sql = (
-        """SELECT sum(received), sum(stored), sum(duplicate + quarantined + dropped) FROM ledger"""
+        "SELECT kafka_partition, kafka_offset, seq FROM quarantine "
+        f"WHERE stage = 'duplicate' AND subject_id = '{website_id}'"
     )
-    received, kept, other = ask(lake, "ledger", sql)[0]
-    return int(received), int(kept), int(other)
+    return Counter(tuple(map(int, row)) for row in ask(lake, "quarantine", sql))
 
 
 def rows(lake: str) -> int:

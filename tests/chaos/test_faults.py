@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from schemas.pulse import read_pulses
-from tests.chaos.load import Sender, balance, rows, stored
+from tests.chaos.load import Sender, balance, copies, rows, stored
 from tests.flow.tenant import Tenant
 from tests.running import Stack, eventually
 
@@ -73,6 +73,19 @@ def test_a_killed_worker_loses_and_doubles_nothing(stack: Stack, tenant: Tenant)
         load.wait_for(300)
 
     settle(tenant, load)
+
+
+def test_what_is_sent_three_times_counts_once(stack: Stack, tenant: Tenant) -> None:
+    with Sender(stack.collect_url, tenant.website.id, again=2) as load:
+        for name in ("worker-1", "worker-2", "worker-1"):
+            load.wait_for(150)
+            hit(stack, name, signal.SIGKILL)
+        load.wait_for(150)
+
+    settle(tenant, load)
+    lake = stack.settings.lake_url
+    eventually(lambda: len(copies(lake, tenant.website.id)) >= load.repeated > 600)
+    assert set(copies(lake, tenant.website.id).values()) == {1}
 
 
 def test_a_worker_that_wakes_up_too_late_stores_nothing(stack: Stack, tenant: Tenant) -> None:
@@ -139,9 +152,9 @@ def test_a_killed_keeper_leaves_every_answer_as_it_was(stack: Stack, tenant: Ten
 
 
 def test_the_ledger_balances_after_all_of_it(stack: Stack) -> None:
-    received, kept, other = balance(stack.settings.lake_url)
+    received, kept, repeated, other = balance(stack.settings.lake_url)
 
-    assert (received, other) == (kept, 0)
+    assert (received, other) == (kept + repeated, 0)
     assert kept == rows(stack.settings.lake_url)
 
 
