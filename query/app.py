@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route, Router
 
-from query import links
+from query import imports, links
 from query.custom.catalogue import tables
 from query.custom.endpoint import custom
 from query.custom.explain import explain
@@ -63,6 +63,10 @@ ROUTES: tuple[tuple[str, str, Endpoint], ...] = (
     ("GET", "/v1/links/{link_id}", links.show),
     ("PATCH", "/v1/links/{link_id}", links.update),
     ("DELETE", "/v1/links/{link_id}", links.delete),
+    ("POST", "/v1/imports", imports.create),
+    ("GET", "/v1/imports", imports.listed),
+    ("GET", "/v1/imports/{import_id}", imports.show),
+    ("DELETE", "/v1/imports/{import_id}", imports.undo),
 )
 
 

@@ -104,8 +104,8 @@ async def listed(desk: Desk, request: Request) -> Response:
         "external_id": given.get("externalId"),
     }
     reach_organization(desk.registry, key, str(where["organization_id"]))
-    limit = _number(given, "limit", DEFAULT_LIMIT, MOST_LIMIT)
-    page = _number(given, "page", 1, MOST_PAGE)
+    limit = number(given, "limit", DEFAULT_LIMIT, MOST_LIMIT)
+    page = number(given, "page", 1, MOST_PAGE)
     read = asyncio.to_thread
     total = await read(lambda: desk.store.count(Link, **where))
     links = await read(
@@ -230,7 +230,7 @@ def _instant(value: Instant) -> int | None:
     return ms
 
 
-def _number(given: Mapping[str, str], name: str, default: int, most: int) -> int:
+def number(given: Mapping[str, str], name: str, default: int, most: int) -> int:
     text = given.get(name)
     if text is None:
         return default

@@ -8,6 +8,7 @@ from query.custom.operators import OPERATORS
 from query.custom.requests import ALIAS
 from query.custom.tables import CUSTOM_TABLES
 from query.moments import PRESETS
+from query.openapi.imports import IMPORTS
 from query.openapi.links import LINKS
 from query.openapi.questions import QUESTIONS
 from query.openapi.receipts import RECEIPTS
@@ -26,7 +27,7 @@ SERVICE = Service(
     title="Tidemark: questions",
     meaning="Answers questions about websites and short links from the stored events. "
     "Every answer says how many requests are left; every refusal says what was wrong.",
-    operations=(*QUESTIONS, *RECEIPTS, *LINKS, *HEALTH),
+    operations=(*QUESTIONS, *RECEIPTS, *LINKS, *IMPORTS, *HEALTH),
     failure=Failed,
     exceeded=Exceeded,
     further=(ROWS,),
