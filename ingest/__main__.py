@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from ingest.app import create_app
+from ingest.links.clicks import Clicks
 from ingest.outbox import Outbox
 from ingest.protocol import CollectorProtocol
 from ingest.recent import Recent
@@ -36,6 +37,7 @@ def run(settings: Settings, name: str) -> None:
     """One collector with these settings."""
     outbox = Outbox(settings, [kind.topic for kind in EVERY_KIND])
     follower = Follower(Store(settings.registry_url))
+    clicks = Clicks(outbox)
 
     @asynccontextmanager
     async def lifespan(_app: object) -> AsyncIterator[None]:
@@ -46,10 +48,11 @@ def run(settings: Settings, name: str) -> None:
         following.cancel()
         with suppress(asyncio.CancelledError):
             await following
+        clicks.close()
         await outbox.close(FLUSH_SECONDS)
 
     recent = Recent()
-    app = create_app(outbox, follower, now_ms, settings, lifespan, recent)
+    app = create_app(outbox, follower, now_ms, settings, lifespan, recent, clicks)
     ready = lambda: outbox.refusing is None  # noqa: E731 - a sentence, not a function
     serve(app, settings, name, settings.collect_port, ready, CollectorProtocol, recent.end)
 

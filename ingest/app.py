@@ -10,11 +10,13 @@ from ingest.collect import collect
 from ingest.debug import DEBUG, debug
 from ingest.desk import Desk, Outbox, Registry
 from ingest.history import history
+from ingest.links.clicks import Clicks
+from ingest.links.redirect import LINKS, links
 from ingest.mixed import mixed
 from ingest.noting import noted
 from ingest.openapi import service
 from ingest.recent import Recent
-from ingest.redirect import Lost, Redirects
+from ingest.robots import ROBOTS, robots
 from ingest.routes import MIXED
 from ingest.scripts import routes as scripts
 from ingest.stored import Waits
@@ -46,6 +48,7 @@ def create_app(
     settings: Settings,
     lifespan: Lifespan | None = None,
     recent: Recent | None = None,
+    clicks: Clicks | None = None,
 ) -> Edge:
     """The collector as an ASGI application."""
     routes: dict[str, ASGIApp] = {}
@@ -62,24 +65,33 @@ def create_app(
     visitors = Visitors(read_secret(settings.data / SECRET))
     desk = Desk(edge, outbox, registry, clock, visitors, settings.ingest_epoch, recent)
     checks = {"kafka": lambda: outbox.refusing, "registry": lambda: registry.trouble}
-    patterns = [Redirects(desk, visitors, Lost()).route()]
+    clicks = clicks or Clicks(outbox)
+    counts = {
+        "clicksWaiting": lambda: clicks.waiting,
+        "clicksLost": lambda: clicks.lost,
+        "clicksUnknown": lambda: clicks.unknown,
+    }
     waits = Waits(settings)
     collecting = {kind.path: collect(kind, desk) for kind in KINDS if kind.path}
     collecting |= {route.path: mixed(route, desk) for route in MIXED}
     routes.update({path: noted(waiting(app, waits), desk) for path, app in collecting.items()})
     routes[DEBUG] = debug(desk)
     routes[HISTORY.path] = history(desk)
-    routes.update(dict.fromkeys(ROUTES, health("collector", checks)))
+    routes.update(dict.fromkeys(ROUTES, health("collector", checks, counts)))
     routes[OPENAPI] = described(service)
     routes.update(scripts())
-    routes[ELSE] = Router(patterns, redirect_slashes=False, lifespan=lifespan)
+    routes[LINKS] = links(desk, clicks)
+    routes[ROBOTS] = robots
+    routes[ELSE] = Router(redirect_slashes=False, lifespan=lifespan)
     return edge
 
 
 def dispatcher(routes: Mapping[str, ASGIApp]) -> ASGIApp:
-    """Looks a path up before any router tries its patterns."""
+    """Looks a path up; under /l/ is one endpoint."""
 
     async def dispatch(scope: Scope, receive: Receive, send: Send) -> None:
-        await (routes.get(scope.get("path", ELSE)) or routes[ELSE])(scope, receive, send)
+        path = scope.get("path", ELSE)
+        found = routes.get(path) or routes[LINKS if path.startswith(LINKS) else ELSE]
+        await found(scope, receive, send)
 
     return dispatch

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from schemas.edge.asgi import answer
@@ -12,6 +12,8 @@ from schemas.openapi import Answer, Operation
 
 Check = Callable[[], str | None]
 """Answers what is wrong in a few words; None when all is well."""
+
+Count = Callable[[], int]
 
 ROUTES = ("/health", "/health/live", "/health/ready")
 
@@ -24,6 +26,8 @@ class Health(Struct):
     live: bool
     ready: bool
     checks: dict[str, str]
+    counts: dict[str, int] | UnsetType = UNSET
+    """What is worth knowing though it makes nothing unready."""
 
 
 OPERATIONS = tuple(
@@ -46,20 +50,24 @@ OPERATIONS = tuple(
 )
 
 
-def health(service: str, checks: Mapping[str, Check]) -> ASGIApp:
+def health(
+    service: str, checks: Mapping[str, Check], counts: Mapping[str, Count] | None = None
+) -> ASGIApp:
     """The endpoint of all three routes; 503 from `/health` and `/health/ready` when not ready."""
 
     async def endpoint(scope: Scope, _receive: Receive, send: Send) -> None:
         if scope["method"] not in ("GET", "HEAD"):
             raise WrongMethod("GET")
         wrong = {name: said for name, check in checks.items() if (said := check()) is not None}
-        body = {
+        body: dict[str, object] = {
             "status": "ok" if not wrong else "unready",
             "service": service,
             "live": True,
             "ready": not wrong,
             "checks": {name: wrong.get(name, "ok") for name in checks},
         }
+        if counts:
+            body["counts"] = {name: count() for name, count in counts.items()}
         live_only = scope["path"] == "/health/live"
         await answer(send, 200 if live_only or not wrong else 503, body)
 

@@ -110,6 +110,13 @@ class Edge:
             return peer
         return client_address(peer, header(scope, b"x-forwarded-for"), self._trusted)
 
+    def scheme(self, scope: Scope) -> str:
+        """http or https, as the client asked: a trusted proxy tells."""
+        told = header(scope, b"x-forwarded-proto")
+        if told in ("http", "https") and within(_peer(scope), self._trusted):
+            return told
+        return str(scope["scheme"])
+
     def _country(self, scope: Scope) -> str:
         told = (header(scope, name) for name in self._countries)
         return next(filter(None, told), "")

@@ -182,4 +182,8 @@ def _links(stamps: dict[str, Any]) -> list[Link]:
             id="lnk_4", slug="app", ios_url="https://apps.example/ios",
             android_url="https://apps.example/android", **spring, **stamps,
         ),
+        Link(
+            id="lnk_5", slug="shown", og_title='Spring & "more"',
+            og_image_url="https://t.example/a.png?x=1&y=2", **spring, **stamps,
+        ),
     ]  # fmt: skip

@@ -1,18 +1,18 @@
 """GET /l/{slug}: where it leads, and the click that it leaves."""
 
-import asyncio
-import logging
 import stat
 from pathlib import Path
 
 import pytest
 
-from ingest.lanes import Answer, Outcome, Ticket
+from ingest.links.targets import passed_on
 from ingest.visitor import Visitors, read_secret
-from tests.asgi import ask, request
+from tests.asgi import ask
 from tests.ingest.bench import NOW, Bench, bench
+from tests.ingest.codes import decoded
 
 DAY_MS = 86_400_000
+BROWSER = {"accept": "text/html,application/xhtml+xml"}
 
 
 @pytest.fixture
@@ -26,7 +26,8 @@ def test_a_click_is_recorded_and_sent_on(desk: Bench, tmp_path: Path) -> None:
     reply = ask(desk.app, "GET", "/l/spring", headers=headers)
 
     assert (reply.status, reply.headers["location"]) == (302, "https://t.example/a?b=c")
-    assert reply.headers["cache-control"] == "private, no-store"
+    assert reply.headers["cache-control"] == "private, no-cache"
+    assert reply.headers["x-robots-tag"] == "noindex"
     assert reply.headers["x-ratelimit-limit"] == "6000"
     [sent] = desk.outbox.sent
     [envelope] = sent.envelopes
@@ -53,18 +54,42 @@ def test_a_look_at_the_head_is_no_click(desk: Bench) -> None:
     assert desk.outbox.sent == []
 
 
-def test_an_unknown_slug_is_not_found(desk: Bench) -> None:
-    reply = ask(desk.app, "GET", "/l/nothing")
+def test_a_browser_that_was_here_is_counted_and_told_nothing_new(desk: Bench) -> None:
+    tag = ask(desk.app, "GET", "/l/spring").headers["etag"]
 
-    assert reply.status == 404
-    assert reply.json == {"status": "error", "message": "No such link", "code": "NOT_FOUND"}
+    again = ask(desk.app, "GET", "/l/spring", headers={"if-none-match": tag})
+    elsewhere = ask(desk.app, "GET", "/l/moved", headers={"if-none-match": tag})
+
+    assert (again.status, again.body, "location" in again.headers) == (304, b"", False)
+    assert (again.headers["etag"], "content-length" in again.headers) == (tag, False)
+    assert elsewhere.status == 302
+    assert len(desk.outbox.sent) == 3
 
 
-def test_an_expired_link_leads_nowhere(desk: Bench) -> None:
-    reply = ask(desk.app, "GET", "/l/gone")
+# Where it leads
 
-    assert (reply.status, reply.json["message"]) == (404, "This link has expired")
-    assert desk.outbox.sent == []
+
+@pytest.mark.parametrize(
+    ("target", "query", "led"),
+    [
+        ("https://t.example/", "", "https://t.example/"),
+        ("https://t.example", "x=1", "https://t.example?x=1"),
+        ("https://t.example/a?b=c#d", "x=1&y=%20z", "https://t.example/a?b=c&x=1&y=%20z#d"),
+        # what whoever made the link says of it stays as it is
+        ("https://t.example/?utm_source=mail", "utm_source=x&utm_term=y",
+         "https://t.example/?utm_source=mail&utm_term=y"),
+        ("https://t.example/?a%5B%5D=1", "a[]=2&&b", "https://t.example/?a%5B%5D=1&b"),
+        ("shop://cart?item=1", "x=1", "shop://cart?item=1"),
+    ],
+)  # fmt: skip
+def test_parameters_are_passed_on(target: str, query: str, led: str) -> None:
+    assert passed_on(target, query.encode()) == led
+
+
+def test_the_visitors_parameters_get_to_the_target(desk: Bench) -> None:
+    reply = ask(desk.app, "GET", "/l/spring?x=1&b=other")
+
+    assert reply.headers["location"] == "https://t.example/a?b=c&x=1"
 
 
 def test_an_expired_link_may_lead_elsewhere(desk: Bench) -> None:
@@ -87,35 +112,90 @@ def test_a_phone_is_sent_to_its_own_address(desk: Bench, agent: str, target: str
     assert reply.headers["location"] == target
 
 
-def test_the_visitor_goes_on_when_kafka_is_away(
-    desk: Bench, caplog: pytest.LogCaptureFixture
-) -> None:
-    desk.outbox.refusing = "away"
-
-    with caplog.at_level(logging.WARNING):
-        replies = [ask(desk.app, "GET", "/l/spring") for _ in range(3)]
-
-    assert [reply.status for reply in replies] == [302, 302, 302]
-    # one line in ten seconds, however many are lost
-    assert [record.message for record in caplog.records] == ["click lost"]
+# Where it does not
 
 
-def test_the_visitor_does_not_wait_for_a_slow_kafka(
-    desk: Bench, caplog: pytest.LogCaptureFixture
-) -> None:
-    async def clicked() -> int:
-        never = asyncio.get_running_loop().create_future()
-        desk.outbox.put = lambda *_: Ticket(never, 0)  # type: ignore[method-assign]  # an answer that is late
-        reply = await request(desk.app, "GET", "/l/spring")
-        assert not never.done()
-        never.set_result(Answer(Outcome.UNKNOWN))
-        await asyncio.sleep(0)
-        return reply.status
+@pytest.mark.parametrize("path", ["/l/nothing", "/l/", "/l/spring/more", "/l/nothing/qr.svg"])
+def test_an_unknown_slug_is_not_found(desk: Bench, path: str) -> None:
+    program, person = ask(desk.app, "GET", path), ask(desk.app, "GET", path, headers=BROWSER)
 
-    with caplog.at_level(logging.WARNING):
-        assert asyncio.run(clicked()) == 302
+    assert program.status == 404
+    assert program.json == {"status": "error", "message": "No such link", "code": "NOT_FOUND"}
+    assert (person.status, person.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert b"<h1>This link leads nowhere</h1>" in person.body
+    assert person.headers["x-ratelimit-remaining"] == "5998"
 
-    assert [record.message for record in caplog.records] == ["click lost"]
+
+def test_an_expired_link_leads_nowhere(desk: Bench) -> None:
+    reply = ask(desk.app, "GET", "/l/gone")
+
+    assert (reply.status, reply.json["message"]) == (404, "This link has expired")
+    assert b"<h1>This link has expired</h1>" in ask(desk.app, "GET", "/l/gone", None, BROWSER).body
+    assert desk.outbox.sent == []
+
+
+# What programs are shown
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        "facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)",
+        "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)",
+        "WhatsApp/2.24.8 A",
+    ],
+)
+def test_who_previews_a_link_is_shown_what_it_says_of_itself(desk: Bench, agent: str) -> None:
+    reply = ask(desk.app, "GET", "/l/shown", headers={"user-agent": agent})
+
+    assert (reply.status, reply.headers["x-robots-tag"]) == (200, "noindex")
+    page = reply.body.decode()
+    assert '<meta property="og:title" content="Spring &amp; &quot;more&quot;">' in page
+    assert '<meta property="og:image" content="https://t.example/a.png?x=1&amp;y=2">' in page
+    assert '<meta name="twitter:card" content="summary_large_image">' in page
+    assert "og:video" not in page
+    assert '<a href="https://t.example/a?b=c" rel="noreferrer">' in page
+    assert len(desk.outbox.sent) == 1  # the stream flags it as a program's
+
+
+def test_who_previews_a_link_that_says_nothing_is_sent_on(desk: Bench) -> None:
+    assert ask(desk.app, "GET", "/l/spring", headers={"user-agent": "Twitterbot/1.0"}).status == 302
+
+
+def test_a_person_is_sent_on_from_a_link_that_says_something(desk: Bench) -> None:
+    assert ask(desk.app, "GET", "/l/shown", headers={"user-agent": "Firefox"}).status == 302
+
+
+def test_programs_may_look_at_links_only(desk: Bench) -> None:
+    reply = ask(desk.app, "GET", "/robots.txt")
+
+    assert reply.headers["content-type"] == "text/plain; charset=utf-8"
+    assert reply.body == b"User-agent: *\nAllow: /l/\nDisallow: /\n"
+
+
+# Its code
+
+
+def test_a_link_has_a_code_that_leads_to_it(desk: Bench) -> None:
+    reply = ask(desk.app, "GET", "/l/spring/qr.svg", headers={"host": "go.example"})
+
+    assert (reply.status, reply.headers["content-type"]) == (200, "image/svg+xml")
+    assert decoded(reply.body) == "http://go.example/l/spring"
+    assert desk.outbox.sent == []
+
+
+def test_a_code_knows_the_scheme_that_a_trusted_proxy_tells(tmp_path: Path) -> None:
+    headers = {"host": "a.example", "x-forwarded-proto": "https"}
+    behind = bench(tmp_path, trusted_proxies="203.0.113.0/24")
+
+    trusted = ask(behind.app, "GET", "/l/spring/qr.svg", headers=headers)
+    stranger = ask(behind.app, "GET", "/l/spring/qr.svg", headers=headers, address="198.51.100.1")
+
+    assert decoded(trusted.body) == "https://a.example/l/spring"
+    assert decoded(stranger.body) == "http://a.example/l/spring"
+
+
+# Who clicked
 
 
 def test_a_visitor_has_one_name_a_day_and_another_tomorrow() -> None:

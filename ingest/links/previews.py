@@ -1,0 +1,84 @@
+"""Programs that preview links, and the page that they are shown: a title, a text, a picture."""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from html import escape
+
+from schemas.registry import Link
+
+PROGRAMS = (
+    "facebookexternalhit",
+    "Facebot",
+    "meta-externalfetcher",
+    "Twitterbot",
+    "LinkedInBot",
+    "Slackbot-LinkExpanding",
+    "Slack-ImgProxy",
+    "Discordbot",
+    "TelegramBot",
+    "WhatsApp/",
+    "SkypeUriPreview",
+    "MicrosoftPreview",
+    "BingPreview",
+    "redditbot",
+    "Pinterestbot",
+    "pinterest.com/bot",
+    "Embedly",
+    "Iframely",
+    "vkShare",
+    "OdklBot",
+    "Mastodon/",
+    "Bluesky Cardyb",
+    "Mattermost-Bot",
+    "Snap URL Preview",
+    "kakaotalk-scrap",
+    "Linespider",
+    "Google-PageRenderer",
+    "Viberbot",
+    "SummalyBot",
+    "XING-contenttabreceiver",
+)
+"""A word of each user agent, as its makers publish it."""
+
+
+@lru_cache(maxsize=4096)
+def is_preview(user_agent: str) -> bool:
+    """Whether a program asks in order to show what the link is about."""
+    return any(program in user_agent for program in PROGRAMS)
+
+
+def has_preview(link: Link) -> bool:
+    """Whether the link says what programs are to show."""
+    return bool(link.og_title or link.og_description or link.og_image_url or link.og_video_url)
+
+
+def preview(link: Link, target: str) -> bytes:
+    """The page, with a way on for a person who comes across it."""
+    title = escape(link.og_title or link.name)
+    tags = "\n".join(_tags(link))
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="robots" content="noindex">
+<title>{title}</title>
+{tags}
+</head>
+<body><a href="{escape(target)}" rel="noreferrer">{title}</a></body>
+</html>
+""".encode()
+
+
+def _tags(link: Link) -> Iterator[str]:
+    shown = {
+        "og:type": "website",
+        "og:title": link.og_title or link.name,
+        "og:description": link.og_description,
+        "og:image": link.og_image_url,
+        "og:video": link.og_video_url,
+        "twitter:card": "summary_large_image" if link.og_image_url else "summary",
+    }
+    for name, value in shown.items():
+        if value:
+            kind = "name" if name.startswith("twitter:") else "property"
+            yield f'<meta {kind}="{name}" content="{escape(value)}">'

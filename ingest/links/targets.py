@@ -1,0 +1,49 @@
+"""Where a visitor of a link is sent."""
+
+from collections.abc import Iterator
+from urllib.parse import quote, unquote_plus, urlsplit, urlunsplit
+
+from schemas.registry import Link
+from schemas.registry.targets import WEB
+
+IOS = ("iPhone", "iPad", "iPod")
+ANDROID = ("Android",)
+
+SAFE = ":/%#?=@[]!$&'()*+,;"
+"""What stays as it is in a `Location`, besides letters and digits."""
+
+
+def target_of(link: Link, user_agent: str, now_ms: int) -> str | None:
+    """Where this visitor is sent; None when the link has expired and leads nowhere else."""
+    if link.expires_at is not None and link.expires_at <= now_ms:
+        return link.expired_redirect_url
+    if link.ios_url and any(word in user_agent for word in IOS):
+        return link.ios_url
+    if link.android_url and any(word in user_agent for word in ANDROID):
+        return link.android_url
+    return link.target_url
+
+
+def passed_on(target: str, query: bytes) -> str:
+    """The target with the visitor's parameters; those that the target has itself stay as they are.
+
+    A target in an app is left alone: nobody knows what its address may hold.
+    """
+    parts = urlsplit(target)
+    if not query or parts.scheme not in WEB:
+        return target
+    held = set(_names(parts.query))
+    given = query.decode("latin-1").split("&")
+    new = [one for one in given if one and next(_names(one)) not in held]
+    together = "&".join([parts.query, *new] if parts.query else new)
+    return urlunsplit(parts._replace(query=together))
+
+
+def location(url: str) -> bytes:
+    """The URL as the header has it."""
+    return quote(url, safe=SAFE).encode()
+
+
+def _names(query: str) -> Iterator[str]:
+    for one in query.split("&"):
+        yield unquote_plus(one.partition("=")[0])
