@@ -42,7 +42,7 @@ types: $(DEV) ## check the types
 
 check: lint types test ## lint, types and test
 
-docs: $(DEV) ## write the checked files and tables anew
+docs: $(DEV) $(PAGE) ## write the checked files and tables anew
 	@$(BIN)/python -m deploy.readmes && $(BIN)/python -m deploy.environment
 
 chaos: $(DEV) $(PAGE) $(JARS) ## the faults of tests/chaos

@@ -4,6 +4,9 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+import msgspec
+
+from ingest.scripts import read_manifest
 from query.custom.aggregates import AGGREGATES, NUMBERS, ORDERED
 from query.custom.operators import OPERATORS
 from query.custom.tables import CUSTOM_TABLES
@@ -144,6 +147,14 @@ def places() -> str:
     return table(("kind", "places", "which"), rows)
 
 
+def scripts() -> str:
+    rows = (
+        (f"`{name}.js`", *(f"{size / 1024:.1f}" for size in msgspec.structs.astuple(script.sizes)))
+        for name, script in read_manifest().items()
+    )
+    return table(("KiB", "plain", "gzip", "brotli"), rows)
+
+
 BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "schemas/README.md": {"kinds": kinds, "tables": tables, "plans": plans},
     "query/README.md": {
@@ -153,6 +164,7 @@ BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
         "formats": formats,
         "custom": custom_tables,
     },
+    "ingest/web/README.md": {"scripts": scripts},
     "stream/README.md": {
         "channels": channels,
         "paid": paid,
