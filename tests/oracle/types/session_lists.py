@@ -162,9 +162,21 @@ def profile_detail(seen: Seen) -> list[Answer]:
                 "browser": newest.get("browser_name"),
                 "os": newest.get("os_name"),
                 **named(newest, "country", "region"),
+                **known(seen, who, held),
             }
         )
     return answer
+
+
+def known(seen: Seen, who: str, held: list[Row]) -> Answer:
+    """What the website last told of a visitor."""
+    told = [row for row in seen.rows("identities") if row["anonymous_id"] == who]
+    traits = [row["traits"] for row in told if row.get("traits") is not None]
+    ids = [row["profile_id"] for row in held if row.get("profile_id") is not None]
+    return {
+        "profile_id": told[-1]["profile_id"] if told else max(ids, default=None),
+        "traits": traits[-1] if traits else None,
+    }
 
 
 def profile_sessions(seen: Seen) -> list[Answer]:
