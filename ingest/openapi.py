@@ -10,6 +10,7 @@ from ingest.bounds import ITEMS
 from ingest.debug import DEBUG
 from ingest.scripts import OPERATIONS as SCRIPTS
 from ingest.shown import KEYS, TRACKERS, WEBSITE, shown
+from ingest.shown_history import IMPORT
 from ingest.waiting import MOST_SECONDS, USUAL_SECONDS
 from schemas.edge.health import OPERATIONS as HEALTH
 from schemas.failures import (
@@ -152,7 +153,7 @@ def service() -> Service:
         title="Tidemark: collection",
         meaning="Takes events, web vitals and errors from trackers and servers. "
         "Every answer says how many requests are left.",
-        operations=(*map(waitable, collecting), DEBUGGING, REDIRECT, *SCRIPTS, *HEALTH),
+        operations=(*map(waitable, collecting), IMPORT, DEBUGGING, REDIRECT, *SCRIPTS, *HEALTH),
         failure=Refused,
         exceeded=Exceeded,
         ways={

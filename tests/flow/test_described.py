@@ -23,6 +23,7 @@ from schemas.clock import now_ms
 from schemas.failures import Failure, WrongMethod
 from schemas.openapi import Operation, document
 from schemas.receipts import FORMAT, Receipt, written
+from schemas.registry import Import, Store, making
 from tests.calling import call
 from tests.flow.narrowing import narrowed
 from tests.flow.tenant import Tenant
@@ -64,12 +65,28 @@ def where(caller: Tenant, operation: Operation) -> dict[str, Any]:
     mine = {
         "link_id": caller.link.id,
         "slug": caller.link.slug,
+        "import_id": import_of(caller),
         "table": "events",
         "receipt": written(Receipt(FORMAT, "events", 1, 0, 0, 0, 1, now_ms(), caller.website.id)),
     }
     path = {n: mine[n] for n, p in named.items() if p.within == "path"}
-    query = brief(operation) | ({"website_id": caller.website.id} if "website_id" in named else {})
+    asked = {n: p for n, p in named.items() if p.within == "query"}
+    query = brief(operation) | {
+        n: value
+        for n, value in (("website_id", caller.website.id), ("import_id", mine["import_id"]))
+        if n in asked
+    }
     return ({"path_parameters": path} if path else {}) | ({"query": query} if query else {})
+
+
+def import_of(caller: Tenant) -> str:
+    """An import of the caller's."""
+    store = Store(caller.stack.settings.registry_url)
+    try:
+        found = store.list(Import, website_id=caller.website.id)
+        return (found or [store.create(making.new_import(caller.website, "a.csv", now_ms()))])[0].id
+    finally:
+        store.close()
 
 
 def brief(operation: Operation) -> dict[str, Any]:
