@@ -10,7 +10,7 @@ from query.standard.session_lists import EVENTS_OF_SESSION, MOST_SESSIONS, PAGES
 from query.standard.sessions import ORDER, PAGE_VIEW, latest
 from query.standard.sessions_by import journeys, viewed
 from query.standard.spec import Choice, Cte, Detail, QueryType, Subject
-from schemas.tables import EVENTS, VITALS
+from schemas.tables import EVENTS, IDENTITIES, VITALS
 
 
 def spoken(ms: int | None) -> str:
@@ -62,6 +62,8 @@ class ProfileDetail(Struct, frozen=True):
     os: Text
     country: Text
     region: Text
+    profile_id: Text
+    traits: Text
 
 
 class Measured(Struct, frozen=True, array_like=True):
@@ -121,6 +123,18 @@ PERSONS = Cte(
            {last("os_name")}      AS system,
            {viewed("COALESCE(referrer_name, referrer)")} AS origin
       FROM scoped
+     WHERE visitor_hash IS NOT NULL
+     GROUP BY visitor_hash
+    """,  # noqa: S608
+)
+
+KNOWN = Cte(
+    "known",
+    f"""
+    SELECT visitor_hash                                              AS bearer,
+           {latest("profile_id")}                                    AS called,
+           {latest("traits")} FILTER (WHERE traits IS NOT NULL)      AS described
+      FROM scoped_identities
      WHERE visitor_hash IS NOT NULL
      GROUP BY visitor_hash
     """,  # noqa: S608
@@ -192,19 +206,23 @@ PROFILES = (
     ),
     QueryType(
         name="profile_detail",
-        meaning="one visitor",
+        meaning="one visitor, with the id and traits by which the website knows them, as last told",
         subject=Subject.WEBSITE,
         table=EVENTS,
         row=ProfileDetail,
         needs=("anonymous_id",),
-        given=(PERSONS, *journeys(), TOGETHER),
+        beside=(IDENTITIES,),
+        given=(PERSONS, *journeys(), TOGETHER, KNOWN),
         sql="""
             SELECT who, began, ended, visits, viewed,
                    whole AS together_ms,
                    whole AS spoken_ms,
-                   device, browser, system, land, area
+                   device, browser, system, land, area,
+                   COALESCE(called, told),
+                   described
               FROM persons
              CROSS JOIN together
+              LEFT JOIN known ON bearer = person
              ORDER BY ended DESC, who
         """,
     ),

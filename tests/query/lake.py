@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from schemas.lake import locate
 from schemas.positions import app_id
-from schemas.tables import CLICKS, ENGAGEMENT, ERRORS, EVENTS, VITALS, Table, Type
+from schemas.tables import CLICKS, ENGAGEMENT, ERRORS, EVENTS, IDENTITIES, VITALS, Table, Type
 
 ARROW = {
     Type.STRING: pa.string(),
@@ -213,6 +213,19 @@ def a_leaving(
     """A row of `engagement`."""
     given = {"path": path, "form_abandoned": False, **more}
     return Stored(ENGAGEMENT, {**_who(website, visitor, session), **_when(at, None), **given})
+
+
+def an_identity(
+    profile: str,
+    *,
+    website: str = "shop",
+    at: str = NOON,
+    visitor: str = "u1",
+    **more: Any,
+) -> Stored:
+    """A row of `identities`."""
+    given = {"profile_id": profile, **more}
+    return Stored(IDENTITIES, {**_who(website, visitor, None), **_when(at, None), **given})
 
 
 def _who(website: str, visitor: str | None, session: str | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""How pages were used: numbers worked out by hand."""
+"""How pages were used, and by whom: numbers worked out by hand."""
 
 from decimal import Decimal
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.query.house import House, house
-from tests.query.lake import a_leaving
+from tests.query.lake import a_leaving, a_view, an_event, an_identity
 
 
 @pytest.fixture
@@ -143,3 +143,25 @@ def test_a_custom_query_asks_what_was_told_of_a_page(desk: House) -> None:
     )
 
     assert reply.json["data"] == [{"path": "/a", "clicks": 7}, {"path": "/b", "clicks": None}]
+
+
+def test_a_profile_says_who_the_visitor_was_last_told_to_be(desk: House) -> None:
+    desk.holds(
+        a_view("/a"),
+        an_event("signup", profile_id="old-id"),
+        an_identity("user-7", traits='{"plan":"free"}', at="2026-11-10T12:00:01Z"),
+        an_identity("user-7", traits='{"plan":"pro"}', at="2026-11-10T12:00:02Z"),
+        an_identity("user-8", at="2026-11-10T12:00:03Z"),
+        an_identity("other", visitor="u2", traits="{}"),
+        a_view("/a", visitor="u3", session="s3"),
+        an_event("signup", visitor="u3", profile_id="user-3"),
+        an_identity("rival", visitor="u3", website="blog"),
+    )
+
+    def who(visitor: str) -> tuple[str, str | None]:
+        one = [{"field": "anonymous_id", "op": "eq", "value": visitor}]
+        [detail] = desk.rows("profile_detail", filters=one)
+        return detail["profile_id"], detail["traits"]
+
+    assert who("u1") == ("user-8", '{"plan":"pro"}')
+    assert who("u3") == ("user-3", None)
