@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from ingest.answers import REFUSED, Debugged, Exceeded, Refused, Taken
 from ingest.bounds import ITEMS
 from ingest.debug import DEBUG
+from ingest.links.described import OPERATIONS as LINKS
 from ingest.scripts import OPERATIONS as SCRIPTS
 from ingest.shown import KEYS, TRACKERS, WEBSITE, shown
 from ingest.shown_history import IMPORT
@@ -17,7 +18,6 @@ from schemas.failures import (
     Forbidden,
     LimitExceeded,
     Malformed,
-    NotFound,
     Unauthorized,
     Unavailable,
 )
@@ -133,19 +133,6 @@ DEBUGGING = Operation(
     failures=(Malformed, Unauthorized, Forbidden, LimitExceeded, Unavailable),
 )
 
-REDIRECT = Operation(
-    method="GET",
-    path="/l/{slug}",
-    name="follow",
-    group="Links",
-    meaning="Follow a short link, and count the click",
-    parameters=(Parameter("slug", "the link's last part", required=True, within="path"),),
-    answers=(Answer(302, "to where it leads", headers=("Location",)),),
-    failures=(NotFound, LimitExceeded),
-    keys=({},),
-)
-
-
 def service() -> Service:
     """What the collector is."""
     collecting = (*(_operation(kind) for kind in KINDS if kind.path), *TRACKERS)
@@ -153,7 +140,7 @@ def service() -> Service:
         title="Tidemark: collection",
         meaning="Takes events, web vitals and errors from trackers and servers. "
         "Every answer says how many requests are left.",
-        operations=(*map(waitable, collecting), IMPORT, DEBUGGING, REDIRECT, *SCRIPTS, *HEALTH),
+        operations=(*map(waitable, collecting), IMPORT, DEBUGGING, *LINKS, *SCRIPTS, *HEALTH),
         failure=Refused,
         exceeded=Exceeded,
         ways={
