@@ -13,7 +13,7 @@ OPERATIONS = (
         group="Links",
         meaning="Follow a short link, and count the click",
         more="Parameters are passed on to the target, but for those that it has itself. A HEAD is "
-        "answered alike and not counted. Who accepts text/html gets a page instead of a 404's JSON.",
+        "answered alike and not counted. Who accepts text/html gets a page instead of JSON.",
         parameters=(SLUG,),
         answers=(
             Answer(302, "to where it leads", headers=("Location", "ETag")),
