@@ -133,6 +133,7 @@ DEBUGGING = Operation(
     failures=(Malformed, Unauthorized, Forbidden, LimitExceeded, Unavailable),
 )
 
+
 def service() -> Service:
     """What the collector is."""
     collecting = (*(_operation(kind) for kind in KINDS if kind.path), *TRACKERS)
