@@ -1,6 +1,7 @@
 """Where a visitor of a link is sent."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from urllib.parse import quote, unquote_plus, urlsplit, urlunsplit
 
 from schemas.registry import Link
@@ -29,8 +30,10 @@ def passed_on(target: str, query: bytes) -> str:
 
     A target in an app is left alone: nobody knows what its address may hold.
     """
+    if not query:
+        return target
     parts = urlsplit(target)
-    if not query or parts.scheme not in WEB:
+    if parts.scheme not in WEB:
         return target
     held = set(_names(parts.query))
     given = query.decode("latin-1").split("&")
@@ -39,6 +42,7 @@ def passed_on(target: str, query: bytes) -> str:
     return urlunsplit(parts._replace(query=together))
 
 
+@lru_cache(maxsize=4096)
 def location(url: str) -> bytes:
     """The URL as the header has it."""
     return quote(url, safe=SAFE).encode()

@@ -12,6 +12,7 @@ from tests.bench import (
     isolation,
     questions,
     receipts,
+    redirect,
     scale,
     worker,
 )
@@ -26,6 +27,7 @@ PARTS: Mapping[str, Callable[[], Part]] = {
     "questions": questions.measure,
     "isolation": isolation.measure,
     "receipts": receipts.measure,
+    "redirect": redirect.measure,
 }
 SCALE = "scale"
 

@@ -1,0 +1,126 @@
+"""The CPU of a redirect beside a plain Starlette one that only looks its target up.
+
+Both are called in this process, so that neither sockets nor the load generator are in the figures.
+"""
+
+import asyncio
+import gc
+import logging
+import statistics
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from msgspec.structs import replace
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import RedirectResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message
+
+from ingest.app import create_app
+from ingest.lanes import Answer, Outcome, Ticket
+from schemas.failures import Unavailable
+from schemas.settings import Settings
+from tests.asgi import http_scope
+from tests.bench.figures import Figure, Part
+from tests.ingest.bench import NOW, FixedRegistry, bench
+
+TIMES, ROUNDS = 5_000, 7
+TARGET = "https://t.example/a?b=c"
+CHROME = (
+    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) "
+    "Chrome/141.0.0.0 Safari/537.36"
+)
+HEADERS = {"host": "go.example", "user-agent": CHROME, "accept": "text/html", "referer": TARGET}
+PLAIN = "Starlette route, RedirectResponse"
+HOW = (
+    f"{TIMES:,} requests for /l/spring, {ROUNDS} times in turns, called as ASGI applications in "
+    "one process; the median. Ours admits, picks the target and records the click."
+)
+
+
+class Nowhere:
+    """Acknowledges, or refuses, at once."""
+
+    def __init__(self, refusing: str | None) -> None:
+        self.refusing = refusing
+
+    def put(self, *_request: object) -> Ticket:
+        if self.refusing is not None:
+            raise Unavailable(self.refusing)
+        answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        answered.set_result(Answer(Outcome.ACKNOWLEDGED))
+        return Ticket(answered, 0)
+
+
+def measure() -> Part:
+    """With Kafka and without, beside the plain one."""
+    with tempfile.TemporaryDirectory() as folder:
+        settings, registry = Settings(data_dir=folder), unlimited(Path(folder))
+        with_kafka, without = (
+            create_app(Nowhere(refusing), registry, lambda: NOW, settings)
+            for refusing in (None, "away")
+        )
+        logging.getLogger("ingest.links.clicks").setLevel(logging.CRITICAL)  # it loses many
+        return asyncio.run(_compared(with_kafka, without, plain()))
+
+
+def unlimited(folder: Path) -> FixedRegistry:
+    """The registry of the tests' bench, with more requests than are made."""
+    found = bench(folder).registry.snapshot
+    owners = {o.id: replace(o, limits={"collect": 10**9}) for o in found.organizations.values()}
+    return FixedRegistry(replace(found, organizations=MappingProxyType(owners)))
+
+
+def plain() -> ASGIApp:
+    """A redirect as one would write it first."""
+    targets = {"spring": TARGET}
+
+    async def follow(request: Request) -> RedirectResponse:
+        return RedirectResponse(targets[request.path_params["slug"]], 302)
+
+    return Starlette(routes=[Route("/l/{slug}", follow)])
+
+
+async def _compared(with_kafka: ASGIApp, without: ASGIApp, other: ASGIApp) -> Part:
+    apps = {"Kafka answers": with_kafka, "Kafka is away": without, PLAIN: other}
+    found: dict[str, list[float]] = {name: [] for name in apps}
+    gc.disable()
+    for _ in range(ROUNDS):
+        for name, app in apps.items():
+            found[name].append(await _cpu(app))
+    gc.enable()
+    against = statistics.median(found.pop(PLAIN))
+    figures = [
+        Figure(f"{name}: CPU", statistics.median(each), "µs", against, PLAIN, "ratio ≤ 2")
+        for name, each in found.items()
+    ]
+    return Part("Redirect", HOW, figures)
+
+
+async def _cpu(app: Callable[[Any, Any, Any], Awaitable[None]]) -> float:
+    """Microseconds of CPU of one request, what makes it a request left out."""
+    scopes = [http_scope("GET", "/l/spring", HEADERS) for _ in range(TIMES)]
+    statuses = []
+
+    async def receive() -> Message:
+        return {"type": "http.request"}
+
+    async def send(message: Message) -> None:
+        if "status" in message:
+            statuses.append(message["status"])
+
+    began = time.process_time()
+    for scope in scopes:
+        await app(scope, receive, send)
+    spent = time.process_time() - began
+    assert statuses == [302] * TIMES
+    return spent * 1e6 / TIMES
+
+
+if __name__ == "__main__":
+    print(measure().text())
