@@ -13,7 +13,7 @@ from query.custom.tables import CUSTOM_TABLES
 from query.formats import FORMATS
 from query.standard import FAMILIES, QueryType
 from query.standard.spec import described
-from schemas.kinds import KINDS
+from schemas.kinds import EVERY_KIND
 from schemas.plans import PLANS, Group
 from schemas.tables import TABLES
 from stream.enrich.campaigns import CLICK_IDS
@@ -40,7 +40,7 @@ def kinds() -> str:
                 k.topic,
                 k.table.name,
             )
-            for k in KINDS
+            for k in EVERY_KIND
         ),
     )
 
