@@ -8,6 +8,7 @@ import click
 
 from deploy.cli.asking import ask, export
 from deploy.cli.common import Tidemark
+from deploy.cli.debugging import debug
 from deploy.cli.demo import demo
 from deploy.cli.geo import geo
 from deploy.cli.history import imports
@@ -33,6 +34,7 @@ COMMANDS = (
     keys,
     ask,
     export,
+    debug,
     imports,
     reenrich,
     geo,
