@@ -10,7 +10,7 @@ Copy it, or take it from a running service: /docs/tidemark_client.py.
     client.track({"name": "signup", "properties": {"plan": "pro"}}, website_id="…")
 
 What fails for a while (429, 503, a connection that breaks) is tried again; what is sent keeps its
-event ids meanwhile, by which a row that came twice can be told. A refusal is raised as Refused.
+event ids meanwhile, so that what came twice is counted once. A refusal is raised as Refused.
 """
 
 import json
