@@ -10,7 +10,7 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
-from schemas.tables import CLICKS, ERRORS, EVENTS, VITALS, Table
+from schemas.tables import CLICKS, ENGAGEMENT, ERRORS, EVENTS, IDENTITIES, VITALS, Table
 from tests.oracle import clocks
 from tests.oracle.clocks import MINUTE
 from tests.oracle.traffic import (
@@ -103,6 +103,9 @@ class Town:
             path = self.random.choice(PATHS)
             self.put(EVENTS, at, common, self.view(person), path=path)
             at = self.act(at, common, path)
+            self.put(ENGAGEMENT, at, common, self.used(), path=path)
+        if self.random.random() < 0.3:
+            self.put(IDENTITIES, at, common, self.known())
         if self.random.random() < 0.5:
             at += self.gap()
             self.put(EVENTS, at, common, self.leaving(), path=path)
@@ -164,6 +167,32 @@ class Town:
             "scroll_depth": Decimal(pick(DEPTHS)),
             "interaction_count": pick((None, 0, 3)),
         }
+
+    def used(self) -> Made:
+        """How a page was used."""
+        pick = self.random.choice
+        fields, forms = pick((None, 0, 2)), pick((None, 0, 1))
+        return {
+            "time_on_page": Decimal(seen) if (seen := pick((None, *SECONDS))) else None,
+            "active_time": Decimal(seen) if (seen := pick((None, *SECONDS))) else None,
+            "time_to_first_interaction": Decimal(pick((0, 0, 1, 800, 801, 4000))),
+            "max_scroll_depth": Decimal(pick(DEPTHS)),
+            "interaction_count": pick((None, 0, 3)),
+            "rage_click_count": pick((None, 0, 0, 1)),
+            "rage_click_target": pick(("", "#buy", "#büy", None)),
+            "dead_click_count": pick((None, 0, 4)),
+            "dead_click_target": pick(("img", "#logo")),
+            "form_field_count": fields,
+            "form_submit_count": forms,
+            "form_abandoned": bool(fields) and not forms,
+            "last_form_field": pick(("email", "name", "")),
+            "error_count": pick((None, 0, 1)),
+        }
+
+    def known(self) -> Made:
+        """Who a visitor is said to be."""
+        pick = self.random.choice
+        return {"profile_id": pick(("p1", "p2")), "traits": pick((None, '{"plan":"pro"}'))}
 
     def click(self, at: int, common: Made, person: Person) -> None:
         own = {"link_id": "go", "organization_id": "acme", "slug": "go", **person.source}
