@@ -10,6 +10,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from datetime import date
+from enum import StrEnum
 from pathlib import Path
 
 import duckdb
@@ -27,7 +28,20 @@ from stream.writer import MEASURED, NewPart, part_path, statistics
 log = logging.getLogger(__name__)
 
 ROW_GROUP = 122_880
+HISTORY_BYTES = 32 * 1024 * 1024
+"""Size of a part of history: some months of a busy website, so that readers skip the others."""
 MEMORY = "512MB"
+
+
+class Side(StrEnum):
+    """Which rows of a day a part holds."""
+
+    DAY = "day"
+    LATE = "late"
+    """They happened before the day that they were received on."""
+    HISTORY = "history"
+    """They were imported."""
+
 
 SQL_TYPES = {
     Type.STRING: "VARCHAR",
@@ -64,16 +78,18 @@ def compact(table: LakeTable, settings: Settings) -> None:
 
 
 def rewrite(table: LakeTable, day: date, joined: Sequence[Piece]) -> list[NewPart]:
-    """The same rows in new parts: those in time, and those that came late."""
+    """The same rows in new parts: those in time, and those that came late; history by itself."""
     files = [table.store.fetch(piece.path) for piece in joined]
     scratch = table.store.scratch()
     parts = []
     with closing(_connect(scratch)) as connection:
-        for late in (False, True):
-            target = scratch / f"{'late' if late else 'day'}.parquet"
-            connection.execute(*copy_statement(connection, table.table, day, files, late, target))
-            if part := _adopt(table, day, target):
-                parts.append(part)
+        for side in (Side.HISTORY,) if joined[0].imported else (Side.DAY, Side.LATE):
+            target = scratch / f"{side}.parquet"
+            connection.execute(*copy_statement(connection, table.table, day, files, side, target))
+            written = sorted(target.iterdir()) if target.is_dir() else [target]
+            parts += [part for file in written if (part := _adopt(table, day, file))]
+            if target.is_dir():
+                target.rmdir()
     written = sum(part.stats["numRecords"] for part in parts)
     if written != (read := sum(piece.rows for piece in joined)):
         raise Unbalanced(f"{table.table.name}: {written} rows were made of {read}")
@@ -85,31 +101,43 @@ def copy_statement(
     table: Table,
     day: date,
     files: Sequence[Path],
-    late: bool,
+    side: Side,
     target: Path,
 ) -> tuple[str, dict[str, object]]:
-    """SQL that writes the sorted rows of one side of midnight, and its values."""
+    """SQL that writes the sorted rows of one side of midnight, and its values.
+
+    History becomes a folder of files, each of which covers a stretch of website and time.
+    """
     paths = [str(file) for file in files]
     held = connection.execute(
         "DESCRIBE SELECT * FROM read_parquet(?, union_by_name = true, hive_partitioning = false)",
         [paths],
     ).fetchall()
     columns = ",\n               ".join(_columns(table, {name for name, *_ in held}))
-    side = "<" if late else ">="
+    size = f",\n            FILE_SIZE_BYTES {HISTORY_BYTES}" if side is Side.HISTORY else ""
     text = f"""
         COPY (
             SELECT {columns}
               FROM read_parquet($files, union_by_name = true, hive_partitioning = false)
-             WHERE {table.time} {side} CAST($midnight AS TIMESTAMP WITH TIME ZONE)
+             WHERE {_within(table, side)}
              ORDER BY {", ".join(table.order)}
         ) TO '{str(target).replace("'", "''")}' (
             FORMAT parquet,
             PARQUET_VERSION v2,
             COMPRESSION zstd,
-            ROW_GROUP_SIZE {ROW_GROUP}
+            ROW_GROUP_SIZE {ROW_GROUP}{size}
         )
     """  # noqa: S608 - names are those of our own tables
+    if side is Side.HISTORY:
+        return text, {"files": paths}
     return text, {"files": paths, "midnight": f"{day} 00:00:00+00"}
+
+
+def _within(table: Table, side: Side) -> str:
+    if side is Side.HISTORY:
+        return "TRUE"
+    sign = "<" if side is Side.LATE else ">="
+    return f"{table.time} {sign} CAST($midnight AS TIMESTAMP WITH TIME ZONE)"
 
 
 def _columns(table: Table, held: set[str]) -> Iterator[str]:

@@ -81,18 +81,53 @@ def merges(
 ) -> Iterator[tuple[date, Sequence[Piece]]]:
     """What to join, day by day; history stays apart, so that its old times widen no other part."""
     today = datetime.fromtimestamp(now_ms / 1000, UTC).date()
-    for (day, _), group in groupby(found, key=lambda piece: (piece.day, piece.imported)):
+    for (day, imported), group in groupby(found, key=lambda p: (p.day, p.imported)):
         of_day = list(group)
         quiet = max(piece.modified_ms for piece in of_day) + QUIET_MS < now_ms
-        joined = final(of_day) if day < today and quiet else growing(of_day, small_parts)
+        if imported:
+            joined = settled(of_day) if quiet else many(of_day, small_parts)
+        else:
+            joined = final(of_day) if day < today and quiet else growing(of_day, small_parts)
         if joined:
             yield day, joined
 
 
+def many(of_day: Sequence[Piece], small_parts: int) -> Sequence[Piece]:
+    """The small parts of a day when they are many."""
+    small = [piece for piece in of_day if piece.size < SMALL_BYTES]
+    return small if len(small) >= small_parts else ()
+
+
+def settled(of_day: Sequence[Piece]) -> Sequence[Piece]:
+    """History that came on one day, when some of its parts cover the same times of a website."""
+    ordered = sorted((p for p in of_day if p.subjects and p.first), key=_beginning)
+    overlaps = any(map(_overlap, ordered, ordered[1:]))
+    return of_day if overlaps else ()
+
+
+def _beginning(piece: Piece) -> tuple[str, str, datetime]:
+    assert piece.subjects is not None  # noqa: S101 - for the type checker
+    assert piece.first is not None  # noqa: S101
+    return (*piece.subjects, piece.first)
+
+
+def _overlap(earlier: Piece, later: Piece) -> bool:
+    if earlier.subjects is None or later.subjects is None:
+        return False
+    if earlier.subjects[1] != later.subjects[0]:
+        return earlier.subjects[1] > later.subjects[0]
+    alone = earlier.subjects == later.subjects and earlier.subjects[0] == earlier.subjects[1]
+    return (
+        alone
+        and earlier.last is not None
+        and later.first is not None
+        and (later.first < earlier.last)
+    )
+
+
 def growing(of_day: Sequence[Piece], small_parts: int) -> Sequence[Piece]:
     """A day that still grows: its small parts when they are many, else the medium ones."""
-    small = [piece for piece in of_day if piece.size < SMALL_BYTES]
-    if len(small) >= small_parts:
+    if small := many(of_day, small_parts):
         return small
     medium = [piece for piece in of_day if SMALL_BYTES <= piece.size < FULL_BYTES]
     return medium if len(medium) >= MEDIUM_PARTS else ()

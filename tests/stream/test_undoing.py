@@ -5,7 +5,8 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from datetime import date
+from datetime import UTC, date, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,22 @@ from schemas.tables import EVENTS
 from stream.commit import LakeTable
 from stream.drain import Drain
 from stream.enrich.lookups import Lookups
+from stream.keeping import compaction
 from stream.keeping.compaction import compact
-from stream.keeping.pieces import pieces
+from stream.keeping.pieces import QUIET_MS, Piece, merges, pieces
 from stream.keeping.undoing import Undoer
 from stream.marks import CLOSED, mark_of
 from tests.running import ROOT
-from tests.stream.making import NOON_MS, a_message, named, rows, settings, version
-from tests.stream.test_backfill import a_backfill, lines, stored
+from tests.stream.making import (
+    NOON_MS,
+    a_message,
+    an_envelope,
+    named,
+    rows,
+    settings,
+    version,
+)
+from tests.stream.test_backfill import MARCH_2019, a_backfill, lines, stored
 
 STAMPS: dict[str, Any] = {"created_at": NOON_MS, "updated_at": NOON_MS}
 
@@ -208,6 +218,47 @@ def test_history_stays_apart_and_narrow_when_parts_are_joined(tmp_path: Path) ->
     ]
     assert [part.ts and part.ts[1] - part.ts[0] for part in version_parts(tmp_path)] == [0, 11]
     assert len(rows(settings(tmp_path), EVENTS, "name")) == 9
+
+
+def test_history_settles_in_parts_that_each_cover_a_stretch_of_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compaction, "HISTORY_BYTES", 10_000)
+    monkeypatch.setattr(compaction, "ROW_GROUP", 2_048)
+    given = settings(tmp_path, small_parts=2)
+    for offset in range(3):
+        items = [
+            {"name": "e", "timestamp": MARCH_2019 + 1000 * (3 * n + offset), "line": n}
+            for n in range(3000)
+        ]
+        sent = an_envelope(items, import_id=f"i{offset}")
+        a_backfill(tmp_path).store([a_message(offset, sent)])
+
+    compact(LakeTable(given, EVENTS), given)
+
+    found = sorted(version(given, EVENTS).parts, key=lambda part: part.ts or (0, 0))
+    times = [part.ts for part in found if part.ts]
+    assert len(times) > 1
+    assert all(before[1] < after[0] for before, after in pairwise(times))
+    assert sum(part.rows for part in found) == 9000
+    now = NOON_MS + 10 * QUIET_MS
+    assert list(merges(pieces(LakeTable(given, EVENTS).handle, EVENTS), 2 * now, 99)) == []
+
+
+def test_history_that_overlaps_is_settled_once_nothing_more_comes() -> None:
+    def piece(first: int, last: int, websites: tuple[str, str] = ("w1", "w1")) -> Piece:
+        begins, ends = (datetime.fromtimestamp(day * 86_400, UTC) for day in (first, last))
+        return Piece("p", date(2026, 11, 21), 9, 9, begins, ends, NOON_MS, True, websites)
+
+    def joined(*found: Piece, later: int = QUIET_MS + 1) -> int:
+        return sum(len(of_day) for _, of_day in merges(found, NOON_MS + later, 5))
+
+    assert joined(piece(1, 5), piece(4, 9)) == 2
+    assert joined(piece(1, 5), piece(4, 9), later=0) == 0
+    assert joined(piece(1, 5), piece(5, 9)) == 0
+    assert joined(piece(1, 5), piece(1, 5, ("w2", "w2"))) == 0
+    assert joined(piece(1, 9, ("w1", "w2")), piece(1, 9, ("w2", "w3"))) == 0
+    assert joined(piece(1, 9, ("w1", "w3")), piece(1, 9, ("w2", "w3"))) == 2
 
 
 def version_parts(folder: Path) -> list[Any]:
