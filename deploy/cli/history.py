@@ -1,6 +1,5 @@
 """`tidemark import`: history from files, listed, looked at, and taken back."""
 
-import os
 import sys
 import time
 from collections.abc import Sequence
@@ -25,8 +24,6 @@ from schemas.settings import Settings
 
 COLUMNS = ("id", "websiteId", "name", "state", "accepted", "rejected", "removed", "createdAt")
 LOOK_SECONDS = 0.5
-NICE = 10
-"""Reading a file gives way to what serves."""
 
 
 class FileOrCommand(click.Group):
@@ -75,7 +72,6 @@ def file(
             if dry_run:
                 return print_record(_judged(opened, mapper, owner), json)
             one = begun(store, owner, opened, again)
-            os.setpriority(os.PRIO_PROCESS, 0, NICE)
             with alone(settings, one), key_for(store, one) as key:
                 sender = Sender(url or _collector(settings), key, one.id)
                 at = _sent(store, one, opened, mapper, sender)
