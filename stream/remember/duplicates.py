@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from stream.commit import LakeTable, Move
 from stream.quarantine import Quarantined, Stage
+from stream.remember.giving import give_back
 from stream.remember.memory import Memory
 from stream.remember.reading import PARTITION, RECEIVED, milliseconds, read_back
 from stream.remember.room import Room
@@ -23,19 +24,37 @@ SAME_REQUEST = "same Idempotency-Key and place as an item received before"
 NOTED = ("event_id", PARTITION, "kafka_offset", "seq")
 
 
+class Own(Struct, frozen=True):
+    """What of a batch is one topic partition's, in the order of the batch."""
+
+    places: Numbers
+    """Among the marked."""
+    ids: Ids
+    slots: Numbers
+
+
 class Marked(Struct, frozen=True):
     """The rows of one batch that have an id."""
 
-    places: Numbers
-    """In the batch."""
+    places: Numbers | None
+    """In the batch; None when all rows have one."""
     partitions: Numbers
     ids: Ids
     slots: Numbers
 
-    def of(self, partition: int) -> tuple[Numbers, Ids, Numbers]:
-        """Places among the marked, ids and slots of one topic partition."""
-        own = np.flatnonzero(self.partitions == partition)
-        return own, self.ids[own], self.slots[own]
+    def by_partition(self) -> dict[int, Own]:
+        """Sorted once, because there are many rows and few partitions."""
+        order = np.argsort(self.partitions.astype(np.uint16), kind="stable")
+        partitions, ids, slots = self.partitions[order], self.ids[order], self.slots[order]
+        starts = np.flatnonzero(np.diff(partitions, prepend=-1)).tolist()
+        return {
+            int(partitions[first]): Own(order[first:last], ids[first:last], slots[first:last])
+            for first, last in zip(starts, [*starts[1:], len(order)], strict=True)
+        }
+
+    def in_batch(self, chosen: Mask) -> Numbers:
+        """Places in the batch of some of the marked."""
+        return np.flatnonzero(chosen) if self.places is None else self.places[chosen]
 
 
 class Sifted(Struct, frozen=True):
@@ -43,9 +62,8 @@ class Sifted(Struct, frozen=True):
 
     rows: pa.Table
     copies: list[Quarantined]
-    marked: Marked | None = None
-    originals: Mask | None = None
-    """Which of the marked are to be stored."""
+    originals: Mapping[int, Own] = {}
+    """What is to be remembered when the batch is stored, by topic partition."""
 
 
 class Duplicates:
@@ -62,51 +80,47 @@ class Duplicates:
         marked = _marked(rows)
         if marked is None:
             return Sifted(rows, [])
-        partitions = np.unique(marked.partitions).tolist()
-        sinces = {p: int(marked.of(p)[2].min()) - WINDOW for p in partitions}
+        found = marked.by_partition()
+        sinces = {p: int(own.slots.min()) - WINDOW for p, own in found.items()}
         copies = np.zeros(len(marked.ids), np.bool_)
         for partition, seen in self.memory.recall(sinces, next_of, self._read).items():
-            own, ids, slots = marked.of(partition)
-            copies[own] = seen.copies(ids, slots)
+            own = found[partition]
+            copies[own.places] = seen.copies(own.ids, own.slots)
         if not copies.any():
-            return Sifted(rows, [], marked, ~copies)
+            return Sifted(rows, [], found)
+        copied = marked.in_batch(copies)
         stays = np.ones(rows.num_rows, np.bool_)
-        stays[marked.places[copies]] = False
+        stays[copied] = False
         return Sifted(
             rows.filter(pa.array(stays)),
-            self._notes(rows.take(pa.array(marked.places[copies]))),
-            marked,
-            ~copies,
+            self._notes(rows.take(pa.array(copied))),
+            {partition: _only(own, ~copies[own.places]) for partition, own in found.items()},
         )
 
     def learn(self, sifted: Sifted, moves: Mapping[int, Move]) -> None:
         """The batch was committed."""
-        marked, originals = sifted.marked, sifted.originals
-        if marked is not None and originals is not None:
-            self._add(marked, originals)
+        originals = sifted.originals
+        for partition, seen in self.memory.present(originals).items():
+            own = originals[partition]
+            if len(own.ids):
+                seen.add(own.ids, own.slots)
+                since = int(own.slots.min()) - WINDOW - SLACK
+                self.memory.forget(partition, since, Seen.forget)
+        if originals:
+            self._room.keep_within(self._topic, self.memory.known())
         self.memory.advance(moves)
-
-    def _add(self, marked: Marked, originals: Mask) -> None:
-        partitions = np.unique(marked.partitions).tolist()
-        for partition, seen in self.memory.present(partitions).items():
-            own, ids, slots = marked.of(partition)
-            seen.add(ids[originals[own]], slots[originals[own]])
-            self.memory.forget(partition, int(slots.min()) - WINDOW - SLACK, Seen.forget)
-        self._room.keep_within(self._topic, self.memory.known())
 
     def _read(self, partitions: Collection[int], since: int) -> Mapping[int, Seen]:
         found = {partition: Seen() for partition in partitions}
         wanted = pc.field(HASH).is_valid()
         for rows in read_back(self._table, [HASH], wanted, partitions, since * SLOT_MS):
-            marked = _marked(rows)
-            if marked is None:
-                continue
-            for partition in np.unique(marked.partitions).tolist():
-                _, ids, slots = marked.of(partition)
-                found[partition].add(ids, slots)
-            self._room.keep_within(self._topic, [*self.memory.known(), *found.values()])
+            if marked := _marked(rows):
+                for partition, own in marked.by_partition().items():
+                    found[partition].add(own.ids, own.slots)
+                self._room.keep_within(self._topic, [*self.memory.known(), *found.values()])
         with ThreadPoolExecutor() as pool:  # sorting is outside of Python's lock
             list(pool.map(Slot.settle, [s for one in found.values() for s in one.slots.values()]))
+        give_back()
         return found
 
     def _notes(self, rows: pa.Table) -> list[Quarantined]:
@@ -131,15 +145,19 @@ class Duplicates:
         ]
 
 
+def _only(own: Own, chosen: Mask) -> Own:
+    return Own(own.places[chosen], own.ids[chosen], own.slots[chosen])
+
+
 def _marked(rows: pa.Table | pa.RecordBatch) -> Marked | None:
     """The rows with an id; None when there are none."""
     hashes = rows[HASH]
     if hashes.null_count == len(hashes):
         return None
+    partitions = rows[PARTITION].to_numpy()
+    slots = milliseconds(rows, RECEIVED).to_numpy() // SLOT_MS
+    if not hashes.null_count:
+        return Marked(None, partitions, hashes.to_numpy().view(np.uint64), slots)
     places = np.flatnonzero(hashes.is_valid().to_numpy(zero_copy_only=False))
-    return Marked(
-        places,
-        rows[PARTITION].to_numpy()[places],
-        pc.drop_null(hashes).to_numpy().view(np.uint64),
-        milliseconds(rows, RECEIVED).to_numpy()[places] // SLOT_MS,
-    )
+    ids = pc.drop_null(hashes).to_numpy().view(np.uint64)
+    return Marked(places, partitions[places], ids, slots[places])

@@ -20,6 +20,8 @@ WINDOW = 8
 SLACK = 1
 """Slots that are kept beyond, for collectors whose clocks do not agree."""
 
+TOGETHER = 1024
+
 Numbers = npt.NDArray[np.int64]
 
 
@@ -30,9 +32,10 @@ class Seen:
         self.slots: dict[int, Slot] = {}
 
     def add(self, ids: Ids, slots: Numbers) -> None:
-        for number in np.unique(slots).tolist():
-            slot = self.slots.setdefault(number, Slot())
-            slot.add(ids[slots == number])
+        numbers = distinct(slots)
+        for number in numbers:
+            own = ids if len(numbers) == 1 else ids[slots == number]
+            self.slots.setdefault(number, Slot()).add(own)
 
     def forget(self, before: int) -> None:
         """Drop the slots before this one."""
@@ -63,6 +66,16 @@ class Seen:
                 slot.mark(Probe(ids[near]), part)
                 found[near] = part
         return found
+
+
+def distinct(numbers: Numbers) -> list[int]:
+    """The values that occur; `unique` takes ten times as long over few that lie together."""
+    least, most = int(numbers.min()), int(numbers.max())
+    if least == most:
+        return [least]
+    if most - least >= TOGETHER:
+        return [int(number) for number in np.unique(numbers)]
+    return [least + int(gap) for gap in np.flatnonzero(np.bincount(numbers - least))]
 
 
 def _alike(ids: Ids) -> Iterator[Sequence[int]]:
