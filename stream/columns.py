@@ -68,8 +68,9 @@ def _some(rows: Rows, indexes: list[int]) -> dict[str, list[Any]]:
 def by_day(rows: pa.Table, column: str) -> Iterator[tuple[str, pa.Table]]:
     """The rows of each UTC day of `column`, with the day as the log writes it."""
     days = pc.cast(rows[column], pa.timestamp("us")).cast(pa.date32(), safe=False)
-    for day in sorted(pc.unique(days).to_pylist()):
-        yield day.isoformat(), rows.filter(pc.equal(days, day))
+    there = sorted(pc.unique(days).to_pylist())
+    for day in there:
+        yield day.isoformat(), rows.filter(pc.equal(days, day)) if len(there) > 1 else rows
 
 
 def received_column(table: Table) -> str:

@@ -4,8 +4,8 @@ Columnar, because a step that fills a column in one loop costs a fraction of one
 each row. A row's index is the same in every list.
 """
 
-from collections.abc import Callable, Sequence
-from itertools import groupby
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, groupby, repeat
 from operator import attrgetter
 from typing import Any, Self, TypeVar
 
@@ -40,7 +40,8 @@ class Rows:
         self.begins: dict[int, int] = {}
         """Of envelopes with an `Idempotency-Key`, by `id`: the position of their first item."""
         self._given: dict[str, Column] = {}
-        self._runs: list[tuple[Envelope, int]] = []
+        self._runs: list[Envelope] = []
+        self._lengths: list[int] = []
 
     def __len__(self) -> int:
         return len(self.items)
@@ -59,13 +60,19 @@ class Rows:
 
     def per_envelope(self, fact: Callable[[Envelope], Fact]) -> list[Fact]:
         """A fact of each row's envelope, asked once for neighbours of one envelope."""
+        return self.spread(map(fact, self.runs()))
+
+    def runs(self) -> list[Envelope]:
+        """The envelopes, neighbours of one envelope counted as one."""
         if not self._runs:
-            runs = (list(run) for _, run in groupby(self.envelopes, id))
-            self._runs = [(run[0], len(run)) for run in runs]
-        found: list[Fact] = []
-        for envelope, count in self._runs:
-            found += [fact(envelope)] * count
-        return found
+            runs = [list(run) for _, run in groupby(self.envelopes, id)]
+            self._runs = [run[0] for run in runs]
+            self._lengths = list(map(len, runs))
+        return self._runs
+
+    def spread(self, told: Iterable[Fact]) -> list[Fact]:
+        """What is told of each run, for each of its rows."""
+        return list(chain.from_iterable(map(repeat, told, self._lengths)))
 
     def only(self, indexes: Sequence[int]) -> Self:
         """Some of the rows, as they were before the line."""

@@ -4,6 +4,8 @@ Worked out once per distinct agent. What a browser leaves out or has frozen is n
 NULL, or its major part alone, unless a client hint tells the rest.
 """
 
+from operator import attrgetter
+
 from msgspec import Struct
 
 from schemas.envelope import HINTS, Envelope
@@ -39,9 +41,9 @@ UNKNOWN = Agent()
 
 
 def put_agent(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
-    agents = rows.per_envelope(agent_of)
+    agents = [agent_of(envelope) for envelope in rows.runs()]
     for name in COLUMNS:
-        rows.columns[name] = [getattr(agent, name) for agent in agents]
+        rows.columns[name] = rows.spread(map(attrgetter(name), agents))
 
 
 def agent_of(envelope: Envelope) -> Agent:

@@ -18,15 +18,21 @@ PURPOSES = ("prefetch", "prerender", "preview")
 
 
 def put_bot(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
-    hosted = rows.facts.get("hosted") or [False] * len(rows)
-    reasons = [
-        reason or (DATA_CENTRE if there else None)
-        for reason, there in zip(rows.per_envelope(bot_reason), hosted, strict=True)
-    ]
+    told = [bot_reason(envelope) for envelope in rows.runs()]
+    reasons = rows.spread(told)
+    rows.columns["is_bot"] = rows.spread(map(is_flag, told))
+    hosted = rows.facts["hosted"]
+    if any(hosted):
+        reasons = [
+            reason or (DATA_CENTRE if there else None)
+            for reason, there in zip(reasons, hosted, strict=True)
+        ]
     rows.columns["bot_reason"] = reasons
-    rows.columns["is_bot"] = [
-        reason is not None and not reason.startswith(HINT) for reason in reasons
-    ]
+
+
+def is_flag(reason: str | None) -> bool:
+    """Whether a reason says more than what is likely."""
+    return reason is not None and not reason.startswith(HINT)
 
 
 def bot_reason(envelope: Envelope) -> str | None:

@@ -53,10 +53,16 @@ READERS: Mapping[str, Callable[[str], str | None]] = {
     "connection_type": connection,
 }
 
-_read = {name: Memo(reader) for name, reader in READERS.items()}
-
 
 def put_device(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
     for name, read in _read.items():
         if rows.wants(name):
-            rows.columns[name] = [read[said] if said else None for said in rows.given(name)]
+            rows.columns[name] = list(map(read.__getitem__, rows.given(name)))
+
+
+def when_said(reader: Callable[[str], str | None]) -> Memo[str | None, str | None]:
+    """The reader with a memory; what was not said is not read."""
+    return Memo(lambda said: reader(said) if said else None)
+
+
+_read = {name: when_said(reader) for name, reader in READERS.items()}

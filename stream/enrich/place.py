@@ -4,6 +4,8 @@ A time zone names a country and no more. A server's address is not its visitor's
 sends is placed by time zone only.
 """
 
+from operator import attrgetter
+
 from schemas.envelope import COUNTRY, Envelope
 from stream.enrich.lookups import Lookups, Memo
 from stream.enrich.records import NOWHERE, Place, country_code
@@ -14,16 +16,17 @@ from stream.rows import Rows
 def put_place(rows: Rows, lookups: Lookups) -> None:
     lookups.places.refresh()
     found = lookups.places.found
-    places = rows.per_envelope(lambda envelope: place_of(envelope, found))
+    places = [place_of(envelope, found) for envelope in rows.runs()]
     said = rows.columns.get("timezone") or rows.given("timezone")
     by_zone = zones().get
+    countries = rows.spread(map(attrgetter("country"), places))
     rows.columns["country"] = [
-        place.country or (by_zone(zone) if zone else None)
-        for place, zone in zip(places, said, strict=True)
+        country or (by_zone(zone) if zone else None)
+        for country, zone in zip(countries, said, strict=True)
     ]
-    rows.columns["region"] = [place.region for place in places]
-    rows.columns["city"] = [place.city for place in places]
-    rows.facts["hosted"] = [place.hosted for place in places]
+    rows.columns["region"] = rows.spread(map(attrgetter("region"), places))
+    rows.columns["city"] = rows.spread(map(attrgetter("city"), places))
+    rows.facts["hosted"] = rows.spread(map(attrgetter("hosted"), places))
 
 
 def place_of(envelope: Envelope, found: Memo[str, Place]) -> Place:
