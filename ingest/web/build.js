@@ -34,13 +34,21 @@ function encoded(plain) {
     [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
     [constants.BROTLI_PARAM_SIZE_HINT]: plain.length,
   };
-  return { "": plain, ".gz": gzipSync(plain, { level: 9 }), ".br": brotliCompressSync(plain, { params }) };
+  return {
+    "": plain,
+    ".gz": gzipSync(plain, { level: 9 }),
+    ".br": brotliCompressSync(plain, { params }),
+  };
 }
 
 function described(plain, files) {
   const digest = (name, encoding) => createHash(name).update(plain).digest(encoding);
   const sizes = Object.fromEntries(Object.entries(files).map(([end, data]) => [end, data.length]));
-  return { hash: digest("sha256", "hex").slice(0, 16), integrity: `sha384-${digest("sha384", "base64")}`, sizes };
+  return {
+    hash: digest("sha256", "hex").slice(0, 16),
+    integrity: `sha384-${digest("sha384", "base64")}`,
+    sizes,
+  };
 }
 
 rmSync(here("dist"), { recursive: true, force: true });

@@ -45,6 +45,8 @@ def test_errors_that_nobody_caught_are_kept_once(tracked: Tracked, page: Page, w
         "  setTimeout(twice), setTimeout(twice);",
         "  setTimeout(() => Promise.reject(new RangeError('too far')));",
         "  setTimeout(() => Promise.reject('just words'));",
+        "  setTimeout(() => Promise.reject({ name: 7, stack: [8] }));",
+        "  setTimeout(() => Promise.reject());",
         "})</script>",
     )
     page.go(url)
@@ -52,12 +54,14 @@ def test_errors_that_nobody_caught_are_kept_once(tracked: Tracked, page: Page, w
     page.leave()
 
     kept = tracked.stored(
-        place, 3, "message", "error_type", "filename", "lineno", "stack", table="errors"
+        place, 5, "message", "error_type", "filename", "lineno", "stack", table="errors"
     )
     assert [(row[0], row[1]) for row in kept] == [
         ("Uncaught TypeError: not today", "TypeError"),
         ("too far", "RangeError"),
         ("just words", None),
+        ("[object Object]", "7"),
+        ("undefined", None),
     ]
     assert kept[0][2:4] == (url, 1)
     assert kept[0][4].startswith(f"TypeError: not today\n    at twice ({url}:1:")

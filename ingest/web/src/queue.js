@@ -30,7 +30,7 @@ const send = (leaving) => {
   timer = 0;
   const batch = items.splice(0);
   const body = JSON.stringify(batch);
-  if (!batch[0] || refused() || (leaving && navigator.sendBeacon(url, body))) return;
+  if (!batch[0] || refused() || (leaving && navigator.sendBeacon?.(url, body))) return;
   fetch(url, { method: "POST", body, keepalive: body.length < 2e4 })
     .then(({ status }) => {
       if (status > 428) throw status;

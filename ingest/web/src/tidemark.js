@@ -1,4 +1,4 @@
-// tidemark.js: page views, engagement, outbound clicks and events. No cookies; see ../../README.md.
+// tidemark.js: page views, engagement, outbound clicks and events. No cookies; see ../README.md.
 import "./clicks.js";
 import { again, exit, look, view, watchPage } from "./page.js";
 import { leave, put } from "./queue.js";
