@@ -263,7 +263,11 @@ def test_status_speaks_when_nothing_runs(ask: Callable[..., Any], tmp_path: Path
     assert ask("status") == {
         "data": str(tmp_path),
         "processes": [],
-        "tables": [{"name": n, **nothing} for n in ("events", "vitals", "errors", "clicks")],
+        "tables": [
+            {"name": n, **nothing}
+            for n in ("events", "vitals", "errors", "clicks", "engagement", "identities")
+        ],
+        "imports": {"lagChunks": None, "lagSeconds": None},
     }
 
 

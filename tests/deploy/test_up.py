@@ -102,10 +102,11 @@ def test_topics_have_their_partitions(stack: Stack) -> None:
     topics = stack.tidemark("topics")
 
     assert [(topic["name"], topic["in_kafka"]) for topic in topics] == [
-        ("events", 8),
-        ("vitals", 8),
-        ("errors", 8),
-        ("clicks", 8),
+        (name, 8)
+        for name in (
+            *("events", "vitals", "errors", "clicks", "engagement", "identities"),
+            "backfill",
+        )
     ]
 
 
