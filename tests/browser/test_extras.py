@@ -31,7 +31,7 @@ def test_web_vitals_are_measured(tracked: Tracked, page: Page, way: str) -> None
     values = {name: float(value) for name, value in kept}
     assert values["CLS"] == 0
     assert values["INP"] >= 56
-    assert 0 < values["TTFB"] <= values["FCP"] <= values["LCP"] < 20_000
+    assert 0 < values["TTFB"] <= values["FCP"] <= values["LCP"]
 
 
 @pytest.mark.parametrize("way", WAYS)

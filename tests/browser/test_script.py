@@ -121,7 +121,7 @@ def test_a_page_that_is_left_tells_how_long_and_how_far_it_was_seen(
     view, left = tracked.stored("/long", 2, "name", "time_on_page", "scroll_depth")
     assert view == (VIEW, None, None)
     assert left[0] == EXIT
-    assert 0.6 <= float(left[1]) < 20
+    assert float(left[1]) >= 0.6
     assert 48 <= float(left[2]) <= 50
 
 

@@ -10,7 +10,7 @@ let depth;
 // Without query, and without a fragment unless it is a route of an application: #/cart, #!/cart.
 const place = () => location.href.replace(/[?#](?![!/])[^#]*/g, "");
 
-export const look = () => (since = document.hidden ? 0 : Date.now());
+export const look = () => (since = document.hidden ? 0 : performance.now());
 
 const scrolled = () => {
   const reached = (100 * (scrollY + innerHeight)) / document.documentElement.scrollHeight;
@@ -42,7 +42,7 @@ export const exit = () => {
   put({
     name: "page_exit",
     path: from.slice(0, LONGEST),
-    time_on_page: Math.min(86400, (Date.now() - since) / 1e3),
+    time_on_page: Math.min(86400, (performance.now() - since) / 1e3),
     scroll_depth: depth,
   });
   since = 0;

@@ -2,14 +2,13 @@
 import { identity, unique } from "./identity.js";
 import { base, given, refused } from "./tag.js";
 
-const PAUSE = 1e3;
 const FULL = 50;
 export const LONGEST = 2048;
 
 // The route is the bundle's own: see ../build.js.
 const url = base + ROUTE + given.websiteId;
 let items = [];
-let pause = PAUSE;
+let pause = 1e3;
 let timer;
 
 export const put = (facts) => {
@@ -34,7 +33,7 @@ const send = (leaving) => {
   fetch(url, { method: "POST", body, keepalive: body.length < 2e4 })
     .then(({ status }) => {
       if (status > 428) throw status;
-      pause = PAUSE;
+      pause = 1e3;
     })
     // Later, with the same event ids, so that what did arrive is not counted twice.
     .catch(() => {
