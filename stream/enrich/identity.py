@@ -60,18 +60,33 @@ def _put_visitor(rows: Rows) -> None:
 def _event_hashes(rows: Rows) -> Column:
     ids = rows.given("event_id")
     places = [index for index, event_id in enumerate(ids) if event_id]
-    digests = [blake2b(ids[index].encode(), digest_size=8).digest() for index in places]
-    for index, digest in _of_requests(rows, ids):
-        places.append(index)
-        digests.append(digest)
+    said = ids if len(places) == len(ids) else [ids[index] for index in places]
+    digests = [blake2b(text, digest_size=8).digest() for text in map(str.encode, said)]
+    if requested := list(_of_requests(rows, ids)):
+        both = sorted([*zip(places, digests, strict=True), *requested])
+        places, digests = [index for index, _ in both], [digest for _, digest in both]
     if not places:
         return [None] * len(rows)
+    return _scattered(places, _numbers(rows, places, digests), len(rows))
+
+
+def _numbers(rows: Rows, places: list[int], digests: list[bytes]) -> list[int]:
+    """The numbers of items, made their owner's."""
     kind = rows.kind.name
     owners = rows.per_envelope(lambda envelope: _owners[f"{kind}\0{envelope.subject_id}"])
+    if len(places) < len(owners):
+        owners = [owners[index] for index in places]
     numbers = np.frombuffer(b"".join(digests), ">u8") >> np.uint64(1)
-    numbers ^= np.array(owners, np.uint64)[places]
-    column: Column = [None] * len(rows)
-    for index, own in zip(places, numbers.tolist(), strict=True):
+    found: list[int] = (numbers ^ np.array(owners, np.uint64)).tolist()
+    return found
+
+
+def _scattered(places: list[int], numbers: list[int], count: int) -> Column:
+    """The numbers at their places; nothing at the others."""
+    if len(places) == count:
+        return list(numbers)
+    column: Column = [None] * count
+    for index, own in zip(places, numbers, strict=True):
         column[index] = own
     return column
 

@@ -135,6 +135,7 @@ def test_a_request_that_is_sent_again_counts_once(tmp_path: Path) -> None:
     drain.store([a_message(0, sent(None), first)])
 
     assert drain.store([a_message(1, first)]) == Stored(0, 0, {0: 2}, 3)
+    assert len(set(rows(settings(tmp_path), EVENTS, "event_hash"))) == 4
     assert drain.store([a_message(2, sent(None, None, request_id="r2"))]) == Stored(2, 0, {0: 3})
     noted = rows(settings(tmp_path), QUARANTINE, "seq", "reason")
     assert noted == [
