@@ -13,7 +13,7 @@ from ingest.history import history
 from ingest.links.clicks import Clicks
 from ingest.links.redirect import LINKS, links
 from ingest.mixed import mixed
-from ingest.noting import noted
+from ingest.noting import refusals
 from ingest.openapi import service
 from ingest.recent import Recent
 from ingest.robots import ROBOTS, robots
@@ -74,7 +74,8 @@ def create_app(
     waits = Waits(settings)
     collecting = {kind.path: collect(kind, desk) for kind in KINDS if kind.path}
     collecting |= {route.path: mixed(route, desk) for route in MIXED}
-    routes.update({path: noted(waiting(app, waits), desk) for path, app in collecting.items()})
+    routes.update({path: waiting(app, waits) for path, app in collecting.items()})
+    edge.on_refusal = refusals(desk, collecting)
     routes[DEBUG] = debug(desk)
     routes[HISTORY.path] = history(desk)
     routes.update(dict.fromkeys(ROUTES, health("collector", checks, counts)))

@@ -1,8 +1,8 @@
 """What the collector takes and refuses, noted for `/debug`."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Scope
 
 from ingest.decode import Rejected
 from ingest.desk import Desk
@@ -10,6 +10,7 @@ from ingest.head import named_website, read_head
 from ingest.identify import identify
 from ingest.recent import WEBSITE_BYTES, Recent, Refusal, Seen
 from ingest.seal import Sealed
+from schemas.edge.wear import OnRefusal
 from schemas.envelope import open_envelope
 from schemas.failures import Failure
 
@@ -17,19 +18,15 @@ LARGEST = WEBSITE_BYTES // 4
 """Bytes of items that are kept of one request."""
 
 
-def noted(app: ASGIApp, desk: Desk) -> ASGIApp:
-    """The same endpoint; what it refuses is noted for the website that the request names."""
+def refusals(desk: Desk, paths: Collection[str]) -> OnRefusal:
+    """Notes what these routes refuse, for the website that the request names."""
 
-    async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await app(scope, receive, send)
-        except Failure as failure:
-            subject_id = _named(scope, desk)
-            if subject_id is not None:
-                desk.recent.keep(subject_id, _refused(failure, scope["path"], desk.clock()))
-            raise
+    def note_refusal(scope: Scope, failure: Failure) -> None:
+        subject_id = _named(scope, desk) if scope["path"] in paths else None
+        if subject_id is not None:
+            desk.recent.keep(subject_id, _refused(failure, scope["path"], desk.clock()))
 
-    return endpoint
+    return note_refusal
 
 
 def note(recent: Recent, topic: str, sealed: Sealed, receipt: str) -> None:

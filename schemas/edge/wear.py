@@ -7,7 +7,7 @@ allowance of the client's cut address.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -34,6 +34,13 @@ class Internal(Failure):
     """Something of ours went wrong; the log has it, the caller gets no detail."""
 
 
+OnRefusal = Callable[[Scope, Failure], None]
+
+
+def unnoted(_scope: Scope, _failure: Failure) -> None:
+    """Nobody wants to know."""
+
+
 class Edge:
     """Wraps an ASGI application."""
 
@@ -55,6 +62,8 @@ class Edge:
         self._countries = countries
         """Headers in which the trusted proxies tell the client's country."""
         self._credentials = credentials
+        self.on_refusal: OnRefusal = unnoted
+        """Told of each refusal before it is answered; set by who wants to know."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -82,7 +91,9 @@ class Edge:
         except Exception as error:
             if started:
                 raise
-            await self._refuse(dressed, scope, self._failure(error))
+            failure = self._failure(error)
+            self.on_refusal(scope, failure)
+            await self._refuse(dressed, scope, failure)
 
     async def _methods(self, scope: Scope, receive: Receive) -> str:
         """What the route takes, as it says itself to a method that none takes."""

@@ -115,6 +115,13 @@ def test_what_kafka_does_not_take_is_shown_as_refused(desk: Bench) -> None:
     assert [(line["status"], line["message"]) for line in looked(desk)] == [(503, "Kafka is away")]
 
 
+def test_what_a_browser_asks_beforehand_is_not_shown(desk: Bench) -> None:
+    asking = {"origin": "https://shop.example", "access-control-request-method": "POST"}
+
+    assert ask(desk.app, "OPTIONS", "/track?website_id=shop", headers=asking).status == 204
+    assert looked(desk) == []
+
+
 def test_items_of_several_websites_are_shown_at_their_own(desk: Bench) -> None:
     desk.post("/track", [{"name": "a", "websiteId": "shop"}, {"name": "b"}], key="acme")
 
