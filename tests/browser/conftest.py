@@ -20,9 +20,10 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
 @pytest.fixture(scope="session")
 def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
-    """It says that it is a usual Chrome, since a headless one is a bot."""
+    """It says that it is a usual Chrome, as a headless one is a bot; all of `.example` is here."""
     folder = tmp_path_factory.mktemp("chromium")
-    with Chromium(folder, f"--user-agent={CHROME}") as chromium:
+    here = "--host-resolver-rules=MAP *.example 127.0.0.1"
+    with Chromium(folder, f"--user-agent={CHROME}", here) as chromium:
         yield chromium
 
 

@@ -7,6 +7,7 @@ import pytest
 from ingest.scripts import read_manifest
 from tests.browser.page import Page
 from tests.browser.tracked import Tracked
+from tests.calling import call
 from tests.running import eventually
 
 VIEW, EXIT, OUTBOUND = "screen_view", "page_exit", "outbound_click"
@@ -47,6 +48,25 @@ def test_a_page_view_has_what_the_browser_knows(tracked: Tracked, page: Page) ->
     assert {name: row[name] for name in expected} == expected
     assert page.complaints == []
     assert kept == ["", 0, 0]
+
+
+def test_a_page_without_a_secure_connection_is_tracked_too(tracked: Tracked, page: Page) -> None:
+    page.go(tracked.shows("/plain", tracked.tag("data-persist"), host="shop.example"))
+    assert page.js("isSecureContext") is False
+    page.leave()
+
+    rows = tracked.stored("/plain", 2, "name", "host", "anonymous_id")
+    assert [row[:2] for row in rows] == [(VIEW, "shop.example"), (EXIT, "shop.example")]
+    assert rows[0][2] == rows[1][2]
+    assert rows[0][2]
+
+
+def test_the_script_travels_packed(tracked: Tracked) -> None:
+    url, asked = f"{tracked.collect_url}/tidemark.js", {"accept-encoding": "gzip"}
+    whole, head = (call(method, url, None, asked) for method in ("GET", "HEAD"))
+
+    assert (whole.headers["content-encoding"], head.body) == ("gzip", b"")
+    assert len(whole.body) == int(head.headers["content-length"]) <= 1638
 
 
 def test_nothing_is_asked_before_it_is_sent(tracked: Tracked, page: Page) -> None:
