@@ -15,8 +15,10 @@ from pathlib import Path
 import pytest
 
 from schemas.pulse import read_pulses
+from schemas.registry import Import, ImportState
 from tests.chaos.load import Sender, balance, copies, rows, stored
 from tests.flow.tenant import Tenant
+from tests.flow.test_history import a_file, importing, imports, tidemark
 from tests.running import Stack, eventually
 
 SESSION_SECONDS = 6
@@ -139,6 +141,35 @@ def test_a_killed_collector_forgets_no_acknowledged_item(stack: Stack, tenant: T
         load.wait_for(300)
 
     settle(tenant, load)
+
+
+def test_an_import_is_exact_whatever_dies_and_live_events_pass_it(
+    stack: Stack, tenant: Tenant, tmp_path: Path
+) -> None:
+    path = a_file(tmp_path, 6_000)
+    with Sender(stack.collect_url, tenant.website.id) as load:
+        sending = importing(tenant, path)
+        for name in ("backfill", "keeper", "backfill"):
+            time.sleep(1.0)
+            hit(stack, name, signal.SIGKILL)
+        sending.send_signal(signal.SIGKILL)
+        sending.wait()
+        time.sleep(1.0)
+    settle(tenant, load)
+
+    done = eventually(lambda: finished(tenant, path), seconds=DRAIN_SECONDS)
+
+    assert done is not None
+    assert (done.accepted, done.rejected) == (5994, 6)
+    show = ("import", "show", done.id)
+    eventually(lambda: tidemark(stack, *show)["stored"] == 5994, seconds=DRAIN_SECONDS)
+
+
+def finished(tenant: Tenant, path: Path) -> Import | None:
+    """The import, once it went through; run again as long as it did not."""
+    importing(tenant, path).wait()
+    (one,) = imports(tenant)
+    return one if one.state is ImportState.DONE else None
 
 
 def test_a_killed_keeper_leaves_every_answer_as_it_was(stack: Stack, tenant: Tenant) -> None:
