@@ -18,6 +18,7 @@ from stream.enrich.lookups import Lookups
 from stream.enrich.places import Places
 from stream.failures import ORDERLY, Stuck, Surprise, Unplaced
 from stream.lanes import LIVE, Lane
+from stream.memory import settle
 from stream.remember.room import Room
 
 log = logging.getLogger(__name__)
@@ -60,6 +61,7 @@ async def _run(settings: Settings, name: str, lane: Lane, leave: Leave | None) -
         )
         for kind in lane.kinds
     }
+    settle()
     worker = Worker(settings, name, drains, end, lane.group)
     follow = asyncio.create_task(follower.run())
     pulse = asyncio.create_task(_beat(worker, name))

@@ -1,0 +1,22 @@
+"""A worker's memory stays its own between batches."""
+
+import json
+import subprocess
+import sys
+
+LOOK = """
+import gc, json
+import pyarrow as pa
+from stream.memory import settle
+
+settle()
+held = pa.allocate_buffer(1 << 20)
+print(json.dumps([gc.get_threshold()[0], gc.get_freeze_count() > 0, gc.isenabled(),
+                  pa.default_memory_pool().backend_name, pa.total_allocated_bytes()]))
+"""
+
+
+def test_what_stays_is_not_walked_and_what_is_freed_is_kept() -> None:
+    told = subprocess.run([sys.executable, "-c", LOOK], capture_output=True, check=True)
+
+    assert json.loads(told.stdout) == [50_000, True, True, "system", 1 << 20]
