@@ -17,6 +17,8 @@ ELSEWHERE = "localhost"
 NOW = datetime.now(UTC)
 SPAN = {"start": (NOW - timedelta(days=1)).date(), "end": (NOW + timedelta(days=1)).date()}
 
+VIEW, EXIT, OUTBOUND = "screen_view", "page_exit", "outbound_click"
+
 Row = dict[str, Any]
 
 
@@ -47,6 +49,10 @@ class Tracked(Struct, frozen=True):
         head = f"<!doctype html><meta charset=utf-8><title>{title}</title>"
         self.site.pages[path] = Html("".join((head, *parts)), headers)
         return self.site.url(path, host)
+
+    def somewhere_else(self) -> str:
+        """The address of a page of somebody else."""
+        return self.shows("/other", "<p>Somebody else", host="127.0.0.1")
 
     def rows(self, place: str, table: str = "events") -> list[Row]:
         """What is stored now of the pages below a place, in the order of its time."""
