@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from schemas.failures import Unavailable
 from schemas.kinds import EVERY_KIND
-from schemas.positions import FRESH_SECONDS, Log, app_id, log_folder
+from schemas.positions import FORGETS_SECONDS, FRESH_SECONDS, Log, app_id, log_folder
 from schemas.receipts import Receipt
 from schemas.settings import Settings
 
@@ -42,8 +42,13 @@ class Watch:
         self._looking: asyncio.Task[None] | None = None
         self._one_at_a_time = asyncio.Lock()
 
+    async def follow(self) -> None:
+        """Stand in the log, so that what is committed from now on will be seen."""
+        if not self._log.looked_within(FORGETS_SECONDS / 3):  # the next look comes long before it
+            await self.look()
+
     async def look(self) -> None:
-        """Take in what the log says now; it goes on from here when it is looked at soon again."""
+        """Take in what the log says now."""
         async with self._one_at_a_time:
             await asyncio.to_thread(self._log.look)
 
@@ -93,7 +98,7 @@ class Waits:
             raise Unavailable(TOO_MANY, retry_after=1)
         self._room -= 1
         try:
-            await self._look()
+            await self._follow()
             yield
         finally:
             self._room += 1
@@ -110,9 +115,9 @@ class Waits:
             return False
         return True
 
-    async def _look(self) -> None:
+    async def _follow(self) -> None:
         try:
-            await asyncio.gather(*(watch.look() for watch in set(self._watches.values())))
+            await asyncio.gather(*(watch.follow() for watch in set(self._watches.values())))
         except OSError as error:
             log.error(UNREAD, extra={"error": str(error)})
             raise Unavailable(ELSEWHERE) from None

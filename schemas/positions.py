@@ -72,9 +72,13 @@ class Log:
         self.version = NEVER
         """Number of the newest entry that was read."""
 
+    def looked_within(self, seconds: float) -> bool:
+        """Whether the last look is no older than that."""
+        return time.monotonic() - self._looked < seconds
+
     def look(self) -> bool:
         """Read what came since; False when there was a gap, and what was known before is void."""
-        followed = time.monotonic() - self._looked < FORGETS_SECONDS
+        followed = self.looked_within(FORGETS_SECONDS)
         if not followed:
             self._begin()
         while (moves := self._entry(self.version + 1)) is not None:
