@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from schemas.clock import now_ms
-from schemas.registry import DatabaseError, Import, ImportState, Store
+from schemas.registry import DatabaseError, Import, ImportState, Store, Unknown
 from schemas.settings import Settings
 from schemas.tables import EVENTS
 from stream.commit import LakeTable, Move
@@ -37,6 +37,8 @@ class Undoer:
         try:
             for one in self._store.list(Import, state=ImportState.UNDOING.value):
                 self._undo(table, self._store, one)
+        except Unknown as gone:  # deleted with its website, meanwhile
+            log.info("import not undone", extra={"reason": str(gone)})
         except DatabaseError as away:
             log.warning("imports not read", extra={"reason": type(away).__name__})
         except Fenced as refused:  # something was faster; the next round tries again

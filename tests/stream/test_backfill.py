@@ -1,5 +1,6 @@
 """History is stored once by its lines, keeps its old times, and never mixes with what is live."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from stream.drain import Drain
 from stream.enrich.lookups import Lookups
 from stream.failures import Fenced
 from stream.marks import CLOSED, mark_of
+from stream.opening import Arrived
 from tests.stream.making import CHROME, a_message, an_envelope, named, rows, settings
 
 MARCH_2019 = 1_551_441_600_000
@@ -108,6 +110,39 @@ def test_an_undoing_that_is_faster_than_a_commit_refuses_it(tmp_path: Path) -> N
 
     a_backfill(tmp_path).store([a_message(0, lines(1, 2))])
     assert stored(tmp_path) == []
+
+
+def test_items_without_a_line_are_no_copies_and_end_with_the_undoing_too(tmp_path: Path) -> None:
+    def without_lines(offset: int) -> Arrived:
+        return a_message(offset, an_envelope([{"name": "e"}, {"name": "e"}], import_id="i1"))
+
+    a_backfill(tmp_path).store([without_lines(0)])
+    a_backfill(tmp_path).store([without_lines(1)])
+    LakeTable(settings(tmp_path), EVENTS).commit([], {mark_of("i1"): Move(0, CLOSED)})
+    a_backfill(tmp_path).store([without_lines(2)])
+
+    assert stored(tmp_path) == ["e"] * 4
+    assert ledger(tmp_path)[-1] == (2, 2, 0, 0, 2, UNDONE)
+
+
+def test_a_live_worker_and_a_backfill_worker_that_commit_at_once_both_succeed(
+    tmp_path: Path,
+) -> None:
+    live = Drain(settings(tmp_path), CUSTOM_EVENT, Lookups())
+    backfill = a_backfill(tmp_path)
+
+    def store_live() -> None:
+        for offset in range(12):
+            live.store([a_message(offset, named("live"))])
+
+    with ThreadPoolExecutor(1) as beside:
+        storing = beside.submit(store_live)
+        for offset in range(12):
+            backfill.store([a_message(offset, lines(10 * offset, 10 * offset + 9))])
+        storing.result()
+
+    assert len(stored(tmp_path)) == 12 + 120
+    assert sorted(row[2] for row in ledger(tmp_path)) == [1] * 12 + [10] * 12
 
 
 def test_a_live_worker_and_a_backfill_worker_do_not_fence_each_other(tmp_path: Path) -> None:
