@@ -13,10 +13,12 @@ from tests.query.lake import (
     Stored,
     a_click,
     a_click_away,
+    a_leaving,
     a_view,
     a_vital,
     an_error,
     an_event,
+    an_identity,
 )
 
 COUNT = {"field": "*", "aggregate": "count", "alias": "n"}
@@ -244,6 +246,9 @@ def test_each_table_answers_with_its_own_rows(desk: House) -> None:
         a_vital("LCP", 1200.5),
         a_click(),
         a_click(link="away", organization="globex"),
+        a_leaving("/"),
+        a_leaving("/", website="blog"),
+        an_identity("p1"),
     )
 
     assert {name: rows(desk, name) for name in CUSTOM_TABLES} == {
@@ -252,6 +257,8 @@ def test_each_table_answers_with_its_own_rows(desk: House) -> None:
         "errors": [{"n": 1}],
         "vitals": [{"n": 1}],
         "clicks": [{"n": 1}],
+        "engagement": [{"n": 1}],
+        "identities": [{"n": 1}],
         "outbound": [{"n": 1}],
     }
     assert rows(desk, "outbound", groupBy=["domain", "text", "href"]) == [
@@ -265,7 +272,7 @@ def test_each_table_answers_with_its_own_rows(desk: House) -> None:
 @pytest.mark.parametrize("table", CUSTOM_TABLES)
 def test_every_column_may_be_grouped_filtered_and_counted(desk: House, table: str) -> None:
     everything: list[Stored] = [a_view("/"), a_click_away("https://x.example/p"), an_error()]
-    desk.holds(*everything, a_vital("LCP", 1), a_click())
+    desk.holds(*everything, a_vital("LCP", 1), a_click(), a_leaving(), an_identity("p1"))
 
     for column in CUSTOM_TABLES[table].columns:
         select = {"field": column.name, "aggregate": "uniq", "alias": "different"}

@@ -153,7 +153,8 @@ def test_an_export_without_rows_is_an_empty_file_of_its_format(desk: House) -> N
         (
             "sessions",
             {},
-            "Unknown table 'sessions'; known are events, errors, vitals, clicks, outbound",
+            "Unknown table 'sessions'; known are events, errors, vitals, clicks, engagement, "
+            "identities, outbound",
         ),
         (
             "events",
