@@ -51,3 +51,15 @@ def test_ids_are_kept_only_when_asked_for(tracked: Tracked, page: Page) -> None:
     assert len({row[2] for row in kept[:3]}) == len({row[2] for row in kept[3:]}) == 1
     assert kept[3][2] not in (None, kept[0][2])
     assert cookies == ""
+
+
+def test_a_visitor_without_ids_is_one_visitor_all_the_same(tracked: Tracked, page: Page) -> None:
+    for place in ("/nobody/1", "/nobody/2"):
+        page.go(tracked.shows(place, tracked.tag()))
+    page.leave()
+
+    kept = tracked.stored("/nobody", 4, "anonymous_id", "session_id")
+    assert len(set(kept)) == 1, kept
+    (summary,) = tracked.ask("summary_metrics", "/nobody")
+    counted = {name: summary[name] for name in ("pageviews", "unique_visitors", "sessions")}
+    assert counted == {"pageviews": 2, "unique_visitors": 1, "sessions": 1}

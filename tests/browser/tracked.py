@@ -54,12 +54,19 @@ class Tracked(Struct, frozen=True):
         """The address of a page of somebody else."""
         return self.shows("/other", "<p>Somebody else", host="127.0.0.1")
 
+    def ask(self, question: str, place: str) -> list[Row]:
+        """What a question answers about the pages below a place."""
+        rows: list[Row] = self.client.ask(
+            question, website_id=self.tenant.website.id, filters=[below(place)], **SPAN
+        )
+        return rows
+
     def rows(self, place: str, table: str = "events") -> list[Row]:
         """What is stored now of the pages below a place, in the order of its time."""
         kept = self.client.export(
             table,
             website_id=self.tenant.website.id,
-            filters=[{"field": "path", "operator": "starts_with", "value": place}],
+            filters=[below(place)],
             include_bots=True,
             **SPAN,
         )
@@ -73,6 +80,11 @@ class Tracked(Struct, frozen=True):
     def _enough(self, place: str, count: int, table: str) -> list[Row]:
         rows = self.rows(place, table)
         return rows if len(rows) >= count else []
+
+
+def below(place: str) -> dict[str, str]:
+    """A filter for the pages below a place."""
+    return {"field": "path", "operator": "starts_with", "value": place}
 
 
 def told(row: Row, fields: Sequence[str]) -> Any:
