@@ -14,7 +14,7 @@ from query.custom.tables import CUSTOM_TABLES
 from query.filters import Field
 from query.standard import QUERY_TYPES
 from query.standard.scoping import fields
-from query.standard.spec import forms
+from query.standard.spec import as_asked, forms
 from schemas.tables import EVENTS, Type
 
 HOSTILE = ["'", '"', "; DROP TABLE events; --", "$subject", "{column}", "%", "\\", "\x00", "*", "é"]
@@ -139,6 +139,7 @@ def sound_standard(draw: st.DrawFn) -> dict[str, Any]:
     name = draw(st.sampled_from(kinds))
     span = draw(sound_spans(100))
     compared = st.sampled_from(["previous_period", "previous_year"]).map(lambda to: {"to": to})
+    comparable = span["startDate"] > "1972" and QUERY_TYPES[name].over is as_asked
     return {
         "parameters": [name],
         **span,
@@ -150,7 +151,7 @@ def sound_standard(draw: st.DrawFn) -> dict[str, Any]:
             {"field": field, "direction": draw(st.sampled_from(["asc", "desc"]))}
             for field in draw(st.lists(st.sampled_from(sorted(sortable(name))), max_size=2))
         ],
-        "compare": draw(st.none() | compared) if span["startDate"] > "1972" else None,
+        "compare": draw(st.none() | compared) if comparable else None,
         "asOf": draw(st.sampled_from([None, -1, {"events": 1}])),
     }
 
