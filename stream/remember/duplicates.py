@@ -116,7 +116,8 @@ class Duplicates:
         for rows in read_back(self._table, [HASH], wanted, partitions, since * SLOT_MS):
             if marked := _marked(rows):
                 for partition, own in marked.by_partition().items():
-                    found[partition].add(own.ids, own.slots)
+                    # A copy, so that no slot keeps what others no longer need of the same batch.
+                    found[partition].add(own.ids.copy(), own.slots)
                 self._room.keep_within(self._topic, [*self.memory.known(), *found.values()])
         with ThreadPoolExecutor() as pool:  # sorting is outside of Python's lock
             list(pool.map(Slot.settle, [s for one in found.values() for s in one.slots.values()]))

@@ -11,7 +11,8 @@ from stream.commit import LakeTable
 from stream.types import arrow_schema
 
 PARTITION, RECEIVED = "kafka_partition", "received_at"
-READ_AHEAD = 2
+READ_AHEAD = 1
+"""Parts and row groups beside the one that is worked on; more take memory and save no time."""
 
 
 def read_back(
