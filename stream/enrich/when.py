@@ -5,6 +5,7 @@ ISO 8601) counts as absent: the row is worth more than its time, and the time of
 """
 
 from datetime import UTC, datetime
+from operator import attrgetter
 
 from stream.enrich.lookups import Lookups
 from stream.rows import Rows
@@ -14,7 +15,7 @@ LATEST_MS = 5 * 60_000
 
 
 def put_when(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
-    received = rows.per_envelope(lambda envelope: envelope.received_ms)
+    received = rows.per_envelope(attrgetter("received_ms"))
     rows.columns["received_at"] = rows.per_envelope(lambda envelope: 1000 * envelope.received_ms)
     rows.columns["ts"] = [
         1000

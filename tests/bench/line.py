@@ -19,6 +19,7 @@ from schemas.settings import Settings
 from stream.drain import Drain
 from stream.enrich.lookups import Lookups
 from stream.enrich.places import Places
+from stream.memory import settle
 from stream.opening import Arrived
 from tests.bench.crowd import Crowd
 
@@ -55,6 +56,7 @@ def measure(given: Sequence[Sequence[Arrived]]) -> tuple[float, int]:
     lookups = Lookups(Places(Settings().place_files))
     with tempfile.TemporaryDirectory() as folder:
         drain = Drain(Settings(data_dir=folder), CUSTOM_EVENT, lookups)
+        settle()
         begun = time.process_time()
         events = sum(drain.store(batch).rows for batch in given)
         spent = time.process_time() - begun
