@@ -10,7 +10,7 @@ from tests.running import Stack
 
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    with Stack(tmp_path_factory.mktemp("flow"), batch_seconds=0.3) as stack:
+    with Stack(tmp_path_factory.mktemp("flow"), batch_seconds=0.3, compact_seconds=2.0) as stack:
         yield stack
 
 
