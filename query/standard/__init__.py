@@ -8,6 +8,7 @@ from query.standard.errors import ERRORS
 from query.standard.events import EVENTS
 from query.standard.funnel import FUNNEL
 from query.standard.goals import GOALS
+from query.standard.interesting import INTERESTING
 from query.standard.links import LINKS
 from query.standard.metrics import METRICS
 from query.standard.outbound import OUTBOUND
@@ -36,6 +37,7 @@ FAMILIES = (
     WEBSITE,
     SESSIONS_BY,
     SESSION_FLOW,
+    INTERESTING,
     SESSION_LISTS,
     PROFILES,
     TOPS,

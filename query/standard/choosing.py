@@ -53,6 +53,7 @@ async def chosen(
         given=(*choice.given, Cte("ordered", choice.sql), CUT),
         sql=ON_THE_PAGE,
         values={"last": last},
+        afresh=choice.afresh,
     )
     rows = await engine.rows(await whole(engine, scope, statement), seconds)
     if not rows or len(rows) > MOST:

@@ -1,13 +1,14 @@
 """paths: the ways that sessions take through pages; views of the same page in a row are one."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
 from query.standard.forms import Percent
-from query.standard.sessions import ORDER, PAGE_VIEW
 from query.standard.spec import Cte, QueryType, Statement, Subject
 from query.standard.steps import Said
+from query.standard.walks import IN_ORDER, NUMBERED
 from schemas.tables import EVENTS
 
 MOST_STEPS = 10
@@ -32,44 +33,35 @@ class Way(Struct, frozen=True):
 SEEN = Cte(
     "seen",
     f"""
-    SELECT session_hash, visitor_hash, path, {ORDER},
-           LAG(path) OVER (PARTITION BY session_hash ORDER BY {ORDER}) AS came_from
-      FROM scoped
-     WHERE {PAGE_VIEW}
-       AND session_hash IS NOT NULL
-       AND path IS NOT NULL
-    """,  # noqa: S608
-)
-
-TURNS = Cte(
-    "turns",
-    f"""
-    SELECT session_hash AS visit,
-           visitor_hash AS visitor,
-           path         AS page,
-           ROW_NUMBER() OVER (PARTITION BY session_hash ORDER BY {ORDER}) AS turn
-      FROM seen
-     WHERE came_from IS NULL
-        OR came_from <> path
+    SELECT visit, walker, number,
+           LAG(number) OVER {IN_ORDER} AS came_from,
+           ROW_NUMBER() OVER {IN_ORDER} AS place
+      FROM viewed
     """,  # noqa: S608
 )
 
 
 def plan(asked: Paths) -> Statement:
-    """The stretch of each session's pages that is asked, as one text, and how often it occurs."""
+    """The stretch of each session's pages that is asked, and how often it occurs."""
+    count = asked.max_steps
+    shown = "".join(f" || COALESCE(' → ' || pages_{n}.page, '')" for n in range(1, count))
+    named = "\n".join(
+        f"LEFT JOIN pages AS pages_{n} ON pages_{n}.number = way_{n}" for n in range(count)
+    )
     return Statement(
-        given=(SEEN, TURNS, _begun(asked), _ended(asked), _walked(asked)),
-        sql="""
-            SELECT way                        AS label,
-                   pages                      AS steps,
-                   COUNT(*)                   AS sessions,
-                   COUNT(DISTINCT walker)     AS visitors,
-                   COUNT(*)                   AS percentage_part,
-                   SUM(COUNT(*)) OVER ()      AS percentage_whole
-              FROM walked
-             GROUP BY way, pages
-             ORDER BY sessions DESC, label, steps
-        """,
+        afresh=True,
+        given=(*NUMBERED, SEEN, _turns(count), *_ends(asked), _walked(asked), *_ways(count)),
+        sql=f"""
+            SELECT pages_0.page{shown} AS label,
+                   steps,
+                   sessions,
+                   visitors,
+                   sessions              AS percentage_part,
+                   SUM(sessions) OVER () AS percentage_whole
+              FROM ways
+              {named}
+             ORDER BY sessions DESC, label, steps, visitors
+        """,  # noqa: S608
         values=_values(asked),
     )
 
@@ -79,66 +71,128 @@ def _values(asked: Paths) -> dict[str, object]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _begun(asked: Paths) -> Cte:
+def _turns(count: int) -> Cte:
+    """Each page that a session turned to, with the next ones."""
+    in_order = "(PARTITION BY visit ORDER BY place)"
+    ahead = "".join(
+        f",\n               LEAD(number, {n}) OVER {in_order} AS page_{n}" for n in range(1, count)
+    )
+    return Cte(
+        "turns",
+        f"""
+        SELECT visit, walker,
+               number AS page_0,
+               ROW_NUMBER() OVER {in_order} AS turn{ahead}
+          FROM seen
+         WHERE came_from IS NULL
+            OR came_from <> number
+        """,  # noqa: S608
+    )
+
+
+def _ends(asked: Paths) -> Sequence[Cte]:
+    """The turns at which the ways begin and end, where the request says something of them."""
+    begun = (_begun(),) if asked.start is not None else ()
+    ended = (_ended(asked),) if asked.end is not None else ()
+    return (*begun, *ended)
+
+
+def _begun() -> Cte:
     """The first turn at which a way may begin."""
-    where = " WHERE page = $way_from" if asked.start is not None else ""
     return Cte(
         "begun",
-        f"""
+        """
         SELECT visit AS beginner, MIN(turn) AS first_turn
           FROM turns
-        {where}
+          JOIN pages
+            ON number = page_0
+         WHERE page = $way_from
          GROUP BY visit
-        """,  # noqa: S608
+        """,
     )
 
 
 def _ended(asked: Paths) -> Cte:
     """First and last turn of the way; one that has no end when it must have is left out."""
     most = asked.max_steps
-    if asked.end is None:
+    if asked.start is None:
         return Cte(
             "ended",
             f"""
-            SELECT beginner, first_turn, first_turn + {most - 1} AS last_turn
-              FROM begun
+            SELECT visit AS ender,
+                   GREATEST(MIN(turn) - {most - 1}, 1) AS from_turn,
+                   MIN(turn)                           AS last_turn
+              FROM turns
+              JOIN pages
+                ON number = page_0
+             WHERE page = $way_to
+             GROUP BY visit
             """,  # noqa: S608
         )
-    first = "first_turn" if asked.start is not None else f"GREATEST(MIN(turn) - {most - 1}, 1)"
-    near = f"HAVING MIN(turn) - first_turn < {most}" if asked.start is not None else ""
     return Cte(
         "ended",
         f"""
-        SELECT beginner, {first} AS first_turn, MIN(turn) AS last_turn
+        SELECT visit AS ender, first_turn AS from_turn, MIN(turn) AS last_turn
           FROM turns
+          JOIN pages
+            ON number = page_0
           JOIN begun
             ON beginner = visit
          WHERE page = $way_to
            AND turn >= first_turn
-         GROUP BY beginner, begun.first_turn
-        {near}
+         GROUP BY visit, first_turn
+        HAVING MIN(turn) - first_turn < {most}
         """,  # noqa: S608
     )
 
 
 def _walked(asked: Paths) -> Cte:
-    pages = [
-        f"MAX(CASE WHEN turn = first_turn + {n} THEN page END)" for n in range(asked.max_steps)
-    ]
-    way = pages[0] + "".join(f" || COALESCE(' → ' || {page}, '')" for page in pages[1:])
+    """The pages of each session's way; those beyond its end are NULL."""
+    numbers = range(asked.max_steps)
+    if asked.end is not None:
+        held = [f"CASE WHEN from_turn + {n} <= last_turn THEN page_{n} END" for n in numbers]
+        where = "JOIN ended ON ender = visit AND from_turn = turn"
+    else:
+        held = [f"page_{n}" for n in numbers]
+        where = "WHERE turn = 1"
+        if asked.start is not None:
+            where = "JOIN begun ON beginner = visit AND first_turn = turn"
+    pages = ",\n               ".join(f"{each} AS way_{n}" for n, each in enumerate(held))
     return Cte(
         "walked",
         f"""
-        SELECT {way}        AS way,
-               COUNT(*)     AS pages,
-               MIN(visitor) AS walker
+        SELECT walker,
+               {pages}
           FROM turns
-          JOIN ended
-            ON beginner = visit
-           AND turn BETWEEN first_turn AND last_turn
-         GROUP BY visit
+         {where}
         """,  # noqa: S608
     )
+
+
+def _ways(count: int) -> tuple[Cte, Cte]:
+    """The ways, with how many sessions and visitors took each."""
+    pages = ", ".join(f"way_{n}" for n in range(count))
+    steps = " + ".join(f"CASE WHEN way_{n} IS NULL THEN 0 ELSE 1 END" for n in range(count))
+    taken = Cte(
+        "taken",
+        f"""
+        SELECT {pages}, walker, COUNT(*) AS times
+          FROM walked
+         GROUP BY {pages}, walker
+        """,  # noqa: S608
+    )
+    ways = Cte(
+        "ways",
+        f"""
+        SELECT {pages},
+               {steps}       AS steps,
+               SUM(times)    AS sessions,
+               COUNT(walker) AS visitors
+          FROM taken
+         GROUP BY {pages}
+        """,  # noqa: S608
+    )
+    return taken, ways
 
 
 PATHS = (

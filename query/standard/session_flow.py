@@ -2,8 +2,9 @@
 
 from msgspec import Struct
 
-from query.standard.sessions import ORDER, PAGE_VIEW
+from query.standard.sessions import PAGE_VIEW
 from query.standard.spec import Cte, QueryType, Subject
+from query.standard.walks import IN_ORDER, NUMBERED
 from schemas.tables import EVENTS
 
 
@@ -24,14 +25,33 @@ class SessionPage(Struct, frozen=True):
 STEPS = Cte(
     "steps",
     f"""
-    SELECT session_hash AS visit,
-           path         AS source_path,
-           LEAD(path) OVER (PARTITION BY session_hash ORDER BY {ORDER}) AS target_path
-      FROM scoped
-     WHERE {PAGE_VIEW}
-       AND session_hash IS NOT NULL
-       AND path IS NOT NULL
+    SELECT visit,
+           number AS leaving,
+           LEAD(number) OVER {IN_ORDER} AS reaching
+      FROM viewed
     """,  # noqa: S608
+)
+
+TAKEN = Cte(
+    "taken",
+    """
+    SELECT leaving, reaching, COUNT(*) AS times
+      FROM steps
+     WHERE leaving <> reaching
+     GROUP BY visit, leaving, reaching
+    """,
+)
+"""A row for each session and step."""
+
+FLOWS = Cte(
+    "flows",
+    """
+    SELECT leaving, reaching,
+           SUM(times) AS transitions,
+           COUNT(*)   AS sessions
+      FROM taken
+     GROUP BY leaving, reaching
+    """,
 )
 
 SESSION_FLOW = (
@@ -41,16 +61,17 @@ SESSION_FLOW = (
         subject=Subject.WEBSITE,
         table=EVENTS,
         row=Step,
-        given=(STEPS,),
+        afresh=True,
+        given=(*NUMBERED, STEPS, TAKEN, FLOWS),
         sql="""
-            SELECT source_path,
-                   target_path,
-                   source_path || ' → ' || target_path AS label,
-                   COUNT(*)                            AS transitions,
-                   COUNT(DISTINCT visit)               AS sessions
-              FROM steps
-             WHERE source_path <> target_path
-             GROUP BY source_path, target_path
+            SELECT sources.page AS source_path,
+                   targets.page AS target_path,
+                   sources.page || ' → ' || targets.page AS label,
+                   transitions,
+                   sessions
+              FROM flows
+              JOIN pages AS sources ON sources.number = leaving
+              JOIN pages AS targets ON targets.number = reaching
              ORDER BY transitions DESC, source_path, target_path
         """,
     ),

@@ -48,6 +48,8 @@ class Statement(Struct, frozen=True, kw_only=True):
     given: tuple[Cte, ...] = ()
     values: Mapping[str, object] = {}
     granularity: Granularity | None = None
+    afresh: bool = False
+    """Whether `scoped` is read again where it is named again: its rows would fill the memory."""
 
     @property
     def text(self) -> str:
@@ -91,6 +93,7 @@ class Choice(Struct, frozen=True, kw_only=True):
     """Column of `scoped` that is one of the keys."""
     sql: str
     given: tuple[Cte, ...] = ()
+    afresh: bool = False
 
 
 class Context(Struct, frozen=True):
@@ -130,6 +133,8 @@ class QueryType(Struct, frozen=True, kw_only=True):
     details: tuple[Detail, ...] = ()
     choice: Choice | None = None
     """Where there is one, rows are made for those on the page alone."""
+    afresh: bool = False
+    """As in a statement."""
     needs: tuple[str, ...] = ()
     """Columns that a filter must name."""
     over: Over = as_asked
@@ -170,7 +175,7 @@ class QueryType(Struct, frozen=True, kw_only=True):
         """The SQL for these options."""
         if self.plan is not None:
             return self.plan(options)
-        return Statement(sql=self.sql, given=self.given)
+        return Statement(sql=self.sql, given=self.given, afresh=self.afresh)
 
     @property
     def selected(self) -> Sequence[str]:

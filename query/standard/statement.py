@@ -45,6 +45,6 @@ def apart(sql: Sql, prefix: str) -> Sql:
 
 
 def _listed(relations: Mapping[str, Sql], statement: Statement) -> str:
-    ctes = [(name, f"\n{relation.text}\n") for name, relation in relations.items()]
-    ctes += [(cte.name, cte.sql) for cte in statement.given]
-    return ",\n".join(f"{name} AS ({text})" for name, text in ctes)
+    kept = "AS NOT MATERIALIZED" if statement.afresh else "AS"
+    held = [f"{name} {kept} (\n{each.text}\n)" for name, each in relations.items()]
+    return ",\n".join([*held, *(f"{cte.name} AS ({cte.sql})" for cte in statement.given)])

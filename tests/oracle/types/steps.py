@@ -105,26 +105,25 @@ def goals(seen: Seen) -> list[Answer]:
 
 
 def paths(seen: Seen) -> list[Answer]:
-    """A session with several visitors is walked by the one with the least hash."""
-    ways: dict[tuple[str, int], list[int | None]] = {}
+    """A way is walked by the visitor who viewed its first page."""
+    ways: dict[tuple[str, ...], list[int | None]] = {}
     for session in sessions(seen.events):
         way = stretch(turns(session.views), seen.question.options)
         if way:
-            name = " → ".join(row["path"] for row in way)
-            hashes = [row["visitor_hash"] for row in way if row["visitor_hash"] is not None]
-            ways.setdefault((name, len(way)), []).append(min(hashes, default=None))
+            pages = tuple(row["path"] for row in way)
+            ways.setdefault(pages, []).append(way[0]["visitor_hash"])
     total = sum(len(walkers) for walkers in ways.values())
     answer: list[Answer] = [
         {
-            "name": name,
-            "steps": steps,
+            "name": " → ".join(pages),
+            "steps": len(pages),
             "sessions": len(walkers),
             "visitors": len(set(walkers) - {None}),
             "percentage": percent(len(walkers), total),
         }
-        for (name, steps), walkers in ways.items()
+        for pages, walkers in ways.items()
     ]
-    return ordered(answer, "-sessions", "name", "steps")
+    return ordered(answer, "-sessions", "name", "steps", "visitors")
 
 
 def turns(views: list[Row]) -> list[Row]:
