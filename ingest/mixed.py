@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import Raw, Struct
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from ingest.bounds import BODY_BYTES
 from ingest.decode import none_accepted
 from ingest.desk import Desk
 from ingest.head import Head, read_head
@@ -22,7 +23,7 @@ from ingest.sending import send_surely
 from ingest.sorting import ShapeOf, Share, Sorted, sort
 from ingest.spelling import Fields
 from schemas.edge.address import cut
-from schemas.failures import NoneAccepted, Unavailable, WrongMethod
+from schemas.failures import Failure, NoneAccepted, TooLarge, WrongMethod
 from schemas.plans import Group
 
 Items = Sequence[Raw | Fields]
@@ -81,6 +82,9 @@ def sealed_shares(
     cover = Cover(sender, head, address, now, desk.visitors)
     sealed: list[tuple[Share, Sealed]] = []
     for share in found.shares.values():
+        if share.size > BODY_BYTES:
+            raise TooLarge(f"The items may have at most {BODY_BYTES:,} bytes, once they are apart")
+    for share in found.shares.values():
         try:
             done = seal_request(share.accepted, cover, registry)
         except NoneAccepted as none:
@@ -96,11 +100,11 @@ async def sent(found: Sorted, sealed: Sequence[tuple[Share, Sealed]], desk: Desk
     sending = [send_surely(desk, share.kind.topic, done) for share, done in sealed]
     answers = await asyncio.gather(*sending, return_exceptions=True)
     receipts: dict[str, str] = {}
-    failures: dict[str, Unavailable] = {}
+    failures: dict[str, Failure] = {}
     for (share, _), answer in zip(sealed, answers, strict=True):
         if isinstance(answer, str):
             receipts[share.kind.name] = answer
-        elif isinstance(answer, Unavailable):
+        elif isinstance(answer, Failure):
             failures[share.kind.name] = answer
         else:
             raise answer

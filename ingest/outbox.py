@@ -16,12 +16,14 @@ from aiokafka.errors import KafkaError
 from msgspec import Struct
 
 from ingest.lanes import Answer, Lane, Load, Outcome, Ticket
-from schemas.failures import Unavailable
+from schemas.failures import TooLarge, Unavailable
 from schemas.settings import Settings
 
 log = logging.getLogger(__name__)
 
 MESSAGE_BYTES = 4 * 1024 * 1024
+REQUEST_BYTES = MESSAGE_BYTES - 64 * 1024
+"""What one request may take of a message; Kafka's own share of it is far below the rest."""
 CONNECT_SECONDS = 5.0
 REQUEST_MS = 10_000
 METADATA_MS = 10_000
@@ -30,6 +32,7 @@ LOOK_SECONDS = 0.25
 STALLED_SECONDS = 2.0
 DISCARD_SECONDS = 2.0
 
+HUGE = "The items are of too many websites to travel as one message; send fewer of them at once"
 BUSY = "Too much is waiting for Kafka; nothing was taken"
 AWAY = "Kafka cannot be reached; nothing was taken"
 
@@ -69,13 +72,16 @@ class Outbox:
         self._living.add_done_callback(_end_on_surprise)
 
     def put(self, topic: str, place: int, envelopes: Sequence[bytes], items: int) -> Ticket:
-        """Put one request, whole, into the lane of its place; Unavailable before anything is sent.
+        """Put one request, whole, into the lane of its place.
 
-        The answer comes within `produce_seconds`.
+        Unavailable or TooLarge before anything is sent; else the answer comes within
+        `produce_seconds`.
         """
         if self.refusing is not None:
             raise Unavailable(AWAY)
         size = sum(map(len, envelopes))
+        if size > REQUEST_BYTES:
+            raise TooLarge(HUGE)
         if not self._load.fits(size):
             raise Unavailable(BUSY, retry_after=1)
         lanes = self._lanes[topic]

