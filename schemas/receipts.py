@@ -8,14 +8,22 @@ receipt may tell depends on the key of whoever asks.
 import binascii
 import zlib
 from collections.abc import Sequence
+from typing import Annotated
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 FORMAT = 1
 CHECKSUM = 4
-LONGEST = 8_192
-"""Characters; 500 items of several websites need some 2,100."""
+LONGEST = 16_384
+"""Characters; 500 items of several websites need some 2,100, with six measurements each 9,000."""
+ITEMS = 4_096
+"""More than one request can make; who writes a receipt of its own must not ask for a billion."""
+LATEST_MS = 4_102_444_800_000
+"""2100-01-01, as for envelopes."""
+
+Number = Annotated[int, Meta(ge=0, le=2**62)]
+Place = Annotated[int, Meta(ge=0, lt=ITEMS)]
 
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
 _PLAIN = bytes.maketrans(b"-_", b"+/")
@@ -27,18 +35,18 @@ class Receipt(Struct, array_like=True, frozen=True, gc=False):
     format: int
     topic: str
     """Topic of the kind, without the prefix of this installation."""
-    epoch: int
+    epoch: Number
     """Which making of the topic the offset counts in (`TIDEMARK_INGEST_EPOCH`)."""
-    partition: int
-    offset: int
+    partition: Annotated[int, Meta(ge=0, lt=2**31)]
+    offset: Annotated[int, Meta(ge=-1, le=2**62)]
     """Of the chunk; -1 when Kafka has it and could not say where."""
-    first: int
+    first: Annotated[int, Meta(ge=0, lt=2**31)]
     """Position of the first item in the chunk."""
-    count: int
-    received_ms: int
+    count: Annotated[int, Meta(ge=1, le=ITEMS)]
+    received_ms: Annotated[int, Meta(ge=0, lt=LATEST_MS)]
     owner: str
     """Website of the items; the organization, when they are of several or of none."""
-    places: Sequence[int] | None = None
+    places: Annotated[Sequence[Place], Meta(max_length=ITEMS)] | None = None
     """Where each item stood in the request, in the order of the chunk; None: as they came."""
 
 

@@ -15,6 +15,12 @@ ONE = Receipt(FORMAT, "events", 1, 3, 123_456, 17, 2, 1_795_000_000_000, "web_1"
         replace(ONE, places=[4, 0]),
         replace(ONE, offset=-1),
         replace(ONE, offset=2**62, count=500, places=list(range(500, 0, -1))),
+        replace(
+            ONE,
+            count=3_000,
+            owner="w" * 255,
+            places=[place for place in range(500) for _ in "FLCITF"],
+        ),
     ],
 )
 def test_a_receipt_is_read_as_it_was_written(receipt: Receipt) -> None:
@@ -33,13 +39,22 @@ def test_a_usual_receipt_is_short() -> None:
     [
         "",
         "hello",
-        "a" * 9_000,
+        "a" * 17_000,
         "ünlesbar",
         "../../etc",
         written(ONE)[:-1],
         written(ONE) + "A",
         "A" + written(ONE)[1:],
         written(replace(ONE, format=2)),
+        written(replace(ONE, count=10**9)),
+        written(replace(ONE, count=0)),
+        written(replace(ONE, offset=-2)),
+        written(replace(ONE, offset=2**63)),
+        written(replace(ONE, partition=-1)),
+        written(replace(ONE, first=2**62)),
+        written(replace(ONE, received_ms=2**62)),
+        written(replace(ONE, places=[0] * 5_000)),
+        written(replace(ONE, places=[-1])),
     ],
 )
 def test_what_is_no_whole_receipt_is_refused(text: str) -> None:
