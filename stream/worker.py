@@ -48,12 +48,13 @@ async def _run(settings: Settings, name: str, lane: Lane, leave: Leave | None) -
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    places = await asyncio.to_thread(_places, settings)
     topics = {settings.topic(kind.topic) for kind in lane.kinds}
     if not await _before(stop, topics_exist(settings.brokers, topics)):
         return ORDERLY
     await asyncio.to_thread(examine, settings)
     follower = await asyncio.to_thread(lambda: Follower(Store(settings.registry_url)))
-    lookups = Lookups(_places(settings), lambda website: _domain(follower, website))
+    lookups = Lookups(places, lambda website: _domain(follower, website))
     room = Room.of(settings)
     drains = {
         settings.topic(kind.topic): await asyncio.to_thread(

@@ -1,5 +1,8 @@
 """Country, region and city: of the database, the proxy, the time zone, in this order."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +12,7 @@ from schemas.envelope import COUNTRY
 from stream.enrich.lookups import Lookups
 from stream.enrich.places import Places
 from stream.enrich.records import NOWHERE, Place, read_record
+from tests.running import ROOT
 from tests.stream.atlas import SHAPES, atlas, write
 from tests.stream.cases import cases
 from tests.stream.enriching import facts
@@ -159,3 +163,19 @@ def test_a_file_that_comes_later_is_read(tmp_path: Path) -> None:
 
     assert (unread, places.unread()) == ([path], [])
     assert places.find("131.111.8.0") == Place("GB")
+
+
+def test_a_worker_that_cannot_read_the_named_file_stores_nothing(tmp_path: Path) -> None:
+    missing = tmp_path / "cities.mmdb"
+
+    ended = subprocess.run(
+        [sys.executable, "-m", "stream", "worker"],
+        env={**os.environ, "TIDEMARK_GEO": str(missing), "TIDEMARK_DATA_DIR": str(tmp_path)},
+        cwd=ROOT,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert ended.returncode == 78
+    assert f"TIDEMARK_GEO names {missing}, which cannot be read" in ended.stderr.decode()
