@@ -37,18 +37,25 @@ class Memory(Generic[What]):
     """The pasts of the topic partitions that a worker holds."""
 
     def __init__(self, name: str) -> None:
-        self.held: frozenset[int] = frozenset()
-        """What was assigned; read together, because each part of the table holds rows of all."""
         self._name = name
-        self._pasts: dict[int, Past[What]] = {}
+        self._held: frozenset[int] = frozenset()
+        """Read together, because each part of the table holds rows of all."""
+        self._pasts: Mapping[int, Past[What]] = {}
+        """Always replaced as a whole: `hold` comes from another thread."""
+
+    def hold(self, partitions: frozenset[int]) -> None:
+        """These were assigned; what is known of others goes."""
+        self._held = partitions
+        self._pasts = {p: past for p, past in self._pasts.items() if p in partitions}
 
     def recall(
         self, sinces: Mapping[int, int], next_of: Callable[[int], int], read: Read[What]
     ) -> Mapping[int, What]:
         """What is known of these topic partitions; `sinces` says how far back it has to go."""
-        if not all(self._reaches(p, since, next_of) for p, since in sinces.items()):
-            self._read_again(sinces, next_of, read)
-        return {partition: self._pasts[partition].what for partition in sinces}
+        pasts = self._pasts
+        if not all(reaches(pasts.get(p), next_of(p), since) for p, since in sinces.items()):
+            self._pasts = pasts = self._read_again(sinces, next_of, read)
+        return {partition: pasts[partition].what for partition in sinces}
 
     def advance(self, moves: Mapping[int, Move]) -> None:
         """A batch was committed, and what it teaches has been added."""
@@ -59,33 +66,34 @@ class Memory(Generic[What]):
 
     def forget(self, partition: int, since: int, drop: Callable[[What, int], None]) -> None:
         """Rows received before this are not asked for any more."""
-        past = self._pasts[partition]
-        if since > past.since:
+        past = self._pasts.get(partition)
+        if past and since > past.since:
             drop(past.what, since)
             past.since = since
 
     def present(self, partitions: Collection[int]) -> Mapping[int, What]:
         """What is known of these, where something is."""
-        return {p: self._pasts[p].what for p in partitions if p in self._pasts}
+        pasts = self._pasts
+        return {p: pasts[p].what for p in partitions if p in pasts}
 
     def known(self) -> Collection[What]:
         """All that is known."""
         return [past.what for past in self._pasts.values()]
 
-    def _reaches(self, partition: int, since: int, next_of: Callable[[int], int]) -> bool:
-        past = self._pasts.get(partition)
-        return past is not None and past.next == next_of(partition) and past.since <= since
-
     def _read_again(
         self, sinces: Mapping[int, int], next_of: Callable[[int], int], read: Read[What]
-    ) -> None:
+    ) -> Mapping[int, Past[What]]:
         begun = time.monotonic()
         since = min(sinces.values())
-        asked = self.held | set(sinces)
-        stale = [p for p in sorted(asked) if not self._reaches(p, sinces.get(p, since), next_of)]
-        self._pasts = {p: past for p, past in self._pasts.items() if p in asked - set(stale)}
-        for partition, what in read(stale, since).items():
-            self._pasts[partition] = Past(next_of(partition), since, what)
+        asked = self._held | set(sinces)
+        good = {
+            p: past
+            for p, past in self._pasts.items()
+            if p in asked and reaches(past, next_of(p), sinces.get(p, since))
+        }
+        stale = sorted(asked - set(good))
+        self._pasts = good  # what is stale is not kept while it is read anew
+        found = read(stale, since)
         log.info(
             "read back",
             extra={
@@ -94,3 +102,9 @@ class Memory(Generic[What]):
                 "seconds": round(time.monotonic() - begun, 2),
             },
         )
+        return {**good, **{p: Past(next_of(p), since, what) for p, what in found.items()}}
+
+
+def reaches(past: Past[What] | None, next_: int, since: int) -> bool:
+    """Whether nothing is missing in it."""
+    return past is not None and past.next == next_ and past.since <= since

@@ -57,8 +57,8 @@ class Past:
             self._sessions.learn(told.given, moves)
 
     def hold(self, partitions: Iterable[int]) -> None:
-        """These are the worker's; what it knows of others goes with the next look at the table."""
+        """These are the worker's from now on."""
         held = frozenset(partitions)
         for part in (self._duplicates, self._sessions):
             if part:
-                part.memory.held = held
+                part.memory.hold(held)

@@ -179,3 +179,15 @@ def test_compacted_parts_are_read_back_too(tmp_path: Path) -> None:
     compact(LakeTable(given, EVENTS), given)
 
     assert a_drain(tmp_path).store([a_message(2, sent("a", "b", "c"))]) == Stored(1, 0, {0: 3}, 2)
+
+
+def test_what_was_taken_away_is_forgotten_and_read_again_when_it_is_back(tmp_path: Path) -> None:
+    drain = a_drain(tmp_path)
+    drain.next_offsets([0, 1])
+    drain.store([a_message(0, sent("a")), a_message(0, sent("b"), partition=1)])
+
+    drain.next_offsets([1])
+    assert drain.store([a_message(1, sent("b"), partition=1)]) == Stored(0, 0, {1: 2}, 1)
+
+    drain.next_offsets([0, 1])
+    assert drain.store([a_message(1, sent("a", "c"))]) == Stored(1, 0, {0: 2}, 1)
