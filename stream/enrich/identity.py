@@ -2,7 +2,8 @@
 
 Where the tracker names nobody, the visitor is who the collector says: a keyed hash for one day. An
 item's own number comes from its `eventId`, else from the request's `Idempotency-Key` and the item's
-place in it; in either case also from kind and subject, so that no two of them share a number.
+place in it; in either case also from kind, subject and whether a key came with it, so that no two
+of them share a number: what anybody may send from a page must not stand in for a server's items.
 """
 
 from collections.abc import Iterator
@@ -73,12 +74,17 @@ def _event_hashes(rows: Rows) -> Column:
 def _numbers(rows: Rows, places: list[int], digests: list[bytes]) -> list[int]:
     """The numbers of items, made their owner's."""
     kind = rows.kind.name
-    owners = rows.per_envelope(lambda envelope: _owners[f"{kind}\0{envelope.subject_id}"])
+    owners = rows.per_envelope(lambda envelope: _owners[_owner(kind, envelope)])
     if len(places) < len(owners):
         owners = [owners[index] for index in places]
     numbers = np.frombuffer(b"".join(digests), ">u8") >> np.uint64(1)
     found: list[int] = (numbers ^ np.array(owners, np.uint64)).tolist()
     return found
+
+
+def _owner(kind: str, envelope: Envelope) -> str:
+    """Whose ids they are."""
+    return f"{kind}\0{envelope.subject_id}" + ("\0key" if envelope.trusted else "")
 
 
 def _scattered(places: list[int], numbers: list[int], count: int) -> Column:
