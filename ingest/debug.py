@@ -32,6 +32,7 @@ BREATH_SECONDS = 15.0
 """A follower hears something at least that often: an empty line when there is nothing."""
 
 NO_WEBSITE = "Name the website as ?website_id="
+TOO_MANY = "so many more were refused, too many to be kept here"
 TOO_LARGE = "too large to be kept here; it was sent on"
 
 NAME_OF = {kind.topic: kind.name for kind in EVERY_KIND}
@@ -79,6 +80,8 @@ def lines(seen: Seen) -> Iterator[Line]:
     at = {"receivedAt": iso(seen.at_ms)}
     if seen.refusal is not None:
         yield {**at, "accepted": False, "path": seen.what, **msgspec.to_builtins(seen.refusal)}
+    if seen.more:
+        yield {**at, "accepted": False, "path": seen.what, "count": seen.more, "message": TOO_MANY}
     for reject in reversed(seen.rejected):
         yield {**at, "accepted": False, "path": seen.what, **msgspec.to_builtins(reject)}
     if seen.receipt:

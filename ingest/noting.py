@@ -1,6 +1,6 @@
 """What the collector takes and refuses, noted for `/debug`."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from starlette.types import Scope
 
@@ -16,6 +16,10 @@ from schemas.failures import Failure
 
 LARGEST = WEBSITE_BYTES // 4
 """Bytes of items that are kept of one request."""
+REJECTS = 50
+"""Refused items that are kept of one request."""
+MESSAGE = 256
+"""Characters of a reason; some repeat what was sent."""
 
 
 def refusals(desk: Desk, paths: Collection[str]) -> OnRefusal:
@@ -48,13 +52,24 @@ def _sent(topic: str, sealed: Sealed, envelope: bytes, receipt: str) -> Seen:
 def note_rejects(desk: Desk, subject_id: str, path: str, rejected: Iterable[Rejected]) -> None:
     """Note what was left out of a request that was taken."""
     if named := tuple(rejected):
-        desk.recent.keep(subject_id, Seen(desk.clock(), path, rejected=named))
+        kept = _kept(named)
+        desk.recent.keep(
+            subject_id, Seen(desk.clock(), path, rejected=kept, more=len(named) - len(kept))
+        )
 
 
 def _refused(failure: Failure, path: str, now_ms: int) -> Seen:
     rejected = tuple(failure.more.get("rejected", ()))
-    refusal = Refusal(failure.status, failure.code, failure.message)
-    return Seen(now_ms, path, rejected=rejected, refusal=refusal)
+    kept = _kept(rejected)
+    refusal = Refusal(failure.status, failure.code, failure.message[:MESSAGE])
+    return Seen(now_ms, path, rejected=kept, refusal=refusal, more=len(rejected) - len(kept))
+
+
+def _kept(rejected: Sequence[Rejected]) -> tuple[Rejected, ...]:
+    """The first of them, in few words."""
+    return tuple(
+        Rejected(each.index, each.code, each.message[:MESSAGE]) for each in rejected[:REJECTS]
+    )
 
 
 def _named(scope: Scope, desk: Desk) -> str | None:

@@ -20,6 +20,8 @@ WEBSITE_BYTES = 64 * 1024
 ALL_BYTES = 16 * 1024 * 1024
 OVERHEAD = 512
 """Bytes that a request costs besides those of its items, about."""
+REJECT = 192
+"""The same of an item that was refused, besides its message."""
 
 FOLLOWERS = 50
 BEHIND = 500
@@ -47,6 +49,14 @@ class Seen(Struct, frozen=True, gc=False):
     receipt: str = ""
     rejected: Sequence[Rejected] = ()
     refusal: Refusal | None = None
+    more: int = 0
+    """Items that were refused besides, too many to keep."""
+
+    @property
+    def size(self) -> int:
+        """Bytes that it costs, about."""
+        said = sum(REJECT + len(reject.message) for reject in self.rejected)
+        return OVERHEAD + len(self.envelope) + said
 
 
 class _Ring:
@@ -60,7 +70,7 @@ class _Ring:
 
     def forget(self) -> int:
         """Forget the oldest; how many bytes that frees."""
-        size = len(self.seen.popleft().envelope) + OVERHEAD
+        size = self.seen.popleft().size
         self.bytes -= size
         return size
 
@@ -85,7 +95,7 @@ class Recent:
             ring = self._rings[subject_id] = _Ring()
         else:
             self._rings.move_to_end(subject_id)
-        grown = len(seen.envelope) + OVERHEAD
+        grown = seen.size
         ring.seen.append(seen)
         ring.bytes += grown
         while ring.bytes > WEBSITE_BYTES or len(ring.seen) > REQUESTS:

@@ -108,6 +108,18 @@ def test_each_item_of_a_refused_batch_has_its_reason(desk: Bench) -> None:
     ]
 
 
+def test_of_many_refused_items_the_first_are_shown_in_few_words(desk: Bench) -> None:
+    bad = {"path": "/", "metricName": "x" * 1_900, "metricValue": 1}
+
+    assert desk.post("/vitals?client_id=shop", [bad] * 500).status == 400
+
+    refusal, others, *items = looked(desk)
+    assert {len(refusal["message"]), *(len(item["message"]) for item in items)} == {256}
+    assert (others["count"], [item["index"] for item in items]) == (450, [*range(49, -1, -1)])
+    [seen] = desk.recent.of("shop")
+    assert seen.size == 512 + 50 * (192 + 256)
+
+
 def test_what_kafka_does_not_take_is_shown_as_refused(desk: Bench) -> None:
     desk.outbox.refusing = "Kafka is away"
     desk.post("/track?website_id=shop", {"name": "a"})
