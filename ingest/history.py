@@ -8,6 +8,8 @@ partition, in order, because the stream counts a line that comes again by its nu
 import asyncio
 import time
 import zlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from urllib.parse import parse_qs
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -72,31 +74,23 @@ class Turns:
         self._lock = asyncio.Lock()
         self._waiting = 0
 
-    def taken(self) -> "_Turn":
+    @asynccontextmanager
+    async def taken(self) -> AsyncIterator[None]:
         """Unavailable when too many wait already."""
         if self._waiting >= MOST_WAITING:
             raise Unavailable("Other imports are under way; nothing was taken", retry_after=1)
-        return _Turn(self)
-
-
-class _Turn:
-    def __init__(self, turns: Turns) -> None:
-        self._turns = turns
-
-    async def __aenter__(self) -> None:
-        self._turns._waiting += 1
+        self._waiting += 1
         try:
-            await self._turns._lock.acquire()
+            await self._lock.acquire()
         finally:
-            self._turns._waiting -= 1
-        self._began = time.thread_time()
-
-    async def __aexit__(self, *_: object) -> None:
-        used = time.thread_time() - self._began
+            self._waiting -= 1
+        # Of the thread, so that what live requests used meanwhile makes the rest longer.
+        began = time.thread_time()
         try:
-            await asyncio.sleep((SHARE - 1) * used)
+            yield
+            await asyncio.sleep((SHARE - 1) * (time.thread_time() - began))
         finally:
-            self._turns._lock.release()
+            self._lock.release()
 
 
 def reached(registry: Snapshot, key: Key, query: bytes) -> Import:
