@@ -3,6 +3,8 @@
 from openapi_spec_validator import validate
 
 from ingest.openapi import service
+from ingest.routes import MIXED
+from ingest.shapes import SHAPES
 from schemas.kinds import KINDS
 from schemas.openapi import document
 
@@ -30,3 +32,19 @@ def test_a_batch_has_the_bounds_of_the_collector() -> None:
         "minItems": 1,
         "maxItems": 500,
     }
+
+
+def test_every_route_of_several_shapes_is_described() -> None:
+    paths = document(service())["paths"]
+
+    assert {(route.path, route.method.lower()) for route in MIXED} <= {
+        (path, method) for path, methods in paths.items() for method in methods
+    }
+
+
+def test_an_item_of_any_shape_says_which_it_is_of() -> None:
+    body = document(service())["paths"]["/"]["post"]["requestBody"]
+
+    schema = body["content"]["application/json"]["schema"]
+    assert schema["discriminator"]["propertyName"] == "type"
+    assert set(schema["discriminator"]["mapping"]) == set(SHAPES)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from schemas.kinds import CLICK, ERROR_REPORT, KINDS, VITAL, Kind
+from schemas.kinds import CLICK, ENGAGED, ERROR_REPORT, IDENTIFIED, KINDS, VITAL, Kind
 from stream.columns import as_table
 from stream.enrich import LINE, enrich, enriched
 from stream.enrich.identity import hashed
@@ -164,6 +164,39 @@ def test_a_memo_keeps_what_is_still_asked_for() -> None:
         assert memo[number] is None
 
     assert asked == [0, 1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize(
+    ("fields", "forms", "abandoned"),
+    [(2, None, True), (2, 0, True), (2, 1, False), (0, 0, False), (None, None, False)],
+)
+def test_a_form_is_left_behind_when_it_was_begun_and_not_sent(
+    fields: int | None, forms: int | None, abandoned: bool
+) -> None:
+    item = {"path": "/join", "formFieldCount": fields, "formSubmitCount": forms}
+
+    assert facts(item, "form_abandoned", kind=ENGAGED) == (abandoned,)
+
+
+@pytest.mark.parametrize(
+    ("traits", "text"), [({"plan": "pro"}, '{"plan":"pro"}'), ({}, "{}"), (None, None)]
+)
+def test_traits_are_kept_as_text(traits: object, text: str | None) -> None:
+    item = {"profileId": "p1", "traits": traits}
+
+    assert facts(item, "profile_id", "traits", kind=IDENTIFIED) == ("p1", text)
+
+
+@pytest.mark.parametrize(
+    ("item", "click_id"),
+    [
+        ({"path": "https://a.example/?fbclid=x"}, "fbclid"),
+        ({"path": "https://a.example/?fbclid=x", "clickId": "gclid"}, "gclid"),
+        ({"path": "https://a.example/", "clickId": "gclid"}, "gclid"),
+    ],
+)
+def test_a_click_id_that_the_tracker_names_comes_first(item: dict[str, Any], click_id: str) -> None:
+    assert facts(VIEW | item, "click_id") == (click_id,)
 
 
 def test_url_parts_are_cut_by_hand() -> None:
