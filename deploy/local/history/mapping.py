@@ -93,17 +93,21 @@ def plain(column: str) -> str:
 
 def _finished(found: dict[str, Any], ours: bool) -> dict[str, Any]:
     """Put together what other programs keep apart."""
-    host, path, query = found.pop("host", None), found.get("path"), found.pop("query", None)
-    if path is not None and "://" not in path:
-        page = quote(path) if ours else path
-        page += f"?{query.removeprefix('?')}" if query else ""
-        found["path"] = (
-            f"https://{host}{page if page.startswith('/') else '/' + page}" if host else page
-        )
-    elif path is None and host is not None and found.get("name") in (None, PAGE_VIEW):
-        found["path"] = f"https://{host}/"
-    referrer_host, referrer_path = found.pop("referrerHost", None), found.pop("referrerPath", None)
-    if referrer_host and "referrer" not in found:
-        found["referrer"] = f"https://{referrer_host}{referrer_path or ''}"
     found.setdefault("name", PAGE_VIEW)
+    host, query = found.pop("host", None), found.pop("query", None)
+    if page := _page(host, found.get("path"), query, ours):
+        found["path"] = page
+    host, path = found.pop("referrerHost", None), found.pop("referrerPath", None)
+    if host:
+        found.setdefault("referrer", f"https://{host}{path or ''}")
     return found
+
+
+def _page(host: str | None, path: str | None, query: str | None, ours: bool) -> str | None:
+    """The page's URL; None when nothing says which page it was."""
+    if path is None or "://" in path:
+        return path
+    page = quote(path) if ours else path
+    if query:
+        page += f"?{query.removeprefix('?')}"
+    return f"https://{host}/{page.removeprefix('/')}" if host else page
