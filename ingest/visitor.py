@@ -1,7 +1,8 @@
 """Visitors that nothing names: a keyed hash of cut address and user agent that changes every day.
 
-Of a short link, and of a website whose tracker sends no id. The day is in what is hashed, and so is
-the website: without the secret no two names can be told to be the same person's.
+Of short links, and of a website whose tracker sends no id. The day is in what is hashed, and so is
+the website, or whose links they are: without the secret no two names can be told to be the same
+person's.
 """
 
 import hashlib
@@ -18,9 +19,9 @@ class Visitors:
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
 
-    def name(self, address: str, user_agent: str, now_ms: int) -> str:
-        """32 hexadecimal digits."""
-        return self._hash(now_ms, address, user_agent)
+    def of_links(self, organization_id: str, address: str, user_agent: str, now_ms: int) -> str:
+        """32 hexadecimal digits, for all links of one organization."""
+        return self._hash(now_ms, "links", organization_id, address, user_agent)
 
     def of_website(self, website_id: str, address: str, user_agent: str, now_ms: int) -> str:
         """The same for one website, so that nobody can be followed from one to another."""

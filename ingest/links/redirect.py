@@ -107,7 +107,7 @@ async def _answer(scope: Scope, send: Send, status: int, headers: Headers, body:
 
 
 def _click(desk: Desk, link: Link, head: Head, address: str, now: int) -> Sealed:
-    visitor = desk.visitors.name(address, head.user_agent, now)
+    visitor = desk.visitors.of_links(link.organization_id, address, head.user_agent, now)
     click = Click(
         slug=link.slug,
         timestamp=now,

@@ -12,6 +12,8 @@ ANDROID = ("Android",)
 
 SAFE = ":/%#?=@[]!$&'()*+,;"
 """What stays as it is in a `Location`, besides letters and digits."""
+USUAL = 512
+"""Characters; longer ones hold what a visitor made up, and are not worth keeping."""
 
 
 def target_of(link: Link, user_agent: str, now_ms: int) -> str | None:
@@ -42,10 +44,16 @@ def passed_on(target: str, query: bytes) -> str:
     return urlunsplit(parts._replace(query=together))
 
 
-@lru_cache(maxsize=4096)
 def location(url: str) -> bytes:
     """The URL as the header has it."""
+    return _usual_location(url) if len(url) <= USUAL else _location(url)
+
+
+def _location(url: str) -> bytes:
     return quote(url, safe=SAFE).encode()
+
+
+_usual_location = lru_cache(maxsize=4096)(_location)
 
 
 def _names(query: str) -> Iterator[str]:

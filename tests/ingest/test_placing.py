@@ -93,7 +93,7 @@ def test_who_names_nobody_is_named_for_a_day_and_website(desk: Bench, tmp_path: 
         known.of_website("shop", "203.0.112.0", "Firefox", NOW),
         known.of_website("shop", ADDRESS, "Chrome", NOW),
         known.of_website("shop", ADDRESS, "Firefox", NOW + 86_400_000),
-        known.name(ADDRESS, "Firefox", NOW),
+        known.of_links("acme", ADDRESS, "Firefox", NOW),
     }
 
 

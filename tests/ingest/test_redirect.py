@@ -31,8 +31,8 @@ def test_a_click_is_recorded_and_sent_on(desk: Bench, tmp_path: Path) -> None:
     assert reply.headers["x-ratelimit-limit"] == "6000"
     [sent] = desk.outbox.sent
     [envelope] = sent.envelopes
-    visitor = Visitors(read_secret(tmp_path / "visitors.secret")).name(
-        "203.0.113.0", "Firefox", NOW
+    visitor = Visitors(read_secret(tmp_path / "visitors.secret")).of_links(
+        "acme", "203.0.113.0", "Firefox", NOW
     )
     assert sent.topic == "clicks"
     assert (envelope.subject_id, envelope.organization_id, envelope.count) == ("lnk_1", "acme", 1)
@@ -200,17 +200,18 @@ def test_a_code_knows_the_scheme_that_a_trusted_proxy_tells(tmp_path: Path) -> N
 
 def test_a_visitor_has_one_name_a_day_and_another_tomorrow() -> None:
     visitors = Visitors(b"k" * 32)
-    name = visitors.name("203.0.113.0", "Firefox", NOW)
+    name = visitors.of_links("acme", "203.0.113.0", "Firefox", NOW)
 
-    assert name == visitors.name("203.0.113.0", "Firefox", NOW + 1)
+    assert name == visitors.of_links("acme", "203.0.113.0", "Firefox", NOW + 1)
     assert len(name) == 32
     others = {
-        visitors.name("203.0.113.0", "Firefox", NOW + DAY_MS),
-        visitors.name("203.0.112.0", "Firefox", NOW),
-        visitors.name("203.0.113.0", "Chrome", NOW),
-        Visitors(b"l" * 32).name("203.0.113.0", "Firefox", NOW),
+        visitors.of_links("acme", "203.0.113.0", "Firefox", NOW + DAY_MS),
+        visitors.of_links("solo-org", "203.0.113.0", "Firefox", NOW),
+        visitors.of_links("acme", "203.0.112.0", "Firefox", NOW),
+        visitors.of_links("acme", "203.0.113.0", "Chrome", NOW),
+        Visitors(b"l" * 32).of_links("acme", "203.0.113.0", "Firefox", NOW),
     }
-    assert len(others | {name}) == 5
+    assert len(others | {name}) == 6
 
 
 def test_the_secret_is_made_once_and_for_its_owner_only(tmp_path: Path) -> None:
