@@ -35,7 +35,7 @@ SEEN = Cte(
     f"""
     SELECT visit, walker, number,
            LAG(number) OVER {IN_ORDER} AS came_from,
-           ROW_NUMBER() OVER {IN_ORDER} AS place
+           CAST(ROW_NUMBER() OVER {IN_ORDER} AS INTEGER) AS place
       FROM viewed
     """,  # noqa: S608
 )
@@ -82,7 +82,7 @@ def _turns(count: int) -> Cte:
         f"""
         SELECT visit, walker,
                number AS page_0,
-               ROW_NUMBER() OVER {in_order} AS turn{ahead}
+               CAST(ROW_NUMBER() OVER {in_order} AS INTEGER) AS turn{ahead}
           FROM seen
          WHERE came_from IS NULL
             OR came_from <> number

@@ -15,7 +15,7 @@ from pathlib import Path
 import duckdb
 import msgspec
 import pyarrow as pa
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from schemas.clock import now_ms
 from schemas.registry import Link, Organization, Scope, Store, Website
@@ -62,14 +62,16 @@ class DataSet(Struct, frozen=True):
 def stored(folder: Path) -> DataSet | None:
     """The set that was made there; None when there is none, or it is not whole."""
     try:
-        return msgspec.json.decode((folder / "set.json").read_bytes(), type=DataSet)
+        made = msgspec.json.decode((folder / "set.json").read_bytes(), type=DataSet)
     except FileNotFoundError:
         return None
+    return structs.replace(made, folder=str(folder))  # it may have been moved
 
 
 def make(folder: Path, events: int = MANY, others: int | None = None) -> DataSet:
     """Make it, or find it made."""
     if (found := stored(folder)) is not None:
+        migrate(found.settings.registry_url)  # which may be older than the services
         return found
     others = 2 * events if others is None else others
     settings = Settings(data_dir=str(folder), small_parts=2)
