@@ -92,7 +92,7 @@ def version_of(handle: DeltaTable, table: Table) -> Version:
     root = handle.table_uri.rstrip("/")
     actions = handle.get_add_actions(flatten=True)
     names: list[str] = actions.schema.names
-    columns: dict[str, list[Any]] = {name: actions.column(name).to_pylist() for name in names}
+    columns: dict[str, list[Any]] = {name: list(actions.column(name).to_pylist()) for name in names}
     count = actions.num_rows
     return Version(
         table,
