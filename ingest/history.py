@@ -5,11 +5,7 @@ id that somebody with `manage:websites` has made. All requests of an import go t
 partition, in order, because the stream counts a line that comes again by its number.
 """
 
-import asyncio
-import time
 import zlib
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from urllib.parse import parse_qs
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -21,32 +17,31 @@ from ingest.head import read_head
 from ingest.ndjson import decoded
 from ingest.seal import ELSEWHERE
 from ingest.sending import confirmed
+from ingest.turns import Turns
 from schemas.clock import instant_ms
 from schemas.edge.asgi import answer
 from schemas.edge.bodies import encode
 from schemas.edge.identity import NO_REACH, require_key
 from schemas.envelope import Envelope, seal
-from schemas.failures import Conflict, Forbidden, Malformed, Unavailable, WrongMethod
+from schemas.failures import Conflict, Forbidden, Malformed, WrongMethod
 from schemas.items import EARLIEST_MS, Item
 from schemas.kinds import HISTORY
 from schemas.plans import Group
 from schemas.registry import Import, Key, Snapshot
 from schemas.registry import Scope as KeyScope
 
-SHARE = 4
-"""Imports get one part in so many of a collector's time."""
-MOST_WAITING = 8
 AHEAD_MS = 5 * 60_000
 
 NO_IMPORT = "Name the import as ?import_id=; `tidemark import` or POST /v1/imports makes one"
 NO_TIME = "'timestamp' is required"
 BAD_TIME = "'timestamp' must lie between 2000-01-01 and now"
+BUSY = "Other imports are under way; nothing was taken"
 OVER = "This import was undone and takes nothing more"
 
 
 def history(desk: Desk) -> ASGIApp:
     """The endpoint that takes in events of the past."""
-    decoder, turns = Decoder(HISTORY), Turns()
+    decoder, turns = Decoder(HISTORY), Turns(BUSY)
 
     async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
@@ -65,32 +60,6 @@ def history(desk: Desk) -> ASGIApp:
         await answer(send, 200, success(accepted))
 
     return endpoint
-
-
-class Turns:
-    """One import at a time, and a rest after each request so that imports keep to their share."""
-
-    def __init__(self) -> None:
-        self._lock = asyncio.Lock()
-        self._waiting = 0
-
-    @asynccontextmanager
-    async def taken(self) -> AsyncIterator[None]:
-        """Unavailable when too many wait already."""
-        if self._waiting >= MOST_WAITING:
-            raise Unavailable("Other imports are under way; nothing was taken", retry_after=1)
-        self._waiting += 1
-        try:
-            await self._lock.acquire()
-        finally:
-            self._waiting -= 1
-        # Of the thread, so that what live requests used meanwhile makes the rest longer.
-        began = time.thread_time()
-        try:
-            yield
-            await asyncio.sleep((SHARE - 1) * (time.thread_time() - began))
-        finally:
-            self._lock.release()
 
 
 def reached(registry: Snapshot, key: Key, query: bytes) -> Import:

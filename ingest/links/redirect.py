@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ingest.desk import Desk
 from ingest.head import Head, read_head
 from ingest.links.clicks import Clicks, Sealed
-from ingest.links.codes import svg
+from ingest.links.codes import Codes
 from ingest.links.pages import EXPIRED, HTML, UNKNOWN
 from ingest.links.previews import has_preview, is_preview, preview
 from ingest.links.targets import location, passed_on, target_of
@@ -37,6 +37,7 @@ ASK_AGAIN = (b"cache-control", b"private, no-cache")
 
 def links(desk: Desk, clicks: Clicks) -> ASGIApp:
     """The endpoint of every path under /l/."""
+    codes = Codes()
 
     async def endpoint(scope: Scope, _receive: Receive, send: Send) -> None:
         if scope["method"] not in METHODS:
@@ -50,7 +51,10 @@ def links(desk: Desk, clicks: Clicks) -> ASGIApp:
             return
         owner = desk.registry.snapshot.organizations[link.organization_id]
         desk.edge.admit(scope, owner, Group.COLLECT)
-        await (_code if code else _lead)(desk, clicks, link, scope, send)
+        if code:
+            await _code(desk, codes, link, scope, send)
+        else:
+            await _lead(desk, clicks, link, scope, send)
 
     return endpoint
 
@@ -76,12 +80,12 @@ async def _lead(desk: Desk, clicks: Clicks, link: Link, scope: Scope, send: Send
     await _answer(scope, send, 304 if same else 302, headers, b"")
 
 
-async def _code(desk: Desk, _clicks: Clicks, link: Link, scope: Scope, send: Send) -> None:
+async def _code(desk: Desk, codes: Codes, link: Link, scope: Scope, send: Send) -> None:
     """The QR code of the link, at the address at which it was asked for."""
     host = header(scope, b"host") or ""
     if not 0 < len(host) <= HOST:
         raise NotFound("The request names no host for the code to lead to")
-    image = svg(f"{desk.edge.scheme(scope)}://{host}{LINKS}{link.slug}")
+    image = await codes.of(f"{desk.edge.scheme(scope)}://{host}{LINKS}{link.slug}")
     headers: Headers = [
         (b"content-type", b"image/svg+xml"),
         (b"cache-control", b"public, max-age=3600"),

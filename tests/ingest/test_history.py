@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from ingest.history import BAD_TIME, MOST_WAITING, NO_TIME, Turns
+from ingest.history import BAD_TIME, NO_TIME
 from ingest.ndjson import NO_JSON
 from ingest.seal import ELSEWHERE
+from ingest.turns import MOST_WAITING, Turns
 from schemas.envelope import Envelope
 from schemas.failures import Unavailable
 from tests.ingest.bench import NOW, Bench, bench
@@ -115,7 +116,7 @@ def test_the_past_takes_a_key_and_an_open_import(
 
 def test_imports_take_turns_and_few_may_wait() -> None:
     async def crowd() -> list[str]:
-        turns, order = Turns(), []
+        turns, order = Turns("wait"), []
 
         async def one(name: str) -> None:
             try:

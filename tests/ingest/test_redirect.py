@@ -1,5 +1,6 @@
 """GET /l/{slug}: where it leads, and the click that it leaves."""
 
+import asyncio
 import stat
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 
 from ingest.links.targets import passed_on
 from ingest.visitor import Visitors, read_secret
-from tests.asgi import ask
+from tests.asgi import ask, request
 from tests.ingest.bench import NOW, Bench, bench
 from tests.ingest.codes import decoded
 
@@ -193,6 +194,20 @@ def test_a_code_knows_the_scheme_that_a_trusted_proxy_tells(tmp_path: Path) -> N
 
     assert decoded(trusted.body) == "https://a.example/l/spring"
     assert decoded(stranger.body) == "http://a.example/l/spring"
+
+
+def test_codes_are_drawn_in_turns_and_kept_and_links_lead_on_meanwhile(desk: Bench) -> None:
+    async def codes(*hosts: str) -> list[int]:
+        asked = [
+            request(desk.app, "GET", "/l/spring/qr.svg", headers={"host": host}) for host in hosts
+        ]
+        led = request(desk.app, "GET", "/l/spring")
+        return [reply.status for reply in await asyncio.gather(*asked, led)]
+
+    hosts = [f"{number}.example" for number in range(10)]
+
+    assert asyncio.run(codes(*hosts)) == [200] * 9 + [503, 302]
+    assert asyncio.run(codes(*hosts[:9] * 2)) == [200] * 18 + [302]
 
 
 # Who clicked
