@@ -6,7 +6,7 @@ partition and were received in the same hour or the two before. So late and unor
 their session, and whoever reads an event again finds the same. Programs get no sessions.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import islice
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from stream.commit import LakeTable, Move
 from stream.enrich.identity import number
+from stream.enrich.lookups import Memo
 from stream.remember.memory import Memory
 from stream.remember.reading import PARTITION, RECEIVED, milliseconds, read_back
 
@@ -31,7 +32,7 @@ Visitor = tuple[str, int]
 """Website and hash of the visitor."""
 
 
-class Span(Struct):
+class Span(Struct, frozen=True, gc=False):
     """First and last event that one session received in one hour."""
 
     session_id: str
@@ -42,8 +43,13 @@ class Span(Struct):
     def distance(self, ms: int) -> int:
         return max(self.first - ms, ms - self.last, 0)
 
+    def stretched(self, first: int, last: int) -> "Span":
+        if self.first <= first and last <= self.last:
+            return self
+        return Span(self.session_id, self.hour, min(self.first, first), max(self.last, last))
 
-Spans = list[Span]
+
+Spans = tuple[Span, ...]
 
 
 class Visits:
@@ -62,24 +68,27 @@ class Visits:
 
     def forget(self, before: int) -> None:
         """Drop what was received before this hour."""
-        left = {v: [s for s in spans if s.hour >= before] for v, spans in self.visitors.items()}
+        left = {
+            visitor: tuple([span for span in spans if span.hour >= before])
+            for visitor, spans in self.visitors.items()
+        }
         self.visitors = {visitor: spans for visitor, spans in left.items() if spans}
 
 
-class Visit(Struct, frozen=True):
+class Visit(Struct, frozen=True, gc=False):
     """An event without a session."""
 
     visitor: Visitor
+    ms: int
+    hour: int
     partition: int
     offset: int
     seq: int
-    ms: int
-    hour: int
 
     def new_session(self) -> str:
         """An id that this event alone can give."""
-        parts = (*self.visitor, self.partition, self.offset, self.seq, self.hour)
-        return f"gap_{number(chr(0).join(map(str, parts))):016x}"
+        said = (*self.visitor, self.partition, self.offset, self.seq, self.hour)
+        return f"gap_{number(repr(said)):016x}"
 
 
 class Joining:
@@ -91,13 +100,10 @@ class Joining:
 
     def session(self, visit: Visit) -> str:
         """The session of an event, which from now on belongs to it."""
-        spans = self.changed.get(visit.visitor)
-        if spans is None:
-            known = self._visits.visitors.get(visit.visitor, ())
-            spans = [Span(s.session_id, s.hour, s.first, s.last) for s in known]
-            self.changed[visit.visitor] = spans
-        session_id = nearest(spans, visit) or visit.new_session()
-        extend(spans, session_id, visit.hour, visit.ms, visit.ms)
+        visitor, ms, hour = visit.visitor, visit.ms, visit.hour
+        spans = self.changed.get(visitor) or self._visits.visitors.get(visitor, ())
+        session_id = nearest(spans, ms, hour) or visit.new_session()
+        self.changed[visitor] = extended(spans, session_id, hour, ms, ms)
         return session_id
 
     def keep(self) -> None:
@@ -105,23 +111,22 @@ class Joining:
             self._visits.know(visitor, spans)
 
 
-def nearest(spans: Iterable[Span], visit: Visit) -> str | None:
-    """The session that an event joins; None when all are too far."""
+def nearest(spans: Spans, ms: int, hour: int) -> str | None:
+    """The session that an event of this time joins; None when all are too far."""
     near = [
         (distance, span.first, span.session_id)
         for span in spans
-        if span.hour >= visit.hour - WINDOW and (distance := span.distance(visit.ms)) < GAP_MS
+        if span.hour >= hour - WINDOW and (distance := span.distance(ms)) < GAP_MS
     ]
     return min(near)[2] if near else None
 
 
-def extend(spans: Spans, session_id: str, hour: int, first: int, last: int) -> None:
-    """The session received events of this time in this hour."""
-    for span in spans:
+def extended(spans: Spans, session_id: str, hour: int, first: int, last: int) -> Spans:
+    """The same, and the session received events of this time in this hour."""
+    for index, span in enumerate(spans):
         if span.hour == hour and span.session_id == session_id:
-            span.first, span.last = min(span.first, first), max(span.last, last)
-            return
-    spans.append(Span(session_id, hour, first, last))
+            return (*spans[:index], span.stretched(first, last), *spans[index + 1 :])
+    return (*spans, Span(session_id, hour, first, last))
 
 
 class Given(Struct, frozen=True):
@@ -169,10 +174,12 @@ class Sessions:
         wanted = pc.field(MADE)
         for rows in read_back(self._table, columns, wanted, partitions, since * HOUR_MS):
             for partition, visitor, session_id, hour, ms in _made(rows, columns):
-                spans = found[partition].visitors.get(visitor, [])
-                extend(spans, session_id, hour, ms, ms)
-                found[partition].know(visitor, spans)
+                spans = found[partition].visitors.get(visitor, ())
+                found[partition].know(visitor, extended(spans, session_id, hour, ms, ms))
         return found
+
+
+_numbers = Memo(number)
 
 
 def _without(rows: pa.Table) -> pa.Array:
@@ -182,15 +189,14 @@ def _without(rows: pa.Table) -> pa.Array:
 
 
 def _visits(events: pa.Table, subject: str) -> Iterator[Visit]:
-    columns = (subject, "visitor_hash", PARTITION, "kafka_offset", "seq")
-    received = milliseconds(events, RECEIVED).to_pylist()
-    for website, visitor, partition, offset, seq, ms, received_ms in zip(
-        *(events[name].to_pylist() for name in columns),
-        milliseconds(events, "ts").to_pylist(),
-        received,
-        strict=True,
-    ):
-        yield Visit((website, visitor), partition, offset, seq, ms, received_ms // HOUR_MS)
+    websites, hashes, *place = (
+        events[name].to_pylist()
+        for name in (subject, "visitor_hash", PARTITION, "kafka_offset", "seq")
+    )
+    times = milliseconds(events, "ts").to_pylist()
+    hours = pc.divide(milliseconds(events, RECEIVED), HOUR_MS).to_pylist()
+    visitors = zip(websites, hashes, strict=True)
+    return map(Visit, visitors, times, hours, *place)
 
 
 def _made(rows: pa.RecordBatch, columns: list[str]) -> Iterator[tuple[int, Visitor, str, int, int]]:
@@ -206,7 +212,7 @@ def _made(rows: pa.RecordBatch, columns: list[str]) -> Iterator[tuple[int, Visit
 
 
 def _with_sessions(rows: pa.Table, without: pa.Array, ids: list[str]) -> pa.Table:
-    hashes = pa.array([number(session_id) for session_id in ids], pa.int64())
+    hashes = pa.array([_numbers[session_id] for session_id in ids], pa.int64())
     for name, values in ((SESSION, pa.array(ids)), (HASH, hashes), (MADE, pa.scalar(True))):
         filled = pc.replace_with_mask(rows[name], without, values)
         rows = rows.set_column(rows.schema.get_field_index(name), rows.schema.field(name), filled)

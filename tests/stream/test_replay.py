@@ -135,7 +135,7 @@ def name_of(first: Sent) -> str:
     assert first.visitor is not None
     visitor = ("w1", number(first.visitor))
     hour = first.received_ms // HOUR_MS
-    return Visit(visitor, first.partition, first.offset, 0, first.ms, hour).new_session()
+    return Visit(visitor, first.ms, hour, first.partition, first.offset, 0).new_session()
 
 
 class Workers:
