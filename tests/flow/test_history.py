@@ -14,7 +14,7 @@ import pytest
 
 from deploy.cli import main
 from schemas.registry import Import, Store
-from tests.calling import call
+from tests.calling import Reply, call
 from tests.flow.tenant import CHROME, Tenant
 from tests.running import ROOT, Stack, eventually
 
@@ -182,3 +182,26 @@ def test_an_import_that_is_undone_leaves_what_was_before(
     assert eventually(lambda: views(tenant) == before)
     assert tidemark(stack, "import", "show", first["id"])["stored"] == LINES - 12
     assert tidemark(stack, "import", "show", second["id"])["stored"] == 0
+
+
+def test_an_import_goes_over_http_alone(stack: Stack) -> None:
+    tenant = Tenant.made(stack)
+    key = {"x-api-key": tenant.key}
+    imports = f"{stack.query_url}/v1/imports"
+    made = call("POST", imports, {"websiteId": tenant.website.id, "name": "a"}, key).json["data"]
+    items = [{**a_line(n), "country": "AT", "timestamp": MARCH_2019, "line": n} for n in (1, 2, 3)]
+
+    def sent() -> Reply:
+        return call("POST", f"{stack.collect_url}/import?import_id={made['id']}", items, key)
+
+    eventually(lambda: sent().status == 200)
+    assert sent().json["count"] == 3  # a retry
+    one = f"{imports}/{made['id']}"
+    eventually(lambda: call("GET", one, headers=key).json["data"]["stored"] == 3)
+
+    assert call("DELETE", one, headers=key).json["data"]["state"] == "undoing"
+    undone = eventually(
+        lambda: (d := call("GET", one, headers=key).json["data"])["state"] == "undone" and d
+    )
+    assert (undone["removed"], undone["stored"]) == (3, 0)
+    assert eventually(lambda: sent().status == 409)
