@@ -58,9 +58,7 @@ class Tally:
             account = self._account(refused.subject_id, refused.received_ms, refused.partition)
             account.quarantined += 1
 
-    def duplicate(
-        self, subject: str | None, received_ms: int, partition: int, offset: int
-    ) -> None:
+    def duplicate(self, subject: str | None, received_ms: int, partition: int, offset: int) -> None:
         """One of the received that the table holds already."""
         if offset >= self._since.get(partition, 0):
             self._account(subject, received_ms, partition).duplicate += 1
