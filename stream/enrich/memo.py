@@ -28,7 +28,10 @@ class Memo(dict[Question, Answer]):
         self._old: dict[Question, Answer] = {}
 
     def __missing__(self, question: Question) -> Answer:
-        if isinstance(question, str) and len(question) > LETTERS:
+        if isinstance(question, str):
+            if len(question) > LETTERS:
+                return self._answer(question)
+        elif isinstance(question, tuple) and _letters(question) > 2 * LETTERS:
             return self._answer(question)
         if len(self) >= self._size:
             self._old = dict(self)
@@ -36,3 +39,8 @@ class Memo(dict[Question, Answer]):
         known = question in self._old
         answer = self[question] = self._old[question] if known else self._answer(question)
         return answer
+
+
+def _letters(parts: tuple[object, ...]) -> int:
+    """Of all texts among the parts: an agent with its hints can be ten times as long as usual."""
+    return sum(len(part) for part in parts if isinstance(part, str))

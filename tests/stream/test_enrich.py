@@ -149,6 +149,14 @@ def test_a_memo_forgets_rather_than_grows() -> None:
     assert len(memo) == 2
 
 
+def test_a_memo_keeps_no_long_texts_among_several() -> None:
+    memo: Memo[tuple[str | None, ...], int] = Memo(len)
+    usual, long = ("a" * 500, None, "b" * 500), ("a" * 500, None, "b" * 600)
+
+    assert [memo[usual], memo[long]] == [3, 3]
+    assert list(memo) == [usual]
+
+
 def test_a_memo_keeps_no_long_texts() -> None:
     memo: Memo[str, int] = Memo(len)
 

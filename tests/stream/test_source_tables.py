@@ -97,6 +97,13 @@ def test_every_visit_has_a_channel(
     assert found in {rule.channel for rule in RULES}
 
 
+def test_letters_of_the_world_are_no_host_when_there_are_too_many() -> None:
+    assert host_of("ü" * 50 + ".example").startswith("xn--")
+    assert [host_of(name) for name in ("界" * 253, "\ufdfa" * 4 + ".example", "㏙" * 100)] == [
+        ""
+    ] * 3
+
+
 @given(ADDRESSES)
 def test_any_address_is_a_page_in_its_normal_form(address: str) -> None:
     page = read_page(address)
