@@ -66,7 +66,7 @@ class Decoder:
             return self._one_by_one(array, single)
         if single and len(items) != 1:
             raise Malformed("The body is not valid JSON")
-        _check_count(len(items))
+        check_count(len(items))
         if _suspicious(array, items):
             return self._one_by_one(array, single)
         return Accepted(items, array, range(len(items)))
@@ -125,7 +125,8 @@ def none_accepted(rejected: Sequence[Rejected]) -> NoneAccepted:
     return NoneAccepted(f"No item was accepted. {rejected[0].message}", rejected=list(rejected))
 
 
-def _check_count(count: int) -> None:
+def check_count(count: int) -> None:
+    """Malformed when a request has too many items, or none."""
     if not 1 <= count <= ITEMS:
         raise Malformed(f"A request takes 1 to {ITEMS} items; this one has {count:,}")
 
@@ -139,7 +140,7 @@ def taken_apart(array: bytes, single: bool = False) -> list[Raw]:
         raise Malformed(reason) from None
     if single and len(raws) != 1:
         raise Malformed("The body is not valid JSON")
-    _check_count(len(raws))
+    check_count(len(raws))
     return raws
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Raw, Struct
 
-from ingest.decode import REFUSALS, Accepted, Decoder, Rejected, none_accepted
+from ingest.decode import REFUSALS, Accepted, Decoder, Rejected, check_count, none_accepted
 from schemas.failures import Malformed, NoneAccepted
 
 NO_JSON = "The line is not valid JSON"
@@ -31,9 +31,11 @@ def decoded(decoder: Decoder, body: bytes) -> Accepted:
 
 
 def taken_apart(body: bytes) -> Lines:
-    """Each line by itself, so that a broken one breaks no other."""
+    """Each line by itself, so that a broken one breaks no other; Malformed when they are many."""
+    lines = [line for line in body.splitlines() if line.strip()]
+    check_count(len(lines))
     texts, places, rejected = [], [], []
-    for place, line in enumerate(line for line in body.splitlines() if line.strip()):
+    for place, line in enumerate(lines):
         try:
             msgspec.json.decode(line, type=Raw)
         except REFUSALS:

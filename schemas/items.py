@@ -9,7 +9,8 @@ from typing import Annotated, Literal, get_args
 from msgspec import Meta, Raw, Struct, field
 
 INT32 = 2**31 - 1
-INT64 = 2**63 - 2
+INT53 = 2**53 - 1
+"""What numbers in JSON can say everywhere; far below the mark of a closed import."""
 
 Name = Annotated[str, Meta(min_length=1, max_length=256)]
 Id = Annotated[str, Meta(max_length=256)]
@@ -86,7 +87,7 @@ class CustomEvent(Item, kw_only=True):
 class HistoricEvent(CustomEvent, kw_only=True):
     """An event of the past, with what nobody can find out any more: it comes from a file."""
 
-    line: Annotated[int, Meta(ge=0, le=INT64)] | None = None
+    line: Annotated[int, Meta(ge=0, le=INT53)] | None = None
     """Its place in the file: what comes again with a place that is stored counts once."""
     user_agent: Url | None = field(name="user_agent", default=None)
     browser_name: Label | None = field(name="browser_name", default=None)

@@ -70,6 +70,7 @@ def test_each_line_that_is_not_good_is_named(desk: Bench) -> None:
         an_item(websiteId="blog"),
         an_item(country="Austria"),
         an_item(timestamp="2019-03-01T12:00:00+01:00"),
+        an_item(line=2**53),
     )
 
     reply = desk.post("/import?import_id=imp_1", body, key="acme")
@@ -82,9 +83,17 @@ def test_each_line_that_is_not_good_is_named(desk: Bench) -> None:
         (4, BAD_TIME),
         (5, ELSEWHERE),
         (6, "'country' is not valid: expected `str` matching regex '^[A-Z]{2}$'"),
+        (8, "'line' must be at most 9,007,199,254,740,991"),
     ]
     sent = json.loads(desk.outbox.sent[0].envelopes[0].items)
     assert [item["timestamp"] for item in sent] == [THEN, "2019-03-01T12:00:00+01:00"]
+
+
+def test_a_request_has_so_many_lines_whatever_is_in_them(desk: Bench) -> None:
+    reply = desk.post("/import?import_id=imp_1", lines(an_item(), *[b"x"] * 500), key="acme")
+
+    assert (reply.status, desk.outbox.sent) == (400, [])
+    assert reply.json["message"] == "A request takes 1 to 500 items; this one has 501"
 
 
 def test_a_request_without_any_good_line_is_refused(desk: Bench) -> None:
