@@ -133,6 +133,7 @@ class Worker:
             if end is not None:
                 ends[place] = end
         self.journal.see(ends)
+        self.journal.recall(sum(drain.recalled for drain in self._drains.values()))
         self.journal.check()
 
 

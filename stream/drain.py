@@ -105,6 +105,11 @@ class Drain:
         self._past.hold(partitions)
         return {partition: table.next_offset(self._name(partition)) for partition in partitions}
 
+    @property
+    def recalled(self) -> int:
+        """How many pieces of the table were read back so far."""
+        return self._past.pieces
+
     def store(self, arrived: Sequence[Arrived]) -> Stored:
         """Store a batch, whole and once; Surprise when that is not possible.
 

@@ -28,6 +28,7 @@ class Journal:
         self._ends: dict[Place, int] = {}
         self._stored_ms: dict[Place, int] = {}
         self._complete: dict[str, int] = {}
+        self._recalled = 0
         self._moved = self._joined = self._behind = monotonic()
 
     def assign(self, nexts: dict[Place, int]) -> None:
@@ -42,6 +43,11 @@ class Journal:
             self._next[topic, partition] = offset
             self._stored_ms[topic, partition] = taken_ms[partition]
         self._moved = self._behind = self._monotonic()
+
+    def recall(self, pieces: int) -> None:
+        """So many pieces of the tables were read back so far: one more is getting on, too."""
+        if pieces > self._recalled:
+            self._recalled, self._moved = pieces, self._monotonic()
 
     def see(self, ends: dict[Place, int]) -> None:
         """What Kafka holds by now."""

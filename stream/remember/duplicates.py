@@ -114,6 +114,7 @@ class Duplicates:
         found = {partition: Seen() for partition in partitions}
         wanted = pc.field(HASH).is_valid()
         for rows in read_back(self._table, [HASH], wanted, partitions, since * SLOT_MS):
+            self.memory.pieces += 1
             if marked := _marked(rows):
                 for partition, own in marked.by_partition().items():
                     # A copy, so that no slot keeps what others no longer need of the same batch.

@@ -37,6 +37,8 @@ class Memory(Generic[What]):
     """The pasts of the topic partitions that a worker holds."""
 
     def __init__(self, name: str) -> None:
+        self.pieces = 0
+        """How many were read back so far; who watches sees that it goes on."""
         self._name = name
         self._held: frozenset[int] = frozenset()
         """Read together, because each part of the table holds rows of all."""

@@ -56,6 +56,11 @@ class Past:
         if self._sessions:
             self._sessions.learn(told.given, moves)
 
+    @property
+    def pieces(self) -> int:
+        """How many pieces of the table were read back so far."""
+        return sum(part.memory.pieces for part in (self._duplicates, self._sessions) if part)
+
     def hold(self, partitions: Iterable[int]) -> None:
         """These are the worker's from now on."""
         held = frozenset(partitions)

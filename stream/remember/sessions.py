@@ -173,6 +173,7 @@ class Sessions:
         columns = [self._table.table.subject, "visitor_hash", SESSION, "ts"]
         wanted = pc.field(MADE)
         for rows in read_back(self._table, columns, wanted, partitions, since * HOUR_MS):
+            self.memory.pieces += 1
             for partition, visitor, session_id, hour, ms in _made(rows, columns):
                 spans = found[partition].visitors.get(visitor, ())
                 found[partition].know(visitor, extended(spans, session_id, hour, ms, ms))

@@ -96,6 +96,24 @@ def test_work_that_is_there_and_not_done_for_long_ends_the_worker() -> None:
         journal.check()
 
 
+def test_a_worker_that_reads_back_is_not_stuck() -> None:
+    clock = Clock()
+    journal = a_journal(clock)
+    journal.see({("events", 0): 9})
+    clock.seconds += PATIENCE_SECONDS
+    journal.join(True)
+    journal.recall(1)
+    clock.seconds += PATIENCE_SECONDS
+    journal.join(True)
+
+    journal.check()
+
+    clock.seconds += 1
+    journal.recall(1)
+    with pytest.raises(Stuck, match="nothing stored for 61 s"):
+        journal.check()
+
+
 def test_a_worker_without_work_is_not_stuck() -> None:
     clock = Clock()
     journal = a_journal(clock)
