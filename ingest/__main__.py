@@ -50,6 +50,7 @@ def run(settings: Settings, name: str) -> None:
             await following
         clicks.close()
         await outbox.close(FLUSH_SECONDS)
+        clicks.settle()
 
     recent = Recent()
     app = create_app(outbox, follower, now_ms, settings, lifespan, recent, clicks)

@@ -38,6 +38,8 @@ class Clicks:
         self._outbox = outbox
         self._waiting: deque[Sealed] = deque()
         self._sending: asyncio.Task[None] | None = None
+        self._under_way = 0
+        self._over = False
         self._reported = float("-inf")
         self.lost = 0
         """Never got to Kafka: more than could wait, or still waiting when the collector stopped."""
@@ -55,7 +57,8 @@ class Clicks:
             self._keep(click)
 
     def close(self) -> None:
-        """Try once more what waits, and count the rest as lost."""
+        """Try once more what waits, and count the rest as lost; from now on nothing waits."""
+        self._over = True
         while self._waiting and self._sent(self._waiting[0]):
             self._waiting.popleft()
         if self._sending is not None:
@@ -65,17 +68,26 @@ class Clicks:
             log.error("clicks lost at the end", extra={"clicks": len(self._waiting)})
             self._waiting.clear()
 
+    def settle(self) -> None:
+        """The outbox has closed: what it has not answered by now is never known."""
+        if self._under_way:
+            self.unknown += self._under_way
+            log.error("clicks not acknowledged at the end", extra={"clicks": self._under_way})
+            self._under_way = 0
+
     def _sent(self, click: Sealed) -> bool:
         try:
             ticket = self._outbox.put(CLICK.topic, click.place, [click.envelope], 1)
         except Unavailable:
             return False
+        self._under_way += 1
         ticket.answered.add_done_callback(partial(self._account, click))
         return True
 
     def _account(self, click: Sealed, answered: "asyncio.Future[Answer]") -> None:
         if answered.cancelled():
             return
+        self._under_way -= 1
         outcome = answered.result().outcome
         if outcome is Outcome.NOT_SENT:
             self._keep(click)
@@ -84,9 +96,9 @@ class Clicks:
             self._report("not acknowledged")
 
     def _keep(self, click: Sealed) -> None:
-        if len(self._waiting) >= MOST_WAITING:
+        if self._over or len(self._waiting) >= MOST_WAITING:
             self.lost += 1
-            self._report("too many wait for Kafka")
+            self._report("stopped" if self._over else "too many wait for Kafka")
             return
         self._waiting.append(click)
         if self._sending is None:

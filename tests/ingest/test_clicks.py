@@ -110,6 +110,23 @@ def test_a_collector_that_stops_sends_what_waits_or_counts_it() -> None:
     run(test)
 
 
+def test_what_the_last_flush_did_not_send_is_counted() -> None:
+    async def test(outbox: ListOutbox, kept: Clicks) -> None:
+        late = [asyncio.get_running_loop().create_future() for _ in range(3)]
+        answers = iter(late)
+        outbox.put = lambda *_: Ticket(next(answers), 0)  # type: ignore[method-assign]  # slow
+        for name in ("a", "b", "c"):
+            kept.record(a_click(name))
+        kept.close()
+        late[0].set_result(Answer(Outcome.ACKNOWLEDGED))
+        late[1].set_result(Answer(Outcome.NOT_SENT))
+        await asyncio.sleep(0)
+        kept.settle()
+        assert (kept.waiting, kept.lost, kept.unknown) == (0, 1, 1)
+
+    run(test)
+
+
 def test_the_visitor_waits_for_nothing_and_health_tells_what_waits(tmp_path: Path) -> None:
     desk = bench(tmp_path)
 
