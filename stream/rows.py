@@ -6,8 +6,9 @@ each row. A row's index is the same in every list.
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, groupby, repeat
-from operator import attrgetter
 from typing import Any, Self, TypeVar
+
+from msgspec.structs import astuple
 
 from schemas.envelope import Envelope
 from schemas.items import Item
@@ -15,6 +16,9 @@ from schemas.kinds import Kind
 
 Fact = TypeVar("Fact")
 Column = list[Any]
+
+BLOCK = 256
+"""Items that are turned into columns together."""
 
 
 class Rows:
@@ -54,9 +58,19 @@ class Rows:
         """What the items say; nothing for a field that this kind does not have."""
         if field not in self.fields:
             return [None] * len(self.items)
-        if field not in self._given:
-            self._given[field] = list(map(attrgetter(field), self.items))
+        if not self._given:
+            self._given = self._transposed()
         return self._given[field]
+
+    def _transposed(self) -> dict[str, Column]:
+        """All fields of the items as columns; by blocks that stay near the processor."""
+        names = self.kind.item.__struct_fields__
+        columns: list[Column] = [[] for _ in names]
+        for start in range(0, len(self.items), BLOCK):
+            block = zip(*map(astuple, self.items[start : start + BLOCK]), strict=True)
+            for column, values in zip(columns, block, strict=True):
+                column += values
+        return dict(zip(names, columns, strict=True))
 
     def per_envelope(self, fact: Callable[[Envelope], Fact]) -> list[Fact]:
         """A fact of each row's envelope, asked once for neighbours of one envelope."""
