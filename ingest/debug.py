@@ -4,7 +4,7 @@ It needs `read:data`: what visitors did is data, and a key that only sends must 
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -20,7 +20,7 @@ from schemas.edge.asgi import answer
 from schemas.edge.bodies import encode
 from schemas.edge.identity import reach_organization, reach_website, require_key
 from schemas.envelope import open_envelope
-from schemas.failures import Malformed, WrongMethod
+from schemas.failures import Failure, Malformed, WrongMethod
 from schemas.kinds import EVERY_KIND
 from schemas.plans import Group
 from schemas.registry import Key, Snapshot
@@ -53,8 +53,8 @@ def debug(desk: Desk) -> ASGIApp:
         desk.edge.admit(scope, registry.organizations[key.organization_id], Group.QUERY)
         subject_id = _subject(registry, key, head.website_id)
         if parse_qs(scope["query_string"].decode("latin-1")).get("follow", ["0"])[0] == "1":
-            with desk.recent.follow(subject_id) as queue:
-                await _stream(queue, receive, send)
+            with desk.recent.follow(subject_id, key.organization_id) as queue:
+                await _stream(queue, lambda: _may_go_on(desk, head.key, subject_id), receive, send)
             return
         items = [line for seen in desk.recent.of(subject_id) for line in lines(seen)]
         body = {"status": "success", "websiteId": subject_id, "items": items[:MOST_ITEMS]}
@@ -104,13 +104,26 @@ def _accepted(seen: Seen, at: Line) -> Iterator[Line]:
         yield {**said, **whence, "item": item}
 
 
-async def _stream(queue: Queue, receive: Receive, send: Send) -> None:
-    """Lines of JSON, the oldest first, until the caller goes or the collector stops."""
+def _may_go_on(desk: Desk, text: str | None, subject_id: str) -> bool:
+    """Whether the key is still there, and still reaches what it follows."""
+    registry = desk.registry.snapshot
+    try:
+        key = require_key(registry, text, KeyScope.READ_DATA, desk.clock())
+        _subject(registry, key, subject_id)
+    except Failure:
+        return False
+    return True
+
+
+async def _stream(
+    queue: Queue, may_go_on: Callable[[], bool], receive: Receive, send: Send
+) -> None:
+    """Lines of JSON, the oldest first, until caller or key goes or the collector stops."""
     headers = [(b"content-type", b"application/x-ndjson"), *NOT_KEPT]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     gone = asyncio.create_task(_gone(receive))
     try:
-        while (text := await _next(queue, gone)) is not None:
+        while (text := await _next(queue, gone)) is not None and may_go_on():
             await send({"type": "http.response.body", "body": text, "more_body": True})
     finally:
         gone.cancel()

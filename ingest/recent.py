@@ -24,7 +24,9 @@ REJECT = 192
 """The same of an item that was refused, besides its message."""
 
 FOLLOWERS = 50
-BEHIND = 500
+OWN_FOLLOWERS = 10
+"""Of one organization, so that others get in."""
+BEHIND = 100
 """Requests that a follower may be behind before it misses some."""
 
 
@@ -79,13 +81,20 @@ Queue = asyncio.Queue[Seen | None]
 """What a follower is yet to read; None is the end."""
 
 
+class Follower(Struct, frozen=True):
+    """Who follows, and what."""
+
+    subject_id: str
+    organization_id: str
+
+
 class Recent:
     """The last requests of all websites that sent some, and who follows them."""
 
     def __init__(self) -> None:
         self._rings: OrderedDict[str, _Ring] = OrderedDict()
         self._bytes = 0
-        self._followers: dict[Queue, str] = {}
+        self._followers: dict[Queue, Follower] = {}
         self._over = False
 
     def keep(self, subject_id: str, seen: Seen) -> None:
@@ -113,14 +122,15 @@ class Recent:
         return [] if ring is None else [*reversed(ring.seen)]
 
     @contextmanager
-    def follow(self, subject_id: str) -> Iterator[Queue]:
+    def follow(self, subject_id: str, organization_id: str) -> Iterator[Queue]:
         """The last requests from the oldest on, and then each as it comes."""
-        if self._over or len(self._followers) >= FOLLOWERS:
+        own = [one for one in self._followers.values() if one.organization_id == organization_id]
+        if self._over or len(self._followers) >= FOLLOWERS or len(own) >= OWN_FOLLOWERS:
             raise Unavailable("Too many follow what this collector receives", retry_after=10)
         queue: Queue = asyncio.Queue(BEHIND)
         for seen in reversed(self.of(subject_id)):
             queue.put_nowait(seen)
-        self._followers[queue] = subject_id
+        self._followers[queue] = Follower(subject_id, organization_id)
         try:
             yield queue
         finally:
@@ -134,7 +144,7 @@ class Recent:
 
     def _tell(self, subject_id: str, seen: Seen) -> None:
         for queue, followed in self._followers.items():
-            if followed == subject_id:
+            if followed.subject_id == subject_id:
                 _put(queue, seen)
 
 

@@ -3,16 +3,19 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 from msgspec import Struct
+from msgspec.structs import replace
 from starlette.types import Message
 
 from ingest import debug, recent
 from ingest.recent import Recent, Seen
+from schemas.failures import Unavailable
 from tests.asgi import ask, http_scope, request
 from tests.ingest.bench import Bench, bench
 
@@ -282,13 +285,36 @@ def test_the_stream_ends_with_the_collector(desk: Bench) -> None:
     run(test)
 
 
+def test_the_stream_ends_with_its_key(desk: Bench) -> None:
+    async def test() -> None:
+        async with following(desk) as follower:
+            await post(desk, "a")
+            await follower.next()
+            desk.registry.snapshot = replace(desk.registry.snapshot, keys=MappingProxyType({}))
+            await post(desk, "b")
+            await asyncio.wait_for(follower.ended, 5)
+            assert follower.lines.empty()
+
+    run(test)
+
+
 def test_who_does_not_keep_up_misses_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recent, "BEHIND", 2)
     kept = Recent()
-    with kept.follow("shop") as queue:
+    with kept.follow("shop", "acme") as queue:
         for size in (1, 2, 3):
             kept.keep("shop", an_event(size))
         kept.end()
         waiting = [queue.get_nowait() for _ in range(queue.qsize())]
 
     assert [None if seen is None else len(seen.envelope) for seen in waiting] == [3, None]
+
+
+def test_one_organization_leaves_others_a_place() -> None:
+    kept = Recent()
+    with ExitStack() as following:
+        for _ in range(recent.OWN_FOLLOWERS):
+            following.enter_context(kept.follow("shop", "acme"))
+        following.enter_context(kept.follow("solo", "solo-org"))
+        with pytest.raises(Unavailable):
+            following.enter_context(kept.follow("blog", "acme"))
