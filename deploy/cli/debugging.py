@@ -1,6 +1,7 @@
 """`tidemark debug`: what the collector receives for a website, line by line, as it comes."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
@@ -14,6 +15,8 @@ from deploy.local.demo import read_demo
 
 SILENT_SECONDS = 60.0
 """The collector says something more often than that, if only an empty line."""
+
+CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 TOLD = ("name", "metricName", "message", "exitType", "profileId", "path")
 """Members of an item by which a person knows it; the first that is there is shown."""
@@ -62,11 +65,16 @@ def coming(answer: HTTPResponse) -> Iterator[dict[str, Any]]:
 
 
 def told(line: Mapping[str, Any]) -> str:
-    """One line for a person."""
+    """One line for a person's terminal, which obeys none of what visitors sent."""
+    return CONTROLS.sub("\ufffd", _told(line))
+
+
+def _told(line: Mapping[str, Any]) -> str:
     clock = line["receivedAt"][11:23]
     if not line["accepted"]:
         item = "" if "index" not in line else f" item {line['index']}"
-        return f"{clock}  refused   {line['path']}{item}: {line['message']} ({line['code']})"
+        code = f" ({line['code']})" if "code" in line else f": {line['count']}"
+        return f"{clock}  refused   {line['path']}{item}: {line['message']}{code}"
     if "item" not in line:
         return f"{clock}  accepted  {line['type']}: {line['count']} items, {line['message']}"
     item = line["item"]
