@@ -16,6 +16,10 @@ from schemas.positions import NEVER, Log, app_id, log_folder
 from schemas.tables import Table
 
 
+MOST_KNOWN = 10_000
+"""Topic partitions of which one table is remembered: receipts may name any that never were."""
+
+
 class Position(Struct, frozen=True):
     """How far a table is in one topic partition."""
 
@@ -73,6 +77,8 @@ class _Followed:
         if moved is None:
             moved = self._known.get(name)
         if moved is None:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
             handle: Any = open_table(self._lake, self._table)
             moved = self._known[name] = handle.transaction_version(name) or 0
         return Position(moved, self._log.version)
