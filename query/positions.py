@@ -15,7 +15,6 @@ from schemas.lake import UnreadableTable, open_table
 from schemas.positions import NEVER, Log, app_id, log_folder
 from schemas.tables import Table
 
-
 MOST_KNOWN = 10_000
 """Topic partitions of which one table is remembered: receipts may name any that never were."""
 
