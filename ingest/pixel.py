@@ -41,6 +41,7 @@ _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
 _NESTED = re.compile(r"(\w+)\[(.*)\]")
 
 _one = msgspec.json.Decoder(Raw)
+_members = msgspec.json.Decoder(Fields)
 
 
 def fields_of(query: bytes) -> Fields:
@@ -57,7 +58,7 @@ def fields_of(query: bytes) -> Fields:
             _put(objects.setdefault(nested[1], {}), nested[2].split("]["), _value(name, value))
         else:
             found.setdefault(name, _value(name, value))
-    return found | {name: Raw(msgspec.json.encode(given)) for name, given in objects.items()}
+    return found | {name: _object(found.get(name), given) for name, given in objects.items()}
 
 
 async def answer_pixel(send: Send, receipt: str) -> None:
@@ -65,6 +66,14 @@ async def answer_pixel(send: Send, receipt: str) -> None:
     headers = [*UNCACHED, (RECEIPT, receipt.encode())]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": GIF})
+
+
+def _object(whole: Raw | None, given: dict[str, Any]) -> Raw:
+    """The members that came one by one, with those of the object where it came whole as well."""
+    try:
+        return Raw(msgspec.json.encode({**_members.decode(whole or b"{}"), **given}))
+    except (msgspec.MsgspecError, RecursionError):
+        raise Malformed("An object must stand in the query whole or member by member") from None
 
 
 def _put(target: dict[str, Any], keys: list[str], value: Raw) -> None:

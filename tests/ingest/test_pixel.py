@@ -54,6 +54,17 @@ def test_properties_may_stand_key_by_key(desk: Bench) -> None:
     )
 
 
+def test_properties_may_stand_both_ways(desk: Bench) -> None:
+    query = {"name": "a", "properties": '{"plan":"pro","deep":{"er":"x"}}', "properties[plan]": "x"}
+
+    assert item(desk, **query) == (
+        "events",
+        {"name": "a", "properties": {"plan": "x", "deep": {"er": "x"}}},
+    )
+    refused = desk.get("/px.jpg?client_id=shop&name=a&properties=pro&properties[plan]=pro")
+    assert (refused.status, len(desk.outbox.sent)) == (400, 1)
+
+
 def test_numbers_are_numbers_where_the_item_has_them(desk: Bench) -> None:
     found = item(
         desk, name="page_exit", timestamp="1794999999000", time_on_page="12.5", title="404",
