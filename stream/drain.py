@@ -21,7 +21,6 @@ from deltalake.exceptions import DeltaError
 from msgspec import Struct
 
 from schemas.kinds import Kind
-from schemas.positions import gone
 from schemas.settings import Settings
 from schemas.tables import LEDGER, QUARANTINE
 from stream.columns import by_day, fit, received_column
@@ -31,7 +30,7 @@ from stream.enrich.lookups import Lookups
 from stream.failures import Hole, KeepsFailing, Unbalanced
 from stream.ledger import Tally
 from stream.opening import Arrived, open_batch
-from stream.quarantine import Quarantined, Stage, quarantine_rows
+from stream.quarantine import Quarantined, Stage, lost_note, quarantine_rows
 from stream.remember.past import REMEMBERED, Past
 from stream.remember.room import Room
 from stream.rows import Rows
@@ -197,16 +196,7 @@ class Drain:
                 f"{self.topic}/{message.partition}: offset {message.offset} came, "
                 f"{expected} was expected"
             )
-        return Quarantined(
-            Stage.LOST,
-            gone(expected, message.offset),
-            b"",
-            message.timestamp_ms,
-            message.partition,
-            expected,
-            0,
-            counts=False,
-        )
+        return lost_note(message.partition, expected, message.offset, message.timestamp_ms)
 
     def _write(self, target: LakeTable, rows: pa.Table) -> list[NewPart]:
         return [

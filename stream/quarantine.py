@@ -8,6 +8,7 @@ from enum import StrEnum
 import pyarrow as pa
 from msgspec import Struct
 
+from schemas.positions import gone
 from schemas.tables import QUARANTINE
 from stream.types import arrow_schema
 
@@ -40,6 +41,12 @@ class Quarantined(Struct, frozen=True):
     subject_id: str | None = None
     counts: bool = True
     """Whether it was received; a note about messages that Kafka had deleted was not."""
+
+
+def lost_note(partition: int, first: int, next_: int, stamp_ms: int) -> Quarantined:
+    """The note about messages first to next - 1, which nobody can read any more."""
+    reason = gone(first, next_)
+    return Quarantined(Stage.LOST, reason, b"", stamp_ms, partition, first, 0, counts=False)
 
 
 def quarantine_rows(topic: str, refused: Sequence[Quarantined]) -> pa.Table:
