@@ -99,7 +99,7 @@ class Received(Struct, rename="camel"):
     user_agent: str | UnsetType = UNSET
     headers: dict[str, str] | UnsetType = UNSET
     by_server: Annotated[bool, Meta(description="with an API key")] | UnsetType = UNSET
-    count: Annotated[int, Meta(description="items too large to be shown")] | UnsetType = UNSET
+    count: Annotated[int, Meta(description="items that are not shown")] | UnsetType = UNSET
     path: Annotated[str, Meta(description="route that refused")] | UnsetType = UNSET
     index: Annotated[int, Meta(description="place in the request")] | UnsetType = UNSET
     status: int | UnsetType = UNSET

@@ -38,7 +38,7 @@ def passed_on(target: str, query: bytes) -> str:
     if parts.scheme not in WEB:
         return target
     held = set(_names(parts.query))
-    given = query.decode("latin-1").split("&")
+    given = quote(query, safe=SAFE).split("&")  # bytes beyond ASCII are somebody's UTF-8
     new = [one for one in given if one and next(_names(one)) not in held]
     together = "&".join([parts.query, *new] if parts.query else new)
     return urlunsplit(parts._replace(query=together))

@@ -80,6 +80,7 @@ def test_a_browser_that_was_here_is_counted_and_told_nothing_new(desk: Bench) ->
         ("https://t.example/?utm_source=mail", "utm_source=x&utm_term=y",
          "https://t.example/?utm_source=mail&utm_term=y"),
         ("https://t.example/?a%5B%5D=1", "a[]=2&&b", "https://t.example/?a%5B%5D=1&b"),
+        ("https://t.example/", "n=é", "https://t.example/?n=%C3%A9"),
         ("shop://cart?item=1", "x=1", "shop://cart?item=1"),
     ],
 )  # fmt: skip
