@@ -118,7 +118,7 @@ PAGE_QUALITY = (
         subject=Subject.WEBSITE,
         table=STORED,
         row=Form,
-        given=(most_often("left_at", "last_form_field", "form_abandoned"),),
+        given=(most_often("left_at", "last_form_field", f"form_abandoned AND {STARTED}"),),
         sql=f"""
             SELECT path                                                 AS label,
                    COUNT(*)                                             AS form_starts,
