@@ -13,6 +13,8 @@ Answer = TypeVar("Answer")
 SIZE = 32_768
 LETTERS = 512
 """Longer texts are worked out each time: they are rare, and many of them would fill the memory."""
+USUAL = 128
+"""Letters that there is room for, for each text: what is all longer is forgotten sooner."""
 
 
 class Memo(dict[Question, Answer]):
@@ -25,17 +27,20 @@ class Memo(dict[Question, Answer]):
         super().__init__()
         self._answer = answer
         self._size = size
+        self._room = USUAL * size
         self._old: dict[Question, Answer] = {}
 
     def __missing__(self, question: Question) -> Answer:
         if isinstance(question, str):
             if len(question) > LETTERS:
                 return self._answer(question)
+            self._room -= len(question)
         elif isinstance(question, tuple) and _letters(question) > 2 * LETTERS:
             return self._answer(question)
-        if len(self) >= self._size:
+        if len(self) >= self._size or self._room < 0:
             self._old = dict(self)
             self.clear()
+            self._room = USUAL * self._size
         known = question in self._old
         answer = self[question] = self._old[question] if known else self._answer(question)
         return answer

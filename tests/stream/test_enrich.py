@@ -149,6 +149,17 @@ def test_a_memo_forgets_rather_than_grows() -> None:
     assert len(memo) == 2
 
 
+def test_a_memo_of_longer_texts_forgets_sooner() -> None:
+    asked: list[str] = []
+    memo: Memo[str, None] = Memo(asked.append, size=8)
+    texts = [str(number) * 500 for number in range(5)]
+
+    for text in (*texts, texts[0], texts[4]):
+        assert memo[text] is None
+
+    assert asked == [*texts, texts[0]]  # 1,024 letters, twice
+
+
 def test_a_memo_keeps_no_long_texts_among_several() -> None:
     memo: Memo[tuple[str | None, ...], int] = Memo(len)
     usual, long = ("a" * 500, None, "b" * 500), ("a" * 500, None, "b" * 600)
