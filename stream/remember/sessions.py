@@ -26,6 +26,10 @@ WINDOW = 2
 SLACK = 1
 VISITORS = 100_000
 """How many are known in one topic partition at most; the longest unseen are forgotten first."""
+SPANS = 2 * VISITORS
+"""And how many sessions of theirs, by hour."""
+OWN_SPANS = 64
+"""And of one visitor: nobody has more, but for who makes up times to begin one with each event."""
 
 MADE, SESSION, HASH = "session_made", "session_id", "session_hash"
 Visitor = tuple[str, int]
@@ -57,14 +61,17 @@ class Visits:
 
     def __init__(self) -> None:
         self.visitors: dict[Visitor, Spans] = {}
+        self.spans = 0
+        """Of all visitors."""
 
     def know(self, visitor: Visitor, spans: Spans) -> None:
         """The visitor's sessions are these."""
-        self.visitors.pop(visitor, None)  # to the end: the first are those longest unseen
+        # To the end: the first are those longest unseen.
+        self.spans += len(spans) - len(self.visitors.pop(visitor, ()))
         self.visitors[visitor] = spans
-        if len(self.visitors) > VISITORS:
-            for unseen in list(islice(self.visitors, VISITORS // 4)):
-                del self.visitors[unseen]
+        if len(self.visitors) > VISITORS or self.spans > SPANS:
+            for unseen in list(islice(self.visitors, len(self.visitors) // 4)):
+                self.spans -= len(self.visitors.pop(unseen))
 
     def forget(self, before: int) -> None:
         """Drop what was received before this hour."""
@@ -73,6 +80,7 @@ class Visits:
             for visitor, spans in self.visitors.items()
         }
         self.visitors = {visitor: spans for visitor, spans in left.items() if spans}
+        self.spans = sum(map(len, self.visitors.values()))
 
 
 class Visit(Struct, frozen=True, gc=False):
@@ -126,7 +134,7 @@ def extended(spans: Spans, session_id: str, hour: int, first: int, last: int) ->
     for index, span in enumerate(spans):
         if span.hour == hour and span.session_id == session_id:
             return (*spans[:index], span.stretched(first, last), *spans[index + 1 :])
-    return (*spans, Span(session_id, hour, first, last))
+    return (*spans[-(OWN_SPANS - 1) :], Span(session_id, hour, first, last))
 
 
 class Given(Struct, frozen=True):

@@ -3,12 +3,16 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from schemas.envelope import Envelope
 from schemas.kinds import CUSTOM_EVENT, ERROR_REPORT
 from schemas.tables import ERRORS, EVENTS
 from stream.drain import Drain
 from stream.enrich.identity import number
 from stream.enrich.lookups import Lookups
+from stream.remember import sessions as remembered
+from stream.remember.sessions import Span, Spans, Visits, extended
 from tests.stream.making import NOON_MS, a_message, an_envelope, rows, settings
 
 MINUTE_MS = 60_000
@@ -138,3 +142,25 @@ def test_a_copy_prolongs_no_session(tmp_path: Path) -> None:
     drain.store([a_message(2, at(160, received_ms=NOON_MS + HOUR_MS))])
 
     assert sessions(tmp_path) == [{"0"}, {"160"}]
+
+
+def test_a_visitor_has_so_many_sessions_in_memory() -> None:
+    spans: Spans = ()
+    for at_ms in range(100):
+        spans = extended(spans, f"s{at_ms}", 0, at_ms, at_ms)
+
+    assert [span.session_id for span in spans] == [f"s{at_ms}" for at_ms in range(36, 100)]
+
+
+def test_sessions_are_forgotten_with_those_who_were_unseen_for_longest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(remembered, "SPANS", 10)
+    visits, three = Visits(), tuple(Span(name, 0, 0, 0) for name in "abc")
+    for visitor in (1, 2, 3, 1, 4):
+        visits.know(("w1", visitor), three)
+
+    assert [visitor for _, visitor in visits.visitors] == [3, 1, 4]
+    assert visits.spans == 9
+    visits.forget(1)
+    assert (visits.visitors, visits.spans) == ({}, 0)
