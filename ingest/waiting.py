@@ -11,8 +11,10 @@ from urllib.parse import parse_qs
 import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ingest.bounds import BODY_BYTES, BODY_SECONDS
 from ingest.sending import RECEIPT
 from ingest.stored import Waits
+from schemas.edge.asgi import WHOLE_BODY, read_body
 from schemas.edge.bodies import encode
 from schemas.failures import Malformed
 from schemas.receipts import Receipt, read
@@ -38,6 +40,8 @@ def waiting(app: ASGIApp, waits: Waits) -> ASGIApp:
         if seconds is None:
             await app(scope, receive, send)
             return
+        if scope["method"] == "POST":  # who sends slowly, or nothing, takes no place meanwhile
+            scope[WHOLE_BODY] = await read_body(scope, receive, BODY_BYTES, BODY_SECONDS)
         async with waits.place():
             held = _Held()
             await app(scope, receive, held.send)

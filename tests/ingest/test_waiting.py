@@ -171,6 +171,20 @@ def test_only_so_many_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert ask(desk.app, "POST", f"{TRACK}&timeout=0.05", EVENT).status == 202
 
 
+def test_who_sends_nothing_takes_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stored, "MOST_WAITING", 1)
+    desk = bench(tmp_path)
+
+    async def beside_a_silent_one() -> Reply:
+        silent = asyncio.create_task(request(desk.app, "POST", TRACK, []))
+        await asyncio.sleep(0.01)
+        reply = await request(desk.app, "POST", f"{TRACK}&timeout=0.05", [EVENT])
+        silent.cancel()
+        return reply
+
+    assert asyncio.run(beside_a_silent_one()).status == 202
+
+
 def test_tables_that_cannot_be_seen_cannot_be_waited_for(tmp_path: Path) -> None:
     desk = bench(tmp_path, lake="s3://bucket/lake")
 
