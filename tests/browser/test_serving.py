@@ -1,5 +1,7 @@
 """tidemark.js as sites serve it: across hosts, proxied, pinned, under a policy, on plain http."""
 
+import json
+
 import pytest
 
 from ingest.scripts import read_manifest
@@ -91,11 +93,30 @@ def test_the_hashed_name_passes_its_integrity_and_another_script_does_not(
     assert "integrity" in page.complaints[0]
 
 
-def test_what_could_not_be_taken_is_sent_again_and_stored_once(
+QUICK = """<script>{
+  const real = setTimeout;
+  window.pauses = [];
+  window.setTimeout = (run, pause) => {
+    if (pause == 2000)
+      for (let n = 0; n < 120; n++) queueMicrotask(() => tidemark("event", "e" + n));
+    pauses.push(pause);
+    return real(run, pause / 1000);
+  };
+}</script>"""
+"""A page whose seconds are milliseconds, and on which much happens after the first refusal."""
+
+
+def test_what_an_outage_held_up_is_sent_in_parts_and_stored_once(
     tracked: Tracked, page: Page
 ) -> None:
-    tracked.site.refusals = 1
-    page.go(tracked.shows("/retry", tracked.tag("", "/t/tidemark.js")))
+    tracked.site.refusals, before = 10, len(tracked.site.posted)
+    page.go(tracked.shows("/retry", QUICK, tracked.tag("", "/t/tidemark.js")))
 
-    assert tracked.stored("/retry", 1, "name") == [VIEW]
-    assert [status for status, _ in page.received("/track")] == [503, 200]
+    names = tracked.stored("/retry", 121, "name")
+    assert sorted(names) == sorted([VIEW, *(f"e{n}" for n in range(120))])
+    assert [status for status, _ in page.received("/track")] == [503] * 10 + [200] * 3
+    posted = tracked.site.posted[before:]
+    assert [len(json.loads(body)) for body in posted] == [1, *[50] * 10, 50, 21]
+    assert len(set(posted[1:11])) == 1  # the same items under the same ids
+    doubled = [1000 * 2**n for n in range(9)]
+    assert page.js("pauses") == [*doubled, 300_000, 300_000, 1000, 1000, 1000]

@@ -1,5 +1,5 @@
 // Clicks that lead to another host, and clicks and forms that say what event they are.
-import { LONGEST, put } from "./queue.js";
+import { put } from "./queue.js";
 
 const properties = ({ attributes }) => {
   const found = {};
@@ -17,7 +17,7 @@ const clicked = ({ target, type, button }) => {
   if (link?.host && link.host != location.host)
     put({
       name: "outbound_click",
-      href: link.href.slice(0, LONGEST),
+      href: link.href.slice(0, 2048),
       text: (link.innerText || link.ariaLabel || link.title).trim().slice(0, 512),
     });
 };

@@ -1,5 +1,5 @@
 // The page: its views, also those of the history, and how long and how far it was looked at.
-import { LONGEST, put } from "./queue.js";
+import { put } from "./queue.js";
 
 // Where the next view comes from: the page that is shown, at first the one before it.
 let from = document.referrer;
@@ -26,7 +26,7 @@ export const view = () => {
   put({
     name: "screen_view",
     title: document.title.slice(0, 512),
-    referrer: from.slice(0, LONGEST),
+    referrer: from.slice(0, 2048),
     language: navigator.language,
     timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     screen_resolution: screen.width + "x" + screen.height,
@@ -41,7 +41,7 @@ export const exit = () => {
   scrolled();
   put({
     name: "page_exit",
-    path: from.slice(0, LONGEST),
+    path: from.slice(0, 2048),
     time_on_page: Math.min(86400, (performance.now() - since) / 1e3),
     scroll_depth: depth,
   });

@@ -3,7 +3,6 @@ import { identity, unique } from "./identity.js";
 import { base, given, refused } from "./tag.js";
 
 const FULL = 50;
-export const LONGEST = 2048;
 
 // The route is the bundle's own: see ../build.js.
 const url = base + ROUTE + given.websiteId;
@@ -11,35 +10,41 @@ let items = [];
 let pause = 1e3;
 let timer;
 
+// Text needs no preflight, and a page that goes away takes a small body with it.
+const send = (leaving) => {
+  timer = 0;
+  const batch = items.splice(0, FULL);
+  const body = JSON.stringify(batch);
+  if (!batch[0] || refused() || (leaving && navigator.sendBeacon?.(url, body))) return;
+  fetch(url, { method: "POST", body, keepalive: body.length < 2e4 })
+    .catch(() => 0)
+    .then(({ status }) => {
+      // What is not good now never will be; no status at all is no answer.
+      if (status < 429) pause = 1e3;
+      else {
+        // Later, with the same event ids, so that what did arrive is not counted twice.
+        items = batch.concat(items);
+        pause = Math.min(pause * 2, 3e5);
+      }
+      timer ||= setTimeout(send, pause);
+    });
+};
+
 export const put = (facts) => {
   if (refused()) return;
   items.push({
     eventId: unique(),
     timestamp: Date.now(),
-    path: location.href.slice(0, LONGEST),
+    path: location.href.slice(0, 2048),
     ...("persist" in given && identity()),
     ...facts,
   });
-  if (document.hidden || items.length == FULL) queueMicrotask(leave);
+  // While the collector takes nothing, a full queue waits like any other.
+  if (document.hidden) queueMicrotask(leave);
+  else if (items.length >= FULL && pause == 1e3) send();
   timer ||= setTimeout(send, pause);
 };
 
-// Text needs no preflight, and a page that goes away takes a small body with it.
-const send = (leaving) => {
-  timer = 0;
-  const batch = items.splice(0);
-  const body = JSON.stringify(batch);
-  if (!batch[0] || refused() || (leaving && navigator.sendBeacon?.(url, body))) return;
-  fetch(url, { method: "POST", body, keepalive: body.length < 2e4 })
-    .then(({ status }) => {
-      if (status > 428) throw status;
-      pause = 1e3;
-    })
-    // Later, with the same event ids, so that what did arrive is not counted twice.
-    .catch(() => {
-      items = batch.concat(items).slice(0, FULL);
-      timer ||= setTimeout(send, (pause *= 2));
-    });
+export const leave = () => {
+  while (items[0]) send(1);
 };
-
-export const leave = () => send(1);

@@ -1,5 +1,5 @@
 // The script's own tag: whose pages these are, where items go, and whether anything may be sent.
-import { OPTED_OUT, storage } from "./storage.js";
+import { storage } from "./storage.js";
 
 export const tag = document.currentScript;
 
@@ -9,4 +9,4 @@ export const given = tag.dataset;
 export const base = given.collectUrl?.replace(/\/?$/, "/") || new URL(".", tag.src);
 
 export const refused = () =>
-  navigator.globalPrivacyControl || "optout" in given || storage() == OPTED_OUT;
+  navigator.globalPrivacyControl || "optout" in given || storage() == "optout";

@@ -2,13 +2,13 @@
 import "./clicks.js";
 import { again, exit, look, view, watchPage } from "./page.js";
 import { leave, put } from "./queue.js";
-import { OPTED_OUT, storage } from "./storage.js";
+import { storage } from "./storage.js";
 import { base, given, tag } from "./tag.js";
 
 const commands = {
   event: (name, properties) => put({ name, properties }),
   view: again,
-  optout: () => storage(OPTED_OUT),
+  optout: () => storage("optout"),
   optin: () => storage(""),
 };
 
