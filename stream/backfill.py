@@ -1,8 +1,12 @@
 """Backfill: the drain of history. What an import sent before counts once, by its line in the file.
 
-An item whose line is below the import's mark is a duplicate; what comes for an import that was
+An item whose line is below the import's mark is a duplicate; what else comes for an import that was
 undone is dropped. Both are in the ledger. All requests of an import lie in one topic partition, in
 the order of its lines, so that one number is memory enough for a file of any length.
+
+An undoing may come after the ledger counted rows and before the table took them. The batch is then
+given again, and each item is told the same as before (copy, quarantined, good), but the good ones
+are dropped. So this comes last, and the ledger keeps how far it knows of it.
 """
 
 from collections.abc import Callable
@@ -16,10 +20,11 @@ from stream.commit import Move
 from stream.drain import Drain, Sifted
 from stream.enrich.history import HISTORY_LINE
 from stream.ledger import Tally
-from stream.marks import CLOSED, mark_of
+from stream.marks import CLOSED, line_of, mark_of
 from stream.rows import Rows
 
 UNDONE = "import undone"
+PLACE = ("kafka_partition", "kafka_offset")
 
 
 class Backfill(Drain):
@@ -31,28 +36,45 @@ class Backfill(Drain):
     def _sift(self, rows: Rows, tally: Tally) -> Sifted:
         marks = _Marks(self._main.next_offset)
         kept: list[int] = []
-        places = rows.columns["kafka_partition"], rows.columns["kafka_offset"]
+        places = [rows.columns[name] for name in PLACE]
         for index, (item, envelope, *place) in enumerate(
             zip(rows.items, rows.envelopes, *places, strict=True)
         ):
-            where = (envelope.subject_id, envelope.received_ms, *place)
-            if not envelope.import_id:
-                kept.append(index)
-            elif marks.closed(envelope.import_id):
-                tally.drop(UNDONE, *where)
-            elif marks.passes(envelope.import_id, getattr(item, "line", None)):
+            line = getattr(item, "line", None)
+            if not envelope.import_id or marks.passes(envelope.import_id, line):
                 kept.append(index)
             else:
-                tally.duplicate(*where)
+                tally.duplicate(envelope.subject_id, envelope.received_ms, *place)
         fresh = rows.only(kept)
         fresh.envelopes = _as_sent(fresh)
         return Sifted(fresh, marks.moves())
 
-    def _placed(self, table: pa.Table) -> pa.Table:
+    def _placed(self, table: pa.Table, tally: Tally) -> pa.Table:
         """Partitions below 0, because those of the live topic have the others."""
+        table = self._left(table, tally)
         index = table.schema.get_field_index("kafka_partition")
         below = pc.subtract(pa.scalar(-1, pa.int32()), table.column(index))
         return table.set_column(index, table.schema.field(index), below)
+
+    def _left(self, table: pa.Table, tally: Tally) -> pa.Table:
+        """The rows without those of imports that were undone."""
+        imports = pc.unique(table["import_id"]).drop_null().to_pylist()
+        closed = [one for one in imports if self._main.next_offset(mark_of(one)) >= CLOSED]
+        if not closed:
+            return table
+        gone = pc.is_in(table["import_id"], pa.array(closed, pa.string()))
+        self._drop(table.filter(gone), tally)
+        return table.filter(pc.invert(gone))
+
+    def _drop(self, rows: pa.Table, tally: Tally) -> None:
+        received = pc.divide(rows["received_at"].cast(pa.int64()), 1000)
+        columns = rows["import_id"], rows["website_id"], received, *map(rows.column, PLACE)
+        for one, website, received_ms, partition, offset in zip(
+            *(column.to_pylist() for column in columns), strict=True
+        ):
+            name = f"{self._name(partition)}/{mark_of(one)}"
+            told = name, self._ledger.next_offset(name)
+            tally.drop(told, UNDONE, website, received_ms, partition, offset)
 
 
 class _Marks:
@@ -63,26 +85,19 @@ class _Marks:
         self._found: dict[str, int] = {}
         self._now: dict[str, int] = {}
 
-    def closed(self, import_id: str) -> bool:
-        return self._at(import_id) >= CLOSED
-
     def passes(self, import_id: str, line: int | None) -> bool:
         """Whether the line is new; from now on it is not. What names no line always passes."""
+        mark = self._at(import_id)
         if line is None:
-            self._at(import_id)
             return True
-        if line < self._at(import_id):
+        if line < line_of(mark):
             return False
-        self._now[import_id] = line + 1
+        self._now[import_id] = mark - line_of(mark) + line + 1
         return True
 
     def moves(self) -> dict[str, Move]:
         """Also where nothing moves, so that a mark that is closed meanwhile refuses the commit."""
-        return {
-            mark_of(name): Move(found, self._now[name])
-            for name, found in self._found.items()
-            if found < CLOSED
-        }
+        return {mark_of(name): Move(found, self._now[name]) for name, found in self._found.items()}
 
     def _at(self, import_id: str) -> int:
         if import_id not in self._found:

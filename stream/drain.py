@@ -5,6 +5,7 @@
 | a chunk, envelope or item is unreadable | quarantined; everything else is stored         |
 | a step or a column fails on a row       | that row is quarantined                        |
 | the table holds the item already        | it is a duplicate, and noted as one            |
+| its import was undone                   | it is dropped, also when it was accounted for  |
 | the disk or the lake refuses            | the batch again, a few times; then the end     |
 | another worker stored these offsets     | fenced: the process ends                       |
 | messages are missing in front of it     | the process ends, and asks the table once more |
@@ -137,7 +138,7 @@ class Drain:
         rows, failed = enriched(sifted.rows, self._lookups, self.line)
         table, unfit = fit(rows)
         told = self._past.tell(table, lambda p: self._main.next_offset(self._name(p)))
-        table = self._placed(told.rows)
+        table = self._placed(told.rows, tally)
         refused += [*opened.refused, *failed, *unfit]
         for item in refused:
             tally.quarantine(item)
@@ -160,11 +161,11 @@ class Drain:
         return Stored(table.num_rows, len(refused), nexts, len(told.copies))
 
     def _sift(self, rows: Rows, tally: Tally) -> Sifted:  # noqa: ARG002
-        """Leave out what is not to be stored, and tell the tally."""
+        """Leave out what is a copy, and tell the tally."""
         return Sifted(rows)
 
-    def _placed(self, table: pa.Table) -> pa.Table:
-        """The rows under the identity that they have in the table."""
+    def _placed(self, table: pa.Table, tally: Tally) -> pa.Table:  # noqa: ARG002
+        """What is to be stored, under the identity that it has in the table."""
         return table
 
     def _fresh(
@@ -218,7 +219,7 @@ class Drain:
                 extra={"topic": self.topic, "rows": len(bad), "reason": bad[0].reason},
             )
         if new:
-            self._commit_beside(self._quarantine, quarantine_rows(self.topic, new), moves)
+            self._commit_beside(self._quarantine, quarantine_rows(self.topic, new), moves, {})
 
     def _account(self, tally: Tally, moves: Mapping[int, Move], stored: int) -> None:
         """Commit the account, leaving out what an earlier try has committed."""
@@ -227,18 +228,15 @@ class Drain:
             raise Unbalanced(f"{self.topic}: {stored} rows, {tally.stored()} by the account")
         rows = tally.rows(self.topic)
         if rows.num_rows:
-            self._commit_beside(self._ledger, rows, moves)
+            self._commit_beside(self._ledger, rows, moves, tally.told)
 
-    def _commit_beside(self, side: LakeTable, rows: pa.Table, moves: Mapping[int, Move]) -> None:
+    def _commit_beside(
+        self, side: LakeTable, rows: pa.Table, moves: Mapping[int, Move], told: Moves
+    ) -> None:
         since = self._since(side, moves)
-        side.commit(
-            self._write(side, rows),
-            {
-                self._name(p): Move(since[p], move.next)
-                for p, move in moves.items()
-                if move.next > since[p]
-            },
-        )
+        ahead = {p: move for p, move in moves.items() if move.next > since[p]}
+        named = {self._name(p): Move(since[p], move.next) for p, move in ahead.items()}
+        side.commit(self._write(side, rows), {**named, **told})
 
     def _since(self, table: LakeTable, moves: Mapping[int, Move]) -> dict[int, int]:
         """The table's own next offsets."""

@@ -1,7 +1,9 @@
 """The account of everything received: received = stored + duplicate + quarantined + dropped.
 
 One row per subject, hour of receipt and batch of a topic partition. What cannot be taken apart (a
-chunk, an envelope) counts as one received and one quarantined.
+chunk, an envelope) counts as one received and one quarantined. What an earlier row counted as
+stored, and what is dropped nevertheless, is taken back: `dropped` without `received`, and so
+`stored` below 0.
 """
 
 from collections import defaultdict
@@ -11,6 +13,7 @@ import pyarrow as pa
 from msgspec import Struct
 
 from schemas.tables import LEDGER
+from stream.commit import Move, Moves
 from stream.quarantine import Quarantined
 from stream.types import arrow_schema
 
@@ -42,6 +45,7 @@ class Tally:
     def __init__(self, since: Mapping[int, int]) -> None:
         self._since = since
         self._accounts: dict[Key, Account] = defaultdict(Account)
+        self._told: dict[str, Move] = {}
 
     def receive(
         self, subject: str | None, received_ms: int, partition: int, offset: int, count: int
@@ -64,13 +68,32 @@ class Tally:
             self._account(subject, received_ms, partition).duplicate += 1
 
     def drop(
-        self, reason: str, subject: str, received_ms: int, partition: int, offset: int
+        self,
+        told: tuple[str, int],
+        reason: str,
+        subject: str,
+        received_ms: int,
+        partition: int,
+        offset: int,
     ) -> None:
-        """One of the received that is left out on purpose."""
-        if offset >= self._since.get(partition, 0):
+        """One of the received that is left out on purpose.
+
+        `told`: under which name the ledger keeps below which offset it knows of such drops. What it
+        holds from there on, it holds as stored, and this is taken back.
+        """
+        name, known = told
+        if offset >= known:
             account = self._account(subject, received_ms, partition)
             account.dropped += 1
             account.drop_reason = reason
+            account.last_offset = max(account.last_offset, offset)
+            last = self._told.get(name, Move(known, known))
+            self._told[name] = Move(known, max(last.next, offset + 1))
+
+    @property
+    def told(self) -> Moves:
+        """What the ledger knows of drops once it holds these rows: for the same commit."""
+        return self._told
 
     def stored(self) -> int:
         """How many rows the topic's table must get, by this account."""

@@ -6,7 +6,13 @@ made for an open mark is refused from then on, by the table itself.
 """
 
 CLOSED = 2**62
-"""The mark of an import that was undone: every line is below it."""
+"""What is added to the mark of an import that is undone. The line stays in it, and goes on: so a
+batch that is given again is taken apart as it was before the undoing."""
+
+
+def line_of(mark: int) -> int:
+    """The first line that the table does not hold, whether the mark is closed or not."""
+    return mark % CLOSED
 
 
 def mark_of(import_id: str) -> str:

@@ -60,7 +60,7 @@ def close(table: LakeTable, import_id: str) -> None:
     name = mark_of(import_id)
     found = table.next_offset(name)
     if found < CLOSED:
-        table.commit([], {name: Move(found, CLOSED)})
+        table.commit([], {name: Move(found, CLOSED + found)})
 
 
 def held(table: LakeTable, one: Import) -> tuple[Sequence[Piece], int]:
