@@ -7,7 +7,8 @@ from argparse import ArgumentParser
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-from ingest.app import create_app
+from ingest.app import SECRETS, create_app
+from ingest.daily import DailySecrets
 from ingest.links.clicks import Clicks
 from ingest.outbox import Outbox
 from ingest.protocol import CollectorProtocol
@@ -37,23 +38,27 @@ def run(settings: Settings, name: str) -> None:
     """One collector with these settings."""
     outbox = Outbox(settings, [kind.topic for kind in EVERY_KIND])
     follower = Follower(Store(settings.registry_url))
-    clicks = Clicks(outbox)
+    clicks, secrets = Clicks(outbox), DailySecrets(settings.data / SECRETS)
 
     @asynccontextmanager
     async def lifespan(_app: object) -> AsyncIterator[None]:
         rest_cycle_collector()
         outbox.start()
-        following = asyncio.create_task(follower.run())
+        beside = [
+            asyncio.create_task(follower.run()),
+            asyncio.create_task(secrets.end_with_their_days(now_ms)),
+        ]
         yield
-        following.cancel()
-        with suppress(asyncio.CancelledError):
-            await following
+        for task in beside:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
         clicks.close()
         await outbox.close(FLUSH_SECONDS)
         clicks.settle()
 
     recent = Recent()
-    app = create_app(outbox, follower, now_ms, settings, lifespan, recent, clicks)
+    app = create_app(outbox, follower, now_ms, settings, lifespan, recent, clicks, secrets)
     ready = lambda: outbox.refusing is None  # noqa: E731 - a sentence, not a function
     serve(app, settings, name, settings.collect_port, ready, CollectorProtocol, recent.end)
 

@@ -7,6 +7,7 @@ from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ingest.collect import collect
+from ingest.daily import DailySecrets
 from ingest.debug import DEBUG, debug
 from ingest.desk import Desk, Outbox, Registry
 from ingest.history import history
@@ -20,7 +21,7 @@ from ingest.robots import ROBOTS, robots
 from ingest.routes import MIXED
 from ingest.scripts import routes as scripts
 from ingest.stored import Waits
-from ingest.visitor import Visitors, read_secret
+from ingest.visitor import Visitors
 from ingest.waiting import waiting
 from schemas.clock import Clock
 from schemas.edge.address import header_names, networks
@@ -35,7 +36,8 @@ from schemas.settings import Settings
 ELSE = ""
 """Where everything goes that has no path of its own, the lifespan too."""
 
-SECRET = "visitors.secret"  # noqa: S105 - the name of a file
+SECRETS = "visitors"
+"""Folder in the data folder with the secrets of the days."""
 
 Lifespan = Callable[[object], AbstractAsyncContextManager[None]]
 """What lives as long as the application does."""
@@ -49,6 +51,7 @@ def create_app(
     lifespan: Lifespan | None = None,
     recent: Recent | None = None,
     clicks: Clicks | None = None,
+    secrets: DailySecrets | None = None,
 ) -> Edge:
     """The collector as an ASGI application."""
     routes: dict[str, ASGIApp] = {}
@@ -62,7 +65,7 @@ def create_app(
         credentials=True,
     )
     recent = recent or Recent()
-    visitors = Visitors(read_secret(settings.data / SECRET))
+    visitors = Visitors(secrets or DailySecrets(settings.data / SECRETS))
     desk = Desk(edge, outbox, registry, clock, visitors, settings.ingest_epoch, recent)
     checks = {"kafka": lambda: outbox.refusing, "registry": lambda: registry.trouble}
     clicks = clicks or Clicks(outbox)

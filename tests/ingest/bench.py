@@ -9,10 +9,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from ingest.app import SECRET, create_app
+from ingest.app import SECRETS, create_app
+from ingest.daily import DailySecrets
 from ingest.lanes import Answer, Outcome, Ticket
 from ingest.recent import Recent
-from ingest.visitor import Visitors, read_secret
+from ingest.visitor import Visitors
 from schemas.edge.wear import Edge
 from schemas.envelope import Envelope, join, open_chunk
 from schemas.failures import Unavailable
@@ -117,7 +118,7 @@ def bench(folder: Path, **settings: Any) -> Bench:
 
 def visitors(folder: Path) -> Visitors:
     """Those of the bench in the folder."""
-    return Visitors(read_secret(folder / SECRET))
+    return Visitors(DailySecrets(folder / SECRETS))
 
 
 def _keys() -> tuple[dict[str, Key], dict[str, str]]:

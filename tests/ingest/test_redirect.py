@@ -1,15 +1,13 @@
 """GET /l/{slug}: where it leads, and the click that it leaves."""
 
 import asyncio
-import stat
 from pathlib import Path
 
 import pytest
 
 from ingest.links.targets import passed_on
-from ingest.visitor import Visitors, read_secret
 from tests.asgi import ask, request
-from tests.ingest.bench import NOW, Bench, bench
+from tests.ingest.bench import NOW, Bench, bench, visitors
 from tests.ingest.codes import decoded
 
 DAY_MS = 86_400_000
@@ -32,9 +30,7 @@ def test_a_click_is_recorded_and_sent_on(desk: Bench, tmp_path: Path) -> None:
     assert reply.headers["x-ratelimit-limit"] == "6000"
     [sent] = desk.outbox.sent
     [envelope] = sent.envelopes
-    visitor = Visitors(read_secret(tmp_path / "visitors.secret")).of_links(
-        "acme", "203.0.113.0", "Firefox", NOW
-    )
+    visitor = visitors(tmp_path).of_links("acme", "203.0.113.0", "Firefox", NOW)
     assert sent.topic == "clicks"
     assert (envelope.subject_id, envelope.organization_id, envelope.count) == ("lnk_1", "acme", 1)
     assert (envelope.address, envelope.user_agent) == ("203.0.113.0", "Firefox")
@@ -214,26 +210,17 @@ def test_codes_are_drawn_in_turns_and_kept_and_links_lead_on_meanwhile(desk: Ben
 # Who clicked
 
 
-def test_a_visitor_has_one_name_a_day_and_another_tomorrow() -> None:
-    visitors = Visitors(b"k" * 32)
-    name = visitors.of_links("acme", "203.0.113.0", "Firefox", NOW)
+def test_a_visitor_has_one_name_a_day_and_another_tomorrow(tmp_path: Path) -> None:
+    known = visitors(tmp_path)
+    name = known.of_links("acme", "203.0.113.0", "Firefox", NOW)
 
-    assert name == visitors.of_links("acme", "203.0.113.0", "Firefox", NOW + 1)
+    assert name == known.of_links("acme", "203.0.113.0", "Firefox", NOW + 1)
     assert len(name) == 32
     others = {
-        visitors.of_links("acme", "203.0.113.0", "Firefox", NOW + DAY_MS),
-        visitors.of_links("solo-org", "203.0.113.0", "Firefox", NOW),
-        visitors.of_links("acme", "203.0.112.0", "Firefox", NOW),
-        visitors.of_links("acme", "203.0.113.0", "Chrome", NOW),
-        Visitors(b"l" * 32).of_links("acme", "203.0.113.0", "Firefox", NOW),
+        known.of_links("acme", "203.0.113.0", "Firefox", NOW + DAY_MS),
+        known.of_links("solo-org", "203.0.113.0", "Firefox", NOW),
+        known.of_links("acme", "203.0.112.0", "Firefox", NOW),
+        known.of_links("acme", "203.0.113.0", "Chrome", NOW),
+        visitors(tmp_path / "elsewhere").of_links("acme", "203.0.113.0", "Firefox", NOW),
     }
     assert len(others | {name}) == 6
-
-
-def test_the_secret_is_made_once_and_for_its_owner_only(tmp_path: Path) -> None:
-    secret = read_secret(tmp_path / "new" / "visitors.secret")
-
-    assert read_secret(tmp_path / "new" / "visitors.secret") == secret
-    assert len(secret) == 32
-    [path] = (tmp_path / "new").iterdir()
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
