@@ -13,6 +13,9 @@ class Group(StrEnum):
     QUERY = "query"
     CUSTOM = "custom"
     LINKS = "links"
+    """What makes and changes links and imports."""
+    REDIRECTS = "redirects"
+    """People who follow links: whoever fills another allowance holds none of them up."""
     PUBLIC = "public"
     """Requests that name no tenant, by cut address."""
 
@@ -20,11 +23,11 @@ class Group(StrEnum):
 PLANS: Mapping[str, Mapping[Group, int]] = {
     plan: dict(zip(Group, limits, strict=True))
     for plan, limits in {
-        #               collect    query  custom   links   public
-        "free":       (    6_000,    120,     30,     60, 6_000),
-        "pro":        (   60_000,    600,    120,    300, 6_000),
-        "scale":      (  600_000,  3_000,    600,  1_200, 6_000),
-        "enterprise": (6_000_000, 30_000,  6_000, 12_000, 6_000),
+        #               collect    query  custom   links   redirects  public
+        "free":       (    6_000,    120,     30,     60,     60_000, 6_000),
+        "pro":        (   60_000,    600,    120,    300,    600_000, 6_000),
+        "scale":      (  600_000,  3_000,    600,  1_200,  6_000_000, 6_000),
+        "enterprise": (6_000_000, 30_000,  6_000, 12_000, 60_000_000, 6_000),
     }.items()
 }  # fmt: skip
 

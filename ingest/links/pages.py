@@ -1,4 +1,4 @@
-"""What people are shown when a link leads nowhere."""
+"""What people are shown whom a link does not lead on."""
 
 from schemas.edge.allowances import Headers
 
@@ -32,3 +32,4 @@ def nowhere(said: str, advice: str) -> bytes:
 
 UNKNOWN = nowhere("This link leads nowhere", "Check its spelling, or ask whoever gave it to you.")
 EXPIRED = nowhere("This link has expired", "Ask whoever gave it to you for a new one.")
+BUSY = nowhere("Too many people follow this link", "Try it again in a minute.")

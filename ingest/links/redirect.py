@@ -12,14 +12,14 @@ from ingest.desk import Desk
 from ingest.head import Head, read_head
 from ingest.links.clicks import Clicks, Sealed
 from ingest.links.codes import Codes
-from ingest.links.pages import EXPIRED, HTML, UNKNOWN
+from ingest.links.pages import BUSY, EXPIRED, HTML, UNKNOWN
 from ingest.links.previews import has_preview, is_preview, preview
 from ingest.links.targets import location, passed_on, target_of
 from schemas.edge.address import cut
 from schemas.edge.allowances import Headers
 from schemas.edge.asgi import header
 from schemas.envelope import Envelope, seal
-from schemas.failures import NotFound, WrongMethod
+from schemas.failures import Failure, LimitExceeded, NotFound, WrongMethod
 from schemas.items import Click
 from schemas.plans import Group
 from schemas.registry import Link
@@ -45,13 +45,14 @@ def links(desk: Desk, clicks: Clicks) -> ASGIApp:
         slug: str = scope["path"][len(LINKS) :]
         code = slug.endswith(CODE)
         link = desk.registry.snapshot.links_by_slug.get(slug.removesuffix(CODE) if code else slug)
-        if link is None:
-            desk.edge.admit_stranger(scope)
-            await _nowhere(scope, send, UNKNOWN, "No such link")
+        try:
+            _admit(desk, link, scope)
+        except LimitExceeded as exceeded:
+            await _refuse(scope, send, BUSY, exceeded)
             return
-        owner = desk.registry.snapshot.organizations[link.organization_id]
-        desk.edge.admit(scope, owner, Group.COLLECT)
-        if code:
+        if link is None:
+            await _refuse(scope, send, UNKNOWN, NotFound("No such link"))
+        elif code:
             await _code(desk, codes, link, scope, send)
         else:
             await _lead(desk, clicks, link, scope, send)
@@ -59,12 +60,21 @@ def links(desk: Desk, clicks: Clicks) -> ASGIApp:
     return endpoint
 
 
+def _admit(desk: Desk, link: Link | None, scope: Scope) -> None:
+    """Count the request as the owner's; as a stranger's when nobody owns such a link."""
+    if link is None:
+        desk.edge.admit_stranger(scope)
+    else:
+        owner = desk.registry.snapshot.organizations[link.organization_id]
+        desk.edge.admit(scope, owner, Group.REDIRECTS)
+
+
 async def _lead(desk: Desk, clicks: Clicks, link: Link, scope: Scope, send: Send) -> None:
     """Send the visitor on; a HEAD is not a click."""
     head, now = read_head(scope), desk.clock()
     target = target_of(link, head.user_agent, now)
     if target is None:
-        await _nowhere(scope, send, EXPIRED, "This link has expired")
+        await _refuse(scope, send, EXPIRED, NotFound("This link has expired"))
         return
     if scope["method"] == "GET":
         clicks.record(_click(desk, link, head, cut(desk.edge.address(scope)), now))
@@ -95,11 +105,14 @@ async def _code(desk: Desk, codes: Codes, link: Link, scope: Scope, send: Send) 
     await _answer(scope, send, 200, headers, image)
 
 
-async def _nowhere(scope: Scope, send: Send, page: bytes, said: str) -> None:
+async def _refuse(scope: Scope, send: Send, page: bytes, failure: Failure) -> None:
     """A page for people, the usual refusal for programs."""
     if "text/html" not in (header(scope, b"accept") or ""):
-        raise NotFound(said)
-    await _answer(scope, send, 404, [*HTML, NO_INDEX], page)
+        raise failure
+    headers: Headers = [*HTML, NO_INDEX]
+    if failure.retry_after is not None:
+        headers.append((b"retry-after", b"%d" % failure.retry_after))
+    await _answer(scope, send, failure.status, headers, page)
 
 
 async def _answer(scope: Scope, send: Send, status: int, headers: Headers, body: bytes) -> None:

@@ -72,7 +72,7 @@ def measure() -> Part:
 def unlimited(folder: Path) -> FixedRegistry:
     """The registry of the tests' bench, with more requests than are made."""
     found = bench(folder).registry.snapshot
-    owners = {o.id: replace(o, limits={"collect": 10**9}) for o in found.organizations.values()}
+    owners = {o.id: replace(o, limits={"redirects": 10**9}) for o in found.organizations.values()}
     return FixedRegistry(replace(found, organizations=MappingProxyType(owners)))
 
 

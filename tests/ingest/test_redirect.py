@@ -2,8 +2,10 @@
 
 import asyncio
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
+from msgspec import structs
 
 from ingest.links.targets import passed_on
 from tests.asgi import ask, request
@@ -27,7 +29,7 @@ def test_a_click_is_recorded_and_sent_on(desk: Bench, tmp_path: Path) -> None:
     assert (reply.status, reply.headers["location"]) == (302, "https://t.example/a?b=c")
     assert reply.headers["cache-control"] == "private, no-cache"
     assert reply.headers["x-robots-tag"] == "noindex"
-    assert reply.headers["x-ratelimit-limit"] == "6000"
+    assert reply.headers["x-ratelimit-limit"] == "60000"
     [sent] = desk.outbox.sent
     [envelope] = sent.envelopes
     visitor = visitors(tmp_path).of_links("acme", "203.0.113.0", "Firefox", NOW)
@@ -130,6 +132,42 @@ def test_an_expired_link_leads_nowhere(desk: Bench) -> None:
     assert (reply.status, reply.json["message"]) == (404, "This link has expired")
     assert b"<h1>This link has expired</h1>" in ask(desk.app, "GET", "/l/gone", None, BROWSER).body
     assert desk.outbox.sent == []
+
+
+def limited(desk: Bench, **limits: int) -> None:
+    """Have acme agree to so little."""
+    snapshot = desk.registry.snapshot
+    acme = structs.replace(snapshot.organizations["acme"], limits=limits)
+    desk.registry.snapshot = structs.replace(
+        snapshot, organizations=MappingProxyType({**snapshot.organizations, "acme": acme})
+    )
+
+
+def test_a_flood_of_events_holds_nobody_up_who_follows_a_link(desk: Bench) -> None:
+    limited(desk, collect=1)
+
+    posted = [desk.post("/track?website_id=shop", {"name": "a"}).status for _ in range(2)]
+
+    assert (posted, ask(desk.app, "GET", "/l/spring").status) == ([200, 429], 302)
+
+
+def test_one_too_many_is_told_so_as_they_read_it(desk: Bench) -> None:
+    limited(desk, redirects=1)
+    assert ask(desk.app, "GET", "/l/spring", headers=BROWSER).status == 302
+
+    person = ask(desk.app, "GET", "/l/spring", headers=BROWSER)
+    program = ask(desk.app, "GET", "/l/spring")
+
+    assert (person.status, person.headers["content-type"]) == (429, "text/html; charset=utf-8")
+    assert b"<h1>Too many people follow this link</h1>" in person.body
+    assert person.headers["cache-control"] == "no-store"
+    assert (program.status, program.json["code"]) == (429, "RATE_LIMIT_EXCEEDED")
+    for reply in (person, program):
+        assert [reply.headers[name] for name in ("retry-after", "x-ratelimit-remaining")] == [
+            "60",
+            "0",
+        ]
+    assert len(desk.outbox.sent) == 1
 
 
 # What programs are shown
