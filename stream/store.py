@@ -6,13 +6,14 @@ is durable once it answers.
 """
 
 import os
-import shutil
 import tempfile
 from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.fs as fs
+
+from stream.scratch import Scratch
 
 LOG = "_delta_log"
 SCRATCH = "_scratch"
@@ -35,11 +36,11 @@ class Store(Protocol):
         ...
 
     def scratch(self) -> Path:
-        """A folder for files that are to be adopted."""
+        """A folder for files that are to be adopted; nobody else writes there."""
         ...
 
     def clear(self) -> None:
-        """Empty the scratch folder of what a killed process left."""
+        """Remove the scratch folders that killed processes left."""
         ...
 
     def adopt(self, file: Path, path: str) -> int:
@@ -60,6 +61,7 @@ class Folder(Store):
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._scratch = Scratch(root / SCRATCH)
 
     def put(self, path: str, data: pa.Buffer) -> None:
         target = self.root / path
@@ -94,12 +96,10 @@ class Folder(Store):
         return newer[-1] if newer else version
 
     def scratch(self) -> Path:
-        folder = self.root / SCRATCH
-        folder.mkdir(exist_ok=True)
-        return folder
+        return self._scratch.folder()
 
     def clear(self) -> None:
-        shutil.rmtree(self.root / SCRATCH, ignore_errors=True)
+        self._scratch.clear()
 
     def adopt(self, file: Path, path: str) -> int:
         sync(file)

@@ -7,6 +7,7 @@ late rows and history stay apart and readers skip as they did.
 
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import pyarrow as pa
@@ -35,10 +36,17 @@ def rewrite(
     tell: Tell = lambda rows: None,  # noqa: ARG005
 ) -> None:
     """Swap the chosen parts for what the transform makes of them; Fenced when one is gone."""
-    made = [_written(table, piece, transform, tell) for piece in chosen]
-    old = {piece.path: piece.day.isoformat() for piece in chosen}
-    if old:
-        table.swap(old, [part for part in made if part])
+    made: list[NewPart] = []
+    with (
+        ExitStack() as failing
+    ):  # what is made on a full disk, again and again, must not stay there
+        for piece in chosen:
+            if part := _written(table, piece, transform, tell):
+                failing.callback(table.store.remove, part.path)
+                made.append(part)
+        failing.pop_all()
+    if chosen:
+        table.swap({piece.path: piece.day.isoformat() for piece in chosen}, made)
 
 
 def batches(table: Table, file: Path, rows: int = BATCH_ROWS) -> Iterator[pa.Table]:
@@ -65,13 +73,15 @@ def _whole(rows: pa.Table, schema: pa.Schema) -> pa.Table:
 def _written(table: LakeTable, piece: Piece, transform: Transform, tell: Tell) -> NewPart | None:
     """The new part; None when no row is left."""
     source, target = table.store.fetch(piece.path), table.store.scratch() / uuid.uuid4().hex
-    measured = pa.concat_tables(_through(table.table, source, target, transform, tell))
-    if not measured.num_rows:
-        target.unlink()
-        return None
     day = piece.day.isoformat()
     path = part_path(day)
-    size = table.store.adopt(target, path)
+    try:
+        measured = pa.concat_tables(_through(table.table, source, target, transform, tell))
+        if not measured.num_rows:
+            return None
+        size = table.store.adopt(target, path)
+    finally:
+        target.unlink(missing_ok=True)
     return NewPart(path, day, size, statistics(table.table, measured))
 
 

@@ -1,0 +1,68 @@
+"""A folder for files under way, each writer its own; what is left of the dead is cleared.
+
+A writer holds the lock of its folder for as long as it lives. Process ids would not do: they say
+nothing between containers.
+"""
+
+import fcntl
+import os
+import shutil
+import tempfile
+import weakref
+from contextlib import suppress
+from pathlib import Path
+
+LOCK = "lock"
+
+
+class Scratch:
+    """The folders under one root. Not for two threads at once."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._own: Path | None = None
+
+    def folder(self) -> Path:
+        """The own folder; it goes with this object, or with the process at the latest."""
+        while self._own is None:
+            self._root.mkdir(exist_ok=True)
+            made = Path(tempfile.mkdtemp(dir=self._root))
+            if (held := _held(made, fcntl.LOCK_EX)) is not None:
+                self._own = made
+                weakref.finalize(self, _leave, made, held)
+        return self._own
+
+    def clear(self) -> None:
+        """Remove the folders that nobody holds, and what else lies there."""
+        for entry in sorted(self._root.iterdir()) if self._root.is_dir() else ():
+            with suppress(PermissionError):  # another user's, who may well be at work
+                _clear(entry)
+
+
+def _clear(entry: Path) -> None:
+    if not entry.is_dir():
+        entry.unlink(missing_ok=True)
+    elif (held := _held(entry, fcntl.LOCK_EX | fcntl.LOCK_NB)) is not None:
+        _leave(entry, held)
+
+
+def _held(folder: Path, how: int) -> int | None:
+    """The lock of a folder, as a descriptor; None when it is another's, or the folder is gone."""
+    try:
+        held = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(held, how)
+    except BlockingIOError:
+        os.close(held)
+        return None
+    if not os.fstat(held).st_nlink:  # removed while we waited
+        os.close(held)
+        return None
+    return held
+
+
+def _leave(folder: Path, held: int) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    os.close(held)
