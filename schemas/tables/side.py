@@ -28,7 +28,9 @@ LEDGER = Table(
         Column(
             "received", Type.LONG, "items received = stored + duplicate + quarantined + dropped"
         ),
-        Column("stored", Type.LONG, "rows in the topic's table"),
+        Column(
+            "stored", Type.LONG, "rows in the topic's table; below 0 takes back an earlier row's"
+        ),
         Column("duplicate", Type.LONG, "items whose event id was seen before"),
         Column("quarantined", Type.LONG, "rows in quarantine, duplicates aside"),
         Column("dropped", Type.LONG, "items left out on purpose"),
