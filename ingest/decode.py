@@ -105,7 +105,7 @@ class Decoder:
     def judge(self, index: int, text: bytes) -> Item | Rejected:
         """The item, or why it is not taken."""
         if len(text) > ITEM_BYTES:
-            return Rejected(index, TooLarge.code, f"An item may have at most {ITEM_BYTES:,} bytes")
+            return oversized(index)
         if _brackets(text) > NESTING:
             return Rejected(index, Malformed.code, "The item has too many arrays and objects in it")
         try:
@@ -118,6 +118,11 @@ class Decoder:
                 index, Malformed.code, "'timestamp' must be Unix milliseconds or an ISO 8601 time"
             )
         return item
+
+
+def oversized(index: int) -> Rejected:
+    """What is said of an item of more than ITEM_BYTES, whatever is in it."""
+    return Rejected(index, TooLarge.code, f"An item may have at most {ITEM_BYTES:,} bytes")
 
 
 def none_accepted(rejected: Sequence[Rejected]) -> NoneAccepted:

@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 from msgspec import Raw, Struct
 
-from ingest.decode import REFUSALS, Accepted, Decoder, Rejected, as_array
+from ingest.bounds import ITEM_BYTES
+from ingest.decode import REFUSALS, Accepted, Decoder, Rejected, as_array, oversized
 from ingest.shapes import Misshapen, Shape, laid_open, said
 from ingest.spelling import Fields, respelled, spellings, written
 from ingest.wording import in_words
@@ -69,6 +70,12 @@ def sort(items: Sequence[Raw | Fields], shape_of: ShapeOf) -> Sorted:
     """Sort the items of a request; each may be JSON or members that were taken apart already."""
     found = Sorted([], {}, {})
     for index, item in enumerate(items):
+        if (
+            isinstance(item, Raw) and memoryview(item).nbytes > ITEM_BYTES
+        ):  # before its members cost time
+            found.told.append(Told())
+            found.rejected[index] = oversized(index)
+            continue
         try:
             fields = laid_open(item if isinstance(item, dict) else _fields.decode(item))
             shape = shape_of(fields)

@@ -147,6 +147,26 @@ def test_an_item_that_is_not_good_is_named(desk: Bench, item: object, message: s
     assert sent(desk) == []
 
 
+def test_a_huge_item_is_refused_for_its_size_before_anything_else(desk: Bench) -> None:
+    # 980,000 bytes of members, and a type that nobody knows: its size is what is said
+    huge = {"type": "page", **dict.fromkeys((f"m{n:06}" for n in range(70_000)), 1)}
+
+    reply = desk.post("/batch?client_id=shop", [huge, VIEW])
+
+    assert (reply.status, plain(reply)["results"]) == (
+        200,
+        [
+            {
+                "status": "error",
+                "message": "An item may have at most 65,536 bytes",
+                "code": "PAYLOAD_TOO_LARGE",
+                "eventType": None,
+            },
+            {"status": "success", "type": "track", "eventId": "e1"},
+        ],
+    )
+
+
 @pytest.mark.parametrize(
     ("path", "body", "message"),
     [
