@@ -4,14 +4,15 @@ No engine's calendar is asked; the zone's offsets and the borders of its months 
 - a day is its local midnight, as if that clock were UTC; a day of 23 or 25 hours is one bucket;
 - a week (ISO: from Monday) and a month are the number of their first day;
 - an hour or a minute is its start in UTC; where the clock is set back, what occurs twice is two
-  buckets with the same label, in the order of time.
+  buckets with the same label, in the order of time. An hour that begins in the middle, because the
+  clock was changed then, is that instant: its start might be that of an hour before the change.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from query.engine import Sql
+from query.engine import Sql, joined
 from query.zones import DAY_MS, Piece
 
 WEEK_MS = 7 * DAY_MS
@@ -44,6 +45,10 @@ WIDTH_MS = {Granularity.MINUTE: 60_000, Granularity.HOURLY: 3_600_000}
 """Granularities that are a length of time; the others are days of a calendar."""
 
 
+NEVER = 0
+"""Before every instant that can be asked."""
+
+
 def expression(ms: str, parts: Pieces, granularity: Granularity) -> Sql:
     """The number of the bucket of an instant given as Unix milliseconds."""
     if granularity is Granularity.MONTHLY:
@@ -54,15 +59,19 @@ def expression(ms: str, parts: Pieces, granularity: Granularity) -> Sql:
         return Sql(f"{local} - {local} % {DAY_MS}", offset.values)
     if granularity is Granularity.WEEKLY:
         return Sql(f"{local} - ({local} + {MONDAY_MS}) % {WEEK_MS}", offset.values)
-    return Sql(f"{ms} - {local} % {WIDTH_MS[granularity]}", offset.values)
+    start = f"{ms} - {local} % {WIDTH_MS[granularity]}"
+    if len(parts) == 1:
+        return Sql(start, offset.values)
+    change = _choice(ms, parts, "change", [NEVER, *(piece.start_ms for piece in parts[1:])])
+    return Sql(f"GREATEST({start}, {change.text})", joined(offset.values, change.values))
 
 
 def number(ms: int, parts: Pieces, granularity: Granularity) -> int:
     """The same for an instant that is known."""
-    offset = next(piece.offset_ms for piece in parts if ms < piece.end_ms)
-    local = ms + offset
+    at, piece = next((i, piece) for i, piece in enumerate(parts) if ms < piece.end_ms)
+    local = ms + piece.offset_ms
     if granularity in WIDTH_MS:
-        return ms - local % WIDTH_MS[granularity]
+        return max(ms - local % WIDTH_MS[granularity], piece.start_ms if at else NEVER)
     return FIRST_OF[granularity](local)
 
 
@@ -70,24 +79,26 @@ def numbered(parts: Pieces, granularity: Granularity) -> Iterator[tuple[int, str
     """Every bucket in the order of time: its number and its label."""
     width = WIDTH_MS.get(granularity)
     if width is not None:
-        yield from ((at, _label(at + offset)) for at, offset in _steps(parts, width))
+        yield from _steps(parts, width)
         return
     firsts = {FIRST_OF[granularity](day) for day in _days(parts)}
     yield from ((first, _label(first)[:10]) for first in sorted(firsts))
 
 
 def _offset_expression(ms: str, parts: Pieces) -> Sql:
-    """The offset at an instant: one number, or a choice between a few."""
-    *changing, last = parts
-    values: dict[str, object] = {f"offset_{len(changing)}": last.offset_ms}
-    text = f"$offset_{len(changing)}"
-    if changing:
-        choices = ""
-        for i, piece in enumerate(changing):
-            values |= {f"offset_{i}": piece.offset_ms, f"until_{i}": piece.end_ms}
-            choices += f" WHEN {ms} < $until_{i} THEN $offset_{i}"
-        text = f"CASE{choices} ELSE {text} END"
-    return Sql(text, values)
+    """The offset at an instant."""
+    return _choice(ms, parts, "offset", [piece.offset_ms for piece in parts])
+
+
+def _choice(ms: str, parts: Pieces, name: str, of: Sequence[int]) -> Sql:
+    """One number for each piece: that of the piece which an instant is in."""
+    values: dict[str, object] = {f"{name}_{i}": value for i, value in enumerate(of)}
+    last = len(parts) - 1
+    if not last:
+        return Sql(f"${name}_0", values)
+    values |= {f"until_{i}": piece.end_ms for i, piece in enumerate(parts[:last])}
+    choices = "".join(f" WHEN {ms} < $until_{i} THEN ${name}_{i}" for i in range(last))
+    return Sql(f"CASE{choices} ELSE ${name}_{last} END", values)
 
 
 def _month_expression(ms: str, stretches: Sequence[tuple[int, int]]) -> Sql:
@@ -125,13 +136,14 @@ def _days(parts: Pieces) -> set[int]:
     return {day * DAY_MS for day in found}
 
 
-def _steps(parts: Pieces, width: int) -> Iterator[tuple[int, int]]:
-    """Each hour or minute with the offset at that time."""
-    for piece in parts:
+def _steps(parts: Pieces, width: int) -> Iterator[tuple[int, str]]:
+    """Each hour or minute: its number and its label."""
+    for i, piece in enumerate(parts):
         first = (piece.start_ms + piece.offset_ms) // width
         beyond = -(-(piece.end_ms + piece.offset_ms) // width)
         for step in range(first, beyond if piece.end_ms > piece.start_ms else first):
-            yield step * width - piece.offset_ms, piece.offset_ms
+            start = step * width - piece.offset_ms
+            yield max(start, piece.start_ms if i else NEVER), _label(step * width)
 
 
 def _day(local_ms: int) -> int:

@@ -62,12 +62,8 @@ def test_nobody_answers_on_a_free_port() -> None:
 def test_each_kind_has_a_topic_as_the_settings_say() -> None:
     settings = Settings(topic_prefix="t-", partitions=16, replication=3, retention_hours=48)
 
-    assert topics_of(settings) == [
-        Topic("t-events", 16, 3, 48),
-        Topic("t-vitals", 16, 3, 48),
-        Topic("t-errors", 16, 3, 48),
-        Topic("t-clicks", 16, 3, 48),
-    ]
+    names = ("events", "vitals", "errors", "clicks", "engagement", "identities", "backfill")
+    assert topics_of(settings) == [Topic(f"t-{name}", 16, 3, 48) for name in names]
     assert topics_of(settings)[0].configuration == {
         "max.message.bytes": "4194304",
         "retention.ms": "172800000",

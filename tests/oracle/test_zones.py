@@ -126,6 +126,21 @@ def test_an_hour_that_occurs_twice_keeps_its_halves_apart() -> None:
     ]
 
 
+def test_hours_that_the_change_of_the_clock_cuts_share_nothing() -> None:
+    """At 3:45 it is 2:45 again: two hours are cut, and each part is a point of its own."""
+    quarters = ("12:15", "13:00", "13:15", "13:30", "13:45", "14:00", "14:15", "14:45", "15:00")
+    with viewed(*(f"2026-04-04T{quarter}:00" for quarter in quarters)) as service:
+        points = course(service, "2026-04-05", "2026-04-05", "Pacific/Chatham", "hourly")
+
+    assert points[2:6] == [
+        ("2026-04-05 02:00:00", 2),
+        ("2026-04-05 03:00:00", 3),
+        ("2026-04-05 02:00:00", 1),
+        ("2026-04-05 03:00:00", 3),
+    ]
+    assert sum(views for _, views in points) == len(quarters)
+
+
 def test_hours_begin_on_the_hour_of_the_zone() -> None:
     with viewed("2026-11-10T06:14:59.999", "2026-11-10T06:15:00") as service:
         points = course(service, "2026-11-10", "2026-11-10", "Asia/Kathmandu", "hourly")
