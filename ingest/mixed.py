@@ -12,7 +12,7 @@ from msgspec import Raw, Struct
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ingest.bounds import BODY_BYTES
-from ingest.decode import none_accepted
+from ingest.decode import Rejected, none_accepted
 from ingest.desk import Desk
 from ingest.head import Head, read_head
 from ingest.identify import Sender, by_website, identify
@@ -108,4 +108,16 @@ async def sent(found: Sorted, sealed: Sequence[tuple[Share, Sealed]], desk: Desk
             failures[share.kind.name] = answer
         else:
             raise answer
+    if receipts:
+        _settle_too_large([share for share, _ in sealed], found, failures)
     return Result(found, receipts, failures)
+
+
+def _settle_too_large(shares: Sequence[Share], found: Sorted, failures: dict[str, Failure]) -> None:
+    """Reject the items of a kind that will never fit, or a tracker sends all of it for ever."""
+    for share in shares:
+        failure = failures.get(share.kind.name)
+        if isinstance(failure, TooLarge):
+            del failures[share.kind.name]
+            for place in share.places:
+                found.rejected.setdefault(place, Rejected(place, failure.code, failure.message))

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from ingest.decode import Rejected, none_accepted
 from ingest.sorting import Sorted
-from schemas.failures import Failure, NoneAccepted, Unconfirmed
+from schemas.failures import Failure, NoneAccepted, TooLarge, Unconfirmed
 
 PARTLY = (
     "Kafka has some of the items only; 'results' says which. Items with an eventId may be sent "
@@ -96,8 +96,13 @@ def failure_of(result: Result, more: Mapping[str, Any]) -> Failure | None:
     if not result.failures:
         rejected = [result.found.rejected[i] for i in sorted(result.found.rejected)]
         return NoneAccepted(none_accepted(rejected).message, rejected=rejected, **more)
-    worst = max(result.failures.values(), key=lambda failure: isinstance(failure, Unconfirmed))
+    worst = max(result.failures.values(), key=_weight)
     if result.receipts:
         return Unconfirmed(PARTLY, **more)
     worst.more.update(more)
     return worst
+
+
+def _weight(failure: Failure) -> int:
+    """What may be sent again is said first: of that nothing is lost."""
+    return 2 if isinstance(failure, Unconfirmed) else 0 if isinstance(failure, TooLarge) else 1

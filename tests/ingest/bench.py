@@ -16,7 +16,7 @@ from ingest.recent import Recent
 from ingest.visitor import Visitors
 from schemas.edge.wear import Edge
 from schemas.envelope import Envelope, join, open_chunk
-from schemas.failures import Unavailable
+from schemas.failures import TooLarge, Unavailable
 from schemas.registry import (
     Import,
     ImportState,
@@ -58,10 +58,14 @@ class ListOutbox:
         self.outcomes: dict[str, Outcome] = {}
         """Of topics that are answered otherwise."""
         self.refusing: str | None = None
+        self.too_large: set[str] = set()
+        """Topics for which everything is too large."""
 
     def put(self, topic: str, place: int, envelopes: Sequence[bytes], items: int) -> Ticket:
         if self.refusing is not None:
             raise Unavailable(self.refusing)
+        if topic in self.too_large:
+            raise TooLarge("too large")
         self.sent.append(Sent(topic, place, open_chunk(join(envelopes)).envelopes))
         assert items == sum(envelope.count for envelope in self.sent[-1].envelopes)
         answered = asyncio.get_running_loop().create_future()

@@ -273,6 +273,33 @@ def test_nothing_is_a_success_that_kafka_did_not_acknowledge(
     assert (reply.status, reply.json["code"]) == (503, code)
 
 
+def test_a_part_that_will_never_fit_is_rejected_and_not_sent_for_ever(desk: Bench) -> None:
+    desk.outbox.too_large = {"errors"}
+    refused = {"status": "error", "message": "too large", "code": "PAYLOAD_TOO_LARGE"}
+
+    reply = desk.post("/batch?client_id=shop", [VIEW, OOPS, {"eventId": "bad"}])
+
+    assert (reply.status, reply.json["status"], reply.json["processed"]) == (200, "partial", 1)
+    assert reply.json["results"][:2] == [
+        {"status": "success", "type": "track", "eventId": "e1"},
+        {**refused, "eventType": "error", "eventId": "e3"},
+    ]
+    alone = desk.post("/batch?client_id=shop", [OOPS])
+    assert (alone.status, alone.json["results"]) == (
+        413,
+        [{**refused, "eventType": "error", "eventId": "e3"}],
+    )
+
+
+def test_what_may_be_sent_again_is_said_before_what_never_fits(desk: Bench) -> None:
+    desk.outbox.too_large = {"events"}
+    desk.outbox.outcomes["errors"] = Outcome.NOT_SENT
+
+    reply = desk.post("/batch?client_id=shop", [VIEW, OOPS])
+
+    assert (reply.status, reply.json["code"]) == (503, "SERVICE_UNAVAILABLE")
+
+
 @pytest.mark.parametrize("path", ["/", "/batch", "/events", "/identify", "/engagement"])
 def test_nothing_is_taken_on_any_route_while_kafka_is_away(desk: Bench, path: str) -> None:
     desk.outbox.refusing = "away"
