@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from query.engine import Sql, joined
+from query.engine import Sql
 from query.zones import DAY_MS, Piece
 
 WEEK_MS = 7 * DAY_MS
@@ -63,7 +63,7 @@ def expression(ms: str, parts: Pieces, granularity: Granularity) -> Sql:
     if len(parts) == 1:
         return Sql(start, offset.values)
     change = _choice(ms, parts, "change", [NEVER, *(piece.start_ms for piece in parts[1:])])
-    return Sql(f"GREATEST({start}, {change.text})", joined(offset.values, change.values))
+    return Sql(f"GREATEST({start}, {change.text})", {**offset.values, **change.values})
 
 
 def number(ms: int, parts: Pieces, granularity: Granularity) -> int:
