@@ -17,9 +17,9 @@ from query.engine import PartGone, Sql, joined
 from query.links import DEFAULT_LIMIT, MOST_LIMIT, MOST_PAGE, number
 from schemas.clock import iso
 from schemas.edge.identity import reach_website
-from schemas.failures import NotFound, Unavailable
+from schemas.failures import Conflict, NotFound, Unavailable
 from schemas.plans import Group
-from schemas.registry import Import, ImportState, Key, Scope, Unknown, making
+from schemas.registry import Full, Import, ImportState, Key, Scope, Unknown, making
 from schemas.tables import EVENTS
 
 READ = tuple(c for c in EVENTS.columns if c.name in ("website_id", "import_id"))
@@ -34,12 +34,18 @@ class NewImport(Struct, frozen=True, rename="camel"):
 
 
 async def create(desk: Desk, request: Request) -> Response:
-    """POST /v1/imports: 201 with the new import, into which POST /import of the collector sends."""
+    """POST /v1/imports: 201 with the new import, into which POST /import of the collector sends.
+
+    409 when there are too many.
+    """
     key = _manager(desk, request)
     body = await body_of(request, NewImport)
     website = reach_website(desk.registry, key, body.website_id)
     one = making.new_import(website, body.name, desk.clock())
-    await asyncio.to_thread(desk.store.create, one)
+    try:
+        await asyncio.to_thread(desk.store.create, one)
+    except Full as full:
+        raise Conflict(f"{str(full)[:1].upper()}{str(full)[1:]}") from None
     await asyncio.to_thread(desk.follower.refresh)
     return answered({"success": True, "data": shown(one)}, 201)
 

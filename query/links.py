@@ -69,7 +69,7 @@ class Changes(Struct, frozen=True, rename="camel"):
 
 
 async def create(desk: Desk, request: Request) -> Response:
-    """POST /v1/links: 201 with the new link; 409 when the slug is taken."""
+    """POST /v1/links: 201 with the new link; 409 when the slug is taken, or there are too many."""
     key = _writer(desk, request)
     body = await body_of(request, NewLink)
     organization_id = body.organization_id or key.organization_id

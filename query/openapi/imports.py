@@ -7,6 +7,7 @@ from msgspec import UNSET, Struct, UnsetType
 from query.imports import NewImport
 from query.openapi.shapes import PageMeta
 from schemas.failures import (
+    Conflict,
     Failure,
     Forbidden,
     LimitExceeded,
@@ -65,11 +66,12 @@ IMPORTS = (
         name="createImport",
         group="Imports",
         meaning="Open an import of history",
-        more="Events go into it by POST /import of the collector. The key needs `manage:websites`.",
+        more="Events go into it by POST /import of the collector. The key needs `manage:websites`. "
+        "An organization has at most 1,000 imports; those that were undone make room.",
         body=NewImport,
         examples={},
         answers=(Answer(201, "the import", ImportAnswer),),
-        failures=(*REFUSED, Malformed, TooSlow, TooLarge),
+        failures=(*REFUSED, Malformed, Conflict, TooSlow, TooLarge),
     ),
     Operation(
         method="GET",

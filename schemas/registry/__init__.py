@@ -9,12 +9,13 @@ from sqlalchemy.exc import SQLAlchemyError as DatabaseError
 from schemas.registry.keys import SCOPES, NewKey, Scope, hash_secret, make_key, split_key
 from schemas.registry.records import Import, ImportState, Key, Link, Organization, Website
 from schemas.registry.snapshot import Follower, Snapshot
-from schemas.registry.store import Store, Taken, Unknown
+from schemas.registry.store import Full, Store, Taken, Unknown
 
 __all__ = [
     "SCOPES",
     "DatabaseError",
     "Follower",
+    "Full",
     "Import",
     "ImportState",
     "Key",

@@ -24,6 +24,9 @@ TABLES: Mapping[type[Record], sa.Table] = {
     Import: database.IMPORTS,
 }
 
+MOST: Mapping[type[Record], int] = {Link: 10_000, Import: 1_000}
+"""How many an organization may have: all of them are in the memory of every process."""
+
 
 class Unknown(Exception):
     """There is no such record."""
@@ -31,6 +34,10 @@ class Unknown(Exception):
 
 class Taken(Exception):
     """Another record has this id or slug, or the organization or website does not exist."""
+
+
+class Full(Taken):
+    """The organization has as many of these records as it may have."""
 
 
 class Contents(msgspec.Struct, frozen=True):
@@ -51,10 +58,12 @@ class Store:
         self._engine = database.connect(url)
 
     def create(self, record: R) -> R:
-        """Keep a new record; Taken when its id or slug is in use or its owner is unknown."""
+        """Keep a new record; Taken when its id or slug is in use or its owner is unknown; Full."""
         values = _plain(msgspec.structs.asdict(record))
         with self._writing() as connection:
             connection.execute(sa.insert(TABLES[type(record)]).values(values))
+            if isinstance(record, Link | Import):
+                _check_room(connection, record)
         return record
 
     def get(self, kind: type[R], record_id: str) -> R:
@@ -156,6 +165,22 @@ class _Writing:
         self._begun.__exit__(kind, error, trace)
         if isinstance(error, sa.exc.IntegrityError):
             raise Taken(_reason(error)) from None
+
+
+def _check_room(connection: sa.Connection, record: Link | Import) -> None:
+    """Full when there are too many now; imports that were undone make room, the oldest first."""
+    table, most = TABLES[type(record)], MOST[type(record)]
+    owned = table.c.organization_id == record.organization_id
+    count = sa.select(sa.func.count()).select_from(table).where(owned)
+    if connection.execute(count).scalar_one() <= most:
+        return
+    if isinstance(record, Link):
+        raise Full(f"the organization has {most:,} links, the most that it may have; delete one")
+    undone = sa.select(table.c.id).where(owned, table.c.state == ImportState.UNDONE.value)
+    oldest = undone.order_by(table.c.created_at, table.c.id).limit(1)
+    gone = connection.execute(sa.delete(table).where(table.c.id == oldest.scalar_subquery()))
+    if not gone.rowcount:
+        raise Full(f"the organization has {most:,} imports, the most that it may have; undo one")
 
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from schemas.registry import Import, ImportState
+from schemas.registry import Import, ImportState, store
 from tests.query.house import NOW, House, house
 from tests.query.lake import an_event
 
@@ -108,6 +108,22 @@ def test_imports_of_others_are_as_if_they_were_not(desk: House) -> None:
     assert desk.ask("POST", IMPORTS, {**BODY, "websiteId": "rival"}, key=ADMIN).status == 403
     assert desk.ask("GET", IMPORTS, key=ADMIN).json["data"] == []
     assert desk.store.get(Import, "imp_r").state is ImportState.OPEN
+
+
+def test_too_many_imports_are_refused(desk: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "MOST", {Import: 1})
+    made(desk)
+
+    reply = desk.ask("POST", IMPORTS, BODY, key=ADMIN)
+
+    assert (reply.status, reply.json) == (
+        409,
+        {
+            "success": False,
+            "error": "The organization has 1 imports, the most that it may have; undo one",
+            "code": "CONFLICT",
+        },
+    )
 
 
 def test_a_name_is_needed(desk: House) -> None:

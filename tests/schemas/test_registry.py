@@ -12,6 +12,9 @@ import schemas.registry.store as registry_store
 from schemas.failures import Malformed
 from schemas.registry import (
     Follower,
+    Full,
+    Import,
+    ImportState,
     Key,
     Link,
     Organization,
@@ -90,6 +93,42 @@ def test_a_taken_slug_and_an_unknown_owner_are_refused(store: Store) -> None:
         store.create(making.new_link(organization.id, "B", "https://b.example", NOW, slug="spring"))
     with pytest.raises(Taken, match="does not exist"):
         store.create(making.new_website("org_none", "a.example", NOW))
+
+
+def test_an_organization_has_only_so_many_links(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry_store, "MOST", {Link: 2})
+    ours, theirs = an_organization(store, "Ours"), an_organization(store, "Theirs")
+    a, b, c = (making.new_link(ours.id, name, "https://a.example/", NOW) for name in "abc")
+    store.create(a)
+    store.create(b)
+    before = store.revision()
+
+    with pytest.raises(Full, match="has 2 links, the most that it may have; delete one"):
+        store.create(c)
+    assert (store.count(Link, organization_id=ours.id), store.revision()) == (2, before)
+    store.create(making.new_link(theirs.id, "T", "https://t.example/", NOW))
+    store.delete(Link, a.id)
+    assert store.create(c) == c
+
+
+def test_an_import_that_was_undone_makes_room_for_another(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry_store, "MOST", {Import: 3})
+    website = store.create(making.new_website(an_organization(store).id, "a.example", NOW))
+    imports = [making.new_import(website, f"{n}.csv", NOW + n) for n in range(5)]
+    first, second, third, fourth, fifth = imports
+    for one in imports[:3]:
+        store.create(one)
+    store.update(Import, first.id, NOW, state=ImportState.DONE)
+    store.update(Import, third.id, NOW, state=ImportState.UNDONE)
+
+    store.create(fourth)
+    assert [one.id for one in store.list(Import)] == [first.id, second.id, fourth.id]
+    with pytest.raises(Full, match="has 3 imports, the most that it may have; undo one"):
+        store.create(fifth)
 
 
 def test_an_update_changes_only_what_it_names(store: Store) -> None:
