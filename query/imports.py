@@ -72,7 +72,8 @@ async def show(desk: Desk, request: Request) -> Response:
     """GET /v1/imports/{id}: with the rows that are stored of it."""
     key = _manager(desk, request)
     one = await _own(desk, key, request)
-    stored = await _stored(desk, one)
+    # All rows left before the state said so; the pinned version may be a moment older than that.
+    stored = 0 if one.state is ImportState.UNDONE else await _stored(desk, one)
     return answered({"success": True, "data": {**shown(one), "stored": stored}})
 
 

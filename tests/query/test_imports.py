@@ -67,6 +67,18 @@ def test_the_rows_that_are_stored_are_counted(desk: House) -> None:
     assert desk.ask("GET", path, key=ADMIN).json["data"] == {**one, "stored": 2}
 
 
+def test_nothing_is_stored_of_what_is_undone_though_the_pinned_version_is_a_moment_old(
+    desk: House,
+) -> None:
+    one = made(desk)
+    desk.holds(an_event(import_id=one["id"]))
+    desk.store.update(Import, one["id"], NOW, state=ImportState.UNDONE, removed=1)
+
+    found = desk.ask("GET", f"{IMPORTS}/{one['id']}", key=ADMIN).json["data"]
+
+    assert (found["state"], found["removed"], found["stored"]) == ("undone", 1, 0)
+
+
 def test_an_import_that_is_deleted_is_being_undone(desk: House) -> None:
     one = made(desk)
     path = f"{IMPORTS}/{one['id']}"
