@@ -28,7 +28,6 @@ export const view = () => {
     title: document.title.slice(0, 512),
     referrer: from.slice(0, 2048),
     language: navigator.language,
-    timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     screen_resolution: screen.width + "x" + screen.height,
     viewport_size: innerWidth + "x" + innerHeight,
   });

@@ -36,6 +36,8 @@ export const put = (facts) => {
     eventId: unique(),
     timestamp: Date.now(),
     path: location.href.slice(0, 2048),
+    // A zone tells a country where nothing else does, of every item alike.
+    timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     ...("persist" in given && identity()),
     ...facts,
   });
