@@ -4,13 +4,14 @@ The usual body is decoded once, whole, and its bytes travel on as they came. Onl
 it is wrong or suspicious is it taken apart, item by item.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import msgspec
 from msgspec import Raw, Struct
 
 from ingest.bounds import ITEM_BYTES, ITEMS, NESTING
-from ingest.spelling import respelled_text, spellings
+from ingest.spelling import SAME, Names, names_in_text, respelled_text, spellings
 from ingest.strict import strict
 from ingest.wording import in_words
 from schemas.clock import instant_ms
@@ -89,7 +90,7 @@ class Decoder:
         texts = [self._respelled(bytes(raw)) for raw in raws]
         items, places, rejected = [], [], []
         for index, text in enumerate(texts):
-            outcome = self.judge(index, text)
+            outcome = self.judge(index, text, partial(self._names, raws[index]))
             if isinstance(outcome, Rejected):
                 rejected.append(outcome)
             else:
@@ -102,8 +103,13 @@ class Decoder:
     def _respelled(self, text: bytes) -> bytes:
         return text if len(text) > ITEM_BYTES else respelled_text(text, self._spellings)
 
-    def judge(self, index: int, text: bytes) -> Item | Rejected:
-        """The item, or why it is not taken."""
+    def _names(self, raw: Raw) -> Names:
+        return names_in_text(bytes(raw), self._spellings)
+
+    def judge(
+        self, index: int, text: bytes, sent: Callable[[], Names] = lambda: SAME
+    ) -> Item | Rejected:
+        """The item, or why it is not taken, in the names that were `sent`."""
         if len(text) > ITEM_BYTES:
             return oversized(index)
         if _brackets(text) > NESTING:
@@ -112,7 +118,7 @@ class Decoder:
             text.decode()
             item = self._one.decode(text)
         except REFUSALS as error:
-            return Rejected(index, Malformed.code, in_words(error))
+            return Rejected(index, Malformed.code, in_words(error, self._kind.item, sent()))
         if not _timely(item):
             return Rejected(
                 index, Malformed.code, "'timestamp' must be Unix milliseconds or an ISO 8601 time"

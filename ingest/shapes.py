@@ -51,6 +51,8 @@ def a_click_away(fields: Fields) -> list[Fields]:
 
 def a_named_event(fields: Fields) -> list[Fields]:
     """An event that calls its name `eventName`."""
+    if not any(there(fields, name) for name in ("name", *EVENT_NAME)):
+        raise Misshapen("'eventName' is required")
     return [{("name" if name in EVENT_NAME else name): value for name, value in fields.items()}]
 
 

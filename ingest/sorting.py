@@ -1,6 +1,7 @@
 """A request's items of any shape, sorted by the kind that each becomes."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import msgspec
 from msgspec import Raw, Struct
@@ -8,7 +9,7 @@ from msgspec import Raw, Struct
 from ingest.bounds import ITEM_BYTES
 from ingest.decode import REFUSALS, Accepted, Decoder, Rejected, as_array, oversized
 from ingest.shapes import Misshapen, Shape, laid_open, said
-from ingest.spelling import Fields, respelled, spellings, written
+from ingest.spelling import Fields, names_sent, respelled, spellings, written
 from ingest.wording import in_words
 from schemas.failures import Malformed
 from schemas.items import Item
@@ -83,22 +84,24 @@ def sort(items: Sequence[Raw | Fields], shape_of: ShapeOf) -> Sorted:
             found.told.append(Told())
             found.rejected[index] = _refused(index, bad)
             continue
-        fields = respelled(fields, spellings(shape.kind.item))
-        found.told.append(Told(shape.type, said(fields, "eventId"), shape.kind.name))
-        _add(found, index, fields, shape)
+        named = respelled(fields, spellings(shape.kind.item))
+        found.told.append(Told(shape.type, said(named, "eventId"), shape.kind.name))
+        _add(found, index, fields, named, shape)
     return found
 
 
-def _add(found: Sorted, index: int, fields: Fields, shape: Shape) -> None:
+def _add(found: Sorted, index: int, sent: Fields, fields: Fields, shape: Shape) -> None:
     """Add what becomes of one item: all of it, or nothing when a part of it is not good."""
     try:
-        texts = [written(each) for each in shape.made(fields)]
+        parts = shape.made(fields)
     except Misshapen as bad:
         found.rejected[index] = _refused(index, bad)
         return
     made: list[Item] = []
-    for text in texts:
-        outcome = DECODERS[shape.kind.name].judge(index, text)
+    texts = [written(part) for part in parts]
+    for part, text in zip(parts, texts, strict=True):
+        names = partial(names_sent, sent, part)
+        outcome = DECODERS[shape.kind.name].judge(index, text, names)
         if isinstance(outcome, Rejected):
             found.rejected[index] = outcome
             return

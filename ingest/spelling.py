@@ -16,6 +16,11 @@ from schemas.items import Item
 Fields = dict[str, Raw]
 """The members of an item, each value as it came."""
 
+Names = Mapping[str, str]
+"""The sender's name of a member by its wire name, where they differ."""
+
+SAME: Names = {}
+
 NULL = b"null"
 
 _fields = msgspec.json.Decoder(Fields)
@@ -56,6 +61,21 @@ def respelled_text(text: bytes, names: Mapping[str, str]) -> bytes:
         return text
     found = respelled(fields, names)
     return text if found is fields else written(found)
+
+
+def names_in_text(text: bytes, names: Mapping[str, str]) -> Names:
+    """How the sender named the members of an item's JSON."""
+    try:
+        fields = _fields.decode(text)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return SAME
+    return names_sent(fields, respelled(fields, names))
+
+
+def names_sent(sent: Fields, made: Fields) -> Names:
+    """How the sender named the members: what was renamed still has the very value that came."""
+    came = {id(value): name for name, value in sent.items()}
+    return {name: came[id(value)] for name, value in made.items() if id(value) in came}
 
 
 def written(fields: Fields) -> bytes:

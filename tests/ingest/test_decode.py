@@ -8,7 +8,7 @@ import pytest
 from ingest.decode import Decoder, Rejected
 from schemas.failures import Malformed, NoneAccepted
 from schemas.items import Click
-from schemas.kinds import CUSTOM_EVENT, ERROR_REPORT, KINDS, VITAL, Kind
+from schemas.kinds import CUSTOM_EVENT, ENGAGED, ERROR_REPORT, HISTORY, KINDS, VITAL, Kind
 
 EVENTS = Decoder(CUSTOM_EVENT)
 GOOD = {"name": "good"}
@@ -19,6 +19,7 @@ def reject(item: object, kind: Kind = CUSTOM_EVENT) -> str:
     good: dict[Kind, object] = {
         VITAL: {"path": "/", "metricName": "LCP", "metricValue": 1},
         ERROR_REPORT: {"message": "m"},
+        ENGAGED: {"path": "/"},
     }
     accepted = Decoder(kind).decode(json.dumps([good.get(kind, GOOD), item]).encode())
     assert accepted.places == [0]
@@ -79,10 +80,30 @@ def test_a_reject_names_the_field_and_the_rule(item: object, message: str) -> No
     assert reject(item) == message
 
 
-def test_a_vital_has_a_known_metric() -> None:
-    item = {"path": "/", "metricName": "FID", "metricValue": 1}
-
-    assert reject(item, VITAL) == "'metricName' has a value that is not allowed: 'FID'"
+@pytest.mark.parametrize(
+    ("kind", "item", "message"),
+    [
+        (
+            VITAL,
+            {"path": "/", "metricName": "FID", "metricValue": 1},
+            "'metricName' must be one of CLS, FCP, FPS, INP, LCP, TTFB, not 'FID'",
+        ),
+        (
+            ENGAGED,
+            {"path": "/", "exit_type": "crash"},
+            "'exit_type' must be one of hidden, navigation, spa, unload, not 'crash'",
+        ),
+        (
+            HISTORY,
+            {"name": "a", "deviceType": "fridge"},
+            "'deviceType' must be one of desktop, mobile, tablet, tv, not 'fridge'",
+        ),
+    ],
+)
+def test_a_word_that_is_not_allowed_is_answered_with_those_that_are(
+    kind: Kind, item: object, message: str
+) -> None:
+    assert reject(item, kind) == message
 
 
 def test_a_line_number_is_no_text() -> None:

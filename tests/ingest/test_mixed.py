@@ -133,7 +133,7 @@ def test_several_web_vitals_in_each_item_do_not_outgrow_a_message(desk: Bench) -
         ),
         (
             {"type": "web_vitals", "path": "/", "lcp": 1, "cls": "x"},
-            "'metricValue' must be a number, not a string",
+            "'cls' must be a number, not a string",
         ),
         ({"type": "error", "payload": {"path": "/"}}, "'message' is required"),
         ({"name": "x", "websiteId": "solo"}, "'websiteId' names a website that this sender"),
@@ -324,7 +324,9 @@ def test_events_call_their_name_event_name(desk: Bench) -> None:
         "status": "success",
         "type": "custom_event",
         "count": 2,
-        "rejected": [{"index": 2, "code": "VALIDATION_ERROR", "message": "'name' is required"}],
+        "rejected": [
+            {"index": 2, "code": "VALIDATION_ERROR", "message": "'eventName' is required"}
+        ],
     }
     assert sent(desk) == [
         (
@@ -394,3 +396,24 @@ def test_who_names_no_website_is_refused_on_every_route(desk: Bench, path: str) 
     reply = desk.get(path + "?name=a") if path == "/px.jpg" else desk.post(path, body)
 
     assert (reply.status, reply.json["code"]) == (401, "AUTH_REQUIRED")
+
+
+@pytest.mark.parametrize("name", ["eventName", "event_name", "name"])
+def test_what_is_wrong_with_an_events_name_is_said_by_the_senders_word(
+    desk: Bench, name: str
+) -> None:
+    reply = desk.post("/events?client_id=shop", [{name: 5, "session_id": "s"}])
+
+    assert [reject["message"] for reject in reply.json["rejected"]] == [
+        f"'{name}' must be a string, not an integer"
+    ]
+
+
+def test_a_member_of_a_payload_is_named_as_it_was_sent(desk: Bench) -> None:
+    payload = {"path": "/", "message": "m", "error_type": 5}
+
+    reply = desk.post("/?client_id=shop", {"type": "error", "payload": payload})
+
+    assert reply.json["message"] == (
+        "No item was accepted. 'error_type' must be a string or null, not an integer"
+    )

@@ -54,10 +54,13 @@ def test_the_wire_name_wins_where_it_says_something(
 
 
 def test_what_is_wrong_in_the_other_spelling_is_named() -> None:
-    accepted = Decoder(CUSTOM_EVENT).decode(b'[{"name":"a"},{"name":"b","anonymous_id":7}]')
+    body = b'[{"name":"a"},{"name":"b","anonymous_id":7},{"name":"c","anonymousId":7},{"nam":1}]'
+    accepted = Decoder(CUSTOM_EVENT).decode(body)
 
     assert [reject.message for reject in accepted.rejected] == [
-        "'anonymousId' must be a string or null, not an integer"
+        "'anonymous_id' must be a string or null, not an integer",
+        "'anonymousId' must be a string or null, not an integer",
+        "'name' is required",
     ]
 
 
