@@ -19,6 +19,8 @@ NAMES = [format_.name for format_ in FILES]
 TELL_EVERY = 8 * 2**20
 USUAL = "last_7d"
 """The span that is meant when none is given."""
+OPTIONS = {"startDate": "--from", "endDate": "--to", "preset": "--preset"}
+"""The option that fills a member of a request."""
 
 common = options(
     click.option("--website", metavar="ID", help="The website; the demo's when not given."),
@@ -107,7 +109,7 @@ def _show(answers: Mapping[str, Rows | Refused], json: bool) -> None:
     else:
         _show_tables(good)
     if refused:
-        raise click.ClickException("; ".join(refused))
+        raise click.ClickException(_in_options("; ".join(refused)))
 
 
 def _show_tables(answers: Mapping[str, Rows]) -> None:
@@ -130,6 +132,9 @@ def _prepared(tidemark: Tidemark, given: dict[str, Any]) -> tuple[Client, dict[s
         raise click.UsageError("give an API key: --key, or the variable TIDEMARK_KEY")
     if (website is None) is (link is None):
         raise click.UsageError("give either --website or --link")
+    if bool(given["start"]) is not bool(given["end"]):
+        missing = "--to" if given["start"] else "--from"
+        raise click.UsageError(f"--from and --to go together: {missing} is missing")
     given["include_bots"] = given.pop("bots") or None
     if not (given["start"] or given["end"] or given["preset"]):
         given["preset"] = USUAL
@@ -157,12 +162,19 @@ def _progress(size: int) -> None:
         click.echo(f"\r{size / 2**20:,.0f} MiB", err=True, nl=False)
 
 
+def _in_options(sentence: str) -> str:
+    """What the service said of its members, said of the options that filled them."""
+    for member, option in OPTIONS.items():
+        sentence = sentence.replace(f"'{member}'", option)
+    return sentence
+
+
 @contextmanager
 def _refusals() -> Iterator[None]:
     try:
         yield
     except Refused as refused:
-        raise click.ClickException(str(refused)) from None
+        raise click.ClickException(_in_options(str(refused))) from None
     except Broken as broken:
         raise click.ClickException(f"{broken}; is the query service running?") from None
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 import msgspec
@@ -12,7 +12,7 @@ from deploy.local.columns import table
 from deploy.local.registry import RegistryAway, ready_registry
 from schemas.clock import instant_ms, iso
 from schemas.failures import Malformed
-from schemas.registry import Store, Taken, Unknown
+from schemas.registry import Key, Link, Organization, Store, Taken, Unknown, Website
 from schemas.registry.store import Record
 from schemas.settings import Settings
 
@@ -37,6 +37,18 @@ class Tidemark(Struct, frozen=True):
             raise click.UsageError(str(refused)) from None
         finally:
             store.close()
+
+
+Owned = TypeVar("Owned", Website, Link, Key)
+
+
+def create_owned(store: Store, record: Owned) -> Owned:
+    """Keep a new record of `--organization`, which must be there."""
+    try:
+        store.get(Organization, record.organization_id)
+    except Unknown as unknown:
+        raise click.UsageError(f"--organization: {unknown}") from None
+    return store.create(record)
 
 
 class Instant(click.ParamType):

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from deploy.cli.common import Instant, Tidemark, as_json, given, print_record, shown
+from deploy.cli.common import Instant, Tidemark, as_json, create_owned, given, print_record, shown
 from deploy.cli.reading import add_reading
 from schemas.clock import now_ms
 from schemas.registry import SCOPES, Key, Store, Website
@@ -54,7 +54,7 @@ def create(
         if website is not None:
             _check_owner(store, website, organization)
         key, text = new_key(organization, scopes, now_ms(), website, name or "", expires_at)
-        record = store.create(key)
+        record = create_owned(store, key)
     print_record(shown(record, key=text), json)
 
 

@@ -5,8 +5,18 @@ from typing import Any
 
 import click
 
-from deploy.cli.common import Instant, Tidemark, as_json, given, options, print_record, shown
+from deploy.cli.common import (
+    Instant,
+    Tidemark,
+    as_json,
+    create_owned,
+    given,
+    options,
+    print_record,
+    shown,
+)
 from deploy.cli.reading import add_reading
+from deploy.local.ready import collect_address
 from schemas.clock import now_ms
 from schemas.registry import Link
 from schemas.registry.making import checked_name, checked_slug, new_link
@@ -41,12 +51,13 @@ def links() -> None:
 def create(
     tidemark: Tidemark, /, organization: str, name: str, target_url: str, json: bool, **more: Any
 ) -> None:
-    """Create a link."""
+    """Create a link, and show where it lives on this machine."""
     with tidemark.store() as store:
         apps = app_schemes(tidemark.settings.link_schemes)
         link = new_link(organization, name, target_url, now_ms(), apps=apps, **more)
-        record = store.create(link)
-    print_record(shown(record), json)
+        record = create_owned(store, link)
+    address = f"{collect_address(tidemark.settings)}/l/{record.slug}"
+    print_record(shown(record, shortUrl=address), json)
 
 
 @links.command()

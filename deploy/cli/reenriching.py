@@ -37,6 +37,8 @@ def reenrich(
     """
     from stream.keeping.enriching import Asked, Changes, reenrich  # with all parsers
 
+    if last < first:
+        raise click.UsageError(f"--to {last.date()} is before --from {first.date()}")
     asked = Asked(first.date(), last.date(), website, dry_run)
     with tidemark.store() as store:
         if website is not None:
@@ -90,5 +92,7 @@ def _show(rows: int, changes: "Changes", dry_run: bool) -> None:
         click.echo(f"{column}: {changes.rows(column):,} rows")
         for before, after, count in changes.examples(column):
             click.echo(f"    {before} → {after}  ({count:,})")
-    word = "would be enriched" if dry_run else "were enriched"
-    click.echo(f"{rows:,} rows {word} again; columns that change: {len(changes.values)}")
+    verb = "would change" if dry_run else "changed"
+    count = len(changes.values)
+    named = f"{count} column{'s' * (count > 1)} {verb}, in the rows named above"
+    click.echo(f"{rows:,} rows walked the rules; {named if count else f'nothing {verb}'}")

@@ -1,11 +1,14 @@
 """`tidemark snippet`: the script tags that a website pastes into its pages."""
 
+import re
 from collections.abc import Iterator
 from html import escape
+from urllib.parse import urlsplit
 
 import click
 
 from deploy.cli.common import Tidemark, as_json, print_json
+from deploy.local.ready import collect_address
 from ingest.scripts import Script, file_name, read_manifest
 from schemas.registry import Website
 
@@ -13,10 +16,29 @@ SCRIPT = "tidemark"
 EXTRAS = ("vitals", "errors")
 
 
+def _reached(_context: click.Context, _option: click.Parameter, url: str | None) -> str | None:
+    if url is None or re.fullmatch(r"/([^/\s]\S*)?", url):
+        return url
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True)
+    except ValueError:
+        known = False
+    if not known or re.search(r"\s", url):
+        raise click.BadParameter(
+            f"'{url}' is neither an http or https URL, such as https://t.shop.example, nor a path "
+            "of the site, such as /t"
+        )
+    return url
+
+
 @click.command()
 @click.argument("website")
 @click.option(
-    "--collect-url", metavar="URL", help="Where browsers reach the collector; its own address."
+    "--collect-url",
+    metavar="URL",
+    callback=_reached,
+    help="Where browsers reach the collector, a URL or a path of the site; its own address.",
 )
 @click.option("--vitals", is_flag=True, help="Measure web vitals, too.")
 @click.option("--errors", is_flag=True, help="Report errors that nobody caught, too.")
@@ -35,8 +57,7 @@ def snippet(
     """Print the script tags for the pages of WEBSITE, with and without integrity."""
     with tidemark.store() as store:
         store.get(Website, website)
-    settings = tidemark.settings
-    base = (collect_url or f"http://{settings.host}:{settings.collect_port}").rstrip("/")
+    base = (collect_url or collect_address(tidemark.settings)).rstrip("/")
     extras = [name for name, asked in zip(EXTRAS, (vitals, errors), strict=True) if asked]
     kept = ("data-persist",) if persist else ()
     plain = tag(base, SCRIPT, website, *kept, *(f"data-{extra}" for extra in extras))

@@ -2,7 +2,7 @@
 
 import click
 
-from deploy.cli.common import Tidemark, as_json, given, print_record, shown
+from deploy.cli.common import Tidemark, as_json, create_owned, given, print_record, shown
 from deploy.cli.reading import add_reading
 from schemas.clock import now_ms
 from schemas.registry import Website
@@ -26,7 +26,7 @@ def create(
 ) -> None:
     """Create a website."""
     with tidemark.store() as store:
-        record = store.create(new_website(organization, domain, now_ms(), timezone, name))
+        record = create_owned(store, new_website(organization, domain, now_ms(), timezone, name))
     print_record(shown(record), json)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from deploy.local.broker import answers
 from schemas.clock import now_ms
 from schemas.pulse import STALE_MS, Pulse, read_pulses
+from schemas.settings import Settings
 
 Ready = Callable[[int], bool]
 
@@ -50,3 +51,19 @@ def healthy(host: str, port: int) -> bool:
 def reachable(host: str) -> str:
     """An address of this machine for a service that listens on `host`."""
     return {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104
+
+
+def collect_address(settings: Settings) -> str:
+    """Where this machine reaches the collector."""
+    return address(settings.host, settings.collect_port)
+
+
+def query_address(settings: Settings) -> str:
+    """Where this machine reaches the query service."""
+    return address(settings.host, settings.query_port)
+
+
+def address(host: str, port: int) -> str:
+    """The URL of a service that listens there."""
+    known = reachable(host)
+    return f"http://[{known}]:{port}" if ":" in known else f"http://{known}:{port}"

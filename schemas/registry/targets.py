@@ -25,6 +25,7 @@ URLS = (*TARGETS, "expired_redirect_url", "og_image_url", "og_video_url")
 TEXTS: Mapping[str, int] = {"og_title": 200, "og_description": 500}
 """Most characters."""
 WIRE: Mapping[str, str] = {field.name: field.encode_name for field in fields(Link)}
+APPS_TOO = frozenset(WIRE[name] for name in TARGETS)
 
 
 def checked_member(name: str, value: str | None, apps: Sequence[str] = ()) -> str | None:
@@ -40,6 +41,8 @@ def checked_url(member: str, value: str, apps: Sequence[str] = ()) -> str:
     """A URL to which a browser may be sent: http(s), or of one of these schemes of apps."""
     known = " or ".join([*WEB, *apps])
     rule = f"'{member}' must be an {known} URL of at most 2,048 characters without user name"
+    if member in APPS_TOO:
+        rule += "; TIDEMARK_LINK_SCHEMES adds schemes of apps"
     try:
         parts = urlsplit(value)
         parts.port  # noqa: B018 - reading it checks it

@@ -128,6 +128,7 @@ def test_a_link_is_created_changed_and_deleted(ask: Callable[..., Any]) -> None:
         "ogVideoUrl": "https://shop.example/a",
         "createdAt": made["createdAt"],
         "updatedAt": made["createdAt"],
+        "shortUrl": "http://127.0.0.1:4000/l/autumn",
     }
 
     changed = ask("links", "update", made["id"], "--target-url", "https://shop.example/winter")
@@ -191,12 +192,37 @@ def test_the_text_of_a_key_is_shown_once(ask: Callable[..., Any], tmp_path: Path
         ),
         (
             ("websites", "create", "--organization", "nobody", "--domain", "shop.example"),
-            "the organization or website does not exist",
+            "--organization: no organization 'nobody'",
+        ),
+        (
+            ("links", "create", "--organization", "o", "--name", "n", "--target-url", "http://x"),
+            "--organization: no organization 'o'",
+        ),
+        (
+            ("keys", "create", "--organization", "o", "--scope", "read:data"),
+            "--organization: no organization 'o'",
+        ),
+        (
+            ("reenrich", "--from", "2026-11-21", "--to", "2026-11-20"),
+            "--to 2026-11-20 is before --from 2026-11-21",
+        ),
+        (
+            ("ask", "summary", "--website", "w", "--key", "k", "--from", "2026-11-21"),
+            "--from and --to go together: --to is missing",
+        ),
+        (
+            ("export", "events", "--website", "w", "--key", "k", "--to", "2026-11-21"),
+            "--from and --to go together: --from is missing",
+        ),
+        (
+            ("snippet", "w", "--collect-url", "foo"),
+            "Invalid value for '--collect-url': 'foo' is neither an http or https URL, such as "
+            "https://t.shop.example, nor a path of the site, such as /t",
         ),
         (
             ("links", "create", "--organization", "o", "--name", "n", "--target-url", "ftp://x"),
             "'targetUrl' must be an http or https URL of at most 2,048 characters "
-            "without user name",
+            "without user name; TIDEMARK_LINK_SCHEMES adds schemes of apps",
         ),
         (("links", "update", "l"), "nothing to change: give at least one option"),
         (

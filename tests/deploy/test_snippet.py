@@ -67,3 +67,16 @@ def test_a_website_that_nobody_knows_has_no_snippet(
 
     assert ended.value.code == 2
     assert "web_nobody" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "url", ["foo", "//t.example", "ftp://t.example", "https://", "http://t.example:x", "", "/a b"]
+)
+def test_an_address_that_no_browser_reaches_is_refused(
+    ask: Ask, website: str, url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        ask("snippet", website, "--collect-url", url)
+
+    assert ended.value.code == 2
+    assert "Invalid value for '--collect-url'" in capsys.readouterr().err

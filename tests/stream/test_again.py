@@ -292,7 +292,7 @@ def test_the_command_shows_columns_with_examples(
         "referrer_name: 20 rows",
         "    Altavista → Direct  (16)",
         "    Altavista → Google  (4)",
-        "20 rows would be enriched again; columns that change: 1",
+        "20 rows walked the rules; 1 column would change, in the rows named above",
     ]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from deploy.local.ready import reachable
+from deploy.local.ready import collect_address, query_address
 from schemas.clock import now_ms
 from schemas.registry import Scope, Store
 from schemas.registry.making import new_key, new_link, new_organization, new_website
@@ -54,15 +54,10 @@ def create_demo(settings: Settings) -> Demo:
         store.create(key)
     finally:
         store.close()
-    demo = Demo(*_urls(settings), owner.id, website.id, text, link.id)
+    urls = collect_address(settings), query_address(settings)
+    demo = Demo(*urls, owner.id, website.id, text, link.id)
     _write(settings.data / "demo.json", demo)
     return demo
-
-
-def _urls(settings: Settings) -> tuple[str, str]:
-    host = reachable(settings.host)
-    named = f"[{host}]" if ":" in host else host
-    return f"http://{named}:{settings.collect_port}", f"http://{named}:{settings.query_port}"
 
 
 def _write(path: Path, demo: Demo) -> None:
