@@ -4,20 +4,19 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
 from deploy.cli.common import Tidemark, as_json, print_record, print_rows, shown
+from deploy.cli.importing import NothingAccepted, judged, sent, stored, told
 from deploy.local.account import read_account
 from deploy.local.history.bar import Bar
+from deploy.local.history.checking import check
 from deploy.local.history.file import FORMATS, BadFile, File
-from deploy.local.history.importing import Progress, Rejects, run
 from deploy.local.history.mapping import BadMapping, Mapper
-from deploy.local.history.records import AlreadyThere, alone, begun, key_for, note, progress_of
-from deploy.local.history.sending import NotSent, Sender
-from deploy.local.history.stored import rows_of, watched
-from deploy.local.ready import reachable
+from deploy.local.history.records import AlreadyThere, begun
+from deploy.local.history.sending import NotSent
+from deploy.local.history.stored import rows_of
 from schemas.clock import now_ms
 from schemas.registry import Import, ImportState, Store, Website
 from schemas.settings import Settings
@@ -35,12 +34,14 @@ class FileOrCommand(click.Group):
         return super().parse_args(context, args)
 
 
-@click.group("import", cls=FileOrCommand)
+@click.group(
+    "import", cls=FileOrCommand, subcommand_metavar="FILE --website ID | COMMAND [ARGS]..."
+)
 def imports() -> None:
-    """Events of the past from a file: `tidemark import FILE --website ID`."""
+    """Events of the past from a FILE, CSV or NDJSON; `tidemark import FILE --help` tells more."""
 
 
-@imports.command("file")
+@imports.command("file", options_metavar="--website ID [OPTIONS]")
 @click.argument(
     "path", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path)
 )
@@ -69,16 +70,16 @@ def file(
         owner = store.get(Website, website)
         try:
             opened, mapper = File(path, format_), Mapper(_pairs(pairs))
+            check(opened, mapper)
             if dry_run:
-                return print_record(_judged(opened, mapper, owner), json)
+                at = judged(opened, mapper, owner)
+                return print_record(told(at, mapper, path), json)
             one = begun(store, owner, opened, again)
-            with alone(settings, one), key_for(store, one) as key:
-                sender = Sender(url or _collector(settings), key, one.id)
-                at = _sent(store, one, opened, mapper, sender)
-            stored = _stored(settings, one, at)
-        except (BadFile, BadMapping, AlreadyThere, NotSent) as refused:
+            at = sent(settings, store, one, opened, mapper, url)
+        except (BadFile, BadMapping, AlreadyThere, NotSent, NothingAccepted) as refused:
             raise click.ClickException(str(refused)) from None
-    print_record(_told(at, mapper, path, id=one.id, stored=stored), json)
+    rows = stored(settings, one, at)
+    print_record(told(at, mapper, path, id=one.id, stored=rows), json)
     return None
 
 
@@ -131,64 +132,6 @@ def _undone(settings: Settings, store: Store, import_id: str) -> Import:
         time.sleep(LOOK_SECONDS)
     bar.end()
     return one
-
-
-def _judged(opened: File, mapper: Mapper, website: Website) -> dict[str, Any]:
-    from deploy.local.history.judging import judge_for
-
-    bar, at = Bar(), Progress()
-    rejects = Rejects(_rejects(opened.path))
-    for at in run(opened, mapper, Progress(), judge_for(website), rejects):
-        bar.show(f"{opened.part:4.0%}  {at.accepted:,} good, {at.rejected:,} bad")
-    bar.end()
-    rejects.close()
-    return _told(at, mapper, opened.path)
-
-
-def _sent(store: Store, one: Import, opened: File, mapper: Mapper, sender: Sender) -> Progress:
-    bar, at = Bar(), progress_of(one)
-    rejects = Rejects(_rejects(opened.path))
-    try:
-        for at in run(opened, mapper, progress_of(one), sender.send, rejects):
-            note(store, one, at)
-            bar.show(f"{opened.part:4.0%}  {at.accepted:,} sent, {at.rejected:,} rejected")
-    finally:
-        sender.close()
-        rejects.close()
-        bar.end()
-    store.update(Import, one.id, now_ms(), state=ImportState.DONE)
-    return at
-
-
-def _stored(settings: Settings, one: Import, at: Progress) -> int | None:
-    """Rows in the table, once everything that was sent is there."""
-    if read_account(settings.data) is None:
-        return None
-    bar, rows = Bar(), 0
-    for found in watched(settings, one, now_ms()):
-        rows = found.rows
-        bar.show(f"{rows:,} of {at.accepted:,} stored")
-    bar.end()
-    return rows
-
-
-def _told(at: Progress, mapper: Mapper, path: Path, **more: Any) -> dict[str, Any]:
-    told = {**more, "accepted": at.accepted, "rejected": at.rejected}
-    if at.rejected:
-        told["rejects"] = str(_rejects(path))
-    if mapper.ignored:
-        told["ignoredColumns"] = sorted(mapper.ignored)
-    if mapper.left_out:
-        told["factsLeftOut"] = dict(mapper.left_out)
-    return told
-
-
-def _rejects(path: Path) -> Path:
-    return path.with_name(f"{path.name}.rejects.ndjson")
-
-
-def _collector(settings: Settings) -> str:
-    return f"http://{reachable(settings.host)}:{settings.collect_port}"
 
 
 def _pairs(pairs: Sequence[str]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -12,6 +13,8 @@ Npm = Callable[[Sequence[str], Path], str]
 """Runs npm with arguments in a folder; what it prints."""
 
 SUMS = ("sha512", "sha384", "sha256")
+ERROR = re.compile(r"^npm (?:error|ERR!)(.*)$", re.MULTILINE)
+ASIDE = ("code ", "syscall ", "errno ", "path ", "A complete log")
 QUICK = ("--fetch-retries=1", "--fetch-timeout=60000")
 
 
@@ -43,9 +46,14 @@ def run_npm(arguments: Sequence[str], folder: Path) -> str:
         errors="replace",
     )
     if done.returncode:
-        said = str(done.stderr).strip().splitlines()
-        raise PackageRefused(f"npm {arguments[0]}: {said[-1] if said else done.returncode}")
+        raise PackageRefused(f"npm {arguments[0]}: {reason(str(done.stderr)) or done.returncode}")
     return str(done.stdout)
+
+
+def reason(said: str) -> str:
+    """The line of npm's complaint that says why; around it stand codes, advice and a log's path."""
+    errors = [found[1].strip() for found in ERROR.finditer(said)]
+    return next((line for line in errors if line and not line.startswith(ASIDE)), "")
 
 
 def newest(name: str, folder: Path, npm: Npm = run_npm) -> Package:

@@ -75,7 +75,7 @@ class Import(Struct, frozen=True, rename="camel", kw_only=True):
     """Of the file, so that the same one is known again."""
     state: ImportState = ImportState.OPEN
     lines: int = 0
-    """Lines of the file that were dealt with: where to go on."""
+    """The last line of the file that was dealt with: where to go on."""
     accepted: int = 0
     rejected: int = 0
     removed: int = 0

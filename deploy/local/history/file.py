@@ -4,7 +4,7 @@ import csv
 import gzip
 import hashlib
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
@@ -52,7 +52,7 @@ class File:
         """From 0 to 1."""
         return self._read / self.size if self.size else 1.0
 
-    def lines(self) -> Iterator[Line]:
+    def lines(self) -> Generator[Line, None, None]:
         """Every event, in order; empty lines are none."""
         with self.path.open("rb") as raw, _unpacked(raw) as unpacked:
             text = io.TextIOWrapper(unpacked, "utf-8-sig", newline="")

@@ -4,16 +4,15 @@ Lines that were dealt with are noted in the registry after each answer. Who is k
 sends some of them again, and the stream counts those once by their numbers.
 """
 
-import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import IO, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from deploy.local.history.file import File, Line
-from deploy.local.history.mapping import Mapper
+from deploy.local.history.mapping import BadTime, Mapper
+from deploy.local.history.rejects import Reject, Rejects
 from deploy.local.history.sending import MOST_BYTES, MOST_ITEMS, Reply
 
 Send = Callable[[list[bytes]], Reply]
@@ -23,27 +22,9 @@ class Progress(Struct, frozen=True):
     """How far an import is."""
 
     lines: int = 0
-    """The number of the last line that was dealt with, and one more."""
+    """The number of the last line that was dealt with."""
     accepted: int = 0
     rejected: int = 0
-
-
-class Rejects:
-    """What was not taken, with its line and the reason; there is a file when there is something."""
-
-    def __init__(self, path: Path | None) -> None:
-        self.path = path
-        self._file: IO[str] | None = None
-
-    def write(self, number: int, reason: str, content: object) -> None:
-        if self.path is None:
-            return
-        self._file = self._file or self.path.open("a")
-        self._file.write(json.dumps({"line": number, "reason": reason, "content": content}) + "\n")
-
-    def close(self) -> None:
-        if self._file:
-            self._file.close()
 
 
 class Waiting(Struct, frozen=True):
@@ -54,11 +35,11 @@ class Waiting(Struct, frozen=True):
 
 
 def packs(file: File, mapper: Mapper, since: int) -> Iterator[list[Waiting | Line]]:
-    """The lines from `since` on, in portions for one request; broken ones stand where they were."""
+    """The lines after `since`, in portions for one request; broken ones stand where they were."""
     pack: list[Waiting | Line] = []
     size = items = 0
     for line in file.lines():
-        if line.number < since:
+        if line.number <= since:
             continue
         made = line if line.reason else _waiting(line, mapper)
         length = len(made.item) if isinstance(made, Waiting) else 0
@@ -71,8 +52,11 @@ def packs(file: File, mapper: Mapper, since: int) -> Iterator[list[Waiting | Lin
         yield pack
 
 
-def _waiting(line: Line, mapper: Mapper) -> Waiting:
-    event: dict[str, Any] = {**mapper.event(line.fields), "line": line.number}
+def _waiting(line: Line, mapper: Mapper) -> Waiting | Line:
+    try:
+        event: dict[str, Any] = {**mapper.event(line.fields), "line": line.number}
+    except BadTime as bad:
+        return Line(line.number, line.fields, reason=str(bad))
     return Waiting(line, msgspec.json.encode(event))
 
 
@@ -84,17 +68,24 @@ def run(
         sent = [each for each in pack if isinstance(each, Waiting)]
         reply = send([each.item for each in sent]) if sent else Reply()
         broken = [each for each in pack if isinstance(each, Line)]
-        for bad in reply.rejected:
-            line = sent[bad.index].line
-            rejects.write(line.number, bad.message, line.fields)
-        for line in broken:
-            rejects.write(line.number, line.reason, line.text)
+        rejects.write([*_refused(reply, sent), *_broken(broken)])
         progress = Progress(
-            _number(pack[-1]) + 1,
+            _number(pack[-1]),
             progress.accepted + reply.count,
             progress.rejected + len(reply.rejected) + len(broken),
         )
         yield progress
+
+
+def _refused(reply: Reply, sent: Sequence[Waiting]) -> Iterator[Reject]:
+    for bad in reply.rejected:
+        line = sent[bad.index].line
+        yield Reject(line.number, bad.message, line.fields)
+
+
+def _broken(lines: Sequence[Line]) -> Iterator[Reject]:
+    for line in lines:
+        yield Reject(line.number, line.reason, line.fields or line.text)
 
 
 def _number(each: Waiting | Line) -> int:

@@ -18,10 +18,18 @@ OURS = frozenset(("received_at", "referrer_name", "outbound_domain"))
 VISITS = frozenset(("visit_id", "session_id"))
 """Who writes both calls a visitor a session."""
 PAGE_VIEW = "pageview"
+BAD_TIME = (
+    "the time '{}' cannot be read; write ISO 8601 like 2026-06-05T10:00:00Z, "
+    "or Unix seconds, milliseconds or microseconds"
+)
 
 
 class BadMapping(Exception):
-    """`--map` names what is not there."""
+    """`--map` names what is not there, or the columns do not say what an event needs."""
+
+
+class BadTime(Exception):
+    """The line has a time that cannot be read: an event without its time is none."""
 
 
 class Plan(Struct, frozen=True):
@@ -39,7 +47,7 @@ class Mapper:
         for name in given.values():
             if name not in BY_NAME:
                 raise BadMapping(f"'{name}' is no field; fields are {', '.join(BY_NAME)}")
-        self._given = given
+        self.given = given
         self._plans: dict[tuple[str, ...], Plan] = {}
         self.left_out: Counter[str] = Counter()
         """By field: facts that said nothing to us."""
@@ -54,6 +62,8 @@ class Mapper:
             try:
                 value = field.read(fields[column])
             except (ValueError, TypeError, OverflowError):
+                if field.name == "timestamp":
+                    raise BadTime(BAD_TIME.format(fields[column])) from None
                 self.left_out[field.name] += 1
                 continue
             if value is not None:
@@ -62,17 +72,15 @@ class Mapper:
 
     def _plan(self, columns: tuple[str, ...]) -> Plan:
         if (plan := self._plans.get(columns)) is None:
-            plan = self._plans[columns] = planned(columns, self._given)
+            plan = self._plans[columns] = planned(columns, self.given)
             self.ignored |= set(plan.ignored)
         return plan
 
 
 def planned(columns: Sequence[str], given: Mapping[str, str]) -> Plan:
     """Find the fields of these columns; what `given` says goes before what they are called."""
-    if missing := [column for column in given if column not in columns]:
-        raise BadMapping(f"the file has no column '{missing[0]}'; it has {', '.join(columns)}")
     known = {plain(column): column for column in reversed(columns)}
-    chosen = {column: BY_NAME[name] for column, name in given.items()}
+    chosen = {column: BY_NAME[name] for column, name in given.items() if column in columns}
     taken = set(given.values())
     if set(known) >= VISITS and "anonymous_id" not in known:
         for column, name in (("session_id", "anonymousId"), ("visit_id", "sessionId")):

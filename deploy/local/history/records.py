@@ -19,17 +19,20 @@ class AlreadyThere(Exception):
 
 
 def begun(store: Store, website: Website, file: File, again: bool) -> Import:
-    """The import of this file: the one that was not finished, else a new one."""
+    """The import of this file: the one that was not finished, else a new one.
+
+    One that was begun with `--again` goes on with `--again` only: who does not say it may not know
+    of the one before.
+    """
     same = store.list(Import, website_id=website.id, fingerprint=file.fingerprint)
-    for one in same:
-        if one.state is ImportState.OPEN:
-            return one
     done = [one for one in same if one.state is ImportState.DONE]
     if done and not again:
         raise AlreadyThere(
             f"{file.path.name} was imported as {done[-1].id}; "
             f"`tidemark import undo {done[-1].id}` takes it back, --again imports it once more"
         )
+    if unfinished := [one for one in same if one.state is ImportState.OPEN]:
+        return unfinished[0]
     return store.create(new_import(website, file.path.name, now_ms(), file.fingerprint))
 
 

@@ -2,7 +2,7 @@
 
 import http.client
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from urllib.parse import urlencode, urlsplit
 
 import msgspec
@@ -16,6 +16,10 @@ NEW_SECONDS = 10.0
 LONGEST_PAUSE = 30.0
 PASSING = frozenset((408, 429, 503))
 STRANGE = frozenset((401, 403))
+
+
+Say = Callable[[str], None]
+"""Tells a person."""
 
 
 class NotSent(Exception):
@@ -41,7 +45,7 @@ class Reply(Struct, frozen=True):
 class Sender:
     """Sends into one import, over one connection."""
 
-    def __init__(self, collect_url: str, key: str, import_id: str) -> None:
+    def __init__(self, collect_url: str, key: str, import_id: str, say: Say) -> None:
         address = urlsplit(collect_url)
         kind = (
             http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
@@ -50,16 +54,21 @@ class Sender:
         self._target = f"{address.path.rstrip('/')}/import?{urlencode({'import_id': import_id})}"
         self._headers = {"x-api-key": key, "content-type": "application/x-ndjson"}
         self._began = time.monotonic()
+        self._silence = f"the collector at {address.netloc} does not answer; waiting"
+        self._say = say
 
     def send(self, items: Sequence[bytes]) -> Reply:
         """Send until there is an answer that stands; NotSent when none comes for long."""
-        until, pause = time.monotonic() + PATIENCE_SECONDS, 0.1
+        until, pause, told = time.monotonic() + PATIENCE_SECONDS, 0.1, False
         while True:
             status, reply, retry_after = self._once(b"\n".join(items))
             if status == 200 or reply.code == "NO_ITEM_ACCEPTED":
                 return reply
             if not self._may_pass(status) or time.monotonic() > until:
                 raise NotSent(reply.message or f"the collector answers {status}")
+            if status == 0 and not told:
+                self._say(self._silence)
+                told = True
             time.sleep(min(retry_after or pause, LONGEST_PAUSE))
             pause = min(2 * pause, LONGEST_PAUSE)
 
