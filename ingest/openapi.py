@@ -9,6 +9,7 @@ from ingest.answers import REFUSED, Debugged, Exceeded, Refused, Taken
 from ingest.bounds import ITEMS
 from ingest.debug import DEBUG
 from ingest.links.described import OPERATIONS as LINKS
+from ingest.robots import OPERATIONS as ROBOTS
 from ingest.scripts import OPERATIONS as SCRIPTS
 from ingest.shown import KEYS, TRACKERS, WEBSITE, shown
 from ingest.shown_history import IMPORT
@@ -141,7 +142,15 @@ def service() -> Service:
         title="Tidemark: collection",
         meaning="Takes events, web vitals and errors from trackers and servers. "
         "Every answer says how many requests are left.",
-        operations=(*map(waitable, collecting), IMPORT, DEBUGGING, *LINKS, *SCRIPTS, *HEALTH),
+        operations=(
+            *map(waitable, collecting),
+            IMPORT,
+            DEBUGGING,
+            *LINKS,
+            *ROBOTS,
+            *SCRIPTS,
+            *HEALTH,
+        ),
         failure=Refused,
         exceeded=Exceeded,
         ways={

@@ -3,8 +3,21 @@
 from starlette.types import Receive, Scope, Send
 
 from schemas.failures import WrongMethod
+from schemas.openapi import Answer, Operation
 
 ROBOTS = "/robots.txt"
+OPERATIONS = (
+    Operation(
+        method="GET",
+        path=ROBOTS,
+        name="robots",
+        group="Links",
+        meaning="What programs that index may look at: short links, to preview them",
+        answers=(Answer(200, "the rules", files=("text/plain",)),),
+        failures=(),
+        keys=({},),
+    ),
+)
 TEXT = b"User-agent: *\nAllow: /l/\nDisallow: /\n"
 
 

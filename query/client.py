@@ -70,6 +70,8 @@ class Sent:
 
     count: int
     rejected: list[dict[str, Any]] = field(default_factory=list)
+    receipts: list[str] = field(default_factory=list)
+    """One for each request; /v1/receipts/{receipt} tells what became of its items."""
 
 
 @dataclass(frozen=True)
@@ -159,12 +161,14 @@ class Client:
         target = path + (f"?{urlencode({'website_id': website_id})}" if website_id else "")
         count = 0
         rejected: list[dict[str, Any]] = []
+        receipts: list[str] = []
         for start in range(0, len(named), MOST_ITEMS):
             answer = self._json("POST", target, named[start : start + MOST_ITEMS], collect=True)
             count += answer["count"]
+            receipts.append(answer["receipt"])
             refused = answer.get("rejected", ())
             rejected += [{**each, "index": start + each["index"]} for each in refused]
-        return Sent(count, rejected)
+        return Sent(count, rejected, receipts)
 
     def _json(self, method: str, target: str, body: object, collect: bool = False) -> Any:
         where = self.collect_url if collect else self.query_url

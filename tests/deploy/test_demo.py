@@ -4,6 +4,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from deploy.local.demo.first import Stored, stored_of
+from deploy.local.demo.people import BOT
 from deploy.local.demo.traffic import Visit, last_week, visits
 from schemas.items import CustomEvent, ErrorReport, Vital
 
@@ -82,3 +84,14 @@ def test_what_a_visit_sends_counts_all_its_items() -> None:
     visit = Visit(0, "agent", "DE", "de-DE", None, ({}, {}), ({},), (), by_link=True)
 
     assert visit.items == 3
+
+
+def test_what_a_week_leaves_is_told_apart_by_where_it_goes() -> None:
+    person = Visit(0, "agent", "DE", "de-DE", None, ({}, {}), ({},), (), by_link=True)
+    program = Visit(0, BOT, "DE", "de-DE", None, ({},), ({},), ({},), by_link=False)
+
+    stored = stored_of([person, program, person])
+
+    assert stored == Stored(people=4, programs=1, vitals=3, errors=1)
+    assert stored.items == sum(visit.items for visit in (person, program, person))
+    assert stored.told == "4 events of people, 1 of programs, 3 vitals, 1 errors"

@@ -48,3 +48,10 @@ def test_an_item_of_any_shape_says_which_it_is_of() -> None:
     schema = body["content"]["application/json"]["schema"]
     assert schema["discriminator"]["propertyName"] == "type"
     assert set(schema["discriminator"]["mapping"]) == set(SHAPES)
+
+
+def test_every_route_that_takes_no_item_is_described() -> None:
+    paths = document(service())["paths"]
+
+    assert set(paths["/robots.txt"]["get"]["responses"]["200"]["content"]) == {"text/plain"}
+    assert {"/l/{slug}", "/tidemark.js", "/debug", "/robots.txt", "/health"} <= set(paths)

@@ -15,7 +15,9 @@ from msgspec import Struct
 import query.client
 from query.client import Broken, Client, Refused, Rows, Sent
 
-TAKEN = json.dumps({"status": "success", "type": "custom_event", "count": 1}).encode()
+TAKEN = json.dumps(
+    {"status": "success", "type": "custom_event", "count": 1, "receipt": "r1"}
+).encode()
 AWAY = json.dumps({"status": "error", "message": "Kafka is away", "code": "SERVICE_UNAVAILABLE"})
 
 
@@ -88,7 +90,7 @@ def test_what_is_sent_again_keeps_its_event_ids(playing: Playing) -> None:
         Said(200, TAKEN),
     )
 
-    assert client.track({"name": "signup"}, website_id="w") == Sent(1)
+    assert client.track({"name": "signup"}, website_id="w") == Sent(1, [], ["r1"])
 
     first, second, third = (body for _, _, body in script.asked)
     assert first == second == third
@@ -108,13 +110,13 @@ def test_an_event_id_of_the_senders_own_is_kept(playing: Playing) -> None:
 
 def test_many_items_go_in_several_requests(playing: Playing) -> None:
     rejected = [{"index": 1, "code": "VALIDATION_ERROR", "message": "'name' is required"}]
-    some = json.dumps({"status": "success", "count": 100, "rejected": rejected}).encode()
+    some = json.dumps({"count": 100, "receipt": "r2", "rejected": rejected}).encode()
     client, script = playing(Said(200, TAKEN), Said(200, some))
 
     sent = client.track({"name": f"n{i}"} for i in range(601))
 
     assert [len(body) for _, _, body in script.asked] == [500, 101]
-    assert sent == Sent(101, [{**rejected[0], "index": 501}])
+    assert sent == Sent(101, [{**rejected[0], "index": 501}], ["r1", "r2"])
 
 
 def test_a_refusal_is_raised_at_once_with_its_sentence(playing: Playing) -> None:

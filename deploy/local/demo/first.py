@@ -1,10 +1,12 @@
 """The first start: make the demo, send it a week of traffic, and wait until it can be asked for."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
 
 from deploy.local.demo.people import BOT
-from deploy.local.demo.question import count_events
+from deploy.local.demo.question import count_items
 from deploy.local.demo.records import Demo, create_demo, read_demo
 from deploy.local.demo.sending import NotSent, Stopped, Target, send_all
 from deploy.local.demo.traffic import Visit, last_week, visits
@@ -43,7 +45,7 @@ def send_week(
 ) -> None:
     """Send the visits of the last seven days, and wait until a query shows them."""
     made = visits(seed, visitors, *last_week(now_ms()))
-    before = count_events(demo) or 0
+    before = count_items(demo) or 0
     told = 0.0
     for sent in send_all(target_of(settings, demo), made, stopped, rate):
         if sent.visits == sent.of or time.monotonic() - told > TELL_SECONDS:
@@ -53,7 +55,7 @@ def send_week(
                 f"{sent.items} items, {sent.clicks} link clicks"
             )
     if not stopped():
-        _wait_until_visible(demo, before + _events(made), say, stopped)
+        _wait_until_visible(demo, before, stored_of(made), say, stopped)
 
 
 def target_of(settings: Settings, demo: Demo) -> Target:
@@ -65,16 +67,47 @@ def target_of(settings: Settings, demo: Demo) -> Target:
         store.close()
 
 
-def _wait_until_visible(demo: Demo, events: int, say: Say, stopped: Stopped) -> None:
+def _wait_until_visible(
+    demo: Demo, before: int, stored: "Stored", say: Say, stopped: Stopped
+) -> None:
     until = time.monotonic() + VISIBLE_SECONDS
-    while (count_events(demo) or 0) < events and not stopped():
+    while (count_items(demo) or 0) < before + stored.items and not stopped():
         if time.monotonic() > until:
             say("demo traffic: sent; the stream is still storing it")
             return
         time.sleep(0.3)
-    say(f"demo traffic: stored; questions see {events} events, vitals and errors beside them")
+    if not stopped():
+        say(f"demo traffic: stored: {stored.told}")
 
 
-def _events(made: list[Visit]) -> int:
-    """What at least a query shows: it may leave bots out."""
-    return sum(len(visit.events) for visit in made if visit.user_agent != BOT)
+class Stored(Struct, frozen=True):
+    """What a week of visits leaves in the tables; questions leave programs out unless asked."""
+
+    people: int
+    programs: int
+    vitals: int
+    errors: int
+
+    @property
+    def items(self) -> int:
+        """All rows, clicks on links aside."""
+        return self.people + self.programs + self.vitals + self.errors
+
+    @property
+    def told(self) -> str:
+        """The same for a person."""
+        return (
+            f"{self.people} events of people, {self.programs} of programs, "
+            f"{self.vitals} vitals, {self.errors} errors"
+        )
+
+
+def stored_of(made: Sequence[Visit]) -> Stored:
+    """What these visits send, counted by where it goes."""
+    programs = sum(len(visit.events) for visit in made if visit.user_agent == BOT)
+    return Stored(
+        people=sum(len(visit.events) for visit in made) - programs,
+        programs=programs,
+        vitals=sum(len(visit.vitals) for visit in made),
+        errors=sum(len(visit.errors) for visit in made),
+    )

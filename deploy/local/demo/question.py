@@ -27,10 +27,20 @@ def question(settings: Settings) -> str:
     )
 
 
-def count_events(demo: Demo) -> int | None:
-    """Events of the demo website in the last week, bots too; None when there is no answer."""
-    select = {"field": "*", "aggregate": "count", "alias": "events"}
-    body = {"query": {"table": "events", "selects": [select]}, **_week(), "timezone": "UTC"}
+TABLES = ("events", "vitals", "errors")
+
+
+def count_items(demo: Demo) -> int | None:
+    """Items of the demo website in the last week, of programs too; None when there is no answer."""
+    counts = [_count(demo, table) for table in TABLES]
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
+
+
+def _count(demo: Demo, table: str) -> int | None:
+    select = {"field": "*", "aggregate": "count", "alias": "items"}
+    query = {"table": table, "selects": [select]}
+    body = {"query": query, **_week(), "timezone": "UTC", "include_bots": True}
     address = urlsplit(demo.query_url)
     connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=15)
     try:
@@ -42,7 +52,7 @@ def count_events(demo: Demo) -> int | None:
         )
         answer = connection.getresponse()
         rows: list[dict[str, Any]] = msgspec.json.decode(answer.read()).get("data") or []
-        return int(rows[0]["events"]) if answer.status == 200 and rows else None
+        return int(rows[0]["items"]) if answer.status == 200 and rows else None
     except (OSError, http.client.HTTPException, msgspec.DecodeError):
         return None
     finally:
