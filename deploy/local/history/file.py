@@ -98,7 +98,9 @@ def _fingerprint(path: Path, size: int) -> str:
 
 def _records(text: IO[str], delimiter: str) -> Iterator[Line]:
     rows = csv.reader(text, delimiter=delimiter)
-    header = [name.strip() for name in next(rows, [])]
+    if (first := next(rows, None)) is None:
+        return
+    header = [name.strip() for name in first]
     if len(set(header)) < len(header) or not any(header):
         raise BadFile("the first line must name the columns, each once")
     for row in rows:
