@@ -72,11 +72,13 @@ def test_the_command_line_asks(told: tuple[Tenant, Client]) -> None:
     lines = tidemark(tenant, "ask", "top_pages", *where, "--format", "csv")
     wrong = tidemark(tenant, "ask", "top_pages", "top_pagez", *where)
     usual = tidemark(tenant, "ask", "top_pages", "--website", tenant.website.id)
+    undated = tidemark(tenant, "ask", "top_pages", *where[:3], "2026-13-01", *where[4:])
 
     assert table.stdout.splitlines()[0].split() == ["name", "pageviews", "visitors", "percentage"]
     assert list(json.loads(rows.stdout)) == ["top_pages", "summary_metrics"]
     assert [row["name"] for row in csv.DictReader(lines.stdout.splitlines())] == ["/0", "/1"]
     assert usual.returncode == 0, usual.stderr
+    assert undated.stderr.startswith("tidemark: --from is '2026-13-01'; give a date")
     assert wrong.returncode == 1
     assert wrong.stdout == table.stdout
     assert wrong.stderr == (
