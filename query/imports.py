@@ -14,7 +14,7 @@ from query.answers import answered
 from query.bodies import body_of
 from query.desk import Desk
 from query.engine import PartGone, Sql, joined
-from query.links import DEFAULT_LIMIT, MOST_LIMIT, MOST_PAGE, number
+from query.paging import listing
 from schemas.clock import iso
 from schemas.edge.identity import reach_website
 from schemas.failures import Conflict, NotFound, Unavailable
@@ -53,19 +53,11 @@ async def create(desk: Desk, request: Request) -> Response:
 async def listed(desk: Desk, request: Request) -> Response:
     """GET /v1/imports: one page of the organization's imports, or of one website's."""
     key = _manager(desk, request)
-    given = request.query_params
-    website_id = given.get("websiteId") or key.website_id
+    website_id = request.query_params.get("websiteId") or key.website_id
     if website_id is not None:
         reach_website(desk.registry, key, website_id)
     where = {"organization_id": key.organization_id, "website_id": website_id}
-    limit = number(given, "limit", DEFAULT_LIMIT, MOST_LIMIT)
-    page = number(given, "page", 1, MOST_PAGE)
-    total = await asyncio.to_thread(lambda: desk.store.count(Import, **where))
-    found = await asyncio.to_thread(
-        lambda: desk.store.list(Import, limit=limit, offset=(page - 1) * limit, **where)
-    )
-    meta = {"page": page, "limit": limit, "total": total}
-    return answered({"success": True, "data": [shown(one) for one in found], "meta": meta})
+    return await listing(desk, request, Import, where, shown)
 
 
 async def show(desk: Desk, request: Request) -> Response:

@@ -15,6 +15,7 @@ from starlette.responses import Response
 from query.answers import answered
 from query.bodies import body_of
 from query.desk import Desk
+from query.paging import listing
 from schemas.clock import iso
 from schemas.edge.identity import NO_REACH, reach_organization
 from schemas.failures import Conflict, Forbidden, Malformed, NotFound
@@ -26,9 +27,6 @@ ExternalId = Annotated[str, Meta(max_length=255)]
 Instant = str | int | None
 T = TypeVar("T")
 
-DEFAULT_LIMIT = 100
-MOST_LIMIT = 1_000
-MOST_PAGE = 1_000_000
 LAST_MS = 253_402_300_799_000
 """The end of the year 9999."""
 
@@ -104,15 +102,7 @@ async def listed(desk: Desk, request: Request) -> Response:
         "external_id": given.get("externalId"),
     }
     reach_organization(desk.registry, key, str(where["organization_id"]))
-    limit = number(given, "limit", DEFAULT_LIMIT, MOST_LIMIT)
-    page = number(given, "page", 1, MOST_PAGE)
-    read = asyncio.to_thread
-    total = await read(lambda: desk.store.count(Link, **where))
-    links = await read(
-        lambda: desk.store.list(Link, limit=limit, offset=(page - 1) * limit, **where)
-    )
-    meta = {"page": page, "limit": limit, "total": total}
-    return answered({"success": True, "data": [shown(link) for link in links], "meta": meta})
+    return await listing(desk, request, Link, where, shown)
 
 
 async def show(desk: Desk, request: Request) -> Response:
@@ -228,12 +218,3 @@ def _instant(value: Instant) -> int | None:
     if not 0 <= ms <= LAST_MS:
         raise Malformed("'expiresAt' must lie between 1970 and 9999")
     return ms
-
-
-def number(given: Mapping[str, str], name: str, default: int, most: int) -> int:
-    text = given.get(name)
-    if text is None:
-        return default
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= most):
-        raise Malformed(f"'{name}' is '{text[:40]}'; give a whole number from 1 to {most:,}")
-    return int(text)

@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import UNSET, Struct, UnsetType
 
 from query.imports import NewImport
+from query.openapi.paging import page_of
 from query.openapi.shapes import PageMeta
 from schemas.failures import (
     Conflict,
@@ -24,7 +25,6 @@ from schemas.registry import ImportState
 REFUSED: tuple[type[Failure], ...] = (Unauthorized, Forbidden, LimitExceeded, Unavailable)
 
 ID = Parameter("import_id", "the import", required=True, within="path")
-WHOLE = {"type": "integer", "minimum": 1}
 
 
 class ShownImport(Struct, rename="camel"):
@@ -81,8 +81,7 @@ IMPORTS = (
         meaning="List imports, oldest first",
         parameters=(
             Parameter("websiteId", "only those of this website"),
-            Parameter("limit", "imports of a page", {**WHOLE, "maximum": 1000, "default": 100}),
-            Parameter("page", "which page", {**WHOLE, "maximum": 1_000_000, "default": 1}),
+            *page_of("imports"),
         ),
         answers=(Answer(200, "one page", ImportsAnswer),),
         failures=(*REFUSED, Malformed),

@@ -1,6 +1,7 @@
 """The operations on short links."""
 
 from query.links import Changes, NewLink
+from query.openapi.paging import page_of
 from query.openapi.shapes import Done, LinkAnswer, LinksAnswer
 from schemas.failures import (
     Conflict,
@@ -20,7 +21,6 @@ REFUSED: tuple[type[Failure], ...] = (Unauthorized, Forbidden, LimitExceeded, Un
 OF_BODY: tuple[type[Failure], ...] = (Malformed, Conflict, TooSlow, TooLarge)
 
 ID = Parameter("link_id", "the link", required=True, within="path")
-WHOLE = {"type": "integer", "minimum": 1}
 
 LINKS = (
     Operation(
@@ -44,8 +44,7 @@ LINKS = (
         parameters=(
             Parameter("organizationId", "whose; the key's own when absent"),
             Parameter("externalId", "only those with this id of yours"),
-            Parameter("limit", "links of a page", {**WHOLE, "maximum": 1000, "default": 100}),
-            Parameter("page", "which page", {**WHOLE, "maximum": 1_000_000, "default": 1}),
+            *page_of("links"),
         ),
         answers=(Answer(200, "one page", LinksAnswer),),
         failures=(*REFUSED, Malformed),
