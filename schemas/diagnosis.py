@@ -1,0 +1,20 @@
+"""A finding of a health check: what is wrong, what it means, and the one command that mends it.
+
+Whoever knows a thing finds what is wrong with it (tables in `stream`, the registry in `schemas`,
+processes and the machine in `deploy`); `tidemark doctor` runs all checks and shows what they found.
+"""
+
+from msgspec import Struct
+
+
+class Finding(Struct, frozen=True, rename="camel"):
+    """One thing that is wrong; each text is a sentence or two for an operator."""
+
+    subject: str
+    """The thing: a file, a table, a process, a setting."""
+    problem: str
+    """What is wrong with it."""
+    meaning: str
+    """What that means for data, senders or questions."""
+    remedy: str
+    """The one command (or one action) that mends it; `tidemark doctor --repair` where that does."""
