@@ -10,6 +10,7 @@ from deploy.cli.asking import ask, export
 from deploy.cli.common import Tidemark
 from deploy.cli.debugging import debug
 from deploy.cli.demo import demo
+from deploy.cli.doctor import doctor
 from deploy.cli.geo import geo
 from deploy.cli.history import imports
 from deploy.cli.keys import keys
@@ -25,6 +26,7 @@ from schemas.settings import SettingRefused, load, unknown
 COMMANDS = (
     up,
     status,
+    doctor,
     settings,
     topics,
     organizations,
@@ -65,7 +67,7 @@ for command in COMMANDS:
 def main(arguments: Sequence[str] | None = None) -> None:
     """The installed program: every refusal is one line, and the exit code says which sort."""
     try:
-        tidemark.main(arguments, prog_name="tidemark", standalone_mode=False)
+        code = tidemark.main(arguments, prog_name="tidemark", standalone_mode=False)
     except click.UsageError as refused:
         click.echo(f"tidemark: {' '.join(refused.format_message().split())}", err=True)
         sys.exit(refused.exit_code)
@@ -74,3 +76,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(refused.exit_code)
     except click.Abort:
         sys.exit(130)
+    if code:  # of `context.exit`; commands answer nothing
+        sys.exit(code)

@@ -1,0 +1,23 @@
+"""`tidemark doctor`: what is wrong with an installation, what it means, and what mends it.
+
+To add a check: write `find` (and `repair`, where that is safe) beside what it knows, and name it in
+`CHECKS`.
+"""
+
+from deploy.local.doctor.examination import Check, NotLooked, Outcome, Scope, examine
+from deploy.local.doctor.machine import CLOCK, DISK, PERMISSIONS
+from deploy.local.doctor.processes import LEFTOVERS, PORTS, PROCESSES
+from deploy.local.doctor.setup import SETTINGS
+
+CHECKS: tuple[Check, ...] = (
+    SETTINGS,
+    DISK,
+    PERMISSIONS,
+    CLOCK,
+    PROCESSES,
+    PORTS,
+    LEFTOVERS,
+)
+"""In this order they are made and shown."""
+
+__all__ = ["CHECKS", "Check", "NotLooked", "Outcome", "Scope", "examine"]

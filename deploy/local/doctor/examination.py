@@ -1,0 +1,92 @@
+"""The runner of `tidemark doctor`: named checks, each isolated from the others.
+
+A check yields findings and may know how to repair one of them. One that fails is a finding itself,
+and the rest goes on; one that cannot look says so by `NotLooked`.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from schemas.diagnosis import Finding
+from schemas.settings import Settings
+
+
+class NotLooked(Exception):
+    """There is nothing to look at now; the message says why. No finding."""
+
+
+class Scope(Struct, frozen=True):
+    """What is examined, and how closely."""
+
+    settings: Settings
+    checksums: bool = False
+    """Read every data file and compare its checksum."""
+
+
+class Check(Struct, frozen=True):
+    """One thing that is looked at."""
+
+    name: str
+    about: str
+    """What holds when there is no finding, in a few words."""
+    find: Callable[[Scope], Iterable[Finding]]
+    repair: Callable[[Scope, Finding], str | None] | None = None
+    """Mends one finding if that is safe, and says what it did; None when it left it alone."""
+
+
+class Outcome(Struct, frozen=True, rename="camel"):
+    """What one check found."""
+
+    check: str
+    about: str
+    state: Literal["ok", "findings", "skipped"]
+    skipped: str | None = None
+    findings: tuple[Finding, ...] = ()
+    repairs: tuple[str, ...] = ()
+    """What `--repair` did; the findings are those that are left."""
+
+
+def examine(checks: Sequence[Check], scope: Scope, repair: bool = False) -> list[Outcome]:
+    """Every check in turn; with `repair` what is safe is mended, and looked at again."""
+    return [_examined(check, scope, repair) for check in checks]
+
+
+def _examined(check: Check, scope: Scope, repair: bool) -> Outcome:
+    outcome = _look(check, scope)
+    if not repair or check.repair is None or not outcome.findings:
+        return outcome
+    done: list[str] = []
+    for finding in outcome.findings:
+        try:
+            told = check.repair(scope, finding)
+        except Exception as failed:
+            told = f"{finding.subject}: not repaired: {_reason(failed)}"
+        if told:
+            done.append(told)
+    return _look(check, scope, tuple(done))
+
+
+def _look(check: Check, scope: Scope, repairs: tuple[str, ...] = ()) -> Outcome:
+    findings: list[Finding] = []
+    try:
+        findings.extend(check.find(scope))
+    except NotLooked as skipped:
+        return Outcome(check.name, check.about, "skipped", str(skipped), repairs=repairs)
+    except Exception as failed:
+        findings.append(
+            Finding(
+                subject=check.name,
+                problem=f"the check itself failed: {_reason(failed)}",
+                meaning="Whether this part is well is not known; the other checks were made.",
+                remedy="mend what the message names, then run tidemark doctor again",
+            )
+        )
+    state: Literal["ok", "findings"] = "findings" if findings else "ok"
+    return Outcome(check.name, check.about, state, None, tuple(findings), repairs)
+
+
+def _reason(failed: Exception) -> str:
+    text = str(failed).strip()
+    return f"{type(failed).__name__}: {text.splitlines()[0]}" if text else type(failed).__name__

@@ -1,0 +1,143 @@
+"""Checks of the machine: room on the disk, who may read the data folder, and the clock."""
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from deploy.local.checks import FREE_MB
+from deploy.local.doctor.examination import Check, NotLooked, Scope
+from schemas.clock import iso, now_ms
+from schemas.diagnosis import Finding
+from schemas.settings import PREFIX, Settings
+
+MEGABYTE = 1_048_576
+FREE_INODES = 10_000
+CLOCK_SLACK_MS = 300_000
+EARLIEST_MS = 1_735_689_600_000
+"""2025-01-01: a clock that says less was never set."""
+PRIVATE = 0o700
+SECRET = 0o600
+
+
+def folders(settings: Settings) -> list[Path]:
+    """The local folders that are written to, those that exist."""
+    lake = settings.lake_url.removeprefix("file://")
+    found = [settings.data] if "://" in lake else [settings.data, Path(lake)]
+    return [folder for folder in found if folder.is_dir()]
+
+
+def short_of_room(scope: Scope) -> Iterator[Finding]:
+    """One finding for each disk with less room than a start asks for."""
+    seen: set[int] = set()
+    for folder in folders(scope.settings):
+        if (device := folder.stat().st_dev) in seen:
+            continue
+        seen.add(device)
+        free = shutil.disk_usage(folder).free // MEGABYTE
+        if free < FREE_MB:
+            yield _short(folder, f"{free} MB are left, less than {FREE_MB}")
+        inodes = os.statvfs(folder)
+        if inodes.f_files and inodes.f_favail < FREE_INODES:
+            yield _short(folder, f"room for {inodes.f_favail} more files is left")
+
+
+def _short(folder: Path, problem: str) -> Finding:
+    return Finding(
+        subject=str(folder),
+        problem=f"the disk is nearly full: {problem}",
+        meaning="Collectors refuse what is sent (503) before the disk is full; nothing that was "
+        "acknowledged is lost. A start is refused.",
+        remedy=f"make room (du -sh {folder}/*), or set {PREFIX}DATA_DIR to another disk",
+    )
+
+
+def open_to_others(scope: Scope) -> Iterator[Finding]:
+    """What others on this machine may read or change, and what is not ours."""
+    data = scope.settings.data
+    if not data.is_dir():
+        return
+    if (mode := stat.S_IMODE(data.stat().st_mode)) & 0o077:
+        yield Finding(
+            subject=str(data),
+            problem=f"others may look into the data folder (mode {mode:04o})",
+            meaning="Every user of this machine can read the registry, stored rows and messages.",
+            remedy=f"chmod 700 {data}",
+        )
+    for secret in sorted((data / "demo.json", *(data / "visitors").glob("*"))):
+        if secret.is_file() and (mode := stat.S_IMODE(secret.stat().st_mode)) & 0o077:
+            yield Finding(
+                subject=str(secret),
+                problem=f"others may read a secret (mode {mode:04o})",
+                meaning="Who reads it can ask in its owner's name or undo pseudonyms of a day.",
+                remedy=f"chmod 600 {secret}",
+            )
+    for path in (data, *sorted(data.iterdir())):
+        if path.stat().st_uid == os.getuid() and not os.access(path, os.W_OK):
+            yield _unwritable(path, "is read-only")
+        elif path.stat().st_uid != os.getuid():
+            yield _unwritable(path, f"belongs to the user {path.stat().st_uid}")
+
+
+def _unwritable(path: Path, problem: str) -> Finding:
+    return Finding(
+        subject=str(path),
+        problem=f"{problem} (this command runs as the user {os.getuid()})",
+        meaning="What Tidemark must write there cannot be written.",
+        remedy=f"chown -R {os.getuid()} {path} && chmod -R u+rwX {path}",
+    )
+
+
+def close_to_others(scope: Scope, finding: Finding) -> str | None:
+    """Take away what others may; never changes an owner."""
+    path = Path(finding.subject)
+    if path.stat().st_uid != os.getuid() or not stat.S_IMODE(path.stat().st_mode) & 0o077:
+        return None
+    path.chmod(PRIVATE if path == scope.settings.data else SECRET)
+    return f"{path}: mode is {stat.S_IMODE(path.stat().st_mode):04o} now"
+
+
+def wrong_clock(scope: Scope) -> Iterator[Finding]:
+    """A clock that was never set, or that has been behind what it told before."""
+    now = now_ms()
+    if now < EARLIEST_MS:
+        yield _clock(f"it says {iso(now)}, which cannot be")
+        return
+    newest = _newest_written(scope.settings)
+    if newest is None:
+        raise NotLooked("nothing has been written that could be compared with")
+    path, written = newest
+    if written > now + CLOCK_SLACK_MS:
+        yield _clock(f"it says {iso(now)}, and {path} was written at {iso(written)}")
+
+
+def _clock(problem: str) -> Finding:
+    return Finding(
+        subject="clock",
+        problem=problem,
+        meaning="Rows get a wrong time of receipt and a wrong day, and questions about today miss "
+        "what was received under the other time.",
+        remedy="timedatectl set-ntp true (or set the clock by hand), then restart Tidemark",
+    )
+
+
+def _newest_written(settings: Settings) -> tuple[Path, int] | None:
+    """The newest of the files that a running system writes all the time."""
+    data = settings.data
+    lake = Path(settings.lake_url.removeprefix("file://"))
+    written = [
+        (path, path.stat().st_mtime_ns // 1_000_000)
+        for pattern in ("run/*.json", "logs/*.log", "processes.json")
+        for path in data.glob(pattern)
+    ]
+    logs = list(lake.glob("*/_delta_log")) if "://" not in str(lake) else []
+    written += [(path, path.stat().st_mtime_ns // 1_000_000) for path in logs]
+    return max(written, key=lambda one: one[1], default=None)
+
+
+DISK = Check("disk", "every disk that is written to has room", short_of_room)
+PERMISSIONS = Check(
+    "permissions", "the data folder is ours, and closed to others", open_to_others, close_to_others
+)
+CLOCK = Check("clock", "the clock is not behind what was written", wrong_clock)

@@ -1,0 +1,201 @@
+"""What `tidemark doctor` finds, and that one broken check does not keep the others from looking."""
+
+import json
+import os
+import socket
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from deploy.cli import main
+from deploy.local.account import Account, Entry, write_account
+from deploy.local.doctor import CHECKS, Check, NotLooked, Scope, examine
+from deploy.local.doctor.machine import CLOCK, DISK, PERMISSIONS
+from deploy.local.doctor.processes import LEFTOVERS, PORTS, PROCESSES
+from deploy.local.doctor.setup import SETTINGS
+from deploy.local.process import State
+from schemas.clock import now_ms
+from schemas.diagnosis import Finding
+from schemas.pulse import Pulse, write_pulse
+from schemas.settings import Settings
+from tests.running import free_port
+
+A_FINDING = Finding("a file", "is gone", "Nobody can read it.", "put it back")
+
+
+@pytest.fixture
+def scope(tmp_path: Path) -> Scope:
+    tmp_path.chmod(0o700)
+    return Scope(Settings(data_dir=str(tmp_path)))
+
+
+def problems(check: Check, scope: Scope) -> list[tuple[str, str]]:
+    return [(one.subject, one.problem) for one in check.find(scope)]
+
+
+def test_a_check_that_fails_is_a_finding_and_the_rest_goes_on(scope: Scope) -> None:
+    def breaks(_scope: Scope) -> Iterable[Finding]:
+        yield A_FINDING
+        raise ZeroDivisionError("by zero\nand more")
+
+    def waits(_scope: Scope) -> Iterable[Finding]:
+        raise NotLooked("Kafka does not run")
+
+    first, second, third = examine(
+        [Check("one", "", breaks), Check("two", "", waits), Check("three", "", lambda _: [])], scope
+    )
+
+    assert first.findings[0] == A_FINDING
+    assert first.findings[1].problem == "the check itself failed: ZeroDivisionError: by zero"
+    assert (second.state, second.skipped) == ("skipped", "Kafka does not run")
+    assert third.state == "ok"
+
+
+def test_a_repair_is_looked_at_again_and_one_that_fails_leaves_its_finding(scope: Scope) -> None:
+    broken = {"mends", "resists"}
+
+    def find(_scope: Scope) -> Iterable[Finding]:
+        return [Finding(name, "is broken", "", "") for name in sorted(broken)]
+
+    def repair(_scope: Scope, finding: Finding) -> str | None:
+        if finding.subject == "resists":
+            raise PermissionError("not allowed")
+        broken.remove(finding.subject)
+        return f"{finding.subject} mended"
+
+    (outcome,) = examine([Check("things", "", find, repair)], scope, repair=True)
+
+    assert [finding.subject for finding in outcome.findings] == ["resists"]
+    assert outcome.repairs == (
+        "mends mended",
+        "resists: not repaired: PermissionError: not allowed",
+    )
+
+
+def test_every_check_has_a_name_of_its_own() -> None:
+    assert len({check.name for check in CHECKS}) == len(CHECKS)
+
+
+def test_a_folder_open_to_others_is_found_and_closed(scope: Scope) -> None:
+    data = scope.settings.data
+    data.chmod(0o755)
+    (data / "demo.json").touch(0o644)
+
+    assert [subject for subject, _ in problems(PERMISSIONS, scope)] == [
+        str(data),
+        str(data / "demo.json"),
+    ]
+    (outcome,) = examine([PERMISSIONS], scope, repair=True)
+
+    assert outcome.state == "ok"
+    assert stat.S_IMODE(data.stat().st_mode) == 0o700
+    assert stat.S_IMODE((data / "demo.json").stat().st_mode) == 0o600
+
+
+def test_a_clock_that_was_set_back_is_found_by_what_was_written_before(scope: Scope) -> None:
+    run = scope.settings.data / "run"
+    run.mkdir()
+    beat = run / "keeper.json"
+    beat.touch()
+    assert problems(CLOCK, scope) == []
+
+    tomorrow = now_ms() / 1000 + 86_400
+    os.utime(beat, (tomorrow, tomorrow))
+
+    (finding,) = CLOCK.find(scope)
+    assert str(beat) in finding.problem
+    assert "timedatectl" in finding.remedy
+
+
+def test_a_process_whose_heartbeat_is_old_is_found_though_it_is_said_to_be_ready(
+    scope: Scope,
+) -> None:
+    data = scope.settings.data
+    entries = tuple(
+        Entry(name, State.READY, pid, 0, "", f"{data}/logs/{name}.log")
+        for name, pid in (("worker-1", 7), ("keeper", 8))
+    )
+    write_account(data, Account(os.getpid(), True, entries))
+    write_pulse(data / "run", Pulse("worker-1", 7, now_ms() - 60_000))
+    write_pulse(data / "run", Pulse("keeper", 8, now_ms()))
+
+    assert problems(PROCESSES, scope) == [
+        ("worker-1", "is ready although its heartbeat is old after 0 restarts")
+    ]
+
+
+def test_a_port_that_another_program_holds_is_found(scope: Scope) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = other.getsockname()[1]
+        settings = Settings(
+            data_dir=scope.settings.data_dir,
+            collect_port=free_port(),
+            query_port=taken,
+            broker_port=free_port(),
+            broker_controller_port=free_port(),
+        )
+
+        found = problems(PORTS, Scope(settings))
+
+    assert [subject for subject, _ in found] == [f"port {taken}"]
+
+
+def test_half_written_files_of_the_dead_are_removed_and_those_of_the_living_stay(
+    scope: Scope,
+) -> None:
+    data = scope.settings.data
+    (data / "run").mkdir()
+    gone = [data / ".processes.4194305", data / "run" / ".collector-1.4194305"]
+    stay = [data / "run" / f".keeper.{os.getpid()}", data / "run" / "keeper.json", data / "lock"]
+    for path in (*gone, *stay):
+        path.write_text("{}")
+
+    (outcome,) = examine([LEFTOVERS], scope, repair=True)
+
+    assert outcome.repairs == tuple(f"{path}: removed (2 bytes)" for path in gone)
+    assert [path.exists() for path in (*gone, *stay)] == [False, False, True, True, True]
+
+
+def test_a_setting_that_cannot_be_obeyed_is_found(scope: Scope) -> None:
+    settings = Settings(data_dir=scope.settings.data_dir, workers=10, geo="/nowhere.mmdb")
+
+    found = problems(SETTINGS, Scope(settings))
+
+    assert found == [
+        ("TIDEMARK_GEO", "/nowhere.mmdb cannot be read"),
+        ("TIDEMARK_WORKERS", "10 workers share 8 partitions"),
+    ]
+
+
+def test_room_on_the_disk_is_no_finding(scope: Scope) -> None:
+    assert problems(DISK, scope) == []
+
+
+def test_the_exit_code_tells_a_program_what_was_found(
+    scope: Scope, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = scope.settings.data
+    data.chmod(0o755)
+    for port in ("COLLECT_PORT", "QUERY_PORT", "BROKER_PORT", "BROKER_CONTROLLER_PORT"):
+        monkeypatch.setenv(f"TIDEMARK_{port}", str(free_port()))
+
+    def doctor(folder: Path, *arguments: str) -> tuple[int, str]:
+        monkeypatch.setenv("TIDEMARK_DATA_DIR", str(folder))
+        try:
+            main(["doctor", *arguments])
+        except SystemExit as ended:
+            return int(ended.code or 0), capsys.readouterr().out
+        return 0, capsys.readouterr().out
+
+    code, said = doctor(data)
+    assert code == 1
+    assert f"    {data}: others may look into the data folder (mode 0755)" in said.splitlines()
+
+    code, said = doctor(data, "--repair", "--json")
+    found = {one["check"]: one for one in json.loads(said)}
+    assert (code, found["permissions"]["state"]) == (0, "ok")
+    assert found["permissions"]["repairs"] == [f"{data}: mode is 0700 now"]
+
+    assert doctor(data / "nowhere") == (2, "")
