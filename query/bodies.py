@@ -26,14 +26,15 @@ async def bytes_of(request: Request) -> bytes:
     return await read_body(request.scope, request.receive, MOST_BYTES, BODY_SECONDS)
 
 
-def decoded(body: bytes, shape: type[T]) -> T:
-    """The JSON text as `shape`."""
+def decoded(body: bytes, shape: type[T], at: str = "") -> T:
+    """The JSON text as `shape`; `at` is the parameter that it stands in, when it is no body."""
     try:
         return msgspec.json.decode(body, type=shape)
     except msgspec.ValidationError as wrong:
-        raise Malformed(_sentence(str(wrong))) from None
+        raise Malformed(_sentence(str(wrong), at)) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise Malformed("The body is not valid JSON") from None
+        where = f"'{at}'" if at else "The body"
+        raise Malformed(f"{where} is not valid JSON") from None
 
 
 def converted(value: object, shape: type[T], at: str) -> T:

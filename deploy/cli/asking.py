@@ -11,11 +11,14 @@ import click
 
 from deploy.cli.common import Tidemark, options, print_json, print_rows
 from deploy.local.demo import read_demo
+from deploy.local.terminal import printable, printable_lines
 from query.client import Broken, Client, Refused, Rows
 from query.export.request import EXPORTED
 from query.formats import FILES
 
 NAMES = [format_.name for format_ in FILES]
+READABLE = ("csv", "ndjson")
+"""Formats that are text."""
 TELL_EVERY = 8 * 2**20
 USUAL = "last_7d"
 """The span that is meant when none is given."""
@@ -64,7 +67,7 @@ def ask(tidemark: Tidemark, /, types: tuple[str, ...], format_: str, **given: An
         asked["filters"] = _json(asked["filters"])
     with _refusals():
         if format_ in NAMES:
-            _write(sys.stdout.buffer, client.written(types[0], format_, **asked))
+            _print(client.written(types[0], format_, **asked), format_)
         else:
             _show(client.each(types, **asked), json=format_ == "json")
 
@@ -88,7 +91,7 @@ def export(
     with _refusals():
         pieces = client.exported(table, format=format_, **asked)
         if output is None:
-            _write(sys.stdout.buffer, pieces)
+            _print(pieces, format_)
             return
         partial = output.with_name(f"{output.name}.part")
         try:
@@ -144,6 +147,15 @@ def _prepared(tidemark: Tidemark, given: dict[str, Any]) -> tuple[Client, dict[s
     return Client(url, key), {"website_id": website, "link_id": link, **asked}
 
 
+def _print(pieces: Iterable[bytes], format_: str) -> None:
+    """To standard output: as it is where a program reads it, and shown where a person does."""
+    if sys.stdout.isatty():
+        if format_ not in READABLE:
+            raise click.UsageError(f"{format_} is not for a screen; send it to a file")
+        pieces = printable_lines(pieces)
+    _write(sys.stdout.buffer, pieces)
+
+
 def _write(
     file: BinaryIO, pieces: Iterable[bytes], tell: Callable[[int], None] | None = None
 ) -> int:
@@ -166,7 +178,7 @@ def _in_options(sentence: str) -> str:
     """What the service said of its members, said of the options that filled them."""
     for member, option in OPTIONS.items():
         sentence = sentence.replace(f"'{member}'", option)
-    return sentence
+    return printable(sentence)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from deploy.local.columns import table
 from deploy.local.registry import RegistryAway, ready_registry
+from deploy.local.terminal import printable, printable_json
 from schemas.clock import instant_ms, iso
 from schemas.failures import Malformed
 from schemas.registry import Key, Link, Organization, Store, Taken, Unknown, Website
@@ -95,14 +96,16 @@ def print_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], json: 
     """An array, or a table of the named columns."""
     if json:
         return print_json(rows)
-    for line in table(columns, [[_text(row.get(column)) for column in columns] for row in rows]):
+    header = [printable(column) for column in columns]
+    for line in table(header, [[_text(row.get(column)) for column in columns] for row in rows]):
         click.echo(line)
     return None
 
 
 def print_json(value: object) -> None:
     """JSON for a person or a program."""
-    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+    text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    click.echo(printable_json(text))
 
 
 def options(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -120,5 +123,5 @@ def _text(value: Any) -> str:
     if value is None:
         return "–"
     if isinstance(value, dict):
-        return ", ".join(f"{name}={item}" for name, item in value.items()) or "–"
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+        return printable(", ".join(f"{name}={item}" for name, item in value.items()) or "–")
+    return printable(", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value))

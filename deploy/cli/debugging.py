@@ -1,7 +1,6 @@
 """`tidemark debug`: what the collector receives for a website, line by line, as it comes."""
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
@@ -12,11 +11,10 @@ import click
 
 from deploy.cli.common import Tidemark
 from deploy.local.demo import read_demo
+from deploy.local.terminal import printable
 
 SILENT_SECONDS = 60.0
 """The collector says something more often than that, if only an empty line."""
-
-CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 TOLD = ("name", "metricName", "message", "exitType", "profileId", "path")
 """Members of an item by which a person knows it; the first that is there is shown."""
@@ -66,7 +64,7 @@ def coming(answer: HTTPResponse) -> Iterator[dict[str, Any]]:
 
 def told(line: Mapping[str, Any]) -> str:
     """One line for a person's terminal, which obeys none of what visitors sent."""
-    return CONTROLS.sub("\ufffd", _told(line))
+    return printable(_told(line))
 
 
 def _told(line: Mapping[str, Any]) -> str:

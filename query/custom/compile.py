@@ -2,16 +2,24 @@
 
 from collections.abc import Sequence
 
-from query.custom.aggregates import Gives
+from query.custom.aggregates import NUMBERS, Gives
 from query.custom.check import Chosen, Plan, Sorted
 from query.custom.sessions import PREFIX, needed, sessions, words
 from query.custom.tables import CustomColumn, CustomTable
 from query.engine import Engine, Sql, joined
+from query.properties import is_property
 from query.scoped import Scope, scoped
 from schemas.tables import Type
 
 HASHES = {"anonymous_id": "visitor_hash", "session_id": "session_hash"}
 """Ids that are counted by their hash: the same number, several times as fast."""
+
+MOST_SUMMED = "1e100"
+"""The greatest number of a property that sums, means and quantiles are made of.
+
+Anybody may send 1e308, of which two have no sum: one visitor would take the answer from all others.
+Of numbers up to this one any number of rows has a sum.
+"""
 
 COUNT = "SELECT COUNT(*)\n  FROM answer"
 
@@ -79,6 +87,8 @@ def _value(engine: Engine, table: CustomTable, chosen: Chosen) -> Sql:
     if aggregate.name == "uniq" and table.stored.column(HASHES.get(sql, "")):
         sql = HASHES[sql]
     value = aggregate.sql.format(column=sql)
+    if is_property(column.name) and aggregate.fits is NUMBERS:
+        value += f" FILTER (WHERE {sql} BETWEEN -{MOST_SUMMED} AND {MOST_SUMMED})"
     shown = _shown(engine, column, value) if aggregate.gives is Gives.SAME else value
     return Sql(shown, column.values)
 

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Struct
 from starlette.datastructures import QueryParams
 
+from query.bodies import decoded
 from query.custom.tables import CUSTOM_TABLES, CustomColumn, CustomTable
 from query.engine import Sql
 from query.filters import Filter, conditions
@@ -59,10 +60,7 @@ def wanted(name: str, given: QueryParams, now_ms: int, home: str) -> Wanted:
 def _filters(text: str | None) -> Sequence[Filter]:
     if not text:
         return ()
-    try:
-        return msgspec.json.decode(text, type=list[Filter])
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as wrong:
-        raise Malformed(f"'filters' must be JSON, a list of filters: {wrong}") from None
+    return decoded(text.encode("utf-8", "surrogatepass"), list[Filter], "filters")
 
 
 def _columns(text: str | None, table: CustomTable) -> tuple[CustomColumn, ...]:

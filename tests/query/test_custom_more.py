@@ -34,6 +34,21 @@ def ask(desk: House, query: Any, path: str = "/v1/query/custom", **more: Any) ->
 # Properties
 
 
+def test_a_stranger_with_huge_numbers_does_not_take_the_sum_from_others(desk: House) -> None:
+    total = "properties.total"
+    desk.holds(*(an_event("buy", properties=f'{{"total": {n}}}') for n in (10, 20, 1e308, 1e308)))
+
+    found = rows(
+        desk,
+        {"field": total, "aggregate": "sum", "alias": "sum"},
+        {"field": total, "aggregate": "avg", "alias": "avg"},
+        {"field": total, "aggregate": "p75", "alias": "p75"},
+        {"field": total, "aggregate": "max", "alias": "max"},
+    )
+
+    assert found == [{"sum": 30, "avg": 15, "p75": 17.5, "max": 1e308}]
+
+
 def test_properties_are_grouped_and_counted_by_their_path(desk: House) -> None:
     desk.holds(
         an_event("buy", properties='{"plan": "pro", "cart": {"total": 10.5}}'),

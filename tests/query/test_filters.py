@@ -1,5 +1,6 @@
 """Filters in groups, and on properties: standard and custom queries speak one language."""
 
+import json
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from query.custom.operators import OPERATORS
 from tests.query.house import House, house
 from tests.query.lake import a_view
 
+DATES = {"startDate": "2026-11-01", "endDate": "2026-11-30"}
 COUNT = {"field": "*", "aggregate": "count", "alias": "n"}
 
 
@@ -68,6 +70,38 @@ def visitors(desk: House, *filters: Any) -> str:
 )
 def test_a_filter_keeps_the_rows_it_should(desk: House, filter_: Any, found: str) -> None:
     assert visitors(desk, filter_) == found
+
+
+@pytest.mark.parametrize(
+    ("field", "digits"),
+    [("load_time", 309), ("time_on_page", 5_000), ("properties.price", 4_000), ("ts", 309)],
+)
+def test_a_number_of_hundreds_of_digits_is_refused_by_its_name(
+    desk: House, field: str, digits: int
+) -> None:
+    many = "9" * digits
+    filters = f'[{{"field": "{field}", "operator": "gt", "value": {many}}}]'
+    span = '"startDate": "2026-11-01", "endDate": "2026-11-30"'
+    free = f'"table": "events", "selects": [{json.dumps(COUNT)}]'
+    having = f'[{{"field": "n", "operator": "gt", "value": -{many}}}]'
+    bodies = {
+        "/v1/query": f'{{"parameters": ["pages"], "filters": {filters}, {span}}}',
+        "/v1/query/custom": f'{{"query": {{{free}, "having": {having}}}, {span}}}',
+        "/v1/query/compile": f'{{"query": {{{free}, "filters": {filters}}}, {span}}}',
+    }
+
+    told = []
+    for path, body in bodies.items():
+        reply = desk.ask("POST", path, body.encode(), website_id="shop")
+        outcome = reply.json["data"][0] if reply.status == 200 else reply.json
+        told.append((outcome["success"], outcome["code"], outcome["error"]))
+    export = desk.ask("GET", "/v1/export/events", website_id="shop", filters=filters, **DATES)
+    told.append((export.json["success"], export.json["code"], export.json["error"]))
+
+    for success, code, error in told:
+        assert (success, code) == (False, "VALIDATION_ERROR")
+        assert "filters[0].value" in error or "having[0].value" in error
+        assert len(error) < 200
 
 
 def test_standard_questions_take_the_same_groups(desk: House) -> None:
