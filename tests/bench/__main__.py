@@ -9,6 +9,7 @@ from tests.bench import (
     collector,
     footprint,
     freshness,
+    hostile,
     isolation,
     questions,
     receipts,
@@ -28,6 +29,7 @@ PARTS: Mapping[str, Callable[[], Part]] = {
     "isolation": isolation.measure,
     "receipts": receipts.measure,
     "redirect": redirect.measure,
+    "hostile": hostile.measure,
 }
 SCALE = "scale"
 
