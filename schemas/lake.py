@@ -5,12 +5,14 @@ column mapping) is refused, because a plain list of its files would show rows th
 """
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
 from msgspec import Struct
 
+from schemas.delta_log import LOG, broken_entries
 from schemas.tables import Table
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -18,6 +20,10 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 class UnreadableTable(Exception):
     """The table needs features that would make a plain file list wrong."""
+
+
+class DamagedLog(UnreadableTable):
+    """Entries of its log are missing or torn: opened nevertheless, rows would be missing."""
 
 
 class Part(Struct, frozen=True):
@@ -68,12 +74,29 @@ def open_table(
     lake: str, table: Table, storage: dict[str, str] | None = None, version: int | None = None
 ) -> DeltaTable | None:
     """The table, guarded; None when nothing was ever stored in it."""
+    refuse_damaged(locate(lake, table))
     try:
         handle = DeltaTable(locate(lake, table), storage_options=storage, version=version)
     except TableNotFoundError:
         return None
     guard(handle)
     return handle
+
+
+def refuse_damaged(url: str) -> None:
+    """DamagedLog when entries of a table on a local disk cannot be believed."""
+    folder = folder_of(url)
+    if folder is None or not (broken := broken_entries(folder / LOG)):
+        return
+    named = ", ".join(f"{entry.name} {entry.problem}" for entry in broken)
+    raise DamagedLog(f"{folder / LOG}: {named}")
+
+
+def folder_of(url: str) -> Path | None:
+    """The local folder that a URL means; None when it is somewhere else."""
+    if "://" in url and not url.startswith("file://"):
+        return None
+    return Path(url.removeprefix("file://"))
 
 
 def guard(handle: DeltaTable) -> None:

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from schemas import positions
 from schemas.clock import now_ms
+from schemas.delta_log import CONTENT, content
 from schemas.lake import locate
 from schemas.settings import Settings
 from schemas.tables import Table
@@ -141,15 +142,19 @@ class LakeTable:
         raise Fenced(f"{self.table.name}: next offsets {found}, expected {moves}")
 
     def _write(self, actions: Actions, moves: Moves) -> None:
+        adds = [(a.path, a.size, a.stats) for a in actions if isinstance(a, AddAction)]
+        removes = [a.path for a in actions if isinstance(a, RemoveAction)]
+        nexts = {name: move.next for name, move in moves.items()}
         self._handle.create_write_transaction(
             actions,
             "append",
             delta_schema(self.table),
             partition_by=[PARTITION],
             commit_properties=CommitProperties(
+                custom_metadata={CONTENT: content(adds, removes, nexts)},
                 max_commit_retries=15,
                 app_transactions=[
-                    Transaction(name, move.next, now_ms()) for name, move in moves.items()
+                    Transaction(name, next_, now_ms()) for name, next_ in nexts.items()
                 ],
             ),
             post_commithook_properties=NO_HOOKS,

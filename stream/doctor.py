@@ -1,47 +1,94 @@
-"""At the start: the newest log entry of a table, if a power cut tore it, is put aside.
+"""At every start, before a table is opened: the logs are examined, and what is safe is mended.
 
-It was never acknowledged, because that waits for the entry to be on the disk; Kafka still has its
-messages and they are stored again. Older entries are on the disk for sure; a torn one among them is
-nothing to repair silently, and the table does not open.
+| what is found                           | what is done                                        |
+|-----------------------------------------|-----------------------------------------------------|
+| the newest entry is torn or empty       | put aside: it was never acknowledged, because that  |
+|                                         | waits for the entry to be on the disk; Kafka still  |
+|                                         | has its messages and they are stored again          |
+| an older one is missing, empty or torn, | put back from its copy                              |
+| and the keeper copied it                |                                                     |
+| an older one without a copy             | nothing: the table is not opened until it is mended |
 """
 
 import logging
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import msgspec
-
+from schemas.delta_log import LOG, BrokenEntry, broken_entries, entries, is_whole
 from schemas.lake import locate
 from schemas.settings import Settings
-from schemas.tables import TABLES
-from stream.store import LOG, folder_of, sync
+from schemas.tables import TABLES, Table
+from stream.store import folder_of, sync
 
 log = logging.getLogger(__name__)
 
+COPIES = "_log_copies"
+"""Beside the log: the keeper's copies of its entries since the last checkpoint."""
 
-def examine(settings: Settings) -> None:
-    """Every table that lies on a local disk."""
+
+def examine(settings: Settings) -> Mapping[str, Sequence[BrokenEntry]]:
+    """Mend what is safe in every table that lies on a local disk; what is left, by table."""
+    left: dict[str, Sequence[BrokenEntry]] = {}
     for table in TABLES:
-        folder = folder_of(locate(settings.lake_url, table))
-        if folder and (folder / LOG).is_dir():
-            mend(folder / LOG)
+        folder = log_of(settings, table)
+        if folder is None or not folder.is_dir():
+            continue
+        mend(folder)
+        if broken := broken_entries(folder):
+            left[table.name] = broken
+            log.critical(
+                "log entries are damaged: the table is not opened",
+                extra={"table": table.name, "entries": [f"{b.name} {b.problem}" for b in broken]},
+            )
+    return left
 
 
-def mend(entries: Path) -> Path | None:
+def log_of(settings: Settings, table: Table) -> Path | None:
+    """The folder of a table's log; None when it is not on a local disk."""
+    folder = folder_of(locate(settings.lake_url, table))
+    return folder / LOG if folder else None
+
+
+def mend(folder: Path) -> list[Path]:
+    """Do what is safe for one log; answers the files that were put aside or back."""
+    done = []
+    newest = max(entries(folder), default=-1)
+    for version, copy in entries(folder.parent / COPIES).items():
+        if version >= newest:  # of a commit that a power cut took back, maybe
+            copy.unlink()
+    while aside := put_aside(folder):
+        done.append(aside)
+    broken = broken_entries(folder)
+    return [*done, *(folder / entry.name for entry in broken if put_back(folder, entry))]
+
+
+def put_aside(folder: Path) -> Path | None:
     """Put the newest entry aside when it is torn; answers where it is then."""
-    newest = max(entries.glob("[0-9]*.json"), default=None)
-    if newest is None or is_whole(newest.read_bytes()):
+    there = entries(folder)
+    if not there or is_whole(there[max(there)].read_bytes()):
         return None
+    newest = there[max(there)]
     aside = newest.with_name(f"_torn-{newest.name}")
     newest.rename(aside)
-    sync(entries)
+    (folder.parent / COPIES / newest.name).unlink(missing_ok=True)
+    sync(folder)
     log.error("torn log entry put aside", extra={"entry": str(newest), "now": aside.name})
     return aside
 
 
-def is_whole(entry: bytes) -> bool:
-    """Whether it is lines of JSON objects, at least one."""
+def put_back(folder: Path, broken: BrokenEntry) -> bool:
+    """Replace an entry by its copy, if there is a whole one."""
+    copy = folder.parent / COPIES / broken.name
     try:
-        lines = [msgspec.json.decode(line, type=dict) for line in entry.splitlines()]
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        whole = copy.read_bytes()
+    except FileNotFoundError:
         return False
-    return bool(lines)
+    if not is_whole(whole):
+        return False
+    waiting = folder / f"_restored-{broken.name}"
+    waiting.write_bytes(whole)
+    sync(waiting)
+    waiting.replace(folder / broken.name)
+    sync(folder)
+    log.error("log entry restored from its copy", extra={"entry": str(folder / broken.name)})
+    return True

@@ -8,6 +8,8 @@ Surprise
 ├── Unbalanced 75      the ledger's sums do not match the rows
 ├── Recreated 78       the topic ends before what the table holds: an operator has to decide
 ├── Unplaced 78        a place database that a setting names cannot be read
+├── DamagedTables 78    no table that it stores into can be opened
+├── Mended 75          a table that could not be opened can be by now
 └── Stuck 70           work is there and nothing is stored
 """
 
@@ -52,6 +54,16 @@ class Unplaced(Surprise):
     """Rows stored without their place would never get one: addresses are not kept."""
 
     code = 78
+
+
+class DamagedTables(Surprise):
+    """The logs of all tables are damaged, or those of the tables that every batch needs."""
+
+    code = 78
+
+
+class Mended(Surprise):
+    """A table was left out because its log was damaged, and is whole again."""
 
 
 class Stuck(Surprise):

@@ -13,9 +13,12 @@ from typing import Protocol
 import pyarrow as pa
 import pyarrow.fs as fs
 
+from schemas.delta_log import LOG
+from schemas.lake import folder_of
 from stream.scratch import Scratch
 
-LOG = "_delta_log"
+__all__ = ["LOG", "Bucket", "Folder", "Store", "folder_of", "store_at", "sync"]
+
 SCRATCH = "_scratch"
 """Readers of Delta leave names with an underscore alone."""
 
@@ -172,13 +175,6 @@ def store_at(url: str) -> Store:
     """The store of the table at a URL or folder."""
     folder = folder_of(url)
     return Bucket(url) if folder is None else Folder(folder)
-
-
-def folder_of(url: str) -> Path | None:
-    """The local folder that a URL means; None when it is somewhere else."""
-    if "://" in url and not url.startswith("file://"):
-        return None
-    return Path(url.removeprefix("file://"))
 
 
 def sync(path: Path) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from schemas.lake import guard
+from schemas.lake import guard, refuse_damaged
 from schemas.settings import Settings
 from schemas.tables import Table
 from stream.failures import KeepsFailing
@@ -23,6 +23,8 @@ def open_or_create(url: str, table: Table, settings: Settings) -> DeltaTable:
 
 
 def opened(url: str) -> DeltaTable:
+    """The table, unless a log entry is missing or torn, or it needs what we cannot read."""
+    refuse_damaged(url)
     handle = DeltaTable(url)
     guard(handle)
     return handle

@@ -5,18 +5,22 @@ import faulthandler
 import logging
 import os
 import signal
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any, NoReturn
 
+from schemas.delta_log import broken_entries
+from schemas.kinds import Kind
+from schemas.lake import DamagedLog
 from schemas.registry import Follower, Store
 from schemas.settings import Settings
 from stream.app import Worker
 from stream.batches import start, topics_exist
-from stream.doctor import examine
+from stream.doctor import examine, log_of
+from stream.drain import Drain
 from stream.enrich.lookups import Lookups
 from stream.enrich.places import Places
-from stream.failures import ORDERLY, Stuck, Surprise, Unplaced
+from stream.failures import ORDERLY, DamagedTables, Mended, Stuck, Surprise, Unplaced
 from stream.lanes import LIVE, Lane
 from stream.memory import settle
 from stream.remember.room import Room
@@ -24,6 +28,7 @@ from stream.remember.room import Room
 log = logging.getLogger(__name__)
 
 PULSE_SECONDS = 1.0
+MENDED_SECONDS = 10.0
 STOP_SECONDS = 5.0
 
 Leave = Callable[[Worker], NoReturn]
@@ -56,12 +61,8 @@ async def _run(settings: Settings, name: str, lane: Lane, leave: Leave | None) -
     follower = await asyncio.to_thread(lambda: Follower(Store(settings.registry_url)))
     lookups = Lookups(places, lambda website: _domain(follower, website))
     room = Room.of(settings)
-    drains = {
-        settings.topic(kind.topic): await asyncio.to_thread(
-            lane.drain, settings, kind, lookups, room=room
-        )
-        for kind in lane.kinds
-    }
+    drains = await asyncio.to_thread(_drains, settings, lane, lookups, room)
+    left_out = [kind for kind in lane.kinds if settings.topic(kind.topic) not in drains]
     settle()
     worker = Worker(settings, name, drains, end, lane.group)
     follow = asyncio.create_task(follower.run())
@@ -73,7 +74,10 @@ async def _run(settings: Settings, name: str, lane: Lane, leave: Leave | None) -
     log.info("worker started", extra={"worker": name, "kafka": settings.brokers})
     told = asyncio.create_task(stop.wait())
     resting = asyncio.create_task(_until_rest(worker) if leave else asyncio.Event().wait())
-    await asyncio.wait((told, pulse, resting), return_when=asyncio.FIRST_COMPLETED)
+    mended = asyncio.create_task(_until_mended(settings, left_out))
+    await asyncio.wait((told, pulse, resting, mended), return_when=asyncio.FIRST_COMPLETED)
+    if mended.done():
+        end(Mended("a table that was left out can be opened again"))
     if pulse.done():
         end(Surprise(f"nobody watches any more: {pulse.exception()!r}"))
     follow.cancel()
@@ -82,6 +86,31 @@ async def _run(settings: Settings, name: str, lane: Lane, leave: Leave | None) -
     if leave and resting.done():
         leave(worker)
     os._exit(ORDERLY)  # Faust's threads may outlast its stop
+
+
+def _drains(settings: Settings, lane: Lane, lookups: Lookups, room: Room) -> dict[str, Drain]:
+    """By topic; without those of tables whose log is damaged: their messages wait in Kafka."""
+    drains: dict[str, Drain] = {}
+    for kind in lane.kinds:
+        try:
+            drains[settings.topic(kind.topic)] = lane.drain(settings, kind, lookups, room=room)
+        except DamagedLog as damaged:
+            log.critical(
+                "table left out: what is sent for it waits in Kafka until its log is mended",
+                extra={"table": kind.table.name, "reason": str(damaged)},
+            )
+    if not drains:
+        end(DamagedTables("no table can be opened; see `tidemark doctor`"))
+    return drains
+
+
+async def _until_mended(settings: Settings, left_out: Sequence[Kind]) -> None:
+    """Return when the log of a table that was left out is whole again."""
+    logs = [folder for kind in left_out if (folder := log_of(settings, kind.table))]
+    if not logs:
+        await asyncio.Event().wait()
+    while any([await asyncio.to_thread(broken_entries, one) for one in logs]):  # noqa: ASYNC110
+        await asyncio.sleep(MENDED_SECONDS)
 
 
 async def _before(stop: asyncio.Event, waiting: Coroutine[Any, Any, None]) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from schemas.settings import Settings
 from stream.commit import LakeTable
 from stream.keeping.compaction import compact
+from stream.keeping.log_copies import copy_log
 from stream.keeping.tidying import Tidier
 from stream.keeping.undoing import Undoer
 
@@ -17,4 +18,4 @@ Chore = Callable[[LakeTable, Settings], None]
 
 def chores() -> Mapping[str, Chore]:
     """The chores, with what each of them remembers between rounds."""
-    return {"undo": Undoer(), "compact": compact, "tidy": Tidier()}
+    return {"undo": Undoer(), "copy log": copy_log, "compact": compact, "tidy": Tidier()}

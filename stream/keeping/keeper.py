@@ -5,44 +5,79 @@ import logging
 import os
 import signal
 import threading
+from collections.abc import Callable
+from functools import partial
 from typing import IO
 
+import duckdb
+import pyarrow as pa
 from deltalake.exceptions import DeltaError
 
 from schemas.clock import now_ms
+from schemas.lake import UnreadableTable
 from schemas.pulse import Pulse, write_pulse
 from schemas.settings import Settings
-from schemas.tables import TABLES
+from schemas.tables import TABLES, Table
 from stream.commit import LakeTable
-from stream.failures import ORDERLY, Unbalanced
-from stream.keeping import chores
+from stream.doctor import examine
+from stream.failures import ORDERLY, Surprise
+from stream.keeping import Chore, chores
 
 log = logging.getLogger(__name__)
 
 PULSE_SECONDS = 2.0
 
 
+FAILURES = (
+    DeltaError,
+    OSError,
+    duckdb.Error,
+    pa.ArrowException,
+    ValueError,
+    UnreadableTable,
+    Surprise,
+)
+"""What a damaged file or log, a full disk or a rival raises: of one table, and for one round."""
+
+
 class Keeper:
-    """Keeps the tables in shape."""
+    """Keeps the tables in shape; what is wrong with one keeps none of the others waiting."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._chores = chores()
-        self._tables = [LakeTable(settings, table) for table in TABLES]
-        for table in self._tables:
-            table.store.clear()
+        self._tables: dict[str, LakeTable] = {}
+        self._told: dict[tuple[str, str], str] = {}
+        """What was said last about a chore of a table: the same is not said again."""
+        for table in TABLES:
+            self._try("open", table, self._open)
 
     def round(self) -> None:
         """Every chore for every table; one that fails is tried again on the next round."""
-        for table in self._tables:
-            for name, chore in self._chores.items():
-                try:
-                    chore(table, self._settings)
-                except (DeltaError, OSError, Unbalanced) as failed:
-                    log.warning(
-                        "chore failed",
-                        extra={"chore": name, "table": table.table.name, "reason": str(failed)},
-                    )
+        for table in TABLES:
+            if table.name not in self._tables:
+                self._try("open", table, self._open)
+            for name, chore in self._chores.items() if table.name in self._tables else ():
+                self._try(name, table, partial(self._do, chore))
+
+    def _open(self, table: Table) -> None:
+        opened = LakeTable(self._settings, table)
+        opened.store.clear()
+        self._tables[table.name] = opened
+
+    def _do(self, chore: Chore, table: Table) -> None:
+        chore(self._tables[table.name], self._settings)
+
+    def _try(self, name: str, table: Table, work: Callable[[Table], None]) -> None:
+        try:
+            work(table)
+        except FAILURES as failed:
+            said = {"chore": name, "table": table.name, "reason": str(failed)}
+            if self._told.get((name, table.name)) != said["reason"]:
+                log.warning("chore failed", extra=said)
+            self._told[name, table.name] = said["reason"]
+        else:
+            self._told.pop((name, table.name), None)
 
 
 def run(settings: Settings, name: str) -> int:
@@ -65,6 +100,7 @@ def run(settings: Settings, name: str) -> int:
 def _work(settings: Settings, lock: IO[str], stop: threading.Event) -> None:
     fcntl.flock(lock, fcntl.LOCK_EX)  # a second keeper waits here until the first is gone
     log.info("keeper started", extra={"lake": settings.lake_url})
+    examine(settings)
     keeper = Keeper(settings)
     while not stop.is_set():
         keeper.round()

@@ -1,0 +1,29 @@
+"""Copies of a table's log entries since the last checkpoint, so that a damaged one can be put back.
+
+An entry is a few kilobytes and the only witness of what a version added and removed. The copies lie
+beside the log; `stream.doctor` reads them when an entry is missing or torn.
+"""
+
+from schemas.delta_log import LOG, entries, is_whole, last_checkpoint
+from schemas.settings import Settings
+from stream.commit import LakeTable
+from stream.doctor import COPIES
+from stream.store import Folder
+
+
+def copy_log(table: LakeTable, settings: Settings) -> None:  # noqa: ARG001 - as every chore
+    """Copy what is new, and drop what a checkpoint holds by now."""
+    if not isinstance(table.store, Folder):
+        return
+    log, copies = table.store.root / LOG, table.store.root / COPIES
+    copies.mkdir(exist_ok=True)
+    there, copied = entries(log), entries(copies)
+    since = last_checkpoint(log)
+    for version in sorted(there.keys() - copied.keys()):
+        if version > since and is_whole(entry := there[version].read_bytes()):
+            waiting = copies / f"_{there[version].name}"
+            waiting.write_bytes(entry)
+            waiting.replace(copies / there[version].name)
+    for version, copy in copied.items():
+        if version <= since:
+            copy.unlink()

@@ -1,0 +1,219 @@
+"""A log entry is missing, empty or torn: nothing is silently less, and only its table waits."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+
+from schemas.delta_log import LOG, broken_entries, entry_name, problem_of
+from schemas.kinds import CUSTOM_EVENT
+from schemas.lake import DamagedLog, open_table
+from schemas.settings import Settings
+from schemas.tables import EVENTS, LEDGER
+from stream.commit import LakeTable
+from stream.doctor import COPIES, examine
+from stream.drain import Drain
+from stream.enrich.lookups import Lookups
+from stream.keeping.keeper import Keeper
+from stream.keeping.log_copies import copy_log
+from stream.keeping.tidying import checkpoint
+from stream.lanes import LIVE
+from stream.remember.room import Room
+from stream.worker import _drains
+from tests.stream.making import a_message, named, rows, settings, version
+
+Damage = Callable[[Path], object]
+
+DAMAGES: dict[str, Damage] = {
+    "missing": Path.unlink,
+    "empty": lambda entry: entry.write_bytes(b""),
+    "torn": lambda entry: entry.write_bytes(entry.read_bytes()[:400]),
+    "without its add": lambda entry: _without(entry, b'{"add"'),
+    "without its txn": lambda entry: _without(entry, b'{"txn"'),
+    "with another offset": lambda entry: entry.write_bytes(
+        entry.read_bytes().replace(
+            b'"appId":"1/events/0","version":3', b'"appId":"1/events/0","version":2'
+        )
+    ),
+}
+
+
+def _without(entry: Path, beginning: bytes) -> None:
+    lines = entry.read_bytes().splitlines(keepends=True)
+    entry.write_bytes(b"".join(line for line in lines if not line.startswith(beginning)))
+
+
+ROWS = 5
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder whose table `events` has so many versions with one row; 0 is the table."""
+    folder = tmp_path_factory.mktemp("whole")
+    drain = Drain(settings(folder), CUSTOM_EVENT, Lookups())
+    for offset in range(ROWS):
+        drain.store([a_message(offset, named(f"n{offset}"))])
+    return folder
+
+
+@pytest.fixture
+def given(whole: Path, tmp_path: Path) -> Settings:
+    shutil.copytree(whole, tmp_path / "data")
+    return settings(tmp_path / "data", small_parts=2)
+
+
+@pytest.fixture
+def log(given: Settings) -> Path:
+    return Path(given.lake_url) / "events" / LOG
+
+
+def store(given: Settings, *offsets: int) -> None:
+    drain = Drain(given, CUSTOM_EVENT, Lookups())
+    for offset in offsets:
+        drain.store([a_message(offset, named(f"n{offset}"))])
+
+
+def test_deltalake_alone_would_lose_the_rows_of_an_empty_entry(given: Settings, log: Path) -> None:
+    DAMAGES["empty"](log / entry_name(3))
+
+    assert DeltaTable(str(log.parent)).version() == ROWS
+    with pytest.raises(DamagedLog, match=r"0003\.json is empty"):
+        open_table(given.lake_url, EVENTS)
+
+
+@pytest.mark.parametrize(
+    ("place", "damage"),
+    [*((0, name) for name in ("missing", "empty", "torn")), *((3, name) for name in DAMAGES)],
+)
+def test_a_damaged_entry_in_front_or_middle_is_never_opened(
+    given: Settings, log: Path, place: int, damage: str
+) -> None:
+    DAMAGES[damage](log / entry_name(place))
+
+    left = examine(given)
+
+    assert [broken.version for broken in left["events"]] == [place]
+    with pytest.raises(DamagedLog, match=entry_name(place)):
+        open_table(given.lake_url, EVENTS)
+    with pytest.raises(DamagedLog, match=entry_name(place)):
+        LakeTable(given, EVENTS)
+
+
+@pytest.mark.parametrize("damage", [name for name in DAMAGES if name != "missing"])
+def test_a_damaged_newest_entry_is_put_aside_and_stored_again(
+    given: Settings, log: Path, damage: str
+) -> None:
+    newest = log / entry_name(ROWS)
+    newest.write_bytes(newest.read_bytes().replace(b'"version":5', b'"version":3'))
+    DAMAGES[damage](newest)
+
+    left = examine(given)
+    store(given, ROWS - 1)
+
+    assert left == {}
+    assert (log / f"_torn-{newest.name}").exists()
+    assert rows(given, EVENTS, "name") == [(f"n{i}",) for i in range(ROWS)]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_entry_is_put_back_from_the_keepers_copy(
+    given: Settings, log: Path, damage: str
+) -> None:
+    copy_log(LakeTable(given, EVENTS), given)
+    DAMAGES[damage](log / entry_name(3))
+
+    assert examine(given) == {}
+    assert len(rows(given, EVENTS, "name")) == ROWS
+    assert LakeTable(given, EVENTS).next_offset("1/events/0") == ROWS
+
+
+def test_the_copy_of_a_commit_that_a_power_cut_took_back_is_never_put_back(
+    given: Settings, log: Path
+) -> None:
+    copy_log(LakeTable(given, EVENTS), given)
+    (log / entry_name(ROWS)).unlink()  # its name never reached the disk
+
+    examine(given)
+    store(given, ROWS - 1, ROWS)
+    (log / entry_name(ROWS)).write_bytes(b"")
+
+    assert [broken.version for broken in examine(given)["events"]] == [ROWS]
+
+
+def test_copies_go_with_the_checkpoint_that_holds_them(given: Settings, log: Path) -> None:
+    table = LakeTable(given, EVENTS)
+    copy_log(table, given)
+    checkpoint(table)
+    store(given, ROWS)
+
+    copy_log(table, given)
+
+    assert [copy.name for copy in (log.parent / COPIES).iterdir()] == [entry_name(ROWS + 1)]
+
+
+def test_damage_that_a_checkpoint_covers_is_no_damage(given: Settings, log: Path) -> None:
+    checkpoint(LakeTable(given, EVENTS))
+    (log / entry_name(2)).write_bytes(b"")
+
+    assert broken_entries(log) == []
+    assert len(version(given, EVENTS).parts) == ROWS
+
+
+def test_a_flipped_bit_in_what_a_commit_did_is_noticed(log: Path) -> None:
+    entry = (log / entry_name(1)).read_bytes()
+    fields = (b'"path":"day=', b'"size":1', b"numRecords", b'"appId":"1/', b'"version":1')
+    assert problem_of(entry) is None
+
+    for field in fields:
+        for bit in range(8):
+            flipped = bytearray(entry)
+            flipped[entry.index(field) + len(field) - 1] ^= 1 << bit
+
+            assert problem_of(bytes(flipped)) is not None, field
+
+
+def test_a_commit_says_what_it_consists_of(log: Path) -> None:
+    assert "adds=1 removes=0 txns=1 sha256=" in (log / entry_name(1)).read_text()
+
+
+def test_entries_of_older_versions_say_nothing_and_are_believed(log: Path) -> None:
+    info, *rest = (log / entry_name(1)).read_bytes().splitlines(keepends=True)
+    old = info[: info.index(b',"tidemark"')] + b"}}\n"
+
+    assert problem_of(old + b"".join(rest)) is None
+    assert problem_of(old) is None
+
+
+def test_other_tables_are_kept_while_one_cannot_be_opened_and_it_is_again_once_whole(
+    given: Settings, log: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    entry = (log / entry_name(3)).read_bytes()
+    (log / entry_name(3)).unlink()
+
+    keeper = Keeper(given)
+    keeper.round()
+    keeper.round()
+
+    assert len(version(given, LEDGER).parts) == 1
+    said = [r.__dict__ for r in caplog.records if r.getMessage() == "chore failed"]
+    assert [(one["table"], entry_name(3) in one["reason"]) for one in said] == [("events", True)]
+
+    (log / entry_name(3)).write_bytes(entry)
+    keeper.round()
+
+    assert len(version(given, EVENTS).parts) == 1
+
+
+def test_a_worker_leaves_a_damaged_table_out_and_stores_into_the_others(
+    given: Settings, log: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (log / entry_name(3)).unlink()
+
+    drains = _drains(given, LIVE, Lookups(), Room.of(given))
+
+    assert sorted(drains) == ["clicks", "engagement", "errors", "identities", "vitals"]
+    assert [r.getMessage() for r in caplog.records if r.levelname == "CRITICAL"] == [
+        "table left out: what is sent for it waits in Kafka until its log is mended"
+    ]
