@@ -1,6 +1,7 @@
 """Deadline: the time after which a question is interrupted."""
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 
 import duckdb
@@ -15,6 +16,7 @@ class Deadline:
         self._cursor = cursor
         self._at = at
         self._handle: asyncio.TimerHandle | None = None
+        self._ended: Callable[[], bool] = bool  # not, as far as it is known
         self.passed = False
 
     def watch(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -26,8 +28,16 @@ class Deadline:
         if self._handle is not None:
             self._handle.cancel()
 
+    def strike_until(self, loop: asyncio.AbstractEventLoop, ended: Callable[[], bool]) -> None:
+        """Interrupt now, and again until it has ended: nobody waits for the answer any more."""
+        self.stop()
+        self._ended = ended
+        self._strike(loop)
+
     def _strike(self, loop: asyncio.AbstractEventLoop) -> None:
         self.passed = True
+        if self._ended():
+            return
         # Its thread may have closed it a moment ago: then the question has ended by itself.
         with suppress(duckdb.ConnectionException):
             self._cursor.interrupt()

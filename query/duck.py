@@ -13,9 +13,10 @@ from threading import Lock
 
 import duckdb
 
+from query import row_memory
 from query.deadline import Deadline, overdue
 from query.engine import PartGone, Row, Sql
-from query.walls import Bounds, give_way, hardened
+from query.walls import Bounds, confine, hardened
 from schemas.failures import TooHeavy, Unavailable
 from schemas.lake import Part
 from schemas.tables import Column, Type
@@ -32,6 +33,9 @@ TYPES: Mapping[Type, str] = {
     Type.TIMESTAMP: "TIMESTAMPTZ",
 }
 
+BATCH_BYTES = 4 * 2**20
+"""What the rows of one batch take at most, but for a few that are fetched together."""
+
 MOST_KNOWN = 20_000
 """Parts whose columns are remembered."""
 
@@ -45,9 +49,12 @@ class DuckDB:
         spill.mkdir(parents=True, exist_ok=True)
         self._bounds = bounds
         self._threads = ThreadPoolExecutor(
-            bounds.at_once, thread_name_prefix=name, initializer=give_way, initargs=(bounds.nice,)
+            bounds.at_once,
+            thread_name_prefix=name,
+            initializer=confine,
+            initargs=(bounds.nice, spill),
         )
-        # Made in a thread of the pool: the threads that DuckDB starts are as nice as that one.
+        # Made in a thread of the pool: the threads that DuckDB starts are confined like that one.
         self._connection = self._threads.submit(hardened, lake, spill, bounds).result()
         self._busy = 0
         self._known: dict[str, frozenset[str]] = {}
@@ -88,7 +95,8 @@ class DuckDB:
 
     async def rows(self, sql: Sql, seconds: float) -> list[Row]:
         cursor = self._connection.cursor()
-        return await self._turn(cursor, seconds, partial(_answer, cursor, sql))
+        most_bytes = self._bounds.rows_bytes
+        return await self._turn(cursor, seconds, partial(_answer, cursor, sql, most_bytes))
 
     async def batches(self, sql: Sql, seconds: float, most: int) -> AsyncGenerator[list[Row], None]:
         cursor, in_use = self._connection.cursor(), Lock()
@@ -116,15 +124,13 @@ class DuckDB:
         # An interrupt before the first row is asked for would be lost, hence the repeated look.
         deadline = Deadline(cursor, loop.time() + seconds)
         deadline.watch(loop)
+        task = self._threads.submit(work, deadline)
         try:
-            return await loop.run_in_executor(self._threads, work, deadline)
-        except asyncio.CancelledError:
-            deadline.passed = True
-            cursor.interrupt()
-            raise
+            return await asyncio.wrap_future(task)
         finally:
             self._busy -= 1
-            deadline.stop()
+            # Not done: nobody waits any more, and the thread must not work on for nobody.
+            deadline.stop() if task.done() else deadline.strike_until(loop, task.done)
 
     def close(self) -> None:
         """End the threads once their questions are answered, and let go of the instance."""
@@ -149,10 +155,13 @@ class DuckDB:
         self._known |= {path: frozenset(names) for path, names in found.items()}
 
 
-def _answer(cursor: duckdb.DuckDBPyConnection, sql: Sql, deadline: Deadline) -> list[Row]:
+def _answer(
+    cursor: duckdb.DuckDBPyConnection, sql: Sql, most_bytes: int, deadline: Deadline
+) -> list[Row]:
     try:
         with _refusals(deadline):
-            return cursor.execute(_statement(cursor, sql), dict(sql.values)).fetchall()
+            cursor.execute(_statement(cursor, sql), dict(sql.values))
+            return row_memory.whole(cursor, most_bytes, deadline)
     finally:
         cursor.close()
 
@@ -170,7 +179,7 @@ def _fetch(
     cursor: duckdb.DuckDBPyConnection, most: int, in_use: Lock, deadline: Deadline
 ) -> list[Row]:
     with in_use, _refusals(deadline):
-        return cursor.fetchmany(most)
+        return row_memory.batch(cursor, most, BATCH_BYTES)
 
 
 def _leave(cursor: duckdb.DuckDBPyConnection, in_use: Lock) -> None:

@@ -12,6 +12,8 @@ from threading import get_native_id
 import duckdb
 from msgspec import Struct
 
+from query.landlock import write_only_beneath
+
 
 class Bounds(Struct, frozen=True):
     """What one pool may use."""
@@ -24,12 +26,19 @@ class Bounds(Struct, frozen=True):
     """Questions that may wait for their turn; more are refused."""
     nice: int = 0
     """How much its threads give way to others (on Linux, where threads can)."""
+    rows_bytes: int = 64 * 2**20
+    """What the rows of one question may take while they are fetched and shaped."""
 
 
-def give_way(nice: int) -> None:
-    """Make this thread, and those that it starts, give way to others."""
+def confine(nice: int, spill: Path) -> None:
+    """Make this thread, and those that it starts, give way to others and write into `spill` only.
+
+    DuckDB alone would write wherever it may read; where the kernel has no Landlock, nothing but
+    the kind of the statement stands before that.
+    """
     if nice and sys.platform == "linux":
         os.setpriority(os.PRIO_PROCESS, get_native_id(), nice)
+    write_only_beneath(spill)
 
 
 def hardened(lake: str, spill: Path, bounds: Bounds) -> duckdb.DuckDBPyConnection:

@@ -6,6 +6,7 @@ Messages speak the caller's words: no SQL, no file, no stack.
 Failure
 ├── Malformed 400            the body or a parameter is not what the contract says
 ├── NoneAccepted 400         no item of a batch was good
+├── ResultTooLarge 400       the answer would have more rows or bytes than one may have
 ├── Unauthorized 401         no key, or a wrong one
 ├── Forbidden 403            the key's scope or tenant does not reach the subject
 ├── NotFound 404             no such route, link or slug
@@ -55,6 +56,13 @@ class NoneAccepted(Failure):
 
     status = 400
     code = "NO_ITEM_ACCEPTED"
+
+
+class ResultTooLarge(Failure):
+    """The answer would have more rows or bytes than one may have; ask for less at once."""
+
+    status = 400
+    code = "RESULT_TOO_LARGE"
 
 
 class Unauthorized(Failure):

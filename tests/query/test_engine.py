@@ -2,16 +2,20 @@
 
 import asyncio
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
+from msgspec import structs
 
+from query import landlock
 from query.deadline import Deadline
 from query.duck import Bounds, DuckDB, hardened
-from query.engine import PartGone, Sql, joined
-from schemas.failures import Overdue, TooHeavy, Unavailable
+from query.engine import PartGone, Row, Sql, joined
+from query.walls import confine
+from schemas.failures import Overdue, ResultTooLarge, TooHeavy, Unavailable
 from schemas.lake import Part
 from schemas.tables import EVENTS
 
@@ -67,12 +71,108 @@ def test_the_walls_hold(tmp_path: Path, text: str) -> None:
     assert not (tmp_path / "made.csv").exists()
 
 
-@pytest.mark.parametrize(
-    "text", ["SELECT 1; SELECT 2", "COPY (SELECT 1) TO 'x.csv'", "CREATE TABLE t (a INTEGER)"]
+WRITES = (
+    "COPY (SELECT 1) TO '{lake}/made.csv'",
+    "COPY (SELECT 1) TO '{lake}/made.parquet' (FORMAT parquet)",
+    "COPY (SELECT 1 AS a, 2 AS b) TO '{lake}' (FORMAT parquet, PARTITION_BY (a), OVERWRITE true)",
+    "ATTACH '{lake}/made.db'",
+    "ATTACH '{lake}/made.db' AS made (READ_WRITE)",
+    "EXPORT DATABASE '{lake}/made'",
+    "COPY (SELECT 1) TO '{lake}/kept.parquet' (FORMAT parquet)",
 )
-def test_only_one_select_is_ever_run(engine: DuckDB, text: str) -> None:
+"""What would write into the lake, which DuckDB's own settings let pass."""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *WRITES,
+        "SELECT 1; SELECT 2",
+        "CREATE TABLE t (a INTEGER)",
+        "IMPORT DATABASE '{lake}'",
+        "INSTALL httpfs",
+        "FORCE INSTALL httpfs FROM 'https://example.invalid'",
+        "LOAD httpfs",
+        "SET threads = 64",
+        "SET GLOBAL enable_external_access = true",
+        "RESET memory_limit",
+        "PRAGMA database_list",
+        "PRAGMA enable_profiling = 'json'",
+        "USE system",
+        "DETACH memory",
+        "CHECKPOINT",
+        "VACUUM",
+        "CALL pragma_version()",
+        "PREPARE p AS SELECT 1",
+        "EXPLAIN ANALYZE SELECT 1",
+        "CREATE SECRET s (TYPE s3)",
+        "BEGIN TRANSACTION",
+    ],
+)
+def test_only_one_select_is_ever_run(engine: DuckDB, tmp_path: Path, text: str) -> None:
+    before = sorted(tmp_path.rglob("*"))
+
     with pytest.raises(ValueError, match="single SELECT"):
-        asyncio.run(engine.rows(Sql(text), 1))
+        asyncio.run(engine.rows(Sql(text.format(lake=tmp_path / "lake")), 1))
+
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.skipif(not landlock.version(), reason="this kernel has no Landlock")
+def test_the_kernel_lets_the_threads_of_an_engine_write_nowhere_in_the_lake(tmp_path: Path) -> None:
+    lake, spill = tmp_path / "lake", tmp_path / "spill"
+    lake.mkdir()
+    spill.mkdir()
+    duckdb.execute(f"COPY (SELECT 7 AS n) TO '{lake}/kept.parquet'")
+    kept = (lake / "kept.parquet").read_bytes()
+
+    with ThreadPoolExecutor(1, initializer=confine, initargs=(0, spill)) as threads:
+        connection = threads.submit(hardened, str(lake), spill, BOUNDS).result()
+        for text in WRITES:
+            with pytest.raises(duckdb.Error):
+                threads.submit(connection.execute, text.format(lake=lake)).result()
+        spilled = "SELECT COUNT(*) FROM (SELECT DISTINCT hash(range) FROM range(3_000_000))"
+        assert threads.submit(lambda: connection.execute(spilled).fetchall()).result()
+
+    assert [path.name for path in lake.iterdir()] == ["kept.parquet"]
+    assert (lake / "kept.parquet").read_bytes() == kept
+    (lake / "others.txt").write_text("threads of another kind write as before")
+
+
+def test_rows_beyond_what_may_be_held_are_refused_while_they_are_fetched(tmp_path: Path) -> None:
+    bounds = structs.replace(BOUNDS, rows_bytes=1_000_000)
+    engine = DuckDB("test", str(tmp_path), tmp_path / "spill", bounds)
+    long = "SELECT repeat('x', {}) AS text, range AS n FROM range({})"
+
+    with pytest.raises(ResultTooLarge):  # 2,000 texts of 1,000 letters are two million bytes
+        asyncio.run(engine.rows(Sql(long.format(1_000, 2_000)), 5))
+    with pytest.raises(ResultTooLarge):  # 10,000 rows of two values, of 144 bytes at least each
+        asyncio.run(engine.rows(Sql(long.format(1, 10_000)), 5))
+    fitting = asyncio.run(engine.rows(Sql(long.format(100, 2_000)), 5))
+
+    assert fitting == [("x" * 100, n) for n in range(2_000)]
+    engine.close()
+
+
+def test_a_question_that_nobody_waits_for_any_more_is_interrupted(engine: DuckDB) -> None:
+    async def scene() -> list[Row]:
+        asked = asyncio.create_task(engine.rows(CROSS, 60))
+        await asyncio.sleep(0.1)
+        asked.cancel()
+        await asyncio.wait([asked])
+        return await engine.rows(Sql("SELECT 1"), 5)  # in the one thread that there is
+
+    assert asyncio.run(scene()) == [(1,)]
+
+
+def test_batches_of_large_rows_have_fewer_of_them(engine: DuckDB) -> None:
+    async def sizes(letters: int) -> list[int]:
+        text = Sql(f"SELECT repeat('x', {letters}) FROM range(9000)")
+        return [len(rows) async for rows in engine.batches(text, 5, 4_000)]
+
+    assert asyncio.run(sizes(10)) == [4_000, 4_000, 1_000]
+    # 4 MiB are reached by the 419th row of 10,104 bytes; 500 are looked at together.
+    assert asyncio.run(sizes(10_000)) == [500] * 18
 
 
 def test_a_question_beyond_its_deadline_is_interrupted(engine: DuckDB) -> None:
