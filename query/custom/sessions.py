@@ -74,7 +74,12 @@ FIRST = (
 SESSION_COLUMNS = (
     SessionColumn("session_id", Type.STRING, "session", "MIN(session_id)"),
     SessionColumn("anonymous_id", Type.STRING, "visitor", "MIN(anonymous_id)"),
-    SessionColumn("profile_id", Type.STRING, "the sender's own id", "MIN(profile_id)"),
+    SessionColumn(
+        "profile_id",
+        Type.STRING,
+        "the sender's own id; what came with a key goes first",
+        "COALESCE(MIN(profile_id) FILTER (WHERE trusted), MIN(profile_id))",
+    ),
     SessionColumn("started_at", Type.TIMESTAMP, "its first event", "MIN(ts)"),
     SessionColumn("ended_at", Type.TIMESTAMP, "its last event", "MAX(ts)"),
     SessionColumn("duration", Type.DECIMAL, "seconds", f"CAST({LASTED} AS DOUBLE) / 1000"),

@@ -107,7 +107,7 @@ PERSONS = Cte(
     f"""
     SELECT visitor_hash      AS person,
            MIN(anonymous_id) AS who,
-           MAX(profile_id)   AS told,
+           COALESCE(MAX(profile_id) FILTER (WHERE trusted), MAX(profile_id)) AS told,
            MIN(ms)           AS began,
            MAX(ms)           AS ended,
            COUNT(DISTINCT CASE WHEN {PAGE_VIEW} THEN session_hash END) AS visits,
@@ -128,14 +128,23 @@ PERSONS = Cte(
     """,  # noqa: S608
 )
 
+# Anybody may say from a page who a visitor is. Once a server has said it with its key, only servers
+# are believed. Rows that are older than the column have it in what is kept of their sender.
+KEYED = """COALESCE(trusted, sender LIKE '%"trusted":true%', FALSE)"""
+
 KNOWN = Cte(
     "known",
     f"""
     SELECT visitor_hash                                              AS bearer,
            {latest("profile_id")}                                    AS called,
            {latest("traits")} FILTER (WHERE traits IS NOT NULL)      AS described
-      FROM scoped_identities
-     WHERE visitor_hash IS NOT NULL
+      FROM (
+           SELECT *,
+                  MAX({KEYED}) OVER (PARTITION BY visitor_hash) AS vouched
+             FROM scoped_identities
+            WHERE visitor_hash IS NOT NULL
+           )
+     WHERE {KEYED} = vouched
      GROUP BY visitor_hash
     """,  # noqa: S608
 )
@@ -206,7 +215,8 @@ PROFILES = (
     ),
     QueryType(
         name="profile_detail",
-        meaning="one visitor, with the id and traits by which the website knows them, as last told",
+        meaning="one visitor, with the id and traits by which the website knows them, as last told "
+        "by who has a key, else by anybody",
         subject=Subject.WEBSITE,
         table=EVENTS,
         row=ProfileDetail,

@@ -110,6 +110,12 @@ BOT = (
     ),
 )
 
+TRUSTED = Column(
+    "trusted",
+    Type.BOOLEAN,
+    "whether an API key came with it; without one anybody may have sent it",
+)
+
 WEBSITE = Column("website_id", Type.STRING, "the website", public=False)
 
 OF_WEBSITE = (WEBSITE, *WHEN, *ORIGIN, *WHO)

@@ -52,6 +52,7 @@ def put_told(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
             judged[index] = (told, "told" if told else None)
     rows.columns["is_bot"] = [is_bot for is_bot, _ in judged]
     rows.columns["bot_reason"] = [reason for _, reason in judged]
+    rows.columns["trusted"] = [True] * len(rows)  # nothing is imported without a key
 
 
 HISTORY_LINE: Mapping[str, Step] = {

@@ -1,4 +1,9 @@
-"""What the sender's program said of itself, kept so that newer rules can read it again."""
+"""Whether a key came with it, and what the sender's program said of itself.
+
+The program's words are kept so that newer rules can read them again.
+"""
+
+from operator import attrgetter
 
 import msgspec
 from msgspec import Struct
@@ -22,6 +27,8 @@ class Sender(Struct, frozen=True, omit_defaults=True):
 def put_sender(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
     if rows.wants("sender"):
         rows.columns["sender"] = rows.per_envelope(written)
+    if rows.wants("trusted"):
+        rows.columns["trusted"] = rows.per_envelope(attrgetter("trusted"))
 
 
 def written(envelope: Envelope) -> str | None:

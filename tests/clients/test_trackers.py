@@ -22,7 +22,7 @@ BY_TOPIC = {kind.topic: kind for kind in KINDS}
 FOUND = {
     *(column.name for column in (*AGENT, *BOT, *ORIGIN, *PLACE)),
     *("received_at", "visitor_hash", "session_hash", "event_hash", "visitor_made", "session_made"),
-    *("referrer_name", "referrer_type", "channel", "sender"),
+    *("referrer_name", "referrer_type", "channel", "sender", "trusted"),
 }
 """Columns that a request does not decide; the tests of the stream's steps are about them."""
 

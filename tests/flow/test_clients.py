@@ -103,7 +103,10 @@ def rows(tenant: Tenant, kind: Kind, subject: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-FOUND = {"received_at", "is_bot", "language", "channel", "visitor_made", "session_made"}
+FOUND = {
+    *("received_at", "is_bot", "language", "channel"),
+    *("visitor_made", "session_made", "trusted"),
+}
 """Columns that the stream fills, whatever the item says."""
 
 

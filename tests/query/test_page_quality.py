@@ -165,3 +165,34 @@ def test_a_profile_says_who_the_visitor_was_last_told_to_be(desk: House) -> None
 
     assert who("u1") == ("user-8", '{"plan":"pro"}')
     assert who("u3") == ("user-3", None)
+
+
+def test_a_stranger_does_not_rename_whom_a_server_has_identified(desk: House) -> None:
+    desk.holds(
+        a_view("/a"),
+        an_identity("user-7", traits='{"plan":"pro"}', trusted=True, at="2026-11-10T12:00:01Z"),
+        an_identity("user-7", trusted=True, at="2026-11-10T12:00:02Z"),
+        an_identity("zz", traits='{"plan":"none"}', trusted=False, at="2026-11-10T12:00:03Z"),
+        an_event("signup", profile_id="user-7", trusted=True),
+        an_event("signup", profile_id="zz", trusted=False),
+        a_view("/a", visitor="u2", session="s2"),
+        an_identity("user-2", visitor="u2", trusted=False),
+    )
+    # before there was a column for it
+    desk.lake.holds(
+        a_view("/a", visitor="u3", session="s3"),
+        an_identity("user-3", visitor="u3", sender='{"trusted":true}'),
+        without=("trusted",),
+    )
+    desk.holds(an_identity("zz", visitor="u3", trusted=False, at="2026-11-10T12:00:03Z"))
+
+    def who(visitor: str) -> tuple[str, str | None]:
+        one = [{"field": "anonymous_id", "op": "eq", "value": visitor}]
+        [detail] = desk.rows("profile_detail", filters=one)
+        return detail["profile_id"], detail["traits"]
+
+    assert who("u1") == ("user-7", '{"plan":"pro"}')
+    assert who("u2") == ("user-2", None)
+    assert who("u3") == ("user-3", None)
+    listed = {row["visitor_id"]: row["profile_id"] for row in desk.rows("profile_list")}
+    assert listed == {"u1": "user-7", "u2": None, "u3": None}

@@ -222,3 +222,13 @@ def test_url_parts_are_cut_by_hand() -> None:
     assert normal_path("//a//b//") == "/a//b"
     assert parameters("A=1&a=2&b=&=3&c") == {"a": "1"}
     assert (cut("mailto:x@y.example").host, cut("").path) == ("", "")
+
+
+@pytest.mark.parametrize(
+    "kind", [k for k in KINDS if k.table.column("trusted")], ids=lambda kind: kind.name
+)
+def test_a_row_says_whether_a_key_came_with_it(kind: Kind) -> None:
+    item = {"name": "x"} if kind.name == "custom_event" else {"profileId": "p1"}
+
+    assert facts(item, "trusted", kind=kind) == (False,)
+    assert facts(item, "trusted", kind=kind, trusted=True) == (True,)
