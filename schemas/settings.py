@@ -159,6 +159,14 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     demo: Annotated[
         bool, Meta(description="first start: create the demo website and send it a week of traffic")
     ] = True
+    hung_seconds: Annotated[
+        float,
+        Meta(ge=0, le=3600, description="silence after which `up` restarts a process; 0: never"),
+    ] = 30.0
+    log_mb: Annotated[
+        int,
+        Meta(ge=1, description="size at which `up` puts a log aside, MB; one older is kept"),
+    ] = 16
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
     @property

@@ -20,6 +20,8 @@ class Entry(Struct, frozen=True, rename="camel"):
     restarts: int
     where: str
     log: str
+    reason: str = ""
+    """Why it ended last, or is not well; empty when it has run steadily."""
 
 
 class Account(Struct, frozen=True):
@@ -36,7 +38,7 @@ def account_of(children: Sequence[Child]) -> Account:
         supervisor=os.getpid(),
         ready=all(child.state == State.READY for child in children),
         processes=tuple(
-            Entry(c.spec.name, c.state, c.pid, c.restarts, c.spec.where, str(c.log))
+            Entry(c.spec.name, c.state, c.pid, c.restarts, c.spec.where, str(c.log), c.reason)
             for c in children
         ),
     )

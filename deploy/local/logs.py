@@ -1,29 +1,38 @@
-"""Log files: one per process, one older one kept; and how they are shown on the screen."""
+"""Log files, read: the last lines of a process, why it ended, and how they are shown."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import BinaryIO
 
-ROTATE_BYTES = 16 * 1024 * 1024
+from deploy.local.log_writer import old_name
 
-
-def open_log(path: Path) -> BinaryIO:
-    """The log to append to; a long one is put aside first."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.exists() and path.stat().st_size > ROTATE_BYTES:
-        path.replace(path.with_suffix(".old.log"))
-    return path.open("ab")
+REASON_CHARACTERS = 400
+END_BYTES = 16_384
+ENOUGH_BYTES = 2_048
 
 
 def last_lines(path: Path, lines: int = 15) -> str:
     """The end of a log, without the frames of Java's stack traces; empty when there is none."""
-    if not path.exists():
-        return ""
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - 16_384))
-        text = file.read().decode(errors="replace")
+    text = _end(path)
+    if len(text) < ENOUGH_BYTES:  # it was put aside just now
+        text = _end(Path(old_name(str(path)))) + text
     told = [line for line in text.splitlines() if not line.startswith("\tat ")]
     return "\n".join(told[-lines:])
+
+
+def _end(path: Path) -> str:
+    if not path.exists():
+        return ""
+    return _from(path, max(0, path.stat().st_size - END_BYTES)).decode(errors="replace")
+
+
+def last_reason(path: Path) -> str:
+    """Why the process that wrote this log ended, in its own words; empty when it said nothing."""
+    lines = [line for line in last_lines(path).splitlines() if line.strip()]
+    critical = [line for line in lines if " CRITICAL " in line]
+    if not lines:
+        return ""
+    said = (critical or lines)[-1]
+    return said.rpartition(" reason=")[2].strip()[:REASON_CHARACTERS]
 
 
 class Followed:
@@ -44,11 +53,19 @@ class Followed:
     def _new_lines(self, name: str, path: Path) -> list[str]:
         if not path.exists():
             return []
-        with path.open("rb") as file:
-            # A log that was put aside begins anew.
-            file.seek(self._at[name] if path.stat().st_size >= self._at[name] else 0)
-            start = file.tell()
-            text = file.read()
+        before = b""
+        if path.stat().st_size < self._at[name]:  # put aside; the new one begins anew
+            before = _from(Path(old_name(str(path))), self._at[name])
+            self._at[name] = 0
+        text = _from(path, self._at[name])
         whole = text[: text.rfind(b"\n") + 1]
-        self._at[name] = start + len(whole)
-        return whole.decode(errors="replace").splitlines()
+        self._at[name] += len(whole)
+        return (before + whole).decode(errors="replace").splitlines()
+
+
+def _from(path: Path, start: int) -> bytes:
+    if not path.exists():
+        return b""
+    with path.open("rb") as file:
+        file.seek(start)
+        return file.read()

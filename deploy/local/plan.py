@@ -3,8 +3,10 @@
 import sys
 from collections.abc import Iterator
 
+from deploy.local.broker import answers
 from deploy.local.process import Spec, Stage
-from deploy.local.ready import broker_says, http_says, pulse_says
+from deploy.local.ready import broker_says, http_says, pulse_says, reachable
+from deploy.local.watchdog import Sign, answers_http, either, heartbeat
 from schemas.settings import Settings
 
 
@@ -13,8 +15,8 @@ def services(settings: Settings) -> list[Spec]:
     return [
         *_shared_port(settings, "ingest", "collector", settings.collectors, Stage.COLLECT),
         *_workers(settings),
-        _one(settings, "backfill", Stage.STREAM),
-        _one(settings, "keeper", Stage.KEEP),
+        _beside(settings, "backfill", Stage.STREAM),
+        _beside(settings, "keeper", Stage.KEEP),
         *_shared_port(settings, "query", "query", settings.queries, Stage.QUERY),
     ]
 
@@ -26,6 +28,7 @@ def broker(settings: Settings, command: list[str]) -> Spec:
         argv=tuple(command),
         stage=Stage.KAFKA,
         ready=broker_says(settings.broker_port),
+        sign=lambda: answers(settings.broker_port),
         where=f"127.0.0.1:{settings.broker_port}",
         attempts=1,
     )
@@ -43,6 +46,7 @@ def _shared_port(
             argv=_python(module, "--name", name),
             stage=stage,
             ready=http_says(settings.host, port, settings.data / "run", name),
+            sign=_served(settings, name, port, alone=processes == 1),
             where=f"http://{settings.host}:{port}",
             stop_seconds=25,  # they finish the requests under way within 20
         )
@@ -56,16 +60,29 @@ def _workers(settings: Settings) -> Iterator[Spec]:
             argv=_python("stream", "worker", "--name", name),
             stage=Stage.STREAM,
             ready=pulse_says(settings.data / "run", name),
+            sign=_beats(settings, name),
         )
 
 
-def _one(settings: Settings, role: str, stage: Stage) -> Spec:
+def _beside(settings: Settings, role: str, stage: Stage) -> Spec:
+    """One that live traffic does without: when it fails, the rest goes on."""
     return Spec(
         name=role,
         argv=_python("stream", role, "--name", role),
         stage=stage,
         ready=pulse_says(settings.data / "run", role),
+        sign=_beats(settings, role),
+        needed=False,
     )
+
+
+def _beats(settings: Settings, name: str) -> Sign:
+    return heartbeat(settings.data / "run" / f"{name}.json")
+
+
+def _served(settings: Settings, name: str, port: int, alone: bool) -> Sign:
+    beats = _beats(settings, name)
+    return either(beats, answers_http(reachable(settings.host), port)) if alone else beats
 
 
 def _python(module: str, *arguments: str) -> tuple[str, ...]:

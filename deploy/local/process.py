@@ -11,8 +11,6 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from deploy.local.logs import open_log
-
 LAUNCH = Path(__file__).with_name("launch.py")
 
 
@@ -47,15 +45,19 @@ class Spec(Struct, frozen=True):
     stage: Stage
     ready: Callable[[int], bool]
     """Whether the process with this pid serves; may block for a second."""
+    sign: Callable[[], bool] | None = None
+    """Whether it has shown a sign of life since the last call; None: nobody can tell."""
     where: str = ""
     """Where it can be reached."""
     stop_seconds: float = 20.0
     attempts: int = 3
     """Starts without ever being ready after which we give up."""
+    needed: bool = True
+    """Whether the whole is worth nothing without it; if not, it is tried again for ever."""
 
 
 class Running:
-    """A started process, its group and its log."""
+    """A started process and its group."""
 
     def __init__(self, spec: Spec, process: asyncio.subprocess.Process) -> None:
         self.spec = spec
@@ -64,17 +66,16 @@ class Running:
         self._process = process
 
     @classmethod
-    async def start(cls, spec: Spec, environment: Mapping[str, str], log: Path) -> "Running":
+    async def start(cls, spec: Spec, environment: Mapping[str, str], output: int) -> "Running":
         """Run the program in a session of its own: a ctrl-C is ours to hand on, in order."""
-        with open_log(log) as output:
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-S", str(LAUNCH), str(os.getpid()), *spec.argv),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                env=environment,
-                start_new_session=True,
-            )
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-S", str(LAUNCH), str(os.getpid()), *spec.argv),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env=environment,
+            start_new_session=True,
+        )
         return cls(spec, process)
 
     @property

@@ -3,7 +3,8 @@
 import os
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import TextIO
 
 from deploy.local.account import Account, Entry
@@ -49,10 +50,12 @@ class Screen:
 
     def _tell_changes(self, account: Account) -> None:
         for entry in account.processes:
-            if self._said.get(entry.name) != entry.state and entry.state != State.WAITING:
-                self._said[entry.name] = entry.state
-                alive = f"  pid {entry.pid}  {entry.where}" if entry.pid else ""
-                self._write(f"{entry.name:12} {entry.state}{alive}".rstrip() + "\n")
+            if self._said.get(entry.name) == entry.state or entry.state == State.WAITING:
+                continue
+            self._said[entry.name] = entry.state
+            alive = f"  pid {entry.pid}  {entry.where}" if entry.pid else ""
+            why = f"  ({entry.reason})" if entry.state == State.RESTARTING else ""
+            self._write(f"{entry.name:12} {entry.state}{alive}{why}".rstrip() + "\n")
 
     def _redraw(self) -> None:
         lines = process_table(self._account.processes) if self._account else []
@@ -69,19 +72,21 @@ class Screen:
             self._drawn = 0
 
     def _write(self, text: str) -> None:
-        self._out.write(text)
-        self._out.flush()
+        with suppress(OSError):  # a screen that is a file on a full disk ends nothing
+            self._out.write(text)
+            self._out.flush()
 
 
-def process_table(processes: Iterable[Entry]) -> list[str]:
-    """What runs where: state, pid, log."""
-    return table(
+def process_table(processes: Sequence[Entry]) -> list[str]:
+    """What runs where: state, pid, log; beneath, why one is not well or was started again."""
+    rows = table(
         ("process", "state", "pid", "restarts", "where", "log"),
         [
             (e.name, e.state, str(e.pid or "–"), str(e.restarts), e.where or "–", _near(e.log))
             for e in processes
         ],
     )
+    return [*rows, *(f"{e.name}: {e.reason}" for e in processes if e.reason)]
 
 
 def _near(path: str) -> str:

@@ -2,12 +2,17 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from deploy.local.child import Child, NeverReady
+from deploy.local.log_pipes import LogPipes
 from deploy.local.process import Spec, Stage, State
 
 START_SECONDS = 90.0
+LATE_SECONDS = 10.0
+"""How long those that the whole can do without are waited for when all others are ready."""
+LOG_BYTES = 16 * 1024 * 1024
 
 
 class NotStarted(Exception):
@@ -17,7 +22,8 @@ class NotStarted(Exception):
 class Supervisor:
     """Children of the given specs, all started at once: who needs another waits for it itself.
 
-    `once_kafka_is_up` runs when the broker answers, if there is one.
+    `once_kafka_is_up` runs when the broker answers, if there is one. A process that the others do
+    not need never ends the whole; one that hangs for `hung_seconds` is started anew.
     """
 
     def __init__(
@@ -27,9 +33,21 @@ class Supervisor:
         logs: Path,
         once_kafka_is_up: Callable[[], Awaitable[None]],
         changed: Callable[[], None] = lambda: None,
+        hung_seconds: float = 0.0,
+        log_bytes: int = LOG_BYTES,
     ) -> None:
+        self._pipes = LogPipes(logs, [spec.name for spec in specs], log_bytes)
+        self._kafka_is_up = asyncio.Event()
         self.children = [
-            Child(spec, environment, logs / f"{spec.name}.log", changed) for spec in specs
+            Child(
+                spec,
+                environment,
+                self._pipes.by_name[spec.name],
+                changed,
+                hung_seconds,
+                self._counting(spec),
+            )
+            for spec in specs
         ]
         self.stopping = asyncio.Event()
         """Set it to stop in order."""
@@ -39,6 +57,7 @@ class Supervisor:
 
     async def run(self, once_ready: Callable[[], Awaitable[None]]) -> None:
         """Until `stopping` is set. Whatever is raised, everything is stopped first."""
+        writing = asyncio.create_task(self._pipes.keep())
         keeping = [asyncio.create_task(self._keep(child)) for child in self.children]
         ordered = asyncio.create_task(self.stopping.wait())
         coming_up = asyncio.create_task(self._come_up(once_ready))
@@ -54,6 +73,8 @@ class Supervisor:
             coming_up.cancel()
             await self._stop()
             await asyncio.gather(coming_up, *keeping, return_exceptions=True)
+            await self._pipes.close()
+            await writing
 
     def signalled(self) -> None:
         """The first signal stops in order, the second at once."""
@@ -61,22 +82,28 @@ class Supervisor:
             self.hurry.set()
         self.stopping.set()
 
+    def _counting(self, spec: Spec) -> Callable[[], bool]:
+        """Until there is a Kafka, who needs it may end as often as it likes."""
+        return (lambda: True) if spec.stage == Stage.KAFKA else self._kafka_is_up.is_set
+
     async def _keep(self, child: Child) -> None:
         try:
             await child.keep()
         except NeverReady as hopeless:
             raise NotStarted(str(hopeless)) from None
-        except OSError as refused:  # no room for a log, no memory for a process
-            raise NotStarted(f"{child.spec.name} cannot be started: {refused}") from None
 
     async def _come_up(self, once_ready: Callable[[], Awaitable[None]]) -> None:
         try:
             async with asyncio.timeout(START_SECONDS):
                 await self._all_ready()
         except TimeoutError:
-            slow = [c for c in self.children if not c.readied.is_set()]
+            slow = [c for c in self.children if c.spec.needed and not c.readied.is_set()]
             names = ", ".join(f"{child.spec.name} (see {child.log})" for child in slow)
             raise NotStarted(f"not ready within {START_SECONDS:.0f} s: {names}") from None
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LATE_SECONDS):
+                for child in self.children:
+                    await child.readied.wait()
         await once_ready()
 
     async def _all_ready(self) -> None:
@@ -84,8 +111,10 @@ class Supervisor:
             if child.spec.stage == Stage.KAFKA:
                 await child.readied.wait()
         await self._once_kafka_is_up()
+        self._kafka_is_up.set()
         for child in self.children:
-            await child.readied.wait()
+            if child.spec.needed:
+                await child.readied.wait()
 
     async def _stop(self) -> None:
         for stage in Stage:

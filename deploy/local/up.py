@@ -3,7 +3,7 @@
 import asyncio
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 import msgspec
@@ -22,6 +22,7 @@ from deploy.local.topics import KafkaAway, declare, topics_of
 from schemas.settings import Settings, as_environment
 
 FOLLOW_SECONDS = 0.2
+TELL_SECONDS = 5.0
 
 Refused = (CannotStart, JarRefused, BrokerDown, KafkaAway, NotStarted, RegistryAway)
 """What ends `up` with one message and exit code 1."""
@@ -63,12 +64,22 @@ async def _supervise(settings: Settings, specs: list[Spec], screen: Screen, logs
             write_account(settings.data, account)
         screen.show(account)
 
-    supervisor = Supervisor(specs, environment, settings.data / "logs", declare_topics, changed)
-    following = asyncio.create_task(_follow(supervisor, screen)) if logs else None
+    supervisor = Supervisor(
+        specs,
+        environment,
+        settings.data / "logs",
+        declare_topics,
+        changed,
+        settings.hung_seconds,
+        settings.log_mb * 1_048_576,
+    )
+    beside = [asyncio.create_task(_keep_told(changed))]
+    if logs:
+        beside.append(asyncio.create_task(_follow(supervisor, screen)))
     with _signals(supervisor):
         await supervisor.run(lambda: _once_ready(settings, supervisor, screen))
-    if following:
-        following.cancel()
+    for task in beside:
+        task.cancel()
 
 
 async def _once_ready(settings: Settings, supervisor: Supervisor, screen: Screen) -> None:
@@ -77,6 +88,13 @@ async def _once_ready(settings: Settings, supervisor: Supervisor, screen: Screen
     await asyncio.to_thread(demo.first_start, settings, screen.news, supervisor.stopping.is_set)
     if settings.demo and (question := demo.question(settings)):
         screen.say(question)
+
+
+async def _keep_told(changed: Callable[[], None]) -> None:
+    """Say how it is now and then, too: what was written last may have found no room."""
+    while True:
+        await asyncio.sleep(TELL_SECONDS)
+        changed()
 
 
 async def _follow(supervisor: Supervisor, screen: Screen) -> None:

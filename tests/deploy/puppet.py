@@ -1,6 +1,6 @@
 """A process for tests of the supervisor: says what happens to it in a journal, obeys its script.
 
-python puppet.py <journal> <name> [stubborn] [dies=<seconds>] [sulks]
+python puppet.py <journal> <name> [stubborn] [dies=<seconds>] [sulks] [beats] [chatters]
 """
 
 import os
@@ -32,7 +32,15 @@ def main() -> None:
         if word.startswith("dies="):
             time.sleep(float(word.removeprefix("dies=")))
             sys.exit("my last words")
+    lines = 0
     while True:
+        if "beats" in script:
+            (journal.parent / f"{name}.beat").write_text(str(time.monotonic_ns()))
+        if "chatters" in script:
+            for _ in range(2000):
+                sys.stderr.write(f"{'so it goes ' * 9}{lines}\n")
+                lines += 1
+            note("chattered")
         time.sleep(0.05)
 
 

@@ -1,8 +1,11 @@
 import io
+from contextlib import suppress
 from pathlib import Path
 
+import msgspec
+
 from deploy.local.account import Account, Entry, read_account, write_account
-from deploy.local.logs import Followed, last_lines, open_log
+from deploy.local.logs import Followed, last_lines, last_reason
 from deploy.local.process import State
 from deploy.local.screen import Screen
 
@@ -74,16 +77,51 @@ def test_followed_logs_say_each_new_whole_line_once(tmp_path: Path) -> None:
     assert said == ["worker-1 | one", "query    | here", "worker-1 | two, not finished"]
 
 
-def test_a_long_log_is_put_aside(tmp_path: Path) -> None:
-    path = tmp_path / "worker.log"
-    with path.open("wb") as file:
-        file.truncate(16 * 1024 * 1024 + 1)
+def test_followed_logs_go_on_in_the_next_file(tmp_path: Path) -> None:
+    log = tmp_path / "worker.log"
+    said: list[str] = []
+    log.write_text("a longer line of before\n")
+    followed = Followed({"w": log}, said.append)
+    with log.open("a") as file:
+        file.write("last of the old\n")
 
-    with open_log(path) as log:
-        log.write(b"anew\n")
+    log.rename(tmp_path / "worker.old.log")
+    log.write_text("first of the new\n")
+    followed.read_on()
 
-    assert path.read_text() == "anew\n"
-    assert (tmp_path / "worker.old.log").stat().st_size == 16 * 1024 * 1024 + 1
+    assert said == ["w | last of the old", "w | first of the new"]
+
+
+def test_why_a_process_ended_is_told_in_its_own_words(tmp_path: Path) -> None:
+    log = tmp_path / "worker.log"
+    assert last_reason(log) == ""
+    log.write_text("Traceback\nValueError: one and two\n\n")
+    assert last_reason(log) == "ValueError: one and two"
+    log.write_text(
+        "2026-11-22 CRITICAL stream.worker: worker ends why=Recreated reason=raise the epoch\n"
+        "2026-11-22 ERROR aiokafka: something else\n"
+    )
+    assert last_reason(log) == "raise the epoch"
+
+
+def test_the_reason_of_a_restart_is_on_the_screen() -> None:
+    out, entry = io.StringIO(), account(State.RESTARTING, pid=None).processes[0]
+    why = msgspec.structs.replace(entry, reason="ended with exit code 78: raise the epoch")
+
+    Screen(out).show(Account(1, False, (why,)))
+    Screen(out, in_place=True).show(Account(1, False, (why,)))
+
+    assert out.getvalue().splitlines()[0] == (
+        "worker-1     restarting  (ended with exit code 78: raise the epoch)"
+    )
+    assert out.getvalue().splitlines()[-1] == "worker-1: ended with exit code 78: raise the epoch"
+
+
+def test_a_screen_on_a_full_disk_ends_nothing() -> None:
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        Screen(full).show(account(State.READY))
+        with suppress(OSError):
+            full.close()
 
 
 def test_the_end_of_a_log_leaves_out_the_frames_of_java(tmp_path: Path) -> None:

@@ -1,16 +1,21 @@
 import asyncio
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import msgspec
+import psutil
 import pytest
 
 from deploy.local.child import Child
+from deploy.local.log_pipes import LogPipe
 from deploy.local.process import Spec, Stage, State
-from deploy.local.supervisor import NotStarted, Supervisor
+from deploy.local.supervisor import LOG_BYTES, NotStarted, Supervisor
+from deploy.local.watchdog import Watchdog, heartbeat
 from tests.running import ROOT, eventually
 
 PUPPET = Path(__file__).with_name("puppet.py")
@@ -24,20 +29,36 @@ class Theatre:
         self.journal = folder / "journal"
         self.journal.touch()
 
-    def spec(self, name: str, stage: Stage, *script: str, stop_seconds: float = 20) -> Spec:
+    def spec(
+        self,
+        name: str,
+        stage: Stage,
+        *script: str,
+        stop_seconds: float = 20,
+        attempts: int = 3,
+        needed: bool = True,
+    ) -> Spec:
         return Spec(
             name=name,
             argv=(sys.executable, str(PUPPET), str(self.journal), name, *script),
             stage=stage,
             ready=lambda pid: "sulks" not in script and (self.folder / f"{pid}.up").exists(),
+            sign=heartbeat(self.folder / f"{name}.beat") if "beats" in script else None,
             stop_seconds=stop_seconds,
+            attempts=attempts,
+            needed=needed,
         )
 
     def lines(self) -> list[str]:
         return self.journal.read_text().splitlines()
 
     def play(
-        self, *specs: Spec, once_ready: Callable[[Supervisor], Awaitable[None]]
+        self,
+        *specs: Spec,
+        once_ready: Callable[[Supervisor], Awaitable[None]],
+        once_kafka_is_up: Callable[[], Awaitable[None]] | None = None,
+        hung_seconds: float = 0.0,
+        log_bytes: int = LOG_BYTES,
     ) -> list[Child]:
         """Run the supervisor until `once_ready` is over; the children as they are then."""
 
@@ -45,7 +66,14 @@ class Theatre:
             return None
 
         async def run() -> list[Child]:
-            supervisor = Supervisor(specs, dict(os.environ), self.folder / "logs", nothing)
+            supervisor = Supervisor(
+                specs,
+                dict(os.environ),
+                self.folder / "logs",
+                once_kafka_is_up or nothing,
+                hung_seconds=hung_seconds,
+                log_bytes=log_bytes,
+            )
 
             async def then_stop() -> None:
                 await once_ready(supervisor)
@@ -119,7 +147,9 @@ def test_a_process_that_dies_is_started_again(theatre: Theatre) -> None:
 
 
 def test_each_end_in_a_row_doubles_the_pause_up_to_ten_seconds(theatre: Theatre) -> None:
-    child = Child(theatre.spec("worker", Stage.STREAM), {}, theatre.folder / "log")
+    pipe = LogPipe(theatre.folder / "log")
+    child = Child(theatre.spec("worker", Stage.STREAM), {}, pipe)
+    pipe.close()
     pauses = []
     for ends in range(1, 9):
         child.ends = ends
@@ -166,6 +196,135 @@ def test_the_second_signal_does_not_wait_for_anybody(theatre: Theatre) -> None:
     )
 
     assert child.state == State.STOPPED
+
+
+def test_the_last_words_of_a_dying_process_are_in_its_log(theatre: Theatre) -> None:
+    async def see_it_end(supervisor: Supervisor) -> None:
+        await until(lambda: supervisor.children[0].restarts > 0)
+
+    theatre.play(theatre.spec("worker", Stage.STREAM, "dies=0.3"), once_ready=see_it_end)
+
+    assert (theatre.folder / "logs" / "worker.log").read_text().startswith("my last words\n")
+
+
+def test_a_log_rotates_while_its_process_runs_and_no_line_is_torn(theatre: Theatre) -> None:
+    logs = theatre.folder / "logs"
+
+    async def see_it_rotate(_supervisor: Supervisor) -> None:
+        await until(lambda: (logs / "query.old.log").exists())
+
+    (child,) = theatre.play(
+        theatre.spec("query", Stage.QUERY, "chatters"), once_ready=see_it_rotate, log_bytes=200_000
+    )
+
+    sizes = {path.name: path.stat().st_size for path in logs.iterdir()}
+    assert child.restarts == 0
+    assert max(sizes.values()) < 200_000 + 65_536
+    old, new = ((logs / name).read_text().splitlines() for name in ("query.old.log", "query.log"))
+    numbers = [int(line.rpartition(" ")[2]) for line in (*old, *new)]
+    assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+
+
+def test_nobody_waits_for_a_log_writer_that_is_frozen_or_dead(theatre: Theatre) -> None:
+    log = theatre.folder / "logs" / "query.log"
+
+    async def freeze_then_kill_the_writer(supervisor: Supervisor) -> None:
+        (child,) = supervisor.children
+        await until(lambda: log.exists())
+        (writer,) = [p for p in psutil.Process().children() if "log_writer.py" in p.cmdline()[2]]
+        writer.suspend()
+        before = theatre.lines().count("query chattered")
+        await until(lambda: theatre.lines().count("query chattered") > before + 2)  # pipes are full
+        writer.kill()
+        size = log.stat().st_size
+        await until(lambda: log.stat().st_size > size)
+        assert child.restarts == 0
+
+    theatre.play(
+        theatre.spec("query", Stage.QUERY, "chatters"), once_ready=freeze_then_kill_the_writer
+    )
+
+
+def test_a_keeper_that_never_gets_ready_does_not_end_the_others(
+    theatre: Theatre, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deploy.local.supervisor.LATE_SECONDS", 0.0)
+
+    async def see_it_fail(supervisor: Supervisor) -> None:
+        await until(lambda: supervisor.children[1].restarts > 2)
+        assert supervisor.children[0].state == State.READY
+        assert supervisor.children[1].reason == "ended with exit code 1: my last words"
+
+    theatre.play(
+        theatre.spec("collector", Stage.COLLECT),
+        theatre.spec("keeper", Stage.KEEP, "sulks", "dies=0", needed=False),
+        once_ready=see_it_fail,
+    )
+
+
+def test_ends_do_not_count_before_there_is_a_kafka(theatre: Theatre) -> None:
+    failed: list[int] = []
+
+    async def late() -> None:
+        await until(lambda: theatre.lines().count("worker started") > 2)
+        failed.append(theatre.lines().count("worker started"))
+
+    with pytest.raises(NotStarted, match=r"worker cannot start \(exit code 1\)"):
+        theatre.play(
+            theatre.spec("broker", Stage.KAFKA),
+            theatre.spec("worker", Stage.STREAM, "sulks", "dies=0", attempts=1),
+            once_ready=at_once,
+            once_kafka_is_up=late,
+        )
+
+    assert failed == [3]
+
+
+def test_a_frozen_process_is_killed_and_started_again(theatre: Theatre) -> None:
+    async def freeze_it(supervisor: Supervisor) -> None:
+        beating, frozen = supervisor.children
+        before = frozen.pid
+        assert before is not None
+        os.kill(before, signal.SIGSTOP)
+        await until(lambda: frozen.state == State.READY and frozen.pid not in (None, before))
+        assert frozen.reason == "showed no sign of life for 1 s and was killed"
+        assert (beating.restarts, frozen.restarts) == (0, 1)
+
+    theatre.play(
+        theatre.spec("collector", Stage.COLLECT, "beats"),
+        theatre.spec("worker", Stage.STREAM, "beats"),
+        once_ready=freeze_it,
+        hung_seconds=1.0,
+    )
+
+
+def test_a_frozen_supervisor_kills_nobody_when_it_goes_on() -> None:
+    now = [0.0]
+    watchdog = Watchdog(limit=5.0, clock=lambda: now[0])
+    said = []
+    for gap in (1, 1, 600, 1):  # the machine slept for ten minutes
+        now[0] += gap
+        said.append(watchdog.hangs(alive=False))
+    assert (said, watchdog.silent) == ([False] * 4, 5.0)
+
+    now[0] += 1
+    assert watchdog.hangs(alive=False)
+    assert not watchdog.hangs(alive=True)
+
+
+def test_silence_on_a_full_disk_is_no_hanging(theatre: Theatre) -> None:
+    """Where no heartbeat can be written, none is missed."""
+    spec = theatre.spec("worker", Stage.STREAM)  # never beats
+    spec = msgspec.structs.replace(spec, sign=lambda: False)
+    logs = theatre.folder / "logs"
+
+    async def stay(supervisor: Supervisor) -> None:
+        shutil.rmtree(logs)
+        logs.touch()  # nothing can be written there
+        await asyncio.sleep(1.6)
+        assert supervisor.children[0].restarts == 0
+
+    theatre.play(spec, once_ready=stay, hung_seconds=0.4)
 
 
 ORPHANS = """

@@ -1,0 +1,98 @@
+"""Pipes from the processes to the log writer; the supervisor holds both ends and reads nothing.
+
+A process never waits for its log and never dies of it: the pipe outlives the writer, which is
+started again, and what does not fit into a full pipe is dropped (the write end does not block).
+"""
+
+import asyncio
+import fcntl
+import os
+import struct
+import sys
+import termios
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+WRITER = Path(__file__).with_name("log_writer.py")
+PIPE_BYTES = 1_048_576
+F_SETPIPE_SZ = 1031
+"""Of Linux; elsewhere a pipe has the size that it has."""
+AGAIN_SECONDS = 0.2
+LAST_WORDS_SECONDS = 5.0
+SETTLE_SECONDS = 1.0
+LOOK_SECONDS = 0.01
+
+
+class LogPipe:
+    """What one process writes to, and the file where it ends up."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.read_end, self.write_end = os.pipe()
+        os.set_blocking(self.write_end, False)
+        with suppress(OSError):  # bounded for the user as a whole; the usual 64 KiB will do
+            fcntl.fcntl(self.write_end, F_SETPIPE_SZ, PIPE_BYTES)
+
+    async def settled(self) -> None:
+        """Return when what was written so far is in the file, or cannot be soon."""
+        for _ in range(int(SETTLE_SECONDS / LOOK_SECONDS)):
+            waiting = self._waiting()
+            await asyncio.sleep(LOOK_SECONDS)
+            if not waiting and not self._waiting():
+                return
+
+    def close(self) -> None:
+        """The write end; the pipe ends when every process has left, too."""
+        os.close(self.write_end)
+
+    def _waiting(self) -> int:
+        found: int = struct.unpack("i", fcntl.ioctl(self.read_end, termios.FIONREAD, b"\0" * 4))[0]
+        return found
+
+
+class LogPipes:
+    """The pipes of all processes, and their one writer."""
+
+    def __init__(self, folder: Path, names: Iterable[str], limit: int) -> None:
+        with suppress(OSError):  # the writer says so by writing nothing
+            folder.mkdir(parents=True, exist_ok=True)
+        self.by_name = {name: LogPipe(folder / f"{name}.log") for name in names}
+        self._limit = limit
+        self._closing = False
+        self._writer: asyncio.subprocess.Process | None = None
+
+    async def keep(self) -> None:
+        """Have a writer run until `close`; a new one goes on where the last one ended."""
+        while not self._closing:
+            with suppress(OSError):  # no memory for a process: the pipes hold for a while
+                self._writer = await self._start()
+                await self._writer.wait()
+            if not self._closing:
+                await asyncio.sleep(AGAIN_SECONDS)
+
+    async def close(self) -> None:
+        """Let the writer write the last words, and end it."""
+        self._closing = True
+        for pipe in self.by_name.values():
+            pipe.close()
+        if self._writer:
+            try:
+                await asyncio.wait_for(self._writer.wait(), LAST_WORDS_SECONDS)
+            except TimeoutError:  # somebody who was not ours to end still holds a pipe
+                with suppress(ProcessLookupError):
+                    self._writer.kill()
+        for pipe in self.by_name.values():
+            os.close(pipe.read_end)
+
+    async def _start(self) -> asyncio.subprocess.Process:
+        ends = {pipe.read_end: pipe.path for pipe in self.by_name.values()}
+        return await asyncio.create_subprocess_exec(
+            *(sys.executable, "-S", str(WRITER), str(self._limit)),
+            *(f"{end}={path}" for end, path in ends.items()),
+            pass_fds=tuple(ends),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
+        )
