@@ -1,9 +1,27 @@
-"""How every process logs: one line each, the fields of `extra` behind the message."""
+"""How every process logs: one line each, the fields of `extra` behind the message.
+
+Of one kind (one place in the code, one kind of exception) at most one line a second is written;
+what was left out is counted. So nobody fills a disk by repeating what is worth a line.
+"""
 
 import logging
+import time
+from collections.abc import Callable
 from typing import Any
 
 _OWN = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
+
+LIMIT_SECONDS = 1.0
+KINDS = 1000
+
+JUNK = (
+    "Invalid HTTP request received.",
+    "Unsupported upgrade request.",
+    "No supported WebSocket library detected.",
+)
+"""What uvicorn says when a client sends rubbish: the client is answered, nobody needs a line."""
+
+Kind = tuple[object, ...]
 
 
 class Fields(logging.Formatter):
@@ -15,9 +33,77 @@ class Fields(logging.Formatter):
         return " ".join((line, *(f"{name}={value}" for name, value in fields.items())))
 
 
+class RateLimit(logging.Filter):
+    """Lets one record of a kind through in a second; the next one says how many were not."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._since: dict[Kind, float] = {}
+        self._left_out: dict[Kind, int] = {}
+        self._last: dict[Kind, logging.LogRecord] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        kind, now = kind_of(record), self._clock()
+        if now - self._since.get(kind, now - LIMIT_SECONDS) < LIMIT_SECONDS:
+            self._last[kind] = record
+            self._left_out[kind] = self._left_out.get(kind, 0) + 1
+            return False
+        if len(self._since) >= KINDS:
+            self._since.clear()
+        self._since[kind] = now
+        if left_out := self._left_out.pop(kind, 0):
+            record.suppressed = left_out
+        return True
+
+    def overdue(self, at_once: bool = False) -> list[logging.LogRecord]:
+        """The last record of each kind of which something was left out and nothing came since."""
+        now = self._clock()
+        told = []
+        for kind in list(self._left_out):  # other threads may add to it
+            if at_once or now - self._since.get(kind, 0.0) >= LIMIT_SECONDS:
+                left_out, last = self._left_out.pop(kind, 0), self._last.pop(kind, None)
+                if left_out and last:
+                    last.exc_info = last.exc_text = None
+                    last.suppressed = left_out
+                    told.append(last)
+        return told
+
+
+class LimitedHandler(logging.StreamHandler[Any]):
+    """Writes to the standard error what the limit lets through, and in the end what it counted."""
+
+    def __init__(self, limit: RateLimit) -> None:
+        super().__init__()
+        self._limit = limit
+        self.addFilter(is_worth_a_line)
+        self.addFilter(limit)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        for counted in self._limit.overdue():
+            super().emit(counted)
+        super().emit(record)
+
+    def close(self) -> None:
+        for counted in self._limit.overdue(at_once=True):
+            super().emit(counted)
+        super().close()
+
+
+def kind_of(record: logging.LogRecord) -> Kind:
+    """The place in the code, the kind of exception, and the table if it is about one."""
+    raised = record.exc_info[0] if record.exc_info else None
+    return (record.pathname, record.lineno, raised, record.__dict__.get("table"))
+
+
+def is_worth_a_line(record: logging.LogRecord) -> bool:
+    """Everything but what strangers can have uvicorn say."""
+    return record.name != "uvicorn.error" or not str(record.msg).startswith(JUNK)
+
+
 def set_up(level: str, quiet: tuple[str, ...] = ()) -> None:
     """Log to the standard error from `level` on; from `quiet` loggers warnings only."""
-    handler = logging.StreamHandler()
+    handler = LimitedHandler(RateLimit())
     handler.setFormatter(Fields("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     for name in quiet:
