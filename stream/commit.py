@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from schemas import positions
 from schemas.clock import now_ms
+from schemas.damage import Damage
 from schemas.delta_log import CONTENT, content
 from schemas.lake import locate
 from schemas.settings import Settings
@@ -58,6 +59,7 @@ class LakeTable:
         self.table = table
         self.url = locate(settings.lake_url, table)
         self.store = store_at(self.url)
+        self.damage = Damage(settings.data)
         self._handle = open_or_create(self.url, table, settings)
         # A process that was killed may have left entries that no disk has yet.
         self._settled = max(-1, self._handle.version() - UNSETTLED)

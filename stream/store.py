@@ -7,6 +7,8 @@ is durable once it answers.
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -17,7 +19,7 @@ from schemas.delta_log import LOG
 from schemas.lake import folder_of
 from stream.scratch import Scratch
 
-__all__ = ["LOG", "Bucket", "Folder", "Store", "folder_of", "store_at", "sync"]
+__all__ = ["LOG", "Bucket", "Folder", "Store", "folder_of", "store_at", "sync", "workspace"]
 
 SCRATCH = "_scratch"
 """Readers of Delta leave names with an underscore alone."""
@@ -50,8 +52,8 @@ class Store(Protocol):
         """Keep a finished file of the scratch folder like `put`; answers its size."""
         ...
 
-    def fetch(self, path: str) -> Path:
-        """The bytes as a local file."""
+    def fetched(self, path: str) -> AbstractContextManager[Path]:
+        """The bytes as a local file of the same name, for as long as it is needed."""
         ...
 
     def tree(self) -> fs.FileSystem:
@@ -113,8 +115,9 @@ class Folder(Store):
         sync(target.parent)
         return size
 
-    def fetch(self, path: str) -> Path:
-        return self.root / path
+    @contextmanager
+    def fetched(self, path: str) -> Iterator[Path]:
+        yield self.root / path
 
     def tree(self) -> fs.FileSystem:
         return fs.SubTreeFileSystem(str(self.root), fs.LocalFileSystem())
@@ -125,6 +128,7 @@ class Bucket(Store):
 
     def __init__(self, url: str) -> None:
         self._files, self._root = fs.FileSystem.from_uri(url)
+        self._scratch = Scratch(Path(tempfile.gettempdir()) / f"tidemark-{os.getuid()}")
 
     def put(self, path: str, data: pa.Buffer) -> None:
         with self._files.open_output_stream(f"{self._root}/{path}") as stream:
@@ -138,10 +142,10 @@ class Bucket(Store):
         return version
 
     def scratch(self) -> Path:
-        return Path(tempfile.mkdtemp(prefix="tidemark-"))
+        return self._scratch.folder()
 
     def clear(self) -> None:
-        """The system's folder for temporary files is the system's to clear."""
+        self._scratch.clear()
 
     def adopt(self, file: Path, path: str) -> int:
         self._files_copy(file, path)
@@ -149,15 +153,17 @@ class Bucket(Store):
         file.unlink()
         return size
 
-    def fetch(self, path: str) -> Path:
-        file = self.scratch() / Path(path).name
-        fs.copy_files(
-            f"{self._root}/{path}",
-            str(file),
-            source_filesystem=self._files,
-            destination_filesystem=fs.LocalFileSystem(),
-        )
-        return file
+    @contextmanager
+    def fetched(self, path: str) -> Iterator[Path]:
+        with workspace(self) as folder:
+            file = folder / Path(path).name
+            fs.copy_files(
+                f"{self._root}/{path}",
+                str(file),
+                source_filesystem=self._files,
+                destination_filesystem=fs.LocalFileSystem(),
+            )
+            yield file
 
     def tree(self) -> fs.FileSystem:
         return fs.SubTreeFileSystem(self._root, self._files)
@@ -169,6 +175,13 @@ class Bucket(Store):
             source_filesystem=fs.LocalFileSystem(),
             destination_filesystem=self._files,
         )
+
+
+@contextmanager
+def workspace(store: Store) -> Iterator[Path]:
+    """A folder in the scratch folder that goes with all that is in it, whatever happens."""
+    with tempfile.TemporaryDirectory(dir=store.scratch()) as folder:
+        yield Path(folder)
 
 
 def store_at(url: str) -> Store:

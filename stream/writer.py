@@ -1,7 +1,6 @@
 """Rows become one Parquet part: complete and on the disk for sure, or absent."""
 
 import datetime as dt
-import uuid
 from typing import Any
 
 import pyarrow as pa
@@ -9,6 +8,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from msgspec import Struct
 
+from schemas.data_files import checksum, data_file_path
 from schemas.tables import Table
 from stream.store import Store
 
@@ -39,14 +39,9 @@ def write_part(store: Store, table: Table, day: str, rows: pa.Table) -> NewPart:
         write_page_checksum=True,
     )
     data = sink.getvalue()
-    path = part_path(day)
+    path = data_file_path(day, checksum(memoryview(data)))
     store.put(path, data)
     return NewPart(path, day, data.size, statistics(table, rows))
-
-
-def part_path(day: str) -> str:
-    """A new name, relative to the table's root."""
-    return f"day={day}/{uuid.uuid4().hex}.parquet"
 
 
 def statistics(table: Table, rows: pa.Table) -> dict[str, Any]:

@@ -36,6 +36,7 @@ def reenrich(
     Killed in the middle, it goes on where it was when it is run again.
     """
     from stream.keeping.enriching import Asked, Changes, reenrich  # with all parsers
+    from stream.keeping.verification import Damaged
 
     if last < first:
         raise click.UsageError(f"--to {last.date()} is before --from {first.date()}")
@@ -51,10 +52,13 @@ def reenrich(
             bar.show(f"{seen:,} rows read")
 
         days = []
-        for done in reenrich(tidemark.settings, _lookups(store), asked, tell):
-            days.append(done)
-            changes.add(done.changes)
-            rows += done.rows
+        try:
+            for done in reenrich(tidemark.settings, _lookups(store), asked, tell):
+                days.append(done)
+                changes.add(done.changes)
+                rows += done.rows
+        except Damaged as damaged:
+            raise click.ClickException(f"{damaged}; see tidemark doctor") from None
         bar.end()
     if json:
         return print_json([_told(day) for day in days])

@@ -8,7 +8,7 @@ readers skip.
 
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
@@ -17,13 +17,16 @@ import duckdb
 import pyarrow.parquet as pq
 
 from schemas.clock import now_ms
+from schemas.data_files import checksum_of, data_file_path
 from schemas.settings import Settings
 from schemas.tables import Column, Table, Type
 from stream.commit import LakeTable
 from stream.failures import Fenced, Unbalanced
 from stream.keeping.pieces import Piece, merges, pieces
+from stream.keeping.verification import Damaged, verified, without_damaged
+from stream.store import workspace
 from stream.types import PARTITION
-from stream.writer import MEASURED, NewPart, part_path, statistics
+from stream.writer import MEASURED, NewPart, statistics
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +34,7 @@ ROW_GROUP = 122_880
 HISTORY_BYTES = 32 * 1024 * 1024
 """Size of a part of history: some months of a busy website, so that readers skip the others."""
 MEMORY = "512MB"
+CONSEQUENCE = "compaction goes round it; questions that need it fail"
 
 
 class Side(StrEnum):
@@ -55,44 +59,54 @@ SQL_TYPES = {
 
 
 def compact(table: LakeTable, settings: Settings) -> None:
-    """Join what is due, one commit for each day."""
+    """Join what is due, one commit for each day; damaged files are left as they are."""
     table.refresh()
-    found = pieces(table.handle, table.table)
+    found = without_damaged(table, pieces(table.handle, table.table))
     for day, joined in merges(found, now_ms(), settings.small_parts):
-        parts = rewrite(table, day, joined)
         try:
-            table.replace([piece.path for piece in joined], parts, day.isoformat())
+            _join(table, day, joined)
+        except Damaged:  # noted: the next round goes round it
+            continue
         except Fenced as refused:  # another keeper was faster
             log.warning("not compacted", extra={"table": table.table.name, "reason": str(refused)})
             return
-        log.info(
-            "compacted",
-            extra={
-                "table": table.table.name,
-                "day": day,
-                "parts": len(joined),
-                "into": len(parts),
-                "rows": sum(piece.rows for piece in joined),
-            },
-        )
+
+
+def _join(table: LakeTable, day: date, joined: Sequence[Piece]) -> None:
+    parts = rewrite(table, day, joined)
+    table.replace([piece.path for piece in joined], parts, day.isoformat())
+    log.info(
+        "compacted",
+        extra={
+            "table": table.table.name,
+            "day": day,
+            "parts": len(joined),
+            "into": len(parts),
+            "rows": sum(piece.rows for piece in joined),
+        },
+    )
 
 
 def rewrite(table: LakeTable, day: date, joined: Sequence[Piece]) -> list[NewPart]:
     """The same rows in new parts: those in time, and those that came late; history by itself."""
-    files = [table.store.fetch(piece.path) for piece in joined]
-    scratch = table.store.scratch()
-    parts = []
-    with closing(_connect(scratch)) as connection:
+    parts: list[NewPart] = []
+    with (
+        ExitStack() as failing,
+        verified(table, joined, CONSEQUENCE) as files,
+        workspace(table.store) as folder,
+        closing(_connect(folder)) as connection,
+    ):
         for side in (Side.HISTORY,) if joined[0].imported else (Side.DAY, Side.LATE):
-            target = scratch / f"{side}.parquet"
+            target = folder / f"{side}.parquet"
             connection.execute(*copy_statement(connection, table.table, day, files, side, target))
-            written = sorted(target.iterdir()) if target.is_dir() else [target]
-            parts += [part for file in written if (part := _adopt(table, day, file))]
-            if target.is_dir():
-                target.rmdir()
-    written = sum(part.stats["numRecords"] for part in parts)
-    if written != (read := sum(piece.rows for piece in joined)):
-        raise Unbalanced(f"{table.table.name}: {written} rows were made of {read}")
+            for file in sorted(target.iterdir()) if target.is_dir() else [target]:
+                if part := _adopt(table, day, file):
+                    failing.callback(table.store.remove, part.path)
+                    parts.append(part)
+        written = sum(part.stats["numRecords"] for part in parts)
+        if written != (read := sum(piece.rows for piece in joined)):
+            raise Unbalanced(f"{table.table.name}: {written} rows were made of {read}")
+        failing.pop_all()
     return parts
 
 
@@ -157,9 +171,8 @@ def _adopt(table: LakeTable, day: date, file: Path) -> NewPart | None:
     schema = pq.read_schema(file)
     measured = pq.read_table(file, columns=[name for name in names if name in schema.names])
     if not measured.num_rows:
-        file.unlink()
         return None
-    path = part_path(day.isoformat())
+    path = data_file_path(day.isoformat(), checksum_of(file))
     size = table.store.adopt(file, path)
     return NewPart(path, day.isoformat(), size, statistics(table.table, measured))
 

@@ -24,6 +24,7 @@ from stream.enrich.rules import VERSION
 from stream.failures import Fenced
 from stream.keeping.pieces import Piece, pieces
 from stream.keeping.rewriting import batches, rewrite
+from stream.keeping.verification import verified
 
 ROWS = 20_000
 EXAMPLES = 3
@@ -165,9 +166,10 @@ def _look(
     table: LakeTable, chosen: Sequence[Piece], again: Again, tell: Callable[[int], None]
 ) -> None:
     for piece in chosen:
-        for rows in batches(table.table, table.store.fetch(piece.path)):
-            again(rows)
-            tell(rows.num_rows)
+        with verified(table, [piece]) as (file,):
+            for rows in batches(table.table, file):
+                again(rows)
+                tell(rows.num_rows)
 
 
 def _days(table: LakeTable, asked: Asked) -> list[date]:
@@ -185,5 +187,6 @@ def _chosen(table: LakeTable, day: date, again: Again) -> list[Piece]:
 
 def _holds(table: LakeTable, piece: Piece, again: Again) -> bool:
     names = [RULES, table.table.subject]
-    rows = pq.read_table(table.store.fetch(piece.path), columns=names)
+    with verified(table, [piece]) as (file,):
+        rows = pq.read_table(file, columns=names)
     return bool(pc.any(again.outdated(rows)).as_py())

@@ -22,6 +22,7 @@ from stream.commit import LakeTable
 from stream.doctor import examine
 from stream.failures import ORDERLY, Surprise
 from stream.keeping import Chore, chores
+from stream.keeping.verification import Damaged
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +37,7 @@ FAILURES = (
     ValueError,
     UnreadableTable,
     Surprise,
+    Damaged,
 )
 """What a damaged file or log, a full disk or a rival raises: of one table, and for one round."""
 

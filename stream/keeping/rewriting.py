@@ -5,7 +5,6 @@ files that no version names. A part becomes one part: the rows that stay keep th
 late rows and history stay apart and readers skip as they did.
 """
 
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,11 +12,14 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from schemas.data_files import checksum_of, data_file_path
 from schemas.tables import Table
 from stream.commit import LakeTable
 from stream.keeping.pieces import Piece
+from stream.keeping.verification import verified
+from stream.store import workspace
 from stream.types import arrow_schema
-from stream.writer import MEASURED, NewPart, part_path, statistics
+from stream.writer import MEASURED, NewPart, statistics
 
 BATCH_ROWS = 50_000
 ROW_GROUP = 122_880
@@ -72,16 +74,14 @@ def _whole(rows: pa.Table, schema: pa.Schema) -> pa.Table:
 
 def _written(table: LakeTable, piece: Piece, transform: Transform, tell: Tell) -> NewPart | None:
     """The new part; None when no row is left."""
-    source, target = table.store.fetch(piece.path), table.store.scratch() / uuid.uuid4().hex
     day = piece.day.isoformat()
-    path = part_path(day)
-    try:
+    with verified(table, [piece]) as (source,), workspace(table.store) as folder:
+        target = folder / "part.parquet"
         measured = pa.concat_tables(_through(table.table, source, target, transform, tell))
         if not measured.num_rows:
             return None
+        path = data_file_path(day, checksum_of(target))
         size = table.store.adopt(target, path)
-    finally:
-        target.unlink(missing_ok=True)
     return NewPart(path, day, size, statistics(table.table, measured))
 
 

@@ -19,6 +19,7 @@ from stream.commit import LakeTable, Move
 from stream.failures import Fenced
 from stream.keeping.pieces import Piece, pieces
 from stream.keeping.rewriting import rewrite
+from stream.keeping.verification import verified
 from stream.marks import CLOSED, mark_of
 
 log = logging.getLogger(__name__)
@@ -82,7 +83,8 @@ def may_hold(piece: Piece, website_id: str) -> bool:
 
 def count(table: LakeTable, piece: Piece, import_id: str) -> int:
     """Rows of an import in one part."""
-    column = pq.read_table(table.store.fetch(piece.path), columns=["import_id"])["import_id"]
+    with verified(table, [piece]) as (file,):
+        column = pq.read_table(file, columns=["import_id"])["import_id"]
     return int(pc.sum(pc.equal(column, import_id)).as_py() or 0)
 
 

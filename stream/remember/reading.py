@@ -1,4 +1,7 @@
-"""Rows that a table already holds are read back: few columns of what was received lately."""
+"""Rows that a table already holds are read back: few columns of what was received lately.
+
+A data file that cannot be read is noted and passed over: storing goes on, for all tenants.
+"""
 
 from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
@@ -6,13 +9,19 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
+from msgspec import structs
 
+from schemas.damage import DamagedFile
 from stream.commit import LakeTable
 from stream.types import arrow_schema
 
 PARTITION, RECEIVED = "kafka_partition", "received_at"
 READ_AHEAD = 1
-"""Parts and row groups beside the one that is worked on; more take memory and save no time."""
+"""Row groups beside the one that is worked on; more take memory and save no time."""
+CONSEQUENCE = (
+    "storing goes on without it: copies of its items sent again are not known as copies, and "
+    "visits that it began may begin anew"
+)
 
 
 def read_back(
@@ -27,38 +36,57 @@ def read_back(
     Oldest parts first. What lies in memory at a time is a few hundred thousand rows.
     """
     since = datetime.fromtimestamp(since_ms / 1000, UTC)
-    paths = _paths(table, since)
-    if not paths:
-        return
+    recent = (pc.field(RECEIVED) >= pa.scalar(since, pa.timestamp("us", "UTC"))) & wanted
+    chosen = recent & pc.field(PARTITION).isin(sorted(partitions))
+    noted = table.damage.of(table.table.name)
+    for held in _held(table, since):
+        if held.name in noted:
+            continue
+        try:
+            yield from _rows(table, held.path, columns, chosen)
+        except (OSError, pa.ArrowException) as bad:
+            problem = f"cannot be read ({str(bad).splitlines()[0][:200]})"
+            table.damage.note(structs.replace(held, problem=problem), CONSEQUENCE)
+
+
+def _rows(
+    table: LakeTable, path: str, columns: Sequence[str], chosen: pc.Expression
+) -> Iterator[pa.RecordBatch]:
     data = ds.dataset(
-        paths,
+        [path],
         schema=arrow_schema(table.table),
         filesystem=table.store.tree(),
-        format="parquet",
+        format=ds.ParquetFileFormat(
+            default_fragment_scan_options=ds.ParquetFragmentScanOptions(
+                page_checksum_verification=True
+            )
+        ),
     )
-    recent = (pc.field(RECEIVED) >= pa.scalar(since, pa.timestamp("us", "UTC"))) & wanted
-    yield from data.to_batches(
+    for rows in data.to_batches(
         columns=[PARTITION, RECEIVED, *columns],
-        filter=recent & pc.field(PARTITION).isin(sorted(partitions)),
+        filter=chosen,
         batch_readahead=READ_AHEAD,
         fragment_readahead=READ_AHEAD,
-    )
+    ):
+        rows.validate(full=True)
+        yield rows
 
 
-def _paths(table: LakeTable, since: datetime) -> list[str]:
-    """Relative paths of the parts that may hold such rows."""
+def _held(table: LakeTable, since: datetime) -> list[DamagedFile]:
+    """The data files that may hold such rows, oldest first, as notes with no problem yet."""
     actions = table.handle.get_add_actions(flatten=True)
     paths = actions.column("path").to_pylist()
+    rows = actions.column("num_records").to_pylist()
     name = f"max.{RECEIVED}"
-    if name not in actions.schema.names:
-        return sorted(paths)
-    newest = actions.column(name).cast(pa.timestamp("us", "UTC")).to_pylist()
+    newest = [None] * len(paths)
+    if name in actions.schema.names:
+        newest = list(actions.column(name).cast(pa.timestamp("us", "UTC")).to_pylist())
     held = sorted(
-        (last or since, path)
-        for path, last in zip(paths, newest, strict=True)
+        (last or since, path, count or 0)
+        for path, count, last in zip(paths, rows, newest, strict=True)
         if last is None or last >= since
     )
-    return [path for _, path in held]
+    return [DamagedFile(table.table.name, path, "", count) for _, path, count in held]
 
 
 def milliseconds(batch: pa.RecordBatch | pa.Table, column: str) -> pa.Array:

@@ -1,17 +1,22 @@
 """Valid messages, envelopes and lakes; a test names only the detail that it is about."""
 
 import json
+import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from schemas.envelope import Envelope, join, seal
-from schemas.lake import Version, open_table, version_of
+from schemas.lake import Part, Version, open_table, version_of
 from schemas.settings import Settings
 from schemas.tables import Table
+from stream.commit import LakeTable
 from stream.opening import Arrived
+from stream.writer import NewPart, statistics
 
 NOON_MS = 1_795_262_400_000
 """2026-11-21 12:00:00 UTC."""
@@ -70,6 +75,22 @@ def rows(given: Settings, table: Table, *columns: str) -> list[tuple[Any, ...]]:
     return duckdb.execute(
         f"SELECT {names} FROM read_parquet(?, union_by_name = true) ORDER BY ALL", [paths]
     ).fetchall()
+
+
+def put_instead(table: LakeTable, part: Part, held: pa.Table) -> Path:
+    """Other rows in place of a data file's, in one without a checksum; its path."""
+    folder = Path(part.path).parent
+    made = folder / f"old-{uuid.uuid4().hex}.parquet"
+    pq.write_table(held, made)
+    new = NewPart(
+        f"{folder.name}/{made.name}",
+        part.day,
+        made.stat().st_size,
+        statistics(table.table, held),
+    )
+    table.replace([f"{folder.name}/{Path(part.path).name}"], [new], part.day)
+    table.refresh()
+    return made
 
 
 def balance(given: Settings, ledger: Table) -> tuple[int, int, int]:

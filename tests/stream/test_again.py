@@ -25,7 +25,15 @@ from stream.keeping import enriching
 from stream.keeping.compaction import compact
 from stream.keeping.enriching import Asked, Done, reenrich
 from tests.running import ROOT
-from tests.stream.making import NOON_MS, a_message, an_envelope, rows, settings, version
+from tests.stream.making import (
+    NOON_MS,
+    a_message,
+    an_envelope,
+    put_instead,
+    rows,
+    settings,
+    version,
+)
 from tests.stream.test_backfill import a_backfill, lines
 
 TODAY = date(2026, 11, 21)
@@ -59,14 +67,13 @@ def stale(folder: Path, **columns: Any) -> None:
     """Make the stored rows look as if other rules had enriched them."""
     table = LakeTable(settings(folder), EVENTS)
     for part in version(settings(folder), EVENTS).parts:
-        stored = pq.read_table(part.path)
+        stored = pq.read_table(part.path, partitioning=None)
         for name, value in {"rules_version": 1, **columns}.items():
             at = stored.schema.get_field_index(name)
             field = stored.schema.field(name)
             column = pa.array([value] * stored.num_rows, field.type)
             stored = stored.set_column(at, field, column)
-        pq.write_table(stored, part.path)
-    table.refresh()
+        put_instead(table, part, stored)
 
 
 def asked(**others: Any) -> Asked:

@@ -84,7 +84,7 @@ def test_part_then_log_entry_reach_the_disk_in_this_order(tmp_path: Path) -> Non
         for table in ("ledger", "events")
         for rest in (
             "",
-            "/day=2026-11-21/#.parquet",
+            "/day=2026-11-21/#-#.parquet",
             "/day=2026-11-21",
             f"/_delta_log/{0:020}.json",
             f"/_delta_log/{1:020}.json",

@@ -1,0 +1,91 @@
+"""Names of data files hold the checksum of their bytes, so that damage is told from the file alone.
+
+A name survives what a log forgets: checkpoints, copies, a table put together again by hand. Files
+of older versions have no checksum in their name; of those, only size and frame can be checked.
+"""
+
+import hashlib
+import re
+import uuid
+from pathlib import Path
+from typing import BinaryIO
+
+CHECKSUM_LETTERS = 32
+"""Of a SHA-256: 128 bits tell every accident."""
+
+_NAME = re.compile(r"[0-9a-f]{32}-([0-9a-f]{32})\.parquet$")
+_MAGIC = b"PAR1"
+_SMALLEST = 12
+_READ = 1_048_576
+
+
+def data_file_path(day: str, checksum: str) -> str:
+    """A new name for a data file with these bytes, relative to the table's root."""
+    return f"day={day}/{uuid.uuid4().hex}-{checksum}.parquet"
+
+
+def checksum(data: bytes | memoryview) -> str:
+    """Of bytes in memory."""
+    return hashlib.sha256(data).hexdigest()[:CHECKSUM_LETTERS]
+
+
+def checksum_of(file: Path) -> str:
+    """Of a file's bytes."""
+    with file.open("rb") as opened:
+        return _checksum(opened)
+
+
+def named_checksum(path: str) -> str | None:
+    """What the name says; None for a file of an older version, or of another program."""
+    found = _NAME.search(path)
+    return found[1] if found else None
+
+
+def problem_of(file: Path, size: int | None, known: str | None = None) -> str | None:
+    """What is wrong with a data file, as the end of a sentence; reads all of it.
+
+    `known` is a checksum that was noted elsewhere, for a file whose name holds none.
+    """
+    if problem := outer_problem_of(file, size):
+        return problem
+    wanted = named_checksum(file.name) or known
+    try:
+        if wanted and checksum_of(file) != wanted:
+            return "holds other bytes than were written"
+    except OSError as refused:
+        return _unreadable(refused)
+    return None
+
+
+def outer_problem_of(file: Path, size: int | None) -> str | None:
+    """The same without reading more than its ends."""
+    try:
+        with file.open("rb") as opened:
+            found = opened.seek(0, 2)
+            if size is not None and found != size:
+                return f"has {found} bytes, not {size}"
+            if found < _SMALLEST or _ends(opened) != (_MAGIC, _MAGIC):
+                return "is no Parquet file"
+    except OSError as refused:
+        return _unreadable(refused)
+    return None
+
+
+def _unreadable(refused: OSError) -> str:
+    if isinstance(refused, FileNotFoundError):
+        return "is missing"
+    return f"cannot be read ({refused.strerror or refused})"
+
+
+def _ends(opened: BinaryIO) -> tuple[bytes, bytes]:
+    opened.seek(0)
+    first = opened.read(len(_MAGIC))
+    opened.seek(-len(_MAGIC), 2)
+    return first, opened.read(len(_MAGIC))
+
+
+def _checksum(opened: BinaryIO) -> str:
+    digest = hashlib.sha256()
+    while block := opened.read(_READ):
+        digest.update(block)
+    return digest.hexdigest()[:CHECKSUM_LETTERS]
