@@ -20,6 +20,7 @@ ALWAYS = ("ts", "is_bot")
 BUCKET = "bucket"
 ENTRIES = "entries"
 MS = "ms"
+EPOCH = "epoch"
 
 
 class Scope(Struct, frozen=True):
@@ -57,7 +58,11 @@ async def scoped(engine: Engine, scope: Scope, names: Sequence[str]) -> Sql:
     relation = await engine.relation(scope.parts, _columns(table, scope, names))
     ms = engine.unix_ms("ts")
     bucket = span.bucket(ms, scope.granularity) if BUCKET in names else Sql("")
-    made = {MS: f"{ms} AS {MS}", BUCKET: f"{bucket.text} AS {BUCKET}"}
+    made = {
+        MS: f"{ms} AS {MS}",
+        BUCKET: f"{bucket.text} AS {BUCKET}",
+        EPOCH: f"COALESCE({EPOCH}, 0) AS {EPOCH}",  # rows of before it was told have none
+    }
     bots = "" if scope.include_bots else "\n AND is_bot IS DISTINCT FROM TRUE"
     chosen = ", ".join(made.get(name, name) for name in names) or "1 AS nothing"
     text = (

@@ -14,7 +14,6 @@ from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction, RemoveAction
 from msgspec import Struct
 
-from schemas import positions
 from schemas.clock import now_ms
 from schemas.damage import Damage
 from schemas.delta_log import CONTENT, content
@@ -44,12 +43,7 @@ class Move(Struct, frozen=True):
 
 Actions = list[AddAction | RemoveAction]
 Moves = Mapping[str, Move]
-"""By the id under which the table keeps the next offset, see `app_id`."""
-
-
-def app_id(settings: Settings, topic: str, partition: int) -> str:
-    """Under which name a table keeps the next offset of a topic partition."""
-    return positions.app_id(settings.ingest_epoch, topic, partition)
+"""By the id under which the table keeps the next offset, see `schemas.positions.app_id`."""
 
 
 class LakeTable:

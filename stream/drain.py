@@ -22,10 +22,12 @@ from deltalake.exceptions import DeltaError
 from msgspec import Struct
 
 from schemas.kinds import Kind
+from schemas.positions import app_id
 from schemas.settings import Settings
 from schemas.tables import LEDGER, QUARANTINE
+from schemas.tables.column import EPOCH
 from stream.columns import by_day, fit, received_column
-from stream.commit import LakeTable, Move, Moves, app_id
+from stream.commit import LakeTable, Move, Moves
 from stream.enrich import LINE, Step, enriched
 from stream.enrich.lookups import Lookups
 from stream.failures import Hole, KeepsFailing, Unbalanced
@@ -82,6 +84,8 @@ class Drain:
     ) -> None:
         self.kind = kind
         self.topic = settings.topic(kind.topic)
+        self.epoch = settings.ingest_epoch
+        """Which making of the topic the offsets count in."""
         self.lost: dict[int, Lost] = {}
         """By topic partition: what Kafka no longer has, as found when it was assigned."""
         self._settings = settings
@@ -137,6 +141,7 @@ class Drain:
         sifted = self._sift(opened.rows, tally)
         rows, failed = enriched(sifted.rows, self._lookups, self.line)
         table, unfit = fit(rows)
+        table = self._with_epoch(table)
         told = self._past.tell(table, lambda p: self._main.next_offset(self._name(p)))
         table = self._placed(told.rows, tally)
         refused += [*opened.refused, *failed, *unfit]
@@ -219,14 +224,16 @@ class Drain:
                 extra={"topic": self.topic, "rows": len(bad), "reason": bad[0].reason},
             )
         if new:
-            self._commit_beside(self._quarantine, quarantine_rows(self.topic, new), moves, {})
+            self._commit_beside(
+                self._quarantine, quarantine_rows(self.topic, self.epoch, new), moves, {}
+            )
 
     def _account(self, tally: Tally, moves: Mapping[int, Move], stored: int) -> None:
         """Commit the account, leaving out what an earlier try has committed."""
         since = self._since(self._ledger, moves)
         if all(since[p] <= move.expected for p, move in moves.items()) and tally.stored() != stored:
             raise Unbalanced(f"{self.topic}: {stored} rows, {tally.stored()} by the account")
-        rows = tally.rows(self.topic)
+        rows = tally.rows(self.topic, self.epoch)
         if rows.num_rows:
             self._commit_beside(self._ledger, rows, moves, tally.told)
 
@@ -243,4 +250,9 @@ class Drain:
         return {partition: table.next_offset(self._name(partition)) for partition in moves}
 
     def _name(self, partition: int) -> str:
-        return app_id(self._settings, self.topic, partition)
+        return app_id(self.epoch, self.topic, partition)
+
+    def _with_epoch(self, table: pa.Table) -> pa.Table:
+        index = table.schema.get_field_index(EPOCH.name)
+        epochs = pa.repeat(pa.scalar(self.epoch, pa.int32()), table.num_rows)
+        return table.set_column(index, table.schema.field(index), epochs)

@@ -99,7 +99,7 @@ class Tally:
         """How many rows the topic's table must get, by this account."""
         return sum(account.stored for account in self._accounts.values())
 
-    def rows(self, topic: str) -> pa.Table:
+    def rows(self, topic: str, epoch: int) -> pa.Table:
         """The accounts as rows of the ledger."""
         entries = list(self._accounts.items())
         return pa.table(
@@ -116,6 +116,7 @@ class Tally:
                 "quarantined": [account.quarantined for _, account in entries],
                 "dropped": [account.dropped for _, account in entries],
                 "drop_reason": [account.drop_reason for _, account in entries],
+                "epoch": [epoch] * len(entries),
             },
             schema=arrow_schema(LEDGER),
         )

@@ -49,7 +49,7 @@ def lost_note(partition: int, first: int, next_: int, stamp_ms: int) -> Quaranti
     return Quarantined(Stage.LOST, reason, b"", stamp_ms, partition, first, 0, counts=False)
 
 
-def quarantine_rows(topic: str, refused: Sequence[Quarantined]) -> pa.Table:
+def quarantine_rows(topic: str, epoch: int, refused: Sequence[Quarantined]) -> pa.Table:
     """The refused as rows of the quarantine table."""
     return pa.table(
         {
@@ -62,6 +62,7 @@ def quarantine_rows(topic: str, refused: Sequence[Quarantined]) -> pa.Table:
             "stage": [q.stage.value for q in refused],
             "reason": [q.reason[:REASON_LETTERS] for q in refused],
             "payload": [_text(q.payload) for q in refused],
+            "epoch": [epoch] * len(refused),
         },
         schema=arrow_schema(QUARANTINE),
     )

@@ -19,11 +19,12 @@ from query.snapshots import Pinned
 from query.span import Span
 from schemas.failures import Unavailable
 from schemas.tables import Type
+from schemas.tables.column import IN_TIME
 
 SLICE_ROWS = 50_000
 BATCH_ROWS = 4_000
 
-ORDER = ("ts", "kafka_partition", "kafka_offset", "seq")
+ORDER = IN_TIME
 
 
 async def exported(desk: Desk, wanted: Wanted, seen: Seen) -> AsyncGenerator[Sequence[Row], None]:

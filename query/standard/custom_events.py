@@ -121,6 +121,7 @@ CUSTOM_EVENTS = (
                    anonymous_id,
                    session_id,
                    ms,
+                   epoch,
                    kafka_partition,
                    kafka_offset,
                    seq

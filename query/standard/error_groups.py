@@ -148,6 +148,7 @@ ERROR_GROUPS = (
                    device_type,
                    country,
                    region,
+                   epoch,
                    kafka_partition,
                    kafka_offset,
                    seq

@@ -177,6 +177,7 @@ REALTIME = (
                    country,
                    browser_name,
                    ms,
+                   epoch,
                    kafka_partition,
                    kafka_offset,
                    seq

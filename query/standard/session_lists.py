@@ -13,7 +13,9 @@ from schemas.tables import EVENTS
 MOST_SESSIONS = 500
 MOST_EVENTS = 200
 
-EVENT_ID = """COALESCE(event_id, CAST(kafka_partition AS VARCHAR) || '-' ||
+EVENT_ID = """COALESCE(event_id,
+                   CASE WHEN epoch > 1 THEN CAST(epoch AS VARCHAR) || '-' ELSE '' END ||
+                   CAST(kafka_partition AS VARCHAR) || '-' ||
                    CAST(kafka_offset AS VARCHAR) || '-' || CAST(seq AS VARCHAR))"""
 """What tells an event from every other: its sender's id, or else where it came from."""
 
@@ -153,6 +155,7 @@ SESSION_LISTS = (
                    device_type,
                    browser_name,
                    country,
+                   epoch,
                    kafka_partition,
                    kafka_offset,
                    seq

@@ -30,11 +30,11 @@ MOMENTS = Cte(
            COALESCE(href, name) AS called,
            path, session_id, properties,
            COALESCE(referrer_name, referrer) AS came_from,
-           0 AS part, kafka_partition, kafka_offset, seq
+           0 AS part, epoch, kafka_partition, kafka_offset, seq
       FROM scoped
      UNION ALL
     SELECT ms, 'error', message, path, session_id, NULL, NULL,
-           1, kafka_partition, kafka_offset, seq
+           1, epoch, kafka_partition, kafka_offset, seq
       FROM scoped_errors
     """,  # noqa: S608
 )

@@ -1,6 +1,18 @@
 """Clicks on short links."""
 
-from schemas.tables.column import AGENT, BOT, DAY, IN_TIME, ORIGIN, PLACE, WHEN, Column, Table, Type
+from schemas.tables.column import (
+    AGENT,
+    BOT,
+    DAY,
+    EPOCH,
+    IN_TIME,
+    ORIGIN,
+    PLACE,
+    WHEN,
+    Column,
+    Table,
+    Type,
+)
 
 CLICKS = Table(
     name="clicks",
@@ -20,6 +32,7 @@ CLICKS = Table(
         *AGENT,
         *PLACE,
         *BOT,
+        EPOCH,
         DAY,
     ),
     order=("link_id", *IN_TIME),

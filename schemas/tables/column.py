@@ -46,7 +46,7 @@ class Table(Struct, frozen=True):
 
 DAY = Column("day", Type.DATE, "UTC day of receipt; the partition, not in the file", public=False)
 
-# Where a row came from: its identity for ever, and what makes the order of rows total.
+# Where a row came from: with its epoch its identity for ever, and what makes the order total.
 ORIGIN = (
     Column(
         "kafka_partition",
@@ -56,6 +56,13 @@ ORIGIN = (
     ),
     Column("kafka_offset", Type.LONG, "offset of its chunk", public=False),
     Column("seq", Type.INTEGER, "position in its chunk", public=False),
+)
+
+EPOCH = Column(
+    "epoch",
+    Type.INTEGER,
+    "making of the topic that the offset counts in; NULL is 0, before makings were told apart",
+    public=False,
 )
 
 WHEN = (
@@ -126,5 +133,8 @@ PAGE = (
     Column("path", Type.STRING, "path of the page, decoded, no trailing slash"),
 )
 
-IN_TIME = ("ts", "kafka_partition", "kafka_offset", "seq")
+IDENTITY = ("epoch", "kafka_partition", "kafka_offset", "seq")
+"""What no two rows of a table share, ever: offsets begin again when a topic is made anew."""
+
+IN_TIME = ("ts", *IDENTITY)
 """The total order of the rows of one subject."""

@@ -1,6 +1,6 @@
 """Kept beside the rows: what was not stored, and the account of all that was received."""
 
-from schemas.tables.column import DAY, ORIGIN, Column, Table, Type
+from schemas.tables.column import DAY, EPOCH, IDENTITY, ORIGIN, Column, Table, Type
 
 QUARANTINE = Table(
     name="quarantine",
@@ -12,9 +12,10 @@ QUARANTINE = Table(
         Column("stage", Type.STRING, "decode, enrich, write, duplicate or lost"),
         Column("reason", Type.STRING, "what was wrong, or whose copy it is"),
         Column("payload", Type.STRING, "the bytes, as base64, cut at 64 KiB"),
+        EPOCH,
         DAY,
     ),
-    order=("topic", "ts", "kafka_partition", "kafka_offset", "seq"),
+    order=("topic", "ts", *IDENTITY),
     subject="subject_id",
 )
 
@@ -35,8 +36,9 @@ LEDGER = Table(
         Column("quarantined", Type.LONG, "rows in quarantine, duplicates aside"),
         Column("dropped", Type.LONG, "items left out on purpose"),
         Column("drop_reason", Type.STRING, "why, when dropped is not 0"),
+        EPOCH,
         DAY,
     ),
-    order=("subject_id", "ts", "topic", "kafka_partition", "kafka_offset", "seq"),
+    order=("subject_id", "ts", "topic", *IDENTITY),
     subject="subject_id",
 )

@@ -66,3 +66,19 @@ def test_a_page_says_all_about_its_sessions_and_nothing_of_others(desk: House) -
         "outbound_click",
         "screen_view",
     ]
+
+
+def test_events_of_two_makings_of_a_topic_are_told_apart_at_the_same_place_and_instant(
+    desk: House,
+) -> None:
+    second, first, old = an_event("second"), an_event("first"), an_event("old")
+    for row, epoch in ((second, 3), (first, 2), (old, None)):
+        row.values |= {"kafka_offset": 7, "epoch": epoch, "session_id": "s1"}
+    desk.lake.holds(second, first, as_they_are=True)
+    desk.lake.holds(old, as_they_are=True, without=("epoch",))
+
+    one = [{"field": "session_id", "op": "eq", "value": "s1"}]
+    events = desk.rows("session_events", filters=one)
+
+    assert [event["event_id"] for event in events] == ["0-7-0", "2-0-7-0", "3-0-7-0"]
+    assert [event["event_name"] for event in events] == ["old", "first", "second"]

@@ -34,7 +34,7 @@ ENTRIES = """
 """
 LABELS = ("date", "minute", "name", "step", "period", "complete")
 """Fields that are there also where nothing happened."""
-ONLY_FOR_THE_ORDER = {"kafka_partition", "kafka_offset", "seq", "turn"}
+ONLY_FOR_THE_ORDER = {"epoch", "kafka_partition", "kafka_offset", "seq", "turn"}
 EVERY = [query_type for family in FAMILIES for query_type in family]
 
 FULL = {

@@ -78,7 +78,7 @@ def test_every_table_is_ordered_by_columns_that_it_has(table: Table) -> None:
 
     assert set(table.order) <= set(names)
     assert len(names) == len(set(names))
-    assert table.order[-3:] == ("kafka_partition", "kafka_offset", "seq")
+    assert table.order[-4:] == ("epoch", "kafka_partition", "kafka_offset", "seq")
     assert table.column("day") == Column(
         "day", Type.DATE, "UTC day of receipt; the partition, not in the file", public=False
     )

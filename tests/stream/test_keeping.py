@@ -196,6 +196,33 @@ def test_a_table_grows_by_columns_that_are_younger_than_it(tmp_path: Path) -> No
     assert len(rows(given, EVENTS, "click_id")) == 20
 
 
+def test_rows_of_before_epochs_were_told_are_compacted_with_those_of_today(tmp_path: Path) -> None:
+    given = settings(tmp_path, small_parts=2)
+    before = Table(
+        EVENTS.name,
+        tuple(column for column in EVENTS.columns if column.name != "epoch"),
+        tuple(name for name in EVENTS.order if name != "epoch"),
+    )
+    LakeTable(given, before)
+    fill(given, 2)
+    table = LakeTable(given, EVENTS)
+    first = table.store.fetch(pieces(table.handle, EVENTS)[0].path)
+    duckdb.execute(
+        f"COPY (SELECT * EXCLUDE epoch FROM read_parquet('{first}')) "
+        f"TO '{first}.old' (FORMAT parquet)"
+    )
+    Path(f"{first}.old").rename(first)
+    here = rows(given, EVENTS, "kafka_partition", "kafka_offset", "seq", "epoch")
+    assert [epoch for *_, epoch in here].count(None) == 10
+
+    parts = {part.path for part in version(given, EVENTS).parts}
+
+    compact(table, given)
+
+    assert not parts & {part.path for part in version(given, EVENTS).parts}
+    assert rows(given, EVENTS, "kafka_partition", "kafka_offset", "seq", "epoch") == here
+
+
 def test_a_checkpoint_keeps_the_next_offsets_and_the_parts(tmp_path: Path) -> None:
     given = settings(tmp_path)
     fill(given, 3)
