@@ -16,7 +16,7 @@ from ingest.recent import Recent
 from schemas.clock import now_ms
 from schemas.edge.serving import serve
 from schemas.kinds import EVERY_KIND
-from schemas.registry import DatabaseError, Follower, Store
+from schemas.registry import Backups, DatabaseError, Follower, Store, first_line
 from schemas.settings import SettingRefused, Settings, load
 
 FLUSH_SECONDS = 10.0
@@ -30,14 +30,16 @@ def main() -> None:
     parser.add_argument("--name", default="collector-1", help="name of this process")
     try:
         run(load(), parser.parse_args().name)
-    except (SettingRefused, DatabaseError) as refused:
+    except SettingRefused as refused:
         sys.exit(f"collector: {refused}")
+    except DatabaseError as away:
+        sys.exit(f"collector: the registry cannot be opened: {first_line(away)}")
 
 
 def run(settings: Settings, name: str) -> None:
     """One collector with these settings."""
     outbox = Outbox(settings, [kind.topic for kind in EVERY_KIND])
-    follower = Follower(Store(settings.registry_url))
+    follower = Follower(Store(settings.registry_url), Backups.of(settings))
     clicks, secrets = Clicks(outbox), DailySecrets(settings.data / SECRETS)
 
     @asynccontextmanager

@@ -67,7 +67,9 @@ def create_app(
     recent = recent or Recent()
     visitors = Visitors(secrets or DailySecrets(settings.data / SECRETS))
     desk = Desk(edge, outbox, registry, clock, visitors, settings.ingest_epoch, recent)
-    checks = {"kafka": lambda: outbox.refusing, "registry": lambda: registry.trouble}
+    checks = {"kafka": lambda: outbox.refusing}
+    # Items are taken by the last snapshot: unready collectors would lose what they can take.
+    spared = {"registry": lambda: registry.trouble}
     clicks = clicks or Clicks(outbox)
     counts = {
         "clicksWaiting": lambda: clicks.waiting,
@@ -81,7 +83,7 @@ def create_app(
     edge.on_refusal = refusals(desk, collecting)
     routes[DEBUG] = debug(desk)
     routes[HISTORY.path] = history(desk)
-    routes.update(dict.fromkeys(ROUTES, health("collector", checks, counts)))
+    routes.update(dict.fromkeys(ROUTES, health("collector", checks, counts, spared)))
     routes[OPENAPI] = described(service)
     routes.update(scripts())
     routes[LINKS] = links(desk, clicks)

@@ -1,11 +1,12 @@
 """`python -m query --name query-1`: serves the query API."""
 
 import argparse
+import sys
 
 from query.app import create_app
 from schemas.edge.serving import serve
-from schemas.registry import Store
-from schemas.settings import load
+from schemas.registry import DatabaseError, Store, first_line
+from schemas.settings import SettingRefused, load
 
 
 def main() -> None:
@@ -13,9 +14,14 @@ def main() -> None:
     options = argparse.ArgumentParser(prog="python -m query", description=__doc__)
     options.add_argument("--name", default="query-1", help="name in status and pulses")
     name = options.parse_args().name
-    settings = load()
-    store = Store(settings.registry_url)
-    service = create_app(settings, store, name)
+    try:
+        settings = load()
+        store = Store(settings.registry_url)
+        service = create_app(settings, store, name)
+    except SettingRefused as refused:
+        sys.exit(f"query: {refused}")
+    except DatabaseError as away:
+        sys.exit(f"query: the registry cannot be opened: {first_line(away)}")
     serve(service.app, settings, name, settings.query_port, service.ready)
     service.close()
     store.close()

@@ -41,7 +41,7 @@ from schemas.edge.health import health
 from schemas.edge.wear import Edge
 from schemas.failures import WrongMethod
 from schemas.positions import FRESH_SECONDS
-from schemas.registry import Follower, Store
+from schemas.registry import Backups, Follower, Store
 from schemas.registry.targets import app_schemes
 from schemas.settings import Settings
 
@@ -91,7 +91,7 @@ def create_app(
     custom_pool = _pool(settings, name, "custom", _custom(settings))
     desk = Desk(
         store=store,
-        follower=Follower(store),
+        follower=Follower(store, Backups.of(settings)),
         shelf=Shelf(settings.lake_url, clock, fresh_seconds, settings.tombstone_minutes),
         positions=Positions(settings.lake_url, settings.topic_prefix, settings.ingest_epoch),
         gone=Gone(),
@@ -133,7 +133,8 @@ def _routes(desk: Desk, look: Look) -> list[Route]:
     routes = [
         Route(path, partial(endpoint, desk), methods=[method]) for method, path, endpoint in ROUTES
     ]
-    checked = Plain(health("query", {"lake": look.lake, "registry": look.registry}))
+    spared = {"registry": look.registry}
+    checked = Plain(health("query", {"lake": look.lake}, spared=spared))
     document = Route(OPENAPI, Plain(described(lambda: SERVICE)))
     fixed = [document, *PAGES, *(Route(path, checked) for path in HEALTH)]
     return [*routes, *_other_methods(), *fixed]

@@ -1,6 +1,10 @@
 """Desk: what every endpoint of the query service works with."""
 
-from collections.abc import Sequence
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TypeVar
 
 from msgspec import Struct
 from starlette.requests import Request
@@ -14,8 +18,13 @@ from query.snapshots import Shelf
 from schemas.clock import Clock
 from schemas.edge.identity import key_text, require_key
 from schemas.edge.wear import Edge
+from schemas.failures import Unavailable
 from schemas.plans import Group
-from schemas.registry import Follower, Key, Snapshot, Store
+from schemas.registry import DatabaseError, Follower, Key, Snapshot, Store, first_line
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 class Desk(Struct, frozen=True):
@@ -38,6 +47,19 @@ class Desk(Struct, frozen=True):
     @property
     def registry(self) -> Snapshot:
         return self.follower.snapshot
+
+    async def in_registry(self, work: Callable[[], T]) -> T:
+        """Read or write the registry itself; Unavailable while it is away."""
+        try:
+            return await asyncio.to_thread(work)
+        except DatabaseError as away:
+            log.warning("registry refuses", extra={"reason": first_line(away)})
+            raise Unavailable("The registry cannot be reached at the moment") from None
+
+    async def catch_up(self) -> None:
+        """Let this process see at once what it wrote; the others follow within a second."""
+        with suppress(DatabaseError):  # it is written; whoever follows will say what is wrong
+            await asyncio.to_thread(self.follower.refresh)
 
     def admit(self, request: Request, scope: str, group: Group, *others: str) -> Key:
         """The key that asks, counted against its organization's allowance.

@@ -3,7 +3,6 @@
 An import that is deleted is undone: the keeper takes its rows out of the table, all at one moment.
 """
 
-import asyncio
 from collections.abc import Mapping
 
 from msgspec import Struct
@@ -43,10 +42,10 @@ async def create(desk: Desk, request: Request) -> Response:
     website = reach_website(desk.registry, key, body.website_id)
     one = making.new_import(website, body.name, desk.clock())
     try:
-        await asyncio.to_thread(desk.store.create, one)
+        await desk.in_registry(lambda: desk.store.create(one))
     except Full as full:
         raise Conflict(f"{str(full)[:1].upper()}{str(full)[1:]}") from None
-    await asyncio.to_thread(desk.follower.refresh)
+    await desk.catch_up()
     return answered({"success": True, "data": shown(one)}, 201)
 
 
@@ -75,10 +74,10 @@ async def undo(desk: Desk, request: Request) -> Response:
     one = await _own(desk, key, request)
     if one.takes:
         changes = {"state": ImportState.UNDOING}
-        one = await asyncio.to_thread(
+        one = await desk.in_registry(
             lambda: desk.store.update(Import, one.id, desk.clock(), **changes)
         )
-        await asyncio.to_thread(desk.follower.refresh)
+        await desk.catch_up()
     return answered({"success": True, "data": shown(one)}, 202)
 
 
@@ -104,8 +103,9 @@ def _manager(desk: Desk, request: Request) -> Key:
 
 async def _own(desk: Desk, key: Key, request: Request) -> Import:
     """The import of the path, from the store itself so that it is never an old one."""
+    import_id = request.path_params["import_id"]
     try:
-        one = await asyncio.to_thread(desk.store.get, Import, request.path_params["import_id"])
+        one = await desk.in_registry(lambda: desk.store.get(Import, import_id))
     except Unknown:
         one = None
     if (

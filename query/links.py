@@ -3,7 +3,6 @@
 A link of another organization answers like one that does not exist.
 """
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, TypeVar
@@ -161,7 +160,7 @@ async def _own(desk: Desk, key: Key, request: Request) -> Link:
     """The link of the path, from the store itself so that it is never an old one."""
     link_id = request.path_params["link_id"]
     try:
-        link = await asyncio.to_thread(desk.store.get, Link, link_id)
+        link = await desk.in_registry(lambda: desk.store.get(Link, link_id))
     except Unknown:
         link = None
     if link is None or link.organization_id != key.organization_id or key.website_id is not None:
@@ -170,14 +169,13 @@ async def _own(desk: Desk, key: Key, request: Request) -> Link:
 
 
 async def _written(desk: Desk, write: Callable[[], T]) -> T:
-    """Write, and let this process see it at once; the others follow within a second."""
     try:
-        made = await asyncio.to_thread(write)
+        made = await desk.in_registry(write)
     except Taken as taken:
         raise Conflict(f"{str(taken)[:1].upper()}{str(taken)[1:]}") from None
     except Unknown:
         raise NotFound("No such link") from None
-    await asyncio.to_thread(desk.follower.refresh)
+    await desk.catch_up()
     return made
 
 

@@ -25,8 +25,8 @@ class Look:
         return self._desk.follower.trouble
 
     def ready(self) -> bool:
-        """Whether nothing is wrong."""
-        return self._lake is None and self.registry() is None
+        """Whether questions can be answered."""
+        return self._lake is None
 
     async def run(self) -> None:
         """Look until cancelled."""

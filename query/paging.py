@@ -1,6 +1,5 @@
 """Lists of what the registry keeps: one page of them, oldest first, as every route answers it."""
 
-import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -28,8 +27,8 @@ async def listing(
     given = request.query_params
     limit = number(given, "limit", DEFAULT_LIMIT, MOST_LIMIT)
     page = number(given, "page", 1, MOST_PAGE)
-    total = await asyncio.to_thread(lambda: desk.store.count(kind, **where))
-    found = await asyncio.to_thread(
+    total = await desk.in_registry(lambda: desk.store.count(kind, **where))
+    found = await desk.in_registry(
         lambda: desk.store.list(kind, limit=limit, offset=(page - 1) * limit, **where)
     )
     meta = {"page": page, "limit": limit, "total": total}

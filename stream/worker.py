@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from schemas.delta_log import broken_entries
 from schemas.kinds import Kind
 from schemas.lake import DamagedLog
-from schemas.registry import Follower, Store
+from schemas.registry import Backups, Follower, Store
 from schemas.settings import Settings
 from stream.app import Worker
 from stream.batches import start, topics_exist
@@ -58,7 +58,7 @@ async def _run(settings: Settings, name: str, lane: Lane, leave: Leave | None) -
     if not await _before(stop, topics_exist(settings.brokers, topics)):
         return ORDERLY
     await asyncio.to_thread(examine, settings)
-    follower = await asyncio.to_thread(lambda: Follower(Store(settings.registry_url)))
+    follower = await asyncio.to_thread(_follower, settings)
     lookups = Lookups(places, lambda website: _domain(follower, website))
     room = Room.of(settings)
     drains = await asyncio.to_thread(_drains, settings, lane, lookups, room)
@@ -137,6 +137,10 @@ def _places(settings: Settings) -> Places:
     if settings.geo and (unread := places.unread()):
         end(Unplaced(f"TIDEMARK_GEO names {', '.join(map(str, unread))}, which cannot be read"))
     return places
+
+
+def _follower(settings: Settings) -> Follower:
+    return Follower(Store(settings.registry_url), Backups.of(settings))
 
 
 def _domain(follower: Follower, website: str) -> str | None:

@@ -17,6 +17,7 @@ from deploy.cli.keys import keys
 from deploy.cli.links import links
 from deploy.cli.organizations import organizations
 from deploy.cli.reenriching import reenrich
+from deploy.cli.registry import registry
 from deploy.cli.running import status, up
 from deploy.cli.settings import settings, topics
 from deploy.cli.snippet import snippet
@@ -34,6 +35,7 @@ COMMANDS = (
     snippet,
     links,
     keys,
+    registry,
     ask,
     export,
     debug,

@@ -11,13 +11,18 @@ from msgspec import Struct
 from deploy.local.columns import table
 from deploy.local.registry import RegistryAway, ready_registry
 from deploy.local.terminal import printable, printable_json
-from schemas.clock import instant_ms, iso
+from schemas.clock import instant_ms, iso, now_ms
 from schemas.failures import Malformed
-from schemas.registry import Key, Link, Organization, Store, Taken, Unknown, Website
+from schemas.registry import Backups, Key, Link, Organization, Store, Taken, Unknown, Website
+from schemas.registry.backups import back_up
 from schemas.registry.store import Record
 from schemas.settings import Settings
 
 as_json = click.option("--json", "json", is_flag=True, help="Print JSON.")
+
+id_option = click.option(
+    "--id", "record_id", metavar="ID", help="The id of one that was lost; new when not given."
+)
 
 
 class Tidemark(Struct, frozen=True):
@@ -29,15 +34,26 @@ class Tidemark(Struct, frozen=True):
     def store(self) -> Iterator[Store]:
         """The registry, in this version's form; what it refuses becomes one line."""
         try:
-            store = Store(ready_registry(self.settings.registry_url))
+            store = Store(ready_registry(self.settings))
         except RegistryAway as away:
             raise click.ClickException(str(away)) from None
         try:
+            before = store.stamp()
             yield store
+            if store.stamp() != before:
+                _keep_backup(store, self.settings)
         except (Malformed, Unknown, Taken) as refused:
             raise click.UsageError(str(refused)) from None
         finally:
             store.close()
+
+
+def _keep_backup(store: Store, settings: Settings) -> None:
+    """What was changed comes back, too, when the registry is lost before the keeper looks."""
+    try:
+        back_up(store, Backups.of(settings), now_ms())
+    except OSError as refused:
+        click.echo(f"tidemark: no backup of the registry was written: {refused}", err=True)
 
 
 Owned = TypeVar("Owned", Website, Link, Key)

@@ -2,7 +2,7 @@
 
 import click
 
-from deploy.cli.common import Tidemark, as_json, given, print_record, shown
+from deploy.cli.common import Tidemark, as_json, given, id_option, print_record, shown
 from deploy.cli.reading import add_reading
 from schemas.clock import now_ms
 from schemas.plans import PLANS, Group
@@ -41,12 +41,20 @@ def organizations() -> None:
 @click.option("--name", required=True, help="What it is called.")
 @click.option("--plan", type=click.Choice(list(PLANS)), default="free", show_default=True)
 @limit
+@id_option
 @as_json
 @click.pass_obj
-def create(tidemark: Tidemark, name: str, plan: str, limits: dict[str, int], json: bool) -> None:
+def create(
+    tidemark: Tidemark,
+    name: str,
+    plan: str,
+    limits: dict[str, int],
+    record_id: str | None,
+    json: bool,
+) -> None:
     """Create an organization."""
     with tidemark.store() as store:
-        record = store.create(new_organization(name, plan, now_ms(), limits))
+        record = store.create(new_organization(name, plan, now_ms(), limits, record_id))
     print_record(shown(record), json)
 
 

@@ -2,7 +2,7 @@
 
 import click
 
-from deploy.cli.common import Tidemark, as_json, create_owned, given, print_record, shown
+from deploy.cli.common import Tidemark, as_json, create_owned, given, id_option, print_record, shown
 from deploy.cli.reading import add_reading
 from schemas.clock import now_ms
 from schemas.registry import Website
@@ -19,14 +19,22 @@ def websites() -> None:
 @click.option("--domain", required=True, help="Its host name, such as shop.example.")
 @click.option("--timezone", default="UTC", show_default=True, help="IANA name.")
 @click.option("--name", default="", help="What it is called; the domain when not given.")
+@id_option
 @as_json
 @click.pass_obj
 def create(
-    tidemark: Tidemark, organization: str, domain: str, timezone: str, name: str, json: bool
+    tidemark: Tidemark,
+    organization: str,
+    domain: str,
+    timezone: str,
+    name: str,
+    record_id: str | None,
+    json: bool,
 ) -> None:
     """Create a website."""
     with tidemark.store() as store:
-        record = create_owned(store, new_website(organization, domain, now_ms(), timezone, name))
+        website = new_website(organization, domain, now_ms(), timezone, name, record_id)
+        record = create_owned(store, website)
     print_record(shown(record), json)
 
 

@@ -45,7 +45,7 @@ def up(settings: Settings, logs: bool = False) -> None:
 def prepare(settings: Settings) -> list[Spec]:
     """Make the registry and the broker's storage; the processes to run."""
     (settings.data / "run").mkdir(exist_ok=True)
-    ready_registry(settings.registry_url)
+    ready_registry(settings, restores=True)
     if settings.kafka:
         return plan.services(settings)
     node = Broker(settings.data / "kafka", settings.broker_port, settings.broker_controller_port)

@@ -19,9 +19,10 @@ ROUTES = ("/health", "/health/live", "/health/ready")
 
 
 class Health(Struct):
-    """Whether the process lives and can serve; what is wrong of each thing that it needs."""
+    """Whether the process lives and can serve; what is wrong of each thing that it uses."""
 
-    status: Literal["ok", "unready"]
+    status: Literal["ok", "degraded", "unready"]
+    """`degraded`: something is wrong that it can do without; it serves, and is ready."""
     service: str
     live: bool
     ready: bool
@@ -51,24 +52,32 @@ OPERATIONS = tuple(
 
 
 def health(
-    service: str, checks: Mapping[str, Check], counts: Mapping[str, Count] | None = None
+    service: str,
+    checks: Mapping[str, Check],
+    counts: Mapping[str, Count] | None = None,
+    spared: Mapping[str, Check] | None = None,
 ) -> ASGIApp:
-    """The endpoint of all three routes; 503 from `/health` and `/health/ready` when not ready."""
+    """The endpoint of all three routes; 503 from `/health` and `/health/ready` when not ready.
+
+    What is wrong with those of `spared` is told, and makes nothing unready.
+    """
+    every = {**checks, **(spared or {})}
 
     async def endpoint(scope: Scope, _receive: Receive, send: Send) -> None:
         if scope["method"] not in ("GET", "HEAD"):
             raise WrongMethod("GET")
-        wrong = {name: said for name, check in checks.items() if (said := check()) is not None}
+        wrong = {name: said for name, check in every.items() if (said := check()) is not None}
+        ready = checks.keys().isdisjoint(wrong)
         body: dict[str, object] = {
-            "status": "ok" if not wrong else "unready",
+            "status": "ok" if not wrong else "degraded" if ready else "unready",
             "service": service,
             "live": True,
-            "ready": not wrong,
-            "checks": {name: wrong.get(name, "ok") for name in checks},
+            "ready": ready,
+            "checks": {name: wrong.get(name, "ok") for name in every},
         }
         if counts:
             body["counts"] = {name: count() for name, count in counts.items()}
         live_only = scope["path"] == "/health/live"
-        await answer(send, 200 if live_only or not wrong else 503, body)
+        await answer(send, 200 if live_only or ready else 503, body)
 
     return endpoint

@@ -6,13 +6,17 @@
 
 from sqlalchemy.exc import SQLAlchemyError as DatabaseError
 
+from schemas.registry.backups import Backups
+from schemas.registry.database_file import RegistryLost
+from schemas.registry.follower import Follower, first_line
 from schemas.registry.keys import SCOPES, NewKey, Scope, hash_secret, make_key, split_key
 from schemas.registry.records import Import, ImportState, Key, Link, Organization, Website
-from schemas.registry.snapshot import Follower, Snapshot
+from schemas.registry.snapshot import Snapshot
 from schemas.registry.store import Full, Store, Taken, Unknown
 
 __all__ = [
     "SCOPES",
+    "Backups",
     "DatabaseError",
     "Follower",
     "Full",
@@ -22,12 +26,14 @@ __all__ = [
     "Link",
     "NewKey",
     "Organization",
+    "RegistryLost",
     "Scope",
     "Snapshot",
     "Store",
     "Taken",
     "Unknown",
     "Website",
+    "first_line",
     "hash_secret",
     "make_key",
     "split_key",

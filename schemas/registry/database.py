@@ -1,9 +1,11 @@
 """The registry's tables and connections, alike on SQLite and PostgreSQL."""
 
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import sqlalchemy as sa
 
@@ -116,22 +118,54 @@ REVISION = sa.Table(
     METADATA,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("number", sa.BigInteger, nullable=False),
+    sa.Column("incarnation", sa.String(32), nullable=False, server_default=""),
 )
-"""One row, raised by every write in the same transaction: followers look at it only."""
+"""One row; its number is raised by every write in the same transaction, followers look at it only.
+
+Its incarnation is drawn when a registry is made or restored: revisions of two are not compared.
+"""
 
 
-def connect(url: str) -> sa.Engine:
-    """An engine for the registry; SQLite gets WAL, foreign keys and patience."""
-    options: dict[str, Any] = {}
-    if url.startswith("sqlite:///"):
-        Path(url.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
-        options = {"connect_args": {"timeout": 10, "check_same_thread": False}}
-    elif url.startswith(("postgresql://", "postgres://")):
-        url = "postgresql+pg8000://" + url.split("://", 1)[1]
-    engine = sa.create_engine(url, **options)
+def connect(url: str, make: bool = False) -> sa.Engine:
+    """An engine for the registry; SQLite gets WAL, foreign keys, patience, and a file if `make`.
+
+    Errors never tell the values of a statement, nor the password of the URL.
+    """
+    options: dict[str, Any] = {"hide_parameters": True}
+    if (path := file_of(url)) is not None:
+        if make:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        options["creator"] = _opener(path, make)
+    engine = sa.create_engine(_parsed(url), **options)
     if engine.dialect.name == "sqlite":
         sa.event.listen(engine, "connect", _prepare_sqlite)
     return engine
+
+
+def file_of(url: str) -> Path | None:
+    """The file of a SQLite registry; None when it is a database server's."""
+    parsed = _parsed(url)
+    if parsed.get_backend_name() != "sqlite" or parsed.database in (None, ":memory:"):
+        return None
+    return Path(str(parsed.database))
+
+
+def _parsed(url: str) -> sa.URL:
+    if url.startswith(("postgresql://", "postgres://")):
+        url = "postgresql+pg8000://" + url.split("://", 1)[1]
+    try:
+        return sa.make_url(url)
+    except (sa.exc.ArgumentError, ValueError):
+        # What these say repeats parts of the URL, which may be parts of a password.
+        raise sa.exc.ArgumentError(
+            "TIDEMARK_REGISTRY is no database URL; is its password percent-encoded?"
+        ) from None
+
+
+def _opener(path: Path, make: bool) -> Callable[[], sqlite3.Connection]:
+    """Opens the file; only who makes a registry makes a file where there is none."""
+    uri = f"file:{quote(str(path))}?mode={'rwc' if make else 'rw'}"
+    return lambda: sqlite3.connect(uri, uri=True, timeout=10, check_same_thread=False)
 
 
 @contextmanager

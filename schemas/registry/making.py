@@ -15,14 +15,20 @@ from schemas.registry.records import Import, Key, Link, Organization, Website
 from schemas.registry.targets import checked_member, checked_url
 
 DOMAIN = re.compile(r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,62}\.)*[a-z0-9_-]*(:\d{1,5})?")
+ID = re.compile(r"[A-Za-z0-9_-]{1,32}")
 SLUG = re.compile(r"[A-Za-z0-9_-]{3,50}")
 
 
 def new_organization(
-    name: str, plan: str, now_ms: int, limits: Mapping[str, int] | None = None
+    name: str,
+    plan: str,
+    now_ms: int,
+    limits: Mapping[str, int] | None = None,
+    record_id: str | None = None,
 ) -> Organization:
+    """With a new id, unless that of an organization that was lost is given."""
     return Organization(
-        id=f"org_{short(10)}",
+        id=checked_id(record_id) if record_id is not None else f"org_{short(10)}",
         name=checked_name("name", name),
         plan=checked_plan(plan),
         limits=checked_limits(limits or {}),
@@ -32,11 +38,17 @@ def new_organization(
 
 
 def new_website(
-    organization_id: str, domain: str, now_ms: int, timezone: str = "UTC", name: str = ""
+    organization_id: str,
+    domain: str,
+    now_ms: int,
+    timezone: str = "UTC",
+    name: str = "",
+    record_id: str | None = None,
 ) -> Website:
+    """With a new id, unless that of a website that was lost is given."""
     domain = checked_domain(domain)
     return Website(
-        id=f"web_{short(12)}",
+        id=checked_id(record_id) if record_id is not None else f"web_{short(12)}",
         organization_id=organization_id,
         domain=domain,
         name=name or domain,
@@ -119,6 +131,12 @@ def new_key(
         updated_at=now_ms,
     )
     return key, made.text
+
+
+def checked_id(value: str) -> str:
+    if not ID.fullmatch(value):
+        raise Malformed("'id' must have 1 to 32 letters, digits, '_' or '-'")
+    return value
 
 
 def checked_name(field: str, value: str) -> str:

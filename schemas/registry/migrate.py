@@ -11,10 +11,10 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 
 
 def migrate(url: str) -> None:
-    """Harmless when nothing is to be done."""
+    """Make the tables, or change them to this form; harmless when nothing is to be done."""
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
-    engine = connect(url)
+    engine = connect(url, make=True)
     try:
         with engine.begin() as connection:
             config.attributes["connection"] = connection

@@ -1,24 +1,19 @@
-"""Snapshot: the whole registry in memory, as the HTTP services read it; and what keeps it fresh."""
+"""Snapshot: the whole registry in memory, as the HTTP services read it."""
 
-import asyncio
-import logging
 from types import MappingProxyType
 from typing import Self
 
 import msgspec
-from sqlalchemy.exc import SQLAlchemyError
 
 from schemas.registry.keys import proves, split_key
 from schemas.registry.records import Import, Key, Link, Organization, Website
-from schemas.registry.store import Store
-
-log = logging.getLogger(__name__)
+from schemas.registry.store import Contents, Stamp, Store
 
 
 class Snapshot(msgspec.Struct, frozen=True):
     """All records by what they are looked up by."""
 
-    revision: int
+    stamp: Stamp
     organizations: MappingProxyType[str, Organization]
     websites: MappingProxyType[str, Website]
     links: MappingProxyType[str, Link]
@@ -31,12 +26,16 @@ class Snapshot(msgspec.Struct, frozen=True):
     @classmethod
     def read(cls, store: Store) -> Self:
         """The registry as it is now."""
-        kept = store.everything()
+        return cls.of(store.everything())
+
+    @classmethod
+    def of(cls, kept: Contents) -> Self:
+        """The registry as it was at one moment."""
         owned: dict[str, list[str]] = {}
         for website in kept.websites:
             owned.setdefault(website.organization_id, []).append(website.id)
         return cls(
-            revision=kept.revision,
+            stamp=kept.stamp,
             organizations=MappingProxyType({o.id: o for o in kept.organizations}),
             websites=MappingProxyType({w.id: w for w in kept.websites}),
             links=MappingProxyType({link.id: link for link in kept.links}),
@@ -53,32 +52,3 @@ class Snapshot(msgspec.Struct, frozen=True):
         if parts is None or key is None or not proves(parts[1], key.secret_hash):
             return None
         return key if key.live(now_ms) else None
-
-
-class Follower:
-    """Holds the newest snapshot; `run` looks at the revision every `seconds`."""
-
-    def __init__(self, store: Store, seconds: float = 0.5) -> None:
-        self._store = store
-        self._seconds = seconds
-        self.snapshot = Snapshot.read(store)
-        self.trouble: str | None = None
-        """Why the last look failed; the snapshot stays, older than it should be."""
-
-    def refresh(self) -> Snapshot:
-        """Read anew if something was written since."""
-        if self._store.revision() != self.snapshot.revision:
-            self.snapshot = Snapshot.read(self._store)
-        return self.snapshot
-
-    async def run(self) -> None:
-        """Follow until cancelled; while the database is away, the last snapshot stays."""
-        while True:
-            await asyncio.sleep(self._seconds)
-            try:
-                await asyncio.to_thread(self.refresh)
-            except SQLAlchemyError as error:
-                self.trouble = "not read"
-                log.warning("registry not read", extra={"error": str(error)})
-            else:
-                self.trouble = None

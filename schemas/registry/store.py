@@ -11,6 +11,7 @@ import msgspec
 import sqlalchemy as sa
 
 from schemas.registry import database
+from schemas.registry.database_file import DatabaseFile, Identity, RegistryLost
 from schemas.registry.records import Import, ImportState, Key, Link, Organization, Website
 
 Record = Organization | Website | Link | Key | Import
@@ -40,26 +41,50 @@ class Full(Taken):
     """The organization has as many of these records as it may have."""
 
 
+class Stamp(msgspec.Struct, frozen=True):
+    """By which two states of a registry are told apart."""
+
+    incarnation: str
+    revision: int
+
+
 class Contents(msgspec.Struct, frozen=True):
     """Everything in the registry, as of one moment."""
 
-    revision: int
+    stamp: Stamp
     organizations: Sequence[Organization]
     websites: Sequence[Website]
     links: Sequence[Link]
     keys: Sequence[Key]
     imports: Sequence[Import] = ()
 
+    def by_kind(self) -> Sequence[tuple[type[Record], Sequence[Record]]]:
+        """All of them, owners first."""
+        return (
+            (Organization, self.organizations),
+            (Website, self.websites),
+            (Link, self.links),
+            (Key, self.keys),
+            (Import, self.imports),
+        )
+
 
 class Store:
-    """Reads and writes of records; each write is one transaction. `migrate` made the tables."""
+    """Reads and writes of records; each write is one transaction. `migrate` made the tables.
+
+    RegistryLost from every call while the file of a SQLite registry is gone: a new file is never
+    made, nothing is written to one that was removed, and one that took its place is opened.
+    """
 
     def __init__(self, url: str) -> None:
-        self._engine = database.connect(url)
+        self._database = database.connect(url)
+        path = database.file_of(url)
+        self._file = DatabaseFile(path) if path else None
+        self._opened: Identity | None = None
 
     def create(self, record: R) -> R:
         """Keep a new record; Taken when its id or slug is in use or its owner is unknown; Full."""
-        values = _plain(msgspec.structs.asdict(record))
+        values = plain_values(record)
         with self._writing() as connection:
             connection.execute(sa.insert(TABLES[type(record)]).values(values))
             if isinstance(record, Link | Import):
@@ -69,7 +94,7 @@ class Store:
     def get(self, kind: type[R], record_id: str) -> R:
         """The record of that id; Unknown when there is none."""
         table = TABLES[kind]
-        with self._engine.connect() as connection:
+        with self._engine().connect() as connection:
             row = connection.execute(sa.select(table).where(table.c.id == record_id)).first()
         if row is None:
             raise Unknown(f"no {kind.__name__.lower()} '{record_id}'")
@@ -84,7 +109,7 @@ class Store:
         for column, value in where.items():
             if value is not None:
                 query = query.where(table.c[column] == value)
-        with self._engine.connect() as connection:
+        with self._engine().connect() as connection:
             return _records(connection, kind, query.limit(limit).offset(offset))
 
     def count(self, kind: type[R], **where: str | None) -> int:
@@ -94,7 +119,7 @@ class Store:
         for column, value in where.items():
             if value is not None:
                 query = query.where(table.c[column] == value)
-        with self._engine.connect() as connection:
+        with self._engine().connect() as connection:
             return int(connection.execute(query).scalar_one())
 
     def update(self, kind: type[R], record_id: str, now_ms: int, **changes: Any) -> R:
@@ -113,7 +138,7 @@ class Store:
         """Change what no service has to know: the revision stays as it is."""
         table = TABLES[kind]
         values = {**changes, "updated_at": now_ms}
-        with self._engine.begin() as connection:
+        with self._engine().begin() as connection:
             connection.execute(sa.update(table).where(table.c.id == record_id).values(values))
 
     def delete(self, kind: type[R], record_id: str) -> None:
@@ -124,16 +149,16 @@ class Store:
             if not result.rowcount:
                 raise Unknown(f"no {kind.__name__.lower()} '{record_id}'")
 
-    def revision(self) -> int:
-        """A number that every write raises."""
-        with self._engine.connect() as connection:
-            return _revision(connection)
+    def stamp(self) -> Stamp:
+        """What every write changes."""
+        with self._engine().connect() as connection:
+            return _stamp(connection)
 
     def everything(self) -> Contents:
         """All records, of one moment: none is without its owner, whatever is written meanwhile."""
-        with database.one_moment(self._engine) as connection:
+        with database.one_moment(self._engine()) as connection:
             return Contents(
-                _revision(connection),
+                _stamp(connection),
                 _all(connection, Organization),
                 _all(connection, Website),
                 _all(connection, Link),
@@ -142,10 +167,26 @@ class Store:
             )
 
     def close(self) -> None:
-        self._engine.dispose()
+        self._database.dispose()
+        if self._file:
+            self._file.close()
 
     def _writing(self) -> "_Writing":
-        return _Writing(self._engine)
+        return _Writing(self._engine())
+
+    def _engine(self) -> sa.Engine:
+        """Connections to the file that is there now."""
+        if self._file is None:
+            return self._database
+        try:
+            found = self._file.look()
+        except RegistryLost:
+            self._opened = None
+            raise
+        if found != self._opened:
+            self._database.dispose()
+            self._opened = found
+        return self._database
 
 
 class _Writing:
@@ -183,6 +224,11 @@ def _check_room(connection: sa.Connection, record: Link | Import) -> None:
         raise Full(f"the organization has {most:,} imports, the most that it may have; undo one")
 
 
+def plain_values(record: Record) -> dict[str, Any]:
+    """A record as a row of its table."""
+    return _plain(msgspec.structs.asdict(record))
+
+
 def _plain(values: dict[str, Any]) -> dict[str, Any]:
     """Words of a closed set as text, which is all that some drivers know."""
     return {name: v.value if isinstance(v, StrEnum) else v for name, v in values.items()}
@@ -197,8 +243,9 @@ def _reason(error: sa.exc.IntegrityError) -> str:
     return "this id is already taken"
 
 
-def _revision(connection: sa.Connection) -> int:
-    return int(connection.execute(sa.select(database.REVISION.c.number)).scalar_one())
+def _stamp(connection: sa.Connection) -> Stamp:
+    one = sa.select(database.REVISION.c.incarnation, database.REVISION.c.number)
+    return Stamp(*connection.execute(one).one())
 
 
 def _all(connection: sa.Connection, kind: type[R]) -> list[R]:

@@ -22,6 +22,7 @@ from stream.commit import LakeTable
 from stream.doctor import examine
 from stream.failures import ORDERLY, Surprise
 from stream.keeping import Chore, chores
+from stream.keeping.backing_up import keep_backups
 from stream.keeping.verification import Damaged
 
 log = logging.getLogger(__name__)
@@ -101,6 +102,7 @@ def run(settings: Settings, name: str) -> int:
 
 def _work(settings: Settings, lock: IO[str], stop: threading.Event) -> None:
     fcntl.flock(lock, fcntl.LOCK_EX)  # a second keeper waits here until the first is gone
+    threading.Thread(target=keep_backups, args=(settings, stop), daemon=True).start()
     log.info("keeper started", extra={"lake": settings.lake_url})
     examine(settings)
     keeper = Keeper(settings)

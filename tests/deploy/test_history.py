@@ -374,11 +374,11 @@ def test_notes_of_progress_do_not_make_the_services_read_the_registry(
     tmp_path: Path, store: Store
 ) -> None:
     one = begun(store, WEBSITE, a_file(tmp_path, lines(1)), again=False)
-    before = store.revision()
+    before = store.stamp()
 
     note(store, one, Progress(2, 1, 0))
 
-    assert (store.revision(), store.get(Import, one.id).accepted) == (before, 1)
+    assert (store.stamp(), store.get(Import, one.id).accepted) == (before, 1)
 
 
 def test_an_import_has_a_key_while_it_is_sent(tmp_path: Path, store: Store) -> None:

@@ -28,6 +28,7 @@ from schemas.registry import (
     Website,
 )
 from schemas.registry.making import new_key
+from schemas.registry.store import Stamp
 from schemas.settings import Settings
 from tests.asgi import ask
 from tests.calling import Reply
@@ -151,7 +152,7 @@ def _snapshot(keys: dict[str, Key]) -> Snapshot:
     }
     links = {link.slug: link for link in _links(stamps)}
     return Snapshot(
-        revision=1,
+        stamp=Stamp("", 1),
         organizations=MappingProxyType(organizations),
         websites=MappingProxyType(websites),
         links=MappingProxyType({link.id: link for link in links.values()}),

@@ -279,10 +279,20 @@ def test_who_has_used_the_allowance_up_is_told_when_to_come_back(desk: Bench) ->
 
 def test_an_unready_collector_says_why(desk: Bench) -> None:
     desk.outbox.refusing = "no answer yet"
-    desk.registry.trouble = "not read"
 
     reply = ask(desk.app, "GET", "/health/ready")
 
-    assert reply.status == 503
-    assert reply.json["checks"] == {"kafka": "no answer yet", "registry": "not read"}
+    assert (reply.status, reply.json["status"]) == (503, "unready")
+    assert reply.json["checks"] == {"kafka": "no answer yet", "registry": "ok"}
     assert ask(desk.app, "GET", "/health/live").status == 200
+
+
+def test_a_collector_without_its_registry_is_ready_and_says_what_it_does_without(
+    desk: Bench,
+) -> None:
+    desk.registry.trouble = "lost"
+
+    reply = ask(desk.app, "GET", "/health/ready")
+
+    assert (reply.status, reply.json["ready"], reply.json["status"]) == (200, True, "degraded")
+    assert reply.json["checks"] == {"kafka": "ok", "registry": "lost"}

@@ -180,3 +180,20 @@ def test_targets_may_have_schemes_of_apps_that_are_on_the_list(tmp_path: Path) -
 def test_no_unsafe_scheme_can_be_listed(unsafe: str) -> None:
     with pytest.raises(ValueError, match=unsafe):
         app_schemes(f"shop,{unsafe}")
+
+
+def test_a_link_is_never_written_to_a_registry_whose_file_was_deleted(desk: House) -> None:
+    (desk.data / "registry.db").rename(desk.data / "elsewhere.db")
+    refused = [
+        desk.ask("POST", LINKS, {"name": "Launch", "targetUrl": "https://t.example/"}),
+        desk.ask("PATCH", f"{LINKS}/go", {"name": "Renamed"}),
+        desk.ask("GET", LINKS),
+    ]
+    answered = desk.query("summary")
+    (desk.data / "elsewhere.db").rename(desk.data / "registry.db")
+
+    assert [(reply.status, reply.json["code"]) for reply in refused] == [
+        (503, "SERVICE_UNAVAILABLE")
+    ] * 3
+    assert (answered.status, answered.json["success"]) == (200, True)
+    assert made(desk)["name"] == "Launch"

@@ -103,11 +103,11 @@ def test_an_organization_has_only_so_many_links(
     a, b, c = (making.new_link(ours.id, name, "https://a.example/", NOW) for name in "abc")
     store.create(a)
     store.create(b)
-    before = store.revision()
+    before = store.stamp()
 
     with pytest.raises(Full, match="has 2 links, the most that it may have; delete one"):
         store.create(c)
-    assert (store.count(Link, organization_id=ours.id), store.revision()) == (2, before)
+    assert (store.count(Link, organization_id=ours.id), store.stamp()) == (2, before)
     store.create(making.new_link(theirs.id, "T", "https://t.example/", NOW))
     store.delete(Link, a.id)
     assert store.create(c) == c

@@ -12,6 +12,7 @@ from schemas.registry import Scope, Store
 from schemas.registry.making import new_key, new_link, new_organization, new_website
 from schemas.settings import Settings
 
+DEMO = "demo.json"
 DOMAIN = "demo.example"
 # A plan that does not get in the way of a load test.
 PLAN = "enterprise"
@@ -38,7 +39,7 @@ class Demo(Struct, frozen=True, rename="camel"):
 def read_demo(folder: Path) -> Demo | None:
     """The demo of this data folder; None before a first start made it."""
     try:
-        return msgspec.json.decode((folder / "demo.json").read_bytes(), type=Demo)
+        return msgspec.json.decode((folder / DEMO).read_bytes(), type=Demo)
     except FileNotFoundError:
         return None
 
@@ -56,7 +57,7 @@ def create_demo(settings: Settings) -> Demo:
         store.close()
     urls = collect_address(settings), query_address(settings)
     demo = Demo(*urls, owner.id, website.id, text, link.id)
-    _write(settings.data / "demo.json", demo)
+    _write(settings.data / DEMO, demo)
     return demo
 
 

@@ -1,0 +1,176 @@
+"""Backups of the registry: small files with the lake, one for each state that it was in.
+
+The first line tells what the second one is, with its SHA-256; the second has all records as JSON,
+ids included, and of keys the hash that the registry has itself. Only the owner can read a file, and
+it is there whole or not at all. The newest are kept, and the last of each of the last days.
+"""
+
+import hashlib
+import logging
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal, Self
+
+import msgspec
+from msgspec import Struct
+
+from schemas.registry.store import Contents, Stamp, Store
+from schemas.settings import Settings
+
+log = logging.getLogger(__name__)
+
+FOLDER = "_registry"
+"""In the lake: readers of tables leave names with an underscore alone."""
+NEWEST = 5
+DAYS = 7
+
+_NAME = re.compile(r"r\d{12}-\d{8}T\d{6}Z\.json")
+
+
+class BackupDamaged(Exception):
+    """The file is not a whole backup that this version can read."""
+
+
+class Head(Struct, frozen=True, rename="camel"):
+    """What a backup is of."""
+
+    format: Literal[1]
+    taken_ms: int
+    stamp: Stamp
+    organizations: int
+    sha256: str
+
+
+class Backup(Struct, frozen=True):
+    """One backup, read and found whole."""
+
+    path: Path
+    head: Head
+    contents: Contents
+
+
+class Backups:
+    """The backups in one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """Those of this installation: with its lake, or in the data folder of a lake far away."""
+        if "://" in settings.lake_url.removeprefix("file://"):
+            return cls(settings.data / FOLDER)
+        return cls(Path(settings.lake_url.removeprefix("file://")) / FOLDER)
+
+    def newest(self) -> Backup | None:
+        """The newest that is whole."""
+        for path in self._paths():
+            try:
+                return read(path)
+            except (BackupDamaged, OSError) as damaged:
+                log.warning("backup of the registry not read", extra={"reason": str(damaged)})
+        return None
+
+    def newest_head(self) -> Head | None:
+        """What the newest file is of, without reading all of it."""
+        for path in self._paths():
+            with suppress(OSError, BackupDamaged), path.open("rb") as file:
+                return _head(path, file.readline())
+        return None
+
+    def last_revision(self) -> int:
+        """The highest revision that any file is of."""
+        return max((int(path.name[1:13]) for path in self._paths()), default=0)
+
+    def write(self, contents: Contents, now_ms: int) -> Path:
+        """Keep one more, durably, and remove those that are too many."""
+        body = msgspec.json.encode(contents)
+        sha256 = hashlib.sha256(body).hexdigest()
+        head = Head(1, now_ms, contents.stamp, len(contents.organizations), sha256)
+        at = datetime.fromtimestamp(now_ms / 1000, UTC)
+        path = self.folder / f"r{contents.stamp.revision:012}-{at:%Y%m%dT%H%M%SZ}.json"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        _write(path, msgspec.json.encode(head) + b"\n" + body + b"\n")
+        for old in _surplus(self._paths()):
+            old.unlink(missing_ok=True)
+        return path
+
+    def _paths(self) -> list[Path]:
+        """All files, the newest first."""
+        found = self.folder.iterdir() if self.folder.is_dir() else ()
+        return sorted((path for path in found if _NAME.fullmatch(path.name)), reverse=True)
+
+
+def read(path: Path) -> Backup:
+    """The backup in a file; BackupDamaged, or OSError."""
+    head, _, body = path.read_bytes().partition(b"\n")
+    told, body = _head(path, head), body.removesuffix(b"\n")
+    if hashlib.sha256(body).hexdigest() != told.sha256:
+        raise BackupDamaged(f"{path} is not what was written: its checksum differs")
+    try:
+        return Backup(path, told, msgspec.json.decode(body, type=Contents))
+    except msgspec.MsgspecError as refused:
+        raise BackupDamaged(f"{path} is of another version: {refused}") from None
+
+
+def back_up(store: Store, backups: Backups, now_ms: int) -> Path | None:
+    """Write a backup, unless the newest is of this very state.
+
+    A registry that was made anew by accident does not push out what the one before it held.
+    """
+    stamp, newest = store.stamp(), backups.newest_head()
+    if not stamp.revision or (newest is not None and newest.stamp == stamp):
+        return None
+    contents = store.everything()
+    another = newest is not None and newest.stamp.incarnation != stamp.incarnation
+    if newest and another and newest.organizations and not contents.organizations:
+        return None
+    return backups.write(contents, now_ms)
+
+
+def _head(path: Path, line: bytes) -> Head:
+    try:
+        return msgspec.json.decode(line, type=Head)
+    except msgspec.MsgspecError:
+        raise BackupDamaged(f"{path} does not begin like a backup") from None
+
+
+def _surplus(newest_first: Iterable[Path]) -> Iterator[Path]:
+    """All but the newest, and but the last of each of some days."""
+    days: list[str] = []
+    for place, path in enumerate(newest_first):
+        day = path.name.split("-")[1][:8]
+        first = day not in days
+        days += [day] if first else []
+        if place >= NEWEST and not (first and len(days) <= DAYS):
+            yield path
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Whole or not at all, for the owner's eyes, and there after a power cut."""
+    waiting = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(waiting, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        waiting.replace(path)
+    except OSError:
+        with suppress(OSError):
+            waiting.unlink()
+        raise
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder survive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

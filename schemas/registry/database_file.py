@@ -1,0 +1,87 @@
+"""Watches the file of a SQLite database: whether what is open is still what lies at its path.
+
+SQLite works on happily when its file is removed, replaced or overwritten with zeros; what is
+written then is written to nowhere.
+
+Every process that closes a file of its own gives up all POSIX locks that it has on it, those of
+SQLite too. So the descriptor that we look through stays open for as long as any watch of this
+process is on that file.
+"""
+
+import os
+import threading
+from pathlib import Path
+
+from sqlalchemy.exc import SQLAlchemyError
+
+MAGIC = b"SQLite format 3\0"
+
+Identity = tuple[int, int]
+"""Device and inode."""
+
+_guard = threading.Lock()
+_held: dict[Identity, list[int]] = {}
+"""Descriptors of each file that is watched, the newest last."""
+_watches: dict[Identity, int] = {}
+
+
+class RegistryLost(SQLAlchemyError):
+    """The database file is gone, or is a database no more; the message says which."""
+
+
+class DatabaseFile:
+    """One watch. `look` costs a few microseconds."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._known: Identity | None = None
+        self._looking = threading.Lock()
+
+    def look(self) -> Identity:
+        """Which file lies at the path now; RegistryLost when that is no database."""
+        with self._looking:
+            try:
+                found, before = _identity(self._path), self._known
+                if found != before:
+                    self._known = found = _hold(self._path, found)
+                    if before is not None:
+                        _release(before)
+                head = os.pread(_held[found][-1], len(MAGIC), 0)
+            except FileNotFoundError:
+                raise RegistryLost(f"{self._path} is missing") from None
+            except OSError as refused:
+                raise RegistryLost(f"{self._path} cannot be read: {refused.strerror}") from None
+        if head != MAGIC:
+            raise RegistryLost(f"{self._path} is {'no database any more' if head else 'empty'}")
+        return found
+
+    def close(self) -> None:
+        """Stop watching."""
+        if self._known is not None:
+            _release(self._known)
+            self._known = None
+
+
+def _identity(found: Path | int) -> Identity:
+    status = found.stat() if isinstance(found, Path) else os.fstat(found)
+    return status.st_dev, status.st_ino
+
+
+def _hold(path: Path, identity: Identity) -> Identity:
+    """Count one more watch; answers which file it is, which may be a newer one by now."""
+    with _guard:
+        if identity not in _held:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            identity = _identity(descriptor)
+            _held.setdefault(identity, []).append(descriptor)
+        _watches[identity] = _watches.get(identity, 0) + 1
+    return identity
+
+
+def _release(identity: Identity) -> None:
+    with _guard:
+        _watches[identity] -= 1
+        if not _watches[identity]:
+            del _watches[identity]
+            for descriptor in _held.pop(identity):
+                os.close(descriptor)

@@ -1,0 +1,71 @@
+"""Follower: holds the newest snapshot of the registry, whatever happens to the database.
+
+While the database is away or lost, the last snapshot is served, and a process that starts then
+begins with the newest backup: losing traffic would be worse than not seeing the last change.
+"""
+
+import asyncio
+import logging
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from schemas.registry.backups import Backups
+from schemas.registry.database_file import RegistryLost
+from schemas.registry.snapshot import Snapshot
+from schemas.registry.store import Store
+
+log = logging.getLogger(__name__)
+
+
+class Follower:
+    """`run` looks at the registry every `seconds`."""
+
+    def __init__(self, store: Store, backups: Backups | None = None, seconds: float = 0.5) -> None:
+        self._store = store
+        self._seconds = seconds
+        self.trouble: str | None = None
+        """Why the last look failed; the snapshot stays, older than it should be."""
+        self.snapshot = self._first(backups)
+
+    def refresh(self) -> Snapshot:
+        """Read anew if something was written since."""
+        if self._store.stamp() != self.snapshot.stamp:
+            self.snapshot = Snapshot.read(self._store)
+        return self.snapshot
+
+    async def run(self) -> None:
+        """Follow until cancelled; each change between well and not is one line in the log."""
+        while True:
+            await asyncio.sleep(self._seconds)
+            try:
+                await asyncio.to_thread(self.refresh)
+            except SQLAlchemyError as error:
+                self._note(error)
+            else:
+                if self.trouble:
+                    log.warning("registry is read again")
+                self.trouble = None
+
+    def _first(self, backups: Backups | None) -> Snapshot:
+        try:
+            return Snapshot.read(self._store)
+        except SQLAlchemyError as error:
+            newest = backups.newest() if backups else None
+            if newest is None:
+                raise
+            self._note(error, newest.path.name)
+            return Snapshot.of(newest.contents)
+
+    def _note(self, error: SQLAlchemyError, backup: str = "") -> None:
+        trouble = "lost" if isinstance(error, RegistryLost) else "not read"
+        if trouble != self.trouble:
+            served = f"backup {backup}" if backup else "the last snapshot"
+            told = {"reason": first_line(error), "served": served}
+            log.error("registry is not followed", extra=told)
+        self.trouble = trouble
+
+
+def first_line(error: SQLAlchemyError) -> str:
+    """What a database driver says, without its advice and without the statement."""
+    said = str(error).splitlines()
+    return said[0] if said else type(error).__name__
