@@ -14,7 +14,7 @@ from query.formats import FORMATS
 from query.standard import FAMILIES, QueryType
 from query.standard.spec import described
 from schemas.kinds import EVERY_KIND
-from schemas.plans import PLANS, Group
+from schemas.plans import MIB, PLANS, UNLIMITED, Group, Limit
 from schemas.tables import TABLES
 from stream.enrich.campaigns import CLICK_IDS
 from stream.enrich.channels import PAID, RULES
@@ -56,8 +56,13 @@ def tables() -> str:
 
 
 def plans() -> str:
-    rows = ((plan, *(f"{limits[group]:,}" for group in Group)) for plan, limits in PLANS.items())
+    rows = ((plan, *(_limit(limits[group]) for group in Group)) for plan, limits in PLANS.items())
     return table(("plan", *Group), rows)
+
+
+def _limit(limit: Limit) -> str:
+    mib = f" and {limit.bytes // MIB:,} MiB" if limit.bytes < UNLIMITED else ""
+    return f"{limit.requests:,}{mib}"
 
 
 def query_types() -> str:

@@ -25,10 +25,10 @@ from ingest.visitor import Visitors
 from ingest.waiting import waiting
 from schemas.clock import Clock
 from schemas.edge.address import header_names, networks
-from schemas.edge.allowances import Limiter
 from schemas.edge.bodies import of_collect
 from schemas.edge.described import OPENAPI, described
 from schemas.edge.health import ROUTES, health
+from schemas.edge.rate_limit import LocalRateLimiter
 from schemas.edge.wear import Edge
 from schemas.kinds import HISTORY, KINDS
 from schemas.settings import Settings
@@ -58,7 +58,7 @@ def create_app(
     edge = Edge(
         dispatcher(routes),
         shape=of_collect,
-        limiter=Limiter(clock),
+        limiter=LocalRateLimiter(),
         clock=clock,
         trusted=networks(settings.trusted_proxies),
         countries=header_names(settings.country_headers),

@@ -33,11 +33,11 @@ from query.standard.endpoint import standard
 from query.web import PAGES
 from schemas.clock import Clock, now_ms
 from schemas.edge.address import networks
-from schemas.edge.allowances import Limiter
 from schemas.edge.bodies import of_query
 from schemas.edge.described import OPENAPI, described
 from schemas.edge.health import ROUTES as HEALTH
 from schemas.edge.health import health
+from schemas.edge.rate_limit import LocalRateLimiter
 from schemas.edge.wear import Edge
 from schemas.failures import WrongMethod
 from schemas.positions import FRESH_SECONDS
@@ -105,7 +105,7 @@ def create_app(
     )
     look = Look(desk)
     router = Router(_routes(desk, look), redirect_slashes=False, lifespan=_lifespan(desk, look))
-    app = Edge(router, of_query, Limiter(clock), clock, networks(settings.trusted_proxies))
+    app = Edge(router, of_query, LocalRateLimiter(), clock, networks(settings.trusted_proxies))
 
     def close() -> None:
         standard_pool.close()

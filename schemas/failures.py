@@ -138,9 +138,9 @@ class LimitExceeded(Failure):
     status = 429
     code = "RATE_LIMIT_EXCEEDED"
 
-    def __init__(self, limit: int, reset: str, retry_after: int) -> None:
+    def __init__(self, limit: int, reset: str, retry_after: int, which: str = "") -> None:
         super().__init__(
-            "Rate limit exceeded. Please try again later.",
+            f"Rate limit exceeded. Please try again later. {which}".rstrip(),
             limit=limit,
             remaining=0,
             reset=reset,

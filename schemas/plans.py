@@ -1,9 +1,13 @@
-"""PLANS: requests per minute that each plan allows, by endpoint group, as one table."""
+"""PLANS: what each plan allows in a minute, by endpoint group, as one table: requests and bytes."""
 
 from collections.abc import Mapping
 from enum import StrEnum
 
+from msgspec import Struct
+
 WINDOW_SECONDS = 60
+MIB = 1024 * 1024
+UNLIMITED = 2**62
 
 
 class Group(StrEnum):
@@ -17,21 +21,46 @@ class Group(StrEnum):
     REDIRECTS = "redirects"
     """People who follow links: whoever fills another allowance holds none of them up."""
     PUBLIC = "public"
-    """Requests that name no tenant, by cut address."""
+    """Requests that name no tenant, and refused ones of strangers, by cut address."""
 
 
-PLANS: Mapping[str, Mapping[Group, int]] = {
-    plan: dict(zip(Group, limits, strict=True))
-    for plan, limits in {
-        #               collect    query  custom   links   redirects  public
-        "free":       (    6_000,    120,     30,     60,     60_000, 6_000),
-        "pro":        (   60_000,    600,    120,    300,    600_000, 6_000),
-        "scale":      (  600_000,  3_000,    600,  1_200,  6_000_000, 6_000),
-        "enterprise": (6_000_000, 30_000,  6_000, 12_000, 60_000_000, 6_000),
+class Limit(Struct, frozen=True, gc=False):
+    """What fits into one window."""
+
+    requests: int
+    bytes: int = UNLIMITED
+    """Of bodies, unpacked."""
+
+
+COLLECT_MIB = "collect_mib"
+"""Name of an organization's agreed MiB per minute for what it collects."""
+OWN_LIMITS = (*Group, COLLECT_MIB)
+"""What an organization may have agreed limits for."""
+
+NETWORK_SHARE = 2
+"""One client network without a key may use that part of a limit: half of it."""
+
+PLANS: Mapping[str, Mapping[Group, Limit]] = {
+    plan: dict(
+        zip(Group, (Limit(collect, mib * MIB), *(Limit(each) for each in others)), strict=True)
+    )
+    for plan, (collect, mib, *others) in {
+        #               collect  and MiB   query  custom   links   redirects  public
+        "free":       (    6_000,     64,    120,     30,     60,     60_000, 6_000),
+        "pro":        (   60_000,    512,    600,    120,    300,    600_000, 6_000),
+        "scale":      (  600_000,  4_096,  3_000,    600,  1_200,  6_000_000, 6_000),
+        "enterprise": (6_000_000, 32_768, 30_000,  6_000, 12_000, 60_000_000, 6_000),
     }.items()
 }  # fmt: skip
 
 
-def allowance(plan: str, group: Group, own: Mapping[str, int]) -> int:
-    """Requests per window; `own` are the organization's agreed limits by group."""
-    return own.get(group, PLANS[plan][group])
+def allowance(plan: str, group: Group, own: Mapping[str, int]) -> Limit:
+    """What fits into one window; `own` are the organization's agreed limits."""
+    limit = PLANS[plan][group]
+    size = own.get(COLLECT_MIB) if group is Group.COLLECT else None
+    return Limit(own.get(group, limit.requests), limit.bytes if size is None else size * MIB)
+
+
+def of_network(limit: Limit) -> Limit:
+    """The share of one client network."""
+    return Limit(max(1, limit.requests // NETWORK_SHARE), limit.bytes // NETWORK_SHARE)

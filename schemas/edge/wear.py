@@ -1,9 +1,9 @@
 """Edge: the one layer around each HTTP service, so that every answer has its headers and shape.
 
 It gives each response the three `X-RateLimit-*` headers and CORS, answers OPTIONS, and turns
-whatever was raised inside into the service's failure body. What an endpoint says about its caller's
-allowance it leaves in the scope by `Edge.admit`; an answer to nobody in particular shows the public
-allowance of the client's cut address.
+whatever was raised inside into the service's failure body. What an answer says about its caller's
+allowance is left in the scope by admission; an answer to nobody in particular shows the public
+allowance of the client's network.
 """
 
 import logging
@@ -15,19 +15,22 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from schemas.clock import Clock
 from schemas.edge import cors
 from schemas.edge.address import Networks, client_address, cut, within
-from schemas.edge.allowances import Allowance, Headers, Limiter, exceeded
+from schemas.edge.admission import ALLOWANCE, PUBLIC, REJECTS_PER_REQUEST, Admission
+from schemas.edge.allowances import Headers
 from schemas.edge.asgi import ClientGone, answer, header
 from schemas.edge.bodies import Shape
+from schemas.edge.rate_limit import RateLimiter
 from schemas.failures import Failure, NotFound, WrongMethod
-from schemas.plans import PLANS, Group, allowance
+from schemas.plans import Group
 from schemas.registry import Organization
 
 log = logging.getLogger(__name__)
 
-ALLOWANCE = "tidemark.allowance"
 COUNTRY_TOLD = "tidemark.country"
 """In the scope: the client's country, when a trusted proxy tells it."""
-PUBLIC_LIMIT = PLANS["free"][Group.PUBLIC]
+PUBLIC_LIMIT = PUBLIC.requests
+CHARGED = (400, 401, 403, 404, 408, 413)
+"""Refusals that count against the network of who has no key."""
 
 
 class Internal(Failure):
@@ -48,7 +51,7 @@ class Edge:
         self,
         app: ASGIApp,
         shape: Shape,
-        limiter: Limiter,
+        limiter: RateLimiter,
         clock: Clock,
         trusted: Networks = (),
         countries: Sequence[bytes] = (),
@@ -56,8 +59,7 @@ class Edge:
     ) -> None:
         self._app = app
         self._shape = shape
-        self._limiter = limiter
-        self._clock = clock
+        self.admission = Admission(limiter, clock)
         self._trusted = trusted
         self._countries = countries
         """Headers in which the trusted proxies tell the client's country."""
@@ -105,14 +107,19 @@ class Edge:
                 return failure.allow
         return cors.ANY_METHOD  # no such route: what is asked of it must be able to say so
 
-    def admit(self, scope: Scope, owner: Organization, group: Group) -> Allowance:
-        """Count a request of this tenant; LimitExceeded when none is left."""
-        limit = allowance(owner.plan, group, owner.limits)
-        return self._take(scope, f"{group}/{owner.id}", limit)
+    def admit(
+        self, scope: Scope, owner: Organization, group: Group, cost: int = 1, size: int = 0
+    ) -> None:
+        """Count a request with a key of this tenant; LimitExceeded when there is no room for it."""
+        self.admission.keyed(scope, owner, group, cost, size)
 
-    def admit_stranger(self, scope: Scope) -> Allowance:
-        """Count a request that names no tenant, by its cut address."""
-        return self._take(scope, self._stranger(scope), PUBLIC_LIMIT)
+    def admit_stranger(self, scope: Scope) -> None:
+        """Count a request that names no tenant, by its network."""
+        self.admission.public(scope, self.network(scope))
+
+    def network(self, scope: Scope) -> str:
+        """The client's address as it may be kept: cut to /24 or /48."""
+        return cut(self.address(scope))
 
     def address(self, scope: Scope) -> str:
         """The client's address; never to be kept uncut."""
@@ -132,19 +139,8 @@ class Edge:
         told = (header(scope, name) for name in self._countries)
         return next(filter(None, told), "")
 
-    def _take(self, scope: Scope, caller: str, limit: int) -> Allowance:
-        taken = self._limiter.take(caller, limit)
-        if taken.remaining < 0:
-            scope[ALLOWANCE] = Allowance(limit, 0, taken.reset_ms)
-            raise exceeded(taken, self._clock())
-        scope[ALLOWANCE] = taken
-        return taken
-
-    def _stranger(self, scope: Scope) -> str:
-        return f"{Group.PUBLIC}/{cut(self.address(scope))}"
-
     def _dress(self, scope: Scope) -> Headers:
-        shown = scope.get(ALLOWANCE) or self._limiter.look(self._stranger(scope), PUBLIC_LIMIT)
+        shown = scope.get(ALLOWANCE) or self.admission.seen(self.network(scope))
         return shown.headers() + cors.headers(scope, self._credentials)
 
     def _failure(self, error: Exception) -> Failure:
@@ -158,9 +154,10 @@ class Edge:
         return Internal("Something went wrong on our side; the log has the details")
 
     async def _refuse(self, send: Send, scope: Scope, failure: Failure) -> None:
-        if failure.status in (401, 403, 404) and ALLOWANCE not in scope:
+        if failure.status in CHARGED and ALLOWANCE not in scope:
             try:
-                self.admit_stranger(scope)
+                cost = 1 + len(failure.more.get("rejected", ())) // REJECTS_PER_REQUEST
+                self.admission.public(scope, self.network(scope), cost)
             except Failure as exhausted:
                 failure = exhausted
         extra: Headers = []

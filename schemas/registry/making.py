@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from zoneinfo import available_timezones
 
 from schemas.failures import Malformed
-from schemas.plans import PLANS, Group
+from schemas.plans import OWN_LIMITS, PLANS
 from schemas.registry.ids import short
 from schemas.registry.keys import SCOPES, make_key
 from schemas.registry.records import Import, Key, Link, Organization, Website
@@ -153,10 +153,10 @@ def checked_plan(value: str) -> str:
 
 def checked_limits(value: Mapping[str, int]) -> dict[str, int]:
     for group, limit in value.items():
-        if group not in set(Group):
-            raise Malformed(f"'limits' has '{group}'; groups are {', '.join(Group)}")
+        if group not in OWN_LIMITS:
+            raise Malformed(f"'limits' has '{group}'; groups are {', '.join(OWN_LIMITS)}")
         if not 1 <= limit <= 1_000_000_000:
-            raise Malformed(f"limit of '{group}' must be 1 to 1,000,000,000 requests per minute")
+            raise Malformed(f"limit of '{group}' must be 1 to 1,000,000,000 per minute")
     return dict(value)
 
 

@@ -264,11 +264,15 @@ def test_who_has_used_the_allowance_up_is_told_when_to_come_back(desk: Bench) ->
     reply = desk.post("/track?website_id=blog", {"name": "a"})
 
     assert (reply.status, reply.headers["retry-after"]) == (429, "60")
+    sentence = (
+        "Rate limit exceeded. Please try again later. "
+        "The limit of the organization's API keys (collect) is 1 requests per minute."
+    )
     assert reply.json == {
         "success": False,
-        "error": "Rate limit exceeded. Please try again later.",
+        "error": sentence,
         "status": "error",
-        "message": "Rate limit exceeded. Please try again later.",
+        "message": sentence,
         "code": "RATE_LIMIT_EXCEEDED",
         "limit": 1,
         "remaining": 0,

@@ -3,37 +3,8 @@
 import pytest
 
 from schemas.edge.address import client_address, cut, networks
-from schemas.edge.allowances import Allowance, Limiter, exceeded
+from schemas.edge.allowances import Allowance, exceeded
 from schemas.edge.identity import key_text
-
-
-class Hands:
-    """A clock whose hands a test moves."""
-
-    def __init__(self) -> None:
-        self.now = 1_000_000
-
-    def __call__(self) -> int:
-        return self.now
-
-
-def test_an_allowance_is_used_up_and_comes_back() -> None:
-    clock = Hands()
-    limiter = Limiter(clock)
-
-    assert limiter.take("a", 2) == Allowance(2, 1, 1_060_000)
-    assert limiter.take("a", 2) == Allowance(2, 0, 1_060_000)
-    assert limiter.take("a", 2) == Allowance(2, -1, 1_060_000)
-    assert limiter.take("b", 2) == Allowance(2, 1, 1_060_000)
-    clock.now = 1_060_000
-    assert limiter.take("a", 2) == Allowance(2, 1, 1_120_000)
-
-
-def test_looking_does_not_count() -> None:
-    limiter = Limiter(Hands())
-    limiter.take("a", 5)
-
-    assert limiter.look("a", 5) == limiter.look("a", 5) == Allowance(5, 4, 1_060_000)
 
 
 def test_the_headers_are_whole_seconds() -> None:
@@ -53,16 +24,6 @@ def test_a_refusal_says_when_to_come_back() -> None:
         "reset": "1970-01-01T00:17:40.000Z",
         "retryAfter": 30,
     }
-
-
-def test_a_flood_of_callers_does_not_grow_the_limiter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("schemas.edge.allowances.MOST_WINDOWS", 100)
-    limiter = Limiter(Hands())
-
-    for caller in range(1_000):
-        limiter.take(str(caller), 1)
-
-    assert len(limiter._windows) <= 100
 
 
 @pytest.mark.parametrize(

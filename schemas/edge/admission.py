@@ -1,0 +1,164 @@
+"""Admission: each request is counted by who sends it, or refused with LimitExceeded.
+
+| who | buckets; the first that is full refuses |
+|---|---|
+| with an API key | the organization's, which no request without a key touches |
+| without a key, for a website or a link | its network's share of that; then the whole |
+| nobody in particular; refused without a key | its network's public one |
+
+A network is a client address cut to /24 or /48. So a stranger on one network can use up neither
+what a website may receive, nor what another website may, nor what a server with a key may send.
+What an answer tells is the bucket with the fewest requests left.
+"""
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from msgspec import Struct
+from starlette.types import Scope
+
+from schemas.clock import Clock
+from schemas.edge.allowances import Allowance, exceeded
+from schemas.edge.rate_limit import Bucket, RateLimiter, Refused, take
+from schemas.plans import PLANS, Group, Limit, allowance, of_network
+from schemas.registry import Organization
+
+ALLOWANCE = "tidemark.allowance"
+"""In the scope: what the answer tells, of a request that was counted."""
+
+PUBLIC = PLANS["free"][Group.PUBLIC]
+
+REJECTS_PER_REQUEST = 10
+"""Rejected items that cost a network as much as a refused request; they take about as long."""
+
+FEW_TENANTS = 1_000
+"""Tenants below which nobody looks for those that have gone quiet."""
+
+OF_PUBLIC = "requests from one network that name nobody or were refused"
+
+
+class _Tenant(Struct, frozen=True, gc=False):
+    """An organization, a website, or the links of an organization."""
+
+    owner: Organization
+    key: tuple[Group, str]
+    whole: Bucket
+    share: Limit
+    """Of one network."""
+    of_network: str
+
+
+class Admission:
+    """Counts requests in the buckets of who sends them."""
+
+    def __init__(self, limiter: RateLimiter, clock: Clock) -> None:
+        self._limiter = limiter
+        self._clock = clock
+        self._tenants: dict[tuple[Group, str], _Tenant] = {}
+        self._many = FEW_TENANTS
+
+    def keyed(
+        self, scope: Scope, owner: Organization, group: Group, cost: int = 1, size: int = 0
+    ) -> None:
+        """Count a request with a key; its bytes may be counted by a second call with cost 0."""
+        now = self._clock()
+        self._count(scope, (self._tenant(owner, group, owner.id, now).whole,), now, cost, size)
+
+    def check_network(self, scope: Scope, network: str, now_ms: int) -> None:
+        """Refuse who was refused too often, before anything is decoded; nothing is counted."""
+        public = self._limiter.known(network)
+        if public is not None and not public.fits(now_ms):
+            self._refuse(scope, public.refusal())
+
+    def buckets(
+        self,
+        scope: Scope,
+        network: str,
+        owner: Organization,
+        group: Group,
+        subject: str,
+        now_ms: int,
+    ) -> Sequence[Bucket]:
+        """What a request without a key is counted in; refused at once when one is full."""
+        tenant = self._tenant(owner, group, subject, now_ms)
+        key = (tenant.key, network)
+        share = self._limiter.stranger(key, tenant.share, tenant.of_network, now_ms)
+        if not share.fits(now_ms):
+            self._refuse(scope, share.refusal())
+        if not tenant.whole.fits(now_ms):
+            self._refuse(scope, tenant.whole.refusal())
+        return (share, tenant.whole)
+
+    def anonymous(
+        self, scope: Scope, buckets: Sequence[Bucket], now_ms: int, size: int = 0
+    ) -> None:
+        """Count a good request without a key."""
+        self._count(scope, buckets, now_ms, 1, size)
+
+    def public(self, scope: Scope, network: str, cost: int = 1) -> None:
+        """Count a request that names nobody, or that was refused: as much as is left."""
+        now = self._clock()
+        bucket = self._limiter.stranger(network, PUBLIC, OF_PUBLIC, now)
+        bucket.fits(now)
+        left = max(1, PUBLIC.requests - bucket.requests)
+        self._count(scope, (bucket,), now, min(cost, left), 0)
+
+    def seen(self, network: str) -> Allowance:
+        """What a network may ask that names nobody."""
+        now = self._clock()
+        bucket = self._limiter.known(network) or Bucket.empty(PUBLIC, OF_PUBLIC, now)
+        bucket.fits(now)
+        return bucket.allowance()
+
+    def _count(
+        self, scope: Scope, buckets: Sequence[Bucket], now_ms: int, cost: int, size: int
+    ) -> None:
+        outcome = take(buckets, now_ms, cost, size)
+        if isinstance(outcome, Refused):
+            self._refuse(scope, outcome)
+        scope[ALLOWANCE] = outcome
+
+    def _refuse(self, scope: Scope, refused: Refused) -> NoReturn:
+        scope[ALLOWANCE] = refused.allowance
+        raise exceeded(refused.allowance, self._clock(), refused.which)
+
+    def _tenant(self, owner: Organization, group: Group, id_: str, now_ms: int) -> _Tenant:
+        key = (group, id_)
+        found = self._tenants.get(key)
+        if found is None or found.owner is not owner:
+            found = self._tenants[key] = self._made(owner, key, now_ms, found)
+        return found
+
+    def _made(
+        self, owner: Organization, key: tuple[Group, str], now_ms: int, before: _Tenant | None
+    ) -> _Tenant:
+        """What holds for the tenant from now on; what it used before stays used."""
+        group, id_ = key
+        limit = allowance(owner.plan, group, owner.limits)
+        subject = _subject(owner, group, id_)
+        if before is None:
+            self._drop_quiet(now_ms)
+            whole = self._limiter.tenant(key, limit, subject, now_ms)
+        else:
+            whole = before.whole
+            whole.limit = limit
+        return _Tenant(owner, key, whole, of_network(limit), f"{subject}, from one network")
+
+    def _drop_quiet(self, now_ms: int) -> None:
+        """Drop tenants of whom nothing is in the window: nothing is forgotten with them."""
+        if len(self._tenants) < self._many:
+            return
+        for tenant in self._tenants.values():
+            tenant.whole.fits(now_ms)
+        self._tenants = {
+            key: one for key, one in self._tenants.items() if one.whole.requests or one.whole.bytes
+        }
+        self._many = max(FEW_TENANTS, 2 * len(self._tenants))
+
+
+def _subject(owner: Organization, group: Group, id_: str) -> str:
+    if group is Group.REDIRECTS:
+        return "who follows the links of this organization"
+    if id_ == owner.id:
+        return f"the organization's API keys ({group})"
+    return "who sends to this website without an API key"

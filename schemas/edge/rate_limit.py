@@ -1,0 +1,181 @@
+"""Rate limits: a sliding window log for each bucket, with entries that requests share.
+
+Requests within STEP of one another share an entry, which leaves the window 60 s after the last of
+them. So never more than the limit is let through within any 60 s, and nothing is refused unless the
+limit was used within the last 65 s. A bucket has at most 15 entries, whatever its limit is.
+"""
+
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from schemas.edge.allowances import WINDOW_MS, Allowance, Headers
+from schemas.plans import Limit
+
+STEP_MS = WINDOW_MS // 12
+NEVER_MS = 2**62
+
+MOST_STRANGERS = 30_000
+"""Buckets of client networks that are remembered; 250 bytes each, 2 KB at most."""
+
+
+class Entry(Struct, frozen=True, gc=False):
+    """Requests within STEP of one another, some seconds ago."""
+
+    last_ms: int
+    requests: int
+    bytes: int
+
+
+class Bucket(Struct, gc=False):
+    """What is counted together within the last 60 s, and how much of it fits."""
+
+    limit: Limit
+    subject: str
+    """Whose it is, as a refusal names it."""
+    first_ms: int
+    """When the newest entry began."""
+    last_ms: int
+    newest: int = 0
+    newest_bytes: int = 0
+    requests: int = 0
+    """All of the window, the newest entry with it."""
+    bytes: int = 0
+    leaves_ms: int = NEVER_MS
+    """When the oldest of the older entries leaves the window."""
+    older: list[Entry] = []
+
+    @classmethod
+    def empty(cls, limit: Limit, subject: str, now_ms: int) -> "Bucket":
+        return cls(limit, subject, now_ms, now_ms)
+
+    def fits(self, now_ms: int, cost: int = 1, size: int = 0) -> bool:
+        """Whether that much is left; what is more than the whole limit fits when it is empty.
+
+        Nothing fits any more when the bytes are used up, not even a request without any.
+        """
+        if self.leaves_ms <= now_ms or not 0 <= now_ms - self.first_ms < STEP_MS:
+            self._settle(now_ms)
+        limit, used, used_bytes = self.limit, self.requests, self.bytes
+        return (used + cost <= limit.requests or not used) and (
+            used_bytes + (size or 1) <= limit.bytes or not used_bytes
+        )
+
+    def add(self, now_ms: int, cost: int, size: int) -> int:
+        """Count what fits; how many requests are left."""
+        self.last_ms = now_ms
+        self.newest += cost
+        self.newest_bytes += size
+        self.bytes += size
+        self.requests += cost
+        return self.limit.requests - self.requests
+
+    def allowance(self) -> Allowance:
+        """What is left."""
+        resets = self.last_ms + WINDOW_MS if self.leaves_ms == NEVER_MS else self.leaves_ms
+        return Allowance(self.limit.requests, max(0, self.limit.requests - self.requests), resets)
+
+    def headers(self) -> Headers:
+        """What is left, as an answer tells it."""
+        return self.allowance().headers()
+
+    def refusal(self, cost: int = 1, size: int = 0) -> "Refused":
+        """What to tell of a request that does not fit."""
+        limit = self.limit
+        room = limit.requests - min(cost, limit.requests)
+        room_bytes = limit.bytes - min(size or 1, limit.bytes)
+        left, left_bytes, resets = self.requests, self.bytes, self.last_ms + WINDOW_MS
+        by_requests = left > room
+        for entry in self.older:
+            left -= entry.requests
+            left_bytes -= entry.bytes
+            if left <= room and left_bytes <= room_bytes:
+                resets = entry.last_ms + WINDOW_MS
+                break
+        which = f"{limit.requests:,} requests" if by_requests else f"{limit.bytes:,} bytes"
+        told = f"The limit of {self.subject} is {which} per minute."
+        return Refused(Allowance(limit.requests, 0, resets), told)
+
+    def _settle(self, now_ms: int) -> None:
+        """Let go of what has left the window, and begin a new entry when the newest is full."""
+        if now_ms < self.first_ms:  # the clock was set back: what was counted has no time any more
+            self.older, self.requests, self.bytes = [], 0, 0
+            self.newest = self.newest_bytes = 0
+            self.first_ms = self.last_ms = now_ms
+        elif now_ms - self.first_ms >= STEP_MS:
+            if self.newest or self.newest_bytes:
+                self.older.append(Entry(self.last_ms, self.newest, self.newest_bytes))
+            self.newest = self.newest_bytes = 0
+            self.first_ms = self.last_ms = now_ms
+        while self.older and self.older[0].last_ms + WINDOW_MS <= now_ms:
+            gone = self.older.pop(0)
+            self.requests -= gone.requests
+            self.bytes -= gone.bytes
+        self.leaves_ms = self.older[0].last_ms + WINDOW_MS if self.older else NEVER_MS
+
+
+class Refused(Struct, frozen=True, gc=False):
+    """A request that does not fit."""
+
+    allowance: Allowance
+    """Nothing remains; `reset_ms` is when the same request fits."""
+    which: str
+    """A sentence that names the limit."""
+
+
+class RateLimiter(Protocol):
+    """Where buckets come from: the seam for counts that processes share.
+
+    A shared one answers with buckets whose `add` tells the others, and whose counts they raise.
+    """
+
+    def tenant(self, key: Hashable, limit: Limit, subject: str, now_ms: int) -> Bucket:
+        """A tenant's bucket; whoever asked for it keeps it."""
+
+    def stranger(self, key: Hashable, limit: Limit, subject: str, now_ms: int) -> Bucket:
+        """A bucket such as anybody may fill; those least recently used are forgotten."""
+
+    def known(self, key: Hashable) -> Bucket | None:
+        """The bucket of a stranger, if there is one."""
+
+
+def take(buckets: Sequence[Bucket], now_ms: int, cost: int = 1, size: int = 0) -> Bucket | Refused:
+    """Count `cost` requests and `size` bytes in all of the buckets, or in none.
+
+    Answers with the bucket that has the fewest requests left, or what the first said that refuses.
+    """
+    for bucket in buckets:
+        if not bucket.fits(now_ms, cost, size):
+            return bucket.refusal(cost, size)
+    nearest, fewest = buckets[0], NEVER_MS
+    for bucket in buckets:
+        left = bucket.add(now_ms, cost, size)
+        if left < fewest:
+            nearest, fewest = bucket, left
+    return nearest
+
+
+class LocalRateLimiter:
+    """Counts in this process; strangers cannot fill its memory."""
+
+    def __init__(self) -> None:
+        self._strangers: OrderedDict[Hashable, Bucket] = OrderedDict()
+
+    def tenant(self, key: Hashable, limit: Limit, subject: str, now_ms: int) -> Bucket:  # noqa: ARG002
+        return Bucket.empty(limit, subject, now_ms)
+
+    def stranger(self, key: Hashable, limit: Limit, subject: str, now_ms: int) -> Bucket:
+        bucket = self._strangers.get(key)
+        if bucket is None:
+            bucket = self._strangers[key] = Bucket.empty(limit, subject, now_ms)
+            if len(self._strangers) > MOST_STRANGERS:
+                self._strangers.popitem(last=False)
+            return bucket
+        self._strangers.move_to_end(key)
+        bucket.limit = limit
+        return bucket
+
+    def known(self, key: Hashable) -> Bucket | None:
+        return self._strangers.get(key)
