@@ -14,6 +14,7 @@ from ingest.outbox import Outbox
 from ingest.protocol import CollectorProtocol
 from ingest.recent import Recent
 from schemas.clock import now_ms
+from schemas.edge.bodies import of_collect
 from schemas.edge.serving import serve
 from schemas.kinds import EVERY_KIND
 from schemas.registry import Backups, DatabaseError, Follower, Store, first_line
@@ -62,7 +63,8 @@ def run(settings: Settings, name: str) -> None:
     recent = Recent()
     app = create_app(outbox, follower, now_ms, settings, lifespan, recent, clicks, secrets)
     ready = lambda: outbox.refusing is None  # noqa: E731 - a sentence, not a function
-    serve(app, settings, name, settings.collect_port, ready, CollectorProtocol, recent.end)
+    port = settings.collect_port
+    serve(app, settings, name, port, ready, of_collect, CollectorProtocol, recent.end)
 
 
 def rest_cycle_collector() -> None:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from starlette.types import Message
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE
+
+from schemas.edge.refusals import STATUS_LINES
 
 
 class _NobodyWaits:
@@ -74,4 +75,4 @@ class ShortCycle:
         lines = [b"%b: %b\r\n" % header for header in start["headers"]]
         if not self.keep_alive:
             lines.append(b"connection: close\r\n")
-        return b"".join([STATUS_LINE[start["status"]], *lines, b"\r\n", body])
+        return b"".join([STATUS_LINES[start["status"]], *lines, b"\r\n", body])

@@ -54,7 +54,6 @@ FOR_EVER = b"public, max-age=31536000, immutable"
 
 HEADERS = [
     (b"content-type", b"text/javascript; charset=utf-8"),
-    (b"x-content-type-options", b"nosniff"),
     (b"cross-origin-resource-policy", b"cross-origin"),
     # `Origin`, because an answer without CORS headers must not be reused where they are needed.
     (b"vary", b"Accept-Encoding, Origin"),

@@ -4,6 +4,7 @@ import argparse
 import sys
 
 from query.app import create_app
+from schemas.edge.bodies import of_query
 from schemas.edge.serving import serve
 from schemas.registry import DatabaseError, Store, first_line
 from schemas.settings import SettingRefused, load
@@ -22,7 +23,7 @@ def main() -> None:
         sys.exit(f"query: {refused}")
     except DatabaseError as away:
         sys.exit(f"query: the registry cannot be opened: {first_line(away)}")
-    serve(service.app, settings, name, settings.query_port, service.ready)
+    serve(service.app, settings, name, settings.query_port, service.ready, of_query)
     service.close()
     store.close()
 

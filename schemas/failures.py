@@ -12,11 +12,12 @@ Failure
 ├── NotFound 404             no such route, link or slug
 ├── WrongMethod 405
 ├── NotAcceptable 406       no format that the caller accepts is one of ours
-├── TooSlow 408              the body did not arrive in time
+├── TooSlow 408              a head or a body did not arrive in time
 ├── Conflict 409             the slug is taken
 ├── VersionGone 410          the version of a table that was asked for is not kept any more
 ├── TooLarge 413
 ├── LimitExceeded 429
+├── HeadTooLarge 431         the head of a request has too many bytes or fields
 ├── Overdue 503              the question took longer than its deadline
 ├── TooHeavy 503             the question needs more memory than its pool has
 ├── Unavailable 503          Kafka (or the lake) cannot be reached; come back later
@@ -105,7 +106,7 @@ class NotAcceptable(Failure):
 
 
 class TooSlow(Failure):
-    """The body did not arrive in time."""
+    """The head or the body of a request did not arrive in time."""
 
     status = 408
     code = "REQUEST_TIMEOUT"
@@ -130,6 +131,13 @@ class TooLarge(Failure):
 
     status = 413
     code = "PAYLOAD_TOO_LARGE"
+
+
+class HeadTooLarge(Failure):
+    """The head of a request has more bytes, or more fields, than allowed."""
+
+    status = 431
+    code = "HEADERS_TOO_LARGE"
 
 
 class LimitExceeded(Failure):

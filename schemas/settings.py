@@ -71,6 +71,17 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Meta(description="headers (comma-separated) in which those proxies tell the country"),
     ] = "cf-ipcountry"
 
+    connections: Annotated[
+        int, Meta(ge=16, description="connections that one process of a service holds at once")
+    ] = 8_192
+    address_connections: Annotated[
+        int,
+        Meta(ge=1, description="of those, by one client address; trusted proxies may hold all"),
+    ] = 1_024
+    stalled_seconds: Annotated[
+        float, Meta(gt=0, le=600, description="how long a client may take nothing of its answer")
+    ] = 30.0
+
     # How many
     collectors: Annotated[Processes, Meta(description="collector processes")] = 1
     workers: Annotated[Processes, Meta(description="stream worker processes")] = 1

@@ -4,7 +4,10 @@ from schemas.edge.allowances import Headers
 
 HTML: Headers = [
     (b"content-type", b"text/html; charset=utf-8"),
-    (b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'"),
+    (
+        b"content-security-policy",
+        b"default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+    ),
     (b"cache-control", b"no-store"),
 ]
 

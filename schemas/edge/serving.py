@@ -2,23 +2,33 @@
 
 import asyncio
 import os
+import resource
 import signal
 import socket
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from schemas import logs
 from schemas.clock import now_ms
+from schemas.edge.address import networks
+from schemas.edge.bodies import Shape
+from schemas.edge.connections import Connections, Limits
+from schemas.edge.http_protocol import HttpProtocol
+from schemas.edge.refusals import NO_SNIFFING
 from schemas.pulse import Pulse, write_pulse
 from schemas.settings import Settings
 
 PULSE_SECONDS = 2.0
 STOP_SECONDS = 20
 STOP_LOOK_SECONDS = 0.2
+OTHER_FILES = 256
+"""Files that a service may have open besides its connections."""
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -39,17 +49,21 @@ def serve(
     name: str,
     port: int,
     ready: Callable[[], bool],
-    protocol: str | type[asyncio.Protocol] = "httptools",
+    shape: Shape,
+    protocol: type[HttpProtocol] = HttpProtocol,
     on_stop: Callable[[], None] = lambda: None,
 ) -> None:
     """Blocks until SIGINT or SIGTERM; requests under way are finished within 20 s.
 
-    `on_stop` is called when it is told to stop: answers that never end by themselves end then.
+    `shape` is that of the bodies of refusals. `on_stop` is called when it is told to stop: answers
+    that never end by themselves end then.
     """
     logs.set_up(settings.log_level)
+    connections = Connections(limits(settings), shape, networks(settings.trusted_proxies))
+    bound: Any = partial(protocol, connections)  # uvicorn only calls it
     config = uvicorn.Config(
         app,
-        http=protocol,
+        http=bound,
         loop="uvloop",
         ws="none",
         proxy_headers=False,  # which proxies are believed is a setting of ours
@@ -58,7 +72,7 @@ def serve(
         log_config=None,
         server_header=False,
         date_header=False,
-        timeout_keep_alive=75,
+        headers=[(name.decode(), value.decode()) for name, value in [NO_SNIFFING]],
         timeout_graceful_shutdown=STOP_SECONDS,
         backlog=2048,
     )
@@ -69,6 +83,18 @@ def serve(
         signal.signal(ordered, _obeyed)
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
         runner.run(_serve(server, listening, settings.data / "run", name, ready, on_stop))
+
+
+def limits(settings: Settings) -> Limits:
+    """The limits that are set, as far as this process may open files."""
+    _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    room = hard - OTHER_FILES if hard != resource.RLIM_INFINITY else settings.connections
+    return Limits(
+        connections=max(1, min(settings.connections, room)),
+        address_connections=settings.address_connections,
+        stalled_seconds=settings.stalled_seconds,
+    )
 
 
 def _obeyed(_number: int, _frame: FrameType | None) -> None:

@@ -141,7 +141,7 @@ HEADS = {
     "an endless length": (HEAD + "Content-Length: 99999999999\r\n\r\n{", 413),
     "a negative length": (HEAD + "Content-Length: -1\r\n\r\n", 400),
     "two lengths": (HEAD + "Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd", 400),
-    "a 70 KB header": (HEAD + "X-Long: " + "x" * 70_000 + "\r\n\r\n", 400),
+    "a 70 KB header": (HEAD + "X-Long: " + "x" * 70_000 + "\r\n\r\n", 431),
     "no HTTP": ("\x16\x03\x01 hello\r\n\r\n", 400),
     "a long key": (HEAD + "Idempotency-Key: " + "k" * 257 + "\r\nContent-Length: 2\r\n\r\n{}", 400),
 }  # fmt: skip
@@ -228,6 +228,6 @@ def test_the_slow_are_not_waited_for(collector: Collector) -> None:
     assert is_refusal(reply_to(slow_body), 408)
     assert is_refusal(reply_to(no_body), 408)
     assert idle.recv(1) == b""
-    assert slow_head.recv(1) == b""
+    assert is_refusal(reply_to(slow_head), 408)
     for connection in (idle, slow_head, slow_body, no_body):
         connection.close()

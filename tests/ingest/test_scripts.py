@@ -60,7 +60,6 @@ def test_the_plain_name_is_asked_about_again_and_the_hashed_one_never() -> None:
     assert now.body == ever.body
     assert now.headers == {
         "content-type": "text/javascript; charset=utf-8",
-        "x-content-type-options": "nosniff",
         "cross-origin-resource-policy": "cross-origin",
         "vary": "Accept-Encoding, Origin",
         "cache-control": FOR_NOW.decode(),

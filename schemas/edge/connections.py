@@ -1,0 +1,111 @@
+"""The connections of one server: how many there may be, and a sweep that ends the idle ones.
+
+Timers are not kept per connection: each connection remembers since when it has been in its present
+state, and one sweep a second asks all of them whether that is too long. A request then costs no
+timer, and nobody waits more than a second longer than said.
+"""
+
+import asyncio
+from collections import Counter
+from ipaddress import ip_address, ip_network
+from typing import Protocol
+
+from msgspec import Struct
+
+from schemas.edge.address import Networks, within
+from schemas.edge.bodies import Shape
+
+SWEEP_SECONDS = 1.0
+
+
+class Limits(Struct, frozen=True):
+    """What one connection may cost, and how many there may be."""
+
+    head_bytes: int = 16 * 1024
+    head_fields: int = 100
+    head_seconds: float = 10.0
+    """For a head that has begun, and for the first one of a connection to begin."""
+    body_seconds: float = 20.0
+    """For a body, where its endpoint does not ask for it sooner."""
+    framing_bytes: int = 8 * 1024
+    """Chunk extensions and trailers that may come without content between them."""
+    pipelined: int = 32
+    """Requests that may wait for their turn before no more of their connection are parsed."""
+    keep_alive_seconds: float = 75.0
+    crowded_seconds: float = 5.0
+    """For idle connections when more than half of the connections are taken."""
+    stalled_seconds: float = 30.0
+    """For a client that takes nothing of its answer."""
+    linger_seconds: float = 5.0
+    """How long what a refused client still sends is read away."""
+    connections: int = 8_192
+    address_connections: int = 1_024
+
+
+class Connection(Protocol):
+    """What the sweep asks."""
+
+    def look(self, now: float, crowded: bool) -> None:
+        """Close the connection when it has been idle, or stalled, for too long."""
+
+
+class Connections:
+    """All open connections of one server."""
+
+    def __init__(self, limits: Limits, shape: Shape, trusted: Networks = ()) -> None:
+        self.limits = limits
+        self.shape = shape
+        """Of the bodies of refusals."""
+        self.now = 0.0
+        """Time of the event loop, as of the last sweep."""
+        self._trusted = trusted
+        self._open: dict[Connection, str] = {}
+        self._of_address: Counter[str] = Counter()
+        self._sweeping = False
+
+    def enter(self, connection: Connection, peer: str) -> bool:
+        """Whether there is room for one more connection, also of that client address."""
+        if not self._sweeping:
+            self._sweeping, self.now = True, asyncio.get_running_loop().time()
+            asyncio.get_running_loop().call_later(SWEEP_SECONDS, self._sweep)
+        address = "" if self._trusted and within(peer, self._trusted) else client_network(peer)
+        if len(self._open) >= self.limits.connections or self._share(address) >= 1:
+            return False
+        self._open[connection] = address
+        self._of_address[address] += 1
+        return True
+
+    def leave(self, connection: Connection) -> None:
+        """Forget a connection; one that never entered is not missed."""
+        address = self._open.pop(connection, None)
+        if address is None:
+            return
+        self._of_address[address] -= 1
+        if not self._of_address[address]:
+            del self._of_address[address]
+
+    def _share(self, address: str) -> float:
+        """The part of what one address may hold that it holds; trusted proxies may hold all."""
+        return self._of_address[address] / self.limits.address_connections if address else 0.0
+
+    def _sweep(self) -> None:
+        loop = asyncio.get_running_loop()
+        self.now = loop.time()
+        crowded = len(self._open) > self.limits.connections / 2
+        for connection, address in list(self._open.items()):
+            connection.look(self.now, crowded or self._share(address) > 0.5)
+        self._sweeping = bool(self._open)
+        if self._sweeping:
+            loop.call_later(SWEEP_SECONDS, self._sweep)
+
+
+def client_network(peer: str) -> str:
+    """What counts as one address: an IPv4 address, or the /64 that an IPv6 client has anyway."""
+    try:
+        parsed = ip_address(peer.partition("%")[0])
+    except ValueError:
+        return peer
+    if parsed.version == 4:
+        return peer
+    mapped = parsed.ipv4_mapped
+    return str(mapped or ip_network((parsed, 64), strict=False)[0])
