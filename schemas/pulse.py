@@ -5,6 +5,7 @@ process that is gone or stuck.
 """
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -37,11 +38,38 @@ class Pulse(Struct, frozen=True):
 
 
 def write_pulse(run: Path, pulse: Pulse) -> None:
-    """Replace the process's pulse; readers see the old or the new one."""
-    run.mkdir(parents=True, exist_ok=True)
-    waiting = run / f".{pulse.process}.{os.getpid()}"
-    waiting.write_bytes(msgspec.json.encode(pulse))
-    waiting.replace(run / f"{pulse.process}.json")
+    """Replace the process's pulse; readers see the old or the new one.
+
+    OSError when there is no room: then the old one is touched, which takes none, so that a full
+    disk does not look like a process that hangs.
+    """
+    path = run / f"{pulse.process}.json"
+    try:
+        run.mkdir(parents=True, exist_ok=True)
+        replace_file(path, msgspec.json.encode(pulse))
+    except OSError:
+        with suppress(OSError):
+            os.utime(path)
+        raise
+
+
+def remove_pulse(run: Path, process: str) -> None:
+    """Of a process that ends in order: what it said holds no longer."""
+    path = run / f"{process}.json"
+    with suppress(OSError, msgspec.DecodeError):
+        if msgspec.json.decode(path.read_bytes(), type=Pulse).pid == os.getpid():
+            path.unlink()
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """The old or the new content, and nothing half written is left when there is no room."""
+    waiting = path.with_name(f".{path.stem}.{os.getpid()}")
+    try:
+        waiting.write_bytes(content)
+        waiting.replace(path)
+    except OSError:
+        waiting.unlink(missing_ok=True)
+        raise
 
 
 def read_pulses(run: Path) -> list[Pulse]:

@@ -14,9 +14,10 @@ import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from schemas import logs
 from schemas.delta_log import LOG, BrokenEntry, broken_entries, entries, is_whole
 from schemas.lake import locate
-from schemas.settings import Settings
+from schemas.settings import Settings, load
 from schemas.tables import TABLES, Table
 from stream.store import folder_of, sync
 
@@ -92,3 +93,14 @@ def put_back(folder: Path, broken: BrokenEntry) -> bool:
     sync(folder)
     log.error("log entry restored from its copy", extra={"entry": str(folder / broken.name)})
     return True
+
+
+def main() -> None:
+    """`python -m stream.doctor`: examine everything, and say what was found."""
+    settings = load()
+    logs.set_up(settings.log_level)
+    examine(settings)
+
+
+if __name__ == "__main__":
+    main()

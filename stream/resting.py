@@ -20,7 +20,7 @@ from aiokafka.errors import KafkaError
 
 from schemas.clock import now_ms
 from schemas.kinds import HISTORY
-from schemas.pulse import Progress, Pulse, write_pulse
+from schemas.pulse import Progress, Pulse, remove_pulse, write_pulse
 from schemas.settings import Settings
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ async def _rest(settings: Settings, name: str, known: Offsets | None) -> bool:
     if coming.done():
         return coming.result()
     coming.cancel()
+    remove_pulse(settings.data / "run", name)
     return False
 
 

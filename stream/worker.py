@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from schemas.delta_log import broken_entries
 from schemas.kinds import Kind
 from schemas.lake import DamagedLog
+from schemas.pulse import remove_pulse
 from schemas.registry import Backups, Follower, Store
 from schemas.settings import Settings
 from stream.app import Worker
@@ -85,6 +86,8 @@ async def _run(settings: Settings, name: str, lane: Lane, leave: Leave | None) -
         await asyncio.wait_for(worker.app.stop(), STOP_SECONDS)
     if leave and resting.done():
         leave(worker)
+    pulse.cancel()
+    remove_pulse(settings.data / "run", name)
     os._exit(ORDERLY)  # Faust's threads may outlast its stop
 
 

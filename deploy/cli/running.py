@@ -13,6 +13,8 @@ from deploy.local.up import up as run_everything
 if TYPE_CHECKING:
     from deploy.local.condition import Condition
 
+EXIT_CODES = {"ok": 0, "degraded": 1, "down": 2}
+
 
 @click.command()
 @click.option("--logs", is_flag=True, help="Show all logs on the screen, too.")
@@ -31,18 +33,25 @@ def up(tidemark: Tidemark, logs: bool) -> None:
 
 
 @click.command()
+@click.option("--check", is_flag=True, help="Exit code: 0 all is well, 1 degraded, 2 down.")
 @as_json
 @click.pass_obj
-def status(tidemark: Tidemark, json: bool) -> None:
-    """Show what runs, how far the workers are behind, and how fresh the tables are."""
+def status(tidemark: Tidemark, check: bool, json: bool) -> None:
+    """Show what runs, how far the workers are behind, and how fresh the tables are.
+
+    `down`: nothing is accepted or nothing is answered. `degraded`: a process is not ready, a table
+    cannot be read, or the disk is nearly full; what is wrong stands at the end.
+    """
     from deploy.local.condition import condition_of  # `up` does without what opens tables
 
     condition = condition_of(tidemark.settings)
     if json:
-        return print_json(condition)
-    for line in _lines(condition):
-        click.echo(line)
-    return None
+        print_json(condition)
+    else:
+        for line in _lines(condition):
+            click.echo(line)
+    if check and (code := EXIT_CODES[condition.state]):
+        click.get_current_context().exit(code)
 
 
 def _lines(condition: "Condition") -> list[str]:
@@ -57,7 +66,7 @@ def _lines(condition: "Condition") -> list[str]:
             *(
                 (
                     t.name,
-                    str(t.rows),
+                    _or_dash(t.rows),
                     _or_dash(t.newest),
                     _or_dash(t.lag_chunks),
                     _or_dash(t.lag_seconds),
@@ -67,7 +76,10 @@ def _lines(condition: "Condition") -> list[str]:
             ("imports", "–", "–", _or_dash(lane.lag_chunks), _or_dash(lane.lag_seconds)),
         ],
     )
-    return [*runs, "", *tables]
+    rest = f"quarantine: {_or_dash(condition.quarantine_rows)} rows; disk: "
+    rest += f"{_or_dash(condition.disk_free_mb)} MB free"
+    wrong = ["", f"{condition.state}:", *(f"  {problem}" for problem in condition.problems)]
+    return [*runs, "", *tables, "", rest, *(wrong if condition.problems else [])]
 
 
 def _or_dash(value: object) -> str:

@@ -9,6 +9,8 @@ from msgspec import Struct
 
 from deploy.local.child import Child
 from deploy.local.process import State
+from schemas.clock import now_ms
+from schemas.pulse import replace_file
 
 
 class Entry(Struct, frozen=True, rename="camel"):
@@ -30,6 +32,8 @@ class Account(Struct, frozen=True):
     supervisor: int
     ready: bool
     processes: tuple[Entry, ...]
+    at_ms: int = 0
+    """When it was written; 0 by an older version."""
 
 
 def account_of(children: Sequence[Child]) -> Account:
@@ -41,14 +45,14 @@ def account_of(children: Sequence[Child]) -> Account:
             Entry(c.spec.name, c.state, c.pid, c.restarts, c.spec.where, str(c.log), c.reason)
             for c in children
         ),
+        at_ms=now_ms(),
     )
 
 
 def write_account(folder: Path, account: Account) -> None:
     """Replace the account; readers see the old or the new one."""
-    waiting = folder / f".processes.{os.getpid()}"
-    waiting.write_bytes(msgspec.json.format(msgspec.json.encode(account), indent=2))
-    waiting.replace(folder / "processes.json")
+    text = msgspec.json.format(msgspec.json.encode(account), indent=2)
+    replace_file(folder / "processes.json", text)
 
 
 def read_account(folder: Path) -> Account | None:

@@ -1,29 +1,50 @@
-"""How everything is: what runs, how far the workers are behind, how fresh the tables are."""
+"""How everything is: what runs, how far the workers are behind, how fresh the tables are.
 
-from collections.abc import Sequence
+Every part is looked at by itself: one that cannot be read says so, and hides none of the others.
+What the supervisor wrote is checked against pids and heartbeats: on a full disk it may be old.
+"""
 
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+import msgspec
 from msgspec import Struct
 
-from deploy.local.account import Entry, read_account
+from deploy.local.account import Account, Entry, read_account
+from deploy.local.checks import FREE_MB
+from deploy.local.lag import lag_chunks, lag_seconds, speaking
+from deploy.local.process import State, is_alive
 from deploy.local.ready import is_live
 from schemas.clock import iso, now_ms
 from schemas.kinds import HISTORY, KINDS, Kind
-from schemas.lake import open_table, version_of
+from schemas.lake import Version, open_table, version_of
 from schemas.pulse import Pulse, read_pulses
 from schemas.settings import Settings
+from schemas.tables import QUARANTINE, Table
+
+MEGABYTE = 1_048_576
+OLD_MS = 30_000
+"""A supervisor says every few seconds how its processes are."""
+PROBLEM_CHARACTERS = 200
+
+Health = Literal["ok", "degraded", "down"]
 
 
 class TableCondition(Struct, frozen=True, rename="camel"):
     """One table, and the topic that feeds it."""
 
     name: str
-    rows: int
+    rows: int | None
+    """None when the table cannot be read."""
     newest: str | None
     """When the newest row was received, ISO 8601."""
     lag_chunks: int | None
     """Messages in Kafka that the table does not hold yet; None when no worker says."""
     lag_seconds: float | None
     """Since when rows may be missing; 0 when the workers are level with Kafka."""
+    problem: str | None = None
+    """Why it cannot be read."""
 
 
 class LaneCondition(Struct, frozen=True, rename="camel"):
@@ -33,25 +54,93 @@ class LaneCondition(Struct, frozen=True, rename="camel"):
     lag_seconds: float | None
 
 
-class Condition(Struct, frozen=True):
+class Condition(Struct, frozen=True, rename="camel"):
     """Everything at one moment."""
 
     data: str
+    state: Health
+    problems: tuple[str, ...]
+    """What keeps it from being `ok`, a sentence each."""
     processes: tuple[Entry, ...]
     tables: tuple[TableCondition, ...]
     imports: LaneCondition
+    quarantine_rows: int | None
+    """What could not be stored as sent, copies among it; None when the table cannot be read."""
+    disk_free_mb: int | None
 
 
 def condition_of(settings: Settings) -> Condition:
     """Look at processes, pulses and tables; asks no service."""
+    at_ms = now_ms()
     account = read_account(settings.data)
-    pulses = [pulse for pulse in read_pulses(settings.data / "run") if is_live(pulse)]
+    pulses = read_pulses(settings.data / "run")
+    entries = tuple(seen(entry, pulses, at_ms) for entry in account.processes) if account else ()
+    heard = speaking(pulses, {entry.pid for entry in entries if entry.pid}, at_ms)
+    tables = tuple(_table(settings, kind, heard, at_ms) for kind in KINDS)
+    quarantine = _read(settings, QUARANTINE)
+    free = _free_mb(settings)
+    problems = (
+        *_of_supervisor(account, at_ms),
+        *(f"{e.name} is {e.state}" for e in entries if e.state != State.READY),
+        *(f"table {table.name}: {table.problem}" for table in tables if table.problem),
+        *((f"table quarantine: {quarantine}",) if isinstance(quarantine, str) else ()),
+        *((f"only {free} MB are free on the disk of {settings.data}",) if _short(free) else ()),
+    )
     return Condition(
         data=str(settings.data),
-        processes=account.processes if account else (),
-        tables=tuple(_table(settings, kind, pulses, now_ms()) for kind in KINDS),
-        imports=_lane(settings.topic(HISTORY.topic), pulses, now_ms()),
+        state="down" if is_down(entries) else "degraded" if problems else "ok",
+        problems=problems,
+        processes=entries,
+        tables=tables,
+        imports=_lane(settings.topic(HISTORY.topic), heard, at_ms),
+        quarantine_rows=_rows(quarantine),
+        disk_free_mb=free,
     )
+
+
+def is_down(entries: Sequence[Entry]) -> bool:
+    """Whether nothing is accepted, or nothing is answered: no process of a kind serves."""
+    serving: Mapping[str, bool] = {
+        kind: any(e.state == State.READY for e in entries if e.name.partition("-")[0] == kind)
+        for kind in ("broker", "collector", "query")
+        if kind != "broker" or any(e.name == "broker" for e in entries)
+    }
+    return not all(serving.values())
+
+
+def seen(entry: Entry, pulses: Sequence[Pulse], at_ms: int) -> Entry:
+    """What the supervisor said of a process, corrected by what can be seen now."""
+    if entry.pid is None or entry.state == State.STOPPING:
+        return entry
+    if not is_alive(entry.pid):
+        return msgspec.structs.replace(entry, state=State.GONE)
+    if entry.name == "broker" or entry.state != State.READY:
+        return entry
+    own = [pulse for pulse in pulses if (pulse.process, pulse.pid) == (entry.name, entry.pid)]
+    if own and is_live(own[0], at_ms):
+        return entry
+    since = f"no heartbeat for {(at_ms - own[0].at_ms) // 1000} s" if own else "no heartbeat"
+    reason = f"{since}; {entry.reason}" if entry.reason else since
+    return msgspec.structs.replace(entry, state=State.UNREADY, reason=reason)
+
+
+def _of_supervisor(account: Account | None, at_ms: int) -> Iterator[str]:
+    if account is None:
+        yield "nothing runs"
+    elif account.at_ms and abs(at_ms - account.at_ms) > OLD_MS:
+        silent = abs(at_ms - account.at_ms) // 1000
+        yield f"the supervisor has said nothing for {silent} s: the disk may be full"
+
+
+def _free_mb(settings: Settings) -> int | None:
+    try:
+        return shutil.disk_usage(settings.data).free // MEGABYTE
+    except OSError:
+        return None
+
+
+def _short(free_mb: int | None) -> bool:
+    return free_mb is not None and free_mb < FREE_MB
 
 
 def _lane(topic: str, pulses: Sequence[Pulse], at_ms: int) -> LaneCondition:
@@ -60,35 +149,27 @@ def _lane(topic: str, pulses: Sequence[Pulse], at_ms: int) -> LaneCondition:
 
 
 def _table(settings: Settings, kind: Kind, pulses: Sequence[Pulse], at_ms: int) -> TableCondition:
-    handle = open_table(settings.lake_url, kind.table)
-    version = version_of(handle, kind.table) if handle else None
+    version = _read(settings, kind.table)
     topic = settings.topic(kind.topic)
     chunks = lag_chunks(topic, pulses)
-    return TableCondition(
-        name=kind.table.name,
-        rows=version.rows if version else 0,
-        newest=iso(version.received) if version and version.received else None,
-        lag_chunks=chunks,
-        lag_seconds=lag_seconds(topic, pulses, chunks, at_ms),
-    )
+    seconds = lag_seconds(topic, pulses, chunks, at_ms)
+    if isinstance(version, str):
+        return TableCondition(kind.table.name, None, None, chunks, seconds, version)
+    rows, newest = (version.rows, version.received) if version else (0, None)
+    return TableCondition(kind.table.name, rows, iso(newest), chunks, seconds)
 
 
-def lag_chunks(topic: str, pulses: Sequence[Pulse]) -> int | None:
-    """Messages of the topic that are not stored, over all partitions that a worker speaks of."""
-    behind = [
-        max(0, progress.end_offset - progress.next_offset)
-        for pulse in pulses
-        for progress in pulse.progress
-        if progress.topic == topic
-    ]
-    return sum(behind) if behind else None
-
-
-def lag_seconds(
-    topic: str, pulses: Sequence[Pulse], chunks: int | None, at_ms: int
-) -> float | None:
-    """How long the worker that is furthest behind has not been level with Kafka."""
-    level = [pulse.complete_ms[topic] for pulse in pulses if topic in pulse.complete_ms]
-    if chunks is None or not level:
+def _rows(version: Version | str | None) -> int | None:
+    if isinstance(version, str):
         return None
-    return 0.0 if chunks == 0 else round((at_ms - min(level)) / 1000, 1)
+    return version.rows if version else 0
+
+
+def _read(settings: Settings, table: Table) -> Version | str | None:
+    """The newest version; in a few words why there is none to be had; None when it is empty."""
+    try:
+        handle = open_table(settings.lake_url, table)
+        return version_of(handle, table) if handle else None
+    except Exception as unreadable:
+        said = str(unreadable).strip().splitlines() or [type(unreadable).__name__]
+        return said[0][:PROBLEM_CHARACTERS]

@@ -35,6 +35,8 @@ class State(StrEnum):
     RESTARTING = "restarting"
     STOPPING = "stopping"
     STOPPED = "stopped"
+    GONE = "gone"
+    """Its process is not there, and its supervisor has not said so yet."""
 
 
 class Spec(Struct, frozen=True):
@@ -54,6 +56,17 @@ class Spec(Struct, frozen=True):
     """Starts without ever being ready after which we give up."""
     needed: bool = True
     """Whether the whole is worth nothing without it; if not, it is tried again for ever."""
+
+
+def is_alive(pid: int) -> bool:
+    """Whether there is a process with this pid, ours or not."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 class Running:

@@ -31,9 +31,9 @@ def broker_says(port: int) -> Ready:
     return lambda _pid: answers(port)
 
 
-def is_live(pulse: Pulse) -> bool:
-    """Whether the process wrote it lately."""
-    return now_ms() - pulse.at_ms < STALE_MS
+def is_live(pulse: Pulse, at_ms: int | None = None) -> bool:
+    """Whether the process wrote it lately, as of now or of another instant."""
+    return (now_ms() if at_ms is None else at_ms) - pulse.at_ms < STALE_MS
 
 
 def healthy(host: str, port: int) -> bool:

@@ -3,8 +3,11 @@
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import msgspec
 
@@ -35,11 +38,35 @@ def up(settings: Settings, logs: bool = False) -> None:
     checks.check_folder(settings.data)
     with checks.only_one(settings.data):
         checks.check_ports(checks.addresses(settings))
-        specs = prepare(settings)
         screen = Screen(in_place=False if logs else None)
+        with examined(settings, screen):
+            specs = prepare(settings)
         screen.say(f"Tidemark: data in {settings.data}, Kafka at {settings.brokers}")
         asyncio.run(_supervise(settings, specs, screen, logs))
         screen.news("stopped")
+
+
+@contextmanager
+def examined(settings: Settings, screen: Screen) -> Iterator[None]:
+    """Beside what is done within: mend what a power cut tore in the tables, before all starts.
+
+    In a process of its own, because what opens tables would stay in our memory. Nothing that is
+    found ends the start: a table that cannot be opened keeps no other one waiting.
+    """
+    if not Path(settings.lake_url.removeprefix("file://")).is_dir():
+        yield
+        return
+    with subprocess.Popen(
+        (sys.executable, "-m", "stream.doctor"),
+        env={**os.environ, **as_environment(settings)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as examining:
+        yield
+        for line in (examining.communicate()[1] or "").splitlines():
+            screen.say(f"tables: {line}")
 
 
 def prepare(settings: Settings) -> list[Spec]:

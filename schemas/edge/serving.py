@@ -1,6 +1,7 @@
 """Serves an application until told to stop: shared port, our own protocol, a pulse."""
 
 import asyncio
+import logging
 import os
 import resource
 import signal
@@ -21,8 +22,10 @@ from schemas.edge.bodies import Shape
 from schemas.edge.connections import Connections, Limits
 from schemas.edge.http_protocol import HttpProtocol
 from schemas.edge.refusals import NO_SNIFFING
-from schemas.pulse import Pulse, write_pulse
+from schemas.pulse import Pulse, remove_pulse, write_pulse
 from schemas.settings import Settings
+
+log = logging.getLogger(__name__)
 
 PULSE_SECONDS = 2.0
 STOP_SECONDS = 20
@@ -118,6 +121,8 @@ async def _serve(
     finally:
         for task in beside:
             task.cancel()
+        await asyncio.gather(*beside, return_exceptions=True)
+        remove_pulse(run, name)
 
 
 async def _tell(server: uvicorn.Server, on_stop: Callable[[], None]) -> None:
@@ -130,5 +135,8 @@ async def _beat(run: Path, name: str, ready: Callable[[], bool]) -> None:
     while True:
         state = "ready" if ready() else "starting"
         pulse = Pulse(process=name, pid=os.getpid(), at_ms=now_ms(), state=state)
-        await asyncio.to_thread(write_pulse, run, pulse)
+        try:
+            await asyncio.to_thread(write_pulse, run, pulse)
+        except OSError as full:  # there may be room again in a moment
+            log.warning("no pulse", extra={"reason": str(full)})
         await asyncio.sleep(PULSE_SECONDS if state == "ready" else 0.2)

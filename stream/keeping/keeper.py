@@ -15,7 +15,7 @@ from deltalake.exceptions import DeltaError
 
 from schemas.clock import now_ms
 from schemas.lake import UnreadableTable
-from schemas.pulse import Pulse, write_pulse
+from schemas.pulse import Pulse, remove_pulse, write_pulse
 from schemas.settings import Settings
 from schemas.tables import TABLES, Table
 from stream.commit import LakeTable
@@ -95,7 +95,11 @@ def run(settings: Settings, name: str) -> int:
         if not working.is_alive():
             log.critical("keeper ends")
             os._exit(75)
-        write_pulse(settings.data / "run", Pulse(name, os.getpid(), now_ms()))
+        try:
+            write_pulse(settings.data / "run", Pulse(name, os.getpid(), now_ms()))
+        except OSError as full:  # there may be room again in a moment
+            log.warning("no pulse", extra={"reason": str(full)})
+    remove_pulse(settings.data / "run", name)
     logging.shutdown()
     os._exit(ORDERLY)
 

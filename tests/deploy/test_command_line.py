@@ -285,16 +285,22 @@ def test_the_example_of_the_environment_is_what_the_settings_say() -> None:
 
 
 def test_status_speaks_when_nothing_runs(ask: Callable[..., Any], tmp_path: Path) -> None:
-    nothing = {"rows": 0, "newest": None, "lagChunks": None, "lagSeconds": None}
+    nothing = {"rows": 0, "newest": None, "lagChunks": None, "lagSeconds": None, "problem": None}
 
-    assert ask("status") == {
+    said = ask("status")
+
+    assert said.pop("diskFreeMb") > 0
+    assert said == {
         "data": str(tmp_path),
+        "state": "down",
+        "problems": ["nothing runs"],
         "processes": [],
         "tables": [
             {"name": n, **nothing}
             for n in ("events", "vitals", "errors", "clicks", "engagement", "identities")
         ],
         "imports": {"lagChunks": None, "lagSeconds": None},
+        "quarantineRows": 0,
     }
 
 

@@ -1,5 +1,6 @@
 """`tidemark up` as people meet it: real processes, real broker, and what it says when it cannot."""
 
+import io
 import os
 import re
 import signal
@@ -16,7 +17,10 @@ import pytest
 
 from deploy.local.broker import Broker
 from deploy.local.demo.records import Demo, read_demo
+from deploy.local.screen import Screen
 from deploy.local.topics import partitions
+from deploy.local.up import examined
+from schemas.settings import Settings
 from tests.calling import call
 from tests.running import ROOT, Stack, eventually, free_port
 
@@ -158,6 +162,22 @@ def test_data_and_demo_are_still_there_after_a_restart(tmp_path: Path) -> None:
 def rows(stack: Stack) -> int:
     found: dict[str, int] = {t["name"]: t["rows"] for t in stack.tidemark("status")["tables"]}
     return found["events"]
+
+
+def test_what_a_power_cut_tore_is_put_aside_before_anything_starts(tmp_path: Path) -> None:
+    log = tmp_path / "lake" / "vitals" / "_delta_log"
+    log.mkdir(parents=True)
+    torn = log / f"{0:020}.json"
+    torn.write_text('{"commitInfo": {}}\n{"add": {"pa')
+    settings, out = Settings(data_dir=str(tmp_path)), io.StringIO()
+
+    with examined(settings, Screen(out)):
+        out.write("prepared\n")
+
+    said = out.getvalue().splitlines()
+    assert (torn.exists(), (log / f"_torn-{torn.name}").exists()) == (False, True)
+    assert said[0] == "prepared"
+    assert "torn log entry put aside" in said[1]
 
 
 def test_a_port_in_use_ends_it_with_one_message(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Checks of what runs: processes and their heartbeats, ports, and files of processes now gone."""
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 from deploy.local.account import Account, read_account
 from deploy.local.checks import CannotStart, addresses, check_ports
 from deploy.local.doctor.examination import Check, NotLooked, Scope
-from deploy.local.process import State
+from deploy.local.process import State, is_alive
 from deploy.local.ready import healthy, is_live
 from schemas.diagnosis import Finding
 from schemas.pulse import read_pulses
@@ -106,18 +105,8 @@ def _leftovers(data: Path) -> Iterator[Path]:
     for folder in (data, data / "run"):
         for path in sorted(folder.iterdir()) if folder.is_dir() else ():
             found = OWN_TEMPORARY.match(path.name)
-            if found and path.is_file() and not _alive(int(found["pid"])):
+            if found and path.is_file() and not is_alive(int(found["pid"])):
                 yield path
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def _running(settings: Settings) -> Account:
