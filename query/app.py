@@ -16,6 +16,7 @@ from query import imports, links
 from query.custom.catalogue import tables
 from query.custom.endpoint import custom
 from query.custom.explain import explain
+from query.damaged_files import DamagedFiles
 from query.desk import Desk
 from query.duck import Bounds, DuckDB
 from query.export.endpoint import export
@@ -87,8 +88,9 @@ def create_app(
     fresh_seconds: float = FRESH_SECONDS,
 ) -> Service:
     """The query service over the lake and the registry that the settings name."""
-    standard_pool = _pool(settings, name, "standard", _standard(settings))
-    custom_pool = _pool(settings, name, "custom", _custom(settings))
+    damaged = DamagedFiles(settings.lake_url, settings.data)
+    standard_pool = _pool(settings, name, "standard", _standard(settings), damaged)
+    custom_pool = _pool(settings, name, "custom", _custom(settings), damaged)
     desk = Desk(
         store=store,
         follower=Follower(store, Backups.of(settings)),
@@ -98,6 +100,7 @@ def create_app(
         watch=Watch(settings.data / "run", clock, settings.topic_prefix),
         standard=Lanes(standard_pool, STANDARD_AT_ONCE),
         custom=Lanes(custom_pool, CUSTOM_AT_ONCE),
+        damaged=damaged,
         turns=Turns(),
         seconds=settings.query_seconds,
         clock=clock,
@@ -123,17 +126,19 @@ def _custom(settings: Settings) -> Bounds:
     return Bounds(settings.query_memory_mb, settings.query_threads, at_once=3, nice=10)
 
 
-def _pool(settings: Settings, process: str, pool: str, bounds: Bounds) -> DuckDB:
+def _pool(
+    settings: Settings, process: str, pool: str, bounds: Bounds, damaged: DamagedFiles
+) -> DuckDB:
     spill = settings.data / "spill" / process / pool
     rmtree(spill, ignore_errors=True)  # of a process of that name that was killed
-    return DuckDB(pool, settings.lake_url, spill, bounds)
+    return DuckDB(pool, settings.lake_url, spill, bounds, damaged)
 
 
 def _routes(desk: Desk, look: Look) -> list[Route]:
     routes = [
         Route(path, partial(endpoint, desk), methods=[method]) for method, path, endpoint in ROUTES
     ]
-    spared = {"registry": look.registry}
+    spared = {"registry": look.registry, "dataFiles": desk.damaged.summary}
     checked = Plain(health("query", {"lake": look.lake}, spared=spared))
     document = Route(OPENAPI, Plain(described(lambda: SERVICE)))
     fixed = [document, *PAGES, *(Route(path, checked) for path in HEALTH)]

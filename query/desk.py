@@ -9,6 +9,7 @@ from typing import TypeVar
 from msgspec import Struct
 from starlette.requests import Request
 
+from query.damaged_files import DamagedFiles
 from query.export.turns import Turns
 from query.freshness import Watch
 from query.lanes import Lanes
@@ -38,6 +39,7 @@ class Desk(Struct, frozen=True):
     watch: Watch
     standard: Lanes
     custom: Lanes
+    damaged: DamagedFiles
     turns: Turns
     seconds: float
     clock: Clock

@@ -4,9 +4,10 @@ SQL text never comes from a request; the walls of `walls.py` stand behind that o
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -14,12 +15,15 @@ from threading import Lock
 import duckdb
 
 from query import row_memory
+from query.damaged_files import DamagedFiles
 from query.deadline import Deadline, overdue
 from query.engine import PartGone, Row, Sql
 from query.walls import Bounds, confine, hardened
 from schemas.failures import TooHeavy, Unavailable
 from schemas.lake import Part
 from schemas.tables import Column, Type
+
+log = logging.getLogger(__name__)
 
 __all__ = ["TYPES", "Bounds", "DuckDB", "hardened"]
 
@@ -45,9 +49,17 @@ class DuckDB:
 
     dialect = "duckdb"
 
-    def __init__(self, name: str, lake: str, spill: Path, bounds: Bounds) -> None:
+    def __init__(
+        self,
+        name: str,
+        lake: str,
+        spill: Path,
+        bounds: Bounds,
+        damaged: DamagedFiles | None = None,
+    ) -> None:
         spill.mkdir(parents=True, exist_ok=True)
         self._bounds = bounds
+        self._damaged = damaged
         self._threads = ThreadPoolExecutor(
             bounds.at_once,
             thread_name_prefix=name,
@@ -55,7 +67,10 @@ class DuckDB:
             initargs=(bounds.nice, spill),
         )
         # Made in a thread of the pool: the threads that DuckDB starts are confined like that one.
-        self._connection = self._threads.submit(hardened, lake, spill, bounds).result()
+        self._made = 0
+        self._make = partial(_numbered, lake, spill, bounds)
+        self._renewing = asyncio.Lock()
+        self._connection = self._threads.submit(self._make, self._made).result()
         self._busy = 0
         self._known: dict[str, frozenset[str]] = {}
 
@@ -64,6 +79,8 @@ class DuckDB:
         if not parts:
             nulls = ",\n".join(f"{_null(column)} AS {column.name}" for column in columns)
             return Sql(f"(SELECT {nulls} WHERE FALSE)")
+        if self._damaged:
+            self._damaged.refuse(parts)
         paths = [part.path for part in parts]
         there = await self._columns(paths)
         names = ",\n".join(
@@ -94,21 +111,47 @@ class DuckDB:
         )
 
     async def rows(self, sql: Sql, seconds: float) -> list[Row]:
-        cursor = self._connection.cursor()
-        most_bytes = self._bounds.rows_bytes
-        return await self._turn(cursor, seconds, partial(_answer, cursor, sql, most_bytes))
+        async with self._explained(sql):
+            cursor = self._connection.cursor()
+            most_bytes = self._bounds.rows_bytes
+            return await self._turn(cursor, seconds, partial(_answer, cursor, sql, most_bytes))
 
     async def batches(self, sql: Sql, seconds: float, most: int) -> AsyncGenerator[list[Row], None]:
         cursor, in_use = self._connection.cursor(), Lock()
         begin, go_on = partial(_begin, cursor, sql, in_use), partial(_fetch, cursor, most, in_use)
         try:
-            await self._turn(cursor, seconds, begin)
-            while batch := await self._turn(cursor, seconds, go_on):
-                yield batch
+            async with self._explained(sql):
+                await self._turn(cursor, seconds, begin)
+                while batch := await self._turn(cursor, seconds, go_on):
+                    yield batch
         finally:
             # Whoever asked may be gone while a thread still fetches, so a thread waits for that.
             cursor.interrupt()
             asyncio.get_running_loop().run_in_executor(None, _leave, cursor, in_use)
+
+    @asynccontextmanager
+    async def _explained(self, sql: Sql) -> AsyncGenerator[None, None]:
+        """What a damaged data file breaks is said by name, and what it broke is made anew."""
+        connection = self._connection
+        try:
+            yield
+        except (PartGone, duckdb.Error, UnicodeDecodeError) as failed:
+            # A damaged file may end the whole instance: "database has been invalidated".
+            if isinstance(failed, duckdb.FatalException | duckdb.InternalException):
+                await self._renew(connection)
+            if self._damaged and (damaged := await self._damaged.cause(sql.values)):
+                raise damaged from failed
+            if isinstance(failed, duckdb.FatalException):
+                raise Unavailable("The question met the end of another; ask again", 1) from failed
+            raise
+
+    async def _renew(self, broken: duckdb.DuckDBPyConnection) -> None:
+        async with self._renewing:
+            if self._connection is broken:
+                self._made += 1
+                task = self._threads.submit(self._make, self._made)
+                self._connection = await asyncio.wrap_future(task)
+                log.error("engine made anew", extra={"why": "a question ended it"})
 
     async def _turn(
         self,
@@ -153,6 +196,13 @@ class DuckDB:
         if len(self._known) > MOST_KNOWN:
             self._known.clear()
         self._known |= {path: frozenset(names) for path, names in found.items()}
+
+
+def _numbered(lake: str, spill: Path, bounds: Bounds, number: int) -> duckdb.DuckDBPyConnection:
+    """An instance with a spill folder of its own."""
+    own = spill / str(number)
+    own.mkdir(exist_ok=True)
+    return hardened(lake, own, bounds)
 
 
 def _answer(

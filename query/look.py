@@ -37,7 +37,8 @@ class Look:
     async def once(self) -> None:
         """Look now."""
         try:
-            await self._desk.shelf.pin(EVENTS)
+            pinned = await self._desk.shelf.pin(EVENTS)
+            await self._desk.damaged.look(pinned.version)
             self._lake = None
         except Unavailable as unavailable:
             self._lake = unavailable.message

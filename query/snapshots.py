@@ -15,8 +15,8 @@ from deltalake.exceptions import DeltaError
 from msgspec import Meta, Struct
 
 from schemas.clock import Clock
-from schemas.failures import Malformed, Unavailable, VersionGone
-from schemas.lake import Part, UnreadableTable, Version, guard, open_table, version_of
+from schemas.failures import DataDamaged, Malformed, Unavailable, VersionGone
+from schemas.lake import DamagedLog, Part, UnreadableTable, Version, guard, open_table, version_of
 from schemas.positions import FRESH_SECONDS
 from schemas.tables import Table
 
@@ -167,6 +167,8 @@ def asked_version(as_of: AsOf, table: Table) -> int | None:
 def unreadable(table: Table, error: Exception) -> Unavailable:
     """The failure that a table cannot be read; the log has the reason."""
     log.error("table not read", extra={"table": table.name, "error": str(error)})
+    if isinstance(error, DamagedLog):
+        return DataDamaged(f"The log of table '{table.name}' is damaged", damaged=[])
     return Unavailable(f"The table '{table.name}' cannot be read at the moment")
 
 

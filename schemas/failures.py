@@ -20,6 +20,7 @@ Failure
 ├── HeadTooLarge 431         the head of a request has too many bytes or fields
 ├── Overdue 503              the question took longer than its deadline
 ├── TooHeavy 503             the question needs more memory than its pool has
+├── DataDamaged 503          a stored file that the question needs is missing or damaged
 ├── Unavailable 503          Kafka (or the lake) cannot be reached; come back later
 └── Unconfirmed 503          handed to Kafka, not acknowledged in time: stored or not is unknown
 """
@@ -192,3 +193,12 @@ class TooHeavy(Unavailable):
     """The question needs more memory than its pool has; ask for less."""
 
     code = "QUERY_TOO_HEAVY"
+
+
+class DataDamaged(Unavailable):
+    """A stored file that the question needs is missing or damaged: it would miss rows."""
+
+    code = "DATA_DAMAGED"
+
+    def __init__(self, message: str, **more: Any) -> None:
+        super().__init__(message, retry_after=60, **more)

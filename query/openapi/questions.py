@@ -19,6 +19,7 @@ from query.openapi.shapes import (
 from query.standard.endpoint import MOST_REQUESTS
 from query.standard.requests import StandardBody
 from schemas.failures import (
+    DataDamaged,
     Failure,
     Forbidden,
     LimitExceeded,
@@ -46,6 +47,7 @@ REFUSED: tuple[type[Failure], ...] = (
     Unavailable,
     Overdue,
     TooHeavy,
+    DataDamaged,
 )
 
 WEBSITE = Parameter("website_id", "the website that is asked about; this or link_id")

@@ -17,7 +17,7 @@ from query.standard.run import Answer, Work, run
 from query.standard.scoping import scope_of
 from query.subjects import Who
 from query.suggest import unknown
-from schemas.failures import Failure, Malformed, Unavailable
+from schemas.failures import DataDamaged, Failure, Malformed, Unavailable
 from schemas.tables import Table
 
 AT_ONCE = 4
@@ -56,12 +56,16 @@ async def _from_pinned(
     desk: Desk, who: Who, asked: Questions, anew: bool
 ) -> tuple[Pins, Sequence[Outcome]]:
     tables = {t.name: t for a in asked.asked for t in tables_of(a, who)}
-    pins = {
-        name: await desk.shelf.pin_at(table, asked.as_of, anew) for name, table in tables.items()
-    }
+    pins: dict[str, Pinned] = {}
+    damaged: dict[str, DataDamaged] = {}
+    for name, table in tables.items():
+        try:
+            pins[name] = await desk.shelf.pin_at(table, asked.as_of, anew)
+        except DataDamaged as refused:  # questions about the other tables are answered
+            damaged[name] = refused
     turns = Turns(desk.seconds)
     outcomes = await asyncio.gather(
-        *(turns.take(partial(_outcome, desk, who, asked, a, pins)) for a in asked.asked)
+        *(turns.take(partial(_outcome, desk, who, asked, a, pins, damaged)) for a in asked.asked)
     )
     broken = [o for o in outcomes if isinstance(o, Unavailable)]
     if len(broken) == len(outcomes):
@@ -86,8 +90,17 @@ class Turns:
 
 
 async def _outcome(
-    desk: Desk, who: Who, asked: Questions, one: Asked, pins: Pins, ends: float
+    desk: Desk,
+    who: Who,
+    asked: Questions,
+    one: Asked,
+    pins: Pins,
+    damaged: Mapping[str, DataDamaged],
+    ends: float,
 ) -> Outcome:
+    for table in tables_of(one, who):
+        if table.name in damaged:
+            return damaged[table.name]
     try:
         work = _work(desk, who, asked, one, pins, ends)
         answer = await run(work, asked.page)

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import uuid
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -15,6 +14,7 @@ from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.transaction import AddAction
 from msgspec import Struct
 
+from schemas.data_files import checksum, data_file_path
 from schemas.lake import locate
 from schemas.positions import app_id
 from schemas.tables import CLICKS, ENGAGEMENT, ERRORS, EVENTS, IDENTITIES, VITALS, Table, Type
@@ -85,10 +85,13 @@ class Lake:
         made = pa.Table.from_pylist(
             [{c.name: row.get(c.name) for c in columns} for row in rows], schema
         )
-        path = f"day={day}/{uuid.uuid4().hex}.parquet"
+        sink = pa.BufferOutputStream()
+        pq.write_table(made, sink)
+        data = sink.getvalue().to_pybytes()
+        path = data_file_path(day, checksum(data))
         target = Path(locate(str(self.root), table)) / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(made, target)
+        target.write_bytes(data)
         stats = json.dumps(_stats(table, rows))
         action = AddAction(path, target.stat().st_size, {"day": day}, 0, True, stats)
         handle.create_write_transaction([action], "append", handle.schema(), ["day"])
