@@ -200,5 +200,5 @@ class DataDamaged(Unavailable):
 
     code = "DATA_DAMAGED"
 
-    def __init__(self, message: str, **more: Any) -> None:
-        super().__init__(message, retry_after=60, **more)
+    def __init__(self, message: str, retry_after: int = 60, **more: Any) -> None:
+        super().__init__(message, retry_after, **more)
