@@ -50,6 +50,10 @@ class Desk(Struct, frozen=True):
     def registry(self) -> Snapshot:
         return self.follower.snapshot
 
+    def store_for(self, key: Key) -> Store:
+        """The registry, whose trail names this key for what is written."""
+        return self.store.acting_for(f"key:{key.id}")
+
     async def in_registry(self, work: Callable[[], T]) -> T:
         """Read or write the registry itself; Unavailable while it is away."""
         try:

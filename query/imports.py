@@ -42,7 +42,7 @@ async def create(desk: Desk, request: Request) -> Response:
     website = reach_website(desk.registry, key, body.website_id)
     one = making.new_import(website, body.name, desk.clock())
     try:
-        await desk.in_registry(lambda: desk.store.create(one))
+        await desk.in_registry(lambda: desk.store_for(key).create(one))
     except Full as full:
         raise Conflict(f"{str(full)[:1].upper()}{str(full)[1:]}") from None
     await desk.catch_up()
@@ -75,7 +75,7 @@ async def undo(desk: Desk, request: Request) -> Response:
     if one.takes:
         changes = {"state": ImportState.UNDOING}
         one = await desk.in_registry(
-            lambda: desk.store.update(Import, one.id, desk.clock(), **changes)
+            lambda: desk.store_for(key).update(Import, one.id, desk.clock(), **changes)
         )
         await desk.catch_up()
     return answered({"success": True, "data": shown(one)}, 202)

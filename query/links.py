@@ -88,7 +88,7 @@ async def create(desk: Desk, request: Request) -> Response:
         og_video_url=body.og_video_url,
         apps=desk.apps,
     )
-    made = await _written(desk, lambda: desk.store.create(link))
+    made = await _written(desk, lambda: desk.store_for(key).create(link))
     return answered({"success": True, "data": shown(made)}, 201)
 
 
@@ -115,7 +115,8 @@ async def update(desk: Desk, request: Request) -> Response:
     key = _writer(desk, request)
     link = await _own(desk, key, request)
     changes = _changes(await body_of(request, Changes), desk.apps)
-    made = await _written(desk, lambda: desk.store.update(Link, link.id, desk.clock(), **changes))
+    store, now = desk.store_for(key), desk.clock()
+    made = await _written(desk, lambda: store.update(Link, link.id, now, **changes))
     return answered({"success": True, "data": shown(made)})
 
 
@@ -123,7 +124,7 @@ async def delete(desk: Desk, request: Request) -> Response:
     """DELETE /v1/links/{id}: the link is gone, its clicks stay stored."""
     key = _writer(desk, request)
     link = await _own(desk, key, request)
-    await _written(desk, lambda: desk.store.delete(Link, link.id))
+    await _written(desk, lambda: desk.store_for(key).delete(Link, link.id))
     return answered({"success": True})
 
 

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from query.answers import answered
 from query.desk import Desk
 from schemas.failures import Malformed
-from schemas.registry.store import R
+from schemas.registry.rows import R
 
 DEFAULT_LIMIT = 100
 MOST_LIMIT = 1_000

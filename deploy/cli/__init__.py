@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import click
 
 from deploy.cli.asking import ask, export
+from deploy.cli.audit import audit
 from deploy.cli.common import Tidemark
 from deploy.cli.debugging import debug
 from deploy.cli.demo import demo
@@ -36,6 +37,7 @@ COMMANDS = (
     links,
     keys,
     registry,
+    audit,
     ask,
     export,
     debug,

@@ -9,13 +9,13 @@ import msgspec
 from msgspec import Struct
 
 from deploy.local.columns import table
-from deploy.local.registry import RegistryAway, ready_registry
+from deploy.local.registry import RegistryAway, actor, ready_registry
 from deploy.local.terminal import printable, printable_json
 from schemas.clock import instant_ms, iso, now_ms
 from schemas.failures import Malformed
 from schemas.registry import Backups, Key, Link, Organization, Store, Taken, Unknown, Website
 from schemas.registry.backups import back_up
-from schemas.registry.store import Record
+from schemas.registry.rows import Record
 from schemas.settings import Settings
 
 as_json = click.option("--json", "json", is_flag=True, help="Print JSON.")
@@ -34,7 +34,7 @@ class Tidemark(Struct, frozen=True):
     def store(self) -> Iterator[Store]:
         """The registry, in this version's form; what it refuses becomes one line."""
         try:
-            store = Store(ready_registry(self.settings))
+            store = Store(ready_registry(self.settings), actor())
         except RegistryAway as away:
             raise click.ClickException(str(away)) from None
         try:

@@ -7,7 +7,7 @@ import click
 
 from deploy.cli.common import Tidemark, as_json, print_record, print_rows, shown
 from schemas.registry import Organization
-from schemas.registry.store import R, Record
+from schemas.registry.rows import R, Record
 
 
 def add_reading(group: click.Group, kind: type[R], columns: Sequence[str]) -> None:

@@ -4,6 +4,8 @@ Ids are random: a new registry beside an old lake would refuse everything that i
 nothing that is stored.
 """
 
+import getpass
+import os
 import sys
 from pathlib import Path
 
@@ -75,13 +77,22 @@ def damaged(settings: Settings) -> bool:
 def bring_back(settings: Settings, backups: Backups, backup: Backup) -> Path | None:
     """Restore; answers where the file is kept that was there."""
     revision = max(backups.last_revision(), backup.head.stamp.revision) + 1
-    return restore(settings.registry_url, backup.contents, revision, now_ms())
+    return restore(settings.registry_url, backup.contents, revision, now_ms(), actor())
 
 
 def told_of(backup: Backup) -> str:
     """A backup in a few words."""
     head = backup.head
     return f"as it was at {iso(head.taken_ms)} (revision {head.stamp.revision})"
+
+
+def actor() -> str:
+    """Who works at the command line, as the registry's trail names them."""
+    try:
+        name = getpass.getuser()
+    except (KeyError, OSError):  # a container may have no name for its user
+        name = str(os.getuid())
+    return f"cli:{name}"[:64]
 
 
 def reason(away: BaseException) -> str:

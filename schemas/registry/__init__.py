@@ -12,7 +12,8 @@ from schemas.registry.follower import Follower, first_line
 from schemas.registry.keys import SCOPES, NewKey, Scope, hash_secret, make_key, split_key
 from schemas.registry.records import Import, ImportState, Key, Link, Organization, Website
 from schemas.registry.snapshot import Snapshot
-from schemas.registry.store import Full, Store, Taken, Unknown
+from schemas.registry.store import Full, Store, Unknown
+from schemas.registry.writing import Taken
 
 __all__ = [
     "SCOPES",

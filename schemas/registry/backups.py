@@ -18,7 +18,8 @@ from typing import Literal, Self
 import msgspec
 from msgspec import Struct
 
-from schemas.registry.store import Contents, Stamp, Store
+from schemas.registry.contents import Contents, Stamp
+from schemas.registry.store import Store
 from schemas.settings import Settings
 
 log = logging.getLogger(__name__)

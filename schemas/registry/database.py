@@ -113,6 +113,20 @@ IMPORTS = sa.Table(
     *_stamps(),
 )
 
+CHANGES = sa.Table(
+    "changes",
+    METADATA,
+    sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("at", sa.BigInteger, nullable=False),
+    sa.Column("actor", sa.String(64), nullable=False),
+    sa.Column("action", sa.String(16), nullable=False),
+    sa.Column("kind", sa.String(16), nullable=False),
+    sa.Column("record_id", sa.String(32), nullable=False),
+    sa.Column("organization_id", sa.String(32)),
+    sa.Column("fields", sa.JSON, nullable=False),
+)
+"""One row for each revision: what it changed. Only ever added to; see `writing.py`."""
+
 REVISION = sa.Table(
     "revision",
     METADATA,

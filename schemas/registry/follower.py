@@ -6,6 +6,7 @@ begins with the newest backup: losing traffic would be worse than not seeing the
 
 import asyncio
 import logging
+import threading
 
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -23,15 +24,19 @@ class Follower:
     def __init__(self, store: Store, backups: Backups | None = None, seconds: float = 0.5) -> None:
         self._store = store
         self._seconds = seconds
+        self._refreshing = threading.Lock()
         self.trouble: str | None = None
         """Why the last look failed; the snapshot stays, older than it should be."""
         self.snapshot = self._first(backups)
 
     def refresh(self) -> Snapshot:
-        """Read anew if something was written since."""
-        if self._store.stamp() != self.snapshot.stamp:
-            self.snapshot = Snapshot.read(self._store)
-        return self.snapshot
+        """Read what was written since, or everything where that does not tell enough."""
+        with self._refreshing:  # or an older snapshot might come after a newer one
+            if self._store.stamp() != self.snapshot.stamp:
+                since = self._store.since(self.snapshot.stamp)
+                later = self.snapshot.after(since) if since else None
+                self.snapshot = later or Snapshot.read(self._store)
+            return self.snapshot
 
     async def run(self) -> None:
         """Follow until cancelled; each change between well and not is one line in the log."""

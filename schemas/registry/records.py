@@ -89,6 +89,32 @@ class Import(Struct, frozen=True, rename="camel", kw_only=True):
         return self.state in (ImportState.OPEN, ImportState.DONE)
 
 
+class Action(StrEnum):
+    """What was done to a record."""
+
+    CREATE = "create"
+    UPDATE = "update"
+    DELETE = "delete"
+    RESTORE = "restore"
+    """To all of them."""
+
+
+class Change(Struct, frozen=True, rename="camel", kw_only=True):
+    """One line of the audit trail."""
+
+    number: int
+    """The revision of the registry that it made."""
+    at: int
+    actor: str
+    """`key:<id>`, `cli:<user>` or a process of ours."""
+    action: Action
+    kind: str
+    record_id: str
+    organization_id: str | None = None
+    fields: tuple[str, ...] = ()
+    """Names of what was changed; values are not kept here."""
+
+
 class Key(Struct, frozen=True, rename="camel", kw_only=True):
     """An API key; the secret itself is kept nowhere, only its SHA-256."""
 

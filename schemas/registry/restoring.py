@@ -11,10 +11,12 @@ import sqlalchemy as sa
 
 from schemas.registry import database
 from schemas.registry.backups import sync_folder
+from schemas.registry.contents import Contents
 from schemas.registry.database_file import DatabaseFile, RegistryLost
 from schemas.registry.ids import short
 from schemas.registry.migrate import migrate
-from schemas.registry.store import TABLES, Contents, plain_values
+from schemas.registry.records import Action, Change
+from schemas.registry.rows import TABLES, plain_values
 
 COMPANIONS = ("", "-wal", "-shm")
 """What SQLite adds to the name of a database for the files beside it."""
@@ -48,22 +50,32 @@ def is_new(url: str) -> bool:
         engine.dispose()
 
 
-def restore(url: str, contents: Contents, revision: int, now_ms: int) -> Path | None:
+def restore(
+    url: str, contents: Contents, revision: int, now_ms: int, actor: str = ""
+) -> Path | None:
     """Make the registry hold exactly this; answers where the file that was there is kept.
 
     `revision` is above that of every backup, so that the next ones are newer than all of them.
     """
-    path = database.file_of(url)
+    path, incarnation = database.file_of(url), short(16)
+    restored = Change(
+        number=revision,
+        at=now_ms,
+        actor=actor,
+        action=Action.RESTORE,
+        kind="registry",
+        record_id=incarnation,
+    )
     if path is None:
         migrate(url)
-        _fill(url, contents, revision)
+        _fill(url, contents, restored)
         return None
     making = path.with_name(f".{path.name}.{os.getpid()}")
     for companion in COMPANIONS:
         Path(f"{making}{companion}").unlink(missing_ok=True)
     migrate(f"sqlite:///{making}")
     making.chmod(0o600)
-    _fill(f"sqlite:///{making}", contents, revision)
+    _fill(f"sqlite:///{making}", contents, restored)
     kept = put_aside(path, now_ms)
     making.replace(path)
     sync_folder(path.parent)
@@ -80,8 +92,8 @@ def put_aside(path: Path, now_ms: int) -> Path | None:
     return aside if found else None
 
 
-def _fill(url: str, contents: Contents, revision: int) -> None:
-    """All records in one transaction, instead of those that are there."""
+def _fill(url: str, contents: Contents, restored: Change) -> None:
+    """All records in one transaction, instead of those that are there; the trail goes on."""
     engine = database.connect(url)
     try:
         with engine.begin() as connection:
@@ -90,7 +102,11 @@ def _fill(url: str, contents: Contents, revision: int) -> None:
                 if records:
                     rows = [plain_values(record) for record in records]
                     connection.execute(sa.insert(TABLES[kind]), rows)
-            stamp = {"number": revision, "incarnation": short(16)}
+            reached = sa.select(database.REVISION.c.number)
+            number = max(restored.number, connection.execute(reached).scalar_one() + 1)
+            change = {**plain_values(restored), "number": number}
+            connection.execute(sa.insert(database.CHANGES).values(change))
+            stamp = {"number": number, "incarnation": restored.record_id}
             connection.execute(sa.update(database.REVISION).values(stamp))
     finally:
         engine.dispose()

@@ -34,7 +34,7 @@ class Undoer:
     def __call__(self, table: LakeTable, settings: Settings) -> None:
         if table.table.name != EVENTS.name:
             return
-        self._store = self._store or Store(settings.registry_url)
+        self._store = self._store or Store(settings.registry_url, "keeper")
         try:
             for one in self._store.list(Import, state=ImportState.UNDOING.value):
                 self._undo(table, self._store, one)

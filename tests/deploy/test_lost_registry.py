@@ -1,5 +1,7 @@
 """An installation whose registry is lost: nothing is made anew in silence, and it comes back."""
 
+import getpass
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -161,3 +163,21 @@ def test_a_service_starts_with_the_backup_while_the_registry_is_missing(
     assert follower.snapshot.key(text, now_ms()) is not None
     assert not (settings.data / "registry.db").exists()
     store.close()
+
+
+def test_the_trail_names_who_worked_at_the_command_line_and_goes_on_after_a_restore(
+    run: Run, settings: Settings
+) -> None:
+    furnished(run)
+    (settings.data / "registry.db").unlink()
+    assert run("registry", "restore")[0] == 0
+    assert run("websites", "update", "web_shop", "--name", "Shop")[0] == 0
+
+    trail = json.loads(run("audit", "--json")[1])
+
+    assert [(one["number"], one["action"], one["kind"], one["fields"]) for one in trail] == [
+        (5, "update", "website", ["name"]),
+        (4, "restore", "registry", []),
+    ]
+    assert {one["actor"] for one in trail} == {f"cli:{getpass.getuser()}"}
+    assert "web_shop" in run("audit", "--organization", "org_acme")[1]

@@ -27,8 +27,8 @@ from schemas.registry import (
     Snapshot,
     Website,
 )
+from schemas.registry.contents import Stamp
 from schemas.registry.making import new_key
-from schemas.registry.store import Stamp
 from schemas.settings import Settings
 from tests.asgi import ask
 from tests.calling import Reply

@@ -26,6 +26,7 @@ from schemas.registry import (
 )
 from schemas.registry.database import METADATA, connect
 from schemas.registry.migrate import migrate
+from schemas.registry.rows import all_of
 
 NOW = 1_795_248_000_000
 
@@ -240,7 +241,7 @@ def test_a_snapshot_is_of_one_moment(
 ) -> None:
     other = Store(url)
     organization = an_organization(store)
-    whole = registry_store._all
+    whole = all_of
 
     def interrupted(connection: Any, kind: Any) -> Any:
         if kind is Website:  # somebody writes between two reads
@@ -248,7 +249,7 @@ def test_a_snapshot_is_of_one_moment(
             other.create(making.new_website(late.id, "late.example", NOW))
         return whole(connection, kind)
 
-    monkeypatch.setattr(registry_store, "_all", interrupted)
+    monkeypatch.setattr("schemas.registry.contents.all_of", interrupted)
     kept = store.everything()
     other.close()
 

@@ -46,7 +46,7 @@ def read_demo(folder: Path) -> Demo | None:
 
 def create_demo(settings: Settings) -> Demo:
     """Keep organization, website, link and key, and write how to reach them."""
-    now, store = now_ms(), Store(settings.registry_url)
+    now, store = now_ms(), Store(settings.registry_url, "first start")
     try:
         owner = store.create(new_organization("Demo", PLAN, now))
         website = store.create(new_website(owner.id, DOMAIN, now, name="Demo website"))

@@ -1,0 +1,31 @@
+"""`tidemark audit`: who changed what in the registry."""
+
+import click
+import msgspec
+
+from deploy.cli.common import Tidemark, as_json, print_rows
+from schemas.clock import iso
+from schemas.registry.records import Change
+
+COLUMNS = ("at", "actor", "action", "kind", "recordId", "organizationId", "fields")
+
+
+@click.command()
+@click.option("--organization", metavar="ID", help="Only what belongs to this organization.")
+@click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True)
+@as_json
+@click.pass_obj
+def audit(tidemark: Tidemark, organization: str | None, limit: int, json: bool) -> None:
+    """List what was changed in the registry and by whom, the newest first.
+
+    The actor is `key:` and the id of an API key, or `cli:` and who worked at this command line.
+    Fields are named; their values are not kept.
+    """
+    with tidemark.store() as store:
+        rows = [_shown(change) for change in store.changes(limit, organization)]
+    print_rows(rows, COLUMNS, json)
+
+
+def _shown(change: Change) -> dict[str, object]:
+    fields: dict[str, object] = msgspec.to_builtins(change)
+    return {**fields, "at": iso(change.at)}
