@@ -15,8 +15,6 @@ from msgspec import Struct
 from schemas.edge.address import Networks, within
 from schemas.edge.bodies import Shape
 
-SWEEP_SECONDS = 1.0
-
 
 class Limits(Struct, frozen=True):
     """What one connection may cost, and how many there may be."""
@@ -38,6 +36,9 @@ class Limits(Struct, frozen=True):
     """For a client that takes nothing of its answer."""
     linger_seconds: float = 5.0
     """How long what a refused client still sends is read away."""
+    probe_seconds: float = 1.0
+    """After which a client that closed its sending half is written to, to see if it is there."""
+    sweep_seconds: float = 1.0
     connections: int = 8_192
     address_connections: int = 1_024
 
@@ -67,7 +68,7 @@ class Connections:
         """Whether there is room for one more connection, also of that client address."""
         if not self._sweeping:
             self._sweeping, self.now = True, asyncio.get_running_loop().time()
-            asyncio.get_running_loop().call_later(SWEEP_SECONDS, self._sweep)
+            asyncio.get_running_loop().call_later(self.limits.sweep_seconds, self._sweep)
         address = "" if self._trusted and within(peer, self._trusted) else client_network(peer)
         if len(self._open) >= self.limits.connections or self._share(address) >= 1:
             return False
@@ -96,7 +97,7 @@ class Connections:
             connection.look(self.now, crowded or self._share(address) > 0.5)
         self._sweeping = bool(self._open)
         if self._sweeping:
-            loop.call_later(SWEEP_SECONDS, self._sweep)
+            loop.call_later(self.limits.sweep_seconds, self._sweep)
 
 
 def client_network(peer: str) -> str:

@@ -7,9 +7,11 @@ waits for its answer, and one that is gone. Both are answered; when an answer ta
 
 import asyncio
 import fcntl
+import socket
 import struct
 import termios
 from collections import deque
+from contextlib import suppress
 from typing import Any
 
 from uvicorn import Config
@@ -24,9 +26,10 @@ from schemas.failures import Failure, TooSlow, Unavailable
 IDLE, HEAD, BODY, UPGRADE = range(4)
 """What is being parsed; UPGRADE is a head that is parsed again without its wish to upgrade."""
 
-PROBE_SECONDS = 1.0
 MOST_PROBES = 2
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+AT_ONCE = struct.pack("ii", 1, 0)
+"""SO_LINGER of a connection that is reset."""
 CROWDED = "There are too many connections, in all or from this address; come back later"
 
 
@@ -177,7 +180,7 @@ class HttpConnection(HttpToolsProtocol):
     def look(self, now: float, crowded: bool) -> None:
         """Close the connection when it has been idle, or stalled, for too long."""
         if self._stalled(now):
-            self.transport.abort()
+            reset(self.transport)
             return
         if self.transport.is_closing():
             return
@@ -226,7 +229,7 @@ class HttpConnection(HttpToolsProtocol):
             and cycle.scope["http_version"] == "1.1"
             and self._probes < MOST_PROBES
             and self.ended is not None
-            and now - self.ended >= PROBE_SECONDS
+            and now - self.ended >= self.limits.probe_seconds
         ):
             self._probes += 1
             self.transport.write(CONTINUE)
@@ -242,3 +245,10 @@ def unread_bytes(transport: asyncio.Transport) -> int:
     except OSError:
         return waiting
     return waiting + int(struct.unpack("i", told)[0])
+
+
+def reset(transport: asyncio.Transport) -> None:
+    """Close without waiting for anything: what was not taken is thrown away, by the kernel too."""
+    with suppress(OSError):
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
+    transport.abort()

@@ -41,9 +41,6 @@ def main(settings: Settings) -> None:
     async def with_long_answers(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"] == "/long":
             await answer(send, 200, b" " * int(scope["query_string"]))
-        elif scope["type"] == "http" and scope["path"] == "/slow":
-            await asyncio.sleep(int(scope["query_string"]) / 1000)
-            await answer(send, 200, b"{}")
         else:
             await app(scope, receive, send)
 

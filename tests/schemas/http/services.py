@@ -13,11 +13,11 @@ from typing import Any
 import psutil
 from msgspec import Struct
 
-from schemas.registry import Store
+from schemas.registry import Organization, Store
 from schemas.registry.migrate import migrate
 from schemas.settings import Settings, as_environment
 from tests.calling import Reply, call
-from tests.query.house import furnish
+from tests.query.house import NOW, furnish
 from tests.running import ROOT, eventually, free_port
 
 STALLED_SECONDS = 2.0
@@ -75,6 +75,7 @@ def query(folder: Path, **settings: Any) -> Iterator[Service]:
     migrate(chosen.registry_url)
     store = Store(chosen.registry_url)
     key = furnish(store)["acme"]
+    store.update(Organization, "acme", NOW, limits={"custom": 10**9})
     store.close()
     command = [sys.executable, "-m", "query"]
     head = f"POST /v1/query/compile?website_id=shop HTTP/1.1\r\nHost: x\r\nX-Api-Key: {key}\r\n"

@@ -84,16 +84,6 @@ def test_a_client_that_closes_its_half_gets_its_answers(service: Service) -> Non
         assert statuses(read_replies(connection)) == [200, 200, 200]
 
 
-def test_a_client_that_closes_its_half_waits_for_a_slow_answer(
-    services: dict[str, Service],
-) -> None:
-    with services["collector"].connect() as connection:
-        connection.sendall(b"GET /slow?1300 HTTP/1.1\r\nHost: x\r\n\r\n")
-        connection.shutdown(socket.SHUT_WR)
-
-        assert statuses(read_replies(connection)) == [200]
-
-
 def test_a_client_that_closes_its_half_in_mid_body_is_let_go(service: Service) -> None:
     with service.connect() as connection:
         connection.sendall(LIVE + service.good()[:-1])
