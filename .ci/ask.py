@@ -11,7 +11,9 @@ def main() -> None:
     """Read the `curl` lines out of the log, send what they say, look at the answer."""
     text = Path(sys.argv[1]).read_text()
     words = shlex.split(text[text.index("curl ") :].split("\n\n")[0].replace("\\\n", " "))
-    headers = [words[i + 1].split(": ", 1) for i, word in enumerate(words) if word == "-H"]
+    given = [words[i + 1] for i, word in enumerate(words) if word == "-H"]
+    lines = [Path(h[1:]).read_text().strip() if h.startswith("@") else h for h in given]
+    headers = [line.split(": ", 1) for line in lines]
     request = urllib.request.Request(  # noqa: S310 - our own address, as printed
         next(word for word in words if word.startswith("http")),
         words[words.index("-d") + 1].encode(),

@@ -17,6 +17,7 @@ from schemas.clock import now_ms
 from schemas.edge.bodies import of_collect
 from schemas.edge.serving import serve
 from schemas.kinds import EVERY_KIND
+from schemas.private import keep_private
 from schemas.registry import Backups, DatabaseError, Follower, Store, first_line
 from schemas.settings import SettingRefused, Settings, load
 
@@ -39,6 +40,7 @@ def main() -> None:
 
 def run(settings: Settings, name: str) -> None:
     """One collector with these settings."""
+    keep_private(settings)
     outbox = Outbox(settings, [kind.topic for kind in EVERY_KIND])
     follower = Follower(Store(settings.registry_url), Backups.of(settings))
     clicks, secrets = Clicks(outbox), DailySecrets(settings.data / SECRETS)

@@ -6,6 +6,7 @@ import sys
 from query.app import create_app
 from schemas.edge.bodies import of_query
 from schemas.edge.serving import serve
+from schemas.private import keep_private
 from schemas.registry import DatabaseError, Store, first_line
 from schemas.settings import SettingRefused, load
 
@@ -17,6 +18,7 @@ def main() -> None:
     name = options.parse_args().name
     try:
         settings = load()
+        keep_private(settings)
         store = Store(settings.registry_url)
         service = create_app(settings, store, name)
     except SettingRefused as refused:

@@ -6,6 +6,7 @@ looks at the environment; the values are handed down.
 
 import difflib
 import os
+import re
 import sys
 import typing
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,12 +16,17 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from schemas.edge.address import networks
+
 PREFIX = "TIDEMARK_"
 PLACES = Path(sys.prefix) / "share" / "tidemark" / "geo"
 PLACE_FILES = ("places.mmdb", "places-ipv6.mmdb")
 """The place database that set-up fetches: mostly one file, some have another for IPv6."""
-BESIDE = ("TIDEMARK_KEY",)
+BESIDE = ("TIDEMARK_API_KEY", "TIDEMARK_KEY")
 """Variables with the prefix that commands read for themselves."""
+
+_PASSWORD = re.compile(r"(://[^:/?#]*:).*@")
+_SECRET = re.compile(r"([?&;][a-z_]*(?:pass|pwd|secret|token|key)[a-z_]*=)[^&;]*", re.IGNORECASE)
 
 Port = Annotated[int, Meta(ge=1, le=65_535)]
 Processes = Annotated[int, Meta(ge=1, le=64)]
@@ -37,6 +43,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     data_dir: Annotated[
         str, Meta(description="folder of everything that is kept: broker, lake, registry, logs")
     ] = ".tidemark"
+    data_access: Annotated[
+        Literal["owner", "group"],
+        Meta(description="who may read what is made there: its owner, or its group as well"),
+    ] = "owner"
     lake: Annotated[
         str, Meta(description="URL or folder of the tables; empty: `lake` in the data folder")
     ] = ""
@@ -234,7 +244,13 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
         except msgspec.ValidationError as refused:
             reason = str(refused).split(" - at ")[0]
             raise SettingRefused(f"{PREFIX}{name.upper()}={value!r}: {reason}") from None
-    return msgspec.convert(given, Settings, strict=False)
+    settings = msgspec.convert(given, Settings, strict=False)
+    try:
+        networks(settings.trusted_proxies)
+    except ValueError as refused:
+        name = f"{PREFIX}TRUSTED_PROXIES"
+        raise SettingRefused(f"{name}={settings.trusted_proxies!r}: {refused}") from None
+    return settings
 
 
 def unknown(environ: Mapping[str, str] = os.environ) -> Iterator[str]:
@@ -257,11 +273,16 @@ def describe(settings: Settings) -> Iterator[Described]:
         metas = list(_metas(hints[field.name]))
         yield Described(
             variable=PREFIX + field.name.upper(),
-            value=str(getattr(settings, field.name)),
+            value=without_password(str(getattr(settings, field.name))),
             default=str(field.default),
             bounds=_bounds(hints[field.name], metas),
             meaning=next((m.description for m in metas if m.description), "how much is logged"),
         )
+
+
+def without_password(value: str) -> str:
+    """A value as it may be shown: what a URL holds as a secret is masked."""
+    return _SECRET.sub(r"\1***", _PASSWORD.sub(r"\1***@", value))
 
 
 def as_environment(settings: Settings) -> dict[str, str]:

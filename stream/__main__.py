@@ -1,9 +1,11 @@
 """`python -m stream worker|backfill|keeper --name NAME`: the processes of the stream."""
 
 import argparse
+import sys
 
 from schemas import logs
-from schemas.settings import load
+from schemas.private import keep_private
+from schemas.settings import SettingRefused, load
 
 QUIET = ("faust", "aiokafka", "mode", "kafka")
 
@@ -14,7 +16,11 @@ def main() -> int:
     parser.add_argument("--name", help="name of this process, unique on its machine")
     parser.add_argument("--level", default="", help="where a backfill worker has read to (JSON)")
     given = parser.parse_args()
-    settings = load()
+    try:
+        settings = load()
+    except SettingRefused as refused:
+        sys.exit(f"{given.role}: {refused}")
+    keep_private(settings)
     logs.set_up(settings.log_level, QUIET)
     # A keeper needs no Faust and no parsers, a worker no DuckDB: each loads its own only.
     if given.role == "backfill":

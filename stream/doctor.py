@@ -17,6 +17,7 @@ from pathlib import Path
 from schemas import logs
 from schemas.delta_log import LOG, BrokenEntry, broken_entries, entries, is_whole
 from schemas.lake import locate
+from schemas.private import keep_private
 from schemas.settings import Settings, load
 from schemas.tables import TABLES, Table
 from stream.store import folder_of, sync
@@ -98,6 +99,7 @@ def put_back(folder: Path, broken: BrokenEntry) -> bool:
 def main() -> None:
     """`python -m stream.doctor`: examine everything, and say what was found."""
     settings = load()
+    keep_private(settings)
     logs.set_up(settings.log_level)
     examine(settings)
 

@@ -23,6 +23,7 @@ from deploy.cli.running import status, up
 from deploy.cli.settings import settings, topics
 from deploy.cli.snippet import snippet
 from deploy.cli.websites import websites
+from schemas.private import keep_private
 from schemas.settings import SettingRefused, load, unknown
 
 COMMANDS = (
@@ -57,9 +58,10 @@ def tidemark(context: click.Context) -> None:
     Settings are environment variables: see `tidemark settings`.
     """
     try:
-        context.obj = Tidemark(load(os.environ))
+        settings = load(os.environ)
     except SettingRefused as refused:
         raise click.UsageError(str(refused)) from None
+    context.obj = Tidemark(settings, keep_private(settings))
     for sentence in unknown(os.environ):
         click.echo(f"tidemark: {sentence}", err=True)
 
@@ -70,6 +72,8 @@ for command in COMMANDS:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The installed program: every refusal is one line, and the exit code says which sort."""
+    mask = os.umask(0o077)
+    os.umask(mask)
     try:
         code = tidemark.main(arguments, prog_name="tidemark", standalone_mode=False)
     except click.UsageError as refused:
@@ -80,5 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(refused.exit_code)
     except click.Abort:
         sys.exit(130)
+    finally:
+        os.umask(mask)  # whoever calls us goes on as before
     if code:  # of `context.exit`; commands answer nothing
         sys.exit(code)

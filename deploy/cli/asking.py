@@ -1,6 +1,7 @@
 """`tidemark ask` and `tidemark export`: questions and rows, through the client for everyone."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from typing import Any, BinaryIO
 
 import click
 
-from deploy.cli.common import Tidemark, options, print_json, print_rows
+from deploy.cli.common import Tidemark, options, print_json, print_rows, with_key
 from deploy.local.demo import read_demo
 from deploy.local.terminal import printable, printable_lines
 from query.client import Broken, Client, Refused, Rows
@@ -39,7 +40,7 @@ common = options(
     click.option("--timezone", metavar="NAME", help="Whose days are meant, e.g. Europe/Berlin."),
     click.option("--filters", metavar="JSON", help="A list of filters, as in the API."),
     click.option("--bots", is_flag=True, help="Rows of programs too."),
-    click.option("--key", envvar="TIDEMARK_KEY", help="API key; or the variable TIDEMARK_KEY."),
+    with_key,
     click.option("--url", help="Address of the query service; this machine's when not given."),
 )
 
@@ -93,6 +94,7 @@ def export(
         if output is None:
             _print(pieces, format_)
             return
+        os.umask(tidemark.umask)
         partial = output.with_name(f"{output.name}.part")
         try:
             with partial.open("wb") as file:
@@ -126,13 +128,14 @@ def _prepared(tidemark: Tidemark, given: dict[str, Any]) -> tuple[Client, dict[s
     """The client, and what is asked in its words; what is not said is the demo's."""
     settings = tidemark.settings
     demo = read_demo(settings.data)
-    key = given.pop("key") or (demo and demo.api_key)
+    from_file, from_option = given.pop("key_file"), given.pop("key")
+    key = from_file or from_option or (demo and demo.api_key)
     url = given.pop("url") or f"http://{settings.host}:{settings.query_port}"
     website, link = given.pop("website"), given.pop("link")
     if website is None and link is None and demo is not None:
         website = demo.website_id
     if not key:
-        raise click.UsageError("give an API key: --key, or the variable TIDEMARK_KEY")
+        raise click.UsageError("give an API key: TIDEMARK_API_KEY, or --key-file")
     if (website is None) is (link is None):
         raise click.UsageError("give either --website or --link")
     if bool(given["start"]) is not bool(given["end"]):

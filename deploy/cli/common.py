@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -29,6 +30,8 @@ class Tidemark(Struct, frozen=True):
     """What is handed to every command."""
 
     settings: Settings
+    umask: int = 0o022
+    """That of the person: for files that are theirs, not Tidemark's."""
 
     @contextmanager
     def store(self) -> Iterator[Store]:
@@ -66,6 +69,30 @@ def create_owned(store: Store, record: Owned) -> Owned:
     except Unknown as unknown:
         raise click.UsageError(f"--organization: {unknown}") from None
     return store.create(record)
+
+
+def _read_key(_context: click.Context, _param: click.Parameter, path: Path | None) -> str | None:
+    try:
+        return path.read_text().strip() if path else None
+    except (OSError, UnicodeDecodeError) as refused:
+        raise click.BadParameter(f"cannot be read: {refused}") from None
+
+
+def with_key(command: Any) -> Any:
+    """The options of an API key; the command gets `key` and `key_file`, which holds its text."""
+    return options(
+        click.option(
+            "--key",
+            envvar=["TIDEMARK_API_KEY", "TIDEMARK_KEY"],
+            help="API key. Others see it in `ps`: better TIDEMARK_API_KEY, or --key-file.",
+        ),
+        click.option(
+            "--key-file",
+            type=click.Path(dir_okay=False, path_type=Path),
+            callback=_read_key,
+            help="A file that holds the API key and nothing else.",
+        ),
+    )(command)
 
 
 class Instant(click.ParamType):

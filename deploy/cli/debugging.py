@@ -9,7 +9,7 @@ from urllib.parse import urlencode, urlsplit
 
 import click
 
-from deploy.cli.common import Tidemark
+from deploy.cli.common import Tidemark, with_key
 from deploy.local.demo import read_demo
 from deploy.local.terminal import printable
 
@@ -24,7 +24,7 @@ TOLD = ("name", "metricName", "message", "exitType", "profileId", "path")
 @click.argument("website", required=False, metavar="[WEBSITE]")
 @click.option("--once", is_flag=True, help="Show what is there, and do not wait for more.")
 @click.option("--json", "as_json", is_flag=True, help="Print each line as the collector sends it.")
-@click.option("--key", envvar="TIDEMARK_KEY", help="API key; or the variable TIDEMARK_KEY.")
+@with_key
 @click.option("--url", help="Address of the collector; this machine's when not given.")
 @click.pass_obj
 def debug(
@@ -39,9 +39,9 @@ def debug(
     """
     demo = read_demo(tidemark.settings.data)
     website = website or (demo.website_id if demo else None)
-    key = more["key"] or (demo.api_key if demo else None)
+    key = more["key_file"] or more["key"] or (demo.api_key if demo else None)
     if not website or not key:
-        raise click.UsageError("give a website and an API key: --key, or the variable TIDEMARK_KEY")
+        raise click.UsageError("give a website and an API key: TIDEMARK_API_KEY, or --key-file")
     settings = tidemark.settings
     url = more["url"] or f"http://{settings.host}:{settings.collect_port}"
     asked = {"website_id": website} if once else {"website_id": website, "follow": "1"}

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from schemas.private import close
 from schemas.settings import PREFIX, Settings
 
 FREE_MB = 512
@@ -47,10 +48,12 @@ def addresses(settings: Settings) -> list[Address]:
     ]
 
 
-def check_folder(folder: Path, free_mb: int = FREE_MB) -> None:
-    """The folder exists, can be written to and has room."""
+def check_folder(settings: Settings, free_mb: int = FREE_MB) -> None:
+    """The data folder exists, is closed to others, can be written to and has room."""
+    folder = settings.data
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        close(folder, settings)
         probe = folder / f".probe-{os.getpid()}"
         probe.write_bytes(b"tidemark")
         probe.unlink()

@@ -19,7 +19,9 @@ class Screen:
 
     def __init__(self, out: TextIO = sys.stdout, in_place: bool | None = None) -> None:
         self._out = out
-        self._in_place = out.isatty() if in_place is None else in_place
+        self.private = out.isatty()
+        """Whether only a person reads it; what is no terminal may be kept by a journal."""
+        self._in_place = self.private if in_place is None else in_place
         self._drawn = 0
         self._said: dict[str, State] = {}
         self._account: Account | None = None

@@ -35,7 +35,7 @@ def up(settings: Settings, logs: bool = False) -> None:
     """Return when everything has stopped in order; raise one of `Refused` if it cannot start."""
     # Children may run elsewhere; what is relative is meant from here.
     settings = msgspec.structs.replace(settings, data_dir=str(settings.data))
-    checks.check_folder(settings.data)
+    checks.check_folder(settings)
     with checks.only_one(settings.data):
         checks.check_ports(checks.addresses(settings))
         screen = Screen(in_place=False if logs else None)
@@ -113,7 +113,7 @@ async def _once_ready(settings: Settings, supervisor: Supervisor, screen: Screen
     """Everything answers: make the demo the first time, then show a question to ask."""
     screen.news("ready")
     await asyncio.to_thread(demo.first_start, settings, screen.news, supervisor.stopping.is_set)
-    if settings.demo and (question := demo.question(settings)):
+    if settings.demo and (question := demo.question(settings, screen.private)):
         screen.say(question)
 
 

@@ -1,7 +1,9 @@
 import json
+import threading
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from msgspec import Struct
@@ -270,6 +272,44 @@ def test_a_variable_that_no_setting_reads_is_named(run: Run) -> None:
         " did you mean TIDEMARK_COLLECT_PORT?\n"
         "tidemark: TIDEMARK_SERVICE_HOST is no setting and has no effect\n",
     )
+
+
+class Refusing(BaseHTTPRequestHandler):
+    """A service that refuses everybody, and notes the keys that it is shown."""
+
+    keys: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:
+        self.keys.append(self.headers["x-api-key"])
+        self.send_error(401)
+
+    do_POST = do_GET  # noqa: N815 - the name is the server's
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+def test_a_key_need_not_stand_in_the_list_of_processes(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("tm_of_a_file\n")
+    with HTTPServer(("127.0.0.1", 0), Refusing) as service:
+        threading.Thread(target=service.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{service.server_port}"
+        for command in (("ask", "summary", "--website"), ("debug",)):
+            asked = (*command, "web_1", "--url", url)
+            assert run(*asked, TIDEMARK_API_KEY="tm_of_a_variable").code == 1
+            assert run(*asked, "--key-file", str(tmp_path / "key")).code == 1
+        service.shutdown()
+
+    assert Refusing.keys == ["tm_of_a_variable", "tm_of_a_file"] * 2
+
+
+def test_settings_never_print_a_password(run: Run) -> None:
+    url = "postgresql://tidemark:s3cret@127.0.0.1/registry"
+
+    said = run("settings", TIDEMARK_REGISTRY=url)
+
+    assert "s3cret" not in said.out
+    assert "TIDEMARK_REGISTRY=postgresql://tidemark:***@127.0.0.1/registry" in said.out
 
 
 def test_settings_shows_every_setting(run: Run, ask: Callable[..., Any]) -> None:

@@ -1,4 +1,6 @@
+import stat
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -6,8 +8,10 @@ import pytest
 
 from deploy.local.demo.first import Stored, stored_of
 from deploy.local.demo.people import BOT
+from deploy.local.demo.question import question
 from deploy.local.demo.traffic import Visit, last_week, visits
 from schemas.items import CustomEvent, ErrorReport, Vital
+from schemas.settings import Settings
 
 NOW = 1_795_262_400_000  # 2026-11-21T12:00:00Z
 DAY = 86_400_000
@@ -95,3 +99,18 @@ def test_what_a_week_leaves_is_told_apart_by_where_it_goes() -> None:
     assert stored == Stored(people=4, programs=1, vitals=3, errors=1)
     assert stored.items == sum(visit.items for visit in (person, program, person))
     assert stored.told == "4 events of people, 1 of programs, 3 vitals, 1 errors"
+
+
+def test_a_journal_gets_the_file_of_the_key_and_a_person_the_key(tmp_path: Path) -> None:
+    text = '{"collectUrl":"c","queryUrl":"http://q","organizationId":"o","websiteId":"w",'
+    (tmp_path / "demo.json").write_text(text + '"apiKey":"tm_secret","linkId":"l"}')
+    settings = Settings(data_dir=str(tmp_path))
+
+    to_journal, to_person = question(settings, shows_key=False), question(settings)
+
+    header = tmp_path / "demo.header"
+    assert "tm_secret" not in to_journal
+    assert f"-H @{header}" in to_journal
+    assert "-H 'x-api-key: tm_secret'" in to_person
+    assert header.read_text() == "x-api-key: tm_secret\n"
+    assert stat.S_IMODE(header.stat().st_mode) == 0o600

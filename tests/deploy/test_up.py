@@ -76,6 +76,15 @@ def test_a_first_start_says_how_to_reach_the_demo(stack: Stack) -> None:
     assert stack.tidemark("organizations", "show", demo["organizationId"])["plan"] == "enterprise"
 
 
+def test_no_other_user_can_read_what_it_makes(stack: Stack) -> None:
+    made = [path for path in stack.data.rglob("*") if path != stack.output]
+    open_to_others = [path for path in made if path.lstat().st_mode & 0o077]
+
+    assert stat.S_IMODE(stack.data.stat().st_mode) == 0o700  # the test had made it 0755
+    assert {"registry.db", "meta.properties", "keeper.json"} <= {path.name for path in made}
+    assert open_to_others == []
+
+
 def test_the_demo_key_opens_the_demo_website(stack: Stack) -> None:
     reply = call(
         "POST",

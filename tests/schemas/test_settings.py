@@ -28,6 +28,8 @@ def test_a_variable_is_a_field_in_capitals() -> None:
         ("TIDEMARK_LOG_LEVEL", "loud"),
         ("TIDEMARK_DEMO", "perhaps"),
         ("TIDEMARK_TOPIC_PREFIX", "a b"),
+        ("TIDEMARK_TRUSTED_PROXIES", "nonsense"),
+        ("TIDEMARK_TRUSTED_PROXIES", "10.0.0.0/8, 1.2.3.4.5"),
     ],
 )
 def test_a_refused_value_is_named_with_its_variable(variable: str, value: str) -> None:
@@ -56,3 +58,21 @@ def test_every_setting_is_described() -> None:
     assert set(described) == {"TIDEMARK_" + n.upper() for n in Settings.__struct_fields__}
     assert all(each.meaning for each in described.values())
     assert described["TIDEMARK_WORKERS"].bounds == "≥ 1, ≤ 64"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("postgresql://tidemark:s3cret@db.example/x", "postgresql://tidemark:***@db.example/x"),
+        ("postgresql://t:p@ss/w:rd@db.example/x", "postgresql://t:***@db.example/x"),
+        ("postgresql://db/x?sslmode=require&password=a", "postgresql://db/x?sslmode=require&password=***"),
+        ("s3://bucket/lake?secret_access_key=b&region=eu", "s3://bucket/lake?secret_access_key=***&region=eu"),
+        ("sqlite:////data/registry.db", "sqlite:////data/registry.db"),
+        ("10.0.0.1:9092,10.0.0.2:9092", "10.0.0.1:9092,10.0.0.2:9092"),
+    ],
+)  # fmt: skip
+def test_a_password_in_a_url_is_never_shown(value: str, shown: str) -> None:
+    described = settings.describe(Settings(registry=value))
+
+    assert [one.value for one in described if one.variable == "TIDEMARK_REGISTRY"] == [shown]
+    assert settings.as_environment(Settings(registry=value))["TIDEMARK_REGISTRY"] == value

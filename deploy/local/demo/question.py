@@ -3,6 +3,7 @@
 import http.client
 import shlex
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -12,19 +13,28 @@ from deploy.local.demo.records import Demo, read_demo
 from schemas.settings import Settings
 
 
-def question(settings: Settings) -> str:
-    """A `curl` request to try; empty when there is no demo."""
+def question(settings: Settings, shows_key: bool = True) -> str:
+    """A `curl` request to try; empty when there is no demo. The key may stay in its file."""
     demo = read_demo(settings.data)
     if demo is None:
         return ""
+    header = f"x-api-key: {demo.api_key}" if shows_key else f"@{_header_file(settings, demo)}"
     body = {"parameters": ["summary", "pages", "traffic"], **_week(), "granularity": "daily"}
     address = f"{demo.query_url}/v1/query?{urlencode({'website_id': demo.website_id})}"
     return (
         "\nAsk for the demo's last week:\n\n"
         f"  curl -s -X POST {shlex.quote(address)} \\\n"
-        f"    -H 'x-api-key: {demo.api_key}' -H 'Content-Type: application/json' \\\n"
+        f"    -H {shlex.quote(header)} -H 'Content-Type: application/json' \\\n"
         f"    -d {shlex.quote(msgspec.json.encode(body).decode())}\n"
     )
+
+
+def _header_file(settings: Settings, demo: Demo) -> Path:
+    """The key as a header for curl, in a file that only its owner can read."""
+    path = settings.data / "demo.header"
+    path.touch(mode=0o600)
+    path.write_text(f"x-api-key: {demo.api_key}\n")
+    return path
 
 
 TABLES = ("events", "vitals", "errors")

@@ -10,6 +10,7 @@ from deploy.local.checks import FREE_MB
 from deploy.local.doctor.examination import Check, NotLooked, Scope
 from schemas.clock import iso, now_ms
 from schemas.diagnosis import Finding
+from schemas.private import close, exposed
 from schemas.settings import PREFIX, Settings
 
 MEGABYTE = 1_048_576
@@ -17,8 +18,6 @@ FREE_INODES = 10_000
 CLOCK_SLACK_MS = 300_000
 EARLIEST_MS = 1_735_689_600_000
 """2025-01-01: a clock that says less was never set."""
-PRIVATE = 0o700
-SECRET = 0o600
 
 
 def folders(settings: Settings) -> list[Path]:
@@ -58,20 +57,20 @@ def open_to_others(scope: Scope) -> Iterator[Finding]:
     data = scope.settings.data
     if not data.is_dir():
         return
-    if (mode := stat.S_IMODE(data.stat().st_mode)) & 0o077:
+    if exposed(data, scope.settings):
         yield Finding(
             subject=str(data),
-            problem=f"others may look into the data folder (mode {mode:04o})",
+            problem=f"others may look into the data folder (mode {_mode(data):04o})",
             meaning="Every user of this machine can read the registry, stored rows and messages.",
-            remedy=f"chmod 700 {data}",
+            remedy="tidemark doctor --repair",
         )
-    for secret in sorted((data / "demo.json", *(data / "visitors").glob("*"))):
-        if secret.is_file() and (mode := stat.S_IMODE(secret.stat().st_mode)) & 0o077:
+    for secret in sorted((*data.glob("demo.*"), *(data / "visitors").glob("*"))):
+        if secret.is_file() and exposed(secret, scope.settings):
             yield Finding(
                 subject=str(secret),
-                problem=f"others may read a secret (mode {mode:04o})",
+                problem=f"others may read a secret (mode {_mode(secret):04o})",
                 meaning="Who reads it can ask in its owner's name or undo pseudonyms of a day.",
-                remedy=f"chmod 600 {secret}",
+                remedy="tidemark doctor --repair",
             )
     for path in (data, *sorted(data.iterdir())):
         if path.stat().st_uid == os.getuid() and not os.access(path, os.W_OK):
@@ -91,11 +90,13 @@ def _unwritable(path: Path, problem: str) -> Finding:
 
 def close_to_others(scope: Scope, finding: Finding) -> str | None:
     """Take away what others may; never changes an owner."""
-    path = Path(finding.subject)
-    if path.stat().st_uid != os.getuid() or not stat.S_IMODE(path.stat().st_mode) & 0o077:
-        return None
-    path.chmod(PRIVATE if path == scope.settings.data else SECRET)
-    return f"{path}: mode is {stat.S_IMODE(path.stat().st_mode):04o} now"
+    path, before = Path(finding.subject), _mode(Path(finding.subject))
+    close(path, scope.settings)
+    return None if _mode(path) == before else f"{path}: mode is {_mode(path):04o} now"
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
 
 
 def wrong_clock(scope: Scope) -> Iterator[Finding]:
