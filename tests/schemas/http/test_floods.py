@@ -136,7 +136,8 @@ FRAGMENTS = (
     b"\r\n", b"\r\n\r\n", b"Transfer-Encoding: chunked\r\n", b"Content-Length: 7\r\n",
     b"0\r\n\r\n", b"Connection: close\r\n", b"Connection: upgrade\r\nUpgrade: h2c\r\n",
     b"Expect: 100-continue\r\n", b"CONNECT a:1 HTTP/1.1\r\n\r\n",
-    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"\xff\xfe\x00", b"%00%zz", b"GET * HTTP/1.1\r\n\r\n", b"Content-Encoding: gzip\r\n",
+    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"\xff\xfe\x00", b"%00%zz", b"GET * HTTP/1.1\r\n\r\n",
+    b"Content-Encoding: gzip\r\n",
     b"X: " + b"y" * 20_000 + b"\r\n", b"5;" + b"z" * 9_000,
 )  # fmt: skip
 MUTATIONS: tuple[Callable[[random.Random, bytes], bytes], ...] = (
