@@ -12,13 +12,18 @@ from schemas.settings import Settings
 from stream.batches import Bounds, Positions, batches, end_offset, ledger_transport
 from stream.drain import Drain, Lost
 from stream.failures import Recreated, Surprise
+from stream.fetch_budget import FetchBudget
+from stream.message_queue import Size
 from stream.opening import Arrived, slices
 from stream.progress import Journal, Place
 
 log = logging.getLogger(__name__)
 
 MESSAGES = 256
-"""Chunks in a batch at most; with full chunks that is some ten thousand rows."""
+"""Chunks in a batch at most; where they are small, that is what a second brings."""
+
+BYTES = 12 << 20
+"""And bytes: twenty thousand usual rows. Storing a byte takes six of memory while it lasts."""
 
 End = Callable[[Surprise], None]
 """Ends the process."""
@@ -44,7 +49,8 @@ class Worker:
         """By topic."""
         self._end = end
         self._locks = {topic: asyncio.Lock() for topic in drains}
-        self.app = create_app(settings, name, set(drains), self.positions, group)
+        self._budget = FetchBudget()
+        self.app = create_app(settings, name, set(drains), self.positions, self._budget, group)
         self.app.on_partitions_revoked.connect(self.finish)
         for drain in drains.values():
             self._listen(drain.kind)
@@ -53,17 +59,20 @@ class Worker:
         name = self.settings.topic(kind.topic)
         topic = self.app.topic(name, value_serializer="raw", key_serializer="raw")
 
+        size = Size(MESSAGES, BYTES, self.settings.batch_seconds)
+
         @self.app.agent(topic, name=f"store_{kind.name}")
         async def store(arrivals: faust.StreamT[Any]) -> None:
-            async for batch in batches(arrivals, MESSAGES, self.settings.batch_seconds):
+            async for batch in batches(arrivals, size):
                 await self._store(name, batch)
 
     async def _store(self, topic: str, batch: Sequence[Arrived]) -> None:
-        for portion in slices(batch, self.settings.batch_rows):
+        for portion in slices(batch, self.settings.batch_rows, BYTES):
             async with self._locks[topic]:
                 if self.app.rebalancing:
                     return  # the rest is read again, by whoever gets its partitions
                 stored = await self._or_end(self._drains[topic].store, portion)
+            self._budget.stored({(topic, m.partition): m.offset + 1 for m in portion})
             self.journal.store(topic, stored.next_offsets, last_taken(portion))
             for message in portion:
                 message.acknowledge()
@@ -143,7 +152,12 @@ def last_taken(batch: Sequence[Arrived]) -> dict[int, int]:
 
 
 def create_app(
-    settings: Settings, name: str, topics: set[str], positions: Positions, group: str = ""
+    settings: Settings,
+    name: str,
+    topics: set[str],
+    positions: Positions,
+    budget: FetchBudget,
+    group: str = "",
 ) -> faust.App:
     """The app with the settings that make its losses impossible or harmless."""
     session = settings.session_seconds
@@ -169,5 +183,5 @@ def create_app(
         broker_request_timeout=session + 5,  # after an outage, reading goes on that much later
         broker_rebalance_timeout=2 * session,
     )
-    app.transport = ledger_transport(app, topics, positions)
+    app.transport = ledger_transport(app, topics, positions, budget)
     return app

@@ -1,6 +1,7 @@
 """The seam to Faust: batches that wait for our acknowledgement, and a consumer that asks the table.
 
-Faust's `take` and `events` acknowledge a batch even when storing it raised; `noack_take` does not.
+Faust's `take` and `events` acknowledge a batch even when storing it raised, and `noack_take`, which
+does not, counts messages and no bytes; so batches are gathered here, without acknowledgements.
 Kafka's committed offsets are for dashboards only: on every assignment `LedgerConsumer` seeks to the
 next offsets that the tables hold, wherever Faust itself would seek to the committed ones.
 """
@@ -8,6 +9,7 @@ next offsets that the tables hold, wherever Faust itself would seek to the commi
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence, Set
+from contextlib import suppress
 from typing import Any, cast
 
 import faust
@@ -19,6 +21,8 @@ from faust.types.events import EventT
 from msgspec import Struct
 
 from stream.failures import Unreachable
+from stream.fetch_budget import FetchBudget
+from stream.message_queue import MessageQueue, Size
 from stream.opening import Arrived
 
 log = logging.getLogger(__name__)
@@ -26,6 +30,16 @@ log = logging.getLogger(__name__)
 FETCH_SECONDS = 0.1
 """How long a fetch waits. Faust leaves a partition out of a fetch while its buffer is full and does
 not wake that fetch when there is room again: with its own second, every full buffer costs one."""
+
+IDLE_FETCH_MS = 250
+"""How long the broker may hold a fetch for which it has nothing. While it does, what waits in a
+topic partition that the fetch does not name is not fetched; Faust says one and a half seconds."""
+FETCH_BYTES = 8 << 20
+"""In one answer of the broker at most, but for one message."""
+OVERHEAD = 2_048
+"""Bytes of memory that a message takes besides its own."""
+FULL_SECONDS = 0.01
+"""Pause before the next look when so much waits that nothing may be fetched."""
 
 
 class Bounds(Struct, frozen=True):
@@ -39,21 +53,33 @@ Positions = Callable[[Mapping[tuple[str, int], Bounds]], Awaitable[Mapping[tuple
 """Where to read on, by topic and partition, given what Kafka holds of each."""
 
 
-async def batches(
-    arrivals: faust.StreamT[Any], messages: int, seconds: float
-) -> AsyncIterator[Sequence[Arrived]]:
-    """Messages of the present assignment, taken together when so many or so old.
+async def batches(arrivals: faust.StreamT[Any], size: Size) -> AsyncIterator[Sequence[Arrived]]:
+    """Messages of the present assignment, taken together and never acknowledged here.
 
     What was fetched before a rebalance is passed over: its partition may be another worker's now,
     and if it is not, it is read again.
     """
     stream = cast(faust.Stream[Any], arrivals)
-    async for taken in stream.noack_take(messages, within=seconds):
-        events = cast(Sequence[EventT[Any]], taken)
-        generation = stream.app.consumer_generation_id
-        own = [e for e in events if e.message.generation_id == generation]
-        if own:
-            yield [_arrived(event) for event in own]
+    stream.enable_acks = False
+    queue = MessageQueue(size)
+    gathering = asyncio.create_task(_gather(stream, queue))
+    try:
+        while not gathering.done():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(size.seconds):
+                    await queue.enough.wait()
+            if batch := queue.take(stream.app.consumer_generation_id):
+                yield batch
+        gathering.result()
+    finally:
+        gathering.cancel()
+
+
+async def _gather(stream: faust.Stream[Any], queue: MessageQueue) -> None:
+    """Take all that comes, while batches are stored; the fetch budget bounds how much it is."""
+    async for _ in stream:
+        if (event := stream.current_event) is not None:
+            queue.add(_arrived(event), event.message.generation_id)
 
 
 def _arrived(event: EventT[Any]) -> Arrived:
@@ -67,10 +93,23 @@ def _arrived(event: EventT[Any]) -> Arrived:
     )
 
 
-def ledger_transport(app: faust.App, topics: Set[str], positions: Positions) -> driver.Transport:
-    """A transport whose consumer reads on where `positions` says."""
+def ledger_transport(
+    app: faust.App, topics: Set[str], positions: Positions, budget: FetchBudget
+) -> driver.Transport:
+    """A transport whose consumer reads on where `positions` says, as far as the budget allows."""
+
+    class FetchingThread(driver.AIOKafkaConsumerThread):
+        def _create_worker_consumer(self, *given: Any) -> AIOKafkaConsumer:
+            consumer = super()._create_worker_consumer(*given)
+            # Faust has no settings for these.
+            consumer._fetch_max_wait_ms = IDLE_FETCH_MS
+            consumer._fetch_max_bytes = FETCH_BYTES
+            return consumer
 
     class LedgerConsumer(driver.Consumer):
+        def _new_consumer_thread(self) -> driver.AIOKafkaConsumerThread:
+            return FetchingThread(self, loop=self.loop, beacon=self.beacon)
+
         async def seek_to_committed(self) -> Mapping[TP, int]:
             """Every start, restart and rebalance comes through here."""
             offsets = dict(await super().seek_to_committed())
@@ -80,6 +119,7 @@ def ledger_transport(app: faust.App, topics: Set[str], positions: Positions) -> 
                 seeks = {TP(*place): offset for place, offset in wanted.items()}
                 await self.seek_wait(seeks)
                 offsets.update(seeks)
+            budget.clear()
             return offsets
 
         async def _bounds(self, assigned: Sequence[TP]) -> dict[tuple[str, int], Bounds]:
@@ -90,6 +130,20 @@ def ledger_transport(app: faust.App, topics: Set[str], positions: Positions) -> 
         async def getmany(self, timeout: float) -> AsyncIterator[tuple[TP, Any]]:  # noqa: ASYNC109
             async for arrival in super().getmany(min(timeout, FETCH_SECONDS)):
                 yield arrival
+
+        async def _getmany(
+            self,
+            active_partitions: set[TP] | None,
+            timeout: float,  # noqa: ASYNC109
+        ) -> Mapping[TP, Any]:
+            open_ = {tp for tp in active_partitions or () if budget.allows(tp)}
+            if not open_:
+                await asyncio.sleep(FULL_SECONDS)
+                return {}
+            records: Mapping[TP, Any] = await super()._getmany(open_, timeout)
+            for tp, found in records.items():
+                budget.fetched(tp, [(r.offset, len(r.value or b"") + OVERHEAD) for r in found])
+            return records
 
     LedgerConsumer.logger = driver.logger  # a subclass would log its life in our name
 

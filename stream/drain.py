@@ -34,6 +34,7 @@ from stream.failures import Hole, KeepsFailing, Unbalanced
 from stream.ledger import Tally
 from stream.opening import Arrived, open_batch
 from stream.quarantine import Quarantined, Stage, lost_note, quarantine_rows
+from stream.remember.giving import give_back
 from stream.remember.past import REMEMBERED, Past
 from stream.remember.room import Room
 from stream.rows import Rows
@@ -42,6 +43,10 @@ from stream.writer import NewPart, write_part
 log = logging.getLogger(__name__)
 
 TRIES = 5
+
+LARGE = 4_096
+"""Bytes of an item: where they have more, the memory of a batch is given back. What large items
+leave free lies scattered, and the next batch finds no room in it."""
 
 
 class Lost(Struct, frozen=True):
@@ -66,6 +71,14 @@ class Sifted(Struct, frozen=True):
 
     rows: Rows
     marks: Moves = {}
+
+
+class Fitted(Struct, frozen=True):
+    """The rows of a batch as the table has them, and what became none."""
+
+    table: pa.Table
+    refused: Sequence[Quarantined]
+    marks: Moves
 
 
 class Drain:
@@ -121,7 +134,10 @@ class Drain:
         """
         for attempt in range(TRIES):
             try:
-                return self._store(arrived)
+                stored = self._store(arrived)
+                if sum(len(message.body) for message in arrived) > LARGE * stored.rows:
+                    give_back()
+                return stored
             except (OSError, DeltaError) as refused:
                 log.warning(
                     "batch tried again",
@@ -137,14 +153,10 @@ class Drain:
         if not fresh:
             return Stored(0, 0, {})
         tally = Tally(self._since(self._ledger, moves))
-        opened = open_batch(self.kind, fresh, tally)
-        sifted = self._sift(opened.rows, tally)
-        rows, failed = enriched(sifted.rows, self._lookups, self.line)
-        table, unfit = fit(rows)
-        table = self._with_epoch(table)
-        told = self._past.tell(table, lambda p: self._main.next_offset(self._name(p)))
+        fitted = self._fitted(fresh, tally)
+        told = self._past.tell(fitted.table, lambda p: self._main.next_offset(self._name(p)))
         table = self._placed(told.rows, tally)
-        refused += [*opened.refused, *failed, *unfit]
+        refused += fitted.refused
         for item in refused:
             tally.quarantine(item)
         for copy in told.copies:
@@ -157,13 +169,21 @@ class Drain:
         parts = self._write(self._main, table)
         self._between("write")
         named = {self._name(p): move for p, move in moves.items()}
-        self._main.commit(parts, {**named, **sifted.marks})
+        self._main.commit(parts, {**named, **fitted.marks})
         self._between("commit")
         self._past.learn(told, moves)
         for partition in moves:
             self.lost.pop(partition, None)
         nexts = {partition: move.next for partition, move in moves.items()}
         return Stored(table.num_rows, len(refused), nexts, len(told.copies))
+
+    def _fitted(self, fresh: Sequence[Arrived], tally: Tally) -> Fitted:
+        """The rows of the messages; nothing else of what was made on the way stays in memory."""
+        opened = open_batch(self.kind, fresh, tally)
+        sifted = self._sift(opened.rows, tally)
+        rows, failed = enriched(sifted.rows, self._lookups, self.line)
+        table, unfit = fit(rows)
+        return Fitted(self._with_epoch(table), [*opened.refused, *failed, *unfit], sifted.marks)
 
     def _sift(self, rows: Rows, tally: Tally) -> Sifted:  # noqa: ARG002
         """Leave out what is a copy, and tell the tally."""

@@ -49,14 +49,15 @@ def open_batch(kind: Kind, arrived: Sequence[Arrived], tally: Tally) -> Opened:
     return Opened(opening.rows, opening.refused)
 
 
-def slices(arrived: Sequence[Arrived], rows: int) -> Iterator[Sequence[Arrived]]:
-    """The messages in portions of about so many items."""
-    start = items = 0
+def slices(arrived: Sequence[Arrived], rows: int, size: int) -> Iterator[Sequence[Arrived]]:
+    """The messages in portions of about so many items, or of about so many bytes."""
+    start = items = held = 0
     for index, message in enumerate(arrived):
-        if items >= rows:
+        if items >= rows or held >= size:
             yield arrived[start:index]
-            start, items = index, 0
+            start, items, held = index, 0, 0
         items += _count(message)
+        held += len(message.body)
     yield arrived[start:]
 
 

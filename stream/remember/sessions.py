@@ -32,6 +32,8 @@ OWN_SPANS = 64
 """And of one visitor: nobody has more, but for who makes up times to begin one with each event."""
 
 MADE, SESSION, HASH = "session_made", "session_id", "session_hash"
+ASKED = ("visitor_hash", PARTITION, "kafka_offset", "seq", "ts", RECEIVED)
+"""What is asked of an event without a session, besides whose it is."""
 Visitor = tuple[str, int]
 """Website and hash of the visitor."""
 
@@ -156,7 +158,8 @@ class Sessions:
     def give(self, rows: pa.Table, next_of: Callable[[int], int]) -> Given:
         """Give sessions to the events without; nothing is remembered before `learn`."""
         without = _without(rows)
-        events = rows.filter(without)
+        # Of few columns: the others may be large.
+        events = rows.select([self._table.table.subject, *ASKED]).filter(without)
         if not events.num_rows:
             return Given(rows)
         visits = list(_visits(events, self._table.table.subject))

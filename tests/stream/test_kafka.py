@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 
 import psutil
@@ -23,7 +23,7 @@ from schemas.registry.migrate import migrate
 from schemas.settings import Settings, as_environment
 from schemas.tables import EVENTS, QUARANTINE
 from tests.running import eventually, free_port
-from tests.stream.making import named, rows
+from tests.stream.making import an_envelope, named, rows
 
 
 @pytest.fixture(scope="module")
@@ -83,21 +83,26 @@ class Site:
 
         asyncio.run(acting())
 
-    def create_topics(self) -> None:
-        names = [self.settings.topic(kind.topic) for kind in EVERY_KIND]
-        self.manage(lambda client: client.create_topics([NewTopic(n, 1, 1) for n in names]))
+    def create_topics(self, partitions: int = 1) -> None:
+        topics = [NewTopic(self.settings.topic(kind.topic), partitions, 1) for kind in EVERY_KIND]
+        self.manage(lambda client: client.create_topics(topics))
 
     def send(self, *names: str, partition: int = 0, topic: str = "events") -> None:
         """One chunk for each name."""
+        self.send_chunks([join([seal(named(name))]) for name in names], partition, topic)
 
+    def send_chunks(
+        self, chunks: Sequence[bytes], partition: int = 0, topic: str = "events"
+    ) -> None:
         async def sending() -> None:
-            producer = AIOKafkaProducer(bootstrap_servers=self.settings.kafka)
+            producer = AIOKafkaProducer(
+                bootstrap_servers=self.settings.kafka, max_request_size=4 << 20
+            )
             await producer.start()
             try:
-                for name in names:
-                    body = join([seal(named(name))])
+                for chunk in chunks:
                     await producer.send_and_wait(
-                        self.settings.topic(topic), body, partition=partition
+                        self.settings.topic(topic), chunk, partition=partition
                     )
             finally:
                 await producer.stop()
@@ -139,6 +144,23 @@ def test_new_partitions_are_read_from_their_beginning(site: Site) -> None:
     site.send("b", partition=2)
 
     eventually(lambda: site.stored() == ["a", "b"], seconds=60)
+
+
+def test_a_backlog_of_large_items_neither_fills_memory_nor_delays_others(site: Site) -> None:
+    large = [{"name": "large", "properties": {"blob": os.urandom(30_000).hex()}} for _ in range(16)]
+    site.create_topics(partitions=2)
+    site.send_chunks([join([seal(an_envelope(large))])] * 80)
+    site.send("small", partition=1)
+
+    site.start()
+
+    eventually(lambda: "small" in site.stored())
+    assert site.stored().count("large") < 40 * 16  # 77 MB are 7 batches; the small one is in one
+    eventually(lambda: site.stored().count("large") == 80 * 16)
+    assert site.process is not None
+    status = Path(f"/proc/{site.process.pid}/status").read_text()
+    [peak_kb] = [line.split()[1] for line in status.splitlines() if line.startswith("VmHWM")]
+    assert int(peak_kb) < 600_000
 
 
 def test_messages_that_are_gone_are_on_record_and_the_rest_is_stored(site: Site) -> None:

@@ -92,8 +92,20 @@ def test_a_value_that_fits_no_column_costs_its_row_only(tmp_path: Path) -> None:
 def test_a_batch_is_cut_by_rows_at_the_borders_of_messages() -> None:
     arrived = [a_message(offset, named(*"abcd")) for offset in range(5)]
 
-    assert [[m.offset for m in portion] for portion in slices(arrived, 6)] == [[0, 1], [2, 3], [4]]
-    assert [len(portion) for portion in slices(arrived, 1000)] == [5]
+    assert [[m.offset for m in portion] for portion in slices(arrived, 6, 9999)] == [
+        [0, 1],
+        [2, 3],
+        [4],
+    ]
+    assert [len(portion) for portion in slices(arrived, 1000, 9999)] == [5]
+
+
+def test_a_batch_of_large_items_is_cut_by_its_bytes() -> None:
+    body = b"x" * 100
+    arrived = [a_message(offset, body=body) for offset in range(5)]
+
+    assert [len(portion) for portion in slices(arrived, 1000, 200)] == [2, 2, 1]
+    assert [len(portion) for portion in slices(arrived, 1000, 50)] == [1, 1, 1, 1, 1]
 
 
 anything = st.recursive(
