@@ -7,6 +7,7 @@ from urllib.parse import parse_qs
 from msgspec import Struct
 from starlette.types import Scope
 
+from schemas.edge.asgi import headers_by_name
 from schemas.edge.identity import key_text
 from schemas.edge.wear import COUNTRY_TOLD
 from schemas.envelope import COUNTRY, HEADERS
@@ -38,7 +39,7 @@ class Head(Struct, frozen=True, gc=False):
 
 def read_head(scope: Scope) -> Head:
     """The head of a request; Malformed when its `Idempotency-Key` is too long."""
-    given: dict[bytes, bytes] = dict(scope["headers"])
+    given = headers_by_name(scope)
     kept = {name: str(given[key][:HEADER], "latin-1") for key, name in KEPT if key in given}
     if country := scope.get(COUNTRY_TOLD):
         kept[COUNTRY] = country[:HEADER]

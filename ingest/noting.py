@@ -10,6 +10,7 @@ from ingest.head import named_website, read_head
 from ingest.identify import identify
 from ingest.recent import WEBSITE_BYTES, Recent, Refusal, Seen
 from ingest.seal import Sealed
+from schemas.edge.asgi import headers_by_name
 from schemas.edge.wear import OnRefusal
 from schemas.envelope import open_envelope
 from schemas.failures import Failure
@@ -82,5 +83,5 @@ def _named(scope: Scope, desk: Desk) -> str | None:
         sender = None
     if sender is not None:
         return sender.subject_id
-    website_id = named_website(scope["query_string"], dict(scope["headers"]))
+    website_id = named_website(scope["query_string"], headers_by_name(scope))
     return website_id if website_id in registry.websites else None

@@ -17,6 +17,7 @@ from query.positions import Positions
 from query.set_aside import Gone
 from query.snapshots import Shelf
 from schemas.clock import Clock
+from schemas.edge.asgi import header
 from schemas.edge.identity import key_text, require_key
 from schemas.edge.wear import Edge
 from schemas.failures import Unavailable
@@ -72,7 +73,7 @@ class Desk(Struct, frozen=True):
 
         It needs the scope, or one of the others.
         """
-        text = key_text(request.headers.get)
+        text = key_text(lambda name: header(request.scope, name.encode()))
         key = require_key(self.registry, text, scope, self.clock(), *others)
         self.count(request, key, group)
         return key

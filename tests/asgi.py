@@ -59,8 +59,12 @@ async def request(
 def http_scope(
     method: str, url: str, headers: Mapping[str, str] | None = None, address: str = ADDRESS
 ) -> dict[str, Any]:
-    """What a server tells an application about a request."""
+    """What a server tells an application about a request.
+
+    A header that is to come in several lines has them as the lines of its value.
+    """
     parts = urlsplit(url)
+    lines = [(k, line) for k, v in (headers or {}).items() for line in v.split("\n")]
     return {
         "type": "http",
         "asgi": {"version": "3.0", "spec_version": "2.3"},
@@ -73,5 +77,5 @@ def http_scope(
         "raw_path": parts.path.encode(),
         "root_path": "",
         "query_string": parts.query.encode(),
-        "headers": [(k.lower().encode(), v.encode()) for k, v in (headers or {}).items()],
+        "headers": [(name.lower().encode(), line.encode()) for name, line in lines],
     }

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from starlette.requests import Request
 
 from query.formats import Format
+from schemas.edge.asgi import header
 from schemas.failures import Malformed, NotAcceptable
 
 LONGEST_ACCEPT = 1_000
@@ -15,7 +16,7 @@ def chosen(request: Request, formats: Sequence[Format], default: Format) -> Form
     name = request.query_params.get("format")
     if name is not None:
         return named(name, formats)
-    accepted = request.headers.get("accept", "")[:LONGEST_ACCEPT]
+    accepted = (header(request.scope, b"accept") or "")[:LONGEST_ACCEPT]
     return accepted_of(accepted, formats, default) if accepted.strip() else default
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 Networks = Sequence[IPv4Network | IPv6Network]
 
@@ -21,28 +21,41 @@ def client_address(peer: str, forwarded: str | None, trusted: Networks) -> str:
     """The nearest address that no trusted proxy speaks for."""
     if not forwarded or not trusted or not within(peer, trusted):
         return peer
-    for hop in reversed([part.strip() for part in forwarded.split(",")]):
+    hops = [bare(part.strip()) for part in forwarded.split(",")]
+    for hop in reversed(list(filter(None, hops))):
         if not within(hop, trusted):
             return hop
     return peer
 
 
+def bare(hop: str) -> str:
+    """An address of `X-Forwarded-For` without brackets and port."""
+    if hop.startswith("["):
+        return hop[1:].partition("]")[0]
+    host, _, port = hop.partition(":")
+    return hop if ":" in port else host
+
+
 @lru_cache(maxsize=65_536)
 def cut(address: str) -> str:
     """The first address of its /24 or /48; empty when it is none."""
-    try:
-        parsed = ip_address(address.partition("%")[0])
-    except ValueError:
+    found = parsed(address)
+    if found is None:
         return ""
-    mapped = getattr(parsed, "ipv4_mapped", None)
-    parsed = mapped or parsed
-    return str(ip_network((parsed, 24 if parsed.version == 4 else 48), strict=False)[0])
+    return str(ip_network((found, 24 if found.version == 4 else 48), strict=False)[0])
 
 
 def within(address: str, trusted: Networks) -> bool:
     """Whether an address lies in one of the networks."""
+    found = parsed(address)
+    return found is not None and any(found in network for network in trusted)
+
+
+@lru_cache(maxsize=65_536)
+def parsed(address: str) -> IPv4Address | IPv6Address | None:
+    """An address; IPv4 when it is only written as IPv6."""
     try:
-        parsed = ip_address(address)
+        found = ip_address(address.partition("%")[0])
     except ValueError:
-        return False
-    return any(parsed in network for network in trusted)
+        return None
+    return getattr(found, "ipv4_mapped", None) or found

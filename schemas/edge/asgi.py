@@ -18,11 +18,24 @@ class ClientGone(Exception):
 
 
 def header(scope: Scope, name: bytes) -> str | None:
-    """The first header of that lower-case name."""
-    for key, value in scope["headers"]:
-        if key == name:
-            return str(value, "latin-1")
-    return None
+    """The header of that lower-case name; several lines of it are one list (RFC 9110 5.3).
+
+    Who takes one value only refuses or ignores the list, as any other wrong value: which of two a
+    proxy meant is not guessed.
+    """
+    found = [value for key, value in scope["headers"] if key == name]
+    return str(b", ".join(found), "latin-1") if found else None
+
+
+def headers_by_name(scope: Scope) -> dict[bytes, bytes]:
+    """All headers, each read as `header` reads it."""
+    lines = scope["headers"]
+    given = dict(lines)
+    if len(given) < len(lines):
+        given.clear()
+        for name, value in lines:
+            given[name] = given[name] + b", " + value if name in given else value
+    return given
 
 
 async def read_body(scope: Scope, receive: Receive, most: int, seconds: float) -> bytes:

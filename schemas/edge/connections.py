@@ -7,12 +7,12 @@ timer, and nobody waits more than a second longer than said.
 
 import asyncio
 from collections import Counter
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_network
 from typing import Protocol
 
 from msgspec import Struct
 
-from schemas.edge.address import Networks, within
+from schemas.edge.address import Networks, parsed, within
 from schemas.edge.bodies import Shape
 
 
@@ -102,11 +102,7 @@ class Connections:
 
 def client_network(peer: str) -> str:
     """What counts as one address: an IPv4 address, or the /64 that an IPv6 client has anyway."""
-    try:
-        parsed = ip_address(peer.partition("%")[0])
-    except ValueError:
+    address = parsed(peer)
+    if address is None:
         return peer
-    if parsed.version == 4:
-        return peer
-    mapped = parsed.ipv4_mapped
-    return str(mapped or ip_network((parsed, 64), strict=False)[0])
+    return str(address if address.version == 4 else ip_network((address, 64), strict=False)[0])

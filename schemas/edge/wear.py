@@ -136,7 +136,8 @@ class Edge:
         return str(scope["scheme"])
 
     def _country(self, scope: Scope) -> str:
-        told = (header(scope, name) for name in self._countries)
+        """What the nearest proxy says, behind whatever the client said itself."""
+        told = ((header(scope, name) or "").rpartition(",")[2].strip() for name in self._countries)
         return next(filter(None, told), "")
 
     def _dress(self, scope: Scope) -> Headers:

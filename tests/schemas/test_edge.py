@@ -48,6 +48,23 @@ def test_only_a_trusted_proxy_is_believed() -> None:
     assert client_address("192.0.2.1", "198.51.100.7", trusted) == "192.0.2.1"
     assert client_address("10.1.1.1", None, trusted) == "10.1.1.1"
     assert client_address("10.1.1.1", "1.1.1.1, 198.51.100.7", trusted) == "198.51.100.7"
+    assert client_address("::ffff:10.1.1.1", "198.51.100.7", trusted) == "198.51.100.7"
+
+
+@pytest.mark.parametrize(
+    ("forwarded", "address"),
+    [
+        ("198.51.100.7:4711", "198.51.100.7"),
+        ("[2001:db8::7]:4711", "2001:db8::7"),
+        ("[2001:db8::7]", "2001:db8::7"),
+        ("2001:db8::7", "2001:db8::7"),
+        ("6.6.6.6, 198.51.100.7:1, 10.0.0.2:443, ", "198.51.100.7"),
+        ("10.0.0.3:80", "10.0.0.1"),
+        (", ,", "10.0.0.1"),
+    ],
+)
+def test_an_address_is_found_however_a_proxy_writes_it(forwarded: str, address: str) -> None:
+    assert client_address("10.0.0.1", forwarded, networks("10.0.0.0/8")) == address
 
 
 @pytest.mark.parametrize(

@@ -190,6 +190,14 @@ def test_a_head_that_is_too_large_is_refused(service: Service, what: str) -> Non
     assert is_refusal(service, replies[-1], 431)
 
 
+def test_a_key_that_is_sent_twice_is_none(services: dict[str, Service]) -> None:
+    [field] = [one for one in services["query"].head.split("\r\n") if one.startswith("X-Api")]
+
+    [reply] = services["query"].say(services["query"].good(f"{field}\r\nConnection: close\r\n"))
+
+    assert is_refusal(services["query"], reply, 401)
+
+
 def test_a_trailer_is_no_header(service: Service) -> None:
     line, *fields = service.head.split("\r\n")[:-1]
     keys = [field for field in fields if field.startswith("X-Api-Key")] or ["X-Api-Key: wrong"]
