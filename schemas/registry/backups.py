@@ -69,7 +69,7 @@ class Backups:
 
     def newest(self) -> Backup | None:
         """The newest that is whole."""
-        for path in self._paths():
+        for path in self.paths():
             try:
                 return read(path)
             except (BackupDamaged, OSError) as damaged:
@@ -78,14 +78,14 @@ class Backups:
 
     def newest_head(self) -> Head | None:
         """What the newest file is of, without reading all of it."""
-        for path in self._paths():
+        for path in self.paths():
             with suppress(OSError, BackupDamaged), path.open("rb") as file:
                 return _head(path, file.readline())
         return None
 
     def last_revision(self) -> int:
         """The highest revision that any file is of."""
-        return max((int(path.name[1:13]) for path in self._paths()), default=0)
+        return max((int(path.name[1:13]) for path in self.paths()), default=0)
 
     def write(self, contents: Contents, now_ms: int) -> Path:
         """Keep one more, durably, and remove those that are too many."""
@@ -96,11 +96,11 @@ class Backups:
         path = self.folder / f"r{contents.stamp.revision:012}-{at:%Y%m%dT%H%M%SZ}.json"
         self.folder.mkdir(parents=True, exist_ok=True)
         _write(path, msgspec.json.encode(head) + b"\n" + body + b"\n")
-        for old in _surplus(self._paths()):
+        for old in _surplus(self.paths()):
             old.unlink(missing_ok=True)
         return path
 
-    def _paths(self) -> list[Path]:
+    def paths(self) -> list[Path]:
         """All files, the newest first."""
         found = self.folder.iterdir() if self.folder.is_dir() else ()
         return sorted((path for path in found if _NAME.fullmatch(path.name)), reverse=True)

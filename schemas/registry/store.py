@@ -20,7 +20,15 @@ from schemas.registry.contents import (
     read_since,
     read_stamp,
 )
-from schemas.registry.records import Action, Change, Import, ImportState, Link
+from schemas.registry.records import (
+    Action,
+    Change,
+    Import,
+    ImportState,
+    Link,
+    Organization,
+    Website,
+)
 from schemas.registry.rows import (
     TABLES,
     R,
@@ -128,6 +136,8 @@ class Store:
         """Remove the record and what belongs to it; Unknown when there is none."""
         table = TABLES[kind]
         with self._writing() as writing:
+            if kind is Organization:
+                _note_websites(writing, record_id)
             gone = sa.delete(table).where(table.c.id == record_id).returning(*table.c)
             row = writing.connection.execute(gone).first()
             if row is None:
@@ -165,6 +175,14 @@ class Store:
 
     def _writing(self) -> Writing:
         return Writing(self._connections.engine(), self._actor, self._clock)
+
+
+def _note_websites(writing: Writing, organization_id: str) -> None:
+    """Those that go with their organization: by the trail their rows are known as deleted."""
+    table = TABLES[Website]
+    owned = sa.delete(table).where(table.c.organization_id == organization_id)
+    for row in writing.connection.execute(owned.returning(table.c.id)).all():
+        writing.note(Action.DELETE, Website, row.id, organization_id)
 
 
 def _check_room(writing: Writing, record: Link | Import) -> None:

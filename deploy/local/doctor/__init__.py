@@ -7,6 +7,7 @@ To add a check: write `find` (and `repair`, where that is safe) beside what it k
 from deploy.local.doctor.examination import Check, NotLooked, Outcome, Scope, examine
 from deploy.local.doctor.machine import CLOCK, DISK, PERMISSIONS
 from deploy.local.doctor.processes import LEFTOVERS, PORTS, PROCESSES
+from deploy.local.doctor.registry import REGISTRY
 from deploy.local.doctor.setup import SETTINGS
 
 CHECKS: tuple[Check, ...] = (
@@ -14,6 +15,7 @@ CHECKS: tuple[Check, ...] = (
     DISK,
     PERMISSIONS,
     CLOCK,
+    REGISTRY,
     PROCESSES,
     PORTS,
     LEFTOVERS,
