@@ -31,6 +31,7 @@ from schemas.edge.health import ROUTES, health
 from schemas.edge.rate_limit import LocalRateLimiter
 from schemas.edge.wear import Edge
 from schemas.kinds import HISTORY, KINDS
+from schemas.pulse import refusal
 from schemas.settings import Settings
 
 ELSE = ""
@@ -69,7 +70,10 @@ def create_app(
     desk = Desk(edge, outbox, registry, clock, visitors, settings.ingest_epoch, recent)
     checks = {"kafka": lambda: outbox.refusing}
     # Items are taken by the last snapshot: unready collectors would lose what they can take.
-    spared = {"registry": lambda: registry.trouble}
+    spared = {
+        "registry": lambda: registry.trouble,
+        "storing": lambda: refusal(settings.data / "run", clock()),
+    }
     clicks = clicks or Clicks(outbox)
     counts = {
         "clicksWaiting": lambda: clicks.waiting,

@@ -106,7 +106,7 @@ def create_app(
         clock=clock,
         apps=app_schemes(settings.link_schemes),
     )
-    look = Look(desk)
+    look = Look(desk, settings.data / "run")
     router = Router(_routes(desk, look), redirect_slashes=False, lifespan=_lifespan(desk, look))
     app = Edge(router, of_query, LocalRateLimiter(), clock, networks(settings.trusted_proxies))
 
@@ -138,7 +138,11 @@ def _routes(desk: Desk, look: Look) -> list[Route]:
     routes = [
         Route(path, partial(endpoint, desk), methods=[method]) for method, path, endpoint in ROUTES
     ]
-    spared = {"registry": look.registry, "dataFiles": desk.damaged.summary}
+    spared = {
+        "registry": look.registry,
+        "dataFiles": desk.damaged.summary,
+        "storing": look.storing,
+    }
     checked = Plain(health("query", {"lake": look.lake}, spared=spared))
     document = Route(OPENAPI, Plain(described(lambda: SERVICE)))
     fixed = [document, *PAGES, *(Route(path, checked) for path in HEALTH)]

@@ -1,9 +1,11 @@
 """Look: whether what the service answers from can be read, looked at beside the questions."""
 
 import asyncio
+from pathlib import Path
 
 from query.desk import Desk
 from schemas.failures import Unavailable
+from schemas.pulse import refusal
 from schemas.tables import EVENTS
 
 EVERY_SECONDS = 1.0
@@ -12,8 +14,9 @@ EVERY_SECONDS = 1.0
 class Look:
     """Looks every second, so that health never waits for a disk."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, run: Path) -> None:
         self._desk = desk
+        self._run = run
         self._lake: str | None = "not looked at yet"
 
     def lake(self) -> str | None:
@@ -23,6 +26,10 @@ class Look:
     def registry(self) -> str | None:
         """What is wrong with the registry; questions are answered from the last snapshot then."""
         return self._desk.follower.trouble
+
+    def storing(self) -> str | None:
+        """Why something is not stored until an operator decides; what is stored is answered."""
+        return refusal(self._run, self._desk.clock())
 
     def ready(self) -> bool:
         """Whether questions can be answered."""

@@ -43,6 +43,21 @@ def app_id(epoch: int, topic: str, partition: int) -> str:
     return f"{epoch}/{topic}/{partition}"
 
 
+def epoch_app_id(topic: str) -> str:
+    """Under which name a table keeps the newest epoch of a topic."""
+    return f"topic/{topic}"
+
+
+def identity_app_id(topic: str, identity: str) -> str:
+    """Under which name a table keeps the epoch of the making of a topic that has this id."""
+    return f"topic/{topic}/{identity}"
+
+
+def cluster_app_id(topic: str, cluster: str) -> str:
+    """Under which name a table keeps that this Kafka cluster fed it."""
+    return f"cluster/{topic}/{cluster}"
+
+
 def log_folder(lake: str, table: Table) -> Path | None:
     """The folder of the table's log; None when it is not on a local disk."""
     url = locate(lake, table)
@@ -54,6 +69,14 @@ def log_folder(lake: str, table: Table) -> Path | None:
 def gone(first: int, next_: int) -> str:
     """The note about messages that Kafka deleted before they were read."""
     return f"messages {first} to {next_ - 1} were gone from Kafka, unread"
+
+
+def made_anew(epoch: int, next_: int) -> str:
+    """The note about a topic that was made anew: how far the one before it had been read."""
+    return (
+        f"the topic was made anew: of the one before (epoch {epoch}) messages up to {next_ - 1} "
+        "are stored; any acknowledged after them are lost"
+    )
 
 
 def gone_offsets(note: str) -> range:

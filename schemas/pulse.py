@@ -12,6 +12,10 @@ import msgspec
 from msgspec import Struct
 
 STALE_MS = 15_000
+REFUSED = "refused"
+"""State of who ended because an operator has to decide something."""
+REFUSED_MS = 60_000
+"""A supervisor starts it again and again, and so says it anew long before this is over."""
 
 
 class Progress(Struct, frozen=True):
@@ -35,6 +39,8 @@ class Pulse(Struct, frozen=True):
     progress: tuple[Progress, ...] = ()
     complete_ms: dict[str, int] = {}
     """By topic: whatever this worker's partitions took in before this instant is stored."""
+    reason: str = ""
+    """Why it refuses, and what is to be done."""
 
 
 def write_pulse(run: Path, pulse: Pulse) -> None:
@@ -81,3 +87,13 @@ def read_pulses(run: Path) -> list[Pulse]:
         except (OSError, msgspec.DecodeError):
             continue  # being replaced, or not a pulse
     return found
+
+
+def refusal(run: Path, at_ms: int) -> str | None:
+    """Why something is not stored until an operator decides; None when nobody says so."""
+    reasons = [
+        f"{pulse.process}: {pulse.reason}"
+        for pulse in read_pulses(run)
+        if pulse.state == REFUSED and at_ms - pulse.at_ms < REFUSED_MS
+    ]
+    return "; ".join(reasons) or None

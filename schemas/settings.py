@@ -133,7 +133,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         "tidemark-stream"
     )
     ingest_epoch: Annotated[
-        int, Meta(ge=1, description="raise it after a topic was made anew, to read it from 0")
+        int, Meta(ge=1, description="raise it to confirm that another Kafka's topics are read anew")
     ] = 1
     batch_rows: Annotated[
         int, Meta(ge=1, le=1_000_000, description="rows at which a batch is written")

@@ -2,16 +2,18 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import faust
+from aiokafka.errors import KafkaError
 
 from schemas.kinds import Kind
 from schemas.settings import Settings
+from schemas.topic_identity import Identities, TopicIdentity
 from stream.batches import Bounds, Positions, batches, end_offset, ledger_transport
 from stream.drain import Drain, Lost
-from stream.failures import Recreated, Surprise
+from stream.failures import Recreated, Surprise, TopicChanged, Unreachable
 from stream.fetch_budget import FetchBudget
 from stream.message_queue import Size
 from stream.opening import Arrived, slices
@@ -24,6 +26,9 @@ MESSAGES = 256
 
 BYTES = 12 << 20
 """And bytes: twenty thousand usual rows. Storing a byte takes six of memory while it lasts."""
+
+TRIES = 5
+PAUSE_SECONDS = 0.5
 
 End = Callable[[Surprise], None]
 """Ends the process."""
@@ -48,12 +53,18 @@ class Worker:
         self._drains = drains
         """By topic."""
         self._end = end
+        self._identities = Identities(settings.brokers)
         self._locks = {topic: asyncio.Lock() for topic in drains}
         self._budget = FetchBudget()
         self.app = create_app(settings, name, set(drains), self.positions, self._budget, group)
         self.app.on_partitions_revoked.connect(self.finish)
         for drain in drains.values():
             self._listen(drain.kind)
+
+    @property
+    def topics(self) -> Collection[str]:
+        """The topics that this worker reads."""
+        return self._drains.keys()
 
     def _listen(self, kind: Kind) -> None:
         name = self.settings.topic(kind.topic)
@@ -67,6 +78,7 @@ class Worker:
                 await self._store(name, batch)
 
     async def _store(self, topic: str, batch: Sequence[Arrived]) -> None:
+        await self.check_topics([topic])
         for portion in slices(batch, self.settings.batch_rows, BYTES):
             async with self._locks[topic]:
                 if self.app.rebalancing:
@@ -79,7 +91,13 @@ class Worker:
 
     async def positions(self, held: Mapping[Place, Bounds]) -> dict[Place, int]:
         """Where to read on, for all partitions that were assigned."""
-        nexts = await self._or_end(self._positions, held)
+        topics = sorted({topic for topic, _ in held})
+        try:
+            identities = await told(self._identities, topics)
+        except Surprise as surprise:
+            self._end(surprise)
+            raise
+        nexts = await self._or_end(lambda held: self._positions(held, identities), held)
         self.journal.assign(nexts)
         return nexts
 
@@ -91,11 +109,15 @@ class Worker:
             self._end(surprise)
             raise
 
-    def _positions(self, held: Mapping[Place, Bounds]) -> dict[Place, int]:
+    def _positions(
+        self, held: Mapping[Place, Bounds], identities: Mapping[str, TopicIdentity]
+    ) -> dict[Place, int]:
         nexts: dict[Place, int] = {}
         for topic, drain in self._drains.items():
-            partitions = [partition for name, partition in held if name == topic]
-            for partition, offset in drain.next_offsets(partitions).items():
+            ends = {p: bounds.next for (name, p), bounds in held.items() if name == topic}
+            if ends:
+                drain.settle_epoch(identities.get(topic), ends)
+            for partition, offset in drain.next_offsets(ends).items():
                 place = topic, partition
                 nexts[place] = self._position(place, held[place], offset)
         return nexts
@@ -106,8 +128,9 @@ class Worker:
         if offset > held.next:
             raise Recreated(
                 f"{topic}/{partition} ends at offset {held.next}, but its table goes to {offset}: "
-                "the topic was made anew. To read it from its beginning, raise "
-                "TIDEMARK_INGEST_EPOCH"
+                "Kafka lost what it had acknowledged, or the topic was made anew. To read it from "
+                "its beginning, raise TIDEMARK_INGEST_EPOCH; what it still holds of the old "
+                "messages is then stored twice, unless it bears an eventId"
             )
         if offset < held.first:
             log.error(
@@ -117,6 +140,21 @@ class Worker:
             self._drains[topic].lost[partition] = Lost(offset, held.first)
             return held.first
         return offset
+
+    async def check_topics(self, topics: Iterable[str]) -> None:
+        """End when a topic is another one by now than when its partitions were assigned.
+
+        Asked between fetching a batch and storing it: a topic that is still the same now was the
+        same when the batch was fetched. When Kafka is away, nobody can have made it anew.
+        """
+        try:
+            seen = await self._identities.of(topics)
+        except KafkaError:
+            return
+        for topic, identity in seen.items():
+            assigned = self._drains[topic].identity
+            if assigned is not None and identity != assigned:
+                self._end(TopicChanged(f"{topic} was {assigned}, and is {identity}"))
 
     async def finish(self, *_: Any, **__: Any) -> None:
         """Let batches under way end before their partitions go to another worker.
@@ -144,6 +182,21 @@ class Worker:
         self.journal.see(ends)
         self.journal.recall(sum(drain.recalled for drain in self._drains.values()))
         self.journal.check()
+
+
+async def told(identities: Identities, topics: Sequence[str]) -> Mapping[str, TopicIdentity]:
+    """Which topics these are; Unreachable when Kafka does not answer."""
+    for attempt in range(TRIES):
+        try:
+            found = await identities.of(topics)
+        except KafkaError as away:
+            if attempt == TRIES - 1:
+                raise Unreachable(str(away)) from away
+        else:
+            if len(found) in (0, len(topics)):  # a broker may not have heard of each yet
+                return found
+        await asyncio.sleep(PAUSE_SECONDS)
+    return found
 
 
 def last_taken(batch: Sequence[Arrived]) -> dict[int, int]:

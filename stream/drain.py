@@ -26,14 +26,16 @@ from schemas.positions import app_id
 from schemas.settings import Settings
 from schemas.tables import LEDGER, QUARANTINE
 from schemas.tables.column import EPOCH
+from schemas.topic_identity import TopicIdentity
 from stream.columns import by_day, fit, received_column
 from stream.commit import LakeTable, Move, Moves
 from stream.enrich import LINE, Step, enriched
 from stream.enrich.lookups import Lookups
-from stream.failures import Hole, KeepsFailing, Unbalanced
+from stream.epochs import read_before, settle
+from stream.failures import Hole, KeepsFailing, TopicChanged, Unbalanced
 from stream.ledger import Tally
 from stream.opening import Arrived, open_batch
-from stream.quarantine import Quarantined, Stage, lost_note, quarantine_rows
+from stream.quarantine import Quarantined, Stage, lost_note, made_anew_note, quarantine_rows
 from stream.remember.giving import give_back
 from stream.remember.past import REMEMBERED, Past
 from stream.remember.room import Room
@@ -99,8 +101,12 @@ class Drain:
         self.topic = settings.topic(kind.topic)
         self.epoch = settings.ingest_epoch
         """Which making of the topic the offsets count in."""
+        self.identity: TopicIdentity | None = None
+        """Of the topic that was assigned; None when nothing was, or when Kafka tells none."""
         self.lost: dict[int, Lost] = {}
         """By topic partition: what Kafka no longer has, as found when it was assigned."""
+        self.read_before: dict[int, tuple[int, int]] = {}
+        """By topic partition: epoch and next offset of the topic that was there before."""
         self._settings = settings
         self._lookups = lookups
         self._between = between
@@ -110,6 +116,27 @@ class Drain:
         self._ledger = LakeTable(settings, LEDGER)
         room = room or Room.of(settings)
         self._past = Past(self._main, self.topic, room, self.remembered)
+
+    def settle_epoch(self, identity: TopicIdentity | None, ends: Mapping[int, int]) -> None:
+        """Find the epoch of the topic that Kafka has, before anything is read of it.
+
+        `ends` are Kafka's, by topic partition that was assigned.
+        """
+        if self.identity is not None and identity != self.identity:
+            raise TopicChanged(f"{self.topic} is another topic by now: {identity}")
+        table = LakeTable(self._settings, self.kind.table)
+        found = settle(table, self.topic, identity, ends, self._settings)
+        self.identity, self.epoch = identity, found.number
+        for partition in ends:
+            if not table.next_offset(self._name(partition)):
+                before = read_before(table, self.topic, self.epoch, partition)
+                if before:
+                    self.read_before[partition] = before
+        if found.began:
+            log.error(
+                "the topic was made anew; what collectors acknowledged and nobody read is lost",
+                extra={"topic": self.topic, "epoch": self.epoch, "read": self.read_before},
+            )
 
     def next_offsets(self, partitions: Iterable[int]) -> dict[int, int]:
         """By topic partition, the first offset that the table's newest version does not hold.
@@ -174,6 +201,7 @@ class Drain:
         self._past.learn(told, moves)
         for partition in moves:
             self.lost.pop(partition, None)
+            self.read_before.pop(partition, None)
         nexts = {partition: move.next for partition, move in moves.items()}
         return Stored(table.num_rows, len(refused), nexts, len(told.copies))
 
@@ -205,6 +233,10 @@ class Drain:
             partition, offset = message.partition, message.offset
             if partition not in starts:
                 starts[partition] = ends[partition] = self._main.next_offset(self._name(partition))
+                if not starts[partition] and partition in self.read_before:
+                    before = self.read_before[partition]
+                    stamp = message.timestamp_ms
+                    notes.append(made_anew_note(partition, *before, offset, stamp))
             if offset < ends[partition]:
                 continue
             if offset > ends[partition]:

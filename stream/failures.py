@@ -6,7 +6,9 @@ Surprise
 ├── Unreachable 75     Kafka went away while the worker started
 ├── KeepsFailing 75    the lake could not be written, again and again
 ├── Unbalanced 75      the ledger's sums do not match the rows
+├── TopicChanged 75    a topic was made anew while it was read; ask the table anew
 ├── Recreated 78       the topic ends before what the table holds: an operator has to decide
+├── OtherKafka 78      another cluster's topic, not the one that fed the table: likewise
 ├── Unplaced 78        a place database that a setting names cannot be read
 ├── DamagedTables 78    no table that it stores into can be opened
 ├── Mended 75          a table that could not be opened can be by now
@@ -16,6 +18,8 @@ Surprise
 from typing import ClassVar
 
 ORDERLY = 0
+OPERATOR = 78
+"""Exit code of who cannot go on before an operator decides something."""
 
 
 class Surprise(Exception):
@@ -44,22 +48,32 @@ class Unbalanced(Surprise):
     """Received is not stored + quarantined."""
 
 
+class TopicChanged(Surprise):
+    """The topic is another one by now than when its partitions were assigned."""
+
+
 class Recreated(Surprise):
     """Kafka's log ends below the table's next offset."""
 
-    code = 78
+    code = OPERATOR
+
+
+class OtherKafka(Surprise):
+    """The topic is of a Kafka cluster that the table does not know."""
+
+    code = OPERATOR
 
 
 class Unplaced(Surprise):
     """Rows stored without their place would never get one: addresses are not kept."""
 
-    code = 78
+    code = OPERATOR
 
 
 class DamagedTables(Surprise):
     """The logs of all tables are damaged, or those of the tables that every batch needs."""
 
-    code = 78
+    code = OPERATOR
 
 
 class Mended(Surprise):

@@ -29,6 +29,7 @@ class Journal:
         self._stored_ms: dict[Place, int] = {}
         self._complete: dict[str, int] = {}
         self._recalled = 0
+        self._ready = False
         self._moved = self._joined = self._behind = monotonic()
 
     def assign(self, nexts: dict[Place, int]) -> None:
@@ -68,7 +69,7 @@ class Journal:
     def join(self, joined: bool) -> None:
         """Whether Kafka counts this worker among the group; not while it shares out anew."""
         if joined:
-            self._joined = self._monotonic()
+            self._joined, self._ready = self._monotonic(), True
 
     def check(self) -> None:
         """Stuck when there is something to store, or a group to join, and for long nothing came."""
@@ -88,11 +89,11 @@ class Journal:
             for (topic, partition), offset in sorted(self._next.items())
         )
 
-    def pulse(self, run: Path, name: str, pid: int, state: str) -> None:
-        """Write how this worker is."""
-        write_pulse(
-            run, Pulse(name, pid, self._clock(), state, self.progress(), dict(self._complete))
-        )
+    def pulse(self, run: Path, name: str, pid: int, before: Pulse) -> None:
+        """Write how this worker is; until it was in the group once, as `before`."""
+        state, reason = ("ready", "") if self._ready else (before.state, before.reason)
+        complete = dict(self._complete)
+        write_pulse(run, Pulse(name, pid, self._clock(), state, self.progress(), complete, reason))
 
     def _complete_ms(self, topic: str) -> int | None:
         """Before when everything is stored, in all partitions; None when one does not say."""

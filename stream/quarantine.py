@@ -8,7 +8,7 @@ from enum import StrEnum
 import pyarrow as pa
 from msgspec import Struct
 
-from schemas.positions import gone
+from schemas.positions import gone, made_anew
 from schemas.tables import QUARANTINE
 from stream.types import arrow_schema
 
@@ -47,6 +47,14 @@ def lost_note(partition: int, first: int, next_: int, stamp_ms: int) -> Quaranti
     """The note about messages first to next - 1, which nobody can read any more."""
     reason = gone(first, next_)
     return Quarantined(Stage.LOST, reason, b"", stamp_ms, partition, first, 0, counts=False)
+
+
+def made_anew_note(
+    partition: int, epoch: int, next_: int, offset: int, stamp_ms: int
+) -> Quarantined:
+    """The note about the topic before this one, beside the first message of the new one."""
+    reason = made_anew(epoch, next_)
+    return Quarantined(Stage.LOST, reason, b"", stamp_ms, partition, offset, 0, counts=False)
 
 
 def quarantine_rows(topic: str, epoch: int, refused: Sequence[Quarantined]) -> pa.Table:

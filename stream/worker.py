@@ -7,21 +7,24 @@ import os
 import signal
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
+from itertools import count
+from pathlib import Path
 from typing import Any, NoReturn
 
+from schemas.clock import now_ms
 from schemas.delta_log import broken_entries
 from schemas.kinds import Kind
 from schemas.lake import DamagedLog
-from schemas.pulse import remove_pulse
+from schemas.pulse import REFUSED, Pulse, read_pulses, remove_pulse, write_pulse
 from schemas.registry import Backups, Follower, Store
 from schemas.settings import Settings
-from stream.app import Worker
+from stream.app import End, Worker
 from stream.batches import start, topics_exist
 from stream.doctor import examine, log_of
 from stream.drain import Drain
 from stream.enrich.lookups import Lookups
 from stream.enrich.places import Places
-from stream.failures import ORDERLY, DamagedTables, Mended, Stuck, Surprise, Unplaced
+from stream.failures import OPERATOR, ORDERLY, DamagedTables, Mended, Stuck, Surprise, Unplaced
 from stream.lanes import LIVE, Lane
 from stream.memory import settle
 from stream.remember.room import Room
@@ -29,6 +32,8 @@ from stream.remember.room import Room
 log = logging.getLogger(__name__)
 
 PULSE_SECONDS = 1.0
+TOPICS_EVERY = 5
+"""Beats between two looks whether the topics are still the same, for when nothing comes."""
 MENDED_SECONDS = 10.0
 STOP_SECONDS = 5.0
 
@@ -50,6 +55,19 @@ def end(surprise: Surprise) -> NoReturn:
     os._exit(surprise.code)
 
 
+def ending(settings: Settings, name: str) -> End:
+    """Ends the process; what an operator has to decide is told to whoever reads its pulse."""
+
+    def told(surprise: Surprise) -> NoReturn:
+        if surprise.code == OPERATOR:
+            pulse = Pulse(name, os.getpid(), now_ms(), REFUSED, reason=str(surprise))
+            with suppress(OSError):
+                write_pulse(settings.data / "run", pulse)
+        end(surprise)
+
+    return told
+
+
 async def _run(settings: Settings, name: str, lane: Lane, leave: Leave | None) -> int:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -65,7 +83,7 @@ async def _run(settings: Settings, name: str, lane: Lane, leave: Leave | None) -
     drains = await asyncio.to_thread(_drains, settings, lane, lookups, room)
     left_out = [kind for kind in lane.kinds if settings.topic(kind.topic) not in drains]
     settle()
-    worker = Worker(settings, name, drains, end, lane.group)
+    worker = Worker(settings, name, drains, ending(settings, name), lane.group)
     follow = asyncio.create_task(follower.run())
     pulse = asyncio.create_task(_beat(worker, name))
     try:
@@ -153,15 +171,27 @@ def _domain(follower: Follower, website: str) -> str | None:
 
 async def _beat(worker: Worker, name: str) -> None:
     """Every other second: note how far Kafka is, say how we are, and end when we got stuck."""
-    while True:
+    run = worker.settings.data / "run"
+    before = pulse_before(run, name)
+    for beat in count():
         await asyncio.sleep(PULSE_SECONDS)
         try:
             if worker.app.crashed:
                 raise Surprise(f"Faust crashed: {worker.app.crash_reason!r}")
             worker.look()
+            if beat % TOPICS_EVERY == 0:
+                await worker.check_topics(worker.topics)
         except Surprise as surprise:
             end(surprise)
         try:
-            worker.journal.pulse(worker.settings.data / "run", name, os.getpid(), "ready")
+            worker.journal.pulse(run, name, os.getpid(), before)
         except OSError as full:
             log.warning("no pulse", extra={"reason": str(full)})
+
+
+def pulse_before(run: Path, name: str) -> Pulse:
+    """What was said under this name: a refusal stands until this worker got further."""
+    for pulse in read_pulses(run):
+        if pulse.process == name and pulse.state == REFUSED:
+            return pulse
+    return Pulse(name, os.getpid(), 0, "starting")

@@ -19,7 +19,7 @@ from deploy.local.ready import is_live
 from schemas.clock import iso, now_ms
 from schemas.kinds import HISTORY, KINDS, Kind
 from schemas.lake import Version, open_table, version_of
-from schemas.pulse import Pulse, read_pulses
+from schemas.pulse import Pulse, read_pulses, refusal
 from schemas.settings import Settings
 from schemas.tables import QUARANTINE, Table
 
@@ -81,6 +81,7 @@ def condition_of(settings: Settings) -> Condition:
     free = _free_mb(settings)
     problems = (
         *_of_supervisor(account, at_ms),
+        *filter(None, (refusal(settings.data / "run", at_ms),)),
         *(f"{e.name} is {e.state}" for e in entries if e.state != State.READY),
         *(f"table {table.name}: {table.problem}" for table in tables if table.problem),
         *((f"table quarantine: {quarantine}",) if isinstance(quarantine, str) else ()),

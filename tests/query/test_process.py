@@ -54,7 +54,7 @@ def test_the_service_starts_answers_and_stops(tmp_path: Path) -> None:
         "service": "query",
         "live": True,
         "ready": True,
-        "checks": {"lake": "ok", "registry": "ok", "dataFiles": "ok"},
+        "checks": {"lake": "ok", "registry": "ok", "dataFiles": "ok", "storing": "ok"},
     }
     assert told == ["query-7"]
     assert read_pulses(tmp_path / "run") == []  # what it said holds no longer

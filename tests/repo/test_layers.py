@@ -18,7 +18,7 @@ MAY_IMPORT = {
 
 ONLY_IN = {
     "faust": ("stream/app.py", "stream/batches.py"),
-    "aiokafka": ("ingest/", "stream/", "deploy/local/", "deploy/cli/"),
+    "aiokafka": ("schemas/topic_identity.py", "ingest/", "stream/", "deploy/local/", "deploy/cli/"),
     "duckdb": ("query/", "stream/keeping/"),
     "deltalake": ("schemas/lake.py", "stream/", "query/"),
     "pyarrow": ("stream/", "query/formats/arrow.py", "query/client.py"),

@@ -15,13 +15,17 @@ from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic, Records
 from aiokafka.structs import TopicPartition
 
 from deploy.local.broker import Broker
+from schemas.clock import now_ms
 from schemas.envelope import join, seal
 from schemas.kinds import EVERY_KIND, HISTORY
 from schemas.lake import open_table
-from schemas.pulse import read_pulses
+from schemas.pulse import read_pulses, refusal
 from schemas.registry.migrate import migrate
 from schemas.settings import Settings, as_environment
 from schemas.tables import EVENTS, QUARANTINE
+from schemas.topic_identity import TopicIdentity
+from stream import epochs
+from stream.commit import LakeTable
 from tests.running import eventually, free_port
 from tests.stream.making import an_envelope, named, rows
 
@@ -109,6 +113,9 @@ class Site:
 
         asyncio.run(sending())
 
+    def epochs(self) -> list[tuple[int, int]]:
+        return rows(self.settings, EVENTS, "epoch", "kafka_offset")
+
     def stored(self) -> list[str]:
         if open_table(self.settings.lake_url, EVENTS) is None:
             return []
@@ -177,20 +184,56 @@ def test_messages_that_are_gone_are_on_record_and_the_rest_is_stored(site: Site)
     ]
 
 
-def test_a_topic_that_was_made_anew_is_refused_until_the_epoch_is_raised(site: Site) -> None:
+def test_a_topic_made_anew_while_nobody_looked_loses_no_message(site: Site) -> None:
     site.create_topics()
-    site.send("a", "b", "c")
+    site.send("a", "b")
     site.start()
-    eventually(lambda: site.stored() == ["a", "b", "c"])
-    site.stop()
+    eventually(lambda: site.stored() == ["a", "b"])
+    assert site.stop() == 0
+    assert not read_pulses(site.run)  # who was told to stop is not late
 
     site.manage(lambda client: client.delete_topics([site.topic]))
     eventually(lambda: created_again(site))
-    site.send("d")
+    site.send("c", "d", "e", "f")  # more than the table's next offset
+    site.start()
+
+    eventually(lambda: site.stored() == ["a", "b", "c", "d", "e", "f"])
+    assert site.epochs() == [(1, 0), (1, 1), (2, 0), (2, 1), (2, 2), (2, 3)]
+    assert "the topic was made anew" in site.log.read_text()
+    [(offset, reason)] = rows(site.settings, QUARANTINE, "kafka_offset", "reason")
+    assert (offset, reason.partition(";")[0]) == (
+        0,
+        "the topic was made anew: of the one before (epoch 1) messages up to 1 are stored",
+    )
+
+
+def test_a_topic_made_anew_under_a_working_worker_loses_no_message(site: Site) -> None:
+    site.create_topics()
+    site.start()
+    site.send("a", "b")
+    eventually(lambda: site.stored() == ["a", "b"])
+
+    site.manage(lambda client: client.delete_topics([site.topic]))
+    eventually(lambda: created_again(site))
+    site.send("c", "d", "e", "f")
+
+    assert site.process is not None
+    assert site.process.wait(60) == 75
+    assert site.stored() == ["a", "b"]
+    site.start()
+    eventually(lambda: site.stored() == ["a", "b", "c", "d", "e", "f"])
+
+
+def test_another_kafka_under_the_same_address_is_refused_and_told(site: Site) -> None:
+    site.create_topics()
+    site.send("a")
+    table = LakeTable(site.settings, EVENTS)
+    epochs.settle(table, site.topic, TopicIdentity("theirs", "another"), {0: 0}, site.settings)
 
     assert site.start().wait(60) == 78
-    assert "raise TIDEMARK_INGEST_EPOCH" in site.log.read_text()
-    assert site.stored() == ["a", "b", "c"]
+
+    assert "fed by another cluster" in (refusal(site.run, now_ms()) or "")
+    assert site.stored() == []
 
 
 def memory_mb(process: subprocess.Popen[bytes]) -> int:

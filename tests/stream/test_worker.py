@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from schemas.kinds import CUSTOM_EVENT
-from schemas.pulse import Progress, read_pulses
+from schemas.pulse import REFUSED, Progress, Pulse, read_pulses, refusal
 from schemas.tables import EVENTS
 from stream.commit import LakeTable, Move
 from stream.doctor import examine
@@ -15,6 +15,8 @@ from stream.enrich.lookups import Lookups
 from stream.failures import Stuck
 from stream.progress import FETCH_AGE_MS, PATIENCE_SECONDS, Journal
 from tests.stream.making import a_message, named, rows, settings
+
+STARTED = Pulse("worker-1", 77, 0, "starting")
 
 
 class Clock:
@@ -42,7 +44,7 @@ def test_a_pulse_says_how_far_each_partition_is(tmp_path: Path) -> None:
     journal.see({("events", 0): 9})
     journal.see({("events", 1): 0})
 
-    journal.pulse(tmp_path, "worker-1", 77, "ready")
+    journal.pulse(tmp_path, "worker-1", 77, STARTED)
 
     assert [p.progress for p in read_pulses(tmp_path)] == [
         (Progress("events", 0, 5, 9), Progress("events", 1, 0, 0))
@@ -51,13 +53,27 @@ def test_a_pulse_says_how_far_each_partition_is(tmp_path: Path) -> None:
 
     journal.store("events", {0: 9}, {0: 990_000})
     journal.see({})
-    journal.pulse(tmp_path, "worker-1", 77, "ready")
+    journal.pulse(tmp_path, "worker-1", 77, STARTED)
 
     assert read_pulses(tmp_path)[0].complete_ms == {"events": 1_000_000 - FETCH_AGE_MS}
 
 
+def test_a_refusal_is_told_until_the_worker_is_in_the_group(tmp_path: Path) -> None:
+    clock = Clock()
+    journal = a_journal(clock)
+    before = Pulse("worker-1", 76, 999_000, REFUSED, reason="the address is wrong")
+
+    journal.pulse(tmp_path, "worker-1", 77, before)
+    assert refusal(tmp_path, 1_001_000) == "worker-1: the address is wrong"
+    assert refusal(tmp_path, 1_061_000) is None  # nobody starts it any more
+
+    journal.join(joined=True)
+    journal.pulse(tmp_path, "worker-1", 77, before)
+    assert [(pulse.state, pulse.reason) for pulse in read_pulses(tmp_path)] == [("ready", "")]
+
+
 def complete(journal: Journal, run: Path) -> dict[str, int]:
-    journal.pulse(run, "worker-1", 77, "ready")
+    journal.pulse(run, "worker-1", 77, STARTED)
     return read_pulses(run)[0].complete_ms
 
 

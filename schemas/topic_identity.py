@@ -1,0 +1,184 @@
+"""Which making of a topic this is: its id (a UUID) and its cluster's, by Kafka's Metadata API.
+
+A topic that is deleted and created again has the same name and begins at offset 0 again, but it has
+another id. Ids are told since Kafka 2.8 (Metadata version 10), which aiokafka does not speak, so
+the request is put together here of its protocol's types. Of an older Kafka the cluster stands in.
+"""
+
+import asyncio
+import base64
+from collections.abc import Iterable, Mapping
+from io import BytesIO
+
+from aiokafka.client import AIOKafkaClient
+from aiokafka.errors import IncompatibleBrokerVersion, KafkaError, NodeNotReadyError
+from aiokafka.protocol.api import Request, RequestStruct, Response
+from aiokafka.protocol.metadata import MetadataRequest
+from aiokafka.protocol.types import (
+    AbstractType,
+    Boolean,
+    CompactArray,
+    CompactString,
+    Int16,
+    Int32,
+    Schema,
+    TaggedFields,
+)
+from msgspec import Struct
+
+API = 3
+NO_ID = bytes(16)
+
+
+class TopicIdentity(Struct, frozen=True):
+    """One making of one topic."""
+
+    id: str
+    """The topic's id as Kafka's own tools write it; the cluster's, where topics have none."""
+    cluster: str
+
+
+class Uuid(AbstractType[bytes]):  # type: ignore[misc]
+    """16 bytes."""
+
+    @classmethod
+    def encode(cls, value: bytes) -> bytes:
+        return value
+
+    @classmethod
+    def decode(cls, data: BytesIO) -> bytes:
+        return data.read(16)
+
+
+TEXT = CompactString("utf-8")
+TAGS = ("tags", TaggedFields)
+PARTITION = Schema(
+    ("error_code", Int16),
+    ("partition", Int32),
+    ("leader", Int32),
+    ("leader_epoch", Int32),
+    ("replicas", CompactArray(Int32)),
+    ("in_sync", CompactArray(Int32)),
+    ("offline", CompactArray(Int32)),
+    TAGS,
+)
+TOPIC = Schema(
+    ("error_code", Int16),
+    ("name", TEXT),
+    ("topic_id", Uuid),
+    ("internal", Boolean),
+    ("partitions", CompactArray(PARTITION)),
+    ("operations", Int32),
+    TAGS,
+)
+BROKER = Schema(("node_id", Int32), ("host", TEXT), ("port", Int32), ("rack", TEXT), TAGS)
+
+
+class MetadataResponse10(Response):  # type: ignore[misc]
+    """What Kafka says of brokers and topics, with ids."""
+
+    API_KEY = API
+    API_VERSION = 10
+    SCHEMA = Schema(
+        ("throttle_time_ms", Int32),
+        ("brokers", CompactArray(BROKER)),
+        ("cluster_id", TEXT),
+        ("controller_id", Int32),
+        ("topics", CompactArray(TOPIC)),
+        ("cluster_operations", Int32),
+        TAGS,
+    )
+
+
+class MetadataRequest10(RequestStruct):  # type: ignore[misc]
+    """Asks about named topics; none is created by it."""
+
+    FLEXIBLE_VERSION = True
+    API_KEY = API
+    API_VERSION = 10
+    RESPONSE_TYPE = MetadataResponse10
+    SCHEMA = Schema(
+        ("topics", CompactArray(Schema(("topic_id", Uuid), ("name", TEXT), TAGS))),
+        ("create", Boolean),
+        ("cluster_operations", Boolean),
+        ("topic_operations", Boolean),
+        TAGS,
+    )
+
+
+class IdentityRequest(Request[MetadataRequest10]):  # type: ignore[misc]
+    """The same, as aiokafka's client sends it."""
+
+    API_KEY = API
+
+    def __init__(self, topics: Iterable[str]) -> None:
+        self._topics: list[object] = [(NO_ID, topic, {}) for topic in topics]
+
+    def build(self, request_struct_class: type[MetadataRequest10]) -> MetadataRequest10:
+        return request_struct_class(self._topics, False, False, False, {})
+
+
+async def identify(client: AIOKafkaClient, topics: Iterable[str]) -> Mapping[str, TopicIdentity]:
+    """The identities of those topics that are there; KafkaError when nobody answers."""
+    topics = list(topics)
+    node = client.get_random_node()
+    if node is None:
+        raise NodeNotReadyError("no broker is known")
+    try:
+        said = await client.send(node, IdentityRequest(topics))
+    except (NotImplementedError, IncompatibleBrokerVersion):
+        return await _by_cluster(client, node, topics)
+    cluster = said.cluster_id or ""
+    found = {name: topic_id for error, name, topic_id, *_ in said.topics if not error}
+    return {
+        name: TopicIdentity(cluster if topic_id == NO_ID else _text(topic_id), cluster)
+        for name, topic_id in found.items()
+        if topic_id != NO_ID or cluster
+    }
+
+
+async def _by_cluster(
+    client: AIOKafkaClient, node: int, topics: list[str]
+) -> Mapping[str, TopicIdentity]:
+    said = await client.send(node, MetadataRequest(topics))
+    cluster = getattr(said, "cluster_id", None) or ""
+    there = {topic[1] for topic in said.topics if not topic[0]}
+    return {name: TopicIdentity(cluster, cluster) for name in there if cluster}
+
+
+def _text(topic_id: bytes) -> str:
+    return base64.urlsafe_b64encode(topic_id).decode().rstrip("=")
+
+
+class Identities:
+    """Asks Kafka by a client of its own, made anew when a question failed. For one event loop."""
+
+    def __init__(self, brokers: str, request_ms: int = 2_000) -> None:
+        self._brokers = brokers
+        self._request_ms = request_ms
+        self._client: AIOKafkaClient | None = None
+        self._connecting = asyncio.Lock()
+
+    async def of(self, topics: Iterable[str]) -> Mapping[str, TopicIdentity]:
+        """The identities of those topics that are there; KafkaError when nobody answers."""
+        try:
+            return await identify(await self._connected(), topics)
+        except (KafkaError, OSError, TimeoutError) as away:
+            await self.close()
+            raise away if isinstance(away, KafkaError) else KafkaError(repr(away)) from away
+
+    async def close(self) -> None:
+        """Let go of Kafka."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    async def _connected(self) -> AIOKafkaClient:
+        async with self._connecting:
+            if self._client is None:
+                client = AIOKafkaClient(
+                    bootstrap_servers=self._brokers, request_timeout_ms=self._request_ms
+                )
+                await client.bootstrap()
+                self._client = client
+            return self._client
