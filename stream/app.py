@@ -12,12 +12,13 @@ from schemas.kinds import Kind
 from schemas.settings import Settings
 from schemas.topic_identity import Identities, TopicIdentity
 from stream.batches import Bounds, Positions, batches, end_offset, ledger_transport
-from stream.drain import Drain, Lost
+from stream.drain import Drain
 from stream.failures import Recreated, Surprise, TopicChanged, Unreachable
 from stream.fetch_budget import FetchBudget
 from stream.message_queue import Size
 from stream.opening import Arrived, slices
 from stream.progress import Journal, Place
+from stream.quarantine import Lost
 
 log = logging.getLogger(__name__)
 

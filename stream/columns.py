@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemas.tables import Table
+from schemas.tables.column import EPOCH
 from stream.enrich import refuse
 from stream.quarantine import Quarantined, Stage
 from stream.rows import Rows
@@ -37,6 +38,13 @@ def as_table(table: Table, columns: dict[str, list[Any]]) -> pa.Table:
         ],
         schema=schema,
     )
+
+
+def with_epoch(rows: pa.Table, epoch: int) -> pa.Table:
+    """The rows, which all come from this making of their topic."""
+    index = rows.schema.get_field_index(EPOCH.name)
+    epochs = pa.repeat(pa.scalar(epoch, pa.int32()), rows.num_rows)
+    return rows.set_column(index, rows.schema.field(index), epochs)
 
 
 def _array(values: list[Any], kind: pa.DataType) -> pa.Array:

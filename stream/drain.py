@@ -25,7 +25,6 @@ from schemas.kinds import Kind
 from schemas.positions import app_id
 from schemas.settings import Settings
 from schemas.tables import LEDGER, QUARANTINE
-from schemas.tables.column import EPOCH
 from schemas.topic_identity import TopicIdentity
 from stream.columns import by_day, fit, received_column
 from stream.commit import LakeTable, Move, Moves
@@ -35,7 +34,7 @@ from stream.epochs import read_before, settle
 from stream.failures import Hole, KeepsFailing, TopicChanged, Unbalanced
 from stream.ledger import Tally
 from stream.opening import Arrived, open_batch
-from stream.quarantine import Quarantined, Stage, lost_note, made_anew_note, quarantine_rows
+from stream.quarantine import Lost, Quarantined, Stage, lost_note, made_anew_note, quarantine_rows
 from stream.remember.giving import give_back
 from stream.remember.past import REMEMBERED, Past
 from stream.remember.room import Room
@@ -49,13 +48,6 @@ TRIES = 5
 LARGE = 4_096
 """Bytes of an item: where they have more, the memory of a batch is given back. What large items
 leave free lies scattered, and the next batch finds no room in it."""
-
-
-class Lost(Struct, frozen=True):
-    """Messages that Kafka deleted before they were read: offsets first to next - 1."""
-
-    first: int
-    next: int
 
 
 class Stored(Struct, frozen=True):
@@ -303,8 +295,3 @@ class Drain:
 
     def _name(self, partition: int) -> str:
         return app_id(self.epoch, self.topic, partition)
-
-    def _with_epoch(self, table: pa.Table) -> pa.Table:
-        index = table.schema.get_field_index(EPOCH.name)
-        epochs = pa.repeat(pa.scalar(self.epoch, pa.int32()), table.num_rows)
-        return table.set_column(index, table.schema.field(index), epochs)

@@ -43,6 +43,13 @@ class Quarantined(Struct, frozen=True):
     """Whether it was received; a note about messages that Kafka had deleted was not."""
 
 
+class Lost(Struct, frozen=True):
+    """Messages that Kafka deleted before they were read: offsets first to next - 1."""
+
+    first: int
+    next: int
+
+
 def lost_note(partition: int, first: int, next_: int, stamp_ms: int) -> Quarantined:
     """The note about messages first to next - 1, which nobody can read any more."""
     reason = gone(first, next_)
