@@ -7,6 +7,7 @@ of older versions have no checksum in their name; of those, only size and frame 
 import hashlib
 import re
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
@@ -29,10 +30,15 @@ def checksum(data: bytes | memoryview) -> str:
     return hashlib.sha256(data).hexdigest()[:CHECKSUM_LETTERS]
 
 
-def checksum_of(file: Path) -> str:
-    """Of a file's bytes."""
+def checksum_of(file: Path, pace: Callable[[int], None] | None = None) -> str:
+    """Of a file's bytes; `pace` is told of each stretch that was read, and may take its time."""
+    digest = hashlib.sha256()
     with file.open("rb") as opened:
-        return _checksum(opened)
+        while block := opened.read(_READ):
+            digest.update(block)
+            if pace:
+                pace(len(block))
+    return digest.hexdigest()[:CHECKSUM_LETTERS]
 
 
 def named_checksum(path: str) -> str | None:
@@ -41,7 +47,12 @@ def named_checksum(path: str) -> str | None:
     return found[1] if found else None
 
 
-def problem_of(file: Path, size: int | None, known: str | None = None) -> str | None:
+def problem_of(
+    file: Path,
+    size: int | None,
+    known: str | None = None,
+    pace: Callable[[int], None] | None = None,
+) -> str | None:
     """What is wrong with a data file, as the end of a sentence; reads all of it.
 
     `known` is a checksum that was noted elsewhere, for a file whose name holds none.
@@ -50,7 +61,7 @@ def problem_of(file: Path, size: int | None, known: str | None = None) -> str | 
         return problem
     wanted = named_checksum(file.name) or known
     try:
-        if wanted and checksum_of(file) != wanted:
+        if wanted and checksum_of(file, pace) != wanted:
             return "holds other bytes than were written"
     except OSError as refused:
         return _unreadable(refused)
@@ -82,10 +93,3 @@ def _ends(opened: BinaryIO) -> tuple[bytes, bytes]:
     first = opened.read(len(_MAGIC))
     opened.seek(-len(_MAGIC), 2)
     return first, opened.read(len(_MAGIC))
-
-
-def _checksum(opened: BinaryIO) -> str:
-    digest = hashlib.sha256()
-    while block := opened.read(_READ):
-        digest.update(block)
-    return digest.hexdigest()[:CHECKSUM_LETTERS]

@@ -158,6 +158,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     compact_seconds: Annotated[
         float, Meta(gt=0, le=3600, description="pause between two looks of the keeper")
     ] = 10.0
+    scrub_mb: Annotated[
+        float,
+        Meta(ge=0, description="MB/s in which checksums of all data files are verified; 0: never"),
+    ] = 4.0
     tombstone_minutes: Annotated[
         int, Meta(ge=1, description="how long files stay that no version needs any more")
     ] = 15

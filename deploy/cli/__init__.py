@@ -20,6 +20,7 @@ from deploy.cli.organizations import organizations
 from deploy.cli.reenriching import reenrich
 from deploy.cli.registry import registry
 from deploy.cli.running import status, up
+from deploy.cli.scrub import scrub
 from deploy.cli.settings import settings, topics
 from deploy.cli.snippet import snippet
 from deploy.cli.websites import websites
@@ -44,6 +45,7 @@ COMMANDS = (
     debug,
     imports,
     reenrich,
+    scrub,
     geo,
     demo,
 )

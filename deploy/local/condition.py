@@ -17,6 +17,7 @@ from deploy.local.lag import lag_chunks, lag_seconds, speaking
 from deploy.local.process import State, is_alive
 from deploy.local.ready import is_live
 from schemas.clock import iso, now_ms
+from schemas.damage import Damage
 from schemas.kinds import HISTORY, KINDS, Kind
 from schemas.lake import Version, open_table, version_of
 from schemas.pulse import Pulse, read_pulses, refusal
@@ -85,6 +86,7 @@ def condition_of(settings: Settings) -> Condition:
         *(f"{e.name} is {e.state}" for e in entries if e.state != State.READY),
         *(f"table {table.name}: {table.problem}" for table in tables if table.problem),
         *((f"table quarantine: {quarantine}",) if isinstance(quarantine, str) else ()),
+        *(str(note) for note in Damage(settings.data).files().values()),
         *((f"only {free} MB are free on the disk of {settings.data}",) if _short(free) else ()),
     )
     return Condition(

@@ -23,6 +23,7 @@ from stream.doctor import examine
 from stream.failures import ORDERLY, Surprise
 from stream.keeping import Chore, chores
 from stream.keeping.backing_up import keep_backups
+from stream.keeping.scrub import REST_SECONDS, Scrubber
 from stream.keeping.verification import Damaged
 
 log = logging.getLogger(__name__)
@@ -109,10 +110,24 @@ def _work(settings: Settings, lock: IO[str], stop: threading.Event) -> None:
     threading.Thread(target=keep_backups, args=(settings, stop), daemon=True).start()
     log.info("keeper started", extra={"lake": settings.lake_url})
     examine(settings)
+    threading.Thread(target=_scrub, args=(settings, stop), daemon=True).start()
     keeper = Keeper(settings)
     while not stop.is_set():
         keeper.round()
         stop.wait(settings.compact_seconds)
+
+
+def _scrub(settings: Settings, stop: threading.Event) -> None:
+    """Beside the chores, because it waits most of the time."""
+    scrubber, told = Scrubber(settings, stop), ""
+    while not stop.wait(REST_SECONDS):
+        for table in TABLES:
+            try:
+                scrubber.round(table)
+            except FAILURES as failed:
+                if told != str(failed):
+                    log.warning("scrub failed", extra={"table": table.name, "reason": str(failed)})
+                told = str(failed)
 
 
 def _lock(settings: Settings) -> IO[str]:

@@ -9,6 +9,7 @@ from deploy.local.doctor.machine import CLOCK, DISK, PERMISSIONS
 from deploy.local.doctor.processes import LEFTOVERS, PORTS, PROCESSES
 from deploy.local.doctor.registry import REGISTRY
 from deploy.local.doctor.setup import SETTINGS
+from deploy.local.doctor.tables import FILES, LOGS
 
 CHECKS: tuple[Check, ...] = (
     SETTINGS,
@@ -19,6 +20,8 @@ CHECKS: tuple[Check, ...] = (
     PROCESSES,
     PORTS,
     LEFTOVERS,
+    LOGS,
+    FILES,
 )
 """In this order they are made and shown."""
 

@@ -1,0 +1,37 @@
+"""`tidemark scrub`: compare every data file with its checksum, now."""
+
+import click
+
+from deploy.cli.common import Tidemark, as_json, print_json
+from deploy.local.history.bar import Bar
+
+MEGABYTE = 1_048_576
+
+
+@click.command()
+@as_json
+@click.pass_context
+def scrub(context: click.Context, json: bool) -> None:
+    """Read every data file of every table and compare it with its checksum.
+
+    The keeper does the same once a day, slowly. Damage is noted: questions that need a damaged file
+    fail until it is whole again or taken out. Exit code 1 when there is damage.
+    """
+    from stream.keeping.scrub import scrub_all  # with the table format
+
+    settings = context.find_object(Tidemark).settings  # type: ignore[union-attr]
+    bar, done = Bar(), []
+    for one in scrub_all(settings):
+        done.append(one)
+        bar.show(f"{len(done):,} files, {sum(d.size for d in done) // MEGABYTE:,} MB read")
+    bar.end()
+    damaged = [one for one in done if one.problem]
+    if json:
+        print_json(damaged)
+    else:
+        for one in damaged:
+            click.echo(f"{one.table}: {one.path} {one.problem}")
+        adopted = sum(one.adopted for one in done)
+        taken = f", {adopted:,} of them without a checksum until now" if adopted else ""
+        click.echo(f"{len(done):,} data files read{taken}; {len(damaged):,} damaged")
+    context.exit(1 if damaged else 0)

@@ -1,0 +1,39 @@
+"""Checks of the tables: their logs, and the data files that these name."""
+
+from collections.abc import Iterable
+
+from deploy.local.doctor.examination import Check, NotLooked, Scope
+from schemas.diagnosis import Finding
+from schemas.lake import folder_of
+
+
+def bad_entries(scope: Scope) -> Iterable[Finding]:
+    """Log entries that are missing, empty or torn."""
+    from stream.keeping.diagnosis import check_logs  # with the table format
+
+    _local(scope)
+    return check_logs(scope.settings)
+
+
+def mend_entry(scope: Scope, finding: Finding) -> str | None:
+    """Put it aside or back from its copy."""
+    from stream.keeping.diagnosis import mend_log
+
+    return mend_log(scope.settings, finding)
+
+
+def bad_files(scope: Scope) -> Iterable[Finding]:
+    """Data files that are missing or damaged."""
+    from stream.keeping.diagnosis import check_files
+
+    _local(scope)
+    return check_files(scope.settings, scope.checksums)
+
+
+def _local(scope: Scope) -> None:
+    if folder_of(scope.settings.lake_url) is None:
+        raise NotLooked("the lake is not on a local disk")
+
+
+LOGS = Check("logs", "every log entry is there and whole", bad_entries, mend_entry)
+FILES = Check("data files", "every data file is there, as large as it was written", bad_files)

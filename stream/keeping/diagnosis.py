@@ -1,0 +1,65 @@
+"""What is wrong with the tables' logs and data files, as findings of `tidemark doctor`."""
+
+from collections.abc import Iterator
+
+from schemas.data_files import outer_problem_of, problem_of
+from schemas.delta_log import broken_entries
+from schemas.diagnosis import Finding
+from schemas.lake import UnreadableTable, folder_of, locate, open_table
+from schemas.settings import Settings
+from schemas.tables import TABLES
+from stream.doctor import log_of, mend
+from stream.keeping.pieces import Piece, pieces
+
+REPAIR = "tidemark doctor --repair"
+
+
+def check_logs(settings: Settings) -> Iterator[Finding]:
+    """Entries since the last checkpoint that are missing, empty, torn or incomplete."""
+    for table in TABLES:
+        folder = log_of(settings, table)
+        for broken in broken_entries(folder) if folder and folder.is_dir() else ():
+            yield Finding(
+                subject=f"{folder}/{broken.name}",
+                problem=f"the log entry {broken.problem}",
+                meaning=f"Nobody opens table '{table.name}': what is sent for it waits in Kafka, "
+                "questions about it fail. Opened without this entry it would miss rows.",
+                remedy=f"{REPAIR} (puts it back from its copy, if there is one); else put the file "
+                "back from a backup of the lake",
+            )
+
+
+def mend_log(settings: Settings, finding: Finding) -> str | None:
+    """Put the entry aside or back, where that is safe."""
+    for table in TABLES:
+        folder = log_of(settings, table)
+        if folder and finding.subject.startswith(f"{folder}/") and (done := mend(folder)):
+            return f"{', '.join(path.name for path in done)} of table '{table.name}' mended"
+    return None
+
+
+def check_files(settings: Settings, checksums: bool = False) -> Iterator[Finding]:
+    """Live data files that are missing or not as they were written; reads all with `checksums`."""
+    check = problem_of if checksums else outer_problem_of
+    for table in TABLES:
+        root = folder_of(locate(settings.lake_url, table))
+        if root is None:
+            continue
+        try:
+            handle = open_table(settings.lake_url, table)
+        except UnreadableTable:
+            continue  # told of by the check of the logs
+        for piece in pieces(handle, table) if handle else ():
+            if problem := check(root / piece.path, piece.size):
+                yield finding_of(table.name, piece, problem)
+
+
+def finding_of(table: str, piece: Piece, problem: str) -> Finding:
+    """A damaged data file as a finding."""
+    return Finding(
+        subject=f"{table}/{piece.path}",
+        problem=f"the data file {problem}; it holds {piece.rows} rows",
+        meaning=f"Questions that need rows of table '{table}' received on {piece.day} fail; all "
+        "others are answered, and storing goes on.",
+        remedy="put the file back from a backup of the lake",
+    )

@@ -1,0 +1,42 @@
+"""`tidemark scrub` and `tidemark doctor` tell an operator which data files are damaged."""
+
+from pathlib import Path
+
+import pytest
+
+from deploy.cli import main
+from deploy.local.condition import condition_of
+from deploy.local.doctor import Scope
+from deploy.local.doctor.tables import FILES, LOGS
+from schemas.settings import Settings
+from schemas.tables import EVENTS
+from tests.query.lake import Lake, an_event
+
+
+def test_a_damaged_data_file_is_named_by_scrub_doctor_and_status(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TIDEMARK_DATA_DIR", str(tmp_path))
+    lake = Lake(tmp_path / "lake")
+    lake.holds(an_event(), an_event())
+    main(["scrub"])
+    assert capsys.readouterr().out == "1 data files read; 0 damaged\n"
+
+    [file] = lake.paths(EVENTS)
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+    with pytest.raises(SystemExit) as ill:
+        main(["scrub"])
+    said = capsys.readouterr().out.splitlines()
+
+    path, scope = f"{file.parent.name}/{file.name}", Scope(Settings(data_dir=str(tmp_path)), True)
+    assert ill.value.code == 1
+    assert said == [
+        f"events: {path} holds other bytes than were written",
+        "1 data files read; 1 damaged",
+    ]
+    assert [one.subject for one in FILES.find(scope)] == [f"events/{path}"]
+    assert list(LOGS.find(scope)) == []
+    named = f"data file {path} of table 'events' holds other bytes than were written (2 rows)"
+    assert named in condition_of(scope.settings).problems
