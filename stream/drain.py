@@ -26,7 +26,7 @@ from schemas.positions import app_id
 from schemas.settings import Settings
 from schemas.tables import LEDGER, QUARANTINE
 from schemas.topic_identity import TopicIdentity
-from stream.columns import by_day, fit, received_column
+from stream.columns import by_day, fit, received_column, with_epoch
 from stream.commit import LakeTable, Move, Moves
 from stream.enrich import LINE, Step, enriched
 from stream.enrich.lookups import Lookups
@@ -203,7 +203,8 @@ class Drain:
         sifted = self._sift(opened.rows, tally)
         rows, failed = enriched(sifted.rows, self._lookups, self.line)
         table, unfit = fit(rows)
-        return Fitted(self._with_epoch(table), [*opened.refused, *failed, *unfit], sifted.marks)
+        refused = [*opened.refused, *failed, *unfit]
+        return Fitted(with_epoch(table, self.epoch), refused, sifted.marks)
 
     def _sift(self, rows: Rows, tally: Tally) -> Sifted:  # noqa: ARG002
         """Leave out what is a copy, and tell the tally."""

@@ -9,12 +9,13 @@ from schemas.kinds import CUSTOM_EVENT, VITAL
 from schemas.tables import EVENTS, LEDGER, QUARANTINE, VITALS
 from stream.columns import fit
 from stream.commit import Actions, LakeTable, Move, Moves
-from stream.drain import Drain, Lost, Stored
+from stream.drain import Drain, Stored
 from stream.enrich import enriched
 from stream.enrich.lookups import Lookups
 from stream.failures import Fenced, Hole
 from stream.ledger import Tally
 from stream.opening import open_batch
+from stream.quarantine import Lost
 from stream.writer import write_part
 from tests.stream.making import NOON_MS, a_message, an_envelope, balance, named, rows, settings
 
