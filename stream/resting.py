@@ -10,6 +10,7 @@ import logging
 import os
 import signal
 import sys
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NoReturn
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 1.0
+WAITING_SECONDS = 3.0
 PARTITIONS_EVERY = 10
 NICE = 10
 ORDERLY = 0
@@ -64,10 +66,13 @@ async def _rest(settings: Settings, name: str, known: Offsets | None) -> bool:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    coming = asyncio.create_task(_until_something(settings, name, known))
+    heartbeat = Heartbeat(settings, name)
+    beating = asyncio.create_task(heartbeat.go_on())
+    coming = asyncio.create_task(_until_something(settings, heartbeat, known))
     told = asyncio.create_task(stop.wait())
     await asyncio.wait((coming, told), return_when=asyncio.FIRST_COMPLETED)
     told.cancel()
+    beating.cancel()
     if coming.done():
         return coming.result()
     coming.cancel()
@@ -75,16 +80,16 @@ async def _rest(settings: Settings, name: str, known: Offsets | None) -> bool:
     return False
 
 
-async def _until_something(settings: Settings, name: str, known: Offsets | None) -> bool:
+async def _until_something(settings: Settings, heart: "Heartbeat", known: Offsets | None) -> bool:
     while True:
         try:
-            return await _watch(settings, name, known)
+            return await _watch(settings, heart, known)
         except KafkaError as away:
             log.info("waiting for kafka", extra={"reason": str(away)})
             await asyncio.sleep(LOOK_SECONDS)
 
 
-async def _watch(settings: Settings, name: str, known: Offsets | None) -> bool:
+async def _watch(settings: Settings, heart: "Heartbeat", known: Offsets | None) -> bool:
     topic = settings.topic(HISTORY.topic)
     consumer = AIOKafkaConsumer(bootstrap_servers=settings.brokers)
     admin = AIOKafkaAdminClient(bootstrap_servers=settings.brokers)
@@ -100,7 +105,7 @@ async def _watch(settings: Settings, name: str, known: Offsets | None) -> bool:
                 known = _by_partition(await consumer.beginning_offsets(places))
             if known is not None and any(known.get(p, 0) != end for p, end in ends.items()):
                 return True
-            _tell(settings, name, topic, ends)
+            heart.level(topic, ends)
             await asyncio.sleep(LOOK_SECONDS)
         return False
     finally:
@@ -117,12 +122,32 @@ def _by_partition(offsets: Mapping[TopicPartition, int]) -> dict[int, int]:
     return {place.partition: offset for place, offset in offsets.items()}
 
 
-def _tell(settings: Settings, name: str, topic: str, ends: Offsets) -> None:
-    """A worker that rests is level with Kafka."""
-    progress = tuple(Progress(topic, p, end, end) for p, end in sorted(ends.items()))
-    at = now_ms()
-    pulse = Pulse(name, os.getpid(), at, "ready", progress, {topic: at} if progress else {})
-    try:
-        write_pulse(settings.data / "run", pulse)
-    except OSError as full:
-        log.warning("no pulse", extra={"reason": str(full)})
+class Heartbeat:
+    """What a worker that rests says of itself, also while it waits for Kafka."""
+
+    def __init__(self, settings: Settings, name: str) -> None:
+        self._run = settings.data / "run"
+        self._name = name
+        self._said = time.monotonic()
+
+    def level(self, topic: str, ends: Offsets) -> None:
+        """It has looked: with nothing to do, it is level with Kafka."""
+        progress = tuple(Progress(topic, p, end, end) for p, end in sorted(ends.items()))
+        at = now_ms()
+        self._write("ready", at, progress, {topic: at} if progress else {})
+
+    async def go_on(self) -> None:
+        """While no look succeeds, say that it lives and waits."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            if time.monotonic() - self._said > WAITING_SECONDS:
+                self._write("waiting", now_ms(), (), {})
+
+    def _write(
+        self, state: str, at: int, progress: tuple[Progress, ...], complete: dict[str, int]
+    ) -> None:
+        self._said = time.monotonic()
+        try:
+            write_pulse(self._run, Pulse(self._name, os.getpid(), at, state, progress, complete))
+        except OSError as full:
+            log.warning("no pulse", extra={"reason": str(full)})
