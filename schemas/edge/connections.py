@@ -31,7 +31,7 @@ class Limits(Struct, frozen=True):
     """Requests that may wait for their turn before no more of their connection are parsed."""
     keep_alive_seconds: float = 75.0
     crowded_seconds: float = 5.0
-    """For idle connections when more than half of the connections are taken."""
+    """For both, when more than half of the connections are taken."""
     stalled_seconds: float = 30.0
     """For a client that takes nothing of its answer."""
     linger_seconds: float = 5.0

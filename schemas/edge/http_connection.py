@@ -95,10 +95,12 @@ class HttpConnection(HttpToolsProtocol):
             self.running.disconnected = True
             self.running.message_event.set()
         super().connection_lost(exc)
+        self.cycle = self.running = None  # type: ignore[assignment] # no cycle of references stays
 
     def eof_received(self) -> bool:  # type: ignore[override]
         """A client that has only ended its own half is still answered."""
-        self.ended = self.shared.now
+        if self.ended is None:
+            self.ended = self.shared.now
         if self.stage == BODY and not self.deaf:
             self.abandon()
         return self._under_way()
@@ -200,17 +202,16 @@ class HttpConnection(HttpToolsProtocol):
         limits = self.limits
         if self.deaf:
             return None if self._under_way() else limits.linger_seconds
-        if self.stage == IDLE:
-            if self._under_way():
-                return None
-            if self.cycle is None:
-                return limits.head_seconds
-            return limits.crowded_seconds if crowded else limits.keep_alive_seconds
         if self.stage == BODY and self.cycle is not None and self.cycle.response_complete:
             return limits.linger_seconds
-        if self.flow.read_paused:
+        if self.flow.read_paused or (self.stage == IDLE and self._under_way()):
             return None
-        return limits.head_seconds if self.stage == HEAD else limits.body_seconds
+        if self.stage == BODY:
+            return limits.body_seconds
+        if crowded:
+            return limits.crowded_seconds
+        first = self.stage == HEAD or self.cycle is None
+        return limits.head_seconds if first else limits.keep_alive_seconds
 
     def _stalled(self, now: float) -> bool:
         """Whether an answer lies here of which the client takes nothing."""

@@ -90,11 +90,14 @@ def serve(
 
 def limits(settings: Settings) -> Limits:
     """The limits that are set, as far as this process may open files."""
-    _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    room = hard - OTHER_FILES if hard != resource.RLIM_INFINITY else settings.connections
+    wanted = settings.connections + OTHER_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    room = wanted if soft == resource.RLIM_INFINITY else soft
     return Limits(
-        connections=max(1, min(settings.connections, room)),
+        connections=max(1, min(wanted, room) - OTHER_FILES),
         address_connections=settings.address_connections,
         stalled_seconds=settings.stalled_seconds,
     )
