@@ -34,7 +34,7 @@ def collect(kind: Kind, desk: Desk) -> ASGIApp:
             edge.admit(scope, sender.organization, Group.COLLECT)
         accepted = decoder.decode(await take_body(scope, receive, head))
         if sender is None:
-            sender = by_website(accepted.items[0].website_id, registry)
+            sender = by_website(accepted.items[0].website_id, registry, head)
             edge.admit(scope, sender.organization, Group.COLLECT)
         address = cut(edge.address(scope))
         cover = Cover(sender, head, address, now, desk.visitors)

@@ -10,12 +10,14 @@ from msgspec import Struct
 from ingest.head import Head
 from schemas.edge.identity import reach_website, require_key
 from schemas.failures import Forbidden, Unauthorized
-from schemas.registry import Key, Organization, Scope, Snapshot
+from schemas.registry import Key, Organization, Scope, Snapshot, Website
+from schemas.registry.origins import allows
 
 NOBODY = (
     "Say whose items these are: an API key as 'Authorization: Bearer' or 'x-api-key', "
     "or the website id as ?website_id= or ?client_id="
 )
+WRONG_ORIGIN = "Access denied: this website takes no items from the origin"
 NO_WEBSITE = "Access denied: no website takes items under this id"
 
 
@@ -50,18 +52,26 @@ def identify(head: Head, registry: Snapshot, now_ms: int) -> Sender | None:
     if head.key is not None:
         return _by_key(head, registry, now_ms)
     if head.website_id is not None:
-        return by_website(head.website_id, registry)
+        return by_website(head.website_id, registry, head)
     return None
 
 
-def by_website(website_id: str | None, registry: Snapshot) -> Sender:
+def by_website(website_id: str | None, registry: Snapshot, head: Head) -> Sender:
     """The sender who knows no more than a website id; Unauthorized without one."""
     if not website_id:
         raise Unauthorized(NOBODY)
     website = registry.websites.get(website_id)
     if website is None:
         raise Forbidden(NO_WEBSITE)
+    if website.allowed_origins:
+        _check_origin(website, head.headers.get("origin"))
     return Sender(registry.organizations[website.organization_id], website_id)
+
+
+def _check_origin(website: Website, origin: str | None) -> None:
+    """Only browsers tell an origin, and from those nobody else's page may send."""
+    if origin is not None and not allows(website.allowed_origins, origin):
+        raise Forbidden(f"{WRONG_ORIGIN} '{origin[:100]}'")
 
 
 def _by_key(head: Head, registry: Snapshot, now_ms: int) -> Sender:

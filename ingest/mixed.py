@@ -54,7 +54,7 @@ def mixed(route: Mixed, desk: Desk) -> ASGIApp:
             desk.edge.admit(scope, sender.organization, Group.COLLECT)
         found = sort(await route.read(scope, receive, head), route.shape_of)
         if sender is None:
-            sender = by_website(first_website(found), desk.registry.snapshot)
+            sender = by_website(first_website(found), desk.registry.snapshot, head)
             desk.edge.admit(scope, sender.organization, Group.COLLECT)
         sealed = sealed_shares(found, sender, head, cut(desk.edge.address(scope)), desk)
         result = await sent(found, sealed, desk)

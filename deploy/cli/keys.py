@@ -7,9 +7,11 @@ import click
 
 from deploy.cli.common import Instant, Tidemark, as_json, create_owned, given, print_record, shown
 from deploy.cli.reading import add_reading
-from schemas.clock import now_ms
+from schemas.clock import iso, now_ms
 from schemas.registry import SCOPES, Key, Store, Website
 from schemas.registry.making import checked_scopes, new_key
+
+HOUR_MS = 3_600_000
 
 name_option = click.option("--name", help="What it is for.")
 expires_option = click.option("--expires-at", type=Instant(), metavar="INSTANT", help="ISO 8601.")
@@ -88,11 +90,46 @@ def update(
     print_record(shown(record), json)
 
 
+@keys.command()
+@click.argument("record_id", metavar="ID")
+@click.option(
+    "--overlap-hours",
+    type=click.FloatRange(0, 8760),
+    default=24,
+    show_default=True,
+    help="How long the old one goes on working; 0: not at all.",
+)
+@expires_option
+@as_json
+@click.pass_obj
+def rotate(
+    tidemark: Tidemark, record_id: str, overlap_hours: float, expires_at: int | None, json: bool
+) -> None:
+    """Make a key that may do the same, and let the old one end after a while.
+
+    The new text is shown now and never again. Use it everywhere before the old one ends.
+    """
+    now = now_ms()
+    with tidemark.store() as store:
+        old = store.get(Key, record_id)
+        if not old.live(now):
+            raise click.UsageError(f"key '{record_id}' has ended or was revoked; create a new one")
+        until = now + round(overlap_hours * HOUR_MS)
+        key, text = new_key(
+            old.organization_id, old.scopes, now, old.website_id, old.name, expires_at
+        )
+        ended = store.replace_key(key, old.id, min(until, old.expires_at or until), now)
+    more = {"key": text, "replaces": old.id, "replacedEndsAt": iso(ended.expires_at)}
+    print_record(shown(key, **more), json)
+
+
 def _check_owner(store: Store, website: str, organization: str) -> None:
     if store.get(Website, website).organization_id != organization:
         raise click.UsageError(f"website '{website}' is not of organization '{organization}'")
 
 
 add_reading(
-    keys, Key, ("id", "organizationId", "websiteId", "name", "scopes", "expiresAt", "revokedAt")
+    keys,
+    Key,
+    ("id", "organizationId", "websiteId", "name", "scopes", "expiresAt", "revokedAt", "lastUsedAt"),
 )

@@ -54,6 +54,7 @@ WEBSITES = sa.Table(
     sa.Column("domain", sa.String(255), nullable=False),
     sa.Column("name", sa.String(255), nullable=False),
     sa.Column("timezone", sa.String(64), nullable=False),
+    sa.Column("allowed_origins", sa.JSON, nullable=False, server_default="[]"),
     *_stamps(),
 )
 
@@ -88,6 +89,7 @@ KEYS = sa.Table(
     sa.Column("secret_hash", sa.String(64), nullable=False),
     sa.Column("expires_at", sa.BigInteger),
     sa.Column("revoked_at", sa.BigInteger),
+    sa.Column("last_used_at", sa.BigInteger),
     *_stamps(),
 )
 

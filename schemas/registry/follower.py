@@ -8,10 +8,12 @@ import asyncio
 import logging
 import threading
 
+import msgspec
 from sqlalchemy.exc import SQLAlchemyError
 
 from schemas.registry.backups import Backups
 from schemas.registry.database_file import RegistryLost
+from schemas.registry.last_use import LastUse
 from schemas.registry.snapshot import Snapshot
 from schemas.registry.store import Store
 
@@ -25,9 +27,10 @@ class Follower:
         self._store = store
         self._seconds = seconds
         self._refreshing = threading.Lock()
+        self._uses = LastUse()
         self.trouble: str | None = None
         """Why the last look failed; the snapshot stays, older than it should be."""
-        self.snapshot = self._first(backups)
+        self.snapshot = self._noting(self._first(backups))
 
     def refresh(self) -> Snapshot:
         """Read what was written since, or everything where that does not tell enough."""
@@ -35,21 +38,28 @@ class Follower:
             if self._store.stamp() != self.snapshot.stamp:
                 since = self._store.since(self.snapshot.stamp)
                 later = self.snapshot.after(since) if since else None
-                self.snapshot = later or Snapshot.read(self._store)
+                self.snapshot = later or self._noting(Snapshot.read(self._store))
             return self.snapshot
+
+    def look(self) -> None:
+        """Follow, and write down which keys were used."""
+        self._uses.write(self._store, self.refresh().keys)
 
     async def run(self) -> None:
         """Follow until cancelled; each change between well and not is one line in the log."""
         while True:
             await asyncio.sleep(self._seconds)
             try:
-                await asyncio.to_thread(self.refresh)
+                await asyncio.to_thread(self.look)
             except SQLAlchemyError as error:
                 self._note(error)
             else:
                 if self.trouble:
                     log.warning("registry is read again")
                 self.trouble = None
+
+    def _noting(self, snapshot: Snapshot) -> Snapshot:
+        return msgspec.structs.replace(snapshot, uses=self._uses.noted)
 
     def _first(self, backups: Backups | None) -> Snapshot:
         try:

@@ -11,6 +11,7 @@ from schemas.failures import Malformed
 from schemas.plans import OWN_LIMITS, PLANS
 from schemas.registry.ids import short
 from schemas.registry.keys import SCOPES, make_key
+from schemas.registry.origins import checked_origins
 from schemas.registry.records import Import, Key, Link, Organization, Website
 from schemas.registry.targets import checked_member, checked_url
 
@@ -44,6 +45,7 @@ def new_website(
     timezone: str = "UTC",
     name: str = "",
     record_id: str | None = None,
+    allowed_origins: Sequence[str] = (),
 ) -> Website:
     """With a new id, unless that of a website that was lost is given."""
     domain = checked_domain(domain)
@@ -53,6 +55,7 @@ def new_website(
         domain=domain,
         name=name or domain,
         timezone=checked_timezone(timezone),
+        allowed_origins=checked_origins(allowed_origins),
         created_at=now_ms,
         updated_at=now_ms,
     )

@@ -25,6 +25,8 @@ class Website(Struct, frozen=True, rename="camel", kw_only=True):
     domain: str
     name: str = ""
     timezone: str = "UTC"
+    allowed_origins: tuple[str, ...] = ()
+    """From which sites browsers may send without a key; none: from all."""
     created_at: int
     updated_at: int
 
@@ -127,6 +129,8 @@ class Key(Struct, frozen=True, rename="camel", kw_only=True):
     secret_hash: str
     expires_at: int | None = None
     revoked_at: int | None = None
+    last_used_at: int | None = None
+    """To within an hour; followers do not see it change."""
     created_at: int
     updated_at: int
 

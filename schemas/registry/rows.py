@@ -31,6 +31,7 @@ TABLES: Mapping[type[Record], sa.Table] = {
     Import: database.IMPORTS,
 }
 
+LISTED = frozenset({"scopes", "allowed_origins"})
 AT_ONCE = 500
 """Ids in one statement."""
 
@@ -82,8 +83,8 @@ def records(connection: sa.Connection, kind: type[R], query: sa.Select[Any]) -> 
 def record_of(kind: type[R], row: Mapping[Any, Any]) -> R:
     """The record that one row is."""
     values = dict(row)
-    if "scopes" in values:
-        values["scopes"] = tuple(values["scopes"])  # JSON has lists only
+    for listed in LISTED & values.keys():
+        values[listed] = tuple(values[listed])  # JSON has lists only
     if "state" in values:
         values["state"] = ImportState(values["state"])
     return kind(**values)

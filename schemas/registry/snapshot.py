@@ -28,6 +28,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     websites_of: MappingProxyType[str, tuple[str, ...]] = MappingProxyType({})
     """Website ids by organization."""
     imports: MappingProxyType[str, Import] = MappingProxyType({})
+    uses: dict[str, int] = {}
+    """When keys were used last, by id: the only thing here that changes; its follower writes it."""
 
     @classmethod
     def read(cls, store: Store) -> Self:
@@ -74,7 +76,10 @@ class Snapshot(msgspec.Struct, frozen=True):
         key = self.keys.get(parts[0]) if parts else None
         if parts is None or key is None or not proves(parts[1], key.secret_hash):
             return None
-        return key if key.live(now_ms) else None
+        if not key.live(now_ms):
+            return None
+        self.uses[key.id] = now_ms
+        return key
 
     def _links(self, now: Sequence[Link], gone: Sequence[str]) -> dict[str, Mapping[str, Link]]:
         """Both maps of links; a slug that one gave up may be another's now."""

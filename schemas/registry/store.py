@@ -25,6 +25,7 @@ from schemas.registry.records import (
     Change,
     Import,
     ImportState,
+    Key,
     Link,
     Organization,
     Website,
@@ -75,10 +76,7 @@ class Store:
     def create(self, record: R) -> R:
         """Keep a new record; Taken when its id or slug is in use or its owner is unknown; Full."""
         with self._writing() as writing:
-            writing.connection.execute(sa.insert(TABLES[type(record)]).values(plain_values(record)))
-            writing.note(Action.CREATE, type(record), record.id, owner_of(record))
-            if isinstance(record, Link | Import):
-                _check_room(writing, record)
+            _insert(writing, record)
         return record
 
     def get(self, kind: type[R], record_id: str) -> R:
@@ -114,16 +112,23 @@ class Store:
 
     def update(self, kind: type[R], record_id: str, now_ms: int, **changes: Any) -> R:
         """Change the named fields; Unknown or Taken as above."""
-        table = TABLES[kind]
-        values = plain({**changes, "updated_at": now_ms})
         with self._writing() as writing:
-            changed = sa.update(table).where(table.c.id == record_id).values(values)
-            row = writing.connection.execute(changed.returning(*table.c)).first()
-            if row is None:
-                raise Unknown(f"no {kind.__name__.lower()} '{record_id}'")
-            record = record_of(kind, row._mapping)
-            writing.note(Action.UPDATE, kind, record_id, owner_of(record), tuple(changes))
-        return record
+            return _change(writing, kind, record_id, {**changes, "updated_at": now_ms})
+
+    def replace_key(self, new: Key, old_id: str, until_ms: int, now_ms: int) -> Key:
+        """Keep a new key and let an old one end, both or neither; answers the old one."""
+        with self._writing() as writing:
+            _insert(writing, new)
+            return _change(writing, Key, old_id, {"expires_at": until_ms, "updated_at": now_ms})
+
+    def note_uses(self, uses: Mapping[str, int]) -> None:
+        """When keys were last used, by their ids; other processes may know of later uses."""
+        table = TABLES[Key]
+        later = sa.or_(table.c.last_used_at.is_(None), table.c.last_used_at < sa.bindparam("at"))
+        used = sa.update(table).where(table.c.id == sa.bindparam("key_id"), later)
+        rows = [{"key_id": key_id, "at": at} for key_id, at in uses.items()]
+        with self._connections.engine().begin() as connection:
+            connection.execute(used.values(last_used_at=sa.bindparam("at")), rows)
 
     def note(self, kind: type[R], record_id: str, now_ms: int, **changes: Any) -> None:
         """Change what no service has to know: the revision stays as it is."""
@@ -175,6 +180,25 @@ class Store:
 
     def _writing(self) -> Writing:
         return Writing(self._connections.engine(), self._actor, self._clock)
+
+
+def _insert(writing: Writing, record: Record) -> None:
+    writing.connection.execute(sa.insert(TABLES[type(record)]).values(plain_values(record)))
+    writing.note(Action.CREATE, type(record), record.id, owner_of(record))
+    if isinstance(record, Link | Import):
+        _check_room(writing, record)
+
+
+def _change(writing: Writing, kind: type[R], record_id: str, values: dict[str, Any]) -> R:
+    table = TABLES[kind]
+    changed = sa.update(table).where(table.c.id == record_id).values(plain(values))
+    row = writing.connection.execute(changed.returning(*table.c)).first()
+    if row is None:
+        raise Unknown(f"no {kind.__name__.lower()} '{record_id}'")
+    record = record_of(kind, row._mapping)
+    fields = [name for name in values if name != "updated_at"]
+    writing.note(Action.UPDATE, kind, record_id, owner_of(record), fields)
+    return record
 
 
 def _note_websites(writing: Writing, organization_id: str) -> None:

@@ -89,6 +89,7 @@ def test_a_website_is_created_changed_and_deleted(ask: Callable[..., Any]) -> No
         "domain": "shop.example",
         "name": "shop.example",
         "timezone": "Europe/Berlin",
+        "allowedOrigins": [],
         "createdAt": made["createdAt"],
         "updatedAt": made["createdAt"],
     }
@@ -141,6 +142,49 @@ def test_a_link_is_created_changed_and_deleted(ask: Callable[..., Any]) -> None:
     assert ask("links", "list") == []
 
 
+def test_a_key_is_rotated_and_the_old_one_works_for_a_while(
+    ask: Callable[..., Any], run: Run, tmp_path: Path
+) -> None:
+    owner = ask("organizations", "create", "--name", "Acme")["id"]
+    website = ask("websites", "create", "--organization", owner, "--domain", "shop.example")["id"]
+    old = ask(
+        "keys", "create", "--organization", owner, "--website", website,
+        "--scope", "read:data", "--name", "Server",
+    )  # fmt: skip
+
+    new = ask("keys", "rotate", old["id"], "--overlap-hours", "2")
+
+    at, end = instant_ms(new["createdAt"]), instant_ms(new["replacedEndsAt"])
+    store = Store(Settings(data_dir=str(tmp_path)).registry_url)
+    known = Snapshot.read(store)
+    store.close()
+    assert end == at + 2 * 3_600_000
+    assert (known.key(old["key"], end - 1) is None, known.key(old["key"], end)) == (False, None)
+    assert known.key(new["key"], end) is not None
+    same = ("organizationId", "websiteId", "name", "scopes")
+    assert (new["replaces"], [new[one] for one in same]) == (old["id"], [old[one] for one in same])
+    assert [one["action"] for one in ask("audit", "--limit", "2")] == ["update", "create"]
+    ask("keys", "update", old["id"], "--revoke")
+    assert run("keys", "rotate", old["id"]).code == 2
+
+
+def test_a_website_names_the_origins_that_may_send_for_it(
+    ask: Callable[..., Any], run: Run
+) -> None:
+    owner = ask("organizations", "create", "--name", "Acme")["id"]
+    made = ask(
+        "websites", "create", "--organization", owner, "--domain", "shop.example",
+        "--allow-origin", "https://Shop.example:443/", "--allow-origin", "https://*.shop.example",
+    )  # fmt: skip
+    assert made["allowedOrigins"] == ["https://shop.example", "https://*.shop.example"]
+
+    changed = ask("websites", "update", made["id"], "--allow-origin", "http://localhost:8080")
+    assert changed["allowedOrigins"] == ["http://localhost:8080"]
+    assert ask("websites", "update", made["id"], "--any-origin")["allowedOrigins"] == []
+    refused = run("websites", "update", made["id"], "--allow-origin", "shop.example")
+    assert (refused.code, "'allowedOrigins' has 'shop.example'" in refused.err) == (2, True)
+
+
 def test_the_text_of_a_key_is_shown_once(ask: Callable[..., Any], tmp_path: Path) -> None:
     owner = ask("organizations", "create", "--name", "Acme")["id"]
     website = ask("websites", "create", "--organization", owner, "--domain", "shop.example")["id"]
@@ -160,6 +204,7 @@ def test_the_text_of_a_key_is_shown_once(ask: Callable[..., Any], tmp_path: Path
         "scopes": ["track:events", "read:data"],
         "expiresAt": None,
         "revokedAt": None,
+        "lastUsedAt": None,
         "createdAt": made["createdAt"],
         "updatedAt": made["createdAt"],
     }

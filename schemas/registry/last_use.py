@@ -1,0 +1,45 @@
+"""When keys were last used: noted in memory by each request, written down seldom.
+
+To within an hour, so that a busy key costs one write an hour and process, and a request one entry
+of a dictionary.
+"""
+
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from schemas.registry.records import Key
+from schemas.registry.store import Store
+
+EVERY_SECONDS = 60.0
+COARSE_MS = 3_600_000
+
+
+class LastUse:
+    """What was noted, and what of it is written."""
+
+    def __init__(self) -> None:
+        self.noted: dict[str, int] = {}
+        """Instants, Unix milliseconds, by key id. Only of keys that proved themselves."""
+        self._written: dict[str, int] = {}
+        self._looked = float("-inf")
+
+    def write(self, store: Store, keys: Mapping[str, Key]) -> None:
+        """Write what is new by an hour or more, at most once a minute; else a minute later."""
+        if not self.noted or time.monotonic() - self._looked < EVERY_SECONDS:
+            return
+        self._looked = time.monotonic()
+        due = {
+            key_id: at
+            for key_id, at in self.noted.copy().items()
+            if key_id in keys and at - self._before(keys[key_id]) >= COARSE_MS
+        }
+        with suppress(SQLAlchemyError):
+            if due:
+                store.note_uses(due)
+                self._written |= due
+
+    def _before(self, key: Key) -> int:
+        return self._written.get(key.id) or key.last_used_at or 0
