@@ -7,12 +7,13 @@ from functools import partial
 from shutil import rmtree
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route, Router
 
 from query import imports, links
+from query.answer_budget import AnswerMemory
 from query.custom.catalogue import tables
 from query.custom.endpoint import custom
 from query.custom.explain import explain
@@ -48,6 +49,9 @@ from schemas.settings import Settings
 
 STANDARD_AT_ONCE, CUSTOM_AT_ONCE = 3, 2
 """Questions of one organization: one fewer than run at once in the pool, so that others get in."""
+
+ROWS_OF_ANSWER = 4
+"""What rows may take while they are shaped: so many times the bytes that an answer may have."""
 
 Endpoint = Callable[[Desk, Request], Awaitable[Response]]
 
@@ -103,6 +107,7 @@ def create_app(
         damaged=damaged,
         turns=Turns(),
         seconds=settings.query_seconds,
+        memory=AnswerMemory(settings.answer_bytes),
         clock=clock,
         apps=app_schemes(settings.link_schemes),
     )
@@ -118,12 +123,17 @@ def create_app(
 
 
 def _standard(settings: Settings) -> Bounds:
-    return Bounds(settings.query_memory_mb, settings.query_threads, at_once=4)
+    return Bounds(
+        settings.query_memory_mb,
+        settings.query_threads,
+        at_once=4,
+        rows_bytes=ROWS_OF_ANSWER * settings.answer_bytes,
+    )
 
 
 def _custom(settings: Settings) -> Bounds:
     """Its threads give way: what anybody may write never slows what everybody looks at."""
-    return Bounds(settings.query_memory_mb, settings.query_threads, at_once=3, nice=10)
+    return structs.replace(_standard(settings), at_once=3, nice=10)
 
 
 def _pool(

@@ -2,17 +2,20 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 from starlette.requests import Request
+from starlette.responses import Response
 
+from query.answer_budget import AnswerBudget, AnswerMemory
 from query.damaged_files import DamagedFiles
 from query.export.turns import Turns
 from query.freshness import Watch
 from query.lanes import Lanes
+from query.large_response import unless_gone
 from query.positions import Positions
 from query.set_aside import Gone
 from query.snapshots import Shelf
@@ -43,6 +46,7 @@ class Desk(Struct, frozen=True):
     damaged: DamagedFiles
     turns: Turns
     seconds: float
+    memory: AnswerMemory
     clock: Clock
     apps: Sequence[str] = ()
     """Schemes of apps to which links may lead."""
@@ -73,17 +77,38 @@ class Desk(Struct, frozen=True):
 
         It needs the scope, or one of the others.
         """
-        text = key_text(lambda name: header(request.scope, name.encode()))
-        key = require_key(self.registry, text, scope, self.clock(), *others)
+        key = self.key(request, scope, *others)
         self.count(request, key, group)
         return key
+
+    def key(self, request: Request, scope: str, *others: str) -> Key:
+        """The live key that asks; it needs the scope, or one of the others."""
+        text = key_text(lambda name: header(request.scope, name.encode()))
+        return require_key(self.registry, text, scope, self.clock(), *others)
+
+    async def bounded(
+        self,
+        request: Request,
+        tenant: str,
+        work: Callable[[AnswerBudget], Coroutine[Any, Any, Response]],
+    ) -> Response:
+        """What the work answers within one budget; it is stopped when the client leaves.
+
+        The body of the request must have been read. The answer closes the budget.
+        """
+        budget = AnswerBudget(self.memory, tenant, self.seconds)
+        try:
+            return await unless_gone(request.receive, work(budget))
+        except BaseException:
+            budget.close()
+            raise
 
     def admit_anyone(self, request: Request) -> None:
         """A request that needs no key, counted against the public allowance of its address."""
         edge: Edge = request.scope["app"]
         edge.admit_stranger(request.scope)
 
-    def count(self, request: Request, key: Key, group: Group) -> None:
+    def count(self, request: Request, key: Key, group: Group, cost: int = 1) -> None:
         """Count one more request of the key's organization; LimitExceeded when none is left."""
         edge: Edge = request.scope["app"]
-        edge.admit(request.scope, self.registry.organizations[key.organization_id], group)
+        edge.admit(request.scope, self.registry.organizations[key.organization_id], group, cost)

@@ -173,6 +173,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     query_seconds: Annotated[float, Meta(gt=0, le=600, description="deadline of one question")] = (
         10.0
     )
+    answer_bytes: Annotated[
+        int,
+        Meta(ge=65_536, le=268_435_456, description="bytes of the answer to one HTTP request"),
+    ] = 16_777_216
     query_memory_mb: Annotated[
         int, Meta(ge=64, description="memory of each of the two query pools, MB")
     ] = 512

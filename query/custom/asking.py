@@ -5,6 +5,7 @@ from decimal import Decimal
 
 from msgspec import Struct
 
+from query.answer_budget import AnswerBudget
 from query.custom.aggregates import Gives
 from query.custom.check import Plan, check
 from query.custom.compile import compiled, counted
@@ -100,26 +101,26 @@ def seen_by(table: CustomTable, who: Who, key: Key) -> Seen:
     return Seen(stored.subject, who.id)
 
 
-async def found(desk: Desk, one: Asked) -> Found:
+async def found(desk: Desk, one: Asked, budget: AnswerBudget) -> Found:
     """The rows from one version; anew when a part was compacted away meanwhile."""
     table = one.plan.table.stored
     for anew in (False, True):
         pinned = await desk.shelf.pin_at(table, one.as_of, anew)
         try:
-            return await _page(desk, one, pinned)
+            return await _page(desk, one, pinned, budget)
         except PartGone:
             continue
     await desk.shelf.refuse_gone(one.as_of, [table])
     raise Unavailable("The stored data cannot be read at the moment")
 
 
-async def _page(desk: Desk, one: Asked, pinned: Pinned) -> Found:
+async def _page(desk: Desk, one: Asked, pinned: Pinned, budget: AnswerBudget) -> Found:
     engine = desk.custom.of(one.owner)
-    rows = await engine.rows(await one.sql(desk, pinned), desk.seconds)
+    rows = await engine.rows(await one.sql(desk, pinned), budget.seconds)
     total = rows[0][-1] if rows else 0
     if not rows and one.offset:
         count = await counted(engine, one.plan, one.scope(pinned))
-        [(total,)] = await engine.rows(count, desk.seconds)
+        [(total,)] = await engine.rows(count, budget.seconds)
     return Found([row[:-1] for row in rows], total, pinned)
 
 

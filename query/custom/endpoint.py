@@ -1,22 +1,26 @@
 """POST /v1/query/custom: one free-form question about one subject."""
 
 import time
+from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from query.answers import answered
+from query.answer_budget import AnswerBudget
+from query.aside import aside
 from query.bodies import body_of
 from query.custom.aggregates import Gives
 from query.custom.asking import Asked, Found, asked, found, shaped
 from query.custom.check import Chosen, Plan
 from query.custom.requests import CustomBody
 from query.desk import Desk
-from query.formats import FORMATS, JSON
-from query.formats.answer import Streamed, cut
+from query.formats import FORMATS, JSON, Format
 from query.formats.choosing import chosen
 from query.formats.columns import KINDS, Column, Kind
 from query.formats.rows import listed
+from query.formats.written import written
+from query.json_pieces import Encoded, encoded, pieces_of
+from query.large_response import LargeResponse
 from query.subjects import subject
 from schemas.plans import Group
 from schemas.registry import Scope as KeyScope
@@ -30,14 +34,33 @@ async def custom(desk: Desk, request: Request) -> Response:
     began = time.perf_counter()
     body = await body_of(request, CustomBody)
     one = asked(desk, body, who, key, request.query_params.get("timezone"))
-    page = await found(desk, one)
-    rows = shaped(one, page.rows)
-    if format_ is not JSON:
-        columns = _columns(one.plan)
-        return Streamed(format_, one.plan.table.name, columns, cut(listed(columns, rows)))
-    spent = round((time.perf_counter() - began) * 1000)
-    meta = {"rowCount": len(rows), "executionTime": spent, **await _meta(desk, body, one, page)}
-    return answered({"success": True, "data": rows, "meta": meta})
+
+    async def work(budget: AnswerBudget) -> Response:
+        page = await found(desk, one, budget)
+        budget.take_rows(len(page.rows))
+        if format_ is not JSON:
+            return await aside(len(page.rows), partial(_table, format_, one, page, budget))
+        rows = await aside(len(page.rows), partial(_rows, one, page, budget))
+        spent = round((time.perf_counter() - began) * 1000)
+        meta = {
+            "rowCount": len(page.rows),
+            "executionTime": spent,
+            **await _meta(desk, body, one, page),
+        }
+        answer = pieces_of({"success": True, "data": rows, "meta": meta})
+        return LargeResponse(answer, budget, media_type="application/json")
+
+    return await desk.bounded(request, who.owner, work)
+
+
+def _rows(one: Asked, page: Found, budget: AnswerBudget) -> Encoded:
+    return encoded(shaped(one, page.rows), budget)
+
+
+def _table(format_: Format, one: Asked, page: Found, budget: AnswerBudget) -> Response:
+    columns = _columns(one.plan)
+    rows = listed(columns, shaped(one, page.rows))
+    return written(format_, one.plan.table.name, columns, rows, budget)
 
 
 async def _meta(desk: Desk, body: CustomBody, one: Asked, page: Found) -> dict[str, object]:

@@ -16,6 +16,7 @@ from query.formats.answer import Streamed
 from query.formats.choosing import chosen
 from query.formats.columns import KINDS, Column
 from query.subjects import subject
+from schemas.failures import Failure
 from schemas.plans import Group
 from schemas.registry import Scope as KeyScope
 
@@ -35,4 +36,11 @@ async def export(desk: Desk, request: Request) -> Response:
                 async for batch in all_batches:
                     yield batch
 
-    return Streamed(format_, asked.table.name, columns, batches())
+    def allowed() -> bool:
+        try:
+            subject(desk, desk.key(request, KeyScope.READ_DATA), request)
+        except Failure:
+            return False
+        return True
+
+    return Streamed(format_, asked.table.name, columns, batches(), allowed)

@@ -1,11 +1,11 @@
-"""An answer that is written while it is sent, and ends with the client that wanted it.
+"""An answer that is written while it is sent, and ends with the client that wanted it or its key.
 
 The first piece is made before the status goes out, so that a question which fails is refused like
 any other. Later the only honest answer to a failure is a body that breaks off.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, suppress
 
 from starlette.responses import Response
@@ -13,37 +13,39 @@ from starlette.types import Receive, Scope, Send
 
 from query.formats import Format
 from query.formats.columns import Column, Row
+from query.formats.written import named
+from query.large_response import gone
 from schemas.edge.asgi import ClientGone
 
-STALLED_SECONDS = 60.0
-"""How long a client may read nothing."""
-
-BATCH_ROWS = 2_000
+LOOK_SECONDS = 1.0
+"""How often it is looked at whether the answer may go on."""
 
 Batches = AsyncGenerator[Sequence[Row], None]
 
 
 class Streamed(Response):
-    """A table in a format, batch by batch."""
+    """A table in a format, batch by batch, for as long as it is `allowed`."""
 
     def __init__(
-        self, format_: Format, name: str, columns: Sequence[Column], batches: Batches
+        self,
+        format_: Format,
+        name: str,
+        columns: Sequence[Column],
+        batches: Batches,
+        allowed: Callable[[], bool],
     ) -> None:
-        super().__init__(
-            media_type=format_.media_type,
-            headers={
-                "content-disposition": f'attachment; filename="{name}.{format_.ending}"',
-                "cache-control": "no-store",
-            },
-        )
+        super().__init__(media_type=format_.media_type, headers=named(format_, name))
         del self.headers["content-length"]
         self._pieces = pieces(format_, columns, batches)
+        self._allowed = allowed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
         sending = asyncio.create_task(self._send(send))
-        leaving = asyncio.create_task(_gone(receive))
+        leaving = asyncio.create_task(gone(receive))
+        both = (sending, leaving)
         try:
-            await asyncio.wait((sending, leaving), return_when=asyncio.FIRST_COMPLETED)
+            while self._allowed() and not any(task.done() for task in both):
+                await asyncio.wait(both, timeout=LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         finally:
             leaving.cancel()
             if not sending.done():
@@ -60,6 +62,8 @@ class Streamed(Response):
             await send({"type": "http.response.start", **status})
             await _sent(send, first)
             async for piece in all_pieces:
+                if not self._allowed():
+                    raise ClientGone
                 await _sent(send, piece)
         await send({"type": "http.response.body", "body": b""})
 
@@ -80,20 +84,5 @@ async def pieces(
     yield held + await asyncio.to_thread(writer.end)
 
 
-async def cut(rows: Sequence[Row]) -> AsyncGenerator[Sequence[Row], None]:
-    """Rows that are there already, a few at a time."""
-    for start in range(0, len(rows), BATCH_ROWS):
-        yield rows[start : start + BATCH_ROWS]
-
-
 async def _sent(send: Send, piece: bytes) -> None:
-    try:
-        async with asyncio.timeout(STALLED_SECONDS):
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
-    except TimeoutError:
-        raise ClientGone from None
-
-
-async def _gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
+    await send({"type": "http.response.body", "body": piece, "more_body": True})

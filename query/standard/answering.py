@@ -1,12 +1,16 @@
 """Answering: every question of one request, from one version per table, each with its outcome."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import TypeVar
 
 from msgspec import Struct, structs
 
+from query.answer_budget import AnswerBudget
+from query.aside import aside
 from query.bodies import converted
+from query.deadline import overdue
 from query.desk import Desk
 from query.engine import PartGone
 from query.snapshots import Pinned
@@ -21,7 +25,7 @@ from schemas.failures import DataDamaged, Failure, Malformed, Unavailable
 from schemas.tables import Table
 
 AT_ONCE = 4
-"""Questions of one request that run at the same time."""
+"""Questions of one request that run at the same time, so that it never fills the queue alone."""
 
 
 class Answered(Struct, frozen=True):
@@ -33,98 +37,115 @@ class Answered(Struct, frozen=True):
     comparison: Comparison | None = None
 
 
-Outcome = Answered | Failure
+class Batch(Struct, frozen=True):
+    """The query types of one request, asked within one budget."""
+
+    desk: Desk
+    who: Who
+    asked: Questions
+    budget: AnswerBudget
+
+    @property
+    def tables(self) -> Mapping[str, Table]:
+        """All tables that are read."""
+        return {t.name: t for one in self.asked.asked for t in tables_of(one, self.who)}
+
+
 Pins = Mapping[str, Pinned]
 
+Made = TypeVar("Made")
+Make = Callable[[Asked, Answered], Made]
+"""Makes of an answer what is kept of it; runs in a thread where there are many rows."""
 
-async def answers(desk: Desk, who: Who, asked: Questions) -> tuple[Pins, Sequence[Outcome]]:
+
+async def answers(batch: Batch, make: Make[Made]) -> tuple[Pins, Sequence[Made | Failure]]:
     """Every outcome, from one version per table; anew when a part was compacted away meanwhile."""
+    before = batch.budget.mark()
     try:
-        return await _from_pinned(desk, who, asked, anew=False)
+        return await _from_pinned(batch, make, anew=False)
+    except PartGone:
+        batch.budget.back_to(before)
+    try:
+        return await _from_pinned(batch, make, anew=True)
     except PartGone:
         pass
-    try:
-        return await _from_pinned(desk, who, asked, anew=True)
-    except PartGone:
-        pass
-    tables = {t.name: t for a in asked.asked for t in tables_of(a, who)}
-    await desk.shelf.refuse_gone(asked.as_of, tables.values())
+    await batch.desk.shelf.refuse_gone(batch.asked.as_of, batch.tables.values())
     raise Unavailable("The stored data cannot be read at the moment")
 
 
 async def _from_pinned(
-    desk: Desk, who: Who, asked: Questions, anew: bool
-) -> tuple[Pins, Sequence[Outcome]]:
-    tables = {t.name: t for a in asked.asked for t in tables_of(a, who)}
-    pins: dict[str, Pinned] = {}
-    damaged: dict[str, DataDamaged] = {}
-    for name, table in tables.items():
-        try:
-            pins[name] = await desk.shelf.pin_at(table, asked.as_of, anew)
-        except DataDamaged as refused:  # questions about the other tables are answered
-            damaged[name] = refused
-    turns = Turns(desk.seconds)
-    outcomes = await asyncio.gather(
-        *(turns.take(partial(_outcome, desk, who, asked, a, pins, damaged)) for a in asked.asked)
-    )
+    batch: Batch, make: Make[Made], anew: bool
+) -> tuple[Pins, Sequence[Made | Failure]]:
+    pins, damaged = await _pinned(batch, anew)
+    turns = asyncio.Semaphore(AT_ONCE)
+
+    async def outcome(one: Asked) -> Made | Failure:
+        for table in tables_of(one, batch.who):
+            if table.name in damaged:
+                return damaged[table.name]
+        async with turns:
+            return await _outcome(batch, one, pins, make)
+
+    asking = [asyncio.create_task(outcome(one)) for one in batch.asked.asked]
+    try:
+        outcomes = await asyncio.gather(*asking)
+    finally:
+        for task in asking:
+            task.cancel()  # those that one failure left behind
     broken = [o for o in outcomes if isinstance(o, Unavailable)]
     if len(broken) == len(outcomes):
         raise broken[0]
     return pins, outcomes
 
 
-class Turns:
-    """Questions of one request a few at a time, so that it never fills the pool's queue alone.
-
-    All of them share one deadline.
-    """
-
-    def __init__(self, seconds: float) -> None:
-        self._free = asyncio.Semaphore(AT_ONCE)
-        self._ends = asyncio.get_running_loop().time() + seconds
-
-    async def take(self, ask: Callable[[float], Awaitable[Outcome]]) -> Outcome:
-        """The outcome of a question that is told when its time ends, in the loop's time."""
-        async with self._free:
-            return await ask(self._ends)
+async def _pinned(batch: Batch, anew: bool) -> tuple[Pins, Mapping[str, DataDamaged]]:
+    """The version of each table; questions about others than a damaged one are answered."""
+    pins: dict[str, Pinned] = {}
+    damaged: dict[str, DataDamaged] = {}
+    for name, table in batch.tables.items():
+        try:
+            pins[name] = await batch.desk.shelf.pin_at(table, batch.asked.as_of, anew)
+        except DataDamaged as refused:
+            damaged[name] = refused
+    return pins, damaged
 
 
-async def _outcome(
-    desk: Desk,
-    who: Who,
-    asked: Questions,
-    one: Asked,
-    pins: Pins,
-    damaged: Mapping[str, DataDamaged],
-    ends: float,
-) -> Outcome:
-    for table in tables_of(one, who):
-        if table.name in damaged:
-            return damaged[table.name]
+async def _outcome(batch: Batch, one: Asked, pins: Pins, make: Make[Made]) -> Made | Failure:
+    budget = batch.budget
     try:
-        work = _work(desk, who, asked, one, pins, ends)
-        answer = await run(work, asked.page)
-        compared = None
-        if one.other is not None:
-            other = structs.replace(one, span=one.other)
-            points = work.points if work.query_type.timed else []
-            held = _work(desk, who, asked, other, pins, ends)
-            compared = await comparison(held, answer, points)
-        partial = None
-        if work.query_type.timed:
-            partial = work.scope.span.running(work.now_ms, work.bucketed.granularity)
-        return Answered(answer, partial, compared)
+        budget.check()
+        async with asyncio.timeout_at(budget.ends):
+            answered = await _answered(batch, one, pins)
+            compared = answered.comparison.rows if answered.comparison else ()
+            budget.take_rows(len(answered.answer.rows) + len(compared))
+            return await aside(len(answered.answer.rows), partial(make, one, answered))
     except Failure as refused:
         return refused
+    except TimeoutError:
+        return overdue()
 
 
-def _work(desk: Desk, who: Who, asked: Questions, one: Asked, pins: Pins, ends: float) -> Work:
+async def _answered(batch: Batch, one: Asked, pins: Pins) -> Answered:
+    work = _work(batch, one, pins)
+    answer = await run(work, batch.asked.page)
+    compared = running = None
+    if one.other is not None:
+        points = work.points if work.query_type.timed else []
+        held = _work(batch, structs.replace(one, span=one.other), pins)
+        compared = await comparison(held, answer, points)
+    if work.query_type.timed:
+        running = work.scope.span.running(work.now_ms, work.bucketed.granularity)
+    return Answered(answer, running, compared)
+
+
+def _work(batch: Batch, one: Asked, pins: Pins) -> Work:
+    who, desk = batch.who, batch.desk
     query_type = known(one.name, who.kind)
     now_ms = desk.clock()
     options = query_type.options and converted(one.own, query_type.options, one.at)
-    scope = scope_of(query_type, who.id, asked, one, pins, now_ms)
+    scope = scope_of(query_type, who.id, batch.asked, one, pins, now_ms)
     engine = desk.standard.of(who.owner)
-    return Work(engine, query_type, scope, options, now_ms, ends)
+    return Work(engine, query_type, scope, options, now_ms, batch.budget.ends)
 
 
 def known(name: str, kind: Subject) -> QueryType:

@@ -6,11 +6,13 @@ text, and totals as they are.
 
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
+from functools import partial
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from query.aside import aside
 from query.span import Point, Span
 from query.standard.forms import PLAIN
 from query.standard.run import Answer, Page, Work, detailed, run
@@ -50,11 +52,15 @@ async def comparison(work: Work, answer: Answer, points: Sequence[Point]) -> Com
             "of its own"
         )
     previous = await _previous(work, answer, points)
-    rows = [
-        compared(row, before, grown=not work.query_type.series)
-        for row, before in zip(answer.rows, previous, strict=True)
-    ]
+    grown = not work.query_type.series
+    rows = await aside(len(previous), partial(_each, answer.rows, previous, grown=grown))
     return Comparison(*_bounds(work.scope.span), rows)
+
+
+def _each(
+    rows: Sequence[Struct], previous: Sequence[Struct | None], *, grown: bool
+) -> Sequence[Compared]:
+    return [compared(row, before, grown=grown) for row, before in zip(rows, previous, strict=True)]
 
 
 def compared(row: Struct, before: Struct | None, *, grown: bool = True) -> Compared:
@@ -137,7 +143,8 @@ async def _of_keys(work: Work, answer: Answer, key: str) -> Sequence[Struct]:
         f" WHERE {column} IN (SELECT UNNEST($keys))\n    OR {column} IS NULL\n ORDER BY place",
         values={**statement.values, "keys": values},
     )
-    return await detailed(work, work.shaped(await work.rows(narrowed)))
+    found = await work.rows(narrowed)
+    return await detailed(work, await aside(len(found), partial(work.shaped, found)))
 
 
 def key_fields(query_type: QueryType) -> Sequence[str]:

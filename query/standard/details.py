@@ -1,9 +1,11 @@
 """Details: the lists inside the rows of an answer, from one further question for all of them."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from msgspec import Struct, structs
 
+from query.aside import aside
 from query.engine import Engine, Row, Sql, joined
 from query.scoped import Scope
 from query.standard.spec import Detail, Statement, forms, shaped
@@ -21,6 +23,10 @@ async def added(
     narrowed = narrow(every[detail.table.name], detail.by, list(names))
     statement = Statement(sql=detail.sql, given=detail.given)
     rows = await engine.rows(await whole(engine, narrowed, statement), seconds)
+    return await aside(len(rows) + len(answer), partial(_filled, detail, answer, rows))
+
+
+def _filled(detail: Detail, answer: Sequence[Struct], rows: Sequence[Row]) -> list[Struct]:
     width = len(detail.key)
     lists: dict[tuple[object, ...], list[object]] = {}
     for row in rows:

@@ -1,26 +1,32 @@
 """POST /v1/query: several named questions about one subject; each has an outcome of its own.
 
-A body may be an array of such requests. Each counts as one, and each fails alone.
+A body may be an array of such requests. Each counts against the allowance by itself and fails
+alone, and all of them share one budget of time, rows and bytes.
 """
 
 import secrets
+from functools import partial
 
 import msgspec
+from msgspec import structs
 from starlette.requests import Request
 from starlette.responses import Response
 
-from query.answers import answered
+from query.answer_budget import AnswerBudget
 from query.bodies import bytes_of, decoded
 from query.desk import Desk
 from query.filters import counted
 from query.formats import FORMATS, JSON, Format
-from query.formats.answer import Streamed, cut
 from query.formats.choosing import chosen, only_one
 from query.formats.rows import table_of
+from query.formats.written import written
+from query.json_pieces import Encoded, encoded, pieces_of
+from query.large_response import LargeResponse
 from query.standard import QUERY_TYPES
-from query.standard.answering import Outcome, Pins, answers
+from query.standard.answering import Answered, Batch, Pins, answers
 from query.standard.requests import DEFAULT_LIMIT, Asked, Questions, StandardBody, questions
 from query.subjects import Who, subject
+from schemas.edge.bodies import encode, of_query
 from schemas.failures import Failure, Malformed
 from schemas.plans import Group
 from schemas.registry import Key
@@ -30,6 +36,8 @@ Entry = dict[str, object]
 
 MOST_REQUESTS = 25
 """Requests of one body."""
+OF_ONE_COST = 10
+"""Query types that one request may name for the allowance of one; each ten more cost one more."""
 
 
 async def standard(desk: Desk, request: Request) -> Response:
@@ -38,21 +46,29 @@ async def standard(desk: Desk, request: Request) -> Response:
     who = subject(desk, key, request)
     format_ = chosen(request, FORMATS, JSON)
     body = await bytes_of(request)
-    zone = request.query_params.get("timezone")
     if body.lstrip()[:1] == b"[":
-        return answered(await _batch(desk, request, key, who, format_, body))
-    asked = questions(decoded(body, StandardBody), zone, desk.clock(), who.zone)
+        bodies = _bodies(body, format_)
+        return await desk.bounded(
+            request, who.owner, partial(_batch, desk, request, key, who, bodies)
+        )
+    asked = _asked(desk, request, key, who, body)
     if format_ is JSON:
-        return answered(await _whole(desk, who, asked))
+        return await desk.bounded(request, who.owner, partial(_alone, desk, who, asked))
     only_one(format_, len(asked.asked))
-    _, outcomes = await answers(desk, who, asked)
-    return _table_of(format_, asked.asked[0], outcomes[0])
+    return await desk.bounded(request, who.owner, partial(_table, desk, who, asked, format_))
 
 
-async def _batch(
-    desk: Desk, request: Request, key: Key, who: Who, format_: Format, body: bytes
-) -> Entry:
-    """One request after the other; the first is already counted."""
+def _asked(desk: Desk, request: Request, key: Key, who: Who, body: bytes) -> Questions:
+    """The questions of a request, which is counted once already."""
+    zone = request.query_params.get("timezone")
+    asked = questions(decoded(body, StandardBody), zone, desk.clock(), who.zone)
+    if more := (len(asked.asked) - 1) // OF_ONE_COST:
+        desk.count(request, key, Group.QUERY, more)
+    return asked
+
+
+def _bodies(body: bytes, format_: Format) -> list[bytes]:
+    """The requests of an array."""
     bodies = decoded(body, list[msgspec.Raw])
     if format_ is not JSON:
         raise Malformed(f"Format '{format_.name}' holds one table; send one request, not an array")
@@ -60,54 +76,88 @@ async def _batch(
         raise Malformed(
             f"The body is an array of {len(bodies)} requests; 1 to {MOST_REQUESTS} are allowed"
         )
-    zone = request.query_params.get("timezone")
+    return [bytes(each) for each in bodies]
+
+
+async def _alone(desk: Desk, who: Who, asked: Questions, budget: AnswerBudget) -> Response:
+    return _response(await _whole(Batch(desk, who, asked, budget)), budget)
+
+
+async def _batch(
+    desk: Desk, request: Request, key: Key, who: Who, bodies: list[bytes], budget: AnswerBudget
+) -> Response:
+    """One request after the other; the first is already counted."""
     results = []
     for i, each in enumerate(bodies):
+        before = budget.mark()
         try:
             if i:
                 desk.count(request, key, Group.QUERY)
-            asked = questions(decoded(bytes(each), StandardBody), zone, desk.clock(), who.zone)
-            results.append(await _whole(desk, who, asked))
+            asked = _asked(desk, request, key, who, each)
+            result = await _whole(Batch(desk, who, asked, budget))
         except Failure as refused:
-            results.append(
-                {"success": False, "error": refused.message, "code": refused.code, **refused.more}
-            )
-    return {"success": True, "batch": True, "results": results}
+            budget.back_to(before)
+            result = of_query(refused)
+        results.append(Encoded(tuple(pieces_of(result))))
+    return _response({"success": True, "batch": True, "results": results}, budget)
 
 
-async def _whole(desk: Desk, who: Who, asked: Questions) -> Entry:
+async def _table(
+    desk: Desk, who: Who, asked: Questions, format_: Format, budget: AnswerBudget
+) -> Response:
+    """The rows of the one query type that is asked."""
+
+    def make(one: Asked, answered: Answered) -> Response:
+        columns, rows = table_of(QUERY_TYPES[one.name].row, answered.answer.rows)
+        return written(format_, one.name, columns, rows, budget)
+
+    _, [outcome] = await answers(Batch(desk, who, asked, budget), make)
+    if isinstance(outcome, Failure):
+        raise outcome
+    return outcome
+
+
+async def _whole(batch: Batch) -> Entry:
     """The answer to one request, as the contract has it."""
-    pins, outcomes = await answers(desk, who, asked)
+
+    def make(one: Asked, answered: Answered) -> Encoded:
+        return encoded(_entry(one, answered), batch.budget)
+
+    pins, outcomes = await answers(batch, make)
     return {
         "success": True,
         "queryId": f"q_{secrets.token_hex(8)}",
-        "data": [_entry(a, o) for a, o in zip(asked.asked, outcomes, strict=True)],
-        "meta": await _meta(desk, asked, pins),
+        "data": [
+            _refused(one, outcome) if isinstance(outcome, Failure) else outcome
+            for one, outcome in zip(batch.asked.asked, outcomes, strict=True)
+        ],
+        "meta": await _meta(batch.desk, batch.asked, pins),
     }
 
 
-def _table_of(format_: Format, one: Asked, outcome: Outcome) -> Response:
-    if isinstance(outcome, Failure):
-        raise outcome
-    columns, rows = table_of(QUERY_TYPES[one.name].row, outcome.answer.rows)
-    return Streamed(format_, one.name, columns, cut(rows))
+def _response(body: Entry, budget: AnswerBudget) -> Response:
+    return LargeResponse(pieces_of(body), budget, media_type="application/json")
 
 
-def _entry(one: Asked, outcome: Outcome) -> Entry:
-    if isinstance(outcome, Failure):
-        return {
-            "parameter": one.label,
-            "success": False,
-            "error": outcome.message,
-            "code": outcome.code,
-            "data": [],
-        }
-    meta: Entry = {"totalRows": outcome.answer.total}
+def _refused(one: Asked, failure: Failure) -> Encoded:
+    entry: Entry = {
+        "parameter": one.label,
+        "success": False,
+        "error": failure.message,
+        "code": failure.code,
+        "data": [],
+    }
+    return Encoded((encode(entry),))
+
+
+def _entry(one: Asked, answered: Answered) -> Entry:
+    meta: Entry = {"totalRows": answered.answer.total}
     if QUERY_TYPES[one.name].timed:
-        meta["partialBucket"] = outcome.partial
-    compared = {"comparison": outcome.comparison} if outcome.comparison else {}
-    rows = outcome.answer.rows
-    return {"parameter": one.label, "success": True, "data": rows, "meta": meta, **compared}
+        meta["partialBucket"] = answered.partial
+    entry: Entry = {"parameter": one.label, "success": True, "data": answered.answer.rows}
+    compared = answered.comparison
+    shown = {"comparison": structs.asdict(compared)} if compared else {}
+    return {**entry, "meta": meta, **shown}
 
 
 async def _meta(desk: Desk, asked: Questions, pins: Pins) -> Entry:

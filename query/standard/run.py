@@ -6,10 +6,12 @@ made as a whole first.
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from msgspec import Struct, structs
 
+from query.aside import aside
 from query.engine import Engine, Row
 from query.order import Order
 from query.scoped import Scope
@@ -135,14 +137,19 @@ async def _paged(work: Work, page: Page) -> Answer:
     total = rows[0][-1] if rows else 0
     if not rows and page.number > 1:
         [(total,)] = await work.found(counted(statement))
-    return Answer(work.shaped(rows), total)
+    return Answer(await aside(len(rows), partial(work.shaped, rows)), total)
 
 
 async def _cut(work: Work, page: Page) -> Answer:
     """All rows are made, sorted and cut here."""
     query_type = work.query_type
     points = work.points if query_type.series else []  # asked first: there may be too many
-    found: Sequence[Row] = await work.rows(work.statement)
+    found = await work.rows(work.statement)
+    return await aside(len(found) + len(points), partial(_made, work, page, points, found))
+
+
+def _made(work: Work, page: Page, points: Sequence[Point], found: Sequence[Row]) -> Answer:
+    query_type = work.query_type
     if query_type.series:
         found = filled(found, points, forms(query_type.row))
     if query_type.finish is not None:

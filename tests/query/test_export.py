@@ -328,7 +328,8 @@ def test_a_client_that_leaves_frees_the_export() -> None:
             await gone.wait()
             return {"type": "http.disconnect"}
 
-        answer = Streamed(CSV, "n", [Column("n", Kind.INTEGER)], endless())
+        columns = [Column("n", Kind.INTEGER)]
+        answer = Streamed(CSV, "n", columns, endless(), allowed=lambda: True)
         async with asyncio.timeout(10):
             await answer({"type": "http"}, receive, send)
 
