@@ -4,6 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from query.answer_budget import MOST_ROWS
 from query.custom.requests import CustomBody
 from query.export.request import EXPORTED
 from query.formats import FILES, FORMATS
@@ -26,6 +27,7 @@ from schemas.failures import (
     Malformed,
     NotAcceptable,
     Overdue,
+    ResultTooLarge,
     TooHeavy,
     TooLarge,
     TooSlow,
@@ -37,6 +39,7 @@ from schemas.openapi import Answer, Operation, Parameter
 
 REFUSED: tuple[type[Failure], ...] = (
     Malformed,
+    ResultTooLarge,
     Unauthorized,
     Forbidden,
     NotAcceptable,
@@ -77,7 +80,9 @@ QUESTIONS = (
         name="ask",
         group="Questions",
         meaning="Ask named questions about a website or a link",
-        more="Several in one request count as one. Each has an outcome of its own.",
+        more="Up to ten in one request count as one, each ten more as one more. Each has an outcome "
+        f"of its own. All of an HTTP request share one deadline and {MOST_ROWS:,} rows; what does "
+        "not fit into the answer any more fails alone with RESULT_TOO_LARGE.",
         parameters=(WEBSITE, LINK, ZONE, FORMAT),
         body=StandardBody | SEVERAL,
         examples={
