@@ -80,9 +80,9 @@ QUESTIONS = (
         name="ask",
         group="Questions",
         meaning="Ask named questions about a website or a link",
-        more="Up to ten in one request count as one, each ten more as one more. Each has an outcome "
-        f"of its own. All of an HTTP request share one deadline and {MOST_ROWS:,} rows; what does "
-        "not fit into the answer any more fails alone with RESULT_TOO_LARGE.",
+        more="Up to ten in one request count as one, each ten more as one more. Each has an "
+        f"outcome of its own. All of an HTTP request share one deadline and {MOST_ROWS:,} rows; "
+        "what does not fit into the answer any more fails alone with RESULT_TOO_LARGE.",
         parameters=(WEBSITE, LINK, ZONE, FORMAT),
         body=StandardBody | SEVERAL,
         examples={
