@@ -10,12 +10,14 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct
 
-from schemas.failures import Failure
+from schemas.failures import Failure, HeadTooLarge
 
 Schema = dict[str, Any]
 
 PLACE = "#/components/schemas/{name}"
 VERSION = "0.1.0"
+ANYWHERE: tuple[type[Failure], ...] = (HeadTooLarge,)
+"""What the HTTP protocol itself refuses, whatever the operation."""
 
 
 class Parameter(Struct, frozen=True):
@@ -146,7 +148,7 @@ def _operation(
         "security": [dict(way) for way in operation.keys],
         "responses": {
             **{str(answer.status): _answer(answer, shown) for answer in operation.answers},
-            **_refusals(operation.failures, service, shown),
+            **_refusals((*operation.failures, *ANYWHERE), service, shown),
         },
     }
     if operation.body is not None:
