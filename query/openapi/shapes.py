@@ -145,11 +145,12 @@ class TablesAnswer(Struct, rename="camel"):
     time_buckets: list[str]
 
 
-class Files(Struct):
-    """How many files would be read, and the names of the first of them."""
+class TableRead(Struct):
+    """A table, its version, and how many rows of the subject lie in the span."""
 
-    count: int
-    names: list[str]
+    name: str
+    version: int
+    rows: int
 
 
 class Explained(Struct):
@@ -158,6 +159,4 @@ class Explained(Struct):
     success: Literal[True]
     sql: str
     values: dict[str, Any]
-    tables: list[dict[str, Any]]
-    files: Files
-    bytes: int
+    tables: list[TableRead]

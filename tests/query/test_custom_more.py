@@ -8,7 +8,6 @@ import pytest
 
 from query.custom.tables import CUSTOM_TABLES
 from query.standard import QUERY_TYPES
-from schemas.tables import EVENTS
 from tests.query.house import NOVEMBER, House, house
 from tests.query.lake import a_click, a_view, an_error, an_event
 
@@ -197,8 +196,7 @@ def test_a_wrong_query_is_told_what_is_wrong(desk: House, query: Any, said: str)
 
 
 def test_a_query_is_explained_without_being_run(desk: House) -> None:
-    desk.holds(a_view("/", at="2026-11-10T12:00:00Z"))
-    [file] = desk.lake.paths(EVENTS)
+    desk.holds(*(a_view(path, at="2026-11-10T12:00:00Z") for path in ("/", "/b")))
     desk.holds(a_view("/", at="2026-10-01T12:00:00Z"))
     desk.holds(a_view("/", website="rival", at="2026-11-10T12:00:00Z"))
     filters = [{"field": "path", "op": "eq", "value": "/"}]
@@ -206,9 +204,7 @@ def test_a_query_is_explained_without_being_run(desk: House) -> None:
     body = ask(desk, {"filters": filters}, "/v1/query/compile").json
 
     assert body["success"]
-    assert body["tables"] == [{"name": "events", "version": 3}]
-    assert body["files"] == {"count": 1, "names": [f"day=2026-11-10/{file.name}"]}
-    assert body["bytes"] == file.stat().st_size
+    assert body["tables"] == [{"name": "events", "version": 3, "rows": 2}]
     assert body["values"] == {
         "subject": "shop",
         "start": "2026-11-01T00:00:00.000Z",
@@ -219,6 +215,18 @@ def test_a_query_is_explained_without_being_run(desk: House) -> None:
     }
     assert all(f"${name}" in body["sql"] for name in body["values"])
     assert str(desk.data) not in str(body)
+
+
+def test_an_explanation_tells_nothing_of_the_rows_of_others(desk: House) -> None:
+    desk.holds(a_view("/"))
+    alone = ask(desk, {}, "/v1/query/compile").json
+
+    desk.holds(*(a_view(f"/{n}", website="rival") for n in range(50)))
+    beside = ask(desk, {}, "/v1/query/compile").json
+
+    [before], [after] = alone.pop("tables"), beside.pop("tables")
+    assert alone == beside
+    assert {**before, "version": None} == {**after, "version": None}
 
 
 def test_what_cannot_be_asked_cannot_be_explained(desk: House) -> None:
