@@ -19,6 +19,7 @@ from deploy.cli.links import links
 from deploy.cli.organizations import organizations
 from deploy.cli.reenriching import reenrich
 from deploy.cli.registry import registry
+from deploy.cli.repairing import repair
 from deploy.cli.running import status, up
 from deploy.cli.scrub import scrub
 from deploy.cli.settings import settings, topics
@@ -46,6 +47,7 @@ COMMANDS = (
     imports,
     reenrich,
     scrub,
+    repair,
     geo,
     demo,
 )

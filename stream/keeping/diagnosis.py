@@ -61,5 +61,7 @@ def finding_of(table: str, piece: Piece, problem: str) -> Finding:
         problem=f"the data file {problem}; it holds {piece.rows} rows",
         meaning=f"Questions that need rows of table '{table}' received on {piece.day} fail; all "
         "others are answered, and storing goes on.",
-        remedy="put the file back from a backup of the lake",
+        remedy=f"{REPAIR} (stores its rows again from Kafka, while that has all of them); else put "
+        "the file back from a backup of the lake, or give the rows up: "
+        f"tidemark repair {table}/{piece.path} --accept-loss",
     )

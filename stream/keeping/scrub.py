@@ -71,7 +71,7 @@ def scrub(table: LakeTable, state: State, pace: Pace) -> Iterator[Scrubbed]:
     state.last, state.ended_ms = "", now_ms()
 
 
-def recheck(table: LakeTable, pace: Pace) -> None:
+def recheck(table: LakeTable, pace: Pace | None = None) -> None:
     """Take back notes about files that are well again, or that no version names any more."""
     noted = table.damage.of(table.table.name)
     if not noted:
@@ -176,7 +176,7 @@ def _scrubbed(table: LakeTable, piece: Piece, state: State, pace: Pace) -> Scrub
     return Scrubbed(table.table.name, piece.path, piece.size, problem, adopted)
 
 
-def _problem(table: LakeTable, piece: Piece, known: str | None, pace: Pace) -> str | None:
+def _problem(table: LakeTable, piece: Piece, known: str | None, pace: Pace | None) -> str | None:
     for last in (False, True):
         try:
             with table.store.fetched(piece.path) as file:

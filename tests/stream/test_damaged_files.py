@@ -19,13 +19,16 @@ from schemas.tables import EVENTS, LEDGER
 from stream.commit import LakeTable
 from stream.drain import Drain
 from stream.enrich.lookups import Lookups
+from stream.failures import Unreachable
 from stream.keeping.compaction import compact
 from stream.keeping.keeper import Keeper
 from stream.keeping.pieces import pieces
+from stream.keeping.repair import NotRepaired, repair
 from stream.keeping.rewriting import rewrite
 from stream.keeping.verification import Damaged
 from stream.remember.reading import read_back
 from stream.scratch import LOCK
+from tests.running import free_port
 from tests.stream.making import NOON_MS, a_message, an_envelope, put_instead, settings, version
 
 FILES = 4
@@ -244,3 +247,34 @@ def test_a_note_is_seen_by_others_at_once_and_taken_away(given: Settings, file: 
     assert (note.table, note.rows, note.day) == ("events", 5, "2026-11-21")
     mine.forget(note)
     assert others.files() == {}
+
+
+def test_no_row_is_given_up_while_kafka_does_not_answer(given: Settings, file: Path) -> None:
+    away = settings(given.data, kafka=f"127.0.0.1:{free_port()}")
+    before = version(given, EVENTS)
+    file.unlink()
+
+    with pytest.raises(Unreachable):
+        repair(away, f"events/{file.parent.name}/{file.name}", Lookups(), accept_loss=True)
+
+    assert version(given, EVENTS) == before
+
+
+def test_a_file_of_a_side_table_goes_only_when_its_loss_is_accepted(given: Settings) -> None:
+    part = version(given, LEDGER).parts[0]
+    flip(Path(part.path))
+    subject = f"ledger/day={part.day}/{Path(part.path).name}"
+
+    with pytest.raises(NotRepaired, match="gives back 0 of"):
+        repair(given, subject, Lookups())
+    done = repair(given, subject, Lookups(), accept_loss=True)
+
+    assert (done.recovered, done.lost) == (0, part.rows)
+    assert len(version(given, LEDGER).parts) == FILES - 1
+    with pytest.raises(NotRepaired, match="in no version"):
+        repair(given, subject, Lookups(), accept_loss=True)
+
+
+def test_a_whole_file_is_never_taken_out(given: Settings, file: Path) -> None:
+    with pytest.raises(NotRepaired, match="is whole"):
+        repair(given, f"events/{file.parent.name}/{file.name}", Lookups(), accept_loss=True)

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 
 import psutil
+import pyarrow.parquet as pq
 import pytest
 from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic, RecordsToDelete
@@ -16,18 +17,23 @@ from aiokafka.structs import TopicPartition
 
 from deploy.local.broker import Broker
 from schemas.clock import now_ms
+from schemas.damage import Damage
 from schemas.envelope import join, seal
-from schemas.kinds import EVERY_KIND, HISTORY
+from schemas.kinds import CUSTOM_EVENT, EVERY_KIND, HISTORY
 from schemas.lake import open_table
 from schemas.pulse import read_pulses, refusal
 from schemas.registry.migrate import migrate
 from schemas.settings import Settings, as_environment
-from schemas.tables import EVENTS, QUARANTINE
+from schemas.tables import EVENTS, LEDGER, QUARANTINE
 from schemas.topic_identity import TopicIdentity
 from stream import epochs
 from stream.commit import LakeTable
+from stream.drain import Drain
+from stream.enrich.lookups import Lookups
+from stream.keeping.repair import NotRepaired, repair
+from stream.replay import identity_of
 from tests.running import eventually, free_port
-from tests.stream.making import an_envelope, named, rows
+from tests.stream.making import a_message, an_envelope, named, rows, version
 
 
 @pytest.fixture(scope="module")
@@ -182,6 +188,55 @@ def test_messages_that_are_gone_are_on_record_and_the_rest_is_stored(site: Site)
     assert rows(site.settings, QUARANTINE, "kafka_offset", "reason") == [
         (0, "messages 0 to 1 were gone from Kafka, unread")
     ]
+
+
+def views(*names: str) -> bytes:
+    """A chunk of page views without sessions, by one visitor; their ids are their names."""
+    items = [{"name": name, "eventId": name, "anonymousId": "v"} for name in names]
+    return join([seal(an_envelope(items, received_ms=now_ms()))])
+
+
+def file_of(site: Site, name: str) -> Path:
+    """The data file that holds the event of that name."""
+    parts = [part.path for part in version(site.settings, EVENTS).parts]
+    [held] = [p for p in parts if name in pq.read_table(p, columns=["name"])["name"].to_pylist()]
+    return Path(held)
+
+
+def test_rows_of_a_lost_data_file_come_back_from_kafka_once_and_what_is_gone_is_told(
+    site: Site,
+) -> None:
+    columns = ("name", "session_id", "epoch", "kafka_partition", "kafka_offset", "seq", "ts")
+    chunks = [views("a", "b"), views("c", "a"), views("d")]
+    site.create_topics()
+    site.send_chunks(chunks)
+    drain = Drain(site.settings, CUSTOM_EVENT, Lookups())
+    drain.settle_epoch(identity_of(site.settings.brokers, site.topic), {0: len(chunks)})
+    drain.store([a_message(0, body=chunks[0])])
+    drain.store([a_message(offset, body=chunks[offset]) for offset in (1, 2)])
+    before = rows(site.settings, EVENTS, *columns)
+    first, second = file_of(site, "a"), file_of(site, "c")
+
+    first.unlink()
+    back = repair(site.settings, f"events/{first.parent.name}/{first.name}", Lookups())
+
+    assert (back.recovered, back.lost) == (2, 0)
+    assert rows(site.settings, EVENTS, *columns) == before
+
+    place = TopicPartition(site.topic, 0)
+    site.manage(lambda client: client.delete_records({place: RecordsToDelete(before_offset=2)}))
+    second.write_bytes(second.read_bytes()[:-1])
+    path = f"events/{second.parent.name}/{second.name}"
+    with pytest.raises(NotRepaired, match="put the file back from a backup"):
+        repair(site.settings, path, Lookups())
+    lost = repair(site.settings, path, Lookups(), accept_loss=True)
+
+    assert (lost.recovered, lost.lost) == (1, 1)
+    assert site.stored() == ["a", "b", "d"]
+    account = rows(site.settings, LEDGER, "received", "stored", "duplicate", "dropped")
+    assert [sum(column) for column in zip(*account, strict=True)] == [5, 3, 1, 1]
+    assert (second.parents[1] / "_damaged" / second.name).exists()
+    assert Damage(site.settings.data).files() == {}
 
 
 def test_a_topic_made_anew_while_nobody_looked_loses_no_message(site: Site) -> None:

@@ -1,10 +1,13 @@
 """Checks of the tables: their logs, and the data files that these name."""
 
 from collections.abc import Iterable
+from contextlib import closing
 
 from deploy.local.doctor.examination import Check, NotLooked, Scope
+from deploy.local.lookups import lookups_of
 from schemas.diagnosis import Finding
 from schemas.lake import folder_of
+from schemas.registry import Store
 
 
 def bad_entries(scope: Scope) -> Iterable[Finding]:
@@ -30,10 +33,24 @@ def bad_files(scope: Scope) -> Iterable[Finding]:
     return check_files(scope.settings, scope.checksums)
 
 
+def store_again(scope: Scope, finding: Finding) -> str | None:
+    """Take the file out and store its rows again, when Kafka gives back every one."""
+    from stream.failures import Surprise
+    from stream.keeping.repair import NotRepaired, repair
+
+    with closing(Store(scope.settings.registry_url)) as store:
+        try:
+            return str(repair(scope.settings, finding.subject, lookups_of(scope.settings, store)))
+        except (NotRepaired, Surprise) as refused:
+            return f"{finding.subject}: not repaired: {refused}"
+
+
 def _local(scope: Scope) -> None:
     if folder_of(scope.settings.lake_url) is None:
         raise NotLooked("the lake is not on a local disk")
 
 
 LOGS = Check("logs", "every log entry is there and whole", bad_entries, mend_entry)
-FILES = Check("data files", "every data file is there, as large as it was written", bad_files)
+FILES = Check(
+    "data files", "every data file is there, as large as it was written", bad_files, store_again
+)
