@@ -40,7 +40,7 @@ class Past:
     ) -> None:
         columns = {column.name for column in table.table.columns} & set(remembered)
         self._duplicates = Duplicates(table, topic, room) if HASH in columns else None
-        self._sessions = Sessions(table, topic) if MADE in columns else None
+        self._sessions = Sessions(table, topic, room.folder) if MADE in columns else None
 
     def tell(self, rows: pa.Table, next_of: Callable[[int], int]) -> Told:
         """The rows without copies and with sessions; nothing is remembered of them yet."""

@@ -17,7 +17,8 @@ class Room:
 
     def __init__(self, folder: Path, most: int) -> None:
         """At most so many bytes."""
-        self._folder = folder
+        self.folder = folder
+        """For what rests on the disk."""
         self._most = most
         self._taken: dict[str, int] = {}
 
@@ -32,7 +33,7 @@ class Room:
         self._taken[owner] = sum(slot.nbytes for _, slot in slots)
         if self.over <= 0:
             return
-        self._folder.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
         for _, slot in sorted(slots, key=lambda held: held[0]):
             if self.over > 0 and slot.spillable >= LEAST:
                 self._spill(owner, slot)
@@ -44,5 +45,5 @@ class Room:
 
     def _spill(self, owner: str, slot: Slot) -> None:
         before = slot.nbytes
-        slot.spill(self._folder)
+        slot.spill(self.folder)
         self._taken[owner] -= before - slot.nbytes

@@ -6,8 +6,8 @@ partition and were received in the same hour or the two before. So late and unor
 their session, and whoever reads an event again finds the same. Programs get no sessions.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from itertools import islice
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,71 +18,79 @@ from stream.enrich.identity import number
 from stream.enrich.lookups import Memo
 from stream.remember.memory import Memory
 from stream.remember.reading import PARTITION, RECEIVED, milliseconds, read_back
+from stream.remember.shares import fair_share
+from stream.remember.spans import HOUR_MS, WINDOW, Spans, Visitor, extended, nearest
+from stream.remember.spilled_spans import SpilledSpans, made_id
 
-GAP_MS = 30 * 60_000
-HOUR_MS = 3_600_000
-WINDOW = 2
-"""Hours before its own in which what an event joins may have been received."""
 SLACK = 1
-VISITORS = 100_000
-"""How many are known in one topic partition at most; the longest unseen are forgotten first."""
-SPANS = 2 * VISITORS
-"""And how many sessions of theirs, by hour."""
-OWN_SPANS = 64
-"""And of one visitor: nobody has more, but for who makes up times to begin one with each event."""
+SPANS = 50_000
+"""How many sessions by hour are in memory for one topic partition; what is more is spilled."""
 
 MADE, SESSION, HASH = "session_made", "session_id", "session_hash"
 ASKED = ("visitor_hash", PARTITION, "kafka_offset", "seq", "ts", RECEIVED)
 """What is asked of an event without a session, besides whose it is."""
-Visitor = tuple[str, int]
-"""Website and hash of the visitor."""
-
-
-class Span(Struct, frozen=True, gc=False):
-    """First and last event that one session received in one hour."""
-
-    session_id: str
-    hour: int
-    first: int
-    last: int
-
-    def distance(self, ms: int) -> int:
-        return max(self.first - ms, ms - self.last, 0)
-
-    def stretched(self, first: int, last: int) -> "Span":
-        if self.first <= first and last <= self.last:
-            return self
-        return Span(self.session_id, self.hour, min(self.first, first), max(self.last, last))
-
-
-Spans = tuple[Span, ...]
 
 
 class Visits:
-    """The sessions of one topic partition's visitors."""
+    """The sessions of one topic partition's visitors: of some in memory, of the others in files.
 
-    def __init__(self) -> None:
-        self.visitors: dict[Visitor, Spans] = {}
-        self.spans = 0
-        """Of all visitors."""
+    A website has a fair share of the memory. Who has more than that is spilled, the longest unseen
+    first, so that nobody is slower for the visitors that another one makes up.
+    """
 
-    def know(self, visitor: Visitor, spans: Spans) -> None:
-        """The visitor's sessions are these."""
-        # To the end: the first are those longest unseen.
-        self.spans += len(spans) - len(self.visitors.pop(visitor, ()))
-        self.visitors[visitor] = spans
-        if len(self.visitors) > VISITORS or self.spans > SPANS:
-            for unseen in list(islice(self.visitors, len(self.visitors) // 4)):
-                self.spans -= len(self.visitors.pop(unseen))
+    def __init__(self, folder: Path) -> None:
+        self.spilled = SpilledSpans(folder)
+        self.websites: dict[str, dict[int, Spans]] = {}
+        """By hash of the visitor; the first are those longest unseen."""
+        self._sizes: dict[str, int] = {}
+        """Spans in memory, by website."""
+
+    def of(self, visitor: Visitor) -> Spans | None:
+        """What is in memory of a visitor."""
+        website, visitor_hash = visitor
+        known = self.websites.get(website)
+        return known.get(visitor_hash) if known else None
+
+    def recall(self, visitors: Iterable[Visitor]) -> Mapping[Visitor, Spans]:
+        """What is in files of those who are not in memory."""
+        if not len(self.spilled):
+            return {}
+        return self.spilled.find([v for v in dict.fromkeys(visitors) if self.of(v) is None])
+
+    def know(self, changed: Mapping[Visitor, Spans]) -> None:
+        """The sessions of these visitors are these."""
+        for (website, visitor_hash), spans in changed.items():
+            known = self.websites.setdefault(website, {})
+            before = known.pop(visitor_hash, ())
+            known[visitor_hash] = spans
+            self._sizes[website] = self._sizes.get(website, 0) + len(spans) - len(before)
+        if sum(self._sizes.values()) > SPANS:
+            share = fair_share(self._sizes.values(), SPANS * 3 // 4)
+            self.spilled.spill(list(self._beyond(share)))
 
     def forget(self, before: int) -> None:
         """Drop what was received before this hour."""
-        left = {
-            visitor: tuple([span for span in spans if span.hour >= before])
-            for visitor, spans in self.visitors.items()
-        }
-        self.visitors = {visitor: spans for visitor, spans in left.items() if spans}
-        self.spans = sum(map(len, self.visitors.values()))
+        self.spilled.forget(before)
+        for website, known in list(self.websites.items()):
+            left = {
+                visitor_hash: tuple([span for span in spans if span.hour >= before])
+                for visitor_hash, spans in known.items()
+            }
+            self.websites[website] = {visitor: spans for visitor, spans in left.items() if spans}
+            self._sizes[website] = sum(map(len, left.values()))
+            if not self._sizes[website]:
+                del self.websites[website], self._sizes[website]
+
+    def _beyond(self, share: int) -> Iterator[tuple[Visitor, Spans]]:
+        """Take from memory what a website has beyond its share."""
+        for website, known in self.websites.items():
+            # Listed: to look for the first of a dict again and again takes ever longer.
+            for visitor_hash in list(known) if self._sizes[website] > share else ():
+                if self._sizes[website] <= share:
+                    break
+                spans = known.pop(visitor_hash)
+                self._sizes[website] -= len(spans)
+                yield (website, visitor_hash), spans
 
 
 class Visit(Struct, frozen=True, gc=False):
@@ -98,45 +106,35 @@ class Visit(Struct, frozen=True, gc=False):
     def new_session(self) -> str:
         """An id that this event alone can give."""
         said = (*self.visitor, self.partition, self.offset, self.seq, self.hour)
-        return f"gap_{number(repr(said)):016x}"
+        return made_id(number(repr(said)))
 
 
 class Joining:
-    """The sessions of one topic partition while a batch is worked on."""
+    """The sessions of some visitors of one topic partition while a batch is worked on."""
 
-    def __init__(self, visits: Visits) -> None:
+    def __init__(self, visits: Visits, visitors: Iterable[Visitor]) -> None:
         self._visits = visits
+        self._recalled = visits.recall(visitors)
         self.changed: dict[Visitor, Spans] = {}
 
     def session(self, visit: Visit) -> str:
         """The session of an event, which from now on belongs to it."""
-        visitor, ms, hour = visit.visitor, visit.ms, visit.hour
-        spans = self.changed.get(visitor) or self._visits.visitors.get(visitor, ())
-        session_id = nearest(spans, ms, hour) or visit.new_session()
-        self.changed[visitor] = extended(spans, session_id, hour, ms, ms)
+        known = self._spans(visit.visitor)
+        session_id = nearest(known, visit.ms, visit.hour) or visit.new_session()
+        self.changed[visit.visitor] = extended(known, session_id, visit.hour, visit.ms, visit.ms)
         return session_id
 
+    def add(self, made: "Made") -> None:
+        """An event that has its session already."""
+        known = self._spans(made.visitor)
+        self.changed[made.visitor] = extended(known, made.session_id, made.hour, made.ms, made.ms)
+
     def keep(self) -> None:
-        for visitor, spans in self.changed.items():
-            self._visits.know(visitor, spans)
+        self._visits.know(self.changed)
 
-
-def nearest(spans: Spans, ms: int, hour: int) -> str | None:
-    """The session that an event of this time joins; None when all are too far."""
-    near = [
-        (distance, span.first, span.session_id)
-        for span in spans
-        if span.hour >= hour - WINDOW and (distance := span.distance(ms)) < GAP_MS
-    ]
-    return min(near)[2] if near else None
-
-
-def extended(spans: Spans, session_id: str, hour: int, first: int, last: int) -> Spans:
-    """The same, and the session received events of this time in this hour."""
-    for index, span in enumerate(spans):
-        if span.hour == hour and span.session_id == session_id:
-            return (*spans[:index], span.stretched(first, last), *spans[index + 1 :])
-    return (*spans[-(OWN_SPANS - 1) :], Span(session_id, hour, first, last))
+    def _spans(self, visitor: Visitor) -> Spans:
+        known = self.changed.get(visitor) or self._visits.of(visitor)
+        return known or self._recalled.get(visitor, ())
 
 
 class Given(Struct, frozen=True):
@@ -151,8 +149,10 @@ class Given(Struct, frozen=True):
 class Sessions:
     """The sessions of one table's topic partitions."""
 
-    def __init__(self, table: LakeTable, topic: str) -> None:
+    def __init__(self, table: LakeTable, topic: str, folder: Path) -> None:
+        """Spilled into the folder."""
         self._table = table
+        self._folder = folder
         self.memory: Memory[Visits] = Memory(f"sessions of {topic}")
 
     def give(self, rows: pa.Table, next_of: Callable[[int], int]) -> Given:
@@ -164,11 +164,13 @@ class Sessions:
             return Given(rows)
         visits = list(_visits(events, self._table.table.subject))
         hours: dict[int, int] = {}
+        visitors: dict[int, list[Visitor]] = {}
         for visit in visits:
             hours[visit.partition] = min(hours.get(visit.partition, visit.hour), visit.hour)
+            visitors.setdefault(visit.partition, []).append(visit.visitor)
         sinces = {partition: hour - WINDOW for partition, hour in hours.items()}
         known = self.memory.recall(sinces, next_of, self._read)
-        joinings = {partition: Joining(visits) for partition, visits in known.items()}
+        joinings = {p: Joining(found, visitors[p]) for p, found in known.items()}
         ids = [joinings[visit.partition].session(visit) for visit in visits]
         return Given(_with_sessions(rows, without, ids), joinings, hours)
 
@@ -180,14 +182,19 @@ class Sessions:
         self.memory.advance(moves)
 
     def _read(self, partitions: Collection[int], since: int) -> Mapping[int, Visits]:
-        found = {partition: Visits() for partition in partitions}
+        found = {partition: Visits(self._folder) for partition in partitions}
         columns = [self._table.table.subject, "visitor_hash", SESSION, "ts"]
         wanted = pc.field(MADE)
         for rows in read_back(self._table, columns, wanted, partitions, since * HOUR_MS):
             self.memory.pieces += 1
-            for partition, visitor, session_id, hour, ms in _made(rows, columns):
-                spans = found[partition].visitors.get(visitor, ())
-                found[partition].know(visitor, extended(spans, session_id, hour, ms, ms))
+            made: dict[int, list[Made]] = {}
+            for partition, event in _made(rows, columns):
+                made.setdefault(partition, []).append(event)
+            for partition, events in made.items():
+                joining = Joining(found[partition], [event.visitor for event in events])
+                for event in events:
+                    joining.add(event)
+                joining.keep()
         return found
 
 
@@ -211,8 +218,17 @@ def _visits(events: pa.Table, subject: str) -> Iterator[Visit]:
     return map(Visit, visitors, times, hours, *place)
 
 
-def _made(rows: pa.RecordBatch, columns: list[str]) -> Iterator[tuple[int, Visitor, str, int, int]]:
-    """Events with a session that was made here."""
+class Made(Struct, frozen=True, gc=False):
+    """An event that was stored with a session of ours."""
+
+    visitor: Visitor
+    session_id: str
+    hour: int
+    ms: int
+
+
+def _made(rows: pa.RecordBatch, columns: list[str]) -> Iterator[tuple[int, Made]]:
+    """Topic partition and event of the rows."""
     subject, visitor, session, when = columns
     for partition, website, visitor_hash, session_id, ms, received_ms in zip(
         *(rows[name].to_pylist() for name in (PARTITION, subject, visitor, session)),
@@ -220,7 +236,7 @@ def _made(rows: pa.RecordBatch, columns: list[str]) -> Iterator[tuple[int, Visit
         milliseconds(rows, RECEIVED).to_pylist(),
         strict=True,
     ):
-        yield partition, (website, visitor_hash), session_id, received_ms // HOUR_MS, ms
+        yield partition, Made((website, visitor_hash), session_id, received_ms // HOUR_MS, ms)
 
 
 def _with_sessions(rows: pa.Table, without: pa.Array, ids: list[str]) -> pa.Table:

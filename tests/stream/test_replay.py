@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from schemas.tables import EVENTS, LEDGER, QUARANTINE
 from stream.drain import Drain
 from stream.enrich.identity import number
 from stream.enrich.lookups import Lookups
+from stream.remember import sessions as sessions_memory
 from stream.remember.sessions import Visit
 from tests.stream import making
 from tests.stream.making import NOON_MS, a_message, an_envelope, rows
@@ -183,7 +185,11 @@ def arrived(sent: Sent) -> Any:
 def test_the_stream_may_be_cut_crashed_and_handed_around(
     sent: list[Sent], data: st.DataObject
 ) -> None:
-    with tempfile.TemporaryDirectory() as name:
+    room = data.draw(st.sampled_from((1, 3, sessions_memory.SPANS)), label="spans in memory")
+    with (
+        tempfile.TemporaryDirectory() as name,
+        patch.object(sessions_memory, "SPANS", room),
+    ):
         folder = Path(name)
         Workers(folder, data).work_off(sent)
         given = making.settings(folder)

@@ -12,7 +12,9 @@ from stream.drain import Drain
 from stream.enrich.identity import number
 from stream.enrich.lookups import Lookups
 from stream.remember import sessions as remembered
-from stream.remember.sessions import Span, Spans, Visits, extended
+from stream.remember.sessions import Visits
+from stream.remember.spans import Span, Spans, extended
+from stream.remember.spilled_spans import SpilledSpans, made_id
 from tests.stream.making import NOON_MS, a_message, an_envelope, rows, settings
 
 MINUTE_MS = 60_000
@@ -152,15 +154,79 @@ def test_a_visitor_has_so_many_sessions_in_memory() -> None:
     assert [span.session_id for span in spans] == [f"s{at_ms}" for at_ms in range(36, 100)]
 
 
-def test_sessions_are_forgotten_with_those_who_were_unseen_for_longest(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(remembered, "SPANS", 10)
-    visits, three = Visits(), tuple(Span(name, 0, 0, 0) for name in "abc")
-    for visitor in (1, 2, 3, 1, 4):
-        visits.know(("w1", visitor), three)
+def at_once(visits: Visits, website: str, *visitors: int, hour: int = 0) -> None:
+    """Visitors with one session each, named by the visitor."""
+    for visitor in visitors:
+        visits.know({(website, visitor): (Span(made_id(visitor), hour, visitor, visitor),)})
 
-    assert [visitor for _, visitor in visits.visitors] == [3, 1, 4]
-    assert visits.spans == 9
-    visits.forget(1)
-    assert (visits.visitors, visits.spans) == ({}, 0)
+
+def in_memory(visits: Visits) -> dict[str, list[int]]:
+    return {website: list(known) for website, known in visits.websites.items()}
+
+
+def test_made_up_visitors_take_no_memory_from_other_websites(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remembered, "SPANS", 8)
+    visits = Visits(tmp_path)
+
+    at_once(visits, "victim", 1, 2)
+    at_once(visits, "stranger", *range(10, 17))
+
+    # 9 are too many; of room for 6, the victim needs 2
+    assert in_memory(visits) == {"victim": [1, 2], "stranger": [13, 14, 15, 16]}
+    assert len(visits.spilled) == 3
+    assert visits.recall([("stranger", 11), ("stranger", 99), ("victim", 11)]) == {
+        ("stranger", 11): (Span(made_id(11), 0, 11, 11),)
+    }
+
+
+def test_what_was_spilled_is_what_was_known_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remembered, "SPANS", 4)
+    visits = Visits(tmp_path)
+    last: dict[int, Spans] = {}
+    for step in range(200):
+        visitor = step * 7 % 23
+        session = Span(made_id(visitor), step // 50, step, step)
+        spans: Spans = (session, Span(made_id(step), 3, 0, step))
+        visits.know({("w1", visitor): spans})
+        last[visitor] = spans
+
+    for visitor, spans in last.items():
+        who = ("w1", visitor)
+        assert (visits.of(who) or visits.recall([who])[who]) == spans
+    visits.forget(4)
+    assert (in_memory(visits), len(visits.spilled)) == ({}, 0)
+
+
+def test_beyond_all_room_the_website_that_has_most_loses_its_oldest(tmp_path: Path) -> None:
+    spilled = SpilledSpans(tmp_path, most=8)
+    for hour, visitors in enumerate(((1, 2, 3), (4, 5, 6), (7, 8))):
+        spans = {("big", v): (Span(made_id(v), hour, v, v),) for v in visitors}
+        spilled.spill(spans.items())
+    spilled.spill({("small", 1): (Span(made_id(1), 0, 1, 1),)}.items())
+
+    everybody = [("small", 1), *(("big", v) for v in range(1, 9))]
+    assert sorted(spilled.find(everybody)) == [*(("big", v) for v in (4, 5, 6, 7, 8)), ("small", 1)]
+
+
+def test_a_stranger_does_not_split_the_sessions_of_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remembered, "SPANS", 100)
+    drain = a_drain(tmp_path)
+    drain.store([a_message(0, at(0, visitor="ann"), at(0, visitor="own", subject_id="w2"))])
+    for offset in range(1, 11):
+        made_up = [
+            {"name": "0", "anonymousId": f"{offset}-{n}", "timestamp": NOON_MS - 2 * HOUR_MS}
+            for n in range(200)
+        ]
+        drain.store([a_message(offset, an_envelope(made_up, subject_id="w2"))])
+    again = [at(20, visitor="ann"), at(20, visitor="own", subject_id="w2")]
+    drain.store([a_message(11, *again, at(20, visitor="1-7", subject_id="w2"))])
+
+    found = rows(settings(tmp_path), EVENTS, "anonymous_id", "session_id")
+    assert len(found) == 2005
+    assert len(set(found)) == 2002
