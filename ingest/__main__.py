@@ -34,7 +34,7 @@ def main() -> None:
         run(load(), parser.parse_args().name)
     except SettingRefused as refused:
         sys.exit(f"collector: {refused}")
-    except DatabaseError as away:
+    except (DatabaseError, ImportError) as away:
         sys.exit(f"collector: the registry cannot be opened: {first_line(away)}")
 
 

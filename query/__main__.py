@@ -23,7 +23,7 @@ def main() -> None:
         service = create_app(settings, store, name)
     except SettingRefused as refused:
         sys.exit(f"query: {refused}")
-    except DatabaseError as away:
+    except (DatabaseError, ImportError) as away:
         sys.exit(f"query: the registry cannot be opened: {first_line(away)}")
     serve(service.app, settings, name, settings.query_port, service.ready, of_query)
     service.close()

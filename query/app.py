@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
+from math import inf
 from shutil import rmtree
 from typing import Any
 
@@ -82,6 +83,8 @@ class Service(Struct, frozen=True):
     ready: Callable[[], bool]
     close: Callable[[], None]
     """Lets go of the engines, once nothing is asked any more."""
+    follower: Follower
+    """Keeps what is known of the registry fresh, while the application lives."""
 
 
 def create_app(
@@ -110,6 +113,7 @@ def create_app(
         memory=AnswerMemory(settings.answer_bytes),
         clock=clock,
         apps=app_schemes(settings.link_schemes),
+        stale_seconds=settings.registry_stale_hours * 3600 or inf,
     )
     look = Look(desk, settings.data / "run")
     router = Router(_routes(desk, look), redirect_slashes=False, lifespan=_lifespan(desk, look))
@@ -119,7 +123,7 @@ def create_app(
         standard_pool.close()
         custom_pool.close()
 
-    return Service(app, look.ready, close)
+    return Service(app, look.ready, close, desk.follower)
 
 
 def _standard(settings: Settings) -> Bounds:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
+from math import inf
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -31,6 +32,8 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+STALE = "The registry could not be read for so long that no key is believed any more"
+
 
 class Desk(Struct, frozen=True):
     """Collaborators, handed in once."""
@@ -50,6 +53,8 @@ class Desk(Struct, frozen=True):
     clock: Clock
     apps: Sequence[str] = ()
     """Schemes of apps to which links may lead."""
+    stale_seconds: float = inf
+    """How long keys are believed while the registry cannot be read."""
 
     @property
     def registry(self) -> Snapshot:
@@ -83,6 +88,8 @@ class Desk(Struct, frozen=True):
 
     def key(self, request: Request, scope: str, *others: str) -> Key:
         """The live key that asks; it needs the scope, or one of the others."""
+        if self.follower.stale_seconds > self.stale_seconds:
+            raise Unavailable(STALE)
         text = key_text(lambda name: header(request.scope, name.encode()))
         return require_key(self.registry, text, scope, self.clock(), *others)
 

@@ -183,6 +183,14 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     query_threads: Annotated[
         int, Meta(ge=1, le=256, description="threads of each of the two query pools")
     ] = 2
+    registry_stale_hours: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=8760,
+            description="hours without the registry after which keys read nothing; 0: no end",
+        ),
+    ] = 72.0
 
     # The rest
     demo: Annotated[

@@ -7,10 +7,12 @@ begins with the newest backup: losing traffic would be worse than not seeing the
 import asyncio
 import logging
 import threading
+import time
 
 import msgspec
 from sqlalchemy.exc import SQLAlchemyError
 
+from schemas.clock import iso, now_ms
 from schemas.registry.backups import Backups
 from schemas.registry.database_file import RegistryLost
 from schemas.registry.last_use import LastUse
@@ -28,9 +30,16 @@ class Follower:
         self._seconds = seconds
         self._refreshing = threading.Lock()
         self._uses = LastUse()
+        self._kind: str | None = None
+        self._read = time.monotonic()
         self.trouble: str | None = None
-        """Why the last look failed; the snapshot stays, older than it should be."""
+        """Why the registry is not followed, and since when; the snapshot stays."""
         self.snapshot = self._noting(self._first(backups))
+
+    @property
+    def stale_seconds(self) -> float:
+        """For how long the registry could not be read; 0 while it can."""
+        return time.monotonic() - self._read if self.trouble else 0.0
 
     def refresh(self) -> Snapshot:
         """Read what was written since, or everything where that does not tell enough."""
@@ -51,12 +60,12 @@ class Follower:
             await asyncio.sleep(self._seconds)
             try:
                 await asyncio.to_thread(self.look)
-            except SQLAlchemyError as error:
+            except Exception as error:  # whatever is wrong there: who stops looking never sees more
                 self._note(error)
             else:
                 if self.trouble:
                     log.warning("registry is read again")
-                self.trouble = None
+                self.trouble, self._kind, self._read = None, None, time.monotonic()
 
     def _noting(self, snapshot: Snapshot) -> Snapshot:
         return msgspec.structs.replace(snapshot, uses=self._uses.noted)
@@ -71,16 +80,18 @@ class Follower:
             self._note(error, newest.path.name)
             return Snapshot.of(newest.contents)
 
-    def _note(self, error: SQLAlchemyError, backup: str = "") -> None:
-        trouble = "lost" if isinstance(error, RegistryLost) else "not read"
-        if trouble != self.trouble:
-            served = f"backup {backup}" if backup else "the last snapshot"
-            told = {"reason": first_line(error), "served": served}
-            log.error("registry is not followed", extra=told)
-        self.trouble = trouble
+    def _note(self, error: Exception, backup: str = "") -> None:
+        kind = "lost" if isinstance(error, RegistryLost) else "not read"
+        if kind == self._kind:
+            return
+        self._kind = kind
+        self.trouble = f"{kind} since {iso(now_ms())}"
+        served = f"backup {backup}" if backup else "the last snapshot"
+        told = {"reason": first_line(error), "served": served}
+        log.error("registry is not followed", extra=told)
 
 
-def first_line(error: SQLAlchemyError) -> str:
+def first_line(error: BaseException) -> str:
     """What a database driver says, without its advice and without the statement."""
     said = str(error).splitlines()
     return said[0] if said else type(error).__name__

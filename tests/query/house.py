@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from query.app import create_app
 from schemas.edge.wear import Edge
-from schemas.registry import Link, Organization, Store, Website
+from schemas.registry import Follower, Link, Organization, Store, Website
 from schemas.registry.making import new_key
 from schemas.registry.migrate import migrate
 from schemas.settings import Settings
@@ -42,6 +42,7 @@ class House(Struct, weakref=True):
     data: Path
     keys: Mapping[str, str]
     close: Callable[[], None]
+    follower: Follower
 
     def holds(self, *rows: Stored) -> None:
         """Store rows in the lake."""
@@ -87,7 +88,9 @@ def house(root: Path, fresh_seconds: float = 0, **settings: Any) -> House:
     store = Store(chosen.registry_url)
     keys = furnish(store)
     service = create_app(chosen, store, clock=lambda: NOW, fresh_seconds=fresh_seconds)
-    made = House(service.app, Lake(root / "lake"), store, root, keys, service.close)
+    made = House(
+        service.app, Lake(root / "lake"), store, root, keys, service.close, service.follower
+    )
     # Few tests close their house; Python 3.13 warns of a database that nobody closed.
     weakref.finalize(made, store.close)
     return made

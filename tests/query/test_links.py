@@ -1,5 +1,6 @@
 """Short links over HTTP."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -197,3 +198,19 @@ def test_a_link_is_never_written_to_a_registry_whose_file_was_deleted(desk: Hous
     ] * 3
     assert (answered.status, answered.json["success"]) == (200, True)
     assert made(desk)["name"] == "Launch"
+
+
+def test_keys_read_nothing_once_the_registry_was_away_for_too_long(desk: House) -> None:
+    """A key that was revoked meanwhile would go on reading."""
+    follower = desk.follower
+    follower.trouble = "lost"
+    follower._read = time.monotonic() - 72 * 3600 + 60
+    before = desk.query("summary").status
+    follower._read -= 61
+
+    refused = desk.query("summary")
+
+    assert (before, refused.status) == (200, 503)
+    assert refused.json["error"].startswith("The registry could not be read for so long")
+    follower.trouble = None
+    assert desk.query("summary").status == 200
