@@ -256,14 +256,16 @@ def _rows(entry: Mapping[str, Any]) -> Rows | Refused:
 
 
 SUBJECTS = ("website_id", "link_id")
+ASIDE = (*SUBJECTS, "formulas")
+"""What goes into the query string."""
 NAMES = {"start": "startDate", "end": "endDate"}
 
 
 def _split(asked: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """The query string that names the subject, and the rest as members of the body."""
-    subject = {name: asked[name] for name in SUBJECTS if asked.get(name) is not None}
+    subject = {name: asked[name] for name in ASIDE if asked.get(name) is not None}
     rest = {NAMES.get(n, n): str(v) if n in NAMES else v for n, v in asked.items() if v is not None}
-    return urlencode(subject), {name: v for name, v in rest.items() if name not in SUBJECTS}
+    return urlencode(subject), {name: v for name, v in rest.items() if name not in ASIDE}
 
 
 def _flat(asked: Mapping[str, Any]) -> dict[str, str]:

@@ -16,6 +16,7 @@ from deploy.local.terminal import printable, printable_lines
 from query.client import Broken, Client, Refused, Rows
 from query.export.request import EXPORTED
 from query.formats import FILES
+from query.formats.choosing import FORMULAS
 
 NAMES = [format_.name for format_ in FILES]
 READABLE = ("csv", "ndjson")
@@ -78,6 +79,11 @@ def ask(tidemark: Tidemark, /, types: tuple[str, ...], format_: str, **given: An
 @common
 @click.option("--columns", metavar="A,B", help="Which columns; all when not given.")
 @click.option("--format", "format_", type=click.Choice(NAMES), default="ndjson", show_default=True)
+@click.option(
+    "--formulas",
+    type=click.Choice(FORMULAS),
+    help="In CSV: `keep` leaves texts as they are that a spreadsheet takes for formulas.",
+)
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from query.formats.columns import Column, Writer
-from query.formats.text import Csv, Ndjson
+from query.formats.text import Csv, Ndjson, UnguardedCsv
 
 
 class Format(Struct, frozen=True):
@@ -17,6 +17,8 @@ class Format(Struct, frozen=True):
     meaning: str
     writer: Callable[[Sequence[Column]], Writer] | None
     """None for JSON: the contract's own body, with `meta`, is not a table."""
+    unguarded: Callable[[Sequence[Column]], Writer] | None = None
+    """What writes it with `formulas=keep`, where that differs."""
 
 
 def _arrow(columns: Sequence[Column]) -> Writer:
@@ -37,7 +39,14 @@ NDJSON = Format("ndjson", "application/x-ndjson", "ndjson", "a JSON object per l
 
 FORMATS = (
     JSON,
-    Format("csv", "text/csv", "csv", "RFC 4180 with a header; absent values are empty", Csv),
+    Format(
+        "csv",
+        "text/csv",
+        "csv",
+        "RFC 4180 with a header; absent values are empty, texts are no formulas",
+        Csv,
+        UnguardedCsv,
+    ),
     NDJSON,
     Format("arrow", "application/vnd.apache.arrow.stream", "arrows", "an Arrow IPC stream", _arrow),
     Format("parquet", "application/vnd.apache.parquet", "parquet", "a Parquet file", _parquet),

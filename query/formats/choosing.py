@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from msgspec import structs
 from starlette.requests import Request
 
 from query.formats import Format
@@ -11,8 +12,21 @@ from schemas.failures import Malformed, NotAcceptable
 LONGEST_ACCEPT = 1_000
 
 
+FORMULAS = ("text", "keep")
+"""What becomes of texts that a spreadsheet would take for formulas; the first when none is said."""
+
+
 def chosen(request: Request, formats: Sequence[Format], default: Format) -> Format:
     """The format; Malformed or NotAcceptable with the names of those that there are."""
+    format_ = _of_request(request, formats, default)
+    formulas = request.query_params.get("formulas", FORMULAS[0])
+    if formulas not in FORMULAS:
+        raise Malformed(f"'formulas' is '{formulas[:40]}'; it must be text or keep")
+    kept = formulas != FORMULAS[0] and format_.unguarded
+    return structs.replace(format_, writer=format_.unguarded) if kept else format_
+
+
+def _of_request(request: Request, formats: Sequence[Format], default: Format) -> Format:
     name = request.query_params.get("format")
     if name is not None:
         return named(name, formats)

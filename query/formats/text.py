@@ -13,6 +13,9 @@ from schemas.edge.bodies import encode
 
 LINES = msgspec.json.Encoder()
 
+GUARDED = frozenset("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20'")
+"""What a formula begins with in some spreadsheet, and the apostrophe that says that it is none."""
+
 
 def _json_text(value: Any) -> str:
     return encode(value).decode()
@@ -33,12 +36,14 @@ CELLS: Mapping[Kind, Callable[[Any], object]] = {
 class Csv:
     """RFC 4180: a header, CRLF, quotes where needed; an absent value is an empty cell.
 
-    Text is never altered, so a spreadsheet may take what begins with `=` for a formula.
+    No text can be a formula: one that begins like one gets an apostrophe before it, which a
+    spreadsheet does not show. Who takes one apostrophe away before GUARDED has the text back.
     """
 
     def __init__(self, columns: Sequence[Column]) -> None:
         self._columns = columns
         self._cells = [(i, CELLS[c.kind]) for i, c in enumerate(columns) if c.kind in CELLS]
+        self._texts = [i for i, column in enumerate(columns) if column.kind is Kind.TEXT]
 
     def start(self) -> bytes:
         return self._lines([[column.name for column in self._columns]])
@@ -54,12 +59,23 @@ class Csv:
         for at, cell in self._cells:
             if cells[at] is not None:
                 cells[at] = cell(cells[at])
+        for at in self._texts:
+            if cells[at] and cells[at][0] in GUARDED:
+                cells[at] = f"'{cells[at]}"
         return cells
 
     def _lines(self, rows: Sequence[Row]) -> bytes:
         text = io.StringIO(newline="")
         csv.writer(text).writerows(rows)
         return text.getvalue().encode()
+
+
+class UnguardedCsv(Csv):
+    """The same with every text as it is, for programs."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        super().__init__(columns)
+        self._texts = []
 
 
 class Ndjson:

@@ -7,7 +7,7 @@ from msgspec import Meta
 from query.answer_budget import MOST_ROWS
 from query.custom.requests import CustomBody
 from query.export.request import EXPORTED
-from query.formats import FILES, FORMATS
+from query.formats import FILES, FORMATS, choosing
 from query.moments import PRESETS
 from query.openapi.shapes import (
     Batch,
@@ -73,6 +73,13 @@ def _format(names: list[str], default: str) -> Parameter:
 
 FORMAT = _format([format_.name for format_ in FORMATS], "json")
 
+FORMULAS = Parameter(
+    "formulas",
+    "in CSV: `text` puts an apostrophe before texts that a spreadsheet would take for a formula; "
+    "`keep` leaves them as they are, for programs",
+    {"type": "string", "enum": list(choosing.FORMULAS), "default": choosing.FORMULAS[0]},
+)
+
 QUESTIONS = (
     Operation(
         method="POST",
@@ -83,7 +90,7 @@ QUESTIONS = (
         more="Up to ten in one request count as one, each ten more as one more. Each has an "
         f"outcome of its own. All of an HTTP request share one deadline and {MOST_ROWS:,} rows; "
         "what does not fit into the answer any more fails alone with RESULT_TOO_LARGE.",
-        parameters=(WEBSITE, LINK, ZONE, FORMAT),
+        parameters=(WEBSITE, LINK, ZONE, FORMAT, FORMULAS),
         body=StandardBody | SEVERAL,
         examples={
             "three questions": {"parameters": ["summary", "top_pages", "traffic"], **DATES},
@@ -112,7 +119,7 @@ QUESTIONS = (
         meaning="Ask one free-form question",
         more="Values are computed from the rows of one table, by group. "
         "`clicks` is asked with link_id, or with website_id for all links of its organization.",
-        parameters=(WEBSITE, LINK, ZONE, FORMAT),
+        parameters=(WEBSITE, LINK, ZONE, FORMAT, FORMULAS),
         body=CustomBody,
         examples={
             "visitors by country": {
@@ -207,6 +214,7 @@ QUESTIONS = (
                 {"type": "integer", "minimum": -1},
             ),
             _format([format_.name for format_ in FILES], "ndjson"),
+            FORMULAS,
         ),
         answers=(Answer(200, "a file", None, FILE_TYPES),),
         failures=REFUSED,

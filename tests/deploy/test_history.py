@@ -14,10 +14,12 @@ from deploy.local.history.checking import check
 from deploy.local.history.file import BadFile, File, Line
 from deploy.local.history.importing import Progress, run
 from deploy.local.history.judging import judge_for
-from deploy.local.history.mapping import BadMapping, Mapper
+from deploy.local.history.mapping import OURS, BadMapping, Mapper
 from deploy.local.history.records import AlreadyThere, alone, begun, key_for, note, progress_of
 from deploy.local.history.rejects import Reject, Rejects
 from deploy.local.history.sending import MOST_ITEMS, Bad, Reply
+from query.formats.columns import Column, Kind
+from query.formats.text import Csv
 from schemas.kinds import HISTORY
 from schemas.registry import Import, ImportState, Key, Organization, Store, Website
 from schemas.registry.migrate import migrate
@@ -32,6 +34,21 @@ def a_file(folder: Path, text: str, name: str = "visits") -> File:
     path = folder / name
     path.write_bytes(text.encode())
     return File(path)
+
+
+def test_texts_that_an_export_kept_from_being_formulas_are_read_as_they_were(
+    tmp_path: Path,
+) -> None:
+    names = ["=1+1", "'=1+1", "'", "'tis", "-1", "plain"]
+    columns = [Column(name, Kind.TEXT) for name in (*sorted(OURS), "name")]
+    writer = Csv(columns)
+    body = writer.start() + writer.rows([["", "", "", name] for name in names])
+
+    exported = a_file(tmp_path, body.decode())
+    foreign = a_file(tmp_path, "name,ts\r\n'=1,2\r\n", "foreign")
+
+    assert [line.fields["name"] for line in exported.lines()] == names
+    assert [line.fields["name"] for line in foreign.lines()] == ["'=1"]
 
 
 def test_csv_is_read_with_quotes_and_lines_within_cells(tmp_path: Path) -> None:

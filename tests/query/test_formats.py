@@ -20,6 +20,7 @@ from msgspec.structs import fields
 from query.formats import FILES, FORMATS
 from query.formats.columns import Column, Kind
 from query.formats.rows import declared
+from query.formats.text import Csv
 from query.standard import FAMILIES, QUERY_TYPES, QueryType, Subject
 from tests.asgi import ask
 from tests.calling import Reply
@@ -106,6 +107,34 @@ def test_a_standard_answer_has_the_same_rows_in_every_format(desk: House, name: 
 
     assert [row["name"] for row in rows] == ['/a "quoted", über', "/b"]
     assert rows == expected
+
+
+FORMULAS = ('=HYPERLINK("//x")', "+1", "-1+1", "@SUM(1)", "\t=1", "\r=1", "\n=1", "\uff1d1", "'=1")
+
+
+def test_a_visitor_cannot_send_a_formula_to_who_opens_a_csv(tmp_path: Path) -> None:
+    made = house(tmp_path)
+    made.holds(*(an_event(name) for name in (*FORMULAS, "a=1", "1-1")))
+    given = {"columns": "name,ts", "website_id": "shop", **NOVEMBER}
+
+    safe = read_csv(made.ask("GET", "/v1/export/events", format="csv", **given).body)
+    kept = made.ask("GET", "/v1/export/events", format="csv", formulas="keep", **given)
+    lines = read_ndjson(made.ask("GET", "/v1/export/events", **given).body)
+    answer = read_csv(standard(made, "custom_events", format="csv").body)
+    refused = made.ask("GET", "/v1/export/events", formulas="off", **given)
+
+    names = {*FORMULAS, "a=1", "1-1"}
+    assert {row["name"] for row in safe} == {*(f"'{name}" for name in FORMULAS), "a=1", "1-1"}
+    assert {row["name"] for row in answer} == {row["name"] for row in safe}
+    assert {row["name"] for row in read_csv(kept.body)} == {row["name"] for row in lines} == names
+    assert refused.json["error"] == "'formulas' is 'off'; it must be text or keep"
+
+
+def test_numbers_below_zero_stay_numbers_in_csv(desk: House) -> None:
+    reply = standard(desk, "top_pages", format="csv", formulas="text")
+    written = Csv([Column("n", Kind.INTEGER), Column("x", Kind.NUMBER)]).rows([[-1, -0.5]])
+
+    assert (reply.status, written) == (200, b"-1,-0.5\r\n")
 
 
 def test_csv_quotes_what_needs_it(desk: House) -> None:

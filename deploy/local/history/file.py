@@ -12,6 +12,9 @@ from typing import IO, Any, cast
 import msgspec
 from msgspec import Struct
 
+from deploy.local.history.mapping import OURS
+from query.formats.text import GUARDED
+
 GZIP = b"\x1f\x8b"
 FORMATS = ("csv", "ndjson")
 SAMPLE = 2**20
@@ -103,12 +106,20 @@ def _records(text: IO[str], delimiter: str) -> Iterator[Line]:
     header = [name.strip() for name in first]
     if len(set(header)) < len(header) or not any(header):
         raise BadFile("the first line must name the columns, each once")
+    guarded = set(header) >= OURS
     for row in rows:
+        if guarded:
+            row = [_unguarded(cell) for cell in row]
         if len(row) == len(header):
             yield Line(rows.line_num, dict(zip(header, row, strict=True)))
         elif row:
             reason = f"{len(row)} cells under {len(header)} columns"
             yield Line(rows.line_num, text=delimiter.join(row), reason=reason)
+
+
+def _unguarded(cell: str) -> str:
+    """The text of a cell, without the apostrophe that kept a spreadsheet from computing it."""
+    return cell[1:] if cell[:1] == "'" and cell[1:2] in GUARDED else cell
 
 
 def _objects(text: IO[str]) -> Iterator[Line]:
