@@ -36,6 +36,8 @@ class Limits(Struct, frozen=True):
     """For a client that takes nothing of its answer."""
     linger_seconds: float = 5.0
     """How long what a refused client still sends is read away."""
+    drained_bytes: int = 4 * 1024 * 1024
+    """How much of it; a client that has sent more waits for the end of the connection."""
     probe_seconds: float = 1.0
     """After which a client that closed its sending half is written to, to see if it is there."""
     sweep_seconds: float = 1.0

@@ -61,6 +61,8 @@ class HttpConnection(HttpToolsProtocol):
     """The request that is being answered; `cycle` is the one that was begun last."""
     failure: Failure | None = None
     """Why nothing more is parsed; told once what is under way is answered."""
+    _drained = 0
+    """Bytes that were read away."""
     _probes = 0
     _unread = 0
     _moved = 0.0
@@ -178,6 +180,12 @@ class HttpConnection(HttpToolsProtocol):
         elif not self.transport.is_closing():
             self.transport.write_eof()
             self.flow.resume_reading()
+
+    def read_away(self, size: int) -> None:
+        """So many bytes came that nobody looks at; who sends without end is not read for ever."""
+        self._drained += size
+        if self._drained > self.limits.drained_bytes:
+            self.flow.pause_reading()
 
     def look(self, now: float, crowded: bool) -> None:
         """Close the connection when it has been idle, or stalled, for too long."""

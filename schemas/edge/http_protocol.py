@@ -41,8 +41,8 @@ class HttpProtocol(HttpConnection):
 
     def data_received(self, data: bytes) -> None:
         if self.deaf:
-            return
-        if len(data) > SLICE:
+            self.read_away(len(data))
+        elif len(data) > SLICE:
             self._feed_in_slices(data)
         else:
             self._feed(data)

@@ -14,6 +14,8 @@ from tests.schemas.http.services import read_replies, read_reply, split_replies
 
 POST = b"POST /body HTTP/1.1\r\nHost: x\r\n"
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+BUFFERED = 16_000_000
+"""What the kernel keeps of one connection on loopback at most, on both sides."""
 
 
 @pytest.fixture(scope="module")
@@ -169,3 +171,20 @@ def test_a_body_after_its_answer_is_read_away(hasty: int) -> None:
         second = read_reply(connection)
 
     assert (first.status, second.status) == (200, 200)
+
+
+def test_who_sends_on_after_a_refusal_is_not_read_for_ever() -> None:
+    most = 1_000_000
+    with serving(drained_bytes=most, linger_seconds=1.5) as port, connect(port) as connection:
+        connection.sendall(b"rubbish\r\n\r\n")
+        refused = read_reply(connection)
+        connection.setblocking(False)
+        taken, until = 0, time.monotonic() + 1.0
+        while time.monotonic() < until:
+            try:
+                taken += connection.send(b"x" * 65_536)
+            except BlockingIOError:
+                time.sleep(0.01)
+
+    assert refused.status == 400
+    assert taken < most + BUFFERED
