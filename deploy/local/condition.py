@@ -4,7 +4,6 @@ Every part is looked at by itself: one that cannot be read says so, and hides no
 What the supervisor wrote is checked against pids and heartbeats: on a full disk it may be old.
 """
 
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
@@ -13,6 +12,7 @@ from msgspec import Struct
 
 from deploy.local.account import Account, Entry, read_account
 from deploy.local.checks import FREE_MB
+from deploy.local.disk import free_mb
 from deploy.local.lag import lag_chunks, lag_seconds, speaking
 from deploy.local.process import State, is_alive
 from deploy.local.ready import is_live
@@ -24,7 +24,6 @@ from schemas.pulse import Pulse, read_pulses, refusal
 from schemas.settings import Settings
 from schemas.tables import QUARANTINE, Table
 
-MEGABYTE = 1_048_576
 OLD_MS = 30_000
 """A supervisor says every few seconds how its processes are."""
 PROBLEM_CHARACTERS = 200
@@ -79,7 +78,7 @@ def condition_of(settings: Settings) -> Condition:
     heard = speaking(pulses, {entry.pid for entry in entries if entry.pid}, at_ms)
     tables = tuple(_table(settings, kind, heard, at_ms) for kind in KINDS)
     quarantine = _read(settings, QUARANTINE)
-    free = _free_mb(settings)
+    free = free_mb(settings.data)
     problems = (
         *_of_supervisor(account, at_ms),
         *filter(None, (refusal(settings.data / "run", at_ms),)),
@@ -135,15 +134,8 @@ def _of_supervisor(account: Account | None, at_ms: int) -> Iterator[str]:
         yield f"the supervisor has said nothing for {silent} s: the disk may be full"
 
 
-def _free_mb(settings: Settings) -> int | None:
-    try:
-        return shutil.disk_usage(settings.data).free // MEGABYTE
-    except OSError:
-        return None
-
-
-def _short(free_mb: int | None) -> bool:
-    return free_mb is not None and free_mb < FREE_MB
+def _short(free: int | None) -> bool:
+    return free is not None and free < FREE_MB
 
 
 def _lane(topic: str, pulses: Sequence[Pulse], at_ms: int) -> LaneCondition:

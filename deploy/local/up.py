@@ -15,6 +15,7 @@ from deploy.local import checks, demo, plan
 from deploy.local.account import account_of, write_account
 from deploy.local.broker import Broker, BrokerDown
 from deploy.local.checks import CannotStart
+from deploy.local.disk import DiskWatch, free_mb
 from deploy.local.jars import JarRefused
 from deploy.local.logs import Followed
 from deploy.local.process import Spec
@@ -100,7 +101,8 @@ async def _supervise(settings: Settings, specs: list[Spec], screen: Screen, logs
         settings.hung_seconds,
         settings.log_mb * 1_048_576,
     )
-    beside = [asyncio.create_task(_keep_told(changed))]
+    room = DiskWatch(checks.FREE_MB, lambda: free_mb(settings.data), screen.say)
+    beside = [asyncio.create_task(_keep_told(changed, room))]
     if logs:
         beside.append(asyncio.create_task(_follow(supervisor, screen)))
     with _signals(supervisor):
@@ -117,11 +119,12 @@ async def _once_ready(settings: Settings, supervisor: Supervisor, screen: Screen
         screen.say(question)
 
 
-async def _keep_told(changed: Callable[[], None]) -> None:
+async def _keep_told(changed: Callable[[], None], room: DiskWatch) -> None:
     """Say how it is now and then, too: what was written last may have found no room."""
     while True:
         await asyncio.sleep(TELL_SECONDS)
         changed()
+        room.look()
 
 
 async def _follow(supervisor: Supervisor, screen: Screen) -> None:

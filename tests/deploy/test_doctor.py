@@ -12,6 +12,7 @@ import pytest
 from deploy.cli import main
 from deploy.local.account import Account, Entry, write_account
 from deploy.local.doctor import CHECKS, Check, NotLooked, Scope, examine
+from deploy.local.doctor.kafka import Borders, Position, compare
 from deploy.local.doctor.machine import CLOCK, DISK, PERMISSIONS
 from deploy.local.doctor.processes import LEFTOVERS, PORTS, PROCESSES
 from deploy.local.doctor.setup import SETTINGS
@@ -20,6 +21,7 @@ from schemas.clock import now_ms
 from schemas.diagnosis import Finding
 from schemas.pulse import Pulse, write_pulse
 from schemas.settings import Settings
+from schemas.topic_identity import TopicIdentity
 from tests.running import free_port
 
 A_FINDING = Finding("a file", "is gone", "Nobody can read it.", "put it back")
@@ -171,6 +173,40 @@ def test_a_setting_that_cannot_be_obeyed_is_found(scope: Scope) -> None:
 
 def test_room_on_the_disk_is_no_finding(scope: Scope) -> None:
     assert problems(DISK, scope) == []
+
+
+ID = TopicIdentity("topic-1", "cluster-1")
+
+
+@pytest.mark.parametrize(
+    ("position", "kafka", "problem"),
+    [
+        (Position(1, True, {0: 12}), Borders(ID, {0: 0}, {0: 12}), None),
+        (Position(1, True, {0: 12}), Borders(ID, {0: 12}, {0: 30}), None),
+        (Position(0, False, {}), Borders(ID, {0: 5}, {0: 9}), None),
+        (
+            Position(1, True, {0: 12}),
+            Borders(ID, {0: 0}, {0: 11}),
+            "ends at offset 11, but table events has read up to 12",
+        ),
+        (
+            Position(1, True, {0: 12}),
+            Borders(ID, {0: 15}, {0: 30}),
+            "begins at offset 15, but table events has read up to 12 only",
+        ),
+        (
+            Position(1, False, {0: 12}),
+            Borders(ID, {0: 0}, {0: 30}),
+            "is another one than table events has read (Kafka was made anew or changed)",
+        ),
+    ],
+)
+def test_a_table_beside_another_kafka_is_found(
+    position: Position, kafka: Borders, problem: str | None
+) -> None:
+    found = [finding.problem for finding in compare("events", "events", position, kafka)]
+
+    assert found == ([problem] if problem else [])
 
 
 def test_the_exit_code_tells_a_program_what_was_found(

@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 
 from deploy.local.account import Account, Entry, read_account, write_account
+from deploy.local.disk import DiskWatch
 from deploy.local.logs import Followed, last_lines, last_reason
 from deploy.local.process import State
 from deploy.local.screen import Screen
@@ -130,3 +131,17 @@ def test_the_end_of_a_log_leaves_out_the_frames_of_java(tmp_path: Path) -> None:
 
     assert last_lines(path, 3) == "b\njava.lang.RuntimeException: c\nd"
     assert last_lines(tmp_path / "none.log") == ""
+
+
+def test_a_disk_that_gets_short_is_said_once_and_so_is_room_again() -> None:
+    said: list[str] = []
+    free = iter([900, 511, 300, None, 100, 600, 700])
+    watch = DiskWatch(512, lambda: next(free), said.append)
+
+    for _ in range(7):
+        watch.look()
+
+    assert said == [
+        "disk: only 511 MB are free, less than 512: make room soon",
+        "disk: 600 MB are free again",
+    ]

@@ -17,6 +17,8 @@ import pytest
 
 from deploy.local.broker import Broker
 from deploy.local.demo.records import Demo, read_demo
+from deploy.local.doctor import CHECKS, Scope
+from deploy.local.doctor.kafka import POSITIONS, TOPICS
 from deploy.local.screen import Screen
 from deploy.local.topics import partitions
 from deploy.local.up import examined
@@ -85,6 +87,21 @@ def test_no_other_user_can_read_what_it_makes(stack: Stack) -> None:
     assert open_to_others == []
 
 
+def test_the_doctor_finds_topics_that_are_not_there(stack: Stack) -> None:
+    other = Scope(msgspec.structs.replace(stack.settings, topic_prefix="staging."))
+    more = Scope(msgspec.structs.replace(stack.settings, partitions=9))
+
+    assert next((f.subject, f.problem) for f in TOPICS.find(other)) == (
+        "topic staging.events",
+        "is not in Kafka",
+    )
+    assert next((f.subject, f.problem) for f in TOPICS.find(more)) == (
+        "topic events",
+        "has 8 partitions, not 9",
+    )
+    assert list(POSITIONS.find(other)) == []  # nothing was ever read of them
+
+
 def test_the_demo_key_opens_the_demo_website(stack: Stack) -> None:
     reply = call(
         "POST",
@@ -149,6 +166,12 @@ def test_demo_visitors_are_stored_item_by_item(stack: Stack) -> None:
 
     assert items > 200
     eventually(stored)
+
+
+def test_the_doctor_finds_nothing_wrong_with_what_runs(stack: Stack) -> None:
+    found = {one["check"]: one["state"] for one in stack.tidemark("doctor")}
+
+    assert found == dict.fromkeys((check.name for check in CHECKS), "ok")
 
 
 def test_data_and_demo_are_still_there_after_a_restart(tmp_path: Path) -> None:

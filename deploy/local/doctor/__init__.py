@@ -5,6 +5,7 @@ To add a check: write `find` (and `repair`, where that is safe) beside what it k
 """
 
 from deploy.local.doctor.examination import Check, NotLooked, Outcome, Scope, examine
+from deploy.local.doctor.kafka import POSITIONS, TOPICS
 from deploy.local.doctor.machine import CLOCK, DISK, PERMISSIONS
 from deploy.local.doctor.processes import LEFTOVERS, PORTS, PROCESSES
 from deploy.local.doctor.registry import REGISTRY
@@ -22,6 +23,8 @@ CHECKS: tuple[Check, ...] = (
     LEFTOVERS,
     LOGS,
     FILES,
+    TOPICS,
+    POSITIONS,
 )
 """In this order they are made and shown."""
 
