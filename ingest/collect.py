@@ -1,8 +1,9 @@
-"""The one endpoint: identify, admit, decode, seal, send, answer."""
+"""The one endpoint: identify, admit, decode, seal, count, send, answer."""
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ingest.bounds import BODY_BYTES, BODY_SECONDS
+from ingest.counting import admit, charge, count
 from ingest.decode import Decoder
 from ingest.desk import Desk
 from ingest.head import Head, read_head
@@ -11,12 +12,11 @@ from ingest.noting import note_rejects
 from ingest.seal import Cover, Sealed, seal_request
 from ingest.sending import send_surely
 from ingest.unpack import unpack
-from schemas.edge.address import cut
+from schemas.edge.admission import BODY_SIZE
 from schemas.edge.asgi import answer, read_body
 from schemas.edge.bodies import encode
 from schemas.failures import WrongMethod
 from schemas.kinds import Kind
-from schemas.plans import Group
 
 
 def collect(kind: Kind, desk: Desk) -> ASGIApp:
@@ -30,18 +30,19 @@ def collect(kind: Kind, desk: Desk) -> ASGIApp:
         registry, now = desk.registry.snapshot, desk.clock()
         head = read_head(scope)
         sender = identify(head, registry, now)
-        if sender is not None:
-            edge.admit(scope, sender.organization, Group.COLLECT)
-        accepted = decoder.decode(await take_body(scope, receive, head))
+        network = edge.network(scope)
+        buckets = admit(desk, scope, sender, network, now)
+        body = await take_body(scope, receive, head)
+        accepted = decoder.decode(body)
         if sender is None:
             sender = by_website(accepted.items[0].website_id, registry, head)
-            edge.admit(scope, sender.organization, Group.COLLECT)
-        address = cut(edge.address(scope))
-        cover = Cover(sender, head, address, now, desk.visitors)
+        cover = Cover(sender, head, network, now, desk.visitors)
         sealed = seal_request(accepted, cover, registry)
+        count(desk, scope, sender, network, buckets, len(body))
         receipt = await send_surely(desk, kind.topic, sealed)
         if sealed.rejected:
             note_rejects(desk, sender.subject_id, kind.path, sealed.rejected)
+            charge(desk, sender, network, len(sealed.rejected))
         await answer(send, 200, success(kind, sealed, receipt))
 
     return endpoint
@@ -50,7 +51,11 @@ def collect(kind: Kind, desk: Desk) -> ASGIApp:
 async def take_body(scope: Scope, receive: Receive, head: Head) -> bytes:
     """The body, arrived in time and unpacked within its limit."""
     body = await read_body(scope, receive, BODY_BYTES, BODY_SECONDS)
-    return unpack(body, head.encoding, BODY_BYTES)
+    if head.encoding:
+        scope[BODY_SIZE] = BODY_BYTES  # so much it may cost to find out how much it is
+        body = unpack(body, head.encoding, BODY_BYTES)
+    scope[BODY_SIZE] = len(body)
+    return body
 
 
 def success(kind: Kind, sealed: Sealed, receipt: str) -> bytes:

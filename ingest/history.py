@@ -49,9 +49,11 @@ def history(desk: Desk) -> ASGIApp:
         registry, now = desk.registry.snapshot, desk.clock()
         head = read_head(scope)
         key = require_key(registry, head.key, KeyScope.TRACK_EVENTS, now)
-        desk.edge.admit(scope, registry.organizations[key.organization_id], Group.COLLECT)
+        owner = registry.organizations[key.organization_id]
+        desk.edge.admit(scope, owner, Group.COLLECT)
         opened = reached(registry, key, scope["query_string"])
         body = await take_body(scope, receive, head)
+        desk.edge.admit(scope, owner, Group.COLLECT, cost=0, size=len(body))
         async with turns.taken():
             accepted = timely(decoded(decoder, body), opened, now)
             envelope = sealed(accepted, opened, now)

@@ -12,6 +12,7 @@ from msgspec import Raw, Struct
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ingest.bounds import BODY_BYTES
+from ingest.counting import admit, charge, count
 from ingest.decode import Rejected, none_accepted
 from ingest.desk import Desk
 from ingest.head import Head, read_head
@@ -22,9 +23,7 @@ from ingest.seal import Cover, Sealed, seal_request
 from ingest.sending import send_surely
 from ingest.sorting import ShapeOf, Share, Sorted, sort
 from ingest.spelling import Fields
-from schemas.edge.address import cut
 from schemas.failures import Failure, NoneAccepted, TooLarge, WrongMethod
-from schemas.plans import Group
 
 Items = Sequence[Raw | Fields]
 
@@ -48,23 +47,31 @@ def mixed(route: Mixed, desk: Desk) -> ASGIApp:
     async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != route.method:
             raise WrongMethod(route.method)
-        head = read_head(scope)
-        sender = identify(head, desk.registry.snapshot, desk.clock())
-        if sender is not None:
-            desk.edge.admit(scope, sender.organization, Group.COLLECT)
-        found = sort(await route.read(scope, receive, head), route.shape_of)
+        head, network, now = read_head(scope), desk.edge.network(scope), desk.clock()
+        sender = identify(head, desk.registry.snapshot, now)
+        buckets = admit(desk, scope, sender, network, now)
+        items = await route.read(scope, receive, head)
+        found = sort(items, route.shape_of)
         if sender is None:
             sender = by_website(first_website(found), desk.registry.snapshot, head)
-            desk.edge.admit(scope, sender.organization, Group.COLLECT)
-        sealed = sealed_shares(found, sender, head, cut(desk.edge.address(scope)), desk)
+        sealed = sealed_shares(found, sender, head, network, desk)
+        if sealed:
+            count(desk, scope, sender, network, buckets, size_of(items, scope))
         result = await sent(found, sealed, desk)
         failure = failure_of(result, route.more(result))
         if failure is not None:
             raise failure
         note_rejects(desk, sender.subject_id, route.path, found.rejected.values())
+        charge(desk, sender, network, len(found.rejected))
         await route.reply(send, result)
 
     return endpoint
+
+
+def size_of(items: Items, scope: Scope) -> int:
+    """Bytes that the items came as."""
+    bodies = [memoryview(item).nbytes for item in items if isinstance(item, Raw)]
+    return sum(bodies) or len(scope["query_string"])
 
 
 def first_website(found: Sorted) -> str | None:

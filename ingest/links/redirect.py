@@ -64,9 +64,11 @@ def _admit(desk: Desk, link: Link | None, scope: Scope) -> None:
     """Count the request as the owner's; as a stranger's when nobody owns such a link."""
     if link is None:
         desk.edge.admit_stranger(scope)
-    else:
-        owner = desk.registry.snapshot.organizations[link.organization_id]
-        desk.edge.admit(scope, owner, Group.REDIRECTS)
+        return
+    owner = desk.registry.snapshot.organizations[link.organization_id]
+    admission, network, now = desk.edge.admission, desk.edge.network(scope), desk.clock()
+    buckets = admission.buckets(scope, network, owner, Group.REDIRECTS, owner.id, now)
+    admission.anonymous(scope, buckets, now)
 
 
 async def _lead(desk: Desk, clicks: Clicks, link: Link, scope: Scope, send: Send) -> None:

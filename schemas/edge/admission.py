@@ -28,8 +28,12 @@ ALLOWANCE = "tidemark.allowance"
 
 PUBLIC = PLANS["free"][Group.PUBLIC]
 
+BODY_SIZE = "tidemark.body_size"
+"""In the scope: bytes of the body once it is unpacked, while it is being decoded."""
+
 REJECTS_PER_REQUEST = 10
-"""Rejected items that cost a network as much as a refused request; they take about as long."""
+BYTES_PER_REQUEST = 16_384
+"""What costs a network as much as one more refused request, because it takes about as long."""
 
 FEW_TENANTS = 1_000
 """Tenants below which nobody looks for those that have gone quiet."""
@@ -97,16 +101,23 @@ class Admission:
 
     def public(self, scope: Scope, network: str, cost: int = 1) -> None:
         """Count a request that names nobody, or that was refused: as much as is left."""
+        outcome = self.charge(network, cost)
+        if isinstance(outcome, Refused):
+            self._refuse(scope, outcome)
+        scope[ALLOWANCE] = outcome
+
+    def charge(self, network: str, cost: int) -> Bucket | Refused:
+        """The same, of a request that is answered as it is."""
         now = self._clock()
         bucket = self._limiter.stranger(network, PUBLIC, OF_PUBLIC, now)
         bucket.fits(now)
         left = max(1, PUBLIC.requests - bucket.requests)
-        self._count(scope, (bucket,), now, min(cost, left), 0)
+        return take((bucket,), now, min(cost, left))
 
     def seen(self, network: str) -> Allowance:
         """What a network may ask that names nobody."""
         now = self._clock()
-        bucket = self._limiter.known(network) or Bucket.empty(PUBLIC, OF_PUBLIC, now)
+        bucket = self._limiter.known(network) or Bucket(PUBLIC, OF_PUBLIC, now)
         bucket.fits(now)
         return bucket.allowance()
 
@@ -154,6 +165,11 @@ class Admission:
             key: one for key, one in self._tenants.items() if one.whole.requests or one.whole.bytes
         }
         self._many = max(FEW_TENANTS, 2 * len(self._tenants))
+
+
+def work(rejected: int, size: int) -> int:
+    """Refused requests that take as long as it took to reject that many items in so many bytes."""
+    return rejected // REJECTS_PER_REQUEST + size // BYTES_PER_REQUEST
 
 
 def _subject(owner: Organization, group: Group, id_: str) -> str:

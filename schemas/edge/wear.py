@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from schemas.clock import Clock
 from schemas.edge import cors
 from schemas.edge.address import Networks, client_address, cut, within
-from schemas.edge.admission import ALLOWANCE, PUBLIC, REJECTS_PER_REQUEST, Admission
+from schemas.edge.admission import ALLOWANCE, BODY_SIZE, PUBLIC, Admission, work
 from schemas.edge.allowances import Headers
 from schemas.edge.asgi import ClientGone, answer, header
 from schemas.edge.bodies import Shape
@@ -157,7 +157,8 @@ class Edge:
     async def _refuse(self, send: Send, scope: Scope, failure: Failure) -> None:
         if failure.status in CHARGED and ALLOWANCE not in scope:
             try:
-                cost = 1 + len(failure.more.get("rejected", ())) // REJECTS_PER_REQUEST
+                rejected = len(failure.more.get("rejected", ()))
+                cost = 1 + work(rejected, scope.get(BODY_SIZE, 0))
                 self.admission.public(scope, self.network(scope), cost)
             except Failure as exhausted:
                 failure = exhausted

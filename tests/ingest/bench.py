@@ -30,7 +30,7 @@ from schemas.registry import (
 from schemas.registry.contents import Stamp
 from schemas.registry.making import new_key
 from schemas.settings import Settings
-from tests.asgi import ask
+from tests.asgi import ADDRESS, ask
 from tests.calling import Reply
 
 NOW = 1_795_000_000_000
@@ -103,12 +103,20 @@ class Bench(Struct):
         body: object,
         key: str | None = None,
         headers: Mapping[str, str] | None = None,
+        address: str = ADDRESS,
     ) -> Reply:
         """POST; `key` by its name on this bench."""
         given = dict(headers or {})
         if key is not None:
             given["authorization"] = f"Bearer {self.keys[key]}"
-        return ask(self.app, "POST", path, body, given)
+        return ask(self.app, "POST", path, body, given, address)
+
+    def agree(self, organization_id: str, **limits: int) -> None:
+        """Give an organization limits of its own."""
+        kept = self.registry.snapshot
+        changed = msgspec.structs.replace(kept.organizations[organization_id], limits=limits)
+        found = MappingProxyType({**kept.organizations, organization_id: changed})
+        self.registry.snapshot = msgspec.structs.replace(kept, organizations=found)
 
 
 def bench(folder: Path, **settings: Any) -> Bench:

@@ -2,10 +2,8 @@
 
 import asyncio
 from pathlib import Path
-from types import MappingProxyType
 
 import pytest
-from msgspec import structs
 
 from ingest.links.targets import passed_on
 from tests.asgi import ask, request
@@ -29,7 +27,7 @@ def test_a_click_is_recorded_and_sent_on(desk: Bench, tmp_path: Path) -> None:
     assert (reply.status, reply.headers["location"]) == (302, "https://t.example/a?b=c")
     assert reply.headers["cache-control"] == "private, no-cache"
     assert reply.headers["x-robots-tag"] == "noindex"
-    assert reply.headers["x-ratelimit-limit"] == "60000"
+    assert reply.headers["x-ratelimit-limit"] == "30000"
     [sent] = desk.outbox.sent
     [envelope] = sent.envelopes
     visitor = visitors(tmp_path).of_links("acme", "203.0.113.0", "Firefox", NOW)
@@ -134,17 +132,8 @@ def test_an_expired_link_leads_nowhere(desk: Bench) -> None:
     assert desk.outbox.sent == []
 
 
-def limited(desk: Bench, **limits: int) -> None:
-    """Have acme agree to so little."""
-    snapshot = desk.registry.snapshot
-    acme = structs.replace(snapshot.organizations["acme"], limits=limits)
-    desk.registry.snapshot = structs.replace(
-        snapshot, organizations=MappingProxyType({**snapshot.organizations, "acme": acme})
-    )
-
-
 def test_a_flood_of_events_holds_nobody_up_who_follows_a_link(desk: Bench) -> None:
-    limited(desk, collect=1)
+    desk.agree("acme", collect=1)
 
     posted = [desk.post("/track?website_id=shop", {"name": "a"}).status for _ in range(2)]
 
@@ -152,7 +141,7 @@ def test_a_flood_of_events_holds_nobody_up_who_follows_a_link(desk: Bench) -> No
 
 
 def test_one_too_many_is_told_so_as_they_read_it(desk: Bench) -> None:
-    limited(desk, redirects=1)
+    desk.agree("acme", redirects=1)
     assert ask(desk.app, "GET", "/l/spring", headers=BROWSER).status == 302
 
     person = ask(desk.app, "GET", "/l/spring", headers=BROWSER)

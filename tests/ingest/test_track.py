@@ -3,7 +3,6 @@
 import gzip
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from ingest.lanes import Outcome
@@ -242,26 +241,29 @@ def test_every_answer_tells_the_allowance(desk: Bench, method: str, path: str, s
         assert reply.json["status"] == "error"
 
 
-def test_the_allowance_is_of_the_organization(desk: Bench) -> None:
+def test_an_answer_tells_what_is_left_to_its_network(desk: Bench) -> None:
     for _ in range(2):
         reply = desk.post("/track?website_id=shop", {"name": "a"})
 
-    # plan free: 6,000 collection requests in a window of 60 s
-    assert reply.headers["x-ratelimit-limit"] == "6000"
-    assert reply.headers["x-ratelimit-remaining"] == "5998"
+    # plan free: 6,000 collection requests within 60 s, of which one network has half
+    assert reply.headers["x-ratelimit-limit"] == "3000"
+    assert reply.headers["x-ratelimit-remaining"] == "2998"
     assert reply.headers["x-ratelimit-reset"] == str((NOW + 60_000) // 1000)
 
 
-def test_who_has_used_the_allowance_up_is_told_when_to_come_back(desk: Bench) -> None:
-    acme = desk.registry.snapshot.organizations["acme"]
-    limited = msgspec.structs.replace(acme, limits={"collect": 1})
-    desk.registry.snapshot = msgspec.structs.replace(
-        desk.registry.snapshot,
-        organizations={**desk.registry.snapshot.organizations, "acme": limited},
-    )
-    desk.post("/track?website_id=shop", {"name": "a"})
+def test_an_answer_to_a_key_tells_what_is_left_to_the_organization(desk: Bench) -> None:
+    for _ in range(2):
+        reply = desk.post("/track", {"name": "a"}, key="acme")
 
-    reply = desk.post("/track?website_id=blog", {"name": "a"})
+    assert reply.headers["x-ratelimit-limit"] == "6000"
+    assert reply.headers["x-ratelimit-remaining"] == "5998"
+
+
+def test_who_has_used_the_allowance_up_is_told_when_to_come_back(desk: Bench) -> None:
+    desk.agree("acme", collect=1)
+    desk.post("/track", {"name": "a"}, key="acme")
+
+    reply = desk.post("/track", {"name": "a"}, key="acme-shop")
 
     assert (reply.status, reply.headers["retry-after"]) == (429, "60")
     sentence = (

@@ -17,7 +17,7 @@ NOW = 1_000_000
 
 
 def a_bucket(requests: int, size: int = UNLIMITED, name: str = "a") -> Bucket:
-    return Bucket.empty(Limit(requests, size), name, NOW)
+    return Bucket(Limit(requests, size), name, NOW)
 
 
 def taken(bucket: Bucket, now_ms: int, cost: int = 1, size: int = 0) -> Allowance:

@@ -1,0 +1,55 @@
+"""How a request is counted: when it arrives, and with its size once its items are good.
+
+With a key it counts at once, good or bad: the key says whose fault it is. Without one, only what
+is good counts against the website; what is refused counts against the network that sent it.
+"""
+
+from collections.abc import Sequence
+
+from starlette.types import Scope
+
+from ingest.desk import Desk
+from ingest.identify import Sender
+from schemas.edge.admission import work
+from schemas.edge.rate_limit import Bucket
+from schemas.failures import LimitExceeded
+from schemas.plans import Group
+
+Buckets = Sequence[Bucket]
+
+
+def admit(desk: Desk, scope: Scope, sender: Sender | None, network: str, now_ms: int) -> Buckets:
+    """LimitExceeded when nothing more fits; of an unknown sender only the network is looked at."""
+    if sender is not None and sender.trusted:
+        desk.edge.admit(scope, sender.organization, Group.COLLECT)
+        return ()
+    desk.edge.admission.check_network(scope, network, now_ms)
+    return () if sender is None else _buckets(desk, scope, sender, network, now_ms)
+
+
+def count(
+    desk: Desk, scope: Scope, sender: Sender, network: str, buckets: Buckets, size: int
+) -> None:
+    """Count so many bytes of good items; LimitExceeded when they do not fit."""
+    if sender.trusted:
+        desk.edge.admit(scope, sender.organization, Group.COLLECT, 0, size)
+        return
+    now = desk.clock()
+    counted_in = buckets or _buckets(desk, scope, sender, network, now)
+    try:
+        desk.edge.admission.anonymous(scope, counted_in, now, size)
+    except LimitExceeded:  # what was decoded for nothing is the network's fault
+        desk.edge.admission.charge(network, 1 + work(0, size))
+        raise
+
+
+def charge(desk: Desk, sender: Sender, network: str, rejected: int) -> None:
+    """Count what a good request had of bad items, as of a request that is refused."""
+    if not sender.trusted and (cost := work(rejected, 0)):
+        desk.edge.admission.charge(network, cost)
+
+
+def _buckets(desk: Desk, scope: Scope, sender: Sender, network: str, now_ms: int) -> Buckets:
+    return desk.edge.admission.buckets(
+        scope, network, sender.organization, Group.COLLECT, sender.subject_id, now_ms
+    )
