@@ -22,6 +22,7 @@ from stream.enrich.history import HISTORY_LINE
 from stream.ledger import Tally
 from stream.marks import CLOSED, line_of, mark_of
 from stream.rows import Rows
+from stream.unaccounted import tell_behind
 
 UNDONE = "import undone"
 PLACE = ("kafka_partition", "kafka_offset")
@@ -32,6 +33,7 @@ class Backfill(Drain):
 
     line = HISTORY_LINE
     remembered = frozenset()  # its lines say what was there before
+    level_ledger = staticmethod(tell_behind)
 
     def _sift(self, rows: Rows, tally: Tally) -> Sifted:
         marks = _Marks(self._main.next_offset)

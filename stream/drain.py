@@ -39,6 +39,7 @@ from stream.remember.giving import give_back
 from stream.remember.past import REMEMBERED, Past
 from stream.remember.room import Room
 from stream.rows import Rows
+from stream.unaccounted import account_again
 from stream.writer import NewPart, write_part
 
 log = logging.getLogger(__name__)
@@ -80,6 +81,7 @@ class Drain:
 
     line: Mapping[str, Step] = LINE
     remembered: Collection[str] = REMEMBERED
+    level_ledger = staticmethod(account_again)
 
     def __init__(
         self,
@@ -131,15 +133,15 @@ class Drain:
             )
 
     def next_offsets(self, partitions: Iterable[int]) -> dict[int, int]:
-        """By topic partition, the first offset that the table's newest version does not hold.
+        """By topic partition, the first offset that the table does not hold; when it is assigned.
 
-        Asked when partitions are assigned. On a handle of its own: a batch may be under way in
-        another thread.
+        On a handle of its own: a batch may be under way in another thread.
         """
         table = LakeTable(self._settings, self.kind.table)
-        partitions = tuple(partitions)
-        self._past.hold(partitions)
-        return {partition: table.next_offset(self._name(partition)) for partition in partitions}
+        nexts = {partition: table.next_offset(self._name(partition)) for partition in partitions}
+        self._past.hold(nexts)
+        self.level_ledger(self._settings, table, self.topic, self.epoch, nexts)
+        return nexts
 
     @property
     def recalled(self) -> int:

@@ -5,11 +5,14 @@ from collections.abc import Iterator
 from schemas.data_files import outer_problem_of, problem_of
 from schemas.delta_log import broken_entries
 from schemas.diagnosis import Finding
+from schemas.kinds import KINDS
 from schemas.lake import UnreadableTable, folder_of, locate, open_table
 from schemas.settings import Settings
-from schemas.tables import TABLES
+from schemas.tables import LEDGER, QUARANTINE, TABLES
+from stream.commit import LakeTable
 from stream.doctor import log_of, mend
 from stream.keeping.pieces import Piece, pieces
+from stream.unaccounted import counted, noted
 
 REPAIR = "tidemark doctor --repair"
 
@@ -65,3 +68,28 @@ def finding_of(table: str, piece: Piece, problem: str) -> Finding:
         "the file back from a backup of the lake, or give the rows up: "
         f"tidemark repair {table}/{piece.path} --accept-loss",
     )
+
+
+def check_balance(settings: Settings) -> Iterator[Finding]:
+    """Tables and quarantine that do not have as many rows as the ledger counted."""
+    if any(open_table(settings.lake_url, side) is None for side in (LEDGER, QUARANTINE)):
+        return
+    for kind in KINDS:
+        topic = settings.topic(kind.topic)
+        if open_table(settings.lake_url, kind.table) is None:
+            continue
+        main = LakeTable(settings, kind.table)  # first: the ledger is never behind it
+        live = [piece for piece in pieces(main.handle, kind.table) if not piece.imported]
+        told = counted(settings, topic, main)
+        there = {"stored": sum(piece.rows for piece in live), **noted(settings, topic, main)}
+        for name, rows in there.items():
+            if rows != told[name]:
+                where = kind.table.name if name == "stored" else QUARANTINE.name
+                yield Finding(
+                    subject=f"{where}, topic {topic}",
+                    problem=f"{rows} rows are {name}, but the ledger counted {told[name]}",
+                    meaning="Rows were lost, or counts of them: part of the lake is missing or of "
+                    "another time than the rest.",
+                    remedy="put the whole lake back from one backup; without one the rows that are "
+                    "there are right, and nothing else is harmed",
+                )

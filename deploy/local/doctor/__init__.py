@@ -10,7 +10,7 @@ from deploy.local.doctor.machine import CLOCK, DISK, PERMISSIONS
 from deploy.local.doctor.processes import LEFTOVERS, PORTS, PROCESSES
 from deploy.local.doctor.registry import REGISTRY
 from deploy.local.doctor.setup import SETTINGS
-from deploy.local.doctor.tables import FILES, LOGS
+from deploy.local.doctor.tables import BALANCE, FILES, LOGS
 
 CHECKS: tuple[Check, ...] = (
     SETTINGS,
@@ -25,6 +25,7 @@ CHECKS: tuple[Check, ...] = (
     FILES,
     TOPICS,
     POSITIONS,
+    BALANCE,
 )
 """In this order they are made and shown."""
 

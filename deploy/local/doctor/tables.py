@@ -45,6 +45,13 @@ def store_again(scope: Scope, finding: Finding) -> str | None:
             return f"{finding.subject}: not repaired: {refused}"
 
 
+def unbalanced(scope: Scope) -> Iterable[Finding]:
+    """Numbers of rows that the ledger counted otherwise."""
+    from stream.keeping.diagnosis import check_balance
+
+    return check_balance(scope.settings)
+
+
 def _local(scope: Scope) -> None:
     if folder_of(scope.settings.lake_url) is None:
         raise NotLooked("the lake is not on a local disk")
@@ -54,3 +61,4 @@ LOGS = Check("logs", "every log entry is there and whole", bad_entries, mend_ent
 FILES = Check(
     "data files", "every data file is there, as large as it was written", bad_files, store_again
 )
+BALANCE = Check("ledger", "tables and quarantine have the rows that the ledger counted", unbalanced)

@@ -1,0 +1,104 @@
+"""A side table whose newest entries were lost after the main commit: told, and made up for."""
+
+from pathlib import Path
+
+import pytest
+
+from schemas.delta_log import LOG, entries
+from schemas.kinds import CUSTOM_EVENT
+from schemas.settings import Settings
+from schemas.tables import EVENTS, LEDGER, QUARANTINE
+from stream.doctor import examine
+from stream.drain import Drain
+from stream.enrich.lookups import Lookups
+from stream.keeping.diagnosis import check_balance
+from tests.stream.making import a_message, an_envelope, rows, settings
+
+SUMS = ("received", "stored", "duplicate", "quarantined", "dropped")
+
+
+def store(given: Settings) -> Drain:
+    """6 received: 4 stored, of two websites, 1 copy, and 1 quarantined, which is garbage."""
+    first = an_envelope([{"name": "a", "eventId": "1"}, {"name": "b", "eventId": "2"}])
+    again = an_envelope([{"name": "b", "eventId": "2"}, {"name": "c"}], subject_id="w2")
+    copied = an_envelope([{"name": "a", "eventId": "1"}])
+    drain = Drain(given, CUSTOM_EVENT, Lookups())
+    drain.store([a_message(0, first)])
+    drain.store([a_message(1, again), a_message(2, copied), a_message(3, body=b"garbage")])
+    return drain
+
+
+def account(given: Settings) -> list[tuple[object, ...]]:
+    """The sums of each subject; what batches they came in does not matter."""
+    sums: dict[str, list[int]] = {}
+    for subject, *counts in rows(given, LEDGER, "subject_id", *SUMS):
+        own = sums.setdefault(str(subject), [0] * len(SUMS))
+        own[:] = [before + more for before, more in zip(own, counts, strict=True)]
+    return sorted((subject, *counts) for subject, counts in sums.items())
+
+
+def tear_newest(given: Settings, table: str) -> None:
+    log = Path(given.lake_url) / table / LOG
+    there = entries(log)
+    there[max(there)].write_bytes(b"")
+    examine(given)
+
+
+def test_a_ledger_that_lost_its_newest_entry_is_made_up_for(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    given = settings(tmp_path)
+    store(given)
+    before = account(given)
+    tear_newest(given, "ledger")
+    short = account(given)
+    told = [one.problem for one in check_balance(given)]
+
+    for _ in range(2):
+        Drain(given, CUSTOM_EVENT, Lookups()).next_offsets([0])
+
+    assert before == [("None", 1, 0, 0, 1, 0), ("w1", 3, 2, 1, 0, 0), ("w2", 2, 2, 0, 0, 0)]
+    assert short == [("w1", 2, 2, 0, 0, 0)]
+    assert told == [
+        "4 rows are stored, but the ledger counted 2",
+        "1 rows are duplicate, but the ledger counted 0",
+        "1 rows are quarantined, but the ledger counted 0",
+    ]
+    assert account(given) == before
+    assert list(check_balance(given)) == []
+    assert [r.getMessage() for r in caplog.records].count("the ledger was behind its table") == 1
+
+
+def test_a_quarantine_that_lost_its_newest_entry_is_told(tmp_path: Path) -> None:
+    given = settings(tmp_path)
+    store(given)
+    assert list(check_balance(given)) == []
+
+    tear_newest(given, "quarantine")
+
+    assert rows(given, QUARANTINE, "stage") == []
+    assert [one.problem for one in check_balance(given)] == [
+        "0 rows are duplicate, but the ledger counted 1",
+        "0 rows are quarantined, but the ledger counted 1",
+    ]
+    assert len(rows(given, EVENTS, "name")) == 4
+
+
+def test_a_ledger_that_is_ahead_of_its_table_is_right(tmp_path: Path) -> None:
+    given = settings(tmp_path)
+
+    class Killed(Exception):
+        pass
+
+    def kill(step: str) -> None:
+        if step == "ledger":
+            raise Killed
+
+    with pytest.raises(Killed):
+        Drain(given, CUSTOM_EVENT, Lookups(), kill).store(
+            [a_message(0, an_envelope([{"name": "a"}]))]
+        )
+
+    assert list(check_balance(given)) == []
+    assert Drain(given, CUSTOM_EVENT, Lookups()).next_offsets([0]) == {0: 0}
+    assert account(given) == [("w1", 1, 1, 0, 0, 0)]
