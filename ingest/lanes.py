@@ -40,6 +40,8 @@ class Answer(Struct, frozen=True, gc=False):
     outcome: Outcome
     partition: int = 0
     offset: int = UNKNOWN_OFFSET
+    topic_id: str = ""
+    """Kafka's id of the topic, when it tells one."""
 
 
 class Ticket(Struct, frozen=True):

@@ -18,6 +18,7 @@ from msgspec import Struct
 from ingest.lanes import Answer, Lane, Load, Outcome, Ticket
 from schemas.failures import TooLarge, Unavailable
 from schemas.settings import Settings
+from schemas.topic_identity import identify
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +28,7 @@ REQUEST_BYTES = MESSAGE_BYTES - 64 * 1024
 CONNECT_SECONDS = 5.0
 REQUEST_MS = 10_000
 METADATA_MS = 10_000
+IDS_SECONDS = 5.0
 PROBE_SECONDS = 1.0
 LOOK_SECONDS = 0.25
 STALLED_SECONDS = 2.0
@@ -56,6 +58,9 @@ class Outbox:
         self._names = {topic: settings.topic(topic) for topic in topics}
         self._chunk_bytes = settings.chunk_bytes
         self._seconds = settings.produce_seconds
+        self._ids: dict[str, str] = {}
+        """Kafka's id of each topic, by its name there."""
+        self._ids_learnt = 0.0
         self._load = Load(settings.in_flight_bytes)
         self._lanes: dict[str, list[Lane]] = {topic: [] for topic in self._names}
         self._producer: AIOKafkaProducer | None = None
@@ -131,6 +136,7 @@ class Outbox:
             async with asyncio.timeout(CONNECT_SECONDS):
                 await producer.start()
             await self._learn_partitions(producer)
+            await self._learn_ids(producer)
         except BaseException:
             await discard(producer)
             raise
@@ -148,6 +154,8 @@ class Outbox:
             else:
                 self.refusing = None
                 await self._learn_partitions(producer)
+                if asyncio.get_running_loop().time() - self._ids_learnt > IDS_SECONDS:
+                    await self._learn_ids(producer)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._broken.wait(), LOOK_SECONDS)
 
@@ -158,6 +166,13 @@ class Outbox:
             async with asyncio.timeout(CONNECT_SECONDS):
                 count = len(await producer.partitions_for(name))
             lanes += [self._lane(name, partition) for partition in range(len(lanes), count)]
+
+    async def _learn_ids(self, producer: AIOKafkaProducer) -> None:
+        """Know which making of each topic this is; receipts say it."""
+        self._ids_learnt = asyncio.get_running_loop().time()
+        async with asyncio.timeout(CONNECT_SECONDS):
+            found = await identify(producer.client, self._names.values())
+        self._ids = {name: identity.id for name, identity in found.items()}
 
     def _lane(self, name: str, partition: int) -> Lane:
         limits = (self._load, self._chunk_bytes, self._seconds)
@@ -180,7 +195,7 @@ class Outbox:
             self._in_flight.discard(delivered)
         self.counts.acknowledged += 1
         # After a retry Kafka may no longer know the offset of what it has; then it is -1.
-        return Answer(Outcome.ACKNOWLEDGED, partition, kept.offset)
+        return Answer(Outcome.ACKNOWLEDGED, partition, kept.offset, self._ids.get(topic, ""))
 
     def _fail(self, outcome: Outcome, error: KafkaError) -> Answer:
         self.counts.failed += 1

@@ -30,6 +30,7 @@ async def send_surely(desk: Desk, topic: str, sealed: Sealed) -> str:
             sealed.received_ms,
             sealed.owner,
             sealed.places,
+            kept.topic_id,
         )
     )
     note(desk.recent, topic, sealed, receipt)

@@ -9,15 +9,26 @@ from msgspec import Struct
 
 from schemas.failures import Unavailable
 from schemas.kinds import EVERY_KIND
-from schemas.positions import FORGETS_SECONDS, FRESH_SECONDS, Log, app_id, log_folder
+from schemas.lake import recorded
+from schemas.positions import (
+    FORGETS_SECONDS,
+    FRESH_SECONDS,
+    Log,
+    app_id,
+    identity_app_id,
+    log_folder,
+)
 from schemas.receipts import Receipt
 from schemas.settings import Settings
 
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 0.05
+EPOCH_SECONDS = 0.2
 MOST_WAITING = 1_000
 """Requests that may wait in one collector."""
+
+TABLE_OF = {kind.topic: kind.table for kind in EVERY_KIND}
 
 UNREAD = "log of a table not read"
 TOO_MANY = "Too many requests wait to be stored; nothing was taken. Send it without 'wait'"
@@ -84,6 +95,7 @@ class Waits:
     def __init__(self, settings: Settings) -> None:
         self._topic = settings.topic
         self._watches = watches(settings)
+        self._epochs = Epochs(settings)
         self._room = MOST_WAITING
 
     @asynccontextmanager
@@ -123,8 +135,33 @@ class Waits:
             raise Unavailable(ELSEWHERE) from None
 
     async def _until(self, receipt: Receipt) -> None:
-        name = app_id(receipt.epoch, self._topic(receipt.topic), receipt.partition)
+        epoch = await self._epochs.of(receipt)
+        name = app_id(epoch, self._topic(receipt.topic), receipt.partition)
         await self._watches[receipt.topic].until(name, receipt.offset)
+
+
+class Epochs:
+    """Under which epoch the tables keep the offsets of the topics that Kafka has."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._known: dict[tuple[str, str], int] = {}
+
+    async def of(self, receipt: Receipt) -> int:
+        """The receipt's epoch; waits for the first worker that meets a topic that is new."""
+        if not receipt.topic_id:
+            return receipt.epoch
+        making = receipt.topic, receipt.topic_id
+        while making not in self._known:
+            if found := await asyncio.to_thread(self._recorded, *making):
+                self._known[making] = found
+            else:
+                await asyncio.sleep(EPOCH_SECONDS)
+        return self._known[making]
+
+    def _recorded(self, topic: str, topic_id: str) -> int:
+        name = identity_app_id(self._settings.topic(topic), topic_id)
+        return recorded(self._settings.lake_url, TABLE_OF[topic], name)
 
 
 def watches(settings: Settings) -> Mapping[str, Watch]:

@@ -12,7 +12,8 @@ from msgspec import Struct
 from query.snapshots import unreadable
 from schemas.failures import Unavailable
 from schemas.lake import UnreadableTable, open_table
-from schemas.positions import NEVER, Log, app_id, log_folder
+from schemas.positions import NEVER, Log, app_id, epoch_app_id, identity_app_id, log_folder
+from schemas.receipts import Receipt
 from schemas.tables import Table
 
 MOST_KNOWN = 10_000
@@ -35,16 +36,29 @@ class Positions:
         self._lake = lake
         self._prefix = prefix
         self.epoch = epoch
-        """The present making of the topics; those before will not be read any more."""
+        """What the settings say, for topics without an id."""
         self._shelves: dict[str, _Followed] = {}
 
     def topic(self, name: str) -> str:
         """The topic's name in Kafka."""
         return self._prefix + name
 
+    async def epoch_of(self, table: Table, receipt: Receipt) -> int | None:
+        """Under which epoch the table knows the receipt's topic; None when it never met it."""
+        if not receipt.topic_id:
+            return receipt.epoch
+        name = identity_app_id(self.topic(receipt.topic), receipt.topic_id)
+        return (await self._at(table, name)).next or None
+
+    async def newest_epoch(self, table: Table, topic: str) -> int:
+        """The present making of a topic; those before will not be read any more."""
+        return max(self.epoch, (await self._at(table, epoch_app_id(self.topic(topic)))).next)
+
     async def of(self, table: Table, epoch: int, topic: str, partition: int) -> Position:
         """The position in a topic partition, by a look that begins now."""
-        name = app_id(epoch, self.topic(topic), partition)
+        return await self._at(table, app_id(epoch, self.topic(topic), partition))
+
+    async def _at(self, table: Table, name: str) -> Position:
         followed = self._shelves.setdefault(table.name, _Followed(self._lake, table))
         async with followed.lock:
             try:

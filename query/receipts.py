@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from query.answers import answered
 from query.desk import Desk
-from query.set_aside import Aside, set_aside
+from query.set_aside import Aside, Place, set_aside
 from schemas.clock import iso
 from schemas.edge.identity import reach_organization, reach_website
 from schemas.failures import NotFound
@@ -94,19 +94,24 @@ async def _fates(
 ) -> list[Fate]:
     if receipt.offset < 0:
         return _alike(receipt, State.UNKNOWN)
-    where = (receipt.epoch, receipt.topic, receipt.partition)
+    epoch = await desk.positions.epoch_of(kind.table, receipt)
+    if epoch is None:
+        return _alike(receipt, State.PENDING)  # of a topic that no worker has met yet
+    where = (epoch, receipt.topic, receipt.partition)
     if (await desk.positions.of(kind.table, *where)).next <= receipt.offset:
-        old = receipt.epoch < desk.positions.epoch
+        old = epoch < await desk.positions.newest_epoch(kind.table, receipt.topic)
         return _alike(receipt, State.LOST if old else State.PENDING)
     aside = await desk.positions.of(QUARANTINE, *where)
     if aside.next <= receipt.offset:
         return _alike(receipt, State.STORED)
     pinned = await desk.shelf.pin(QUARANTINE, least=aside.version)
     engine = desk.standard.of(key.organization_id)
-    topic = desk.positions.topic(receipt.topic)
-    if await desk.gone.holds(engine, pinned, topic, receipt, desk.seconds):
+    place = Place(
+        desk.positions.topic(receipt.topic), epoch, receipt.partition, desk.positions.epoch
+    )
+    if await desk.gone.holds(engine, pinned, place, receipt.offset, desk.seconds):
         return _alike(receipt, State.LOST)
-    found = await set_aside(engine, pinned, topic, receipt, owners, desk.seconds)
+    found = await set_aside(engine, pinned, place, receipt, owners, desk.seconds)
     return _told_apart(receipt, found)
 
 

@@ -12,6 +12,7 @@ from schemas.lake import Part
 from schemas.positions import gone_offsets
 from schemas.receipts import Receipt
 from schemas.tables import QUARANTINE
+from schemas.tables.column import IDENTITY
 
 LOST = "lost"
 """Stage of the notes about messages that nobody could read."""
@@ -19,8 +20,18 @@ LOST = "lost"
 LATER_MS = 120_000
 """How much later than its items a chunk may have been sent: it bears the time when it is torn."""
 
-COLUMNS = ("subject_id", "ts", "topic", "kafka_partition", "kafka_offset", "seq", "stage", "reason")
+COLUMNS = ("subject_id", "ts", "topic", *IDENTITY, "stage", "reason")
 NEEDED = tuple(column for column in QUARANTINE.columns if column.name in COLUMNS)
+
+
+class Place(Struct, frozen=True):
+    """One topic partition of one making of its topic."""
+
+    topic: str
+    epoch: int
+    partition: int
+    before: int
+    """The epoch of rows that bear none, because they are older than that column."""
 
 
 class Aside(Struct, frozen=True):
@@ -35,7 +46,7 @@ class Aside(Struct, frozen=True):
 async def set_aside(
     engine: Engine,
     pinned: Pinned,
-    topic: str,
+    place: Place,
     receipt: Receipt,
     owners: Sequence[str],
     seconds: float,
@@ -53,6 +64,7 @@ async def set_aside(
         "       reason\n"
         f"  FROM {relation.text} AS aside\n"
         " WHERE topic = $topic\n"
+        "   AND COALESCE(epoch, $before) = $epoch\n"
         "   AND kafka_partition = $partition\n"
         "   AND kafka_offset = $offset\n"
         "   AND ts >= $start AND ts < $end\n"
@@ -60,8 +72,10 @@ async def set_aside(
         f"        OR subject_id IS NULL AND stage <> '{LOST}')"
     )
     own = {
-        "topic": topic,
-        "partition": receipt.partition,
+        "topic": place.topic,
+        "before": place.before,
+        "epoch": place.epoch,
+        "partition": place.partition,
         "offset": receipt.offset,
         "start": _instant(receipt.received_ms),
         "end": _instant(until),
@@ -84,29 +98,33 @@ class Gone:
 
     def __init__(self) -> None:
         self._asked: frozenset[str] = frozenset()
-        self._gone: dict[tuple[str, int], set[range]] = {}
+        self._gone: dict[tuple[str, int | None, int], set[range]] = {}
 
     async def holds(
-        self, engine: Engine, pinned: Pinned, topic: str, receipt: Receipt, seconds: float
+        self, engine: Engine, pinned: Pinned, place: Place, offset: int, seconds: float
     ) -> bool:
-        """Whether the receipt's chunk is among them."""
+        """Whether the chunk at this place is among them."""
         paths = frozenset(part.path for part in pinned.version.parts)
         new = [part for part in pinned.version.parts if part.path not in self._asked]
         if new:
-            for found, partition, note in await _notes(engine, new, seconds):
-                self._gone.setdefault((found, partition), set()).add(gone_offsets(note))
+            for topic, epoch, partition, note in await _notes(engine, new, seconds):
+                self._gone.setdefault((topic, epoch, partition), set()).add(gone_offsets(note))
         self._asked = paths
-        ranges = self._gone.get((topic, receipt.partition), ())
-        return any(receipt.offset in offsets for offsets in ranges)
+        epochs = (place.epoch, None) if place.epoch == place.before else (place.epoch,)
+        return any(
+            offset in offsets
+            for epoch in epochs
+            for offsets in self._gone.get((place.topic, epoch, place.partition), ())
+        )
 
 
 async def _notes(engine: Engine, parts: Sequence[Part], seconds: float) -> list[tuple[Any, ...]]:
     relation = await engine.relation(parts, NEEDED)
     text = (
-        "SELECT topic, kafka_partition, reason\n"  # noqa: S608 - every name is ours
+        "SELECT topic, epoch, kafka_partition, reason\n"  # noqa: S608 - every name is ours
         f"  FROM {relation.text} AS aside\n"
         f" WHERE stage = '{LOST}'\n"
-        " ORDER BY topic, kafka_partition, reason"
+        " ORDER BY topic, epoch, kafka_partition, reason"
     )
     return await engine.rows(Sql(text, relation.values), seconds)
 

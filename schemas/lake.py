@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from deltalake import DeltaTable
-from deltalake.exceptions import TableNotFoundError
+from deltalake.exceptions import DeltaError, TableNotFoundError
 from msgspec import Struct
 
 from schemas.delta_log import LOG, broken_entries
@@ -97,6 +97,15 @@ def folder_of(url: str) -> Path | None:
     if "://" in url and not url.startswith("file://"):
         return None
     return Path(url.removeprefix("file://"))
+
+
+def recorded(lake: str, table: Table, name: str) -> int:
+    """What the table keeps under an application's id; 0 when it keeps nothing, or cannot say."""
+    try:
+        handle = open_table(lake, table)
+        return (handle.transaction_version(name) or 0) if handle else 0
+    except (DeltaError, OSError, UnreadableTable):
+        return 0
 
 
 def guard(handle: DeltaTable) -> None:

@@ -36,7 +36,7 @@ class Receipt(Struct, array_like=True, frozen=True, gc=False):
     topic: str
     """Topic of the kind, without the prefix of this installation."""
     epoch: Number
-    """Which making of the topic the offset counts in (`TIDEMARK_INGEST_EPOCH`)."""
+    """Which making of the topic the offset counts in, where Kafka does not tell its id."""
     partition: Annotated[int, Meta(ge=0, lt=2**31)]
     offset: Annotated[int, Meta(ge=-1, le=2**62)]
     """Of the chunk; -1 when Kafka has it and could not say where."""
@@ -48,6 +48,8 @@ class Receipt(Struct, array_like=True, frozen=True, gc=False):
     """Website of the items; the organization, when they are of several or of none."""
     places: Annotated[Sequence[Place], Meta(max_length=ITEMS)] | None = None
     """Where each item stood in the request, in the order of the chunk; None: as they came."""
+    topic_id: Annotated[str, Meta(max_length=64)] = ""
+    """Kafka's id of the topic: the table knows its epoch. Empty: `epoch` is what is known."""
 
 
 class NoReceipt(Exception):

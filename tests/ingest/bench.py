@@ -56,6 +56,7 @@ class ListOutbox:
     def __init__(self) -> None:
         self.sent: list[Sent] = []
         self.outcome = Outcome.ACKNOWLEDGED
+        self.topic_id = ""
         self.outcomes: dict[str, Outcome] = {}
         """Of topics that are answered otherwise."""
         self.refusing: str | None = None
@@ -71,7 +72,7 @@ class ListOutbox:
         assert items == sum(envelope.count for envelope in self.sent[-1].envelopes)
         answered = asyncio.get_running_loop().create_future()
         answered.set_result(
-            Answer(self.outcomes.get(topic, self.outcome), place % 8, len(self.sent))
+            Answer(self.outcomes.get(topic, self.outcome), place % 8, len(self.sent), self.topic_id)
         )
         return Ticket(answered, 7)
 

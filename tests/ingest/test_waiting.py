@@ -5,6 +5,8 @@ import json
 from pathlib import Path
 
 import pytest
+from deltalake import CommitProperties, DeltaTable, Field, Schema, Transaction
+from deltalake.schema import PrimitiveType
 
 from ingest import stored, waiting
 from schemas.edge.serving import STOP_SECONDS
@@ -65,6 +67,24 @@ def place(desk: Bench) -> str:
     """Where the bench's Kafka puts an event of this sender: always the same topic partition."""
     ask(desk.app, "POST", "/track?website_id=shop", EVENT)
     return f"1/events/{desk.outbox.sent.pop().place % 8}"
+
+
+def test_who_waits_on_a_topic_made_anew_is_not_told_of_the_old_one(
+    desk: Bench, tmp_path: Path
+) -> None:
+    worker, old = Worker(tmp_path), place(desk)
+    new = old.replace("1/", "2/", 1)
+    desk.outbox.topic_id = "new"
+    columns = Schema([Field("day", PrimitiveType("date"))])
+    made = DeltaTable.create(str(tmp_path / "lake" / "events"), columns)
+    known = CommitProperties(app_transactions=[Transaction("topic/events/new", 2)])
+    made.create_write_transaction([], "append", columns, [], commit_properties=known)
+
+    late = posted(desk, f"{TRACK}&timeout=0.3", [(worker, old, 9)])
+    desk.outbox.sent.clear()
+    told = posted(desk, TRACK, [(worker, old, 9), (worker, new, 9)])
+
+    assert (late.json["stored"], told.json["stored"]) == (False, True)
 
 
 def test_a_success_says_that_the_items_are_stored(desk: Bench, tmp_path: Path) -> None:

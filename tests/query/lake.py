@@ -65,8 +65,12 @@ class Lake:
 
     def moves(self, table: Table, partition: int, next_offset: int, topic: str = "events") -> None:
         """Store nothing, and move the next offset of a topic partition."""
+        self.keeps(table, app_id(1, topic, partition), next_offset)
+
+    def keeps(self, table: Table, name: str, number: int) -> None:
+        """Store nothing, and keep a number under a name."""
         handle = self._opened(table)
-        moved = Transaction(app_id(1, topic, partition), next_offset)
+        moved = Transaction(name, number)
         properties = CommitProperties(app_transactions=[moved])
         handle.create_write_transaction(
             [], "append", handle.schema(), ["day"], commit_properties=properties

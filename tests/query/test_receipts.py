@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from query.set_aside import LATER_MS
-from schemas.positions import gone
+from schemas.positions import app_id, epoch_app_id, gone, identity_app_id
 from schemas.receipts import FORMAT, Receipt, written
 from schemas.tables import EVENTS, QUARANTINE
 from tests.calling import Reply
@@ -153,6 +153,24 @@ def test_what_a_topic_took_along_when_it_was_made_anew_is_lost(tmp_path: Path) -
 
     assert {state for _, state in states(asked(desk))} == {"lost"}
     assert {state for _, state in states(asked(desk, replace(THREE, offset=39)))} == {"stored"}
+
+
+def test_receipts_of_two_makings_of_a_topic_are_told_apart(desk: House) -> None:
+    old, new = replace(THREE, topic_id="old"), replace(THREE, topic_id="new")
+    assert {state for _, state in states(asked(desk, old))} == {"pending"}  # no worker met it yet
+    desk.lake.keeps(EVENTS, identity_app_id("events", "old"), 1)
+    desk.lake.keeps(EVENTS, epoch_app_id("events"), 1)
+    assert {state for _, state in states(asked(desk, old))} == {"pending"}
+
+    desk.lake.keeps(EVENTS, identity_app_id("events", "new"), 2)
+    desk.lake.keeps(EVENTS, epoch_app_id("events"), 2)
+    assert {state for _, state in states(asked(desk, old))} == {"lost"}
+    assert {state for _, state in states(asked(desk, new))} == {"pending"}
+
+    desk.lake.holds(aside(11, epoch=2), aside(12, epoch=1), as_they_are=True)
+    for table in (QUARANTINE, EVENTS):
+        desk.lake.keeps(table, app_id(2, "events", 2), 41)
+    assert states(asked(desk, new)) == [(0, "stored"), (1, "quarantined"), (2, "stored")]
 
 
 def test_a_place_that_kafka_could_not_tell_is_unknown(desk: House) -> None:

@@ -13,6 +13,7 @@ ONE = Receipt(FORMAT, "events", 1, 3, 123_456, 17, 2, 1_795_000_000_000, "web_1"
     [
         ONE,
         replace(ONE, places=[4, 0]),
+        replace(ONE, topic_id="ZQy3wgsdTWyb_aJYoh-MdA"),
         replace(ONE, offset=-1),
         replace(ONE, offset=2**62, count=500, places=list(range(500, 0, -1))),
         replace(
@@ -31,7 +32,8 @@ def test_a_receipt_is_read_as_it_was_written(receipt: Receipt) -> None:
 
 
 def test_a_usual_receipt_is_short() -> None:
-    assert len(written(replace(ONE, owner="web_abcdefghijkl"))) == 66
+    usual = replace(ONE, owner="web_abcdefghijkl", topic_id="ZQy3wgsdTWyb_aJYoh-MdA")
+    assert len(written(usual)) == 96
 
 
 @pytest.mark.parametrize(
