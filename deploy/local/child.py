@@ -114,13 +114,19 @@ class Child:
         watchdog = Watchdog(self._hung_seconds)
         was_ready = False
         while True:
-            ready = await asyncio.to_thread(self.spec.ready, running.pid)
+            ready = await self._is_ready(running)
             if not self._stopping.is_set():
                 self._judge(ready, running)
             was_ready = was_ready or ready
             if was_ready and self._hung_seconds and self.spec.sign:
                 await self._end_if_hung(running, watchdog)
             await asyncio.sleep(LOOK_SECONDS if self.state == State.STARTING else CALM_SECONDS)
+
+    async def _is_ready(self, running: Running) -> bool:
+        try:
+            return await asyncio.to_thread(self.spec.ready, running.pid)
+        except (OSError, RuntimeError):  # no descriptor or thread to look with at the moment
+            return False
 
     def _judge(self, ready: bool, running: Running) -> None:
         if ready and self.reason and running.seconds > STEADY_SECONDS:

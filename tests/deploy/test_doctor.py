@@ -116,15 +116,23 @@ def test_a_process_whose_heartbeat_is_old_is_found_though_it_is_said_to_be_ready
 ) -> None:
     data = scope.settings.data
     entries = tuple(
-        Entry(name, State.READY, pid, 0, "", f"{data}/logs/{name}.log")
-        for name, pid in (("worker-1", 7), ("keeper", 8))
+        Entry(name, state, pid, 0, "", f"{data}/logs/{name}.log", reason)
+        for name, state, pid, reason in (
+            ("worker-1", State.READY, 7, ""),
+            ("keeper", State.READY, 8, ""),
+            ("worker-2", State.RESTARTING, 9, "ended with exit code 78: raise the epoch"),
+        )
     )
     write_account(data, Account(os.getpid(), True, entries))
     write_pulse(data / "run", Pulse("worker-1", 7, now_ms() - 60_000))
     write_pulse(data / "run", Pulse("keeper", 8, now_ms()))
 
     assert problems(PROCESSES, scope) == [
-        ("worker-1", "is ready although its heartbeat is old after 0 restarts")
+        ("worker-1", "is ready although its heartbeat is old after 0 restarts"),
+        (
+            "worker-2",
+            "is restarting after 0 restarts; it ended with exit code 78: raise the epoch",
+        ),
     ]
 
 

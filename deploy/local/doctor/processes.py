@@ -24,9 +24,10 @@ def not_serving(scope: Scope) -> Iterator[Finding]:
         if entry.state == State.READY and _beats(scope.settings, entry.name, entry.pid):
             continue
         silent = " although its heartbeat is old" if entry.state == State.READY else ""
+        why = f"; it {entry.reason}" if entry.reason else ""
         yield Finding(
             subject=entry.name,
-            problem=f"is {entry.state}{silent} after {entry.restarts} restarts",
+            problem=f"is {entry.state}{silent} after {entry.restarts} restarts{why}",
             meaning=_meaning(entry.name),
             remedy=f"read the last lines of its log: tail -n 40 {entry.log}",
         )
