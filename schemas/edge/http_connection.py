@@ -28,26 +28,50 @@ IDLE, HEAD, BODY, UPGRADE = range(4)
 
 MOST_PROBES = 2
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+LARGE = 64 * 1024
+"""Bytes of a read after which others come first."""
+DISCARD_SECONDS = 0.05
+"""Between two reads of what is read away: 5 MB/s get through, at next to no cost."""
 AT_ONCE = struct.pack("ii", 1, 0)
 """SO_LINGER of a connection that is reset."""
 CROWDED = "There are too many connections, in all or from this address; come back later"
 
 
 class Flow(FlowControl):
-    """Reads nothing more while requests wait in the pipeline, whoever asks for it."""
+    """When a connection is read.
+
+    Not while requests wait in its pipeline, whoever asks for it; and not at once after a large
+    read, because one that always has more would keep all others waiting.
+    """
 
     def __init__(self, transport: asyncio.Transport, waiting: deque[Any]) -> None:
         super().__init__(transport)
         self._waiting = waiting
+        self._resting = False
 
     def resume_reading(self) -> None:
-        if not self._waiting:
-            super().resume_reading()
+        if self.read_paused and not self._waiting:
+            self.read_paused = False
+            if not self._resting:
+                self._transport.resume_reading()
+
+    def pause_for(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
+        """Read nothing for so long; with 0, until everybody else was looked at."""
+        if not self._resting:
+            self._resting = True
+            self._transport.pause_reading()
+            loop.call_later(seconds, self._go_on)
+
+    def _go_on(self) -> None:
+        self._resting = False
+        if not self.read_paused and not self._transport.is_closing():
+            self._transport.resume_reading()
 
 
 class HttpConnection(HttpToolsProtocol):
     """One connection of a client, apart from what its bytes mean."""
 
+    flow: Flow
     stage = IDLE
     since = 0.0
     """When the present stage began; when the last answer was complete."""
@@ -186,6 +210,8 @@ class HttpConnection(HttpToolsProtocol):
         self._drained += size
         if self._drained > self.limits.drained_bytes:
             self.flow.pause_reading()
+        else:
+            self.flow.pause_for(self.loop, DISCARD_SECONDS)
 
     def look(self, now: float, crowded: bool) -> None:
         """Close the connection when it has been idle, or stalled, for too long."""
@@ -210,7 +236,7 @@ class HttpConnection(HttpToolsProtocol):
         limits = self.limits
         if self.deaf:
             return None if self._under_way() else limits.linger_seconds
-        if self.stage == BODY and self.cycle is not None and self.cycle.response_complete:
+        if self.answered_early():
             return limits.linger_seconds
         if self.flow.read_paused or (self.stage == IDLE and self._under_way()):
             return None
@@ -220,6 +246,10 @@ class HttpConnection(HttpToolsProtocol):
             return limits.crowded_seconds
         first = self.stage == HEAD or self.cycle is None
         return limits.head_seconds if first else limits.keep_alive_seconds
+
+    def answered_early(self) -> bool:
+        """Whether the request whose body still comes has its answer."""
+        return self.stage == BODY and self.cycle is not None and self.cycle.response_complete
 
     def _stalled(self, now: float) -> bool:
         """Whether an answer lies here of which the client takes nothing."""

@@ -13,7 +13,15 @@ from collections.abc import Iterable
 
 import httptools
 
-from schemas.edge.http_connection import BODY, HEAD, IDLE, UPGRADE, HttpConnection
+from schemas.edge.http_connection import (
+    BODY,
+    DISCARD_SECONDS,
+    HEAD,
+    IDLE,
+    LARGE,
+    UPGRADE,
+    HttpConnection,
+)
 from schemas.failures import HeadTooLarge, Malformed, TooLarge
 
 SLICE = 16 * 1024
@@ -42,10 +50,12 @@ class HttpProtocol(HttpConnection):
     def data_received(self, data: bytes) -> None:
         if self.deaf:
             self.read_away(len(data))
-        elif len(data) > SLICE:
-            self._feed_in_slices(data)
-        else:
+        elif len(data) <= SLICE:
             self._feed(data)
+        else:
+            self._feed_in_slices(data)
+            if len(data) > LARGE:
+                self.flow.pause_for(self.loop, DISCARD_SECONDS if self.answered_early() else 0)
 
     def _feed_in_slices(self, data: bytes) -> None:
         view = memoryview(data)
