@@ -18,7 +18,7 @@ from schemas.edge.bodies import of_collect
 from schemas.edge.serving import serve
 from schemas.kinds import EVERY_KIND
 from schemas.private import keep_private
-from schemas.registry import Backups, DatabaseError, Follower, Store, first_line
+from schemas.registry import Backups, DatabaseError, Follower, Store, no_registry
 from schemas.settings import SettingRefused, Settings, load
 
 FLUSH_SECONDS = 10.0
@@ -35,7 +35,7 @@ def main() -> None:
     except SettingRefused as refused:
         sys.exit(f"collector: {refused}")
     except (DatabaseError, ImportError) as away:
-        sys.exit(f"collector: the registry cannot be opened: {first_line(away)}")
+        sys.exit(f"collector: {no_registry(away)}")
 
 
 def run(settings: Settings, name: str) -> None:

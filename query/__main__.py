@@ -7,7 +7,7 @@ from query.app import create_app
 from schemas.edge.bodies import of_query
 from schemas.edge.serving import serve
 from schemas.private import keep_private
-from schemas.registry import DatabaseError, Store, first_line
+from schemas.registry import DatabaseError, Store, no_registry
 from schemas.settings import SettingRefused, load
 
 
@@ -24,7 +24,7 @@ def main() -> None:
     except SettingRefused as refused:
         sys.exit(f"query: {refused}")
     except (DatabaseError, ImportError) as away:
-        sys.exit(f"query: the registry cannot be opened: {first_line(away)}")
+        sys.exit(f"query: {no_registry(away)}")
     serve(service.app, settings, name, settings.query_port, service.ready, of_query)
     service.close()
     store.close()

@@ -10,6 +10,7 @@ Surprise
 ├── Recreated 78       the topic ends before what the table holds: an operator has to decide
 ├── OtherKafka 78      another cluster's topic, not the one that fed the table: likewise
 ├── Unplaced 78        a place database that a setting names cannot be read
+├── NoRegistry 78      neither the registry nor a backup of it can be read
 ├── DamagedTables 78    no table that it stores into can be opened
 ├── Mended 75          a table that could not be opened can be by now
 └── Stuck 70           work is there and nothing is stored
@@ -66,6 +67,12 @@ class OtherKafka(Surprise):
 
 class Unplaced(Surprise):
     """Rows stored without their place would never get one: addresses are not kept."""
+
+    code = OPERATOR
+
+
+class NoRegistry(Surprise):
+    """Rows that are stored without their website's domain would never tell its own pages apart."""
 
     code = OPERATOR
 

@@ -16,7 +16,7 @@ from schemas.delta_log import broken_entries
 from schemas.kinds import Kind
 from schemas.lake import DamagedLog
 from schemas.pulse import REFUSED, Pulse, read_pulses, remove_pulse, write_pulse
-from schemas.registry import Backups, Follower, Store
+from schemas.registry import Backups, DatabaseError, Follower, Store, no_registry
 from schemas.settings import Settings
 from stream.app import End, Worker
 from stream.batches import start, topics_exist
@@ -24,7 +24,16 @@ from stream.doctor import examine, log_of
 from stream.drain import Drain
 from stream.enrich.lookups import Lookups
 from stream.enrich.places import Places
-from stream.failures import OPERATOR, ORDERLY, DamagedTables, Mended, Stuck, Surprise, Unplaced
+from stream.failures import (
+    OPERATOR,
+    ORDERLY,
+    DamagedTables,
+    Mended,
+    NoRegistry,
+    Stuck,
+    Surprise,
+    Unplaced,
+)
 from stream.lanes import LIVE, Lane
 from stream.memory import settle
 from stream.remember.room import Room
@@ -161,7 +170,10 @@ def _places(settings: Settings) -> Places:
 
 
 def _follower(settings: Settings) -> Follower:
-    return Follower(Store(settings.registry_url), Backups.of(settings))
+    try:
+        return Follower(Store(settings.registry_url), Backups.of(settings))
+    except (DatabaseError, ImportError) as away:
+        end(NoRegistry(no_registry(away)))
 
 
 def _domain(follower: Follower, website: str) -> str | None:

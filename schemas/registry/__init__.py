@@ -8,7 +8,7 @@ from sqlalchemy.exc import SQLAlchemyError as DatabaseError
 
 from schemas.registry.backups import Backups
 from schemas.registry.database_file import RegistryLost
-from schemas.registry.follower import Follower, first_line
+from schemas.registry.follower import Follower, first_line, no_registry
 from schemas.registry.keys import SCOPES, NewKey, Scope, hash_secret, make_key, split_key
 from schemas.registry.records import Import, ImportState, Key, Link, Organization, Website
 from schemas.registry.snapshot import Snapshot
@@ -37,5 +37,6 @@ __all__ = [
     "first_line",
     "hash_secret",
     "make_key",
+    "no_registry",
     "split_key",
 ]

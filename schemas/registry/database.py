@@ -1,5 +1,6 @@
 """The registry's tables and connections, alike on SQLite and PostgreSQL."""
 
+import logging
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -152,6 +153,10 @@ def connect(url: str, make: bool = False) -> sa.Engine:
         if make:
             path.parent.mkdir(parents=True, exist_ok=True)
         options["creator"] = _opener(path, make)
+    else:
+        options["pool_pre_ping"] = True  # a server that was restarted has closed them all
+        # Who follows says in one line what the pool would say in thirty for each connection.
+        logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
     engine = sa.create_engine(_parsed(url), **options)
     if engine.dialect.name == "sqlite":
         sa.event.listen(engine, "connect", _prepare_sqlite)

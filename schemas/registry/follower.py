@@ -91,6 +91,14 @@ class Follower:
         log.error("registry is not followed", extra=told)
 
 
+def no_registry(error: BaseException) -> str:
+    """Why a process has nothing to begin with, and what an operator can do."""
+    return (
+        f"the registry cannot be opened, and there is no backup of it: {first_line(error)}. "
+        "`tidemark doctor` says more; `tidemark up` makes a first one"
+    )
+
+
 def first_line(error: BaseException) -> str:
     """What a database driver says, without its advice and without the statement."""
     said = str(error).splitlines()

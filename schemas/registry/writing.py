@@ -62,7 +62,7 @@ class Writing:
         if kind is None and self._changes:
             self._log()
         self._begun.__exit__(kind, error, trace)
-        if isinstance(error, sa.exc.IntegrityError):
+        if isinstance(error, sa.exc.DBAPIError) and _is_refusal(error):
             raise Taken(_reason(error)) from None
 
     def _log(self) -> None:
@@ -78,7 +78,12 @@ class Writing:
             self.connection.execute(sa.delete(log).where(old))
 
 
-def _reason(error: sa.exc.IntegrityError) -> str:
+def _is_refusal(error: sa.exc.DBAPIError) -> bool:
+    """Whether a constraint stands in the way; PostgreSQL's driver knows those of keys alone."""
+    return isinstance(error, sa.exc.IntegrityError) or "foreign key" in str(error.orig).lower()
+
+
+def _reason(error: sa.exc.DBAPIError) -> str:
     text = str(error.orig).lower()
     if "slug" in text:
         return "this slug is already taken"
