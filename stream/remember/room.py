@@ -1,6 +1,6 @@
 """How much memory the ids of a worker may take; beyond it the oldest rest on the disk."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Self
 
@@ -34,16 +34,20 @@ class Room:
         if self.over <= 0:
             return
         self.folder.mkdir(parents=True, exist_ok=True)
-        for _, slot in sorted(slots, key=lambda held: held[0]):
+        oldest = [slot for _, slot in sorted(slots, key=lambda held: held[0])]
+        for slot in oldest:
             if self.over > 0 and slot.spillable >= LEAST:
-                self._spill(owner, slot)
+                self._make_room(owner, slot, slot.spill)
+        for slot in oldest:  # a flood of ids has filters that fill the room by themselves
+            if self.over > 0 and slot.filter_bytes >= LEAST:
+                self._make_room(owner, slot, slot.rest_filter)
 
     @property
     def over(self) -> int:
         """Bytes that there is no room for."""
         return sum(self._taken.values()) - self._most
 
-    def _spill(self, owner: str, slot: Slot) -> None:
+    def _make_room(self, owner: str, slot: Slot, leave: Callable[[Path], None]) -> None:
         before = slot.nbytes
-        slot.spill(self.folder)
+        leave(self.folder)
         self._taken[owner] -= before - slot.nbytes

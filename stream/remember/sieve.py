@@ -4,6 +4,9 @@ Four bits in one word of 64 for each id (a blocked Bloom filter), so that asking
 the memory once. Most ids are new; without the filter each of them would be searched for.
 """
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
 import numpy.typing as npt
 
@@ -35,6 +38,7 @@ class Sieve:
         """Room for so many ids."""
         size = max(6, (count // IDS_PER_WORD).bit_length())
         self._words = np.zeros(1 << size, np.uint64)
+        self._rests = False
         # By the first bits, so that ids that are sorted fill the words one after the other.
         self._shift = np.uint64(_ID_BITS - size)
 
@@ -45,7 +49,16 @@ class Sieve:
 
     @property
     def nbytes(self) -> int:
-        return self._words.nbytes
+        """Memory that it takes; what rests on the disk takes none."""
+        return 0 if self._rests else self._words.nbytes
+
+    def rest(self, folder: Path) -> None:
+        """Go on in a file without a name: gone with the process, whatever ends it."""
+        with tempfile.TemporaryFile(dir=folder) as file:
+            self._words.tofile(file)
+            file.flush()
+            self._words = np.asarray(np.memmap(file, np.uint64, "r+"))
+        self._rests = True
 
     def put(self, ids: Ids) -> None:
         probe = Probe(ids)

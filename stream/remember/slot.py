@@ -72,6 +72,15 @@ class Slot:
             file.flush()
             self._resting = np.memmap(file, np.uint64, "r")
 
+    @property
+    def filter_bytes(self) -> int:
+        """Memory that its filter takes."""
+        return self._sieve.nbytes
+
+    def rest_filter(self, folder: Path) -> None:
+        """Let the filter rest on the disk too, at the cost of reading there what is looked for."""
+        self._sieve.rest(folder)
+
     def _arrays(self) -> Iterator[Ids]:
         if len(self._resting):
             yield self._resting

@@ -171,6 +171,17 @@ def test_ids_beyond_the_room_rest_on_the_disk(tmp_path: Path) -> None:
     assert small.store([a_message(4, later)]) == Stored(0, 0, {0: 5}, 6_001)
 
 
+def test_what_others_send_again_counts_once_beside_a_flood_of_ids(tmp_path: Path) -> None:
+    given = settings(tmp_path)
+    drain = Drain(given, CUSTOM_EVENT, Lookups(), room=Room(tmp_path / "cache", 10_000))
+    drain.store([a_message(0, sent("order-1"))])
+    for offset in range(1, 6):
+        flood = [{"name": "x", "eventId": f"{offset}-{n}"} for n in range(3_000)]
+        drain.store([a_message(offset, an_envelope(flood, subject_id="w2"))])
+
+    assert drain.store([a_message(6, sent("order-1"))]) == Stored(0, 0, {0: 7}, 1)
+
+
 def test_compacted_parts_are_read_back_too(tmp_path: Path) -> None:
     given = settings(tmp_path, small_parts=2)
     drain = a_drain(tmp_path)

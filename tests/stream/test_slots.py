@@ -65,6 +65,21 @@ def test_the_oldest_slots_of_an_owner_make_room(tmp_path: Path) -> None:
     assert other.slots[1].spillable == 80_000
 
 
+def test_a_flood_of_ids_takes_no_more_memory_than_there_is_room_for(tmp_path: Path) -> None:
+    seen, room = Seen(), Room(tmp_path / "cache", 50_000)
+    own, flood = some(100), [some(20_000) for _ in range(10)]
+
+    for number, ids in enumerate([own, *flood]):
+        seen.add(ids, np.full(len(ids), number // 5))
+        assert seen.copies(ids, np.full(len(ids), 3)).all()
+        room.keep_within("events", [seen])
+        assert sum(slot.nbytes for slot in seen.slots.values()) <= 50_000
+
+    assert seen.copies(own, np.full(100, 3)).all()
+    assert all(seen.copies(ids, np.full(20_000, 3)).all() for ids in flood)
+    assert not seen.copies(some(2_000), np.full(2_000, 3)).any()
+
+
 @pytest.mark.parametrize("numbers", [[7], [7, 7, 7], [3, 1, 3, 2], [0, 5_000, -9]])
 def test_distinct_numbers_are_found(numbers: list[int]) -> None:
     assert distinct(np.array(numbers)) == sorted(set(numbers))
