@@ -51,6 +51,7 @@ def run(settings: Settings, name: str) -> None:
         outbox.start()
         beside = [
             asyncio.create_task(follower.run()),
+            asyncio.create_task(outbox.disk.run()),
             asyncio.create_task(secrets.end_with_their_days(now_ms)),
         ]
         yield
@@ -63,7 +64,9 @@ def run(settings: Settings, name: str) -> None:
         clicks.settle()
 
     recent = Recent()
-    app = create_app(outbox, follower, now_ms, settings, lifespan, recent, clicks, secrets)
+    app = create_app(
+        outbox, follower, now_ms, settings, lifespan, recent, clicks, secrets, outbox.disk
+    )
     ready = lambda: outbox.refusing is None  # noqa: E731 - a sentence, not a function
     port = settings.collect_port
     serve(app, settings, name, port, ready, of_collect, CollectorProtocol, recent.end)

@@ -10,6 +10,7 @@ from ingest.collect import collect
 from ingest.daily import DailySecrets
 from ingest.debug import DEBUG, debug
 from ingest.desk import Desk, Outbox, Registry
+from ingest.disk import DiskFloor
 from ingest.history import history
 from ingest.links.clicks import Clicks
 from ingest.links.redirect import LINKS, links
@@ -53,6 +54,7 @@ def create_app(
     recent: Recent | None = None,
     clicks: Clicks | None = None,
     secrets: DailySecrets | None = None,
+    disk: DiskFloor | None = None,
 ) -> Edge:
     """The collector as an ASGI application."""
     routes: dict[str, ASGIApp] = {}
@@ -68,7 +70,8 @@ def create_app(
     recent = recent or Recent()
     visitors = Visitors(secrets or DailySecrets(settings.data / SECRETS))
     desk = Desk(edge, outbox, registry, clock, visitors, settings.ingest_epoch, recent)
-    checks = {"kafka": lambda: outbox.refusing}
+    disk = disk or DiskFloor(settings)
+    checks = {"kafka": lambda: outbox.refusing, "disk": lambda: disk.refusing}
     # Items are taken by the last snapshot: unready collectors would lose what they can take.
     spared = {
         "registry": lambda: registry.trouble,

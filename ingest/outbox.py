@@ -15,6 +15,7 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
 from msgspec import Struct
 
+from ingest.disk import DiskFloor
 from ingest.lanes import Answer, Lane, Load, Outcome, Ticket
 from schemas.failures import TooLarge, Unavailable
 from schemas.settings import Settings
@@ -67,6 +68,7 @@ class Outbox:
         self._in_flight: set[asyncio.Future[object]] = set()
         self._broken: asyncio.Event = asyncio.Event()
         self._living: asyncio.Task[None] | None = None
+        self.disk = DiskFloor(settings)
         self.counts = Counts()
         self.refusing: str | None = "no answer yet"
         """Why nothing is taken; None when all is well."""
@@ -82,9 +84,10 @@ class Outbox:
         Unavailable or TooLarge before anything is sent; else the answer comes within
         `produce_seconds`.
         """
+        size = sum(map(len, envelopes))
+        self.disk.claim(size)
         if self.refusing is not None:
             raise Unavailable(AWAY)
-        size = sum(map(len, envelopes))
         if size > REQUEST_BYTES:
             raise TooLarge(HUGE)
         if not self._load.fits(size):

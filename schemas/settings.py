@@ -120,6 +120,14 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     in_flight_bytes: Annotated[
         int, Meta(ge=2_097_152, description="bytes that may wait for Kafka in one collector")
     ] = 67_108_864
+    disk_floor_mb: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="MB that stay free on the disk of the data folder: with less the collector "
+            "takes nothing; 0: a twentieth of the disk, 16 to 512, and none with another Kafka",
+        ),
+    ] = 0
     link_schemes: Annotated[
         str,
         Meta(

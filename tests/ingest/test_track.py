@@ -291,6 +291,7 @@ def test_an_unready_collector_says_why(desk: Bench) -> None:
     assert (reply.status, reply.json["status"]) == (503, "unready")
     assert reply.json["checks"] == {
         "kafka": "no answer yet",
+        "disk": "ok",
         "registry": "ok",
         "storing": "ok",
     }
@@ -305,4 +306,9 @@ def test_a_collector_without_its_registry_is_ready_and_says_what_it_does_without
     reply = ask(desk.app, "GET", "/health/ready")
 
     assert (reply.status, reply.json["ready"], reply.json["status"]) == (200, True, "degraded")
-    assert reply.json["checks"] == {"kafka": "ok", "registry": "lost", "storing": "ok"}
+    assert reply.json["checks"] == {
+        "kafka": "ok",
+        "disk": "ok",
+        "registry": "lost",
+        "storing": "ok",
+    }
