@@ -16,6 +16,7 @@ from deploy.local.disk import free_mb
 from deploy.local.lag import lag_chunks, lag_seconds, speaking
 from deploy.local.process import State, is_alive
 from deploy.local.ready import is_live
+from deploy.local.registry import problem_of
 from schemas.clock import iso, now_ms
 from schemas.damage import Damage
 from schemas.kinds import HISTORY, KINDS, Kind
@@ -83,6 +84,7 @@ def condition_of(settings: Settings) -> Condition:
         *_of_supervisor(account, at_ms),
         *filter(None, (refusal(settings.data / "run", at_ms),)),
         *(f"{e.name} is {e.state}" for e in entries if e.state != State.READY),
+        *filter(None, (problem_of(settings),)),
         *(f"table {table.name}: {table.problem}" for table in tables if table.problem),
         *((f"table quarantine: {quarantine}",) if isinstance(quarantine, str) else ()),
         *(str(note) for note in Damage(settings.data).files().values()),

@@ -58,6 +58,15 @@ def lost(settings: Settings, backups: Backups) -> str | None:
     return None
 
 
+def problem_of(settings: Settings) -> str | None:
+    """What is wrong with the registry, for who looks at everything; None when it can be read."""
+    try:
+        fault = lost(settings, Backups.of(settings))
+    except (DatabaseError, OSError, ImportError) as away:
+        return f"the registry cannot be read: {reason(away)}"
+    return f"the registry is lost: {fault}; see `tidemark registry restore`" if fault else None
+
+
 def has_traces(settings: Settings, backups: Backups) -> bool:
     """Whether something is left here that only a registry with its ids gives meaning to."""
     lake = Path(settings.lake_url.removeprefix("file://"))

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from deploy.cli import main
-from deploy.local.registry import RegistryAway, ready_registry
+from deploy.local.condition import condition_of
+from deploy.local.registry import RegistryAway, problem_of, ready_registry
 from schemas.clock import now_ms
 from schemas.registry import Backups, Follower, Snapshot, Store
 from schemas.settings import Settings
@@ -181,3 +182,14 @@ def test_the_trail_names_who_worked_at_the_command_line_and_goes_on_after_a_rest
     ]
     assert {one["actor"] for one in trail} == {f"cli:{getpass.getuser()}"}
     assert "web_shop" in run("audit", "--organization", "org_acme")[1]
+
+
+def test_status_says_that_the_registry_is_lost(run: Run, settings: Settings) -> None:
+    furnished(run)
+    assert problem_of(settings) is None
+    path = settings.data / "registry.db"
+    path.unlink()
+
+    said = f"the registry is lost: {path} is missing; see `tidemark registry restore`"
+
+    assert said in condition_of(settings).problems
