@@ -1,5 +1,6 @@
 """Questions made by hypothesis: sound ones with hostile values, sound ones spoiled, anything."""
 
+import json
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -19,6 +20,21 @@ from schemas.tables import EVENTS, Type
 
 HOSTILE = ["'", '"', "; DROP TABLE events; --", "$subject", "{column}", "%", "\\", "\x00", "*", "é"]
 
+RAW = {
+    f"#{text[:9]}{len(text)}#": text
+    for text in ("9" * 309, "-" + "9" * 4_000, "9" * 5_000, "1e308", "1e400", "-1e-999", "NaN", "-")
+}
+"""Numbers that a client can write and Python cannot, by what stands for them until then."""
+
+
+def as_json(body: object) -> bytes:
+    """The body as a client writes it."""
+    text = json.dumps(body)
+    for sign, number in RAW.items():
+        text = text.replace(f'"{sign}"', number)
+    return text.encode()
+
+
 scalars = (
     st.none()
     | st.booleans()
@@ -26,6 +42,7 @@ scalars = (
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(max_size=20)
     | st.sampled_from(HOSTILE)
+    | st.sampled_from(sorted(RAW))
 )
 anything = st.recursive(
     scalars,

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import os
 import re
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,17 +16,29 @@ from hypothesis import strategies as st
 from query.custom.check import check
 from query.custom.compile import compiled
 from query.custom.requests import Query
+from query.custom.tables import CUSTOM_TABLES
 from query.duck import Bounds, DuckDB
 from query.scoped import Scope
 from query.snapshots import Pinned
 from query.span import Span
 from schemas.lake import Version
+from schemas.settings import Settings
 from tests.query.house import NOVEMBER, House, house
 from tests.query.lake import a_click, a_click_away, a_view, a_vital, an_error
-from tests.query.questions import anything, sound_custom, sound_standard, spoiled
+from tests.query.questions import (
+    anything,
+    as_json,
+    sound_custom,
+    sound_filters,
+    sound_standard,
+    spoiled,
+)
+
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "100"))
+"""Of each test; more of them find more, and take longer."""
 
 SETTINGS = settings(
-    max_examples=100, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
+    max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
 )
 
 
@@ -62,11 +76,11 @@ def test_a_sound_standard_query_is_answered(desk: House, body: object) -> None:
 @SETTINGS
 @given(body=anything | spoiled(sound_custom()))
 def test_any_json_as_a_custom_query_is_answered_or_refused(desk: House, body: object) -> None:
-    reply = desk.ask("POST", "/v1/query/custom", json.dumps(body).encode(), website_id="shop")
+    reply = desk.ask("POST", "/v1/query/custom", as_json(body), website_id="shop")
 
     assert reply.status in (200, 400), reply.body
     assert reply.json["success"] is (reply.status == 200)
-    explained = desk.ask("POST", "/v1/query/compile", json.dumps(body).encode(), website_id="shop")
+    explained = desk.ask("POST", "/v1/query/compile", as_json(body), website_id="shop")
     assert explained.status == reply.status, explained.body
     assert str(desk.data) not in explained.body.decode()
     assert unsaid(reply.json.get("error", ""))
@@ -75,12 +89,61 @@ def test_any_json_as_a_custom_query_is_answered_or_refused(desk: House, body: ob
 @SETTINGS
 @given(body=anything | spoiled(sound_standard()))
 def test_any_json_as_a_standard_query_is_answered_or_refused(desk: House, body: object) -> None:
-    reply = desk.ask("POST", "/v1/query", json.dumps(body).encode(), website_id="shop")
+    reply = desk.ask("POST", "/v1/query", as_json(body), website_id="shop")
 
     assert reply.status in (200, 400), reply.body
     assert unsaid(reply.json.get("error", ""))
     for entry in reply.json.get("data", ()):
         assert unsaid(entry.get("error", ""))
+
+
+FEWER = settings(SETTINGS, max_examples=max(1, EXAMPLES // 4))
+FILTERS = st.just(list(CUSTOM_TABLES["events"].fields.items())).map(dict).flatmap(sound_filters)
+LINK = {
+    "name": "a",
+    "targetUrl": "https://t.example/",
+    "slug": "s",
+    "externalId": None,
+    "expiresAt": "2027-01-01T00:00:00Z",
+    "ogTitle": "t",
+    "iosUrl": "https://i.example/",
+}
+IMPORT = {"websiteId": "shop", "name": "a.csv"}
+
+
+@FEWER
+@given(filters=anything | FILTERS.filter(bool).flatmap(lambda f: spoiled(st.just({"f": f}))))
+def test_any_filters_of_an_export_are_answered_or_refused(desk: House, filters: Any) -> None:
+    told = as_json(filters["f"] if isinstance(filters, dict) and "f" in filters else filters)
+    began = time.monotonic()
+
+    reply = desk.ask(
+        "GET", "/v1/export/events", website_id="shop", filters=told.decode(), **NOVEMBER
+    )
+
+    assert reply.status in (200, 400), reply.body
+    assert time.monotonic() - began < Settings().query_seconds
+
+
+@FEWER
+@given(body=anything | spoiled(st.just(LINK).map(dict)))
+def test_any_json_as_a_link_is_taken_or_refused(desk: House, body: Any) -> None:
+    began = time.monotonic()
+
+    made = desk.ask("POST", "/v1/links", as_json(body))
+    changed = desk.ask("PATCH", "/v1/links/go", as_json(body))
+
+    assert made.status in (201, 400, 403, 409), made.body
+    assert changed.status in (200, 400, 403, 409), changed.body
+    assert time.monotonic() - began < Settings().query_seconds
+
+
+@FEWER
+@given(body=anything | spoiled(st.just(IMPORT).map(dict)))
+def test_any_json_as_an_import_is_taken_or_refused(desk: House, body: Any) -> None:
+    reply = desk.ask("POST", "/v1/imports", as_json(body), "acme-admin")
+
+    assert reply.status in (201, 400, 403), reply.body
 
 
 @pytest.mark.parametrize(
