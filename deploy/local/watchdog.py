@@ -73,9 +73,16 @@ def answers_http(host: str, port: int) -> Sign:
     return answered
 
 
-def either(first: Sign, second: Sign) -> Sign:
-    """One sign is enough; the second is looked for only when the first is missing."""
-    return lambda: first() or second()
+def either(first: Sign, second: Sign, patience: int = 5) -> Sign:
+    """One sign is enough; the second is looked for only when the first is missing for long."""
+    missed = 0
+
+    def seen() -> bool:
+        nonlocal missed
+        missed = 0 if first() else missed + 1
+        return missed == 0 or (missed > patience and second())
+
+    return seen
 
 
 def can_write(folder: Path) -> bool:
