@@ -11,7 +11,7 @@ from functools import cache
 import msgspec
 from msgspec import Raw
 
-from schemas.items import Item
+from schemas.items import Engagement, ErrorReport, Item, Vital
 
 Fields = dict[str, Raw]
 """The members of an item, each value as it came."""
@@ -35,11 +35,18 @@ def other(name: str) -> str:
     return re.sub(r"[A-Z]", lambda found: f"_{found[0].lower()}", name)
 
 
+OLD_NAMES: Mapping[type[Item], Mapping[str, str]] = {
+    item: {"url": "path"} for item in (Vital, ErrorReport, Engagement)
+}
+"""What the first trackers called a member. Events may have a `url` that is not their page."""
+
+
 @cache
 def spellings(item: type[Item]) -> Mapping[str, str]:
-    """The wire name for each other spelling of one."""
+    """The wire name for each other spelling of one, and for its old name."""
     names = item.__struct_encode_fields__
-    return {other(name): name for name in names if other(name) not in names}
+    found = {other(name): name for name in names if other(name) not in names}
+    return {**found, **OLD_NAMES.get(item, {})}
 
 
 def respelled(fields: Fields, names: Mapping[str, str]) -> Fields:

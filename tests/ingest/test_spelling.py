@@ -74,5 +74,6 @@ def test_properties_keep_their_own_spelling() -> None:
 def test_every_name_of_two_words_has_another_spelling(kind: Kind) -> None:
     names = kind.item.__struct_encode_fields__
 
-    assert {other(name) for name in names} - set(names) == set(spellings(kind.item))
-    assert all(other(spelled) == name for spelled, name in spellings(kind.item).items())
+    spelled = {old: name for old, name in spellings(kind.item).items() if old != "url"}
+    assert {other(name) for name in names} - set(names) == set(spelled)
+    assert all(other(old) == name for old, name in spelled.items())
