@@ -43,6 +43,9 @@ BATCH_BYTES = 4 * 2**20
 MOST_KNOWN = 20_000
 """Parts whose columns are remembered."""
 
+FOOTERS, FOOTER_BYTES = 500, 1_048_576
+"""Files that are asked for their columns at once, and what the columns of one may take."""
+
 
 class DuckDB:
     """One pool: an instance, and threads that each run one question on a cursor of their own."""
@@ -111,9 +114,11 @@ class DuckDB:
         )
 
     async def rows(self, sql: Sql, seconds: float) -> list[Row]:
+        return await self._rows(sql, seconds, self._bounds.rows_bytes)
+
+    async def _rows(self, sql: Sql, seconds: float, most_bytes: int) -> list[Row]:
         async with self._explained(sql):
             cursor = self._connection.cursor()
-            most_bytes = self._bounds.rows_bytes
             return await self._turn(cursor, seconds, partial(_answer, cursor, sql, most_bytes))
 
     async def batches(self, sql: Sql, seconds: float, most: int) -> AsyncGenerator[list[Row], None]:
@@ -183,19 +188,23 @@ class DuckDB:
 
     async def _columns(self, paths: list[str]) -> frozenset[str]:
         """All columns that at least one of the files has."""
-        new = [path for path in paths if path not in self._known]
+        known = {path: self._known[path] for path in paths if path in self._known}
+        new = [path for path in paths if path not in known]
+        for start in range(0, len(new), FOOTERS):
+            known |= await self._learned(new[start : start + FOOTERS])
         if new:
-            await self._learn(new)
-        return frozenset().union(*(self._known[path] for path in paths))
+            if len(self._known) > MOST_KNOWN:
+                self._known.clear()
+            self._known |= known
+        return frozenset().union(*known.values())
 
-    async def _learn(self, paths: list[str]) -> None:
+    async def _learned(self, paths: list[str]) -> Mapping[str, frozenset[str]]:
+        """The columns of each file; what says so is no part of an answer and bounded by itself."""
         footers = Sql("SELECT file_name, name FROM parquet_schema($paths)", {"paths": paths})
         found: dict[str, set[str]] = {path: set() for path in paths}
-        for file_name, name in await self.rows(footers, 10.0):
+        for file_name, name in await self._rows(footers, 10.0, FOOTER_BYTES * len(paths)):
             found[file_name].add(name)
-        if len(self._known) > MOST_KNOWN:
-            self._known.clear()
-        self._known |= {path: frozenset(names) for path, names in found.items()}
+        return {path: frozenset(names) for path, names in found.items()}
 
 
 def _numbered(lake: str, spill: Path, bounds: Bounds, number: int) -> duckdb.DuckDBPyConnection:

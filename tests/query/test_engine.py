@@ -154,6 +154,23 @@ def test_rows_beyond_what_may_be_held_are_refused_while_they_are_fetched(tmp_pat
     engine.close()
 
 
+def test_columns_of_many_files_are_no_rows_of_an_answer(tmp_path: Path) -> None:
+    bounds = structs.replace(BOUNDS, rows_bytes=1_000)
+    engine = DuckDB("test", str(tmp_path), tmp_path / "spill", bounds)
+    files = [tmp_path / f"{n}.parquet" for n in range(600)]
+    duckdb.execute(f"COPY (SELECT 'a' AS name, 'DE' AS country) TO '{files[0]}'")
+    for file in files[1:]:
+        file.hardlink_to(files[0])
+
+    async def counted() -> list[Row]:
+        columns = [column for column in EVENTS.columns if column.name in ("name", "country")]
+        relation = await engine.relation([part(file) for file in files], columns)
+        return await engine.rows(Sql(f"SELECT COUNT(*) FROM {relation.text}", relation.values), 5)
+
+    assert asyncio.run(counted()) == [(600,)]
+    engine.close()
+
+
 def test_a_question_that_nobody_waits_for_any_more_is_interrupted(engine: DuckDB) -> None:
     async def scene() -> list[Row]:
         asked = asyncio.create_task(engine.rows(CROSS, 60))
