@@ -12,7 +12,13 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from schemas.data_files import problem_of as damage_of
+
 LOG = "_delta_log"
+HINT = "_last_checkpoint"
+COPIES = "_log_copies"
+"""Beside the log: the keeper's copies of its entries since the last checkpoint, and the checksums
+of checkpoints."""
 CONTENT = "tidemark"
 """Under this name `commitInfo` says what else is in the entry."""
 
@@ -25,11 +31,13 @@ class BrokenEntry(Struct, frozen=True):
     version: int
     problem: str
     """What is wrong with it, as the end of a sentence."""
+    checkpoint: str = ""
+    """The file, where it is a checkpoint."""
 
     @property
     def name(self) -> str:
         """Its file."""
-        return entry_name(self.version)
+        return self.checkpoint or entry_name(self.version)
 
 
 class _Add(Struct):
@@ -45,6 +53,11 @@ class _Remove(Struct):
 class _Transaction(Struct, rename="camel"):
     app_id: str
     version: int
+
+
+class _Hint(Struct, rename="camel"):
+    version: int
+    size_in_bytes: int | None = None
 
 
 class _Info(Struct):
@@ -103,7 +116,7 @@ def is_whole(entry: bytes) -> bool:
 
 
 def broken_entries(log: Path) -> Sequence[BrokenEntry]:
-    """The entries since the last checkpoint that are missing, empty, torn or incomplete.
+    """The entries since the last checkpoint that are missing, empty, torn or incomplete, and it.
 
     Looked for again when there are some: entries may be cleaned up at this very moment.
     """
@@ -122,8 +135,44 @@ def entries(log: Path) -> dict[int, Path]:
 
 def last_checkpoint(log: Path) -> int:
     """Version of the newest checkpoint; -1 when there is none."""
+    return max(checkpoints(log), default=-1)
+
+
+def checkpoints(log: Path) -> list[int]:
+    """Versions of all checkpoints."""
     names = (path.name.split(".")[0] for path in log.glob("[0-9]*.checkpoint*.parquet"))
-    return max((int(name) for name in names if name.isdecimal()), default=-1)
+    return sorted(int(name) for name in names if name.isdecimal())
+
+
+def checkpoint_name(version: int) -> str:
+    """The file of a version's checkpoint, which keepers write in one piece."""
+    return f"{version:020}.checkpoint.parquet"
+
+
+def checkpoint_checksum(log: Path, version: int) -> Path:
+    """Where the keeper notes the checksum of a checkpoint."""
+    return log.parent / COPIES / f"{version:020}.checkpoint.sha256"
+
+
+def broken_checkpoint(log: Path) -> BrokenEntry | None:
+    """The checkpoint from which the table would be opened, if it cannot be believed."""
+    try:
+        hint = msgspec.json.decode((log / HINT).read_bytes(), type=_Hint)
+    except (OSError, msgspec.DecodeError):
+        hint = None  # then the newest that is there is taken
+    newest = last_checkpoint(log)
+    if hint and hint.version > newest:
+        return BrokenEntry(hint.version, "is missing", checkpoint_name(hint.version))
+    file = log / checkpoint_name(newest)
+    if newest < 0 or not file.exists():
+        return None  # none, or one of several pieces by another program
+    size = hint.size_in_bytes if hint and hint.version == newest else None
+    try:
+        known = checkpoint_checksum(log, newest).read_text().strip() or None
+    except OSError:
+        known = None
+    problem = damage_of(file, size, known)
+    return BrokenEntry(newest, problem, file.name) if problem else None
 
 
 def entry_name(version: int) -> str:
@@ -135,7 +184,8 @@ def _broken(log: Path) -> list[BrokenEntry]:
     there = entries(log)
     if not there:
         return []
-    found = []
+    checkpoint = broken_checkpoint(log)
+    found = [checkpoint] if checkpoint else []
     for version in range(last_checkpoint(log) + 1, max(there) + 1):
         try:
             problem = problem_of((log / entry_name(version)).read_bytes())

@@ -74,9 +74,10 @@ def open_table(
     lake: str, table: Table, storage: dict[str, str] | None = None, version: int | None = None
 ) -> DeltaTable | None:
     """The table, guarded; None when nothing was ever stored in it."""
-    refuse_damaged(locate(lake, table))
+    url = locate(lake, table)
+    refuse_damaged(url)
     try:
-        handle = DeltaTable(locate(lake, table), storage_options=storage, version=version)
+        handle = DeltaTable(url, storage_options=storage, version=version)
     except TableNotFoundError:
         return None
     guard(handle)

@@ -7,6 +7,8 @@
 |                                         | has its messages and they are stored again          |
 | an older one is missing, empty or torn, | put back from its copy                              |
 | and the keeper copied it                |                                                     |
+| the last checkpoint is damaged, and the | put aside: the entries say all that it said         |
+| entries before it are whole             |                                                     |
 | an older one without a copy             | nothing: the table is not opened until it is mended |
 """
 
@@ -15,7 +17,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from schemas import logs
-from schemas.delta_log import LOG, BrokenEntry, broken_entries, entries, is_whole
+from schemas.delta_log import (
+    COPIES,
+    HINT,
+    LOG,
+    BrokenEntry,
+    broken_checkpoint,
+    broken_entries,
+    checkpoints,
+    entries,
+    is_whole,
+)
 from schemas.lake import locate
 from schemas.private import keep_private
 from schemas.settings import Settings, load
@@ -23,9 +35,6 @@ from schemas.tables import TABLES, Table
 from stream.store import folder_of, sync
 
 log = logging.getLogger(__name__)
-
-COPIES = "_log_copies"
-"""Beside the log: the keeper's copies of its entries since the last checkpoint."""
 
 
 def examine(settings: Settings) -> Mapping[str, Sequence[BrokenEntry]]:
@@ -60,6 +69,8 @@ def mend(folder: Path) -> list[Path]:
             copy.unlink()
     while aside := put_aside(folder):
         done.append(aside)
+    if aside := put_checkpoint_aside(folder):
+        done.append(aside)
     broken = broken_entries(folder)
     return [*done, *(folder / entry.name for entry in broken if put_back(folder, entry))]
 
@@ -75,6 +86,25 @@ def put_aside(folder: Path) -> Path | None:
     (folder.parent / COPIES / newest.name).unlink(missing_ok=True)
     sync(folder)
     log.error("torn log entry put aside", extra={"entry": str(newest), "now": aside.name})
+    return aside
+
+
+def put_checkpoint_aside(folder: Path) -> Path | None:
+    """Put a damaged checkpoint aside when the table can be opened without it."""
+    broken = broken_checkpoint(folder)
+    if broken is None:
+        return None
+    before = max((v for v in checkpoints(folder) if v < broken.version), default=-1)
+    there = entries(folder)
+    needed = range(before + 1, max(there) + 1)
+    if not all(v in there and is_whole(there[v].read_bytes()) for v in needed):
+        return None
+    aside = folder / f"_damaged-{broken.name}"
+    (folder / HINT).unlink(missing_ok=True)
+    if (folder / broken.name).exists():
+        (folder / broken.name).rename(aside)
+    sync(folder)
+    log.error("damaged checkpoint put aside", extra={"now": str(aside), "why": broken.problem})
     return aside
 
 

@@ -12,15 +12,14 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from schemas.clock import now_ms
-from schemas.delta_log import broken_entries
 from schemas.kinds import Kind
-from schemas.lake import DamagedLog
+from schemas.lake import DamagedLog, open_table
 from schemas.pulse import REFUSED, Pulse, read_pulses, remove_pulse, write_pulse
 from schemas.registry import Backups, DatabaseError, Follower, Store, no_registry
 from schemas.settings import Settings
 from stream.app import End, Worker
 from stream.batches import start, topics_exist
-from stream.doctor import examine, log_of
+from stream.doctor import examine
 from stream.drain import Drain
 from stream.enrich.lookups import Lookups
 from stream.enrich.places import Places
@@ -135,12 +134,13 @@ def _drains(settings: Settings, lane: Lane, lookups: Lookups, room: Room) -> dic
 
 
 async def _until_mended(settings: Settings, left_out: Sequence[Kind]) -> None:
-    """Return when the log of a table that was left out is whole again."""
-    logs = [folder for kind in left_out if (folder := log_of(settings, kind.table))]
-    if not logs:
-        await asyncio.Event().wait()
-    while any([await asyncio.to_thread(broken_entries, one) for one in logs]):  # noqa: ASYNC110
+    """Return when a table that was left out can be opened."""
+    while True:
         await asyncio.sleep(MENDED_SECONDS)
+        for kind in left_out:
+            with suppress(DamagedLog):
+                await asyncio.to_thread(open_table, settings.lake_url, kind.table)
+                return
 
 
 async def _before(stop: asyncio.Event, waiting: Coroutine[Any, Any, None]) -> bool:

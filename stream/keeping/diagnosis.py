@@ -22,9 +22,10 @@ def check_logs(settings: Settings) -> Iterator[Finding]:
     for table in TABLES:
         folder = log_of(settings, table)
         for broken in broken_entries(folder) if folder and folder.is_dir() else ():
+            what = "checkpoint" if broken.checkpoint else "log entry"
             yield Finding(
                 subject=f"{folder}/{broken.name}",
-                problem=f"the log entry {broken.problem}",
+                problem=f"the {what} {broken.problem}",
                 meaning=f"Nobody opens table '{table.name}': what is sent for it waits in Kafka, "
                 "questions about it fail. Opened without this entry it would miss rows.",
                 remedy=f"{REPAIR} (puts it back from its copy, if there is one); else put the file "

@@ -4,10 +4,20 @@ An entry is a few kilobytes and the only witness of what a version added and rem
 beside the log; `stream.doctor` reads them when an entry is missing or torn.
 """
 
-from schemas.delta_log import LOG, entries, is_whole, last_checkpoint
+from pathlib import Path
+
+from schemas.data_files import checksum_of
+from schemas.delta_log import (
+    COPIES,
+    LOG,
+    checkpoint_checksum,
+    checkpoint_name,
+    entries,
+    is_whole,
+    last_checkpoint,
+)
 from schemas.settings import Settings
 from stream.commit import LakeTable
-from stream.doctor import COPIES
 from stream.store import Folder
 
 
@@ -24,6 +34,21 @@ def copy_log(table: LakeTable, settings: Settings) -> None:  # noqa: ARG001 - as
             waiting = copies / f"_{there[version].name}"
             waiting.write_bytes(entry)
             waiting.replace(copies / there[version].name)
+    note_checkpoint(table.store.root / LOG)
     for version, copy in copied.items():
         if version <= since:
             copy.unlink()
+
+
+def note_checkpoint(log: Path) -> None:
+    """Note the checksum of the newest checkpoint, once; those of older ones go."""
+    newest = last_checkpoint(log)
+    noted, file = checkpoint_checksum(log, newest), log / checkpoint_name(newest)
+    if newest < 0 or noted.exists() or not file.exists():
+        return
+    waiting = noted.with_name(f"_{noted.name}")
+    waiting.write_text(checksum_of(file))
+    waiting.replace(noted)
+    for old in noted.parent.glob("[0-9]*.sha256"):
+        if old != noted:
+            old.unlink()

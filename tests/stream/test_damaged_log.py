@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from schemas.delta_log import LOG, broken_entries, entry_name, problem_of
+from schemas.delta_log import COPIES, LOG, broken_entries, checkpoint_name, entry_name, problem_of
 from schemas.kinds import CUSTOM_EVENT
 from schemas.lake import DamagedLog, open_table
 from schemas.settings import Settings
 from schemas.tables import EVENTS, LEDGER
 from stream.commit import LakeTable
-from stream.doctor import COPIES, examine
+from stream.doctor import examine
 from stream.drain import Drain
 from stream.enrich.lookups import Lookups
 from stream.keeping.keeper import Keeper
@@ -150,7 +150,8 @@ def test_copies_go_with_the_checkpoint_that_holds_them(given: Settings, log: Pat
 
     copy_log(table, given)
 
-    assert [copy.name for copy in (log.parent / COPIES).iterdir()] == [entry_name(ROWS + 1)]
+    copies = [copy.name for copy in (log.parent / COPIES).glob("*.json")]
+    assert copies == [entry_name(ROWS + 1)]
 
 
 def test_damage_that_a_checkpoint_covers_is_no_damage(given: Settings, log: Path) -> None:
@@ -159,6 +160,40 @@ def test_damage_that_a_checkpoint_covers_is_no_damage(given: Settings, log: Path
 
     assert broken_entries(log) == []
     assert len(version(given, EVENTS).parts) == ROWS
+
+
+CHECKPOINT = checkpoint_name(ROWS)
+DAMAGES_OF_CHECKPOINTS: dict[str, Damage] = {
+    "missing": Path.unlink,
+    "empty": lambda file: file.write_bytes(b""),
+    "truncated": lambda file: file.write_bytes(file.read_bytes()[:-50]),
+    "flipped": lambda file: file.write_bytes(file.read_bytes().replace(b"day=", b"dax=", 1)),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES_OF_CHECKPOINTS)
+def test_a_damaged_checkpoint_is_put_aside_while_the_entries_say_all(
+    given: Settings, log: Path, damage: str
+) -> None:
+    table = LakeTable(given, EVENTS)
+    checkpoint(table)
+    copy_log(table, given)
+    store(given, ROWS)
+    DAMAGES_OF_CHECKPOINTS[damage](log / CHECKPOINT)
+    with pytest.raises(DamagedLog, match=CHECKPOINT):
+        open_table(given.lake_url, EVENTS)
+
+    assert examine(given) == {}
+    assert len(rows(given, EVENTS, "name")) == ROWS + 1
+
+
+def test_a_damaged_checkpoint_whose_entries_are_gone_is_told(given: Settings, log: Path) -> None:
+    checkpoint(LakeTable(given, EVENTS))
+    (log / entry_name(1)).unlink()
+    (log / CHECKPOINT).write_bytes(b"")
+
+    assert [broken.name for broken in examine(given)["events"]] == [CHECKPOINT]
+    assert (log / CHECKPOINT).exists()
 
 
 def test_a_flipped_bit_in_what_a_commit_did_is_noticed(log: Path) -> None:

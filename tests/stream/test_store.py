@@ -3,10 +3,12 @@
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
+from stream.scratch import LOCK
 from stream.store import LOG, Bucket, Folder, store_at
 
 SCRIPT = """
@@ -59,6 +61,28 @@ def test_a_url_is_an_object_store_and_a_path_a_folder(tmp_path: Path) -> None:
     assert isinstance(store_at(f"file://{tmp_path}"), Folder)
     with pytest.raises(ValueError, match="nowhere"):
         Bucket("nowhere://bucket/lake")
+
+
+def test_what_is_fetched_from_an_object_store_leaves_nothing_in_the_temporary_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "lake").mkdir()
+    (tmp_path / "lake" / "a.parquet").write_bytes(b"data")
+    bucket = Bucket((tmp_path / "lake").as_uri())
+
+    with bucket.fetched("a.parquet") as file:
+        assert file.read_bytes() == b"data"
+    with pytest.raises(ZeroDivisionError), bucket.fetched("a.parquet"):
+        raise ZeroDivisionError
+    with pytest.raises(FileNotFoundError), bucket.fetched("gone.parquet"):
+        pass
+
+    assert [left.name for left in bucket.scratch().iterdir()] == [LOCK]
+    (bucket.scratch().parent / "left-by-the-dead").mkdir()
+    bucket.clear()
+    assert list(bucket.scratch().parent.iterdir()) == [bucket.scratch()]
 
 
 def test_part_then_log_entry_reach_the_disk_in_this_order(tmp_path: Path) -> None:
