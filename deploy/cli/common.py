@@ -10,11 +10,21 @@ import msgspec
 from msgspec import Struct
 
 from deploy.local.columns import table
-from deploy.local.registry import RegistryAway, actor, ready_registry
+from deploy.local.registry import RegistryAway, actor, ready_registry, reason
 from deploy.local.terminal import printable, printable_json
 from schemas.clock import instant_ms, iso, now_ms
 from schemas.failures import Malformed
-from schemas.registry import Backups, Key, Link, Organization, Store, Taken, Unknown, Website
+from schemas.registry import (
+    Backups,
+    DatabaseError,
+    Key,
+    Link,
+    Organization,
+    Store,
+    Taken,
+    Unknown,
+    Website,
+)
 from schemas.registry.backups import back_up
 from schemas.registry.rows import Record
 from schemas.settings import Settings
@@ -45,6 +55,8 @@ class Tidemark(Struct, frozen=True):
             yield store
             if store.stamp() != before:
                 _keep_backup(store, self.settings)
+        except DatabaseError as away:
+            raise click.ClickException(f"the registry cannot be used: {reason(away)}") from None
         except (Malformed, Unknown, Taken) as refused:
             raise click.UsageError(str(refused)) from None
         finally:

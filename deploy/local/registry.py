@@ -15,7 +15,7 @@ from schemas.registry import Backups, DatabaseError, first_line
 from schemas.registry.backups import Backup
 from schemas.registry.database import file_of
 from schemas.registry.migrate import migrate
-from schemas.registry.restoring import fault_of, is_new, restore
+from schemas.registry.restoring import fault_of, is_new, readable_revision, restore
 from schemas.settings import Settings
 
 BEGIN_ANEW = "`tidemark registry new` begins anew, with new ids and keys"
@@ -29,17 +29,20 @@ def ready_registry(settings: Settings, restores: bool = False, anew: bool = Fals
     """The registry's URL, when its tables are as this version needs them; RegistryAway.
 
     One that is lost is brought back from its backup if `restores`, in the place that is ours alone:
-    a URL that was given may simply be the wrong one. `anew` makes one whatever is beside it.
+    a URL that was given may simply be the wrong one. Nor does it go back behind what a damaged one
+    still tells: keys that were revoked since would work again. `anew` makes one in any case.
     """
     url, backups = settings.registry_url, Backups.of(settings)
     try:
         fault = None if anew else lost(settings, backups)
         newest = backups.newest() if fault else None
-        if fault and newest and restores and not settings.registry:
+        behind = newest and readable_revision(url) > newest.head.stamp.revision if fault else None
+        if fault and newest and restores and not settings.registry and not behind:
             kept = bring_back(settings, backups, newest)
             _say(f"{fault}; it was restored, {told_of(newest)}{_kept(kept)}")
         elif fault:
-            raise RegistryAway(f"the registry is lost: {fault}. {_remedy(newest)}")
+            older = " Its newest backup is older than what can still be read." if behind else ""
+            raise RegistryAway(f"the registry is lost: {fault}.{older} {_remedy(newest)}")
         else:
             migrate(url)
     except (DatabaseError, OSError, ImportError) as away:

@@ -50,6 +50,22 @@ def is_new(url: str) -> bool:
         engine.dispose()
 
 
+def readable_revision(url: str) -> int:
+    """The revision that even a damaged file may tell; -1 when it does not."""
+    path = database.file_of(url)
+    if path is None or not path.exists() or not path.stat().st_size:
+        return -1
+    engine = database.connect(url)
+    try:
+        with engine.connect() as connection:
+            number = sa.select(database.REVISION.c.number)
+            return int(connection.execute(number).scalar_one())
+    except sa.exc.SQLAlchemyError:
+        return -1
+    finally:
+        engine.dispose()
+
+
 def restore(
     url: str, contents: Contents, revision: int, now_ms: int, actor: str = ""
 ) -> Path | None:

@@ -2,7 +2,9 @@
 
 import getpass
 import json
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from deploy.cli import main
 from deploy.local.condition import condition_of
 from deploy.local.registry import RegistryAway, problem_of, ready_registry
 from schemas.clock import now_ms
-from schemas.registry import Backups, Follower, Snapshot, Store
+from schemas.registry import Backups, Follower, Organization, Snapshot, Store
 from schemas.settings import Settings
 
 
@@ -193,3 +195,25 @@ def test_status_says_that_the_registry_is_lost(run: Run, settings: Settings) -> 
     said = f"the registry is lost: {path} is missing; see `tidemark registry restore`"
 
     assert said in condition_of(settings).problems
+
+
+def test_a_damaged_registry_with_later_changes_than_its_backup_is_not_set_back_at_night(
+    run: Run, settings: Settings
+) -> None:
+    """A key that was revoked since would work again."""
+    furnished(run)
+    store = Store(settings.registry_url)
+    store.update(Organization, "org_acme", now_ms(), name="Not backed up")
+    store.close()
+    path = settings.data / "registry.db"
+    with closing(sqlite3.connect(path)) as database:
+        page = "SELECT rootpage FROM sqlite_master WHERE name = 'ix_keys_organization_id'"
+        ((number,),) = database.execute(page).fetchall()
+    with path.open("r+b") as file:
+        file.seek((number - 1) * 4096)
+        file.write(b"\xff" * 4096)
+
+    with pytest.raises(RegistryAway, match="backup is older than what can still be read"):
+        ready_registry(settings, restores=True)
+    assert run("registry", "restore")[0] == 0
+    assert "Acme" in run("organizations", "show", "org_acme")[1]
