@@ -7,6 +7,7 @@ from argparse import ArgumentParser
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
+from ingest.acknowledging import Acknowledgements
 from ingest.app import SECRETS, create_app
 from ingest.daily import DailySecrets
 from ingest.links.clicks import Clicks
@@ -43,6 +44,7 @@ def run(settings: Settings, name: str) -> None:
     keep_private(settings)
     outbox = Outbox(settings, [kind.topic for kind in EVERY_KIND])
     follower = Follower(Store(settings.registry_url), Backups.of(settings))
+    acknowledged = Acknowledgements(settings.data, name)
     clicks, secrets = Clicks(outbox), DailySecrets(settings.data / SECRETS)
 
     @asynccontextmanager
@@ -52,6 +54,7 @@ def run(settings: Settings, name: str) -> None:
         beside = [
             asyncio.create_task(follower.run()),
             asyncio.create_task(outbox.disk.run()),
+            asyncio.create_task(acknowledged.keep()),
             asyncio.create_task(secrets.end_with_their_days(now_ms)),
         ]
         yield
@@ -62,10 +65,21 @@ def run(settings: Settings, name: str) -> None:
         clicks.close()
         await outbox.close(FLUSH_SECONDS)
         clicks.settle()
+        with suppress(OSError):
+            acknowledged.write()
 
     recent = Recent()
     app = create_app(
-        outbox, follower, now_ms, settings, lifespan, recent, clicks, secrets, outbox.disk
+        outbox,
+        follower,
+        now_ms,
+        settings,
+        lifespan,
+        recent,
+        clicks,
+        secrets,
+        outbox.disk,
+        acknowledged,
     )
     ready = lambda: outbox.refusing is None  # noqa: E731 - a sentence, not a function
     port = settings.collect_port

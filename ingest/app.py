@@ -6,6 +6,7 @@ from contextlib import AbstractAsyncContextManager
 from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from ingest.acknowledging import Acknowledgements
 from ingest.collect import collect
 from ingest.daily import DailySecrets
 from ingest.debug import DEBUG, debug
@@ -55,6 +56,7 @@ def create_app(
     clicks: Clicks | None = None,
     secrets: DailySecrets | None = None,
     disk: DiskFloor | None = None,
+    acknowledged: Acknowledgements | None = None,
 ) -> Edge:
     """The collector as an ASGI application."""
     routes: dict[str, ASGIApp] = {}
@@ -69,7 +71,10 @@ def create_app(
     )
     recent = recent or Recent()
     visitors = Visitors(secrets or DailySecrets(settings.data / SECRETS))
-    desk = Desk(edge, outbox, registry, clock, visitors, settings.ingest_epoch, recent)
+    acknowledged = acknowledged or Acknowledgements(settings.data, "collector", clock)
+    desk = Desk(
+        edge, outbox, registry, clock, visitors, acknowledged, settings.ingest_epoch, recent
+    )
     disk = disk or DiskFloor(settings)
     checks = {"kafka": lambda: outbox.refusing, "disk": lambda: disk.refusing}
     # Items are taken by the last snapshot: unready collectors would lose what they can take.

@@ -6,6 +6,7 @@ from typing import Protocol
 import msgspec
 from msgspec import Struct
 
+from ingest.acknowledging import Acknowledgements
 from ingest.lanes import Ticket
 from ingest.recent import Recent
 from ingest.visitor import Visitors
@@ -44,6 +45,7 @@ class Desk(Struct, frozen=True):
     registry: Registry
     clock: Clock
     visitors: Visitors
+    acknowledged: Acknowledgements
     epoch: int = 1
     """Which making of the topics offsets count in; receipts say it."""
     recent: Recent = msgspec.field(default_factory=Recent)

@@ -59,6 +59,8 @@ def history(desk: Desk) -> ASGIApp:
             envelope = sealed(accepted, opened, now)
             ticket = desk.outbox.put(HISTORY.topic, place(opened), [envelope], len(accepted.items))
             confirmed(await ticket.answered)
+            items = len(accepted.items)
+            desk.acknowledged.add(HISTORY.topic, opened.website_id, now, items)
         await answer(send, 200, success(accepted))
 
     return endpoint

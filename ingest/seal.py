@@ -1,7 +1,7 @@
 """Accepted items become sealed envelopes: one for each website that a request names. No I/O."""
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -30,6 +30,8 @@ class Sealed(Struct, frozen=True, gc=False):
     rejected: Sequence[Rejected] = ()
     places: Sequence[int] | None = None
     """Where each item stood in the request, in the order of the envelopes; None: as they came."""
+    shares: Mapping[str, int] | None = None
+    """Items of each website, when they are of several."""
 
 
 class Cover(Struct, frozen=True, gc=False):
@@ -128,6 +130,7 @@ def _by_website(accepted: Accepted, cover: Cover, registry: Snapshot) -> Sealed:
         cover.received_ms,
         rejected,
         places,
+        {website: len(share.items) for website, share in shares.items()},
     )
 
 

@@ -18,6 +18,7 @@ async def send_surely(desk: Desk, topic: str, sealed: Sealed) -> str:
     """The receipt, once Kafka has acknowledged; Unavailable or Unconfirmed."""
     ticket = desk.outbox.put(topic, sealed.place, sealed.envelopes, sealed.count)
     kept = confirmed(await ticket.answered)
+    desk.acknowledged.add_sealed(topic, sealed)
     receipt = written(
         Receipt(
             FORMAT,

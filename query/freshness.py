@@ -14,7 +14,7 @@ from msgspec import Struct
 from query.snapshots import Pinned
 from schemas.clock import Clock, iso
 from schemas.kinds import KINDS
-from schemas.pulse import STALE_MS, Pulse, read_pulses
+from schemas.pulse import STALE_MS, Pulse, level_since, read_pulses
 
 REREAD_SECONDS = 1.0
 
@@ -71,16 +71,3 @@ class Watch:
             for at in pulse.progress:
                 most = max(self._partitions.get(at.topic, 0), at.partition + 1)
                 self._partitions[at.topic] = most
-
-
-def level_since(topic: str, pulses: Iterable[Pulse], partitions: int) -> int | None:
-    """Before when all partitions of the topic are complete; None when not all are told of.
-
-    While workers share the partitions out anew, some have no holder, and nothing can be said.
-    """
-    holders = [pulse for pulse in pulses if any(at.topic == topic for at in pulse.progress)]
-    held = {at.partition for pulse in holders for at in pulse.progress if at.topic == topic}
-    since = [pulse.complete_ms[topic] for pulse in holders if topic in pulse.complete_ms]
-    if not since or len(since) < len(holders) or len(held) < partitions:
-        return None
-    return min(since)

@@ -5,6 +5,7 @@ process that is gone or stuck.
 """
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -87,6 +88,19 @@ def read_pulses(run: Path) -> list[Pulse]:
         except (OSError, msgspec.DecodeError):
             continue  # being replaced, or not a pulse
     return found
+
+
+def level_since(topic: str, pulses: Iterable[Pulse], partitions: int) -> int | None:
+    """Before when all partitions of the topic are complete; None when not all are told of.
+
+    While workers share the partitions out anew, some have no holder, and nothing can be said.
+    """
+    holders = [pulse for pulse in pulses if any(at.topic == topic for at in pulse.progress)]
+    held = {at.partition for pulse in holders for at in pulse.progress if at.topic == topic}
+    since = [pulse.complete_ms[topic] for pulse in holders if topic in pulse.complete_ms]
+    if not since or len(since) < len(holders) or len(held) < partitions:
+        return None
+    return min(since)
 
 
 def refusal(run: Path, at_ms: int) -> str | None:

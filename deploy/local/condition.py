@@ -28,6 +28,7 @@ from schemas.tables import QUARANTINE, Table
 OLD_MS = 30_000
 """A supervisor says every few seconds how its processes are."""
 PROBLEM_CHARACTERS = 200
+DAY_MS = 24 * 3_600_000
 
 Health = Literal["ok", "degraded", "down"]
 
@@ -83,6 +84,7 @@ def condition_of(settings: Settings) -> Condition:
     problems = (
         *_of_supervisor(account, at_ms),
         *filter(None, (refusal(settings.data / "run", at_ms),)),
+        *_never_received(settings, at_ms),
         *(f"{e.name} is {e.state}" for e in entries if e.state != State.READY),
         *filter(None, (problem_of(settings),)),
         *(f"table {table.name}: {table.problem}" for table in tables if table.problem),
@@ -134,6 +136,18 @@ def _of_supervisor(account: Account | None, at_ms: int) -> Iterator[str]:
     elif account.at_ms and abs(at_ms - account.at_ms) > OLD_MS:
         silent = abs(at_ms - account.at_ms) // 1000
         yield f"the supervisor has said nothing for {silent} s: the disk may be full"
+
+
+def _never_received(settings: Settings, at_ms: int) -> Iterator[str]:
+    """What was acknowledged in the hours of the last day, and never received."""
+    from stream.keeping.reconciliation import NotLevel, Unreadable, missing
+
+    try:
+        lost = missing(settings, at_ms - DAY_MS, 0.0, over_only=True)
+    except (NotLevel, Unreadable):
+        return  # other problems say who is late, or what is damaged
+    if items := sum(one.items for one in lost):
+        yield f"{items} acknowledged items were never received; see tidemark doctor"
 
 
 def _short(free: int | None) -> bool:

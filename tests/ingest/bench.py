@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from ingest.acknowledging import Acknowledgements
 from ingest.app import SECRETS, create_app
 from ingest.daily import DailySecrets
 from ingest.lanes import Answer, Outcome, Ticket
@@ -120,13 +121,13 @@ class Bench(Struct):
         self.registry.snapshot = msgspec.structs.replace(kept, organizations=found)
 
 
-def bench(folder: Path, **settings: Any) -> Bench:
+def bench(folder: Path, account: Acknowledgements | None = None, **settings: Any) -> Bench:
     """Acme has shop and blog, Solo has solo; each has a link."""
     outbox = ListOutbox()
     keys, texts = _keys()
     registry = FixedRegistry(_snapshot(keys))
     chosen, recent = Settings(data_dir=str(folder), **settings), Recent()
-    app = create_app(outbox, registry, lambda: NOW, chosen, recent=recent)
+    app = create_app(outbox, registry, lambda: NOW, chosen, recent=recent, acknowledged=account)
     return Bench(app, outbox, registry, texts, recent)
 
 

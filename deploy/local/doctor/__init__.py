@@ -10,7 +10,7 @@ from deploy.local.doctor.machine import CLOCK, DISK, PERMISSIONS
 from deploy.local.doctor.processes import LEFTOVERS, PORTS, PROCESSES
 from deploy.local.doctor.registry import REGISTRY
 from deploy.local.doctor.setup import SETTINGS
-from deploy.local.doctor.tables import BALANCE, FILES, LOGS
+from deploy.local.doctor.tables import ACKNOWLEDGED, BALANCE, FILES, LOGS
 
 CHECKS: tuple[Check, ...] = (
     SETTINGS,
@@ -26,6 +26,7 @@ CHECKS: tuple[Check, ...] = (
     TOPICS,
     POSITIONS,
     BALANCE,
+    ACKNOWLEDGED,
 )
 """In this order they are made and shown."""
 

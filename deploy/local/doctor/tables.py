@@ -52,6 +52,16 @@ def unbalanced(scope: Scope) -> Iterable[Finding]:
     return check_balance(scope.settings)
 
 
+def never_received(scope: Scope) -> Iterable[Finding]:
+    """What collectors acknowledged and no worker ever received."""
+    from stream.keeping.reconciliation import NotLevel, findings, missing
+
+    try:
+        return list(findings(missing(scope.settings)))
+    except NotLevel as late:
+        raise NotLooked(str(late)) from None
+
+
 def _local(scope: Scope) -> None:
     if folder_of(scope.settings.lake_url) is None:
         raise NotLooked("the lake is not on a local disk")
@@ -62,3 +72,6 @@ FILES = Check(
     "data files", "every data file is there, as large as it was written", bad_files, store_again
 )
 BALANCE = Check("ledger", "tables and quarantine have the rows that the ledger counted", unbalanced)
+ACKNOWLEDGED = Check(
+    "acknowledged", "what collectors acknowledged was received by a worker", never_received
+)

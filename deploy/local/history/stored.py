@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from deploy.local.ready import is_live
-from query.freshness import level_since
 from schemas.kinds import HISTORY
 from schemas.lake import open_table
-from schemas.pulse import read_pulses
+from schemas.pulse import level_since, read_pulses
 from schemas.registry import Import
 from schemas.settings import Settings
 from schemas.tables import EVENTS
