@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from schemas.settings import Settings, describe
+from deploy.settings_table import describe
+from schemas.settings import Settings
 
 FILE = Path(__file__).parent / "env.example"
 

@@ -8,7 +8,6 @@ import difflib
 import os
 import re
 import sys
-import typing
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
@@ -245,16 +244,6 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return self.topic_prefix + name
 
 
-class Described(Struct, frozen=True):
-    """One setting as `tidemark settings` shows it."""
-
-    variable: str
-    value: str
-    default: str
-    bounds: str
-    meaning: str
-
-
 def load(environ: Mapping[str, str] = os.environ) -> Settings:
     """Settings from the environment; SettingRefused names the variable and the rule."""
     given = {
@@ -291,20 +280,6 @@ def unknown(environ: Mapping[str, str] = os.environ) -> Iterator[str]:
             yield f"{variable} is no setting and has no effect{hint}"
 
 
-def describe(settings: Settings) -> Iterator[Described]:
-    """Every setting: variable, value, default, bounds, meaning."""
-    hints = typing.get_type_hints(Settings, include_extras=True)
-    for field in msgspec.structs.fields(Settings):
-        metas = list(_metas(hints[field.name]))
-        yield Described(
-            variable=PREFIX + field.name.upper(),
-            value=without_password(str(getattr(settings, field.name))),
-            default=str(field.default),
-            bounds=_bounds(hints[field.name], metas),
-            meaning=next((m.description for m in metas if m.description), "how much is logged"),
-        )
-
-
 def without_password(value: str) -> str:
     """A value as it may be shown: what a URL holds as a secret is masked."""
     return _SECRET.sub(r"\1***", _PASSWORD.sub(r"\1***@", value))
@@ -313,19 +288,3 @@ def without_password(value: str) -> str:
 def as_environment(settings: Settings) -> dict[str, str]:
     """The variables that make `load` give these settings again, for a child process."""
     return {PREFIX + n.upper(): str(getattr(settings, n)) for n in Settings.__struct_fields__}
-
-
-def _metas(hint: object) -> Iterator[Meta]:
-    for extra in getattr(hint, "__metadata__", ()):
-        if isinstance(extra, Meta):
-            yield extra
-
-
-def _bounds(hint: object, metas: list[Meta]) -> str:
-    words = {"ge": "≥", "gt": ">", "le": "≤", "lt": "<"}
-    if typing.get_origin(hint) is Literal:
-        return " | ".join(typing.get_args(hint))
-    limits = [
-        f"{w} {v}" for m in metas for a, w in words.items() if (v := getattr(m, a)) is not None
-    ]
-    return ", ".join(limits)

@@ -5,7 +5,7 @@ import msgspec
 
 from deploy.cli.common import Tidemark, as_json, print_json, print_rows
 from deploy.local.topics import KafkaAway, declare, partitions, topics_of
-from schemas.settings import describe
+from deploy.settings_table import describe
 
 
 @click.command()

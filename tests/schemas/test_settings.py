@@ -52,14 +52,6 @@ def test_what_is_not_said_lies_in_the_data_folder() -> None:
     assert mine.brokers == "127.0.0.1:4092"
 
 
-def test_every_setting_is_described() -> None:
-    described = {each.variable: each for each in settings.describe(Settings())}
-
-    assert set(described) == {"TIDEMARK_" + n.upper() for n in Settings.__struct_fields__}
-    assert all(each.meaning for each in described.values())
-    assert described["TIDEMARK_WORKERS"].bounds == "≥ 1, ≤ 64"
-
-
 @pytest.mark.parametrize(
     ("value", "shown"),
     [
@@ -72,7 +64,5 @@ def test_every_setting_is_described() -> None:
     ],
 )  # fmt: skip
 def test_a_password_in_a_url_is_never_shown(value: str, shown: str) -> None:
-    described = settings.describe(Settings(registry=value))
-
-    assert [one.value for one in described if one.variable == "TIDEMARK_REGISTRY"] == [shown]
+    assert settings.without_password(value) == shown
     assert settings.as_environment(Settings(registry=value))["TIDEMARK_REGISTRY"] == value
