@@ -16,8 +16,8 @@ from schemas.positions import NEVER, Log, app_id, epoch_app_id, identity_app_id,
 from schemas.receipts import Receipt
 from schemas.tables import Table
 
-MOST_KNOWN = 10_000
-"""Topic partitions of which one table is remembered: receipts may name any that never were."""
+MOST_ABSENT = 1_000
+"""Names that a table does not know and that are remembered: receipts may make up any."""
 
 
 class Position(Struct, frozen=True):
@@ -60,38 +60,66 @@ class Positions:
 
     async def _at(self, table: Table, name: str) -> Position:
         followed = self._shelves.setdefault(table.name, _Followed(self._lake, table))
-        async with followed.lock:
-            try:
-                return await asyncio.to_thread(followed.position, name)
-            except (DeltaError, OSError, UnreadableTable) as error:
-                raise unreadable(table, error) from None
+        try:
+            async with followed.lock:
+                seen = await asyncio.to_thread(followed.seen, name)
+            if seen is not None:
+                return seen
+            async with followed.reading:
+                return await asyncio.to_thread(followed.read, name)
+        except (DeltaError, OSError, UnreadableTable) as error:
+            raise unreadable(table, error) from None
 
 
 class _Followed:
-    """One table."""
+    """One table.
+
+    Reading the table itself takes a thousand times as long as a look at its log, and anybody with a
+    key can ask for names that never were. So it has a lock of its own, in which nobody waits who
+    asks for what is known; and no made-up name pushes a real one out.
+    """
 
     def __init__(self, lake: str, table: Table) -> None:
         folder = log_folder(lake, table)
         if folder is None:
             raise Unavailable("Receipts can be looked up in a lake on a local disk only")
         self.lock = asyncio.Lock()
+        self.reading = asyncio.Lock()
         self._lake = lake
         self._table = table
         self._log = Log(folder)
         self._known: dict[str, int] = {}
         """What the table itself said since the last gap."""
+        self._absent: dict[str, None] = {}
+        """What it did not know then, the oldest first."""
+        self._gaps = 0
 
-    def position(self, name: str) -> Position:
+    def seen(self, name: str) -> Position | None:
+        """What is known after a look at the log; None when the table has to be read."""
         if not self._log.look():
             self._known.clear()
+            self._absent.clear()
+            self._gaps += 1
         if self._log.version == NEVER:
             return Position(0, NEVER)
         moved = self._log.next_offset(name)
         if moved is None:
-            moved = self._known.get(name)
-        if moved is None:
-            if len(self._known) >= MOST_KNOWN:
-                self._known.clear()
-            handle: Any = open_table(self._lake, self._table)
-            moved = self._known[name] = handle.transaction_version(name) or 0
-        return Position(moved, self._log.version)
+            moved = self._known.get(name, 0 if name in self._absent else None)
+        return None if moved is None else Position(moved, self._log.version)
+
+    def read(self, name: str) -> Position:
+        """What the table itself says."""
+        gaps = self._gaps
+        handle: Any = open_table(self._lake, self._table)
+        moved = handle.transaction_version(name)
+        if gaps == self._gaps:  # else moves may have come that neither the log nor this tells
+            self._remember(name, moved)
+        return Position(moved or 0, handle.version())
+
+    def _remember(self, name: str, moved: int | None) -> None:
+        if moved is not None:
+            self._known[name] = moved
+            return
+        self._absent[name] = None
+        if len(self._absent) > MOST_ABSENT:
+            del self._absent[next(iter(self._absent))]
