@@ -69,7 +69,7 @@ def ask(tidemark: Tidemark, /, types: tuple[str, ...], format_: str, **given: An
         asked["filters"] = _json(asked["filters"])
     with _refusals():
         if format_ in NAMES:
-            _print(client.written(types[0], format_, **asked), format_)
+            print_pieces(client.written(types[0], format_, **asked), format_)
         else:
             _show(client.each(types, **asked), json=format_ == "json")
 
@@ -98,7 +98,7 @@ def export(
     with _refusals():
         pieces = client.exported(table, format=format_, **asked)
         if output is None:
-            _print(pieces, format_)
+            print_pieces(pieces, format_)
             return
         os.umask(tidemark.umask)
         partial = output.with_name(f"{output.name}.part")
@@ -156,7 +156,7 @@ def _prepared(tidemark: Tidemark, given: dict[str, Any]) -> tuple[Client, dict[s
     return Client(url, key), {"website_id": website, "link_id": link, **asked}
 
 
-def _print(pieces: Iterable[bytes], format_: str) -> None:
+def print_pieces(pieces: Iterable[bytes], format_: str) -> None:
     """To standard output: as it is where a program reads it, and shown where a person does."""
     if sys.stdout.isatty():
         if format_ not in READABLE:

@@ -1,11 +1,15 @@
 """Terminal output: nothing that a visitor sent is obeyed by the terminal of who asks for it."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
 from deploy.cli.common import print_json, print_rows
 from deploy.local.terminal import printable_lines
+from tests.running import ROOT
 
 TITLE = "\x1b]0;mine\x07"
 """What renames the window of a terminal that is shown it."""
@@ -37,3 +41,21 @@ def test_rows_on_a_terminal_lose_their_controls_wherever_the_pieces_are_cut() ->
     for cut in range(len(whole)):
         shown = b"".join(printable_lines([whole[:cut], whole[cut:]]))
         assert shown.decode() == "name,n\n�]0;mine�é\tbuy,3\nover\nwritten,4\n"
+
+
+def test_a_terminal_gets_rows_without_controls_and_no_binary_ones() -> None:
+    program = (
+        "from deploy.cli.asking import print_pieces\n"
+        "print_pieces([b'\\x1b]0;mine\\x07,1\\r\\n'], 'csv')\n"
+        "print_pieces([b'PAR1'], 'parquet')\n"
+    )
+    command = [sys.executable, "-c", program]
+    ours, theirs = os.openpty()
+
+    shown = subprocess.run(command, cwd=ROOT, stdout=theirs, stderr=subprocess.PIPE, check=False)
+    on_screen = os.read(ours, 1_000)
+    os.close(ours)
+    os.close(theirs)
+
+    assert on_screen.decode() == "�]0;mine�,1\r\n"
+    assert b"parquet is not for a screen" in shown.stderr
