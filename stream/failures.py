@@ -11,7 +11,6 @@ Surprise
 ├── OtherKafka 78      another cluster's topic, not the one that fed the table: likewise
 ├── Unplaced 78        a place database that a setting names cannot be read
 ├── NoRegistry 78      neither the registry nor a backup of it can be read
-├── DamagedTables 78    no table that it stores into can be opened
 ├── Mended 75          a table that could not be opened can be by now
 └── Stuck 70           work is there and nothing is stored
 """
@@ -73,12 +72,6 @@ class Unplaced(Surprise):
 
 class NoRegistry(Surprise):
     """Rows that are stored without their website's domain would never tell its own pages apart."""
-
-    code = OPERATOR
-
-
-class DamagedTables(Surprise):
-    """The logs of all tables are damaged, or those of the tables that every batch needs."""
 
     code = OPERATOR
 

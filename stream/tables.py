@@ -1,11 +1,12 @@
 """A table as its writers need it: created by whoever comes first, and with all its columns."""
 
+import time
 from collections.abc import Callable
 
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from schemas.lake import guard, refuse_damaged
+from schemas.lake import DamagedLog, folder_of, guard, refuse_damaged
 from schemas.settings import Settings
 from schemas.tables import Table
 from stream.failures import KeepsFailing
@@ -25,9 +26,25 @@ def open_or_create(url: str, table: Table, settings: Settings) -> DeltaTable:
 def opened(url: str) -> DeltaTable:
     """The table, unless a log entry is missing or torn, or it needs what we cannot read."""
     refuse_damaged(url)
-    handle = DeltaTable(url)
+    try:
+        handle = DeltaTable(url)
+    except TableNotFoundError:
+        raise
+    except DeltaError as unreadable:
+        if folder_of(url) is None:
+            raise  # the object store may be away for a moment
+        handle = _opened_again(url, unreadable)
     guard(handle)
     return handle
+
+
+def _opened_again(url: str, unreadable: DeltaError) -> DeltaTable:
+    """Entries may have been cleaned up under the first look; what fails twice is damaged."""
+    time.sleep(0.1)
+    try:
+        return DeltaTable(url)
+    except DeltaError:
+        raise DamagedLog(f"{url}: {str(unreadable).splitlines()[0]}") from None
 
 
 def _create(url: str, table: Table, settings: Settings) -> DeltaTable:

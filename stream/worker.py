@@ -11,6 +11,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NoReturn
 
+from deltalake.exceptions import DeltaError
+
 from schemas.clock import now_ms
 from schemas.kinds import Kind
 from schemas.lake import DamagedLog, open_table
@@ -26,7 +28,6 @@ from stream.enrich.places import Places
 from stream.failures import (
     OPERATOR,
     ORDERLY,
-    DamagedTables,
     Mended,
     NoRegistry,
     Stuck,
@@ -89,6 +90,10 @@ async def _run(settings: Settings, name: str, lane: Lane, leave: Leave | None) -
     lookups = Lookups(places, lambda website: _domain(follower, website))
     room = Room.of(settings)
     drains = await asyncio.to_thread(_drains, settings, lane, lookups, room)
+    while not drains:  # to end would not help, and would end all others that start with us
+        if not await _before(stop, _wait_damaged(settings, name)):
+            return ORDERLY
+        drains = await asyncio.to_thread(_drains, settings, lane, lookups, room, quiet=True)
     left_out = [kind for kind in lane.kinds if settings.topic(kind.topic) not in drains]
     settle()
     worker = Worker(settings, name, drains, ending(settings, name), lane.group)
@@ -117,19 +122,29 @@ async def _run(settings: Settings, name: str, lane: Lane, leave: Leave | None) -
     os._exit(ORDERLY)  # Faust's threads may outlast its stop
 
 
-def _drains(settings: Settings, lane: Lane, lookups: Lookups, room: Room) -> dict[str, Drain]:
+async def _wait_damaged(settings: Settings, name: str) -> None:
+    """Say that no table can be opened, and give somebody time to mend it."""
+    reason = "the logs of the tables are damaged and nothing is stored; see tidemark doctor"
+    with suppress(OSError):
+        pulse = Pulse(name, os.getpid(), now_ms(), REFUSED, reason=reason)
+        write_pulse(settings.data / "run", pulse)
+    await asyncio.sleep(MENDED_SECONDS)
+
+
+def _drains(
+    settings: Settings, lane: Lane, lookups: Lookups, room: Room, quiet: bool = False
+) -> dict[str, Drain]:
     """By topic; without those of tables whose log is damaged: their messages wait in Kafka."""
     drains: dict[str, Drain] = {}
     for kind in lane.kinds:
         try:
             drains[settings.topic(kind.topic)] = lane.drain(settings, kind, lookups, room=room)
         except DamagedLog as damaged:
-            log.critical(
+            log.log(
+                logging.DEBUG if quiet else logging.CRITICAL,
                 "table left out: what is sent for it waits in Kafka until its log is mended",
                 extra={"table": kind.table.name, "reason": str(damaged)},
             )
-    if not drains:
-        end(DamagedTables("no table can be opened; see `tidemark doctor`"))
     return drains
 
 
@@ -138,7 +153,7 @@ async def _until_mended(settings: Settings, left_out: Sequence[Kind]) -> None:
     while True:
         await asyncio.sleep(MENDED_SECONDS)
         for kind in left_out:
-            with suppress(DamagedLog):
+            with suppress(DamagedLog, DeltaError, OSError):
                 await asyncio.to_thread(open_table, settings.lake_url, kind.table)
                 return
 

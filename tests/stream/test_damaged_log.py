@@ -1,5 +1,6 @@
 """A log entry is missing, empty or torn: nothing is silently less, and only its table waits."""
 
+import asyncio
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -7,9 +8,11 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
+from schemas.clock import now_ms
 from schemas.delta_log import COPIES, LOG, broken_entries, checkpoint_name, entry_name, problem_of
 from schemas.kinds import CUSTOM_EVENT
 from schemas.lake import DamagedLog, open_table
+from schemas.pulse import refusal
 from schemas.settings import Settings
 from schemas.tables import EVENTS, LEDGER
 from stream.commit import LakeTable
@@ -21,7 +24,7 @@ from stream.keeping.log_copies import copy_log
 from stream.keeping.tidying import checkpoint
 from stream.lanes import LIVE
 from stream.remember.room import Room
-from stream.worker import _drains
+from stream.worker import _drains, _wait_damaged
 from tests.stream.making import a_message, named, rows, settings, version
 
 Damage = Callable[[Path], object]
@@ -241,10 +244,11 @@ def test_other_tables_are_kept_while_one_cannot_be_opened_and_it_is_again_once_w
     assert len(version(given, EVENTS).parts) == 1
 
 
+@pytest.mark.parametrize("entry", [b"", b'{"nothing": "that says what the table is"}\n'])
 def test_a_worker_leaves_a_damaged_table_out_and_stores_into_the_others(
-    given: Settings, log: Path, caplog: pytest.LogCaptureFixture
+    given: Settings, log: Path, caplog: pytest.LogCaptureFixture, entry: bytes
 ) -> None:
-    (log / entry_name(3)).unlink()
+    (log / entry_name(0)).write_bytes(entry)
 
     drains = _drains(given, LIVE, Lookups(), Room.of(given))
 
@@ -252,3 +256,21 @@ def test_a_worker_leaves_a_damaged_table_out_and_stores_into_the_others(
     assert [r.getMessage() for r in caplog.records if r.levelname == "CRITICAL"] == [
         "table left out: what is sent for it waits in Kafka until its log is mended"
     ]
+
+
+def test_a_worker_without_any_table_says_so_and_waits_to_be_mended(given: Settings) -> None:
+    entry = Path(given.lake_url) / "ledger" / LOG / entry_name(2)
+    whole = entry.read_bytes()
+    entry.write_bytes(b"")
+
+    async def waiting() -> None:
+        await asyncio.wait_for(_wait_damaged(given, "worker-1"), 0.1)
+
+    assert _drains(given, LIVE, Lookups(), Room.of(given)) == {}
+    with pytest.raises(TimeoutError):
+        asyncio.run(waiting())
+    said = refusal(given.data / "run", now_ms())
+    assert said is not None
+    assert "the logs of the tables are damaged" in said
+    entry.write_bytes(whole)
+    assert len(_drains(given, LIVE, Lookups(), Room.of(given), quiet=True)) == len(LIVE.kinds)
