@@ -25,6 +25,8 @@ class Limits(Struct, frozen=True):
     """For a head that has begun, and for the first one of a connection to begin."""
     body_seconds: float = 20.0
     """For a body, where its endpoint does not ask for it sooner."""
+    unfinished_bytes: int = 128 * 1024 * 1024
+    """Of bodies that have not come whole, on all connections; an address may have a quarter."""
     framing_bytes: int = 8 * 1024
     """Chunk extensions and trailers that may come without content between them."""
     pipelined: int = 32
@@ -64,6 +66,8 @@ class Connections:
         self._trusted = trusted
         self._open: dict[Connection, str] = {}
         self._of_address: Counter[str] = Counter()
+        self._unfinished = 0
+        self._unfinished_of: Counter[str] = Counter()
         self._sweeping = False
 
     def enter(self, connection: Connection, peer: str) -> bool:
@@ -86,6 +90,22 @@ class Connections:
         self._of_address[address] -= 1
         if not self._of_address[address]:
             del self._of_address[address]
+
+    def hold(self, connection: Connection, size: int) -> bool:
+        """Whether so many bytes more of an unfinished body may be kept; they are counted anyway."""
+        address, most = self._open.get(connection, ""), self.limits.unfinished_bytes
+        self._unfinished += size
+        self._unfinished_of[address] += size
+        alone = bool(address) and self._unfinished_of[address] > most / 4
+        return not alone and self._unfinished <= most
+
+    def release(self, connection: Connection, size: int) -> None:
+        """So many bytes are no longer kept, or no longer unfinished."""
+        address = self._open.get(connection, "")
+        self._unfinished -= size
+        self._unfinished_of[address] -= size
+        if not self._unfinished_of[address]:
+            del self._unfinished_of[address]
 
     def _share(self, address: str) -> float:
         """The part of what one address may hold that it holds; trusted proxies may hold all."""

@@ -6,20 +6,14 @@ waits for its answer, and one that is gone. Both are answered; when an answer ta
 """
 
 import asyncio
-import fcntl
-import socket
-import struct
-import termios
-from collections import deque
-from contextlib import suppress
 from typing import Any
 
 from uvicorn import Config
-from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from schemas.edge.connections import Connections
+from schemas.edge.flow_control import DISCARD_SECONDS, Flow, reset, unread_bytes
 from schemas.edge.refusals import refusal
 from schemas.failures import Failure, TooSlow, Unavailable
 
@@ -28,44 +22,7 @@ IDLE, HEAD, BODY, UPGRADE = range(4)
 
 MOST_PROBES = 2
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-LARGE = 64 * 1024
-"""Bytes of a read after which others come first."""
-DISCARD_SECONDS = 0.05
-"""Between two reads of what is read away: 5 MB/s get through, at next to no cost."""
-AT_ONCE = struct.pack("ii", 1, 0)
-"""SO_LINGER of a connection that is reset."""
 CROWDED = "There are too many connections, in all or from this address; come back later"
-
-
-class Flow(FlowControl):
-    """When a connection is read.
-
-    Not while requests wait in its pipeline, whoever asks for it; and not at once after a large
-    read, because one that always has more would keep all others waiting.
-    """
-
-    def __init__(self, transport: asyncio.Transport, waiting: deque[Any]) -> None:
-        super().__init__(transport)
-        self._waiting = waiting
-        self._resting = False
-
-    def resume_reading(self) -> None:
-        if self.read_paused and not self._waiting:
-            self.read_paused = False
-            if not self._resting:
-                self._transport.resume_reading()
-
-    def pause_for(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
-        """Read nothing for so long; with 0, until everybody else was looked at."""
-        if not self._resting:
-            self._resting = True
-            self._transport.pause_reading()
-            loop.call_later(seconds, self._go_on)
-
-    def _go_on(self) -> None:
-        self._resting = False
-        if not self.read_paused and not self._transport.is_closing():
-            self._transport.resume_reading()
 
 
 class HttpConnection(HttpToolsProtocol):
@@ -85,6 +42,10 @@ class HttpConnection(HttpToolsProtocol):
     """The request that is being answered; `cycle` is the one that was begun last."""
     failure: Failure | None = None
     """Why nothing more is parsed; told once what is under way is answered."""
+    held = 0
+    """Bytes that are here of a body that has not come whole."""
+    room = True
+    """Whether more of it may come."""
     _drained = 0
     """Bytes that were read away."""
     _probes = 0
@@ -114,6 +75,7 @@ class HttpConnection(HttpToolsProtocol):
             transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.release()
         self.shared.leave(self)
         self.deaf = True
         self.pipeline.clear()
@@ -170,6 +132,7 @@ class HttpConnection(HttpToolsProtocol):
 
     def abandon(self) -> bool:
         """Give up the request whose body is broken or does not come; whether it is unanswered."""
+        self.release()
         cycle = self.cycle
         if self.pipeline and self.pipeline[0][0] is cycle:
             self.pipeline.popleft()
@@ -183,6 +146,11 @@ class HttpConnection(HttpToolsProtocol):
         cycle.disconnected = True
         cycle.message_event.set()
         return True
+
+    def release(self) -> None:
+        """The body has come whole, or is not waited for."""
+        self.shared.release(self, self.held)
+        self.held = 0
 
     def _under_way(self) -> bool:
         running = self.running
@@ -272,22 +240,3 @@ class HttpConnection(HttpToolsProtocol):
         ):
             self._probes += 1
             self.transport.write(CONTINUE)
-
-
-def unread_bytes(transport: asyncio.Transport) -> int:
-    """What the client has not taken: that waits here, and in the kernel beside it."""
-    waiting = transport.get_write_buffer_size()
-    if not waiting:
-        return 0
-    try:
-        told = fcntl.ioctl(transport.get_extra_info("socket").fileno(), termios.TIOCOUTQ, bytes(4))
-    except OSError:
-        return waiting
-    return waiting + int(struct.unpack("i", told)[0])
-
-
-def reset(transport: asyncio.Transport) -> None:
-    """Close without waiting for anything: what was not taken is thrown away, by the kernel too."""
-    with suppress(OSError):
-        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
-    transport.abort()

@@ -13,16 +13,9 @@ from collections.abc import Iterable
 
 import httptools
 
-from schemas.edge.http_connection import (
-    BODY,
-    DISCARD_SECONDS,
-    HEAD,
-    IDLE,
-    LARGE,
-    UPGRADE,
-    HttpConnection,
-)
-from schemas.failures import HeadTooLarge, Malformed, TooLarge
+from schemas.edge.flow_control import DISCARD_SECONDS, LARGE
+from schemas.edge.http_connection import BODY, HEAD, IDLE, UPGRADE, HttpConnection
+from schemas.failures import Failure, HeadTooLarge, Malformed, TooLarge, Unavailable
 
 SLICE = 16 * 1024
 """Bytes that are parsed at once, so that few requests are made of what one read brought."""
@@ -30,6 +23,7 @@ CONTENT_WEIGHT = 9
 """Each byte of content makes up for itself and for so many less one of chunk framing."""
 
 NO_HTTP = "This is no valid HTTP request"
+FULL = "Too many bodies are on their way, in all or from this address; send it again later"
 NO_TUNNEL = "CONNECT is not served here"
 
 
@@ -82,9 +76,14 @@ class HttpProtocol(HttpConnection):
         else:
             if self.stage == HEAD and self.fed > self.limits.head_bytes + SLICE:
                 self.refuse(self._head_too_large())
-            elif self.stage == BODY and self.framing < 0:
-                most = self.limits.framing_bytes
-                self.refuse(TooLarge(f"Chunk extensions and trailers: at most {most:,} bytes"))
+            elif self.stage == BODY and (failure := self._body_refused()):
+                self.refuse(failure)
+
+    def _body_refused(self) -> Failure | None:
+        if self.framing < 0:
+            most = self.limits.framing_bytes
+            return TooLarge(f"Chunk extensions and trailers: at most {most:,} bytes")
+        return None if self.room else Unavailable(FULL, retry_after=5)
 
     # What the parser calls
 
@@ -120,13 +119,19 @@ class HttpProtocol(HttpConnection):
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        self.framing = min(self.framing + CONTENT_WEIGHT * len(body), self.limits.framing_bytes)
+        size = len(body)
+        self.framing = min(self.framing + CONTENT_WEIGHT * size, self.limits.framing_bytes)
+        if not self.cycle.response_complete:
+            self.held += size
+            self.room = self.shared.hold(self, size)
         super().on_body(body)
 
     def on_message_complete(self) -> None:
         if self.stage == UPGRADE:
             return
         self.stage = IDLE
+        if self.held:
+            self.release()
         self.end_request()
 
     def end_request(self) -> None:

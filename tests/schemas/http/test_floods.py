@@ -89,6 +89,22 @@ def test_idle_and_dribbling_connections_cost_little_memory(service: Service) -> 
     assert grown < 2 * FLAT_MB  # 40 KB each
 
 
+def test_bodies_that_never_end_do_not_fill_memory(service: Service) -> None:
+    """A hundred of 900 KB; a quarter of 128 MiB is what one address may have unfinished."""
+    before = service.memory_mb
+    begun = f"{service.head}Content-Length: 1000000\r\n\r\n".encode() + b" " * 900_000
+
+    with ExitStack() as stack:
+        held = [stack.enter_context(service.connect()) for _ in range(100)]
+        for connection in held:
+            with suppress(OSError):
+                connection.settimeout(0.05)
+                connection.sendall(begun)
+        grown = service.memory_mb - before
+
+    assert grown < 34 + 2 * FLAT_MB
+
+
 def test_answers_that_nobody_reads_are_thrown_away(services: dict[str, Service]) -> None:
     """Requests without end for a document on one connection, and long answers on others."""
     collector, query = services["collector"], services["query"]

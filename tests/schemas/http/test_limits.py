@@ -90,6 +90,25 @@ def test_who_left_is_not_worked_for_and_who_only_said_all_is() -> None:
     assert [reply.status for reply in split_replies(whole)] == [200]
 
 
+def test_an_address_has_only_so_many_unfinished_bodies() -> None:
+    """A quarter of 400,000 bytes, so one body of 60,000 but not two."""
+    begun = POST + b"Content-Length: 100000\r\n\r\n" + b"x" * 60_000
+    with serving(unfinished_bytes=400_000) as port, connect(port) as first:
+        first.sendall(begun)
+        time.sleep(0.2)
+        with connect(port) as second:
+            second.sendall(begun)
+            [refused] = read_replies(second)
+        first.sendall(b"x" * 40_000)
+        taken = read_reply(first)
+        with connect(port) as third:
+            third.sendall(begun + b"x" * 40_000)
+            later = read_reply(third)
+
+    assert (refused.status, json.loads(refused.body)["code"]) == (503, "SERVICE_UNAVAILABLE")
+    assert (taken.status, later.status) == (200, 200)
+
+
 def test_an_address_has_only_so_many_connections() -> None:
     with serving(address_connections=3, connections=100) as port:
         held = [connect(port) for _ in range(3)]
