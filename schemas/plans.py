@@ -53,6 +53,9 @@ PLANS: Mapping[str, Mapping[Group, Limit]] = {
     }.items()
 }  # fmt: skip
 
+MOST_LINKS: Mapping[str, int] = {"free": 1_000, "pro": 5_000, "scale": 10_000, "enterprise": 10_000}
+"""Slugs are first come for all organizations: who has no agreement takes only so many."""
+
 
 def allowance(plan: str, group: Group, own: Mapping[str, int]) -> Limit:
     """What fits into one window; `own` are the organization's agreed limits."""

@@ -10,6 +10,7 @@ from typing import Any, Self
 import sqlalchemy as sa
 
 from schemas.clock import now_ms
+from schemas.plans import MOST_LINKS
 from schemas.registry import database
 from schemas.registry.connections import Connections
 from schemas.registry.contents import (
@@ -213,6 +214,8 @@ def _check_room(writing: Writing, record: Link | Import) -> None:
     """Full when there are too many now; imports that were undone make room, the oldest first."""
     table, most = TABLES[type(record)], MOST[type(record)]
     owned = table.c.organization_id == record.organization_id
+    if isinstance(record, Link):
+        most = min(most, _links_of_plan(writing, record.organization_id))
     count = sa.select(sa.func.count()).select_from(table).where(owned)
     if writing.connection.execute(count).scalar_one() <= most:
         return
@@ -225,3 +228,9 @@ def _check_room(writing: Writing, record: Link | Import) -> None:
     if gone is None:
         raise Full(f"the organization has {most:,} imports, the most that it may have; undo one")
     writing.note(Action.DELETE, Import, gone.id, record.organization_id)
+
+
+def _links_of_plan(writing: Writing, organization_id: str) -> int:
+    table = TABLES[Organization]
+    plan = sa.select(table.c.plan).where(table.c.id == organization_id)
+    return MOST_LINKS[writing.connection.execute(plan).scalar_one()]

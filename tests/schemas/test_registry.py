@@ -114,6 +114,19 @@ def test_an_organization_has_only_so_many_links(
     assert store.create(c) == c
 
 
+def test_who_has_a_small_plan_takes_only_so_many_slugs(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry_store, "MOST_LINKS", {"free": 1, "pro": 2})
+    free = an_organization(store, "Free")
+    store.create(making.new_link(free.id, "a", "https://a.example/", NOW, slug="shop"))
+
+    with pytest.raises(Full, match="has 1 links, the most that it may have; delete one"):
+        store.create(making.new_link(free.id, "b", "https://a.example/", NOW, slug="bank"))
+    store.update(Organization, free.id, NOW, plan="pro")
+    store.create(making.new_link(free.id, "b", "https://a.example/", NOW, slug="bank"))
+
+
 def test_an_import_that_was_undone_makes_room_for_another(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
