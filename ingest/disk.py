@@ -32,6 +32,11 @@ Usage = Callable[[Path], tuple[int, int, int]]
 """Total, used and free bytes of a folder's disk."""
 
 
+def usual_floor(total: int) -> int:
+    """Bytes that are kept free of a disk of this size, unless the setting says otherwise."""
+    return min(MOST_FLOOR, max(LEAST_FLOOR, total // SHARE))
+
+
 class DiskFloor:
     """Whether there is room for more."""
 
@@ -64,8 +69,7 @@ class DiskFloor:
         if not self._watched:
             return
         total, _, self._free = self._usage(self._folder)
-        usual = min(MOST_FLOOR, max(LEAST_FLOOR, total // SHARE))
-        self._floor, self._sent = self._set or usual, 0
+        self._floor, self._sent = self._set or usual_floor(total), 0
         if self._free < self._floor:
             self._refuse()
         elif self.refusing is not None:

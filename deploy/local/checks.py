@@ -3,7 +3,6 @@
 import errno
 import fcntl
 import os
-import shutil
 import socket
 import time
 from collections.abc import Iterator, Sequence
@@ -12,10 +11,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from deploy.local.disk import floor_mb, free_mb
 from schemas.private import close
 from schemas.settings import PREFIX, Settings
 
-FREE_MB = 512
 FREE_PORT_SECONDS = 2.0
 
 
@@ -48,7 +47,7 @@ def addresses(settings: Settings) -> list[Address]:
     ]
 
 
-def check_folder(settings: Settings, free_mb: int = FREE_MB) -> None:
+def check_folder(settings: Settings) -> None:
     """The data folder exists, is closed to others, can be written to and has room."""
     folder = settings.data
     try:
@@ -62,10 +61,10 @@ def check_folder(settings: Settings, free_mb: int = FREE_MB) -> None:
             f"the data folder {folder} cannot be written to: {refused.strerror}. "
             f"Set {PREFIX}DATA_DIR to another one."
         ) from None
-    free = shutil.disk_usage(folder).free // 1_048_576
-    if free < free_mb:
+    free, floor = free_mb(folder), floor_mb(settings)
+    if free is not None and free < floor:
         raise CannotStart(
-            f"the disk of the data folder {folder} has {free} MB left, less than {free_mb}. "
+            f"the disk of the data folder {folder} has {free} MB left, less than {floor}. "
             f"Make room, or set {PREFIX}DATA_DIR to a folder on another disk."
         )
 

@@ -4,15 +4,14 @@ Every part is looked at by itself: one that cannot be read says so, and hides no
 What the supervisor wrote is checked against pids and heartbeats: on a full disk it may be old.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 import msgspec
 from msgspec import Struct
 
 from deploy.local.account import Account, Entry, read_account
-from deploy.local.checks import FREE_MB
-from deploy.local.disk import free_mb
+from deploy.local.disk import floor_mb, free_mb
 from deploy.local.lag import lag_chunks, lag_seconds, speaking
 from deploy.local.process import State, is_alive
 from deploy.local.ready import is_live
@@ -81,16 +80,17 @@ def condition_of(settings: Settings) -> Condition:
     tables = tuple(_table(settings, kind, heard, at_ms) for kind in KINDS)
     quarantine = _read(settings, QUARANTINE)
     free = free_mb(settings.data)
+    run = settings.data / "run"
     problems = (
         *_of_supervisor(account, at_ms),
-        *filter(None, (refusal(settings.data / "run", at_ms),)),
-        *_never_received(settings, at_ms),
+        *_told("topics", lambda: [refusal(run, at_ms)]),
+        *_told("what was acknowledged", lambda: _never_received(settings, at_ms)),
         *(f"{e.name} is {e.state}" for e in entries if e.state != State.READY),
-        *filter(None, (problem_of(settings),)),
+        *_told("the registry", lambda: [problem_of(settings)]),
         *(f"table {table.name}: {table.problem}" for table in tables if table.problem),
         *((f"table quarantine: {quarantine}",) if isinstance(quarantine, str) else ()),
-        *(str(note) for note in Damage(settings.data).files().values()),
-        *((f"only {free} MB are free on the disk of {settings.data}",) if _short(free) else ()),
+        *_told("damage", lambda: map(str, Damage(settings.data).files().values())),
+        *_of_disk(settings, free),
     )
     return Condition(
         data=str(settings.data),
@@ -150,10 +150,6 @@ def _never_received(settings: Settings, at_ms: int) -> Iterator[str]:
         yield f"{items} acknowledged items were never received; see tidemark doctor"
 
 
-def _short(free: int | None) -> bool:
-    return free is not None and free < FREE_MB
-
-
 def _lane(topic: str, pulses: Sequence[Pulse], at_ms: int) -> LaneCondition:
     chunks = lag_chunks(topic, pulses)
     return LaneCondition(chunks, lag_seconds(topic, pulses, chunks, at_ms))
@@ -170,6 +166,19 @@ def _table(settings: Settings, kind: Kind, pulses: Sequence[Pulse], at_ms: int) 
     return TableCondition(kind.table.name, rows, iso(newest), chunks, seconds)
 
 
+def _of_disk(settings: Settings, free: int | None) -> Iterator[str]:
+    if free is not None and free < (floor := floor_mb(settings)):
+        yield f"only {free} MB are free on the disk of {settings.data}, less than {floor}"
+
+
+def _told(what: str, look: Callable[[], Iterable[str | None]]) -> Sequence[str]:
+    """What one part has to say; that it cannot be looked at hides no other one."""
+    try:
+        return [said for said in look() if said]
+    except Exception as failed:
+        return [f"{what} cannot be looked at: {_first_line(failed)}"]
+
+
 def _rows(version: Version | str | None) -> int | None:
     if isinstance(version, str):
         return None
@@ -182,5 +191,9 @@ def _read(settings: Settings, table: Table) -> Version | str | None:
         handle = open_table(settings.lake_url, table)
         return version_of(handle, table) if handle else None
     except Exception as unreadable:
-        said = str(unreadable).strip().splitlines() or [type(unreadable).__name__]
-        return said[0][:PROBLEM_CHARACTERS]
+        return _first_line(unreadable)
+
+
+def _first_line(failed: Exception) -> str:
+    said = str(failed).strip().splitlines() or [type(failed).__name__]
+    return said[0][:PROBLEM_CHARACTERS]

@@ -4,7 +4,20 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from ingest.disk import usual_floor
+from schemas.settings import Settings
+
 MEGABYTE = 1_048_576
+
+
+def floor_mb(settings: Settings) -> int:
+    """What is kept free: below it collectors take nothing, and nothing is started."""
+    if settings.disk_floor_mb:
+        return settings.disk_floor_mb
+    try:
+        return usual_floor(shutil.disk_usage(settings.data).total) // MEGABYTE
+    except OSError:
+        return 0
 
 
 def free_mb(folder: Path) -> int | None:

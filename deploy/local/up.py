@@ -15,7 +15,7 @@ from deploy.local import checks, demo, plan
 from deploy.local.account import account_of, write_account
 from deploy.local.broker import Broker, BrokerDown
 from deploy.local.checks import CannotStart
-from deploy.local.disk import DiskWatch, free_mb
+from deploy.local.disk import DiskWatch, floor_mb, free_mb
 from deploy.local.jars import JarRefused
 from deploy.local.logs import Followed
 from deploy.local.process import Spec
@@ -101,7 +101,7 @@ async def _supervise(settings: Settings, specs: list[Spec], screen: Screen, logs
         settings.hung_seconds,
         settings.log_mb * 1_048_576,
     )
-    room = DiskWatch(checks.FREE_MB, lambda: free_mb(settings.data), screen.say)
+    room = DiskWatch(floor_mb(settings), lambda: free_mb(settings.data), screen.say)
     beside = [asyncio.create_task(_keep_told(changed, room))]
     if logs:
         beside.append(asyncio.create_task(_follow(supervisor, screen)))

@@ -83,7 +83,7 @@ def test_a_folder_that_cannot_be_made_is_a_clear_message(tmp_path: Path) -> None
 
 def test_a_full_disk_is_a_clear_message(tmp_path: Path) -> None:
     with pytest.raises(CannotStart, match=r"has \d+ MB left, less than 1000000000. Make room"):
-        check_folder(Settings(data_dir=str(tmp_path)), free_mb=1_000_000_000)
+        check_folder(Settings(data_dir=str(tmp_path), disk_floor_mb=1_000_000_000))
 
 
 def test_a_second_start_on_the_same_folder_is_refused(tmp_path: Path) -> None:

@@ -179,8 +179,13 @@ def test_a_setting_that_cannot_be_obeyed_is_found(scope: Scope) -> None:
     ]
 
 
-def test_room_on_the_disk_is_no_finding(scope: Scope) -> None:
+def test_a_disk_below_the_floor_is_found(scope: Scope) -> None:
+    folder = scope.settings.data_dir
+    short = Scope(Settings(data_dir=folder, disk_floor_mb=1_000_000_000))
+
     assert problems(DISK, scope) == []
+    (finding,) = DISK.find(short)
+    assert (finding.subject, "less than 1000000000" in finding.problem) == (folder, True)
 
 
 ID = TopicIdentity("topic-1", "cluster-1")

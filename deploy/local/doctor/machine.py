@@ -1,19 +1,17 @@
 """Checks of the machine: room on the disk, who may read the data folder, and the clock."""
 
 import os
-import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from deploy.local.checks import FREE_MB
+from deploy.local.disk import floor_mb, free_mb
 from deploy.local.doctor.examination import Check, NotLooked, Scope
 from schemas.clock import iso, now_ms
 from schemas.diagnosis import Finding
 from schemas.private import close, exposed
 from schemas.settings import PREFIX, Settings
 
-MEGABYTE = 1_048_576
 FREE_INODES = 10_000
 CLOCK_SLACK_MS = 300_000
 EARLIEST_MS = 1_735_689_600_000
@@ -34,9 +32,9 @@ def short_of_room(scope: Scope) -> Iterator[Finding]:
         if (device := folder.stat().st_dev) in seen:
             continue
         seen.add(device)
-        free = shutil.disk_usage(folder).free // MEGABYTE
-        if free < FREE_MB:
-            yield _short(folder, f"{free} MB are left, less than {FREE_MB}")
+        free, floor = free_mb(folder), floor_mb(scope.settings)
+        if free is not None and free < floor:
+            yield _short(folder, f"{free} MB are left, less than {floor}")
         inodes = os.statvfs(folder)
         if inodes.f_files and inodes.f_favail < FREE_INODES:
             yield _short(folder, f"room for {inodes.f_favail} more files is left")
