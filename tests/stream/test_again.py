@@ -14,6 +14,7 @@ import pytest
 
 from deploy.cli import main
 from schemas.kinds import CUSTOM_EVENT, KINDS
+from schemas.registry.migrate import migrate
 from schemas.settings import Settings, as_environment
 from schemas.tables import EVENTS
 from stream.commit import LakeTable
@@ -291,6 +292,7 @@ def test_the_command_shows_columns_with_examples(
 ) -> None:
     fill(tmp_path)
     stale(tmp_path, referrer_name="Altavista")
+    migrate(settings(tmp_path).registry_url)
     monkeypatch.setenv("TIDEMARK_DATA_DIR", str(tmp_path))
 
     main(["reenrich", "--from", "2026-11-20", "--to", "2026-11-21", "--dry-run"])
