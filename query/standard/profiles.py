@@ -139,7 +139,7 @@ KNOWN = Cte(
            {latest("profile_id")}                                    AS called,
            {latest("traits")} FILTER (WHERE traits IS NOT NULL)      AS described
       FROM (
-           SELECT *,
+           SELECT visitor_hash, profile_id, traits, trusted, sender, {ORDER},
                   MAX({KEYED}) OVER (PARTITION BY visitor_hash) AS vouched
              FROM scoped_identities
             WHERE visitor_hash IS NOT NULL
