@@ -11,20 +11,31 @@ from starlette.types import Scope
 from ingest.desk import Desk
 from ingest.identify import Sender
 from schemas.edge.admission import work
+from schemas.edge.asgi import WHOLE_BODY
 from schemas.edge.rate_limit import Bucket
 from schemas.failures import LimitExceeded
 from schemas.plans import Group
 
 Buckets = Sequence[Bucket]
 
+SMALL = 4_096
+LARGE = bytes(SMALL + 1)
+"""Stands for a body that is not at hand."""
+
 
 def admit(desk: Desk, scope: Scope, sender: Sender | None, network: str, now_ms: int) -> Buckets:
-    """LimitExceeded when nothing more fits; of an unknown sender only the network is looked at."""
+    """LimitExceeded when nothing more fits, before a body costs anything.
+
+    Of an unknown sender only the network is looked at, and so of one whose body is small and at
+    hand: to decode that takes no longer than to look.
+    """
     if sender is not None and sender.trusted:
         desk.edge.admit(scope, sender.organization, Group.COLLECT)
         return ()
     desk.edge.admission.check_network(scope, network, now_ms)
-    return () if sender is None else _buckets(desk, scope, sender, network, now_ms)
+    if sender is None or len(scope.get(WHOLE_BODY) or LARGE) <= SMALL:
+        return ()
+    return _buckets(desk, scope, sender, network, now_ms)
 
 
 def count(
@@ -35,11 +46,12 @@ def count(
         desk.edge.admit(scope, sender.organization, Group.COLLECT, 0, size)
         return
     now = desk.clock()
-    counted_in = buckets or _buckets(desk, scope, sender, network, now)
     try:
+        counted_in = buckets or _buckets(desk, scope, sender, network, now)
         desk.edge.admission.anonymous(scope, counted_in, now, size)
     except LimitExceeded:  # what was decoded for nothing is the network's fault
-        desk.edge.admission.charge(network, 1 + work(0, size))
+        if cost := work(0, size):
+            desk.edge.admission.charge(network, cost)
         raise
 
 

@@ -66,7 +66,11 @@ class Admission:
     ) -> None:
         """Count a request with a key; its bytes may be counted by a second call with cost 0."""
         now = self._clock()
-        self._count(scope, (self._tenant(owner, group, owner.id, now).whole,), now, cost, size)
+        bucket = self._tenant(owner, group, owner.id, now).whole
+        if not bucket.fits(now, cost, size):
+            self._refuse(scope, bucket.refusal(cost, size))
+        bucket.add(now, cost, size)
+        scope[ALLOWANCE] = bucket
 
     def check_network(self, scope: Scope, network: str, now_ms: int) -> None:
         """Refuse who was refused too often, before anything is decoded; nothing is counted."""
@@ -97,7 +101,10 @@ class Admission:
         self, scope: Scope, buckets: Sequence[Bucket], now_ms: int, size: int = 0
     ) -> None:
         """Count a good request without a key."""
-        self._count(scope, buckets, now_ms, 1, size)
+        outcome = take(buckets, now_ms, 1, size)
+        if isinstance(outcome, Refused):
+            self._refuse(scope, outcome)
+        scope[ALLOWANCE] = outcome
 
     def public(self, scope: Scope, network: str, cost: int = 1) -> None:
         """Count a request that names nobody, or that was refused: as much as is left."""
@@ -120,14 +127,6 @@ class Admission:
         bucket = self._limiter.known(network) or Bucket(PUBLIC, OF_PUBLIC, now)
         bucket.fits(now)
         return bucket.allowance()
-
-    def _count(
-        self, scope: Scope, buckets: Sequence[Bucket], now_ms: int, cost: int, size: int
-    ) -> None:
-        outcome = take(buckets, now_ms, cost, size)
-        if isinstance(outcome, Refused):
-            self._refuse(scope, outcome)
-        scope[ALLOWANCE] = outcome
 
     def _refuse(self, scope: Scope, refused: Refused) -> NoReturn:
         scope[ALLOWANCE] = refused.allowance

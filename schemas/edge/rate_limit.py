@@ -89,7 +89,14 @@ class Bucket:
 
     def headers(self) -> Headers:
         """What is left, as an answer tells it."""
-        return self.allowance().headers()
+        most = self.limit.requests
+        left = most - self.requests
+        resets = self.last_ms + WINDOW_MS if self.leaves_ms == NEVER_MS else self.leaves_ms
+        return [
+            (b"x-ratelimit-limit", b"%d" % most),
+            (b"x-ratelimit-remaining", b"%d" % (left if left > 0 else 0)),
+            (b"x-ratelimit-reset", b"%d" % -(-resets // 1000)),
+        ]
 
     def refusal(self, cost: int = 1, size: int = 0) -> "Refused":
         """What to tell of a request that does not fit."""
