@@ -35,7 +35,9 @@ def admit(desk: Desk, scope: Scope, sender: Sender | None, network: str, now_ms:
     desk.edge.admission.check_network(scope, network, now_ms)
     if sender is None or len(scope.get(WHOLE_BODY) or LARGE) <= SMALL:
         return ()
-    return _buckets(desk, scope, sender, network, now_ms)
+    buckets = _buckets(desk, sender, network, now_ms)
+    desk.edge.admission.check(scope, buckets, now_ms)
+    return buckets
 
 
 def count(
@@ -47,7 +49,7 @@ def count(
         return
     now = desk.clock()
     try:
-        counted_in = buckets or _buckets(desk, scope, sender, network, now)
+        counted_in = buckets or _buckets(desk, sender, network, now)
         desk.edge.admission.anonymous(scope, counted_in, now, size)
     except LimitExceeded:  # what was decoded for nothing is the network's fault
         if cost := work(0, size):
@@ -61,7 +63,7 @@ def charge(desk: Desk, sender: Sender, network: str, rejected: int) -> None:
         desk.edge.admission.charge(network, cost)
 
 
-def _buckets(desk: Desk, scope: Scope, sender: Sender, network: str, now_ms: int) -> Buckets:
+def _buckets(desk: Desk, sender: Sender, network: str, now_ms: int) -> Buckets:
     return desk.edge.admission.buckets(
-        scope, network, sender.organization, Group.COLLECT, sender.subject_id, now_ms
+        network, sender.organization, Group.COLLECT, sender.subject_id, now_ms
     )

@@ -67,7 +67,7 @@ def _admit(desk: Desk, link: Link | None, scope: Scope) -> None:
         return
     owner = desk.registry.snapshot.organizations[link.organization_id]
     admission, network, now = desk.edge.admission, desk.edge.network(scope), desk.clock()
-    buckets = admission.buckets(scope, network, owner, Group.REDIRECTS, owner.id, now)
+    buckets = admission.buckets(network, owner, Group.REDIRECTS, owner.id, now)
     admission.anonymous(scope, buckets, now)
 
 

@@ -79,32 +79,33 @@ class Admission:
             self._refuse(scope, public.refusal())
 
     def buckets(
-        self,
-        scope: Scope,
-        network: str,
-        owner: Organization,
-        group: Group,
-        subject: str,
-        now_ms: int,
+        self, network: str, owner: Organization, group: Group, subject: str, now_ms: int
     ) -> Sequence[Bucket]:
-        """What a request without a key is counted in; refused at once when one is full."""
-        tenant = self._tenant(owner, group, subject, now_ms)
+        """What a request without a key is counted in: its network's share, and the whole."""
+        tenant = self._tenants.get((group, subject))
+        if tenant is None or tenant.owner is not owner:
+            tenant = self._tenant(owner, group, subject, now_ms)
         key = (tenant.key, network)
         share = self._limiter.stranger(key, tenant.share, tenant.of_network, now_ms)
-        if not share.fits(now_ms):
-            self._refuse(scope, share.refusal())
-        if not tenant.whole.fits(now_ms):
-            self._refuse(scope, tenant.whole.refusal())
         return (share, tenant.whole)
+
+    def check(self, scope: Scope, buckets: Sequence[Bucket], now_ms: int) -> None:
+        """Refuse at once when one of them is full."""
+        for bucket in buckets:
+            if not bucket.fits(now_ms):
+                self._refuse(scope, bucket.refusal())
 
     def anonymous(
         self, scope: Scope, buckets: Sequence[Bucket], now_ms: int, size: int = 0
     ) -> None:
         """Count a good request without a key."""
-        outcome = take(buckets, now_ms, 1, size)
-        if isinstance(outcome, Refused):
-            self._refuse(scope, outcome)
-        scope[ALLOWANCE] = outcome
+        share, whole = buckets
+        if not share.fits(now_ms, 1, size):
+            self._refuse(scope, share.refusal(1, size))
+        if not whole.fits(now_ms, 1, size):
+            self._refuse(scope, whole.refusal(1, size))
+        left = share.add(now_ms, 1, size)
+        scope[ALLOWANCE] = share if left <= whole.add(now_ms, 1, size) else whole
 
     def public(self, scope: Scope, network: str, cost: int = 1) -> None:
         """Count a request that names nobody, or that was refused: as much as is left."""

@@ -34,7 +34,7 @@ class Counting:
 
     def anonymous(self, owner: Organization, website: str, network: str, size: int = 0) -> int:
         scope: dict[str, Any] = {}
-        buckets = self.admission.buckets(scope, network, owner, Group.COLLECT, website, self.now)
+        buckets = self.admission.buckets(network, owner, Group.COLLECT, website, self.now)
         self.admission.anonymous(scope, buckets, self.now, size)
         return self._left(scope)
 
