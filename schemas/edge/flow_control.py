@@ -39,7 +39,7 @@ class Flow(FlowControl):
 
     def pause_for(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
         """Read nothing for so long; with 0, until everybody else was looked at."""
-        if not self._resting:
+        if not self._resting and not self._transport.is_closing():
             self._resting = True
             self._transport.pause_reading()
             loop.call_later(seconds, self._go_on)
