@@ -79,6 +79,8 @@ class Found(Struct, frozen=True):
     rows: pa.Table
     copies: Sequence[Quarantined]
     """Items that were sent again after the damage, and stored then."""
+    epoch: int
+    """Of the topic that Kafka has."""
 
 
 class Replayed(Drain):
@@ -90,7 +92,7 @@ class Replayed(Drain):
         epoch = self._epoch()
         below = self._below(epoch)
         if epoch is None or not below:
-            return Found(_none(self), ())
+            return Found(_none(self), (), self.epoch)
         self.epoch = epoch
         held = pa.concat_tables([_held(table, span, epoch), self._noted(span)])
         made: list[pa.Table] = []
@@ -103,11 +105,11 @@ class Replayed(Drain):
         stretch = Stretch(span.first_ms - BEFORE_MS, span.last_ms + AFTER_MS, below)
         replay(self._settings.brokers, self.topic, stretch, take)
         if not made:
-            return Found(_none(self), ())
+            return Found(_none(self), (), self.epoch)
         told = self._past.tell(
             pa.concat_tables(made).combine_chunks(), lambda p: self._main.next_offset(self._name(p))
         )
-        return Found(told.rows, told.copies)
+        return Found(told.rows, told.copies, epoch)
 
     def _epoch(self) -> int | None:
         """Under which epoch the table read the topic that Kafka has; None when it is another."""

@@ -182,7 +182,8 @@ def _account(
         *(b"", at_ms, 0, 0, 0),
     )
     notes = [*(found.copies if found else ()), *([note] if done.lost else [])]
-    _once(settings, QUARANTINE, bad[0], quarantine_rows(topic, settings.ingest_epoch, notes))
+    epoch = found.epoch if found else settings.ingest_epoch
+    _once(settings, QUARANTINE, bad[0], quarantine_rows(topic, epoch, notes))
     subjects = {subject for piece in bad for subject in piece.subjects or (None,)}
     entry: dict[str, list[Any]] = {
         "subject_id": [subjects.pop() if len(subjects) == 1 else None],
