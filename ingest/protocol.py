@@ -11,7 +11,7 @@ from typing import Any
 from ingest.cycle import ShortCycle
 from ingest.routes import MIXED
 from schemas.edge.asgi import WHOLE_BODY
-from schemas.edge.http_protocol import CONTENT_WEIGHT, HttpProtocol
+from schemas.edge.http_protocol import HttpProtocol
 from schemas.kinds import KINDS
 
 POSTS = [
@@ -41,7 +41,7 @@ class CollectorProtocol(HttpProtocol):
     def on_body(self, body: bytes) -> None:
         if self.hot is not None:
             self.hot.append(body)
-            self.framing += CONTENT_WEIGHT * len(body)
+            self.earn(len(body))
         else:
             super().on_body(body)
 

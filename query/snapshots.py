@@ -149,6 +149,9 @@ class Shelf:
                 guard(book.handle)
             except (DeltaError, OSError):
                 book.handle = None  # the log was cleaned past this handle
+            else:
+                if book.version and book.handle.version() < book.version.number:
+                    book.handle = None  # the newest entry is gone: whoever opens it is told
         if book.handle is None:
             book.handle = open_table(self._lake, table)
             book.version = None

@@ -118,7 +118,8 @@ def is_whole(entry: bytes) -> bool:
 def broken_entries(log: Path) -> Sequence[BrokenEntry]:
     """The entries since the last checkpoint that are missing, empty, torn or incomplete, and it.
 
-    Looked for again when there are some: entries may be cleaned up at this very moment.
+    That the newest are missing is known by the keeper's copies of them. Looked for again when
+    there are some: entries may be cleaned up at this very moment.
     """
     found: Sequence[BrokenEntry] = ()
     for _ in range(_LOOKS):
@@ -186,7 +187,8 @@ def _broken(log: Path) -> list[BrokenEntry]:
         return []
     checkpoint = broken_checkpoint(log)
     found = [checkpoint] if checkpoint else []
-    for version in range(last_checkpoint(log) + 1, max(there) + 1):
+    newest = max(*there, *entries(log.parent / COPIES), -1)
+    for version in range(last_checkpoint(log) + 1, newest + 1):
         try:
             problem = problem_of((log / entry_name(version)).read_bytes())
         except FileNotFoundError:

@@ -13,6 +13,7 @@
 """
 
 import logging
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -71,8 +72,13 @@ def mend(folder: Path) -> list[Path]:
         done.append(aside)
     if aside := put_checkpoint_aside(folder):
         done.append(aside)
+    return [*done, *restore(folder)]
+
+
+def restore(folder: Path) -> list[Path]:
+    """Put back what was copied of a log that is in use; answers the entries."""
     broken = broken_entries(folder)
-    return [*done, *(folder / entry.name for entry in broken if put_back(folder, entry))]
+    return [folder / entry.name for entry in broken if put_back(folder, entry)]
 
 
 def put_aside(folder: Path) -> Path | None:
@@ -109,7 +115,7 @@ def put_checkpoint_aside(folder: Path) -> Path | None:
 
 
 def put_back(folder: Path, broken: BrokenEntry) -> bool:
-    """Replace an entry by its copy, if there is a whole one."""
+    """Replace an entry by its copy, if there is a whole one; never one that is there by now."""
     copy = folder.parent / COPIES / broken.name
     try:
         whole = copy.read_bytes()
@@ -120,9 +126,22 @@ def put_back(folder: Path, broken: BrokenEntry) -> bool:
     waiting = folder / f"_restored-{broken.name}"
     waiting.write_bytes(whole)
     sync(waiting)
-    waiting.replace(folder / broken.name)
-    sync(folder)
-    log.error("log entry restored from its copy", extra={"entry": str(folder / broken.name)})
+    if done := _put(waiting, folder / broken.name):
+        sync(folder)
+        log.error("log entry restored from its copy", extra={"entry": str(folder / broken.name)})
+    waiting.unlink(missing_ok=True)
+    return done
+
+
+def _put(waiting: Path, entry: Path) -> bool:
+    """Put a whole entry in place, unless a commit was quicker; whether it was done."""
+    if entry.exists():
+        damaged = not is_whole(entry.read_bytes())
+        return damaged and bool(waiting.replace(entry))
+    try:
+        os.link(waiting, entry)
+    except FileExistsError:
+        return False
     return True
 
 

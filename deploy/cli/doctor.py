@@ -44,7 +44,7 @@ def _lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
             "findings": f"{len(outcome.findings)} found",
         }[outcome.state]
         yield f"{outcome.check:{width}}  {said}"
-        yield from (f"    repaired: {told}" for told in outcome.repairs)
+        yield from (f"    repair: {told}" for told in outcome.repairs)
         for finding in outcome.findings:
             yield f"    {finding.subject}: {finding.problem}"
             yield f"        means: {finding.meaning}"

@@ -48,7 +48,8 @@ def backup(tidemark: Tidemark, json: bool) -> None:
 def restore(tidemark: Tidemark, source: Path | None, replace: bool, json: bool) -> None:
     """Bring the registry back as a backup has it: the same ids, and the same keys work.
 
-    What is there is kept under another name. Services that run notice by themselves.
+    What is there is kept under another name. Services that run notice by themselves. A backup has
+    no audit trail: it begins anew, and the one before is in the file that is kept, if there is one.
     """
     settings, backups = tidemark.settings, Backups.of(tidemark.settings)
     found = _read(source) if source else backups.newest()

@@ -19,8 +19,9 @@ from schemas.failures import Failure, HeadTooLarge, Malformed, TooLarge, Unavail
 
 SLICE = 16 * 1024
 """Bytes that are parsed at once, so that few requests are made of what one read brought."""
-CONTENT_WEIGHT = 9
-"""Each byte of content makes up for itself and for so many less one of chunk framing."""
+CONTENT_PER_FRAMING = 8
+"""Bytes of content that make up for one of chunk framing: parsing a chunk costs as much as some
+hundred bytes of content, so a long body may not come in tiny ones."""
 
 NO_HTTP = "This is no valid HTTP request"
 FULL = "Too many bodies are on their way, in all or from this address; send it again later"
@@ -82,7 +83,7 @@ class HttpProtocol(HttpConnection):
     def _body_refused(self) -> Failure | None:
         if self.framing < 0:
             most = self.limits.framing_bytes
-            return TooLarge(f"Chunk extensions and trailers: at most {most:,} bytes")
+            return TooLarge(f"Chunk heads and trailers: at most {most:,} bytes beside the content")
         return None if self.room else Unavailable(FULL, retry_after=5)
 
     # What the parser calls
@@ -120,11 +121,16 @@ class HttpProtocol(HttpConnection):
 
     def on_body(self, body: bytes) -> None:
         size = len(body)
-        self.framing = min(self.framing + CONTENT_WEIGHT * size, self.limits.framing_bytes)
+        self.earn(size)
         if not self.cycle.response_complete:
             self.held += size
             self.room = self.shared.hold(self, size)
         super().on_body(body)
+
+    def earn(self, content: int) -> None:
+        """So much content came: so much more may come, and some framing."""
+        most = self.limits.framing_bytes
+        self.framing = min(self.framing + content + content // CONTENT_PER_FRAMING, most)
 
     def on_message_complete(self) -> None:
         if self.stage == UPGRADE:

@@ -1,7 +1,9 @@
 """What is wrong with the tables' logs and data files, as findings of `tidemark doctor`."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
+from schemas.damage import Damage
 from schemas.data_files import outer_problem_of, problem_of
 from schemas.delta_log import broken_entries
 from schemas.diagnosis import Finding
@@ -10,7 +12,7 @@ from schemas.lake import UnreadableTable, folder_of, locate, open_table
 from schemas.settings import Settings
 from schemas.tables import LEDGER, QUARANTINE, TABLES
 from stream.commit import LakeTable
-from stream.doctor import log_of, mend
+from stream.doctor import log_of, mend, restore
 from stream.keeping.pieces import Piece, pieces
 from stream.unaccounted import counted, noted
 
@@ -37,14 +39,20 @@ def mend_log(settings: Settings, finding: Finding) -> str | None:
     """Put the entry aside or back, where that is safe."""
     for table in TABLES:
         folder = log_of(settings, table)
-        if folder and finding.subject.startswith(f"{folder}/") and (done := mend(folder)):
+        if not folder or not finding.subject.startswith(f"{folder}/"):
+            continue
+        if done := restore(folder) or mend(folder):
             return f"{', '.join(path.name for path in done)} of table '{table.name}' mended"
     return None
 
 
 def check_files(settings: Settings, checksums: bool = False) -> Iterator[Finding]:
-    """Live data files that are missing or not as they were written; reads all with `checksums`."""
+    """Live data files that are missing, noted as damaged or not as they were written.
+
+    With `checksums` all are read.
+    """
     check = problem_of if checksums else outer_problem_of
+    noted = Damage(settings.data).files()
     for table in TABLES:
         root = folder_of(locate(settings.lake_url, table))
         if root is None:
@@ -54,7 +62,8 @@ def check_files(settings: Settings, checksums: bool = False) -> Iterator[Finding
         except UnreadableTable:
             continue  # told of by the check of the logs
         for piece in pieces(handle, table) if handle else ():
-            if problem := check(root / piece.path, piece.size):
+            note = noted.get(Path(piece.path).name)
+            if problem := check(root / piece.path, piece.size) or (note and note.problem):
                 yield finding_of(table.name, piece, problem)
 
 

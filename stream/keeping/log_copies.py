@@ -1,7 +1,8 @@
 """Copies of a table's log entries since the last checkpoint, so that a damaged one can be put back.
 
 An entry is a few kilobytes and the only witness of what a version added and removed. The copies lie
-beside the log; `stream.doctor` reads them when an entry is missing or torn.
+beside the log. An entry that got lost or damaged while everything runs is put back from them here;
+at a start `stream.doctor` does so.
 """
 
 from pathlib import Path
@@ -18,15 +19,17 @@ from schemas.delta_log import (
 )
 from schemas.settings import Settings
 from stream.commit import LakeTable
+from stream.doctor import restore
 from stream.store import Folder
 
 
 def copy_log(table: LakeTable, settings: Settings) -> None:  # noqa: ARG001 - as every chore
-    """Copy what is new, and drop what a checkpoint holds by now."""
+    """Put back what is damaged, copy what is new, and drop what a checkpoint holds by now."""
     if not isinstance(table.store, Folder):
         return
     log, copies = table.store.root / LOG, table.store.root / COPIES
     copies.mkdir(exist_ok=True)
+    restore(log)
     there, copied = entries(log), entries(copies)
     since = last_checkpoint(log)
     for version in sorted(there.keys() - copied.keys()):

@@ -9,14 +9,22 @@ import pytest
 from deltalake import DeltaTable
 
 from schemas.clock import now_ms
-from schemas.delta_log import COPIES, LOG, broken_entries, checkpoint_name, entry_name, problem_of
+from schemas.delta_log import (
+    COPIES,
+    LOG,
+    BrokenEntry,
+    broken_entries,
+    checkpoint_name,
+    entry_name,
+    problem_of,
+)
 from schemas.kinds import CUSTOM_EVENT
 from schemas.lake import DamagedLog, open_table
 from schemas.pulse import refusal
 from schemas.settings import Settings
 from schemas.tables import EVENTS, LEDGER
 from stream.commit import LakeTable
-from stream.doctor import examine
+from stream.doctor import examine, put_back
 from stream.drain import Drain
 from stream.enrich.lookups import Lookups
 from stream.keeping.keeper import Keeper
@@ -143,6 +151,31 @@ def test_the_copy_of_a_commit_that_a_power_cut_took_back_is_never_put_back(
     (log / entry_name(ROWS)).write_bytes(b"")
 
     assert [broken.version for broken in examine(given)["events"]] == [ROWS]
+
+
+@pytest.mark.parametrize("version", [3, ROWS])
+def test_an_entry_that_is_deleted_while_everything_runs_is_missed_and_put_back(
+    given: Settings, log: Path, version: int
+) -> None:
+    keeper = Keeper(given)
+    keeper.round()
+    (log / entry_name(version)).unlink()
+
+    with pytest.raises(DamagedLog, match=f"{entry_name(version)} is missing"):
+        open_table(given.lake_url, EVENTS)
+    keeper.round()
+    assert broken_entries(log) == []
+    assert len(rows(given, EVENTS, "name")) == ROWS
+
+
+def test_a_commit_that_took_the_place_of_a_deleted_entry_stays(given: Settings, log: Path) -> None:
+    copy_log(LakeTable(given, EVENTS), given)
+    newest = log / entry_name(ROWS)
+    own = (log / entry_name(ROWS - 1)).read_bytes()
+    newest.write_bytes(own)
+
+    assert not put_back(log, BrokenEntry(ROWS, "is missing"))
+    assert newest.read_bytes() == own
 
 
 def test_copies_go_with_the_checkpoint_that_holds_them(given: Settings, log: Path) -> None:

@@ -79,8 +79,8 @@ def _lost(subject: str, fault: str, backups: Backups) -> Finding:
     return Finding(
         subject=subject,
         problem=f"the registry is lost: {fault}",
-        meaning="Services that run go on with what they have in memory. A start without it would "
-        "refuse every key and every website.",
+        meaning="Services that run go on with what they have in memory, and change nothing in it. "
+        + ("A start restores it by itself." if newest else "A start is refused until it is back."),
         remedy=RESTORE if newest else "put a copy of your own back, or tidemark registry new",
     )
 

@@ -220,6 +220,21 @@ def test_a_body_in_single_bytes_with_short_extensions_is_taken(service: Service)
     assert reply.status == 200
 
 
+@pytest.mark.parametrize(("size", "status"), [(1, 413), (16, 413), (64, 200), (4_096, 200)])
+def test_a_long_body_may_not_come_in_tiny_chunks(
+    services: dict[str, Service], size: int, status: int
+) -> None:
+    service = services["collector"]
+    content = service.body + b" " * 60_000
+    pieces = [content[start : start + size] for start in range(0, len(content), size)]
+    chunks = b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
+    head = f"{service.head}Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n".encode()
+
+    [reply] = service.say(head + chunks)
+
+    assert reply.status == status
+
+
 def test_every_answer_forbids_guessing_its_type(service: Service) -> None:
     answered = [service.call("GET", path) for path in ("/health/live", "/none", "/openapi.json")]
     answered += service.say(b"rubbish\r\n\r\n")
