@@ -61,8 +61,9 @@ def plans() -> str:
 
 
 def _limit(limit: Limit) -> str:
-    mib = f" and {limit.bytes // MIB:,} MiB" if limit.bytes < UNLIMITED else ""
-    return f"{limit.requests:,}{mib}"
+    mib = f", {limit.bytes // MIB:,} MiB" if limit.bytes < UNLIMITED else ""
+    items = f", {limit.items:,} items" if limit.items < UNLIMITED else ""
+    return f"{limit.requests:,}{mib}{items}"
 
 
 def query_types() -> str:

@@ -38,7 +38,7 @@ def collect(kind: Kind, desk: Desk) -> ASGIApp:
             sender = by_website(accepted.items[0].website_id, registry, head)
         cover = Cover(sender, head, network, now, desk.visitors)
         sealed = seal_request(accepted, cover, registry)
-        count(desk, scope, sender, network, buckets, len(body))
+        count(desk, scope, sender, network, buckets, len(body), sealed.count)
         receipt = await send_surely(desk, kind.topic, sealed)
         if sealed.rejected:
             note_rejects(desk, sender.subject_id, kind.path, sealed.rejected)
@@ -51,11 +51,16 @@ def collect(kind: Kind, desk: Desk) -> ASGIApp:
 async def take_body(scope: Scope, receive: Receive, head: Head) -> bytes:
     """The body, arrived in time and unpacked within its limit."""
     body = await read_body(scope, receive, BODY_BYTES, BODY_SECONDS)
-    if head.encoding:
-        scope[BODY_SIZE] = BODY_BYTES  # so much it may cost to find out how much it is
-        body = unpack(body, head.encoding, BODY_BYTES)
     scope[BODY_SIZE] = len(body)
-    return body
+    if not head.encoding:
+        return body
+    parts, unpacked = [], 0
+    for part in unpack(body, head.encoding, BODY_BYTES):
+        parts.append(part)
+        unpacked += len(part)
+        scope[BODY_SIZE] = max(unpacked, len(body))  # who sent it pays for what was unpacked
+    scope[BODY_SIZE] = unpacked
+    return b"".join(parts)
 
 
 def success(kind: Kind, sealed: Sealed, receipt: str) -> bytes:

@@ -1,4 +1,4 @@
-"""How a request is counted: when it arrives, and with its size once its items are good.
+"""How a request is counted: when it arrives, and with size and items once the items are good.
 
 With a key it counts at once, good or bad: the key says whose fault it is. Without one, only what
 is good counts against the website; what is refused counts against the network that sent it.
@@ -41,18 +41,24 @@ def admit(desk: Desk, scope: Scope, sender: Sender | None, network: str, now_ms:
 
 
 def count(
-    desk: Desk, scope: Scope, sender: Sender, network: str, buckets: Buckets, size: int
+    desk: Desk,
+    scope: Scope,
+    sender: Sender,
+    network: str,
+    buckets: Buckets,
+    size: int,
+    items: int,
 ) -> None:
-    """Count so many bytes of good items; LimitExceeded when they do not fit."""
+    """Count so many good items and their bytes; LimitExceeded when they do not fit."""
     if sender.trusted:
-        desk.edge.admit(scope, sender.organization, Group.COLLECT, 0, size)
+        desk.edge.admit(scope, sender.organization, Group.COLLECT, 0, size, items)
         return
     now = desk.clock()
     try:
         counted_in = buckets or _buckets(desk, sender, network, now)
-        desk.edge.admission.anonymous(scope, counted_in, now, size)
+        desk.edge.admission.anonymous(scope, counted_in, now, size, items)
     except LimitExceeded:  # what was decoded for nothing is the network's fault
-        if cost := work(0, size):
+        if cost := work(items, size):
             desk.edge.admission.charge(network, cost)
         raise
 

@@ -56,7 +56,8 @@ def mixed(route: Mixed, desk: Desk) -> ASGIApp:
             sender = by_website(first_website(found), desk.registry.snapshot, head)
         sealed = sealed_shares(found, sender, head, network, desk)
         if sealed:
-            count(desk, scope, sender, network, buckets, size_of(items, scope))
+            good = sum(one.count for _, one in sealed)
+            count(desk, scope, sender, network, buckets, size_of(items, scope), good)
         result = await sent(found, sealed, desk)
         failure = failure_of(result, route.more(result))
         if failure is not None:

@@ -1,4 +1,4 @@
-"""PLANS: what each plan allows in a minute, by endpoint group, as one table: requests and bytes."""
+"""PLANS: requests, bytes and items of a minute that each plan allows, by endpoint group."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -30,19 +30,33 @@ class Limit(Struct, frozen=True, gc=False):
     requests: int
     bytes: int = UNLIMITED
     """Of bodies, unpacked."""
+    items: int = UNLIMITED
+    """Good items: what the workers behind have to do."""
 
 
 COLLECT_MIB = "collect_mib"
 """Name of an organization's agreed MiB per minute for what it collects."""
-OWN_LIMITS = (*Group, COLLECT_MIB)
+COLLECT_ITEMS = "collect_items"
+"""Name of an organization's agreed items per minute for what it collects."""
+OWN_LIMITS = (*Group, COLLECT_MIB, COLLECT_ITEMS)
 """What an organization may have agreed limits for."""
+
+ITEMS_PER_REQUEST = 10
+"""Items that go with each request of a limit: requests of one item never meet the items first."""
 
 NETWORK_SHARE = 2
 """One client network without a key may use that part of a limit: half of it."""
 
 PLANS: Mapping[str, Mapping[Group, Limit]] = {
     plan: dict(
-        zip(Group, (Limit(collect, mib * MIB), *(Limit(each) for each in others)), strict=True)
+        zip(
+            Group,
+            (
+                Limit(collect, mib * MIB, collect * ITEMS_PER_REQUEST),
+                *(Limit(each) for each in others),
+            ),
+            strict=True,
+        )
     )
     for plan, (collect, mib, *others) in {
         #               collect  and MiB   query  custom   links   redirects  public
@@ -60,10 +74,18 @@ MOST_LINKS: Mapping[str, int] = {"free": 1_000, "pro": 5_000, "scale": 10_000, "
 def allowance(plan: str, group: Group, own: Mapping[str, int]) -> Limit:
     """What fits into one window; `own` are the organization's agreed limits."""
     limit = PLANS[plan][group]
-    size = own.get(COLLECT_MIB) if group is Group.COLLECT else None
-    return Limit(own.get(group, limit.requests), limit.bytes if size is None else size * MIB)
+    requests = own.get(group, limit.requests)
+    if group is not Group.COLLECT:
+        return Limit(requests)
+    size = own[COLLECT_MIB] * MIB if COLLECT_MIB in own else limit.bytes
+    items = max(limit.items, requests * ITEMS_PER_REQUEST)
+    return Limit(requests, size, own.get(COLLECT_ITEMS, items))
 
 
 def of_network(limit: Limit) -> Limit:
     """The share of one client network."""
-    return Limit(max(1, limit.requests // NETWORK_SHARE), limit.bytes // NETWORK_SHARE)
+    return Limit(
+        max(1, limit.requests // NETWORK_SHARE),
+        limit.bytes // NETWORK_SHARE,
+        max(1, limit.items // NETWORK_SHARE),
+    )

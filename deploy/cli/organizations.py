@@ -5,7 +5,7 @@ import click
 from deploy.cli.common import Tidemark, as_json, given, id_option, print_record, shown
 from deploy.cli.reading import add_reading
 from schemas.clock import now_ms
-from schemas.plans import COLLECT_MIB, PLANS, Group
+from schemas.plans import COLLECT_ITEMS, COLLECT_MIB, PLANS, Group
 from schemas.registry import Organization
 from schemas.registry.making import checked_limits, checked_name, new_organization
 
@@ -28,7 +28,8 @@ limit = click.option(
     metavar="GROUP=N",
     multiple=True,
     callback=_limits,
-    help=f"Per minute, instead of the plan's: requests of {', '.join(Group)}, or {COLLECT_MIB}.",
+    help=f"Per minute, instead of the plan's: requests of {', '.join(Group)}, or {COLLECT_MIB}, "
+    f"{COLLECT_ITEMS}.",
 )
 
 

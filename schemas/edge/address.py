@@ -18,13 +18,13 @@ def header_names(text: str) -> Sequence[bytes]:
 
 
 def client_address(peer: str, forwarded: str | None, trusted: Networks) -> str:
-    """The nearest address that no trusted proxy speaks for."""
+    """The nearest address that no trusted proxy speaks for; the peer's where a hop is none."""
     if not forwarded or not trusted or not within(peer, trusted):
         return peer
     hops = [bare(part.strip()) for part in forwarded.split(",")]
     for hop in reversed(list(filter(None, hops))):
         if not within(hop, trusted):
-            return hop
+            return hop if parsed(hop) else peer
     return peer
 
 

@@ -29,7 +29,7 @@ ALLOWANCE = "tidemark.allowance"
 PUBLIC = PLANS["free"][Group.PUBLIC]
 
 BODY_SIZE = "tidemark.body_size"
-"""In the scope: bytes of the body once it is unpacked, while it is being decoded."""
+"""In the scope: bytes that the body has taken so far, packed or unpacked, whichever is more."""
 
 REJECTS_PER_REQUEST = 10
 BYTES_PER_REQUEST = 16_384
@@ -62,14 +62,20 @@ class Admission:
         self._many = FEW_TENANTS
 
     def keyed(
-        self, scope: Scope, owner: Organization, group: Group, cost: int = 1, size: int = 0
+        self,
+        scope: Scope,
+        owner: Organization,
+        group: Group,
+        cost: int = 1,
+        size: int = 0,
+        items: int = 0,
     ) -> None:
-        """Count a request with a key; its bytes may be counted by a second call with cost 0."""
+        """Count a request with a key; a second call with cost 0 may count its bytes and items."""
         now = self._clock()
         bucket = self._tenant(owner, group, owner.id, now).whole
-        if not bucket.fits(now, cost, size):
-            self._refuse(scope, bucket.refusal(cost, size))
-        bucket.add(now, cost, size)
+        if not bucket.fits(now, cost, size, items):
+            self._refuse(scope, bucket.refusal(cost, size, items))
+        bucket.add(now, cost, size, items)
         scope[ALLOWANCE] = bucket
 
     def check_network(self, scope: Scope, network: str, now_ms: int) -> None:
@@ -96,16 +102,16 @@ class Admission:
                 self._refuse(scope, bucket.refusal())
 
     def anonymous(
-        self, scope: Scope, buckets: Sequence[Bucket], now_ms: int, size: int = 0
+        self, scope: Scope, buckets: Sequence[Bucket], now_ms: int, size: int = 0, items: int = 0
     ) -> None:
         """Count a good request without a key."""
         share, whole = buckets
-        if not share.fits(now_ms, 1, size):
-            self._refuse(scope, share.refusal(1, size))
-        if not whole.fits(now_ms, 1, size):
-            self._refuse(scope, whole.refusal(1, size))
-        left = share.add(now_ms, 1, size)
-        scope[ALLOWANCE] = share if left <= whole.add(now_ms, 1, size) else whole
+        if not share.fits(now_ms, 1, size, items):
+            self._refuse(scope, share.refusal(1, size, items))
+        if not whole.fits(now_ms, 1, size, items):
+            self._refuse(scope, whole.refusal(1, size, items))
+        left = share.add(now_ms, 1, size, items)
+        scope[ALLOWANCE] = share if left <= whole.add(now_ms, 1, size, items) else whole
 
     def public(self, scope: Scope, network: str, cost: int = 1) -> None:
         """Count a request that names nobody, or that was refused: as much as is left."""

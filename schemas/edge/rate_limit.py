@@ -27,6 +27,7 @@ class Entry(Struct, frozen=True, gc=False):
     last_ms: int
     requests: int
     bytes: int
+    items: int
 
 
 class Bucket:
@@ -38,11 +39,13 @@ class Bucket:
     __slots__ = (
         "bytes",
         "first_ms",
+        "items",
         "last_ms",
         "leaves_ms",
         "limit",
         "newest",
         "newest_bytes",
+        "newest_items",
         "older",
         "requests",
         "subject",
@@ -54,31 +57,37 @@ class Bucket:
         """Whose it is, as a refusal names it."""
         self.requests = 0
         self.bytes = 0
+        self.items = 0
         self.first_ms = self.last_ms = now_ms
         """When the newest entry began, and when it was last added to."""
-        self.newest = self.newest_bytes = 0
+        self.newest = self.newest_bytes = self.newest_items = 0
         self.older: list[Entry] = []
         self.leaves_ms = NEVER_MS
         """When the oldest of the older entries leaves the window."""
 
-    def fits(self, now_ms: int, cost: int = 1, size: int = 0) -> bool:
+    def fits(self, now_ms: int, cost: int = 1, size: int = 0, items: int = 0) -> bool:
         """Whether that much is left; what is more than the whole limit fits when it is empty.
 
-        Nothing fits any more when the bytes are used up, not even a request without any.
+        Nothing fits any more when the bytes or items are used up, not even a request without any.
         """
         if self.leaves_ms <= now_ms or not 0 <= now_ms - self.first_ms < STEP_MS:
             self._settle(now_ms)
-        limit, used, used_bytes = self.limit, self.requests, self.bytes
-        return (used + cost <= limit.requests or not used) and (
-            used_bytes + (size or 1) <= limit.bytes or not used_bytes
+        limit, used, used_bytes, used_items = self.limit, self.requests, self.bytes, self.items
+        return (
+            (used + cost <= limit.requests or not used)
+            and (used_bytes + (size or 1) <= limit.bytes or not used_bytes)
+            and (used_items + (items or 1) <= limit.items or not used_items)
         )
 
-    def add(self, now_ms: int, cost: int, size: int) -> int:
+    def add(self, now_ms: int, cost: int, size: int, items: int = 0) -> int:
         """Count what fits; how many requests are left."""
         self.last_ms = now_ms
         self.newest += cost
         self.newest_bytes += size
         self.bytes += size
+        if items:
+            self.newest_items += items
+            self.items += items
         self.requests += cost
         return self.limit.requests - self.requests
 
@@ -98,20 +107,27 @@ class Bucket:
             (b"x-ratelimit-reset", b"%d" % -(-resets // 1000)),
         ]
 
-    def refusal(self, cost: int = 1, size: int = 0) -> "Refused":
+    def refusal(self, cost: int = 1, size: int = 0, items: int = 0) -> "Refused":
         """What to tell of a request that does not fit."""
         limit = self.limit
         room = limit.requests - min(cost, limit.requests)
         room_bytes = limit.bytes - min(size or 1, limit.bytes)
-        left, left_bytes, resets = self.requests, self.bytes, self.last_ms + WINDOW_MS
-        by_requests = left > room
+        room_items = limit.items - min(items or 1, limit.items)
+        left, left_bytes, left_items = self.requests, self.bytes, self.items
+        resets = self.last_ms + WINDOW_MS
+        if left > room:
+            which = f"{limit.requests:,} requests"
+        elif left_bytes > room_bytes:
+            which = f"{limit.bytes:,} bytes"
+        else:
+            which = f"{limit.items:,} items"
         for entry in self.older:
             left -= entry.requests
             left_bytes -= entry.bytes
-            if left <= room and left_bytes <= room_bytes:
+            left_items -= entry.items
+            if left <= room and left_bytes <= room_bytes and left_items <= room_items:
                 resets = entry.last_ms + WINDOW_MS
                 break
-        which = f"{limit.requests:,} requests" if by_requests else f"{limit.bytes:,} bytes"
         told = f"The limit of {self.subject} is {which} per minute."
         return Refused(Allowance(limit.requests, 0, resets), told)
 
@@ -120,18 +136,20 @@ class Bucket:
         if (
             now_ms < self.first_ms - WINDOW_MS
         ):  # the clock was set back: nothing has a time any more
-            self.older, self.requests, self.bytes = [], 0, 0
-            self.newest = self.newest_bytes = 0
+            self.older, self.requests, self.bytes, self.items = [], 0, 0, 0
+            self.newest = self.newest_bytes = self.newest_items = 0
             self.first_ms = self.last_ms = now_ms
         elif now_ms - self.first_ms >= STEP_MS:
-            if self.newest or self.newest_bytes:
-                self.older.append(Entry(self.last_ms, self.newest, self.newest_bytes))
-            self.newest = self.newest_bytes = 0
+            if self.newest or self.newest_bytes or self.newest_items:
+                counts = (self.newest, self.newest_bytes, self.newest_items)
+                self.older.append(Entry(self.last_ms, *counts))
+            self.newest = self.newest_bytes = self.newest_items = 0
             self.first_ms = self.last_ms = now_ms
         while self.older and self.older[0].last_ms + WINDOW_MS <= now_ms:
             gone = self.older.pop(0)
             self.requests -= gone.requests
             self.bytes -= gone.bytes
+            self.items -= gone.items
         self.leaves_ms = self.older[0].last_ms + WINDOW_MS if self.older else NEVER_MS
 
 
@@ -160,17 +178,19 @@ class RateLimiter(Protocol):
         """The bucket of a stranger, if there is one."""
 
 
-def take(buckets: Sequence[Bucket], now_ms: int, cost: int = 1, size: int = 0) -> Bucket | Refused:
-    """Count `cost` requests and `size` bytes in all of the buckets, or in none.
+def take(
+    buckets: Sequence[Bucket], now_ms: int, cost: int = 1, size: int = 0, items: int = 0
+) -> Bucket | Refused:
+    """Count `cost` requests, `size` bytes and the items in all of the buckets, or in none.
 
     Answers with the bucket that has the fewest requests left, or what the first said that refuses.
     """
     for bucket in buckets:
-        if not bucket.fits(now_ms, cost, size):
-            return bucket.refusal(cost, size)
+        if not bucket.fits(now_ms, cost, size, items):
+            return bucket.refusal(cost, size, items)
     nearest, fewest = buckets[0], NEVER_MS
     for bucket in buckets:
-        left = bucket.add(now_ms, cost, size)
+        left = bucket.add(now_ms, cost, size, items)
         if left < fewest:
             nearest, fewest = bucket, left
     return nearest

@@ -108,10 +108,16 @@ class Edge:
         return cors.ANY_METHOD  # no such route: what is asked of it must be able to say so
 
     def admit(
-        self, scope: Scope, owner: Organization, group: Group, cost: int = 1, size: int = 0
+        self,
+        scope: Scope,
+        owner: Organization,
+        group: Group,
+        cost: int = 1,
+        size: int = 0,
+        items: int = 0,
     ) -> None:
         """Count a request with a key of this tenant; LimitExceeded when there is no room for it."""
-        self.admission.keyed(scope, owner, group, cost, size)
+        self.admission.keyed(scope, owner, group, cost, size, items)
 
     def admit_stranger(self, scope: Scope) -> None:
         """Count a request that names no tenant, by its network."""

@@ -236,7 +236,7 @@ def test_the_text_of_a_key_is_shown_once(ask: Callable[..., Any], tmp_path: Path
         (
             ("organizations", "create", "--name", "x", "--limit", "storage=5"),
             "'limits' has 'storage'; groups are collect, query, custom, links, redirects, public, "
-            "collect_mib",
+            "collect_mib, collect_items",
         ),
         (
             ("websites", "create", "--organization", "nobody", "--domain", "shop.example"),

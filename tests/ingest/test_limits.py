@@ -114,6 +114,74 @@ def test_packed_bytes_count_unpacked(desk: Bench) -> None:
     assert [reply.status for reply in replies] == [200, 200, 429]
 
 
+FULL = [EVENT] * 500
+"""6.5 KB: far from any limit of bytes"""
+
+
+def test_a_flood_of_full_batches_is_limited_by_its_items(desk: Bench) -> None:
+    desk.agree("acme", collect_items=2_000)
+
+    assert statuses(desk, 3, SHOP, FULL, HOME) == [200, 200, 429]
+    refused = desk.post(SHOP, FULL, address=HOME)
+    assert "from one network is 1,000 items per minute" in refused.json["message"]
+    assert desk.post(SHOP, FULL, address=OFFICE).status == 200  # another network
+    assert desk.post(BLOG, FULL, address=HOME).status == 200  # another website
+    assert [desk.post(SHOP, FULL, key="acme").status for _ in range(5)] == [200] * 4 + [429]
+    told = desk.post(SHOP, EVENT, key="acme").json["message"]
+    assert "the organization's API keys (collect) is 2,000 items per minute" in told
+
+
+def test_items_of_several_kinds_count_together(desk: Bench) -> None:
+    desk.agree("acme", collect_items=1_000)
+    track = {"type": "custom", "name": "a"}
+    link = {"type": "outgoing_link", "eventId": "e", "href": "https://x.example/", "text": "X"}
+    body = [track] * 10 + [link] * 10
+
+    assert statuses(desk, 26, "/batch?website_id=shop", body, HOME) == [200] * 25 + [429]
+
+
+def test_only_good_items_count(desk: Bench) -> None:
+    desk.agree("acme", collect_items=40)
+    one_good = [EVENT, *[{"name": 7}] * 99]
+
+    assert statuses(desk, 10, SHOP, one_good, HOME) == [200] * 10
+
+
+def test_a_free_website_takes_30_000_items_of_one_network(desk: Bench) -> None:
+    desk.agree("acme")
+
+    assert statuses(desk, 61, SHOP, FULL, HOME) == [200] * 60 + [429]
+
+
+def test_batches_that_do_not_fit_are_not_decoded_for_ever(desk: Bench) -> None:
+    """900 items fit; each 500 that are decoded and do not fit cost 50 requests of the network."""
+    desk.agree("acme", collect_items=2_000)
+    desk.app.admission.charge("203.0.113.0", PUBLIC.requests - 80)
+    assert desk.post(SHOP, FULL[:400], address=HOME).status == 200
+    assert desk.post(SHOP, FULL, address=HOME).status == 200
+
+    assert statuses(desk, 3, SHOP, FULL, HOME) == [429] * 3
+    assert desk.post(BLOG, EVENT, address=HOME).status == 429
+
+
+@pytest.mark.parametrize(
+    ("packed", "status", "requests"),
+    [
+        (b"no gzip at all", 400, 1),
+        (gzip.compress(b"x" * 3_000)[:-4], 400, 1),
+        (gzip.compress(b" " * 327_680)[:-4], 400, 1 + 20),  # 320 KiB were unpacked
+        (gzip.compress(b" " * 9_000_000), 413, 1 + 68),  # 1 MiB and one step more
+    ],
+)
+def test_a_body_that_cannot_be_unpacked_costs_what_was_unpacked(
+    desk: Bench, packed: bytes, status: int, requests: int
+) -> None:
+    reply = desk.post(SHOP, packed, address=HOME, headers={"content-encoding": "gzip"})
+
+    assert reply.status == status
+    assert int(reply.headers["x-ratelimit-remaining"]) == PUBLIC.requests - requests
+
+
 def test_bodies_that_do_not_fit_are_not_decoded_for_ever(desk: Bench) -> None:
     """What is decoded and does not fit counts as 30 requests of the network's 6,000."""
     desk.agree("acme", collect_mib=1)

@@ -61,6 +61,8 @@ def test_only_a_trusted_proxy_is_believed() -> None:
         ("6.6.6.6, 198.51.100.7:1, 10.0.0.2:443, ", "198.51.100.7"),
         ("10.0.0.3:80", "10.0.0.1"),
         (", ,", "10.0.0.1"),
+        ("198.51.100.7, unknown", "10.0.0.1"),
+        ("198.51.100.7, <script>, 10.0.0.2", "10.0.0.1"),
     ],
 )
 def test_an_address_is_found_however_a_proxy_writes_it(forwarded: str, address: str) -> None:

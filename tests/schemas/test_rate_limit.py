@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from schemas.edge import rate_limit
 from schemas.edge.allowances import WINDOW_MS, Allowance
 from schemas.edge.rate_limit import STEP_MS, Bucket, LocalRateLimiter, Refused, take
-from schemas.plans import MIB, UNLIMITED, Limit
+from schemas.plans import MIB, PLANS, UNLIMITED, Group, Limit, allowance, of_network
 
 NOW = 1_000_000
 
 
-def a_bucket(requests: int, size: int = UNLIMITED, name: str = "a") -> Bucket:
-    return Bucket(Limit(requests, size), name, NOW)
+def a_bucket(requests: int, size: int = UNLIMITED, items: int = UNLIMITED) -> Bucket:
+    return Bucket(Limit(requests, size, items), "a", NOW)
 
 
 def taken(bucket: Bucket, now_ms: int, cost: int = 1, size: int = 0) -> Allowance:
@@ -61,6 +61,42 @@ def test_bytes_are_limited_beside_requests() -> None:
     )
     assert taken(bucket, NOW, 1, 100) == Allowance(10, 8, NOW + 60_000)
     assert is_refused(bucket, NOW)
+
+
+def test_items_are_limited_beside_requests_and_bytes() -> None:
+    bucket = a_bucket(10, 1_000, 500)
+
+    assert isinstance(take((bucket,), NOW, 1, 10, 200), Bucket)
+    assert isinstance(take((bucket,), NOW + 20_000, 1, 10, 200), Bucket)
+    # 101 items fit when the first 200 have left the window.
+    assert take((bucket,), NOW + 21_000, 1, 10, 101) == Refused(
+        Allowance(10, 0, NOW + 60_000), "The limit of a is 500 items per minute."
+    )
+    assert isinstance(take((bucket,), NOW + 22_000, 1, 10, 100), Bucket)
+    assert is_refused(bucket, NOW + 23_000)  # not even one without any, before it is decoded
+    assert isinstance(take((bucket,), NOW + 60_000, 1, 10, 200), Bucket)
+
+
+def test_items_are_forgotten_when_the_clock_is_set_back() -> None:
+    bucket = a_bucket(10, 1_000, 5)
+    take((bucket,), NOW, 1, 10, 5)
+
+    assert isinstance(take((bucket,), NOW - 86_400_000, 1, 10, 5), Bucket)
+
+
+def test_requests_of_one_item_never_meet_the_limit_of_items_first() -> None:
+    for plan in PLANS:
+        for own in ({}, {"collect": 900_000_000}):
+            limit = allowance(plan, Group.COLLECT, own)
+            assert limit.items >= 10 * limit.requests
+            assert of_network(limit).items == limit.items // 2
+
+
+def test_agreed_items_hold_instead_of_the_plans() -> None:
+    agreed = allowance("free", Group.COLLECT, {"collect_items": 500, "collect": 9_000})
+
+    assert agreed == Limit(9_000, 64 * MIB, 500)
+    assert allowance("free", Group.QUERY, {"collect_items": 500}) == Limit(120)
 
 
 def test_what_is_dearer_than_the_whole_limit_takes_all_of_it() -> None:
@@ -133,7 +169,7 @@ def test_a_bucket_stays_small_however_much_is_asked() -> None:
 
     assert WINDOW_MS // 37 <= bucket.requests <= (WINDOW_MS + STEP_MS) // 37
     assert len(bucket.older) <= 14
-    numbers = 3 * 14 * sys.getsizeof(NOW)
+    numbers = 4 * 14 * sys.getsizeof(NOW)
     sizes = map(sys.getsizeof, (bucket, bucket.older, *bucket.older))
     assert numbers + sum(sizes) < 3_000
 
