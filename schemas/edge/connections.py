@@ -7,13 +7,12 @@ timer, and nobody waits more than a second longer than said.
 
 import asyncio
 from collections import Counter
-from ipaddress import ip_network
-from typing import Protocol
 
 from msgspec import Struct
 
-from schemas.edge.address import Networks, parsed, within
+from schemas.edge.address import Networks, cut, parsed, within
 from schemas.edge.bodies import Shape
+from schemas.edge.eviction import Connection, Groups
 
 
 class Limits(Struct, frozen=True):
@@ -45,13 +44,9 @@ class Limits(Struct, frozen=True):
     sweep_seconds: float = 1.0
     connections: int = 8_192
     address_connections: int = 1_024
-
-
-class Connection(Protocol):
-    """What the sweep asks."""
-
-    def look(self, now: float, crowded: bool) -> None:
-        """Close the connection when it has been idle, or stalled, for too long."""
+    """Of those; a network (IPv4: a /24) may have a quarter of all, or so many if that is more."""
+    lingering: int = 128
+    """Connections beside these that were refused or gave way, and may still read why."""
 
 
 class Connections:
@@ -66,30 +61,43 @@ class Connections:
         self._trusted = trusted
         self._open: dict[Connection, str] = {}
         self._of_address: Counter[str] = Counter()
+        self._groups = Groups()
+        self._lingering: dict[Connection, None] = {}
         self._unfinished = 0
         self._unfinished_of: Counter[str] = Counter()
         self._sweeping = False
 
     def enter(self, connection: Connection, peer: str) -> bool:
-        """Whether there is room for one more connection, also of that client address."""
+        """Whether there is room for one more connection, also of that client; some is made."""
         if not self._sweeping:
             self._sweeping, self.now = True, asyncio.get_running_loop().time()
             asyncio.get_running_loop().call_later(self.limits.sweep_seconds, self._sweep)
         address = "" if self._trusted and within(peer, self._trusted) else client_network(peer)
-        if len(self._open) >= self.limits.connections or self._share(address) >= 1:
+        if self._share(address) >= 1 or not (self._has_room() or self._make_room()):
             return False
         self._open[connection] = address
         self._of_address[address] += 1
+        self._groups.add(connection, _group(address))
         return True
+
+    def linger(self, connection: Connection) -> None:
+        """Let a refused client read why; who has had longest for it makes room."""
+        self._lingering[connection] = None
+        if len(self._lingering) > self.limits.lingering:
+            eldest = next(iter(self._lingering))
+            del self._lingering[eldest]
+            eldest.end()
 
     def leave(self, connection: Connection) -> None:
         """Forget a connection; one that never entered is not missed."""
+        self._lingering.pop(connection, None)
         address = self._open.pop(connection, None)
         if address is None:
             return
         self._of_address[address] -= 1
         if not self._of_address[address]:
             del self._of_address[address]
+        self._groups.remove(connection, _group(address))
 
     def hold(self, connection: Connection, size: int) -> bool:
         """Whether so many bytes more of an unfinished body may be kept; they are counted anyway."""
@@ -107,24 +115,50 @@ class Connections:
         if not self._unfinished_of[address]:
             del self._unfinished_of[address]
 
+    def _has_room(self) -> bool:
+        return len(self._open) < self.limits.connections
+
+    def _make_room(self) -> bool:
+        """Whether a connection gave way; not if all of them are being answered."""
+        chosen = self._groups.candidate()
+        if chosen is None:
+            return False
+        chosen.give_way()
+        self.leave(chosen)
+        self.linger(chosen)
+        return True
+
     def _share(self, address: str) -> float:
-        """The part of what one address may hold that it holds; trusted proxies may hold all."""
-        return self._of_address[address] / self.limits.address_connections if address else 0.0
+        """The part of what one client may hold that it holds; trusted proxies may hold all."""
+        if not address:
+            return 0.0
+        most = self.limits.address_connections
+        of_group = max(most, self.limits.connections // 4)
+        return max(self._of_address[address] / most, self._groups.size(_group(address)) / of_group)
 
     def _sweep(self) -> None:
         loop = asyncio.get_running_loop()
         self.now = loop.time()
         crowded = len(self._open) > self.limits.connections / 2
+        if not self._has_room():
+            self._groups.sort()
         for connection, address in list(self._open.items()):
             connection.look(self.now, crowded or self._share(address) > 0.5)
-        self._sweeping = bool(self._open)
+        for connection in list(self._lingering):
+            connection.look(self.now, True)
+        self._sweeping = bool(self._open or self._lingering)
         if self._sweeping:
             loop.call_later(self.limits.sweep_seconds, self._sweep)
 
 
 def client_network(peer: str) -> str:
-    """What counts as one address: an IPv4 address, or the /64 that an IPv6 client has anyway."""
+    """What counts as one address: an IPv4 address, or the /48 of an IPv6 client."""
     address = parsed(peer)
     if address is None:
         return peer
-    return str(address if address.version == 4 else ip_network((address, 64), strict=False)[0])
+    return str(address) if address.version == 4 else cut(peer)
+
+
+def _group(address: str) -> str:
+    """The network of a client: a /24 or a /48."""
+    return cut(address) or address

@@ -70,9 +70,8 @@ class HttpConnection(HttpToolsProtocol):
         if self.shared.enter(self, self.client[0] if self.client else ""):
             self.since = self.shared.now
         else:
-            self.deaf = True
-            transport.write(refusal(Unavailable(CROWDED, retry_after=5), self.shared.shape))
-            transport.close()
+            self._tell(Unavailable(CROWDED, retry_after=5))
+            self.shared.linger(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.release()
@@ -198,6 +197,31 @@ class HttpConnection(HttpToolsProtocol):
         else:
             what = "head" if self.stage == HEAD else "body"
             self.refuse(TooSlow(f"The {what} did not arrive within {patience:g} seconds"))
+
+    def answering(self) -> bool:
+        """Whether a request that is here whole is being answered, or its answer has begun."""
+        running = self.running
+        return self._under_way() and (
+            self.stage != BODY
+            or self.cycle is not running
+            or self.flow.read_paused
+            or running.response_started
+        )
+
+    def give_way(self) -> None:
+        """Refuse what has come in part, or close what is idle."""
+        if self.deaf or self.stage == IDLE or self.transport.is_closing():
+            self.end()
+        else:
+            self.refuse(Unavailable(CROWDED, retry_after=5))
+
+    def end(self) -> None:
+        """Close without waiting for the client."""
+        self.release()
+        if self.transport.get_write_buffer_size():
+            reset(self.transport)
+        else:
+            self.transport.close()
 
     def _patience(self, crowded: bool) -> float | None:
         """Seconds that the present stage may take; None while it is we who take them."""

@@ -30,8 +30,8 @@ log = logging.getLogger(__name__)
 PULSE_SECONDS = 2.0
 STOP_SECONDS = 20
 STOP_LOOK_SECONDS = 0.2
-OTHER_FILES = 256
-"""Files that a service may have open besides its connections."""
+OTHER_FILES = 256 + Limits().lingering
+"""Files that a service may have open besides its connections, refused ones among them."""
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -67,6 +67,6 @@ def serving(trusted: str = "", **limits: Any) -> Iterator[int]:
         thread.join(10)
 
 
-def connect(port: int) -> socket.socket:
-    """A bare connection."""
-    return socket.create_connection(("127.0.0.1", port), 8)
+def connect(port: int, peer: str = "127.0.0.1") -> socket.socket:
+    """A bare connection, from an address of this machine."""
+    return socket.create_connection(("127.0.0.1", port), 8, (peer, 0))

@@ -14,6 +14,7 @@ from tests.schemas.http.services import read_replies, read_reply, split_replies
 
 POST = b"POST /body HTTP/1.1\r\nHost: x\r\n"
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+SLOW = b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n"
 BUFFERED = 16_000_000
 """What the kernel keeps of one connection on loopback at most, on both sides."""
 
@@ -137,12 +138,94 @@ def test_a_trusted_proxy_may_hold_all_connections_and_no_more() -> None:
     with serving("127.0.0.0/8", address_connections=1, connections=4) as port:
         held = [connect(port) for _ in range(4)]
         for connection in held:
-            connection.sendall(GET)
-            assert read_reply(connection).status == 200
+            connection.sendall(SLOW)
+        time.sleep(0.2)
 
         with connect(port) as one_more:
             assert [reply.status for reply in read_replies(one_more)] == [503]
         for connection in held:
+            assert read_reply(connection).status == 200
+            connection.close()
+
+
+def test_strangers_that_hold_all_connections_keep_no_newcomer_out() -> None:
+    """Three of 127.120.1.0/24, two of each of 127.121.1.0/24 and 127.0.0.0/24, which came first."""
+    with serving(address_connections=4, connections=7) as port:
+        idle = [connect(port) for _ in range(2)]
+        for connection in idle:
+            connection.sendall(GET)
+            assert read_reply(connection).status == 200
+        held = [
+            connect(port, peer)
+            for peer in ("127.120.1.1", "127.120.1.2", "127.120.1.3", "127.121.1.1", "127.121.1.1")
+        ]
+        for connection in held:
+            connection.sendall(POST + b"Content-Length: 5000\r\n\r\n[")
+            time.sleep(0.15)
+        with connect(port, "127.9.9.9") as newcomer:
+            newcomer.sendall(GET)
+            answered = read_reply(newcomer)
+            [gave_way] = read_replies(held[0])
+            for connection in held[1:]:
+                connection.sendall(b"x" * 4_999)
+            stayed = [read_reply(connection).status for connection in held[1:]]
+        for connection in idle:
+            connection.sendall(GET)
+            assert read_reply(connection).status == 200
+        for connection in held + idle:
+            connection.close()
+
+    assert answered.status == 200
+    assert (gave_way.status, gave_way.headers["retry-after"]) == (503, "5")
+    assert stayed == [200, 200, 200, 200]
+
+
+def test_one_network_may_hold_a_quarter_of_all_connections() -> None:
+    with serving(address_connections=2, connections=16) as port:
+        held = [connect(port, f"127.120.1.{number}") for number in range(1, 5)]
+        with connect(port, "127.120.1.9") as neighbour, connect(port, "127.120.2.9") as other:
+            assert [reply.status for reply in read_replies(neighbour)] == [503]
+            other.sendall(GET)
+            assert read_reply(other).status == 200
+        for connection in held:
+            connection.close()
+
+
+def test_who_is_refused_while_its_request_comes_can_read_why() -> None:
+    """Closed at once, what was sent and not read would reset the connection."""
+    with serving(connections=1) as port, connect(port) as held:
+        held.sendall(SLOW)
+        time.sleep(0.2)
+        for _ in range(20):
+            with connect(port, "127.9.9.9") as newcomer:
+                newcomer.sendall(POST + b"Content-Length: 200000\r\n\r\n" + b"x" * 100_000)
+                time.sleep(0.005)
+                newcomer.sendall(b"x" * 100_000)
+                assert [reply.status for reply in read_replies(newcomer)] == [503]
+        assert read_reply(held).status == 200
+
+
+def is_gone(connection: socket.socket) -> bool:
+    """Whether the server has closed both halves of a connection."""
+    try:
+        connection.sendall(b"x")
+    except OSError:
+        return True
+    return False
+
+
+def test_those_who_stay_after_their_refusal_are_few() -> None:
+    with serving(connections=1, lingering=2) as port, connect(port) as held:
+        held.sendall(b"GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
+        time.sleep(0.2)
+        refused = [connect(port, "127.9.9.9") for _ in range(3)]
+        for connection in refused:
+            assert [reply.status for reply in read_replies(connection)] == [503]
+        assert not is_gone(refused[1])
+        time.sleep(0.1)
+        assert not is_gone(refused[1])
+        eventually(lambda: is_gone(refused[0]), 2)
+        for connection in refused:
             connection.close()
 
 
@@ -162,8 +245,8 @@ def test_idle_connections_make_room_when_it_is_crowded() -> None:
     ("peer", "network"),
     [
         ("203.0.113.9", "203.0.113.9"),
-        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
-        ("2001:db8:1:2:ffff::1", "2001:db8:1:2::"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1::"),
+        ("2001:db8:1:9:ffff::1", "2001:db8:1::"),
         ("::ffff:203.0.113.9", "203.0.113.9"),
         ("fe80::1%eth0", "fe80::"),
         ("/run/a.sock", "/run/a.sock"),
