@@ -25,8 +25,9 @@ log = logging.getLogger(__name__)
 MESSAGES = 256
 """Chunks in a batch at most; where they are small, that is what a second brings."""
 
-BYTES = 12 << 20
-"""And bytes: twenty thousand usual rows. Storing a byte takes six of memory while it lasts."""
+BYTES = 16 << 20
+"""And bytes: more than 20,000 usual rows have, so that those end a batch. Storing a byte takes six
+of memory while it lasts."""
 
 TRIES = 5
 PAUSE_SECONDS = 0.5
