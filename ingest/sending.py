@@ -5,7 +5,7 @@ from ingest.lanes import Answer, Outcome
 from ingest.noting import note
 from ingest.seal import Sealed
 from schemas.failures import Unavailable, Unconfirmed
-from schemas.receipts import FORMAT, Receipt, written
+from schemas.receipts import FORMAT, Receipt
 
 NOT_SENT = "Kafka took too long; nothing was taken"
 UNKNOWN = "Kafka did not acknowledge in time; whether the items were stored is not known"
@@ -19,7 +19,7 @@ async def send_surely(desk: Desk, topic: str, sealed: Sealed) -> str:
     ticket = desk.outbox.put(topic, sealed.place, sealed.envelopes, sealed.count)
     kept = confirmed(await ticket.answered)
     desk.acknowledged.add_sealed(topic, sealed)
-    receipt = written(
+    receipt = desk.registry.snapshot.receipts.written(
         Receipt(
             FORMAT,
             topic,

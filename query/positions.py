@@ -17,7 +17,7 @@ from schemas.receipts import Receipt
 from schemas.tables import Table
 
 MOST_ABSENT = 1_000
-"""Names that a table does not know and that are remembered: receipts may make up any."""
+"""Names that a table does not know and that are remembered."""
 
 
 class Position(Struct, frozen=True):
@@ -74,9 +74,9 @@ class Positions:
 class _Followed:
     """One table.
 
-    Reading the table itself takes a thousand times as long as a look at its log, and anybody with a
-    key can ask for names that never were. So it has a lock of its own, in which nobody waits who
-    asks for what is known; and no made-up name pushes a real one out.
+    Reading the table itself takes a thousand times as long as a look at its log, and old receipts
+    can name what never was. So it has a lock of its own, in which nobody waits who
+    asks for what is known; and no such name pushes a real one out.
     """
 
     def __init__(self, lake: str, table: Table) -> None:

@@ -20,7 +20,7 @@ from schemas.edge.identity import reach_organization, reach_website
 from schemas.failures import NotFound
 from schemas.kinds import EVERY_KIND, Kind
 from schemas.plans import Group
-from schemas.receipts import NoReceipt, Receipt, read
+from schemas.receipts import NoReceipt, Receipt
 from schemas.registry import Key, Scope
 from schemas.tables import QUARANTINE
 
@@ -58,10 +58,12 @@ async def look_up(desk: Desk, request: Request) -> Response:
     key = desk.admit(request, Scope.READ_DATA, Group.QUERY, Scope.TRACK_EVENTS)
     text = request.path_params["receipt"]
     try:
-        receipt = read(text)
+        receipt = desk.registry.receipts.read(text)
         kind = OF_TOPIC[receipt.topic]
-    except (NoReceipt, KeyError):
-        raise NotFound("This is no receipt, or not a whole one") from None
+    except NoReceipt as none:
+        raise NotFound(str(none)) from None
+    except KeyError:
+        raise NotFound(NoReceipt.UNKNOWN) from None
     owners = _owners(desk, key, receipt)
     fates = await _fates(desk, key, kind, receipt, owners)
     states = [fate.state for fate in fates]

@@ -29,6 +29,8 @@ class Contents(Struct, frozen=True):
     links: Sequence[Link]
     keys: Sequence[Key]
     imports: Sequence[Import] = ()
+    receipt_secret: str = ""
+    """Signs receipts, as hexadecimal digits; empty in backups of before it was there."""
 
     def by_kind(self) -> Sequence[tuple[type[Record], Sequence[Record]]]:
         """All of them, owners first."""
@@ -65,6 +67,7 @@ def read_everything(connection: sa.Connection) -> Contents:
         all_of(connection, Link),
         all_of(connection, Key),
         all_of(connection, Import),
+        str(connection.execute(sa.select(REVISION.c.receipt_secret)).scalar_one()),
     )
 
 

@@ -136,10 +136,12 @@ REVISION = sa.Table(
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("number", sa.BigInteger, nullable=False),
     sa.Column("incarnation", sa.String(32), nullable=False, server_default=""),
+    sa.Column("receipt_secret", sa.String(64), nullable=False, server_default=""),
 )
 """One row; its number is raised by every write in the same transaction, followers look at it only.
 
 Its incarnation is drawn when a registry is made or restored: revisions of two are not compared.
+The secret that signs receipts is drawn when a registry is made, and comes back with a backup.
 """
 
 

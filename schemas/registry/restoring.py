@@ -122,8 +122,10 @@ def _fill(url: str, contents: Contents, restored: Change) -> None:
             number = max(restored.number, connection.execute(reached).scalar_one() + 1)
             change = {**plain_values(restored), "number": number}
             connection.execute(sa.insert(database.CHANGES).values(change))
-            stamp = {"number": number, "incarnation": restored.record_id}
-            connection.execute(sa.update(database.REVISION).values(stamp))
+            row = {"number": number, "incarnation": restored.record_id}
+            if contents.receipt_secret:  # else the one that was drawn with the tables stays
+                row["receipt_secret"] = contents.receipt_secret
+            connection.execute(sa.update(database.REVISION).values(row))
     finally:
         engine.dispose()
 

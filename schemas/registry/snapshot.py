@@ -6,6 +6,7 @@ from typing import Self, TypeVar
 
 import msgspec
 
+from schemas.receipts import ReceiptKey
 from schemas.registry.contents import Contents, Since, Stamp
 from schemas.registry.keys import proves, split_key
 from schemas.registry.records import Import, Key, Link, Organization, Website
@@ -28,6 +29,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     websites_of: MappingProxyType[str, tuple[str, ...]] = MappingProxyType({})
     """Website ids by organization."""
     imports: MappingProxyType[str, Import] = MappingProxyType({})
+    receipts: ReceiptKey = msgspec.field(default_factory=lambda: ReceiptKey(""))
+    """Signs receipts and verifies them."""
     uses: dict[str, int] = {}
     """When keys were used last, by id: the only thing here that changes; its follower writes it."""
 
@@ -48,6 +51,7 @@ class Snapshot(msgspec.Struct, frozen=True):
             keys=MappingProxyType({key.id: key for key in kept.keys}),
             websites_of=_websites_of(kept.websites),
             imports=MappingProxyType({one.id: one for one in kept.imports}),
+            receipts=ReceiptKey(kept.receipt_secret),
         )
 
     def after(self, since: Since) -> Self | None:

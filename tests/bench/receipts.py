@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from schemas.receipts import FORMAT, Receipt, written
+from schemas.receipts import FORMAT, Receipt
 from schemas.tables import EVENTS, QUARANTINE
 from tests.bench.figures import Figure, Part
 from tests.query.house import NOW, House, house
@@ -68,7 +68,10 @@ def looked_up(desk: House) -> tuple[list[float], float]:
 def _look_up(desk: House, offset: int) -> None:
     day = offset % DAYS
     receipt = replace(RECEIPT, offset=offset, received_ms=FIRST_MS + day * 86_400_000)
-    assert desk.ask("GET", f"/v1/receipts/{written(receipt)}").status == 200
+    assert (
+        desk.ask("GET", f"/v1/receipts/{desk.follower.snapshot.receipts.written(receipt)}").status
+        == 200
+    )
 
 
 def rows(part: int) -> Iterator[Stored]:

@@ -22,8 +22,8 @@ import schemas.failures
 from schemas.clock import now_ms
 from schemas.failures import Failure, WrongMethod
 from schemas.openapi import ANYWHERE, Operation, document
-from schemas.receipts import FORMAT, Receipt, written
-from schemas.registry import Import, Store, making
+from schemas.receipts import FORMAT, Receipt
+from schemas.registry import Import, Snapshot, Store, making
 from tests.calling import call
 from tests.flow.narrowing import narrowed
 from tests.flow.tenant import Tenant
@@ -67,7 +67,7 @@ def where(caller: Tenant, operation: Operation) -> dict[str, Any]:
         "slug": caller.link.slug,
         "import_id": import_of(caller),
         "table": "events",
-        "receipt": written(Receipt(FORMAT, "events", 1, 0, 0, 0, 1, now_ms(), caller.website.id)),
+        "receipt": receipt_of(caller),
     }
     path = {n: mine[n] for n, p in named.items() if p.within == "path"}
     asked = {n: p for n, p in named.items() if p.within == "query"}
@@ -77,6 +77,16 @@ def where(caller: Tenant, operation: Operation) -> dict[str, Any]:
         if n in asked
     }
     return ({"path_parameters": path} if path else {}) | ({"query": query} if query else {})
+
+
+def receipt_of(caller: Tenant) -> str:
+    """A receipt of the caller's, as the collector signs it."""
+    store = Store(caller.stack.settings.registry_url)
+    try:
+        key = Snapshot.read(store).receipts
+    finally:
+        store.close()
+    return key.written(Receipt(FORMAT, "events", 1, 0, 0, 0, 1, now_ms(), caller.website.id))
 
 
 def import_of(caller: Tenant) -> str:

@@ -1,15 +1,18 @@
 """GET /v1/receipts/{receipt}: what became of each item, by its place in the request."""
 
+import zlib
+from base64 import urlsafe_b64encode
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 from query.set_aside import LATER_MS
 from schemas.positions import app_id, epoch_app_id, gone, identity_app_id
-from schemas.receipts import FORMAT, Receipt, written
+from schemas.receipts import FORMAT, NoReceipt, Receipt, ReceiptKey, unverified
 from schemas.tables import EVENTS, QUARANTINE
 from tests.calling import Reply
 from tests.query.house import House, house
@@ -52,7 +55,12 @@ def stored(desk: House, *rows: Stored) -> None:
 
 
 def asked(desk: House, receipt: Receipt = THREE, key: str = "acme") -> Reply:
-    return desk.ask("GET", f"/v1/receipts/{written(receipt)}", key=key)
+    return desk.ask("GET", f"/v1/receipts/{written(desk, receipt)}", key=key)
+
+
+def written(desk: House, receipt: Receipt = THREE) -> str:
+    """As a collector of this house writes it."""
+    return desk.follower.snapshot.receipts.written(receipt)
 
 
 def states(reply: Reply) -> list[tuple[int, str]]:
@@ -79,7 +87,7 @@ def test_what_a_worker_has_read_is_stored_from_the_next_look_on(desk: House) -> 
     assert reply.json == {
         "success": True,
         "data": {
-            "receipt": written(THREE),
+            "receipt": written(desk),
             "type": "custom_event",
             "receivedAt": "2026-11-18T11:06:40.000Z",
             "total": 3,
@@ -205,7 +213,36 @@ def test_a_key_looks_up_what_it_reaches(desk: House) -> None:
 
 
 def test_what_is_no_receipt_is_not_found(desk: House) -> None:
-    for text in ("hello", written(THREE)[:-1], written(replace(THREE, topic="x"))):
+    for text in ("hello", written(desk)[:-1], written(desk, replace(THREE, topic="x"))):
         reply = desk.ask("GET", f"/v1/receipts/{text}")
 
         assert (reply.status, reply.json["code"]) == (404, "NOT_FOUND")
+
+
+def test_a_made_up_receipt_tells_nothing_of_how_far_a_partition_is(desk: House) -> None:
+    stored(desk)
+    real = written(desk)
+    # made with a key of the maker's own; and the bits of a real one turned, one after the other
+    made_up = [ReceiptKey("").written(replace(THREE, offset=n)) for n in (0, 40, 41, 2**40, -1)]
+    altered = [
+        real[:n] + ("A" if real[n] != "A" else "B") + real[n + 1 :] for n in range(len(real))
+    ]
+    altered += [real[:-11], real[:-4], real + "AAAA"]
+
+    replies = [desk.ask("GET", f"/v1/receipts/{text}") for text in (*made_up, *altered)]
+
+    assert asked(desk).status == 200
+    assert unverified(made_up[1]) == THREE
+    [told] = {(reply.status, reply.body) for reply in replies}
+    assert told[0] == 404
+    assert NoReceipt.UNKNOWN in replies[0].json["error"]
+
+
+def test_a_receipt_of_before_they_were_signed_is_refused_and_told_so(desk: House) -> None:
+    stored(desk)
+    said = msgspec.msgpack.encode(replace(THREE, format=1))
+    crc = zlib.crc32(said).to_bytes(4)
+
+    reply = desk.ask("GET", f"/v1/receipts/{urlsafe_b64encode(said + crc).decode().rstrip('=')}")
+
+    assert (reply.status, reply.json["error"]) == (404, NoReceipt.OLD)

@@ -15,7 +15,9 @@ import pytest
 import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
+from msgspec import structs
 
+from schemas.receipts import FORMAT, Receipt
 from schemas.registry import (
     Backups,
     Follower,
@@ -32,6 +34,7 @@ from schemas.registry.migrate import MIGRATIONS, migrate
 from schemas.registry.restoring import fault_of, put_aside, restore
 
 NOW = 1_795_248_000_000
+RECEIPT = Receipt(FORMAT, "events", 1, 3, 17, 0, 2, NOW, "shop")
 DAY = 86_400_000
 
 
@@ -185,6 +188,7 @@ def test_a_restored_registry_is_the_one_that_was_lost(
     restored = again.everything()
     again.close()
     assert list(restored.by_kind()) == list(whole.by_kind())
+    assert restored.receipt_secret == whole.receipt_secret
     assert restored.stamp.revision == whole.stamp.revision + 1
     assert restored.stamp.incarnation != whole.stamp.incarnation
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -246,9 +250,7 @@ def test_a_flipped_bit_in_a_backup_is_noticed(store: Store, backups: Backups) ->
     assert backups.newest() is None
 
 
-def test_a_backup_is_for_the_owner_alone_and_holds_no_secret(
-    store: Store, backups: Backups
-) -> None:
+def test_a_backup_is_for_the_owner_alone_and_holds_no_key(store: Store, backups: Backups) -> None:
     *_, text = furnished(store)
     path = back_up(store, backups, NOW)
     assert path
@@ -308,7 +310,43 @@ def test_a_registry_of_the_first_forms_is_brought_forward(path: Path) -> None:
     stamp = store.stamp()
     store.close()
     assert (website.id, website.domain, key.scopes) == ("w", "shop.example", ("read:data",))
-    assert (stamp.revision, len(stamp.incarnation)) == (7, 16)
+    assert (stamp.revision, len(stamp.incarnation)) == (8, 16)
+
+
+def test_receipts_are_read_by_every_process_and_after_the_registry_was_lost(
+    url: str, path: Path, store: Store, backups: Backups
+) -> None:
+    furnished(store)
+    back_up(store, backups, NOW)
+    other = Store(url)
+    collector, query = Follower(store), Follower(other)
+    text = collector.snapshot.receipts.written(RECEIPT)
+    assert query.snapshot.receipts.read(text) == RECEIPT
+
+    removed(path)
+    newest = backups.newest()
+    assert newest is not None
+    assert Follower(store, backups).snapshot.receipts.read(text) == RECEIPT
+    restore(url, newest.contents, backups.last_revision() + 1, NOW)
+    other.create(making.new_organization("Later", "free", NOW))
+    assert query.refresh().receipts.read(text) == RECEIPT
+    other.close()
+
+
+def test_a_backup_of_before_receipts_were_signed_leaves_the_secret_that_was_drawn(
+    url: str, store: Store, backups: Backups
+) -> None:
+    furnished(store)
+    contents = structs.replace(store.everything(), receipt_secret="")
+    path = backups.write(contents, NOW)
+    store.close()
+
+    restore(url, read(path).contents, 99, NOW)
+
+    again = Store(url)
+    drawn = again.everything().receipt_secret
+    again.close()
+    assert len(bytes.fromhex(drawn)) == 32
 
 
 OLD_ROWS = (

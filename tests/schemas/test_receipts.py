@@ -3,7 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
-from schemas.receipts import FORMAT, NoReceipt, Receipt, read, written
+from schemas.receipts import FORMAT, NoReceipt, Receipt, ReceiptKey, unverified
+
+KEY = ReceiptKey("5e" * 32)
 
 ONE = Receipt(FORMAT, "events", 1, 3, 123_456, 17, 2, 1_795_000_000_000, "web_1")
 
@@ -25,15 +27,15 @@ ONE = Receipt(FORMAT, "events", 1, 3, 123_456, 17, 2, 1_795_000_000_000, "web_1"
     ],
 )
 def test_a_receipt_is_read_as_it_was_written(receipt: Receipt) -> None:
-    text = written(receipt)
+    text = KEY.written(receipt)
 
-    assert read(text) == receipt
+    assert KEY.read(text) == unverified(text) == receipt
     assert set(text) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 
 
 def test_a_usual_receipt_is_short() -> None:
     usual = replace(ONE, owner="web_abcdefghijkl", topic_id="ZQy3wgsdTWyb_aJYoh-MdA")
-    assert len(written(usual)) == 96
+    assert len(KEY.written(usual)) == 102
 
 
 @pytest.mark.parametrize(
@@ -44,21 +46,32 @@ def test_a_usual_receipt_is_short() -> None:
         "a" * 17_000,
         "ünlesbar",
         "../../etc",
-        written(ONE)[:-1],
-        written(ONE) + "A",
-        "A" + written(ONE)[1:],
-        written(replace(ONE, format=2)),
-        written(replace(ONE, count=10**9)),
-        written(replace(ONE, count=0)),
-        written(replace(ONE, offset=-2)),
-        written(replace(ONE, offset=2**63)),
-        written(replace(ONE, partition=-1)),
-        written(replace(ONE, first=2**62)),
-        written(replace(ONE, received_ms=2**62)),
-        written(replace(ONE, places=[0] * 5_000)),
-        written(replace(ONE, places=[-1])),
+        KEY.written(ONE)[:-1],
+        KEY.written(ONE) + "A",
+        "A" + KEY.written(ONE)[1:],
+        KEY.written(replace(ONE, format=3)),
+        KEY.written(replace(ONE, count=10**9)),
+        KEY.written(replace(ONE, count=0)),
+        KEY.written(replace(ONE, offset=-2)),
+        KEY.written(replace(ONE, offset=2**63)),
+        KEY.written(replace(ONE, partition=-1)),
+        KEY.written(replace(ONE, first=2**62)),
+        KEY.written(replace(ONE, received_ms=2**62)),
+        KEY.written(replace(ONE, places=[0] * 5_000)),
+        KEY.written(replace(ONE, places=[-1])),
     ],
 )
 def test_what_is_no_whole_receipt_is_refused(text: str) -> None:
     with pytest.raises(NoReceipt):
-        read(text)
+        KEY.read(text)
+
+
+def test_only_who_has_the_secret_can_write_a_receipt() -> None:
+    text = KEY.written(ONE)
+
+    assert ReceiptKey("5e" * 32).read(text) == ONE
+    for other in ("5f" * 32, "", ""):  # without a secret each draws one of its own
+        with pytest.raises(NoReceipt):
+            ReceiptKey(other).read(text)
+        with pytest.raises(NoReceipt):
+            ReceiptKey("").read(ReceiptKey(other).written(ONE))
