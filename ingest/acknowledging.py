@@ -51,14 +51,12 @@ class Acknowledgements:
             await asyncio.sleep(max(WRITE_SECONDS, len(self._counts) / ENTRIES))
             try:
                 await asyncio.to_thread(self.write)
+                self._forget(self._clock() // HOUR_MS - 2)
                 if forgotten != (hour := self._clock() // HOUR_MS):
                     await asyncio.to_thread(forget_hours, self._folder, self._clock())
                     forgotten = hour
             except OSError as full:
                 log.warning("acknowledgements not written", extra={"reason": str(full)})
-            over = self._clock() // HOUR_MS - 2
-            if any(hour < over for hour in self._written):
-                self._forget(over)
 
     def write(self) -> None:
         """Write the hours that changed."""
@@ -73,5 +71,7 @@ class Acknowledgements:
     def _forget(self, before: int) -> None:
         """Let go of hours that are over and written."""
         gone = {hour for hour in self._written if hour < before}
+        if not gone:
+            return
         self._counts = {key: n for key, n in self._counts.items() if key[2] not in gone}
         self._written = {hour: n for hour, n in self._written.items() if hour not in gone}

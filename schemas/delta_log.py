@@ -22,6 +22,8 @@ of checkpoints."""
 CONTENT = "tidemark"
 """Under this name `commitInfo` says what else is in the entry."""
 
+MOST_NAMED = 3
+"""Broken entries that a message names."""
 _LOOKS = 3
 
 
@@ -128,6 +130,13 @@ def broken_entries(log: Path) -> Sequence[BrokenEntry]:
     return found
 
 
+def named(broken: Sequence[BrokenEntry]) -> str:
+    """The first of them by name, with what is wrong; of the others the number."""
+    told = ", ".join(f"{entry.name} {entry.problem}" for entry in broken[:MOST_NAMED])
+    more = len(broken) - MOST_NAMED
+    return f"{told} and {more:,} more" if more > 0 else told
+
+
 def entries(log: Path) -> dict[int, Path]:
     """The entries that are there, by version."""
     there = sorted(log.glob("[0-9]*[0-9].json"))
@@ -182,12 +191,12 @@ def entry_name(version: int) -> str:
 
 
 def _broken(log: Path) -> list[BrokenEntry]:
-    there = entries(log)
-    if not there:
+    there, copied = entries(log), entries(log.parent / COPIES)
+    if not there and not copied:
         return []
     checkpoint = broken_checkpoint(log)
     found = [checkpoint] if checkpoint else []
-    newest = max(*there, *entries(log.parent / COPIES), -1)
+    newest = max(*there, *copied, -1)
     for version in range(last_checkpoint(log) + 1, newest + 1):
         try:
             problem = problem_of((log / entry_name(version)).read_bytes())

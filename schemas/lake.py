@@ -12,7 +12,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 from msgspec import Struct
 
-from schemas.delta_log import LOG, broken_entries
+from schemas.delta_log import LOG, broken_entries, named
 from schemas.tables import Table
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -89,8 +89,7 @@ def refuse_damaged(url: str) -> None:
     folder = folder_of(url)
     if folder is None or not (broken := broken_entries(folder / LOG)):
         return
-    named = ", ".join(f"{entry.name} {entry.problem}" for entry in broken)
-    raise DamagedLog(f"{folder / LOG}: {named}")
+    raise DamagedLog(f"{folder / LOG}: {named(broken)}")
 
 
 def folder_of(url: str) -> Path | None:

@@ -52,6 +52,7 @@ class RateLimit(logging.Filter):
         if len(self._since) >= KINDS:
             self._since.clear()
         self._since[kind] = now
+        self._last.pop(kind, None)  # it would hold the frames of its exception for ever
         if left_out := self._left_out.pop(kind, 0):
             record.suppressed = left_out
         return True

@@ -12,7 +12,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from schemas.lake import locate
+from schemas.delta_log import LOG
+from schemas.lake import folder_of, locate
 from schemas.tables import Table
 
 FRESH_SECONDS = 0.2
@@ -60,10 +61,8 @@ def cluster_app_id(topic: str, cluster: str) -> str:
 
 def log_folder(lake: str, table: Table) -> Path | None:
     """The folder of the table's log; None when it is not on a local disk."""
-    url = locate(lake, table)
-    if "://" in url and not url.startswith("file://"):
-        return None
-    return Path(url.removeprefix("file://")) / "_delta_log"
+    folder = folder_of(locate(lake, table))
+    return folder / LOG if folder else None
 
 
 def gone(first: int, next_: int) -> str:

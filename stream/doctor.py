@@ -21,19 +21,19 @@ from schemas import logs
 from schemas.delta_log import (
     COPIES,
     HINT,
-    LOG,
     BrokenEntry,
     broken_checkpoint,
     broken_entries,
     checkpoints,
     entries,
     is_whole,
+    named,
 )
-from schemas.lake import locate
+from schemas.positions import log_folder
 from schemas.private import keep_private
 from schemas.settings import Settings, load
-from schemas.tables import TABLES, Table
-from stream.store import folder_of, sync
+from schemas.tables import TABLES
+from stream.store import sync
 
 log = logging.getLogger(__name__)
 
@@ -42,23 +42,17 @@ def examine(settings: Settings) -> Mapping[str, Sequence[BrokenEntry]]:
     """Mend what is safe in every table that lies on a local disk; what is left, by table."""
     left: dict[str, Sequence[BrokenEntry]] = {}
     for table in TABLES:
-        folder = log_of(settings, table)
-        if folder is None or not folder.is_dir():
+        folder = log_folder(settings.lake_url, table)
+        if folder is None or not folder.parent.is_dir():
             continue
         mend(folder)
         if broken := broken_entries(folder):
             left[table.name] = broken
             log.critical(
                 "log entries are damaged: the table is not opened",
-                extra={"table": table.name, "entries": [f"{b.name} {b.problem}" for b in broken]},
+                extra={"table": table.name, "entries": named(broken)},
             )
     return left
-
-
-def log_of(settings: Settings, table: Table) -> Path | None:
-    """The folder of a table's log; None when it is not on a local disk."""
-    folder = folder_of(locate(settings.lake_url, table))
-    return folder / LOG if folder else None
 
 
 def mend(folder: Path) -> list[Path]:
@@ -66,7 +60,7 @@ def mend(folder: Path) -> list[Path]:
     done = []
     newest = max(entries(folder), default=-1)
     for version, copy in entries(folder.parent / COPIES).items():
-        if version >= newest:  # of a commit that a power cut took back, maybe
+        if version >= newest >= 0:  # of a commit that a power cut took back, maybe
             copy.unlink()
     while aside := put_aside(folder):
         done.append(aside)
@@ -123,6 +117,7 @@ def put_back(folder: Path, broken: BrokenEntry) -> bool:
         return False
     if not is_whole(whole):
         return False
+    folder.mkdir(exist_ok=True)
     waiting = folder / f"_restored-{broken.name}"
     waiting.write_bytes(whole)
     sync(waiting)

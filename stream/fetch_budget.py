@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Hashable, Iterable, Mapping
 
 WHOLE = 24 << 20
-"""Bytes that may wait in all; twice what one batch takes, so that a worker has always work."""
+"""Bytes that may wait in all: a batch and half of the next, so that a worker has always work."""
 LEAST = 1 << 20
 """And of one topic partition, whatever others have waiting. One fetch goes beyond either."""
 
@@ -32,10 +32,9 @@ class FetchBudget:
 
     def fetched(self, partition: Hashable, messages: Iterable[tuple[int, int]]) -> None:
         """Messages of these offsets and sizes wait from now on."""
-        waiting = self._waiting.setdefault(partition, deque())
-        before = len(waiting)
-        waiting.extend(messages)
-        self._count(partition, sum(waiting[at][1] for at in range(before, len(waiting))))
+        came = list(messages)
+        self._waiting.setdefault(partition, deque()).extend(came)
+        self._count(partition, sum(size for _, size in came))
 
     def stored(self, nexts: Mapping[Hashable, int]) -> None:
         """What lies below these offsets waits no more, stored or passed over."""

@@ -19,8 +19,6 @@ from schemas.delta_log import LOG
 from schemas.lake import folder_of
 from stream.scratch import Scratch
 
-__all__ = ["LOG", "Bucket", "Folder", "Store", "folder_of", "store_at", "sync", "workspace"]
-
 SCRATCH = "_scratch"
 """Readers of Delta leave names with an underscore alone."""
 

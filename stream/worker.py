@@ -197,7 +197,7 @@ def _domain(follower: Follower, website: str) -> str | None:
 
 
 async def _beat(worker: Worker, name: str) -> None:
-    """Every other second: note how far Kafka is, say how we are, and end when we got stuck."""
+    """Every second: note how far Kafka is, say how we are, and end when we got stuck."""
     run = worker.settings.data / "run"
     before = pulse_before(run, name)
     for beat in count():

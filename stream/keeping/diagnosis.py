@@ -9,25 +9,31 @@ from schemas.delta_log import broken_entries
 from schemas.diagnosis import Finding
 from schemas.kinds import KINDS
 from schemas.lake import UnreadableTable, folder_of, locate, open_table
+from schemas.positions import log_folder
 from schemas.settings import Settings
 from schemas.tables import LEDGER, QUARANTINE, TABLES
 from stream.commit import LakeTable
-from stream.doctor import log_of, mend, restore
+from stream.doctor import mend, restore
 from stream.keeping.pieces import Piece, pieces
 from stream.unaccounted import counted, noted
 
 REPAIR = "tidemark doctor --repair"
+MOST_ENTRIES = 10
+"""Findings about one log; of further entries the number is told."""
 
 
 def check_logs(settings: Settings) -> Iterator[Finding]:
     """Entries since the last checkpoint that are missing, empty, torn or incomplete."""
     for table in TABLES:
-        folder = log_of(settings, table)
-        for broken in broken_entries(folder) if folder and folder.is_dir() else ():
+        folder = log_folder(settings.lake_url, table)
+        found = broken_entries(folder) if folder else ()
+        for broken in found[:MOST_ENTRIES]:
             what = "checkpoint" if broken.checkpoint else "log entry"
+            more = len(found) - MOST_ENTRIES if broken is found[:MOST_ENTRIES][-1] else 0
             yield Finding(
                 subject=f"{folder}/{broken.name}",
-                problem=f"the {what} {broken.problem}",
+                problem=f"the {what} {broken.problem}"
+                + (f", and so are {more:,} more" if more > 0 else ""),
                 meaning=f"Nobody opens table '{table.name}': what is sent for it waits in Kafka, "
                 "questions about it fail. Opened without this entry it would miss rows.",
                 remedy=f"{REPAIR} (puts it back from its copy, if there is one); else put the file "
@@ -38,7 +44,7 @@ def check_logs(settings: Settings) -> Iterator[Finding]:
 def mend_log(settings: Settings, finding: Finding) -> str | None:
     """Put the entry aside or back, where that is safe."""
     for table in TABLES:
-        folder = log_of(settings, table)
+        folder = log_folder(settings.lake_url, table)
         if not folder or not finding.subject.startswith(f"{folder}/"):
             continue
         if done := restore(folder) or mend(folder):

@@ -119,15 +119,17 @@ def _work(settings: Settings, lock: IO[str], stop: threading.Event) -> None:
 
 def _scrub(settings: Settings, stop: threading.Event) -> None:
     """Beside the chores, because it waits most of the time."""
-    scrubber, told = Scrubber(settings, stop), ""
+    scrubber, told = Scrubber(settings, stop), dict[str, str]()
     while not stop.wait(REST_SECONDS):
         for table in TABLES:
             try:
                 scrubber.round(table)
             except FAILURES as failed:
-                if told != str(failed):
+                if told.get(table.name) != str(failed):
                     log.warning("scrub failed", extra={"table": table.name, "reason": str(failed)})
-                told = str(failed)
+                told[table.name] = str(failed)
+            else:
+                told.pop(table.name, None)
 
 
 def _lock(settings: Settings) -> IO[str]:

@@ -144,9 +144,6 @@ class Replayed(Drain):
         return pa.concat_tables(found)
 
 
-MOST_PARTITIONS = 1024
-
-
 def make_again(
     settings: Settings, kind: Kind, lookups: Lookups, table: LakeTable, span: Span, wanted: int
 ) -> Found:

@@ -27,6 +27,7 @@ from stream.commit import LakeTable
 from stream.doctor import examine, put_back
 from stream.drain import Drain
 from stream.enrich.lookups import Lookups
+from stream.keeping.diagnosis import check_logs, mend_log
 from stream.keeping.keeper import Keeper
 from stream.keeping.log_copies import copy_log
 from stream.keeping.tidying import checkpoint
@@ -166,6 +167,45 @@ def test_an_entry_that_is_deleted_while_everything_runs_is_missed_and_put_back(
     keeper.round()
     assert broken_entries(log) == []
     assert len(rows(given, EVENTS, "name")) == ROWS
+
+
+@pytest.mark.parametrize("when", ["at a start", "while it runs", "by the doctor"])
+def test_a_log_that_is_deleted_as_a_whole_is_missed_and_put_back(
+    given: Settings, log: Path, when: str
+) -> None:
+    keeper = Keeper(given)
+    keeper.round()
+    shutil.rmtree(log)
+
+    with pytest.raises(DamagedLog, match=r"00\.json is missing, .* and 3 more"):
+        open_table(given.lake_url, EVENTS)
+    with pytest.raises(DamagedLog):  # and no table is made anew in its place
+        LakeTable(given, EVENTS)
+
+    if when == "at a start":
+        assert examine(given) == {}
+    elif when == "while it runs":
+        keeper.round()
+    else:
+        [first, *_] = found = list(check_logs(given))
+        assert len(found) == ROWS + 1
+        assert mend_log(given, first) is not None
+        assert list(check_logs(given)) == []
+    assert len(rows(given, EVENTS, "name")) == ROWS
+
+
+def test_a_deleted_log_whose_checkpoint_went_with_it_is_told_and_never_begun_anew(
+    given: Settings, log: Path
+) -> None:
+    table = LakeTable(given, EVENTS)
+    checkpoint(table)
+    store(given, ROWS)
+    copy_log(table, given)
+    shutil.rmtree(log)
+
+    assert [broken.version for broken in examine(given)["events"]] == list(range(ROWS + 1))
+    with pytest.raises(DamagedLog):
+        LakeTable(given, EVENTS)
 
 
 def test_a_commit_that_took_the_place_of_a_deleted_entry_stays(given: Settings, log: Path) -> None:

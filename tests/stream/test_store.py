@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from schemas.delta_log import LOG
 from stream.scratch import LOCK
-from stream.store import LOG, Bucket, Folder, store_at
+from stream.store import Bucket, Folder, store_at
 
 SCRIPT = """
 import sys
