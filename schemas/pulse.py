@@ -41,7 +41,7 @@ class Pulse(Struct, frozen=True):
     complete_ms: dict[str, int] = {}
     """By topic: whatever this worker's partitions took in before this instant is stored."""
     reason: str = ""
-    """Why it refuses, and what is to be done."""
+    """Why it refuses, or what it does not store, and what is to be done."""
 
 
 def write_pulse(run: Path, pulse: Pulse) -> None:
@@ -108,6 +108,6 @@ def refusal(run: Path, at_ms: int) -> str | None:
     reasons = [
         f"{pulse.process}: {pulse.reason}"
         for pulse in read_pulses(run)
-        if pulse.state == REFUSED and at_ms - pulse.at_ms < REFUSED_MS
+        if pulse.reason and at_ms - pulse.at_ms < REFUSED_MS
     ]
     return "; ".join(reasons) or None

@@ -9,11 +9,19 @@ import faust
 from aiokafka.errors import KafkaError
 
 from schemas.kinds import Kind
+from schemas.lake import DamagedLog
 from schemas.settings import Settings
 from schemas.topic_identity import Identities, TopicIdentity
 from stream.batches import Bounds, Positions, batches, end_offset, ledger_transport
 from stream.drain import Drain
-from stream.failures import Recreated, Surprise, TopicChanged, Unreachable
+from stream.failures import (
+    LogDamaged,
+    Recreated,
+    Surprise,
+    TopicChanged,
+    Unexpected,
+    Unreachable,
+)
 from stream.fetch_budget import FetchBudget
 from stream.message_queue import Size
 from stream.opening import Arrived, slices
@@ -104,11 +112,21 @@ class Worker:
         return nexts
 
     async def _or_end(self, work: Callable[[Given], Result], given: Given) -> Result:
-        """Work in a thread, so that heartbeats go on; a surprise ends the process."""
+        """Work in a thread, so that heartbeats go on; whatever goes wrong ends the process.
+
+        Faust would restart the agent without what it held, and nothing would be stored any more.
+        """
         try:
             return await asyncio.to_thread(work, given)
         except Surprise as surprise:
             self._end(surprise)
+            raise
+        except DamagedLog as damaged:
+            self._end(LogDamaged(f"{damaged}; see tidemark doctor"))
+            raise
+        except Exception as error:
+            log.exception("batch not stored")
+            self._end(Unexpected(repr(error)))
             raise
 
     def _positions(

@@ -6,12 +6,14 @@ Surprise
 ├── Unreachable 75     Kafka went away while the worker started
 ├── KeepsFailing 75    the lake could not be written, again and again
 ├── Unbalanced 75      the ledger's sums do not match the rows
+├── LogDamaged 75      the log of a table was damaged while the worker wrote to it
 ├── TopicChanged 75    a topic was made anew while it was read; ask the table anew
 ├── Recreated 78       the topic ends before what the table holds: an operator has to decide
 ├── OtherKafka 78      another cluster's topic, not the one that fed the table: likewise
 ├── Unplaced 78        a place database that a setting names cannot be read
 ├── NoRegistry 78      neither the registry nor a backup of it can be read
 ├── Mended 75          a table that could not be opened can be by now
+├── Unexpected 70      what nothing is known of; its traceback is in the log
 └── Stuck 70           work is there and nothing is stored
 """
 
@@ -48,6 +50,10 @@ class Unbalanced(Surprise):
     """Received is not stored + quarantined."""
 
 
+class LogDamaged(Surprise):
+    """A table cannot be opened any more; the next start leaves it out, and stores the others."""
+
+
 class TopicChanged(Surprise):
     """The topic is another one by now than when its partitions were assigned."""
 
@@ -78,6 +84,12 @@ class NoRegistry(Surprise):
 
 class Mended(Surprise):
     """A table was left out because its log was damaged, and is whole again."""
+
+
+class Unexpected(Surprise):
+    """An error of another kind: its agent would not store anything any more."""
+
+    code = 70
 
 
 class Stuck(Surprise):

@@ -89,9 +89,9 @@ class Journal:
             for (topic, partition), offset in sorted(self._next.items())
         )
 
-    def pulse(self, run: Path, name: str, pid: int, before: Pulse) -> None:
-        """Write how this worker is; until it was in the group once, as `before`."""
-        state, reason = ("ready", "") if self._ready else (before.state, before.reason)
+    def pulse(self, run: Path, name: str, pid: int, before: Pulse, left_out: str = "") -> None:
+        """Write how this worker is, and what it leaves out; until it was in the group, `before`."""
+        state, reason = ("ready", left_out) if self._ready else (before.state, before.reason)
         complete = dict(self._complete)
         write_pulse(run, Pulse(name, pid, self._clock(), state, self.progress(), complete, reason))
 

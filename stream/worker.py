@@ -5,7 +5,7 @@ import faulthandler
 import logging
 import os
 import signal
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -14,11 +14,11 @@ from typing import Any, NoReturn
 from deltalake.exceptions import DeltaError
 
 from schemas.clock import now_ms
-from schemas.kinds import Kind
 from schemas.lake import DamagedLog, open_table
 from schemas.pulse import REFUSED, Pulse, read_pulses, remove_pulse, write_pulse
 from schemas.registry import Backups, DatabaseError, Follower, Store, no_registry
 from schemas.settings import Settings
+from schemas.tables import TABLES
 from stream.app import End, Worker
 from stream.batches import start, topics_exist
 from stream.doctor import examine
@@ -28,6 +28,7 @@ from stream.enrich.places import Places
 from stream.failures import (
     OPERATOR,
     ORDERLY,
+    LogDamaged,
     Mended,
     NoRegistry,
     Stuck,
@@ -68,7 +69,7 @@ def ending(settings: Settings, name: str) -> End:
     """Ends the process; what an operator has to decide is told to whoever reads its pulse."""
 
     def told(surprise: Surprise) -> NoReturn:
-        if surprise.code == OPERATOR:
+        if surprise.code == OPERATOR or isinstance(surprise, LogDamaged):
             pulse = Pulse(name, os.getpid(), now_ms(), REFUSED, reason=str(surprise))
             with suppress(OSError):
                 write_pulse(settings.data / "run", pulse)
@@ -89,16 +90,17 @@ async def _run(settings: Settings, name: str, lane: Lane, leave: Leave | None) -
     follower = await asyncio.to_thread(_follower, settings)
     lookups = Lookups(places, lambda website: _domain(follower, website))
     room = Room.of(settings)
-    drains = await asyncio.to_thread(_drains, settings, lane, lookups, room)
+    drains, left_out = await asyncio.to_thread(_drains, settings, lane, lookups, room)
     while not drains:  # to end would not help, and would end all others that start with us
-        if not await _before(stop, _wait_damaged(settings, name)):
+        if not await _before(stop, _wait_damaged(settings, name, left_out)):
             return ORDERLY
-        drains = await asyncio.to_thread(_drains, settings, lane, lookups, room, quiet=True)
-    left_out = [kind for kind in lane.kinds if settings.topic(kind.topic) not in drains]
+        drains, left_out = await asyncio.to_thread(
+            _drains, settings, lane, lookups, room, quiet=True
+        )
     settle()
     worker = Worker(settings, name, drains, ending(settings, name), lane.group)
     follow = asyncio.create_task(follower.run())
-    pulse = asyncio.create_task(_beat(worker, name))
+    pulse = asyncio.create_task(_beat(worker, name, told_of(left_out)))
     try:
         await start(worker.app)
     except Surprise as surprise:
@@ -122,39 +124,56 @@ async def _run(settings: Settings, name: str, lane: Lane, leave: Leave | None) -
     os._exit(ORDERLY)  # Faust's threads may outlast its stop
 
 
-async def _wait_damaged(settings: Settings, name: str) -> None:
+LeftOut = Mapping[str, str]
+"""Names of tables that cannot be opened, and why."""
+
+
+def told_of(left_out: LeftOut) -> str:
+    """What is not stored, and what mends it; empty when all is."""
+    if not left_out:
+        return ""
+    why = "; ".join(dict.fromkeys(left_out.values()))
+    return (
+        f"what is sent for {', '.join(sorted(left_out))} waits in Kafka, because a log is damaged "
+        f"({why}): tidemark doctor --repair"
+    )
+
+
+async def _wait_damaged(settings: Settings, name: str, left_out: LeftOut) -> None:
     """Say that no table can be opened, and give somebody time to mend it."""
-    reason = "the logs of the tables are damaged and nothing is stored; see tidemark doctor"
     with suppress(OSError):
-        pulse = Pulse(name, os.getpid(), now_ms(), REFUSED, reason=reason)
+        pulse = Pulse(name, os.getpid(), now_ms(), REFUSED, reason=told_of(left_out))
         write_pulse(settings.data / "run", pulse)
     await asyncio.sleep(MENDED_SECONDS)
 
 
 def _drains(
     settings: Settings, lane: Lane, lookups: Lookups, room: Room, quiet: bool = False
-) -> dict[str, Drain]:
+) -> tuple[dict[str, Drain], LeftOut]:
     """By topic; without those of tables whose log is damaged: their messages wait in Kafka."""
     drains: dict[str, Drain] = {}
+    left_out: dict[str, str] = {}
     for kind in lane.kinds:
         try:
             drains[settings.topic(kind.topic)] = lane.drain(settings, kind, lookups, room=room)
         except DamagedLog as damaged:
+            left_out[kind.table.name] = str(damaged)
             log.log(
                 logging.DEBUG if quiet else logging.CRITICAL,
                 "table left out: what is sent for it waits in Kafka until its log is mended",
                 extra={"table": kind.table.name, "reason": str(damaged)},
             )
-    return drains
+    return drains, left_out
 
 
-async def _until_mended(settings: Settings, left_out: Sequence[Kind]) -> None:
+async def _until_mended(settings: Settings, left_out: LeftOut) -> None:
     """Return when a table that was left out can be opened."""
+    waiting = [table for table in TABLES if table.name in left_out]
     while True:
         await asyncio.sleep(MENDED_SECONDS)
-        for kind in left_out:
+        for table in waiting:
             with suppress(DamagedLog, DeltaError, OSError):
-                await asyncio.to_thread(open_table, settings.lake_url, kind.table)
+                await asyncio.to_thread(open_table, settings.lake_url, table)
                 return
 
 
@@ -196,7 +215,7 @@ def _domain(follower: Follower, website: str) -> str | None:
     return found.domain if found else None
 
 
-async def _beat(worker: Worker, name: str) -> None:
+async def _beat(worker: Worker, name: str, left_out: str) -> None:
     """Every second: note how far Kafka is, say how we are, and end when we got stuck."""
     run = worker.settings.data / "run"
     before = pulse_before(run, name)
@@ -211,7 +230,7 @@ async def _beat(worker: Worker, name: str) -> None:
         except Surprise as surprise:
             end(surprise)
         try:
-            worker.journal.pulse(run, name, os.getpid(), before)
+            worker.journal.pulse(run, name, os.getpid(), before, left_out)
         except OSError as full:
             log.warning("no pulse", extra={"reason": str(full)})
 

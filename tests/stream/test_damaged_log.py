@@ -23,10 +23,12 @@ from schemas.lake import DamagedLog, open_table
 from schemas.pulse import refusal
 from schemas.settings import Settings
 from schemas.tables import EVENTS, LEDGER
+from stream.app import Worker
 from stream.commit import LakeTable
 from stream.doctor import examine, put_back
 from stream.drain import Drain
 from stream.enrich.lookups import Lookups
+from stream.failures import LogDamaged, Surprise, Unexpected
 from stream.keeping.diagnosis import check_logs, mend_log
 from stream.keeping.keeper import Keeper
 from stream.keeping.log_copies import copy_log
@@ -323,8 +325,9 @@ def test_a_worker_leaves_a_damaged_table_out_and_stores_into_the_others(
 ) -> None:
     (log / entry_name(0)).write_bytes(entry)
 
-    drains = _drains(given, LIVE, Lookups(), Room.of(given))
+    drains, left_out = _drains(given, LIVE, Lookups(), Room.of(given))
 
+    assert list(left_out) == ["events"]
     assert sorted(drains) == ["clicks", "engagement", "errors", "identities", "vitals"]
     assert [r.getMessage() for r in caplog.records if r.levelname == "CRITICAL"] == [
         "table left out: what is sent for it waits in Kafka until its log is mended"
@@ -336,14 +339,52 @@ def test_a_worker_without_any_table_says_so_and_waits_to_be_mended(given: Settin
     whole = entry.read_bytes()
     entry.write_bytes(b"")
 
-    async def waiting() -> None:
-        await asyncio.wait_for(_wait_damaged(given, "worker-1"), 0.1)
+    drains, left_out = _drains(given, LIVE, Lookups(), Room.of(given))
 
-    assert _drains(given, LIVE, Lookups(), Room.of(given)) == {}
+    async def waiting() -> None:
+        await asyncio.wait_for(_wait_damaged(given, "worker-1", left_out), 0.1)
+
+    assert drains == {}
     with pytest.raises(TimeoutError):
         asyncio.run(waiting())
     said = refusal(given.data / "run", now_ms())
-    assert said is not None
-    assert "the logs of the tables are damaged" in said
+    assert said == (
+        "worker-1: what is sent for clicks, engagement, errors, events, identities, vitals waits "
+        f"in Kafka, because a log is damaged ({entry.parent}: {entry.name} is empty): "
+        "tidemark doctor --repair"
+    )
     entry.write_bytes(whole)
-    assert len(_drains(given, LIVE, Lookups(), Room.of(given), quiet=True)) == len(LIVE.kinds)
+    mended, _ = _drains(given, LIVE, Lookups(), Room.of(given), quiet=True)
+    assert len(mended) == len(LIVE.kinds)
+
+
+class Ended(Exception):
+    """Stands for the end of the process."""
+
+
+@pytest.mark.parametrize(
+    ("failed", "why"),
+    [
+        (DamagedLog("/lake/events/_delta_log: 07.json is empty"), LogDamaged),
+        (ValueError("nobody thought of it"), Unexpected),
+    ],
+)
+def test_a_worker_ends_at_once_and_says_why_when_its_table_breaks_while_it_stores(
+    given: Settings, failed: Exception, why: type[Surprise]
+) -> None:
+    told: list[Surprise] = []
+
+    def end(surprise: Surprise) -> None:
+        told.append(surprise)
+        raise Ended
+
+    def work(_: None) -> None:
+        raise failed
+
+    worker = Worker(given, "worker-1", {}, end)
+
+    with pytest.raises(Ended):
+        asyncio.run(worker._or_end(work, None))
+
+    assert [type(surprise) for surprise in told] == [why]
+    assert str(failed) in str(told[0])

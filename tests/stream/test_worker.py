@@ -72,6 +72,17 @@ def test_a_refusal_is_told_until_the_worker_is_in_the_group(tmp_path: Path) -> N
     assert [(pulse.state, pulse.reason) for pulse in read_pulses(tmp_path)] == [("ready", "")]
 
 
+def test_a_table_that_is_left_out_is_told_for_as_long_as_it_is(tmp_path: Path) -> None:
+    journal = a_journal(Clock())
+    journal.join(joined=True)
+
+    journal.pulse(tmp_path, "worker-1", 77, STARTED, "events waits; tidemark doctor --repair")
+    assert refusal(tmp_path, 1_001_000) == "worker-1: events waits; tidemark doctor --repair"
+
+    journal.pulse(tmp_path, "worker-1", 77, STARTED)
+    assert refusal(tmp_path, 1_001_000) is None
+
+
 def complete(journal: Journal, run: Path) -> dict[str, int]:
     journal.pulse(run, "worker-1", 77, STARTED)
     return read_pulses(run)[0].complete_ms
