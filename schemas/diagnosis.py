@@ -4,6 +4,8 @@ Whoever knows a thing finds what is wrong with it (tables in `stream`, the regis
 processes and the machine in `deploy`); `tidemark doctor` runs all checks and shows what they found.
 """
 
+import hashlib
+
 from msgspec import Struct
 
 
@@ -18,3 +20,10 @@ class Finding(Struct, frozen=True, rename="camel"):
     """What that means for data, senders or questions."""
     remedy: str
     """The one command (or one action) that mends it; `tidemark doctor --repair` where that does."""
+    id: str = ""
+    """By which an operator accepts it, once all was done that can be; empty: it can be mended."""
+
+
+def finding_id(*facts: object) -> str:
+    """The id of what cannot be undone; another one as soon as more of it happens."""
+    return f"f_{hashlib.sha256(repr(facts).encode()).hexdigest()[:12]}"

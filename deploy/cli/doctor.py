@@ -6,27 +6,41 @@ import click
 
 from deploy.cli.common import Tidemark, as_json, print_json
 from deploy.local.doctor import CHECKS, Outcome, Scope, examine
+from deploy.local.doctor.acceptance import NotAccepted, accept, accepted_findings
 
 FINDINGS = 1
 COULD_NOT_LOOK = 2
+MOST_REASON = 500
+"""Letters of it that are kept."""
 
 
 @click.command()
 @click.option("--repair", is_flag=True, help="Mend what is safe to mend, and say what was done.")
 @click.option("--checksums", is_flag=True, help="Read every data file and compare its checksum.")
+@click.option("--accept", metavar="FINDING", help="Accept a finding that cannot be undone.")
+@click.option("--reason", help="Why it is accepted, or what was done; for the audit trail.")
 @as_json
 @click.pass_context
-def doctor(context: click.Context, repair: bool, checksums: bool, json: bool) -> None:
+def doctor(
+    context: click.Context, /, repair: bool, checksums: bool, json: bool, **more: str | None
+) -> None:
     """Look for what is wrong: each finding says what it means and the command that mends it.
 
     Changes nothing without --repair; runs beside a running Tidemark as well as without.
+    What was accepted, by the id that its finding shows, is no finding any more unless it grows.
     Exit code: 0 all is well, 1 there are findings, 2 it could not look.
     """
-    settings = context.find_object(Tidemark).settings  # type: ignore[union-attr]
+    tidemark = context.find_object(Tidemark)
+    assert tidemark  # noqa: S101 - for the type checker
+    settings = tidemark.settings
     if not settings.data.is_dir():
         click.echo(f"tidemark: there is no data folder {settings.data} to look at", err=True)
         context.exit(COULD_NOT_LOOK)
-    outcomes = examine(CHECKS, Scope(settings, checksums), repair)
+    scope = Scope(settings, checksums, accepted_findings(settings))
+    outcomes = examine(CHECKS, scope, repair)
+    if more["accept"]:
+        _accept(tidemark, outcomes, more["accept"], more["reason"])
+        return
     if json:
         print_json(outcomes)
     else:
@@ -35,11 +49,24 @@ def doctor(context: click.Context, repair: bool, checksums: bool, json: bool) ->
     context.exit(FINDINGS if any(outcome.findings for outcome in outcomes) else 0)
 
 
+def _accept(
+    tidemark: Tidemark, outcomes: Sequence[Outcome], finding_id: str, reason: str | None
+) -> None:
+    if not reason or not reason.strip():
+        raise click.UsageError("--accept wants a --reason: the audit trail keeps it")
+    with tidemark.store() as store:
+        try:
+            found = accept(store, outcomes, finding_id, reason.strip()[:MOST_REASON])
+        except NotAccepted as refused:
+            raise click.UsageError(str(refused)) from None
+    click.echo(f"accepted: {found.subject}: {found.problem}")
+
+
 def _lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
     width = max(len(outcome.check) for outcome in outcomes)
     for outcome in outcomes:
         said = {
-            "ok": f"ok: {outcome.about}",
+            "ok": f"ok: {outcome.about}{_but_for(outcome.accepted)}",
             "skipped": f"not looked at: {outcome.skipped}",
             "findings": f"{len(outcome.findings)} found",
         }[outcome.state]
@@ -49,3 +76,9 @@ def _lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
             yield f"    {finding.subject}: {finding.problem}"
             yield f"        means: {finding.meaning}"
             yield f"        mend:  {finding.remedy}"
+            if finding.id:
+                yield f"        accept: tidemark doctor --accept {finding.id} --reason TEXT"
+
+
+def _but_for(accepted: Sequence[object]) -> str:
+    return f", but for {len(accepted)} accepted" if accepted else ""

@@ -7,6 +7,7 @@ import click
 
 from deploy.cli.common import Instant, Tidemark, as_json, create_owned, given, print_record, shown
 from deploy.cli.reading import add_reading
+from deploy.local.demo.records import replace_demo_key
 from schemas.clock import iso, now_ms
 from schemas.registry import SCOPES, Key, Store, Website
 from schemas.registry.making import checked_scopes, new_key
@@ -119,6 +120,7 @@ def rotate(
             old.organization_id, old.scopes, now, old.website_id, old.name, expires_at
         )
         ended = store.replace_key(key, old.id, min(until, old.expires_at or until), now)
+    replace_demo_key(tidemark.settings.data, old.id, text)
     more = {"key": text, "replaces": old.id, "replacedEndsAt": iso(ended.expires_at)}
     print_record(shown(key, **more), json)
 

@@ -35,6 +35,7 @@ def reenrich(
 
     Killed in the middle, it goes on where it was when it is run again.
     """
+    from schemas.lake import UnreadableTable  # with the table format
     from stream.keeping.enriching import Asked, Changes, reenrich  # with all parsers
     from stream.keeping.verification import Damaged
 
@@ -57,7 +58,7 @@ def reenrich(
                 days.append(done)
                 changes.add(done.changes)
                 rows += done.rows
-        except Damaged as damaged:
+        except (Damaged, UnreadableTable) as damaged:
             raise click.ClickException(f"{damaged}; see tidemark doctor") from None
         bar.end()
     if json:

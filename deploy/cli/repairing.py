@@ -16,7 +16,8 @@ def repair(tidemark: Tidemark, file: str, accept_loss: bool) -> None:
     FILE as `tidemark doctor` names it. Without --accept-loss nothing is changed unless Kafka gives
     back every row. What is lost is noted in the quarantine and taken back in the ledger.
     """
-    from stream.failures import Surprise  # with the table format
+    from schemas.lake import UnreadableTable  # with the table format
+    from stream.failures import Surprise
     from stream.keeping.repair import NotRepaired
     from stream.keeping.repair import repair as repair_file
 
@@ -27,4 +28,6 @@ def repair(tidemark: Tidemark, file: str, accept_loss: bool) -> None:
             )
         except (NotRepaired, Surprise) as refused:
             raise click.ClickException(str(refused)) from None
+        except UnreadableTable as damaged:
+            raise click.ClickException(f"{damaged}; see tidemark doctor") from None
     click.echo(str(done))

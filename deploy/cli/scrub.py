@@ -4,6 +4,7 @@ import click
 
 from deploy.cli.common import Tidemark, as_json, print_json
 from deploy.local.history.bar import Bar
+from schemas.delta_log import LOG
 
 MEGABYTE = 1_048_576
 
@@ -33,5 +34,6 @@ def scrub(context: click.Context, json: bool) -> None:
             click.echo(f"{one.table}: {one.path} {one.problem}")
         adopted = sum(one.adopted for one in done)
         taken = f", {adopted:,} of them without a checksum until now" if adopted else ""
-        click.echo(f"{len(done):,} data files read{taken}; {len(damaged):,} damaged")
+        read = [one for one in done if one.path != LOG]
+        click.echo(f"{len(read):,} data files read{taken}; {len(damaged):,} damaged")
     context.exit(1 if damaged else 0)

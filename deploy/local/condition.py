@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from deploy.local.account import Account, Entry, read_account
 from deploy.local.disk import floor_mb, free_mb
+from deploy.local.doctor.acceptance import accepted_findings
 from deploy.local.lag import lag_chunks, lag_seconds, speaking
 from deploy.local.process import State, is_alive
 from deploy.local.ready import is_live
@@ -146,7 +147,8 @@ def _never_received(settings: Settings, at_ms: int) -> Iterator[str]:
         lost = missing(settings, at_ms - DAY_MS, 0.0, over_only=True)
     except (NotLevel, Unreadable):
         return  # other problems say who is late, or what is damaged
-    if items := sum(one.items for one in lost):
+    accepted = accepted_findings(settings) if lost else frozenset()
+    if items := sum(one.items for one in lost if one.id not in accepted):
         yield f"{items} acknowledged items were never received; see tidemark doctor"
 
 

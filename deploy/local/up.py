@@ -15,6 +15,7 @@ from deploy.local import checks, demo, plan
 from deploy.local.account import account_of, write_account
 from deploy.local.broker import Broker, BrokerDown
 from deploy.local.checks import CannotStart
+from deploy.local.damage_watch import DamageWatch, damage_of
 from deploy.local.disk import DiskWatch, floor_mb, free_mb
 from deploy.local.jars import JarRefused
 from deploy.local.logs import Followed
@@ -102,7 +103,8 @@ async def _supervise(settings: Settings, specs: list[Spec], screen: Screen, logs
         settings.log_mb * 1_048_576,
     )
     room = DiskWatch(floor_mb(settings), lambda: free_mb(settings.data), screen.say)
-    beside = [asyncio.create_task(_keep_told(changed, room))]
+    damage = DamageWatch(lambda: damage_of(settings), screen.say)
+    beside = [asyncio.create_task(_keep_told(changed, room.look, damage.look))]
     if logs:
         beside.append(asyncio.create_task(_follow(supervisor, screen)))
     with _signals(supervisor):
@@ -119,12 +121,12 @@ async def _once_ready(settings: Settings, supervisor: Supervisor, screen: Screen
         screen.say(question)
 
 
-async def _keep_told(changed: Callable[[], None], room: DiskWatch) -> None:
+async def _keep_told(*looks: Callable[[], None]) -> None:
     """Say how it is now and then, too: what was written last may have found no room."""
     while True:
         await asyncio.sleep(TELL_SECONDS)
-        changed()
-        room.look()
+        for look in looks:
+            look()
 
 
 async def _follow(supervisor: Supervisor, screen: Screen) -> None:

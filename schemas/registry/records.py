@@ -99,6 +99,8 @@ class Action(StrEnum):
     DELETE = "delete"
     RESTORE = "restore"
     """To all of them."""
+    ACCEPT = "accept"
+    """A finding of the doctor, by an operator."""
 
 
 class Change(Struct, frozen=True, rename="camel", kw_only=True):
@@ -114,7 +116,7 @@ class Change(Struct, frozen=True, rename="camel", kw_only=True):
     record_id: str
     organization_id: str | None = None
     fields: tuple[str, ...] = ()
-    """Names of what was changed; values are not kept here."""
+    """Names of what was changed, values are not kept; of a finding, what was accepted and why."""
 
 
 class Key(Struct, frozen=True, rename="camel", kw_only=True):

@@ -10,6 +10,7 @@ from typing import Any, Self
 import sqlalchemy as sa
 
 from schemas.clock import now_ms
+from schemas.diagnosis import Finding
 from schemas.plans import MOST_LINKS
 from schemas.registry import database
 from schemas.registry.connections import Connections
@@ -175,6 +176,18 @@ class Store:
         with self._connections.engine().connect() as connection:
             rows = connection.execute(query).mappings().all()
         return [change_of(row) for row in rows]
+
+    def accept(self, finding_id: str, said: Sequence[str]) -> None:
+        """Note in the trail that an operator accepted a finding; `said` is what and why."""
+        with self._writing() as writing:
+            writing.note(Action.ACCEPT, Finding, finding_id, None, said)
+
+    def accepted(self) -> frozenset[str]:
+        """Ids of the findings that were accepted."""
+        log = database.CHANGES
+        query = sa.select(log.c.record_id).where(log.c.action == Action.ACCEPT.value)
+        with self._connections.engine().connect() as connection:
+            return frozenset(connection.execute(query).scalars())
 
     def close(self) -> None:
         self._connections.close()

@@ -43,7 +43,7 @@ class Writing:
         action: Action,
         kind: type,
         record_id: str,
-        organization_id: str,
+        organization_id: str | None,
         fields: Sequence[str] = (),
     ) -> None:
         """Log a change that this transaction makes."""

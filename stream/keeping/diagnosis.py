@@ -6,7 +6,7 @@ from pathlib import Path
 from schemas.damage import Damage
 from schemas.data_files import outer_problem_of, problem_of
 from schemas.delta_log import broken_entries
-from schemas.diagnosis import Finding
+from schemas.diagnosis import Finding, finding_id
 from schemas.kinds import KINDS
 from schemas.lake import UnreadableTable, folder_of, locate, open_table
 from schemas.positions import log_folder
@@ -107,5 +107,6 @@ def check_balance(settings: Settings) -> Iterator[Finding]:
                     meaning="Rows were lost, or counts of them: part of the lake is missing or of "
                     "another time than the rest.",
                     remedy="put the whole lake back from one backup; without one the rows that are "
-                    "there are right, and nothing else is harmed",
+                    "there are right, and nothing else is harmed: then accept it",
+                    id=finding_id("unbalanced", where, topic, name, rows - told[name]),
                 )

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from schemas.acknowledged import FOLDER, HOUR_MS, read_hours
 from schemas.clock import now_ms
-from schemas.diagnosis import Finding
+from schemas.diagnosis import Finding, finding_id
 from schemas.kinds import EVERY_KIND
 from schemas.lake import UnreadableTable, open_table, version_of
 from schemas.pulse import STALE_MS, level_since, read_pulses
@@ -53,6 +53,11 @@ class Missing(Struct, frozen=True):
     @property
     def items(self) -> int:
         return sum(self.by_subject.values())
+
+    @property
+    def id(self) -> str:
+        """Of its finding; another one when more items are missing."""
+        return finding_id("never received", self.topic, self.hour_ms, self.items)
 
 
 def missing(
@@ -108,8 +113,9 @@ def findings(lost: list[Missing]) -> Iterator[Finding]:
             f"({said}{more})",
             meaning="Kafka lost them before a worker read them, as when it was made anew: "
             "senders were told that they are kept, and no question finds them.",
-            remedy="have the senders that still hold them send them again; items with an eventId "
-            "that were stored count once",
+            remedy="have the senders that still hold them send them again (items with an eventId "
+            "that were stored count once); then accept it, or it is told for two weeks",
+            id=one.id,
         )
 
 

@@ -16,7 +16,8 @@ from msgspec import Struct
 from schemas.clock import now_ms
 from schemas.damage import DamagedFile
 from schemas.data_files import checksum_of, named_checksum, problem_of
-from schemas.lake import open_table
+from schemas.delta_log import LOG
+from schemas.lake import UnreadableTable, open_table
 from schemas.settings import Settings
 from schemas.tables import TABLES, Table
 from stream.commit import LakeTable
@@ -37,7 +38,7 @@ Pace = Callable[[int], None]
 
 
 class Scrubbed(Struct, frozen=True):
-    """One data file that was read."""
+    """One data file that was read, or the log of a table that cannot be opened."""
 
     table: str
     path: str
@@ -87,15 +88,20 @@ def recheck(table: LakeTable, pace: Pace | None = None) -> None:
 
 
 def scrub_all(settings: Settings, pace: Pace = lambda read: None) -> Iterator[Scrubbed]:  # noqa: ARG005
-    """A whole round over all tables, now."""
+    """A whole round over all tables, now; one that cannot be opened keeps no other one waiting."""
     for table in TABLES:
-        if open_table(settings.lake_url, table) is not None:
+        try:
+            if open_table(settings.lake_url, table) is None:
+                continue
             opened = LakeTable(settings, table)
-            state = load(settings, table)
-            state.last = ""
-            yield from scrub(opened, state, pace)
-            recheck(opened, pace)
-            save(settings, table, state)
+        except UnreadableTable as damaged:
+            yield Scrubbed(table.name, LOG, 0, f"cannot be opened ({damaged})")
+            continue
+        state = load(settings, table)
+        state.last = ""
+        yield from scrub(opened, state, pace)
+        recheck(opened, pace)
+        save(settings, table, state)
 
 
 class Scrubber:

@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from deploy.cli import main, tidemark
 from deploy.environment import FILE, example
+from deploy.local.demo.records import create_demo, read_demo
 from schemas.clock import instant_ms
 from schemas.registry import Key, Snapshot, Store
+from schemas.registry.migrate import migrate
 from schemas.settings import Settings
 from tests.running import free_port
 
@@ -166,6 +168,22 @@ def test_a_key_is_rotated_and_the_old_one_works_for_a_while(
     assert [one["action"] for one in ask("audit", "--limit", "2")] == ["update", "create"]
     ask("keys", "update", old["id"], "--revoke")
     assert run("keys", "rotate", old["id"]).code == 2
+
+
+def test_commands_go_on_with_the_demo_whose_key_was_rotated(
+    ask: Callable[..., Any], tmp_path: Path
+) -> None:
+    settings = Settings(data_dir=str(tmp_path))
+    migrate(settings.registry_url)
+    demo = create_demo(settings)
+    [key] = ask("keys", "list")
+    other = ask("keys", "create", "--organization", demo.organization_id, "--scope", "read:data")
+
+    new = ask("keys", "rotate", key["id"])
+    ask("keys", "rotate", other["id"])
+
+    assert read_demo(tmp_path) == structs.replace(demo, api_key=new["key"])
+    assert (tmp_path / "demo.json").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_website_names_the_origins_that_may_send_for_it(

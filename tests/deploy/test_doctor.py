@@ -4,7 +4,7 @@ import json
 import os
 import socket
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ import pytest
 from deploy.cli import main
 from deploy.local.account import Account, Entry, write_account
 from deploy.local.doctor import CHECKS, Check, NotLooked, Scope, examine
+from deploy.local.doctor.examination import FULL_DISK
 from deploy.local.doctor.kafka import Borders, Position, compare
 from deploy.local.doctor.machine import CLOCK, DISK, PERMISSIONS
 from deploy.local.doctor.processes import LEFTOVERS, PORTS, PROCESSES
@@ -74,6 +75,32 @@ def test_a_repair_is_looked_at_again_and_one_that_fails_leaves_its_finding(scope
         "mends mended",
         "resists: not repaired: PermissionError: not allowed",
     )
+
+
+def test_a_full_disk_is_one_finding_and_what_follows_from_it_stands_within(scope: Scope) -> None:
+    def finds(*subjects: str) -> Callable[[Scope], Iterable[Finding]]:
+        return lambda _: [Finding(one, "is not well", "Not good.", "mend it") for one in subjects]
+
+    checks = [
+        Check(FULL_DISK, "", finds("/data")),
+        Check("processes", "", finds("collector-1", "keeper"), of_full_disk=lambda _: True),
+        Check(
+            "registry", "", finds("backup", "demo"), of_full_disk=lambda f: f.subject == "backup"
+        ),
+        Check("logs", "", finds("an entry")),
+    ]
+
+    disk, processes, registry, logs = examine(checks, scope)
+
+    assert [one.subject for one in disk.findings] == ["/data"]
+    assert disk.findings[0].meaning == (
+        "Not good. It explains these, if they go with it: collector-1 is not well; "
+        "keeper is not well; backup is not well."
+    )
+    assert (processes.state, processes.findings) == ("skipped", ())
+    assert [one.subject for one in (*registry.findings, *logs.findings)] == ["demo", "an entry"]
+    with_room = examine([Check(FULL_DISK, "", finds()), *checks[1:]], scope)
+    assert [len(one.findings) for one in with_room] == [0, 2, 2, 1]
 
 
 def test_every_check_has_a_name_of_its_own() -> None:

@@ -5,10 +5,15 @@ from pathlib import Path
 import msgspec
 
 from deploy.local.account import Account, Entry, read_account, write_account
+from deploy.local.damage_watch import DamageWatch, damage_of
 from deploy.local.disk import DiskWatch
 from deploy.local.logs import Followed, last_lines, last_reason
 from deploy.local.process import State
 from deploy.local.screen import Screen
+from schemas.clock import now_ms
+from schemas.damage import Damage, DamagedFile
+from schemas.pulse import Pulse, write_pulse
+from schemas.settings import Settings
 
 
 def account(state: State, pid: int | None = 7) -> Account:
@@ -144,4 +149,34 @@ def test_a_disk_that_gets_short_is_said_once_and_so_is_room_again() -> None:
     assert said == [
         "disk: only 511 MB are free, less than 512: make room soon",
         "disk: 600 MB are free again",
+    ]
+
+
+def test_damage_that_is_found_while_all_runs_is_said_once_with_what_to_run(tmp_path: Path) -> None:
+    given, said = Settings(data_dir=str(tmp_path)), list[str]()
+    damage = Damage(tmp_path)
+    first, second = (DamagedFile("events", f"day=2026-11-20/{n}.parquet", "", 2) for n in "ab")
+    watch = DamageWatch(lambda: damage_of(given), said.append)
+
+    watch.look()
+    for found in (first, second):
+        damage.note(found, "")
+        watch.look()
+        watch.look()
+    pulse = Pulse("worker-1", 1, now_ms(), reason="events waits: tidemark doctor --repair")
+    write_pulse(tmp_path / "run", pulse)
+    watch.look()
+    for found in (first, second):
+        damage.forget(found)
+    (tmp_path / "run" / "worker-1.json").unlink()
+    watch.look()
+
+    one = "1 data file is damaged; questions that need it fail, all else goes on"
+    two = "2 data files are damaged; questions that need them fail, all else goes on"
+    assert said == [
+        f"damage: {one}: tidemark doctor --repair",
+        f"damage: {two}: tidemark doctor --repair",
+        f"damage: {two}: tidemark doctor --repair. "
+        "worker-1: events waits: tidemark doctor --repair",
+        "damage: all is well again",
     ]

@@ -4,11 +4,11 @@ import os
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from deploy.local.ready import collect_address, query_address
 from schemas.clock import now_ms
-from schemas.registry import Scope, Store
+from schemas.registry import Scope, Store, split_key
 from schemas.registry.making import new_key, new_link, new_organization, new_website
 from schemas.settings import Settings
 
@@ -59,6 +59,14 @@ def create_demo(settings: Settings) -> Demo:
     demo = Demo(*urls, owner.id, website.id, text, link.id)
     _write(settings.data / DEMO, demo)
     return demo
+
+
+def replace_demo_key(folder: Path, old_id: str, text: str) -> None:
+    """Keep the text of a key that takes another's place, if that one is the demo's."""
+    demo = read_demo(folder)
+    parts = split_key(demo.api_key) if demo else None
+    if demo and parts and parts[0] == old_id:
+        _write(folder / DEMO, structs.replace(demo, api_key=text))
 
 
 def _write(path: Path, demo: Demo) -> None:

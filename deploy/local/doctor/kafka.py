@@ -19,6 +19,7 @@ from schemas.topic_identity import TopicIdentity, identify
 
 ANSWER_SECONDS = 10.0
 DECLARE = "tidemark topics --declare"
+AWAY = "Kafka at "
 
 
 class Borders(Struct, frozen=True):
@@ -173,12 +174,24 @@ def _reachable(settings: Settings) -> None:
 
 def _away(settings: Settings, reason: str) -> Finding:
     return Finding(
-        subject=f"Kafka at {settings.brokers}",
+        subject=f"{AWAY}{settings.brokers}",
         problem=f"does not answer: {reason}",
         meaning="Nothing is accepted: collectors answer 503 until it does.",
         remedy="start it, or correct TIDEMARK_KAFKA; of `tidemark up` see logs/broker.log",
     )
 
 
-TOPICS = Check("topics", "every topic is in Kafka", missing_topics, declare_topics)
-POSITIONS = Check("positions", "tables have read what Kafka has, and nothing beyond", misplaced)
+def _is_away(finding: Finding) -> bool:
+    """A broker without room ends."""
+    return finding.subject.startswith(AWAY)
+
+
+TOPICS = Check(
+    "topics", "every topic is in Kafka", missing_topics, declare_topics, of_full_disk=_is_away
+)
+POSITIONS = Check(
+    "positions",
+    "tables have read what Kafka has, and nothing beyond",
+    misplaced,
+    of_full_disk=_is_away,
+)

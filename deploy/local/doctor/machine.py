@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from deploy.local.disk import floor_mb, free_mb
-from deploy.local.doctor.examination import Check, NotLooked, Scope
+from deploy.local.doctor.examination import FULL_DISK, Check, NotLooked, Scope
 from schemas.clock import iso, now_ms
 from schemas.diagnosis import Finding
 from schemas.private import close, exposed
@@ -70,7 +70,9 @@ def open_to_others(scope: Scope) -> Iterator[Finding]:
                 meaning="Who reads it can ask in its owner's name or undo pseudonyms of a day.",
                 remedy="tidemark doctor --repair",
             )
-    for path in (data, *sorted(data.iterdir())):
+    # What begins with a dot is being replaced at this moment, or is a leftover: another check's.
+    kept = (path for path in sorted(data.iterdir()) if not path.name.startswith("."))
+    for path in (data, *kept):
         if path.stat().st_uid == os.getuid() and not os.access(path, os.W_OK):
             yield _unwritable(path, "is read-only")
         elif path.stat().st_uid != os.getuid():
@@ -135,7 +137,7 @@ def _newest_written(settings: Settings) -> tuple[Path, int] | None:
     return max(written, key=lambda one: one[1], default=None)
 
 
-DISK = Check("disk", "every disk that is written to has room", short_of_room)
+DISK = Check(FULL_DISK, "every disk that is written to has room", short_of_room)
 PERMISSIONS = Check(
     "permissions", "the data folder is ours, and closed to others", open_to_others, close_to_others
 )

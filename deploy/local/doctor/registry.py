@@ -206,5 +206,9 @@ def _unknown_websites(
 
 
 REGISTRY = Check(
-    "registry", "it is whole and backed up, and the lake and the demo fit it", wrong_registry, mend
+    "registry",
+    "it is whole and backed up, and the lake and the demo fit it",
+    wrong_registry,
+    mend,
+    of_full_disk=lambda finding: finding.remedy == BACK_UP,
 )
