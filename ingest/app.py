@@ -29,7 +29,7 @@ from schemas.clock import Clock
 from schemas.edge.address import header_names, networks
 from schemas.edge.bodies import of_collect
 from schemas.edge.described import OPENAPI, described
-from schemas.edge.health import ROUTES, health
+from schemas.edge.health import ROUTES, health, remembered
 from schemas.edge.rate_limit import LocalRateLimiter
 from schemas.edge.wear import Edge
 from schemas.kinds import HISTORY, KINDS
@@ -80,7 +80,7 @@ def create_app(
     # Items are taken by the last snapshot: unready collectors would lose what they can take.
     spared = {
         "registry": lambda: registry.trouble,
-        "storing": lambda: refusal(settings.data / "run", clock()),
+        "storing": remembered(lambda: refusal(settings.data / "run", clock())),
     }
     clicks = clicks or Clicks(outbox)
     counts = {

@@ -18,6 +18,7 @@ class Look:
         self._desk = desk
         self._run = run
         self._lake: str | None = "not looked at yet"
+        self._storing: str | None = None
 
     def lake(self) -> str | None:
         """What is wrong with the lake."""
@@ -29,7 +30,7 @@ class Look:
 
     def storing(self) -> str | None:
         """Why something is not stored until an operator decides; what is stored is answered."""
-        return refusal(self._run, self._desk.clock())
+        return self._storing
 
     def ready(self) -> bool:
         """Whether questions can be answered."""
@@ -43,6 +44,7 @@ class Look:
 
     async def once(self) -> None:
         """Look now."""
+        self._storing = await asyncio.to_thread(refusal, self._run, self._desk.clock())
         try:
             pinned = await self._desk.shelf.pin(EVENTS)
             await self._desk.damaged.look(pinned.version)

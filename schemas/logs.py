@@ -18,8 +18,10 @@ JUNK = (
     "Invalid HTTP request received.",
     "Unsupported upgrade request.",
     "No supported WebSocket library detected.",
+    "ASGI callable returned without completing response.",
 )
-"""What uvicorn says when a client sends rubbish: the client is answered, nobody needs a line."""
+"""What uvicorn says when a client sends rubbish, or when an answer breaks off because its client has
+left or its key was revoked: nobody needs a line. What fails by our fault is logged where it fails."""
 
 Kind = tuple[object, ...]
 

@@ -1,5 +1,6 @@
 """GET /health, /health/live, /health/ready: whether the process lives, and whether it can serve."""
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Literal
 
@@ -14,6 +15,7 @@ Check = Callable[[], str | None]
 """Answers what is wrong in a few words; None when all is well."""
 
 Count = Callable[[], int]
+Clock = Callable[[], float]
 
 ROUTES = ("/health", "/health/live", "/health/ready")
 
@@ -49,6 +51,20 @@ OPERATIONS = tuple(
         strict=True,
     )
 )
+
+
+def remembered(look: Check, seconds: float = 1.0, clock: Clock = time.monotonic) -> Check:
+    """A check that reads files, made at most once in so long: anybody may ask, and as often."""
+    looked = float("-inf")
+    said: str | None = None
+
+    def check() -> str | None:
+        nonlocal looked, said
+        if (now := clock()) - looked >= seconds:
+            looked, said = now, look()
+        return said
+
+    return check
 
 
 def health(

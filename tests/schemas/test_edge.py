@@ -4,6 +4,7 @@ import pytest
 
 from schemas.edge.address import client_address, cut, networks
 from schemas.edge.allowances import Allowance, exceeded
+from schemas.edge.health import remembered
 from schemas.edge.identity import key_text
 
 
@@ -82,3 +83,20 @@ def test_an_address_is_found_however_a_proxy_writes_it(forwarded: str, address: 
 )
 def test_a_key_is_found_in_either_header(headers: dict[str, str], text: str | None) -> None:
     assert key_text(headers.get) == text
+
+
+def test_a_flood_of_health_checks_reads_files_once_a_second() -> None:
+    now, looks = [100.0], [0]
+
+    def look() -> str:
+        looks[0] += 1
+        return f"look {looks[0]}"
+
+    check = remembered(look, clock=lambda: now[0])
+
+    said = []
+    for second in (0, 0, 0.9, 1.0, 1.1, 5.0):
+        now[0] = 100 + second
+        said.append(check())
+
+    assert said == ["look 1", "look 1", "look 1", "look 2", "look 2", "look 3"]

@@ -95,6 +95,7 @@ def test_junk_of_strangers_is_no_line_at_all(log: Log) -> None:
     uvicorn.warning("Invalid HTTP request received.")
     uvicorn.warning("Unsupported upgrade request.")
     uvicorn.warning("No supported WebSocket library detected. Please use …")
+    uvicorn.error("ASGI callable returned without completing response.")  # its key was revoked
     uvicorn.error("Exception in ASGI application")
 
     assert log.lines == ["ERROR uvicorn.error: Exception in ASGI application"]
