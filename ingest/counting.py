@@ -30,7 +30,7 @@ def admit(desk: Desk, scope: Scope, sender: Sender | None, network: str, now_ms:
     hand: to decode that takes no longer than to look.
     """
     if sender is not None and sender.trusted:
-        desk.edge.admit(scope, sender.organization, Group.COLLECT)
+        desk.edge.admission.keyed(scope, sender.organization, Group.COLLECT)
         return ()
     desk.edge.admission.check_network(scope, network, now_ms)
     if sender is None or len(scope.get(WHOLE_BODY) or LARGE) <= SMALL:
@@ -51,7 +51,7 @@ def count(
 ) -> None:
     """Count so many good items and their bytes; LimitExceeded when they do not fit."""
     if sender.trusted:
-        desk.edge.admit(scope, sender.organization, Group.COLLECT, 0, size, items)
+        desk.edge.admission.keyed(scope, sender.organization, Group.COLLECT, 0, size, items)
         return
     now = desk.clock()
     try:

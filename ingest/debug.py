@@ -50,7 +50,7 @@ def debug(desk: Desk) -> ASGIApp:
             raise WrongMethod("GET")
         registry, head = desk.registry.snapshot, read_head(scope)
         key = require_key(registry, head.key, KeyScope.READ_DATA, desk.clock())
-        desk.edge.admit(scope, registry.organizations[key.organization_id], Group.QUERY)
+        desk.edge.admission.keyed(scope, registry.organizations[key.organization_id], Group.QUERY)
         subject_id = _subject(registry, key, head.website_id)
         if parse_qs(scope["query_string"].decode("latin-1")).get("follow", ["0"])[0] == "1":
             with desk.recent.follow(subject_id, key.organization_id) as queue:

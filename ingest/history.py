@@ -50,10 +50,10 @@ def history(desk: Desk) -> ASGIApp:
         head = read_head(scope)
         key = require_key(registry, head.key, KeyScope.TRACK_EVENTS, now)
         owner = registry.organizations[key.organization_id]
-        desk.edge.admit(scope, owner, Group.COLLECT)
+        desk.edge.admission.keyed(scope, owner, Group.COLLECT)
         opened = reached(registry, key, scope["query_string"])
         body = await take_body(scope, receive, head)
-        desk.edge.admit(scope, owner, Group.COLLECT, cost=0, size=len(body))
+        desk.edge.admission.keyed(scope, owner, Group.COLLECT, cost=0, size=len(body))
         async with turns.taken():
             accepted = timely(decoded(decoder, body), opened, now)
             envelope = sealed(accepted, opened, now)

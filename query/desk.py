@@ -118,4 +118,6 @@ class Desk(Struct, frozen=True):
     def count(self, request: Request, key: Key, group: Group, cost: int = 1) -> None:
         """Count one more request of the key's organization; LimitExceeded when none is left."""
         edge: Edge = request.scope["app"]
-        edge.admit(request.scope, self.registry.organizations[key.organization_id], group, cost)
+        edge.admission.keyed(
+            request.scope, self.registry.organizations[key.organization_id], group, cost
+        )

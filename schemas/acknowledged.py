@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from schemas.pulse import replace_file
+from schemas.files import replace_file
 
 FOLDER = "acknowledged"
 HOUR_MS = 3_600_000

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from schemas.clock import now_ms
+from schemas.files import replace_file
 
 log = logging.getLogger(__name__)
 
@@ -71,9 +72,7 @@ class Damage:
         )
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            waiting = self._folder / f".{found.name}"
-            waiting.write_bytes(msgspec.json.encode(found))
-            waiting.replace(self._folder / f"{found.name}.json")
+            replace_file(self._folder / f"{found.name}.json", msgspec.json.encode(found))
         except OSError:
             self._own[found.name] = found
         return True

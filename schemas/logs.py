@@ -20,8 +20,8 @@ JUNK = (
     "No supported WebSocket library detected.",
     "ASGI callable returned without completing response.",
 )
-"""What uvicorn says when a client sends rubbish, or when an answer breaks off because its client has
-left or its key was revoked: nobody needs a line. A fault of ours is logged where it happens."""
+"""What uvicorn says when a client sends rubbish, or when an answer breaks off because its client
+has left or its key was revoked: nobody needs a line. A fault of ours is logged where it happens."""
 
 Kind = tuple[object, ...]
 

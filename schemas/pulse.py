@@ -12,6 +12,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from schemas.files import replace_file
+
 STALE_MS = 15_000
 REFUSED = "refused"
 """State of who ended because an operator has to decide something."""
@@ -66,17 +68,6 @@ def remove_pulse(run: Path, process: str) -> None:
     with suppress(OSError, msgspec.DecodeError):
         if msgspec.json.decode(path.read_bytes(), type=Pulse).pid == os.getpid():
             path.unlink()
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """The old or the new content, and nothing half written is left when there is no room."""
-    waiting = path.with_name(f".{path.stem}.{os.getpid()}")
-    try:
-        waiting.write_bytes(content)
-        waiting.replace(path)
-    except OSError:
-        waiting.unlink(missing_ok=True)
-        raise
 
 
 def read_pulses(run: Path) -> list[Pulse]:

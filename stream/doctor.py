@@ -29,11 +29,11 @@ from schemas.delta_log import (
     is_whole,
     named,
 )
+from schemas.files import sync
 from schemas.positions import log_folder
 from schemas.private import keep_private
 from schemas.settings import Settings, load
 from schemas.tables import TABLES
-from stream.store import sync
 
 log = logging.getLogger(__name__)
 

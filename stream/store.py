@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.fs as fs
 
 from schemas.delta_log import LOG
+from schemas.files import sync
 from schemas.lake import folder_of
 from stream.scratch import Scratch
 
@@ -186,12 +187,3 @@ def store_at(url: str) -> Store:
     """The store of the table at a URL or folder."""
     folder = folder_of(url)
     return Bucket(url) if folder is None else Folder(folder)
-
-
-def sync(path: Path) -> None:
-    """Have the disk keep a file's bytes, or a folder's names."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from deltalake.exceptions import DeltaError
 
-from schemas.positions import app_id
+from schemas.positions import app_id, epoch_app_id
 from schemas.settings import Settings
 from schemas.tables import LEDGER, QUARANTINE
 from stream.columns import by_day, received_column
@@ -28,6 +28,8 @@ from stream.writer import write_part
 log = logging.getLogger(__name__)
 
 PARTITION, OFFSET = "kafka_partition", "kafka_offset"
+MOST_PARTITIONS = 1024
+"""Of a topic, when nobody asks Kafka how many it has."""
 
 
 def behind(
@@ -40,6 +42,16 @@ def behind(
         if (known := ledger.next_offset(name)) < next_:
             found[name] = partition, Move(known, next_)
     return found
+
+
+def behind_of(settings: Settings, topic: str, main: LakeTable) -> dict[str, tuple[int, Move]]:
+    """The same of all topic partitions, in the newest epoch that the table knows."""
+    epoch = main.next_offset(epoch_app_id(topic)) or settings.ingest_epoch
+    nexts = {
+        partition: main.next_offset(app_id(epoch, topic, partition))
+        for partition in range(MOST_PARTITIONS)
+    }
+    return behind(LakeTable(settings, LEDGER), topic, epoch, nexts)
 
 
 def tell_behind(

@@ -10,7 +10,7 @@ from msgspec import Struct
 from deploy.local.child import Child
 from deploy.local.process import State
 from schemas.clock import now_ms
-from schemas.pulse import replace_file
+from schemas.files import replace_file
 
 
 class Entry(Struct, frozen=True, rename="camel"):

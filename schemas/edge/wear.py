@@ -21,8 +21,6 @@ from schemas.edge.asgi import ClientGone, answer, header
 from schemas.edge.bodies import Shape
 from schemas.edge.rate_limit import RateLimiter
 from schemas.failures import Failure, NotFound, WrongMethod
-from schemas.plans import Group
-from schemas.registry import Organization
 
 log = logging.getLogger(__name__)
 
@@ -106,18 +104,6 @@ class Edge:
             if isinstance(failure, WrongMethod):
                 return failure.allow
         return cors.ANY_METHOD  # no such route: what is asked of it must be able to say so
-
-    def admit(
-        self,
-        scope: Scope,
-        owner: Organization,
-        group: Group,
-        cost: int = 1,
-        size: int = 0,
-        items: int = 0,
-    ) -> None:
-        """Count a request with a key of this tenant; LimitExceeded when there is no room for it."""
-        self.admission.keyed(scope, owner, group, cost, size, items)
 
     def admit_stranger(self, scope: Scope) -> None:
         """Count a request that names no tenant, by its network."""

@@ -18,6 +18,7 @@ from typing import Literal, Self
 import msgspec
 from msgspec import Struct
 
+from schemas.files import sync
 from schemas.registry.contents import Contents, Stamp
 from schemas.registry.store import Store
 from schemas.settings import Settings
@@ -165,13 +166,4 @@ def _write(path: Path, data: bytes) -> None:
         with suppress(OSError):
             waiting.unlink()
         raise
-    sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder survive a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync(path.parent)

@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 import sqlalchemy as sa
 
+from schemas.files import sync
 from schemas.registry import database
-from schemas.registry.backups import sync_folder
 from schemas.registry.contents import Contents
 from schemas.registry.database_file import DatabaseFile, RegistryLost
 from schemas.registry.ids import short
@@ -94,7 +94,7 @@ def restore(
     _fill(f"sqlite:///{making}", contents, restored)
     kept = put_aside(path, now_ms)
     making.replace(path)
-    sync_folder(path.parent)
+    sync(path.parent)
     return kept
 
 

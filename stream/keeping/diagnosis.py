@@ -15,7 +15,7 @@ from schemas.tables import LEDGER, QUARANTINE, TABLES
 from stream.commit import LakeTable
 from stream.doctor import mend, restore
 from stream.keeping.pieces import Piece, pieces
-from stream.unaccounted import counted, noted
+from stream.unaccounted import behind_of, counted, noted
 
 REPAIR = "tidemark doctor --repair"
 MOST_ENTRIES = 10
@@ -94,7 +94,10 @@ def check_balance(settings: Settings) -> Iterator[Finding]:
         topic = settings.topic(kind.topic)
         if open_table(settings.lake_url, kind.table) is None:
             continue
-        main = LakeTable(settings, kind.table)  # first: the ledger is never behind it
+        main = LakeTable(settings, kind.table)  # first: the ledger is not behind it, unless it lost
+        if late := _behind(settings, topic, main):
+            yield late
+            continue
         live = [piece for piece in pieces(main.handle, kind.table) if not piece.imported]
         told = counted(settings, topic, main)
         there = {"stored": sum(piece.rows for piece in live), **noted(settings, topic, main)}
@@ -110,3 +113,23 @@ def check_balance(settings: Settings) -> Iterator[Finding]:
                     "there are right, and nothing else is harmed: then accept it",
                     id=finding_id("unbalanced", where, topic, name, rows - told[name]),
                 )
+
+
+def _behind(settings: Settings, topic: str, main: LakeTable) -> Finding | None:
+    """A ledger that lost its newest entries: what it counts is less until it is made up for."""
+    missing = behind_of(settings, topic, main)
+    if not missing:
+        return None
+    messages = sum(move.next - move.expected for _, move in missing.values())
+    damage = Damage(settings.data)
+    noted = [*damage.of(main.table.name).values(), *damage.of(QUARANTINE.name).values()]
+    files = ", ".join(f"{note.table}/{note.path}" for note in noted[:MOST_ENTRIES])
+    return Finding(
+        subject=f"{LEDGER.name}, topic {topic}",
+        problem=f"it is behind table '{main.table.name}' by {messages} messages"
+        + (f", and it would be counted again from damaged data files: {files}" if noted else ""),
+        meaning="The rows are stored and answered; only what was received, copied or quarantined "
+        "of these messages is not counted, so nobody can say whether something is missing.",
+        remedy=(f"{REPAIR} (mends the data files), then " if noted else "")
+        + "restart Tidemark: a worker counts them again from the rows when it begins",
+    )

@@ -26,9 +26,9 @@ from stream.ledger import Tally
 from stream.opening import Arrived
 from stream.quarantine import Quarantined, Stage
 from stream.replay import Stretch, identity_of, replay
+from stream.unaccounted import MOST_PARTITIONS
 
 KEYS = ("kafka_partition", "kafka_offset", "seq")
-MOST_PARTITIONS = 1024
 
 _PLACES = pa.schema(
     [("kafka_partition", pa.int32()), ("kafka_offset", pa.int64()), ("seq", pa.int32())]

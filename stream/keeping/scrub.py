@@ -17,6 +17,7 @@ from schemas.clock import now_ms
 from schemas.damage import DamagedFile
 from schemas.data_files import checksum_of, named_checksum, problem_of
 from schemas.delta_log import LOG
+from schemas.files import replace_file
 from schemas.lake import UnreadableTable, open_table
 from schemas.settings import Settings
 from schemas.tables import TABLES, Table
@@ -155,9 +156,7 @@ def save(settings: Settings, table: Table, state: State) -> None:
     target = _file(settings, table)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        waiting = target.with_suffix(".new")
-        waiting.write_bytes(msgspec.json.encode(state))
-        waiting.replace(target)
+        replace_file(target, msgspec.json.encode(state))
     except OSError as full:
         log.warning("scrub not noted", extra={"reason": str(full)})
 

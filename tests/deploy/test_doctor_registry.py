@@ -16,7 +16,6 @@ from schemas.diagnosis import Finding
 from schemas.registry import Backups, Organization, Store, Website, making
 from schemas.registry.backups import back_up
 from schemas.registry.database import connect
-from schemas.registry.migrate import migrate
 from schemas.settings import Settings
 from schemas.tables import LEDGER
 from tests.query.lake import Lake, Stored
@@ -24,17 +23,9 @@ from tests.query.lake import Lake, Stored
 HOUR_MS = 3_600_000
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A registry that was just made."""
-    path = tmp_path_factory.mktemp("made") / "registry.db"
-    migrate(f"sqlite:///{path}")
-    return path
-
-
 @pytest.fixture
-def settings(tmp_path: Path, made: Path) -> Settings:
-    shutil.copy(made, tmp_path)
+def settings(tmp_path: Path, new_registry: Path) -> Settings:
+    shutil.copy(new_registry, tmp_path)
     return Settings(data_dir=str(tmp_path))
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import random
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -17,28 +17,12 @@ from schemas.delta_log import LOG, entry_name
 from schemas.failures import DataDamaged, Unavailable
 from schemas.lake import open_table, version_of
 from schemas.tables import EVENTS, VITALS
+from tests.accidents import ACCIDENTS, accidents
 from tests.query.house import NOVEMBER, House, house
 from tests.query.lake import Lake, a_view, a_vital, an_event
 
-
-def flip(file: Path) -> None:
-    """64 bytes in the middle."""
-    data = bytearray(file.read_bytes())
-    middle = len(data) // 2
-    data[middle : middle + 64] = bytes(byte ^ 0xFF for byte in data[middle : middle + 64])
-    file.write_bytes(data)
-
-
-ACCIDENTS: dict[str, Callable[[Path], object]] = {
-    "deleted": Path.unlink,
-    "flipped": flip,
-    "truncated": lambda file: file.write_bytes(file.read_bytes()[:-100]),
-    "emptied": lambda file: file.write_bytes(b""),
-}
 ENDING = (69_432, 67_216)
 """Bits of the file below that end an instance of DuckDB 2.0, when they are flipped."""
-
-accidents = pytest.mark.parametrize("accident", ACCIDENTS)
 
 
 @pytest.fixture(scope="module")

@@ -145,6 +145,13 @@ def test_a_custom_query_asks_what_was_told_of_a_page(desk: House) -> None:
     assert reply.json["data"] == [{"path": "/a", "clicks": 7}, {"path": "/b", "clicks": None}]
 
 
+def who(desk: House, visitor: str) -> tuple[str, str | None]:
+    """The id and the traits by which a visitor is known."""
+    one = [{"field": "anonymous_id", "op": "eq", "value": visitor}]
+    [detail] = desk.rows("profile_detail", filters=one)
+    return detail["profile_id"], detail["traits"]
+
+
 def test_a_profile_says_who_the_visitor_was_last_told_to_be(desk: House) -> None:
     desk.holds(
         a_view("/a"),
@@ -158,13 +165,8 @@ def test_a_profile_says_who_the_visitor_was_last_told_to_be(desk: House) -> None
         an_identity("rival", visitor="u3", website="blog"),
     )
 
-    def who(visitor: str) -> tuple[str, str | None]:
-        one = [{"field": "anonymous_id", "op": "eq", "value": visitor}]
-        [detail] = desk.rows("profile_detail", filters=one)
-        return detail["profile_id"], detail["traits"]
-
-    assert who("u1") == ("user-8", '{"plan":"pro"}')
-    assert who("u3") == ("user-3", None)
+    assert who(desk, "u1") == ("user-8", '{"plan":"pro"}')
+    assert who(desk, "u3") == ("user-3", None)
 
 
 def test_a_stranger_does_not_rename_whom_a_server_has_identified(desk: House) -> None:
@@ -186,13 +188,8 @@ def test_a_stranger_does_not_rename_whom_a_server_has_identified(desk: House) ->
     )
     desk.holds(an_identity("zz", visitor="u3", trusted=False, at="2026-11-10T12:00:03Z"))
 
-    def who(visitor: str) -> tuple[str, str | None]:
-        one = [{"field": "anonymous_id", "op": "eq", "value": visitor}]
-        [detail] = desk.rows("profile_detail", filters=one)
-        return detail["profile_id"], detail["traits"]
-
-    assert who("u1") == ("user-7", '{"plan":"pro"}')
-    assert who("u2") == ("user-2", None)
-    assert who("u3") == ("user-3", None)
+    assert who(desk, "u1") == ("user-7", '{"plan":"pro"}')
+    assert who(desk, "u2") == ("user-2", None)
+    assert who(desk, "u3") == ("user-3", None)
     listed = {row["visitor_id"]: row["profile_id"] for row in desk.rows("profile_list")}
     assert listed == {"u1": "user-7", "u2": None, "u3": None}

@@ -22,24 +22,15 @@ from schemas.registry import (
 )
 from schemas.registry import writing as registry_writing
 from schemas.registry.database import connect
-from schemas.registry.migrate import migrate
 from schemas.registry.records import Action, Change
 from schemas.registry.rows import R
 
 NOW = 1_795_248_000_000
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A registry that was just made."""
-    path = tmp_path_factory.mktemp("made") / "registry.db"
-    migrate(f"sqlite:///{path}")
-    return path
-
-
 @pytest.fixture
-def url(made: Path, tmp_path: Path) -> str:
-    return f"sqlite:///{shutil.copy(made, tmp_path)}"
+def url(new_registry: Path, tmp_path: Path) -> str:
+    return f"sqlite:///{shutil.copy(new_registry, tmp_path)}"
 
 
 @pytest.fixture

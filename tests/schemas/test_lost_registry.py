@@ -43,17 +43,9 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "registry.db"
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A registry that was just made."""
-    path = tmp_path_factory.mktemp("made") / "registry.db"
-    migrate(f"sqlite:///{path}")
-    return path
-
-
 @pytest.fixture
-def url(made: Path, path: Path) -> str:
-    shutil.copy(made, path)
+def url(new_registry: Path, path: Path) -> str:
+    shutil.copy(new_registry, path)
     return f"sqlite:///{path}"
 
 

@@ -3,7 +3,6 @@
 import random
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,34 +27,18 @@ from stream.keeping.rewriting import rewrite
 from stream.keeping.verification import Damaged
 from stream.remember.reading import read_back
 from stream.scratch import LOCK
+from tests.accidents import ACCIDENTS, accidents, flip
 from tests.running import free_port
 from tests.stream.making import NOON_MS, a_message, an_envelope, put_instead, settings, version
 
 FILES = 4
 
-
-def flip(file: Path) -> None:
-    """64 bytes in the middle."""
-    data = bytearray(file.read_bytes())
-    middle = len(data) // 2
-    data[middle : middle + 64] = bytes(byte ^ 0xFF for byte in data[middle : middle + 64])
-    file.write_bytes(data)
-
-
-ACCIDENTS: dict[str, Callable[[Path], object]] = {
-    "deleted": Path.unlink,
-    "flipped": flip,
-    "truncated": lambda file: file.write_bytes(file.read_bytes()[:-100]),
-    "emptied": lambda file: file.write_bytes(b""),
-}
 PROBLEMS = {
     "deleted": "is missing",
     "flipped": "holds other bytes than were written",
     "truncated": r"has \d+ bytes, not \d+",
     "emptied": r"has 0 bytes, not \d+",
 }
-
-accidents = pytest.mark.parametrize("accident", ACCIDENTS)
 
 
 def views(offset: int) -> Any:

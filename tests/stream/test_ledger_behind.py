@@ -12,7 +12,8 @@ from stream.doctor import examine
 from stream.drain import Drain
 from stream.enrich.lookups import Lookups
 from stream.keeping.diagnosis import check_balance
-from tests.stream.making import a_message, an_envelope, rows, settings
+from stream.keeping.scrub import scrub_all
+from tests.stream.making import a_message, an_envelope, rows, settings, version
 
 SUMS = ("received", "stored", "duplicate", "quarantined", "dropped")
 
@@ -59,14 +60,36 @@ def test_a_ledger_that_lost_its_newest_entry_is_made_up_for(
 
     assert before == [("None", 1, 0, 0, 1, 0), ("w1", 3, 2, 1, 0, 0), ("w2", 2, 2, 0, 0, 0)]
     assert short == [("w1", 2, 2, 0, 0, 0)]
-    assert told == [
-        "4 rows are stored, but the ledger counted 2",
-        "1 rows are duplicate, but the ledger counted 0",
-        "1 rows are quarantined, but the ledger counted 0",
-    ]
+    assert told == ["it is behind table 'events' by 3 messages"]
     assert account(given) == before
     assert list(check_balance(given)) == []
     assert [r.getMessage() for r in caplog.records].count("the ledger was behind its table") == 1
+
+
+def test_a_ledger_that_cannot_be_counted_again_from_a_damaged_file_says_what_to_do_first(
+    tmp_path: Path,
+) -> None:
+    given = settings(tmp_path)
+    store(given)
+    before = account(given)
+    tear_newest(given, "ledger")
+    newest = Path(version(given, EVENTS).parts[-1].path)
+    whole = newest.read_bytes()
+    newest.write_bytes(b"")
+    list(scrub_all(given))  # notes it
+
+    Drain(given, CUSTOM_EVENT, Lookups()).next_offsets([0])  # a start goes on without it
+    [told] = check_balance(given)
+
+    assert told.problem == (
+        "it is behind table 'events' by 3 messages, and it would be counted again from damaged "
+        f"data files: events/{newest.parent.name}/{newest.name}"
+    )
+    assert told.remedy.startswith("tidemark doctor --repair (mends the data files), then restart")
+    newest.write_bytes(whole)
+    list(scrub_all(given))
+    Drain(given, CUSTOM_EVENT, Lookups()).next_offsets([0])
+    assert (list(check_balance(given)), account(given)) == ([], before)
 
 
 def test_a_quarantine_that_lost_its_newest_entry_is_told(tmp_path: Path) -> None:

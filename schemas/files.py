@@ -1,0 +1,24 @@
+"""Files that are replaced as a whole, and that survive a power cut."""
+
+import os
+from pathlib import Path
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """The old or the new content, and nothing half written is left when there is no room."""
+    waiting = path.with_name(f".{path.stem}.{os.getpid()}")
+    try:
+        waiting.write_bytes(content)
+        waiting.replace(path)
+    except OSError:
+        waiting.unlink(missing_ok=True)
+        raise
+
+
+def sync(path: Path) -> None:
+    """Have the disk keep a file's bytes, or a folder's names."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
