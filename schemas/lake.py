@@ -1,11 +1,10 @@
-"""Where a table lies, how one version of it is opened, and which parts it is made of.
+"""How one version of a table is opened, and which parts it is made of.
 
 Every open passes the guard: a table that needs more than reader protocol 1 (deletion vectors,
 column mapping) is refused, because a plain list of its files would show rows that were deleted.
 """
 
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from deltalake import DeltaTable
@@ -13,6 +12,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from msgspec import Struct
 
 from schemas.delta_log import LOG, broken_entries, named
+from schemas.table_location import folder_of, locate
 from schemas.tables import Table
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -65,11 +65,6 @@ class Version(Struct, frozen=True):
         return max((p.received for p in self.parts if p.received is not None), default=None)
 
 
-def locate(lake: str, table: Table) -> str:
-    """URL of a table."""
-    return f"{lake.rstrip('/')}/{table.name}"
-
-
 def open_table(
     lake: str, table: Table, storage: dict[str, str] | None = None, version: int | None = None
 ) -> DeltaTable | None:
@@ -90,13 +85,6 @@ def refuse_damaged(url: str) -> None:
     if folder is None or not (broken := broken_entries(folder / LOG)):
         return
     raise DamagedLog(f"{folder / LOG}: {named(broken)}")
-
-
-def folder_of(url: str) -> Path | None:
-    """The local folder that a URL means; None when it is somewhere else."""
-    if "://" in url and not url.startswith("file://"):
-        return None
-    return Path(url.removeprefix("file://"))
 
 
 def recorded(lake: str, table: Table, name: str) -> int:

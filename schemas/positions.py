@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from schemas.delta_log import LOG
-from schemas.lake import folder_of, locate
+from schemas.table_location import folder_of, locate
 from schemas.tables import Table
 
 FRESH_SECONDS = 0.2

@@ -17,8 +17,8 @@ from msgspec import Struct
 from schemas.clock import now_ms
 from schemas.damage import Damage
 from schemas.delta_log import CONTENT, content
-from schemas.lake import locate
 from schemas.settings import Settings
+from schemas.table_location import locate
 from schemas.tables import Table
 from stream.failures import Fenced, KeepsFailing
 from stream.patience import TRIES, wait

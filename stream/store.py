@@ -17,7 +17,7 @@ import pyarrow.fs as fs
 
 from schemas.delta_log import LOG
 from schemas.files import sync
-from schemas.lake import folder_of
+from schemas.table_location import folder_of
 from stream.scratch import Scratch
 
 SCRATCH = "_scratch"

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from schemas.lake import DamagedLog, folder_of, guard, refuse_damaged
+from schemas.lake import DamagedLog, guard, refuse_damaged
 from schemas.settings import Settings
+from schemas.table_location import folder_of
 from schemas.tables import Table
 from stream.failures import KeepsFailing
 from stream.patience import TRIES, wait

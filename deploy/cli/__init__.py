@@ -3,57 +3,62 @@
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 import click
 
-from deploy.cli.asking import ask, export
-from deploy.cli.audit import audit
 from deploy.cli.common import Tidemark
-from deploy.cli.debugging import debug
-from deploy.cli.demo import demo
-from deploy.cli.doctor import doctor
-from deploy.cli.geo import geo
-from deploy.cli.history import imports
-from deploy.cli.keys import keys
-from deploy.cli.links import links
-from deploy.cli.organizations import organizations
-from deploy.cli.reenriching import reenrich
-from deploy.cli.registry import registry
-from deploy.cli.repairing import repair
-from deploy.cli.running import status, up
-from deploy.cli.scrub import scrub
-from deploy.cli.settings import settings, topics
-from deploy.cli.snippet import snippet
-from deploy.cli.websites import websites
 from schemas.private import keep_private
 from schemas.settings import SettingRefused, load, unknown
 
-COMMANDS = (
-    up,
-    status,
-    doctor,
-    settings,
-    topics,
-    organizations,
-    websites,
-    snippet,
-    links,
-    keys,
-    registry,
-    audit,
-    ask,
-    export,
-    debug,
-    imports,
-    reenrich,
-    scrub,
-    repair,
-    geo,
-    demo,
+COMMANDS = {
+    "up": "running.up",
+    "status": "running.status",
+    "doctor": "doctor.doctor",
+    "settings": "settings.settings",
+    "topics": "settings.topics",
+    "organizations": "organizations.organizations",
+    "websites": "websites.websites",
+    "snippet": "snippet.snippet",
+    "links": "links.links",
+    "keys": "keys.keys",
+    "registry": "registry.registry",
+    "audit": "audit.audit",
+    "ask": "asking.ask",
+    "export": "asking.export",
+    "debug": "debugging.debug",
+    "import": "history.imports",
+    "reenrich": "reenriching.reenrich",
+    "scrub": "scrub.scrub",
+    "repair": "repairing.repair",
+    "geo": "geo.geo",
+    "demo": "demo.demo",
+}
+"""Each command's file and name there, in the order in which they are listed."""
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command when it is named: all together they take a second."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - of click
+        return list(COMMANDS)
+
+    def get_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - of click
+        cmd_name: str,
+    ) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name].partition(".")
+        found: click.Command = getattr(import_module(f"deploy.cli.{module}"), name)
+        return found
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-
-
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="tidemark")
 @click.pass_context
 def tidemark(context: click.Context) -> None:
@@ -68,10 +73,6 @@ def tidemark(context: click.Context) -> None:
     context.obj = Tidemark(settings, keep_private(settings))
     for sentence in unknown(os.environ):
         click.echo(f"tidemark: {sentence}", err=True)
-
-
-for command in COMMANDS:
-    tidemark.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import click
 
 from deploy.cli.common import Tidemark, options, print_json, print_rows, with_key
-from deploy.local.demo import read_demo
+from deploy.local.demo.records import read_demo
 from deploy.local.terminal import printable, printable_lines
 from query.client import Broken, Client, Refused, Rows
 from query.export.request import EXPORTED

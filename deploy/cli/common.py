@@ -3,31 +3,22 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 from msgspec import Struct
 
 from deploy.local.columns import table
-from deploy.local.registry import RegistryAway, actor, ready_registry, reason
 from deploy.local.terminal import printable, printable_json
+from deploy.local.unavailable import RegistryAway
 from schemas.clock import instant_ms, iso, now_ms
 from schemas.failures import Malformed
-from schemas.registry import (
-    Backups,
-    DatabaseError,
-    Key,
-    Link,
-    Organization,
-    Store,
-    Taken,
-    Unknown,
-    Website,
-)
-from schemas.registry.backups import back_up
-from schemas.registry.rows import Record
 from schemas.settings import Settings
+
+if TYPE_CHECKING:
+    from schemas.registry import Store
+    from schemas.registry.rows import Record
 
 as_json = click.option("--json", "json", is_flag=True, help="Print JSON.")
 
@@ -44,8 +35,12 @@ class Tidemark(Struct, frozen=True):
     """That of the person: for files that are theirs, not Tidemark's."""
 
     @contextmanager
-    def store(self) -> Iterator[Store]:
+    def store(self) -> Iterator["Store"]:
         """The registry, in this version's form; what it refuses becomes one line."""
+        # Commands that need no registry do without it and its database driver.
+        from deploy.local.registry import actor, ready_registry, reason
+        from schemas.registry import DatabaseError, Store, Taken, Unknown
+
         try:
             store = Store(ready_registry(self.settings), actor())
         except RegistryAway as away:
@@ -63,24 +58,14 @@ class Tidemark(Struct, frozen=True):
             store.close()
 
 
-def _keep_backup(store: Store, settings: Settings) -> None:
+def _keep_backup(store: "Store", settings: Settings) -> None:
     """What was changed comes back, too, when the registry is lost before the keeper looks."""
+    from schemas.registry.backups import Backups, back_up
+
     try:
         back_up(store, Backups.of(settings), now_ms())
     except OSError as refused:
         click.echo(f"tidemark: no backup of the registry was written: {refused}", err=True)
-
-
-Owned = TypeVar("Owned", Website, Link, Key)
-
-
-def create_owned(store: Store, record: Owned) -> Owned:
-    """Keep a new record of `--organization`, which must be there."""
-    try:
-        store.get(Organization, record.organization_id)
-    except Unknown as unknown:
-        raise click.UsageError(f"--organization: {unknown}") from None
-    return store.create(record)
 
 
 def _read_key(_context: click.Context, _param: click.Parameter, path: Path | None) -> str | None:
@@ -129,7 +114,7 @@ def given(**options: Any) -> dict[str, Any]:
     return named
 
 
-def shown(record: Record, **more: Any) -> dict[str, Any]:
+def shown(record: "Record", **more: Any) -> dict[str, Any]:
     """A record as the API shows it: wire names, instants as ISO 8601, nothing secret."""
     fields: dict[str, Any] = msgspec.to_builtins(record)
     fields.pop("secretHash", None)

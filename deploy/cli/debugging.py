@@ -10,7 +10,7 @@ from urllib.parse import urlencode, urlsplit
 import click
 
 from deploy.cli.common import Tidemark, with_key
-from deploy.local.demo import read_demo
+from deploy.local.demo.records import read_demo
 from deploy.local.terminal import printable
 
 SILENT_SECONDS = 60.0

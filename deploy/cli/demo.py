@@ -5,7 +5,9 @@ import secrets
 import click
 
 from deploy.cli.common import Tidemark
-from deploy.local.demo import NotSent, read_demo, send_week
+from deploy.local.demo.first import send_week
+from deploy.local.demo.records import read_demo
+from deploy.local.demo.sending import NotSent
 
 
 @click.command()

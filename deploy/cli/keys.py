@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
-from deploy.cli.common import Instant, Tidemark, as_json, create_owned, given, print_record, shown
-from deploy.cli.reading import add_reading
-from deploy.local.demo.records import replace_demo_key
+from deploy.cli.common import Instant, Tidemark, as_json, given, print_record, shown
+from deploy.cli.reading import add_reading, create_owned
+from deploy.local.demo.tenant import replace_demo_key
 from schemas.clock import iso, now_ms
 from schemas.registry import SCOPES, Key, Store, Website
 from schemas.registry.making import checked_scopes, new_key

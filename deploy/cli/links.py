@@ -9,13 +9,12 @@ from deploy.cli.common import (
     Instant,
     Tidemark,
     as_json,
-    create_owned,
     given,
     options,
     print_record,
     shown,
 )
-from deploy.cli.reading import add_reading
+from deploy.cli.reading import add_reading, create_owned
 from deploy.local.ready import collect_address
 from schemas.clock import now_ms
 from schemas.registry import Link

@@ -1,13 +1,25 @@
-"""`list`, `show` and `delete`, alike for every kind of record."""
+"""`list`, `show` and `delete`, alike for every kind of record; and how an owned one is created."""
 
 import sys
 from collections.abc import Sequence
+from typing import TypeVar
 
 import click
 
 from deploy.cli.common import Tidemark, as_json, print_record, print_rows, shown
-from schemas.registry import Organization
+from schemas.registry import Key, Link, Organization, Store, Unknown, Website
 from schemas.registry.rows import R, Record
+
+Owned = TypeVar("Owned", Website, Link, Key)
+
+
+def create_owned(store: Store, record: Owned) -> Owned:
+    """Keep a new record of `--organization`, which must be there."""
+    try:
+        store.get(Organization, record.organization_id)
+    except Unknown as unknown:
+        raise click.UsageError(f"--organization: {unknown}") from None
+    return store.create(record)
 
 
 def add_reading(group: click.Group, kind: type[R], columns: Sequence[str]) -> None:

@@ -7,7 +7,8 @@ import click
 
 from deploy.cli.common import Tidemark, as_json, print_record
 from deploy.local.demo.records import DEMO
-from deploy.local.registry import RegistryAway, bring_back, lost, ready_registry, reason
+from deploy.local.registry import bring_back, lost, ready_registry, reason
+from deploy.local.unavailable import RegistryAway
 from schemas.clock import iso, now_ms
 from schemas.registry import Backups, DatabaseError, Organization, Store
 from schemas.registry.backups import Backup, BackupDamaged, back_up, read

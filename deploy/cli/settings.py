@@ -4,7 +4,8 @@ import click
 import msgspec
 
 from deploy.cli.common import Tidemark, as_json, print_json, print_rows
-from deploy.local.topics import KafkaAway, declare, partitions, topics_of
+from deploy.local.topics import declare, partitions, topics_of
+from deploy.local.unavailable import KafkaAway
 from deploy.settings_table import describe
 
 

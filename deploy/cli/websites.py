@@ -2,8 +2,8 @@
 
 import click
 
-from deploy.cli.common import Tidemark, as_json, create_owned, given, id_option, print_record, shown
-from deploy.cli.reading import add_reading
+from deploy.cli.common import Tidemark, as_json, given, id_option, print_record, shown
+from deploy.cli.reading import add_reading, create_owned
 from schemas.clock import now_ms
 from schemas.registry import Website
 from schemas.registry.making import checked_domain, checked_name, checked_timezone, new_website

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from deploy.local.demo.records import DEMO
+from deploy.local.unavailable import RegistryAway
 from schemas.clock import iso, now_ms
 from schemas.registry import Backups, DatabaseError, first_line
 from schemas.registry.backups import Backup
@@ -19,10 +20,6 @@ from schemas.registry.restoring import fault_of, is_new, readable_revision, rest
 from schemas.settings import Settings
 
 BEGIN_ANEW = "`tidemark registry new` begins anew, with new ids and keys"
-
-
-class RegistryAway(Exception):
-    """The registry cannot be opened, or is lost; the message says what brings it back."""
 
 
 def ready_registry(settings: Settings, restores: bool = False, anew: bool = False) -> str:

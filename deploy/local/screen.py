@@ -17,9 +17,9 @@ UP_AND_CLEAR = "\x1b[{lines}A\x1b[J"
 class Screen:
     """Shows the account of what runs, and one line of news beneath."""
 
-    def __init__(self, out: TextIO = sys.stdout, in_place: bool | None = None) -> None:
-        self._out = out
-        self.private = out.isatty()
+    def __init__(self, out: TextIO | None = None, in_place: bool | None = None) -> None:
+        self._out = out or sys.stdout
+        self.private = self._out.isatty()
         """Whether only a person reads it; what is no terminal may be kept by a journal."""
         self._in_place = self.private if in_place is None else in_place
         self._drawn = 0

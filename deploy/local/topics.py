@@ -10,6 +10,7 @@ from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 from msgspec import Struct
 
 from deploy.local.properties import MESSAGE_BYTES
+from deploy.local.unavailable import KafkaAway
 from schemas.kinds import EVERY_KIND
 from schemas.settings import Settings
 
@@ -20,10 +21,6 @@ logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
 
 
 Answer = TypeVar("Answer")
-
-
-class KafkaAway(Exception):
-    """No Kafka answers at the address, or it refuses a topic."""
 
 
 class Topic(Struct, frozen=True):

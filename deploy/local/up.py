@@ -11,19 +11,20 @@ from pathlib import Path
 
 import msgspec
 
-from deploy.local import checks, demo, plan
+from deploy.local import checks, plan
 from deploy.local.account import account_of, write_account
 from deploy.local.broker import Broker, BrokerDown
 from deploy.local.checks import CannotStart
 from deploy.local.damage_watch import DamageWatch, damage_of
+from deploy.local.demo.question import question
+from deploy.local.demo.records import read_demo
 from deploy.local.disk import DiskWatch, floor_mb, free_mb
 from deploy.local.jars import JarRefused
 from deploy.local.logs import Followed
 from deploy.local.process import Spec
-from deploy.local.registry import RegistryAway, ready_registry
 from deploy.local.screen import Screen
 from deploy.local.supervisor import NotStarted, Supervisor
-from deploy.local.topics import KafkaAway, declare, topics_of
+from deploy.local.unavailable import KafkaAway, RegistryAway
 from schemas.settings import Settings, as_environment
 
 FOLLOW_SECONDS = 0.2
@@ -73,6 +74,8 @@ def examined(settings: Settings, screen: Screen) -> Iterator[None]:
 
 def prepare(settings: Settings) -> list[Spec]:
     """Make the registry and the broker's storage; the processes to run."""
+    from deploy.local.registry import ready_registry  # beside the examination
+
     (settings.data / "run").mkdir(exist_ok=True)
     ready_registry(settings, restores=True)
     if settings.kafka:
@@ -84,8 +87,10 @@ def prepare(settings: Settings) -> list[Spec]:
 async def _supervise(settings: Settings, specs: list[Spec], screen: Screen, logs: bool) -> None:
     environment = {**os.environ, **as_environment(settings), "PYTHONUNBUFFERED": "1"}
 
-    async def declare_topics() -> None:
-        await asyncio.to_thread(declare, settings.brokers, topics_of(settings))
+    def declare_topics() -> None:
+        from deploy.local.topics import declare, topics_of
+
+        declare(settings.brokers, topics_of(settings))
 
     def changed() -> None:
         account = account_of(supervisor.children)
@@ -97,7 +102,7 @@ async def _supervise(settings: Settings, specs: list[Spec], screen: Screen, logs
         specs,
         environment,
         settings.data / "logs",
-        declare_topics,
+        lambda: asyncio.to_thread(declare_topics),
         changed,
         settings.hung_seconds,
         settings.log_mb * 1_048_576,
@@ -116,9 +121,12 @@ async def _supervise(settings: Settings, specs: list[Spec], screen: Screen, logs
 async def _once_ready(settings: Settings, supervisor: Supervisor, screen: Screen) -> None:
     """Everything answers: make the demo the first time, then show a question to ask."""
     screen.news("ready")
-    await asyncio.to_thread(demo.first_start, settings, screen.news, supervisor.stopping.is_set)
-    if settings.demo and (question := demo.question(settings, screen.private)):
-        screen.say(question)
+    if not read_demo(settings.data):
+        from deploy.local.demo.first import first_start
+
+        await asyncio.to_thread(first_start, settings, screen.news, supervisor.stopping.is_set)
+    if settings.demo and (asked := question(settings, screen.private)):
+        screen.say(asked)
 
 
 async def _keep_told(*looks: Callable[[], None]) -> None:

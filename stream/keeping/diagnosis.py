@@ -8,9 +8,10 @@ from schemas.data_files import outer_problem_of, problem_of
 from schemas.delta_log import broken_entries
 from schemas.diagnosis import Finding, finding_id
 from schemas.kinds import KINDS
-from schemas.lake import UnreadableTable, folder_of, locate, open_table
+from schemas.lake import UnreadableTable, open_table
 from schemas.positions import log_folder
 from schemas.settings import Settings
+from schemas.table_location import folder_of, locate
 from schemas.tables import LEDGER, QUARANTINE, TABLES
 from stream.commit import LakeTable
 from stream.doctor import mend, restore

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psutil
 
-from deploy.local.demo import send_week
+from deploy.local.demo.first import send_week
 from schemas.lake import Version, open_table, version_of
 from schemas.tables import EVENTS
 from tests.bench.figures import Figure, Part

@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from deploy.local.broker import Broker, BrokerDown, answers
-from deploy.local.topics import KafkaAway, Topic, declare, partitions, topics_of
+from deploy.local.topics import Topic, declare, partitions, topics_of
+from deploy.local.unavailable import KafkaAway
 from schemas.settings import Settings
 from tests.running import free_port
 

@@ -5,12 +5,14 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
 
+import click
 import pytest
 from msgspec import Struct, structs
 
 from deploy.cli import main, tidemark
 from deploy.environment import FILE, example
-from deploy.local.demo.records import create_demo, read_demo
+from deploy.local.demo.records import read_demo
+from deploy.local.demo.tenant import create_demo
 from schemas.clock import instant_ms
 from schemas.registry import Key, Snapshot, Store
 from schemas.registry.migrate import migrate
@@ -409,10 +411,18 @@ def test_status_speaks_when_nothing_runs(ask: Callable[..., Any], tmp_path: Path
 
 def test_every_command_has_a_help_text() -> None:
     def without_help(command: Any, path: str) -> list[str]:
-        inner = getattr(command, "commands", {})
         found = [] if command.help else [path]
-        return found + [w for name, c in inner.items() for w in without_help(c, f"{path} {name}")]
+        for name, inner in inner_of(command).items():
+            found += without_help(inner, f"{path} {name}")
+        return found
 
+    def inner_of(command: Any) -> dict[str, Any]:
+        if not isinstance(command, click.Group):
+            return {}
+        context = click.Context(command)
+        return {n: command.get_command(context, n) for n in command.list_commands(context)}
+
+    assert "undo" in inner_of(inner_of(tidemark)["import"])
     assert without_help(tidemark, "tidemark") == []
 
 

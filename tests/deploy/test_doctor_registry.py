@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from deploy.local.demo.records import DEMO, create_demo
+from deploy.local.demo.records import DEMO
+from deploy.local.demo.tenant import create_demo
 from deploy.local.doctor import NotLooked, Scope
 from deploy.local.doctor.registry import REGISTRY
 from schemas.clock import now_ms

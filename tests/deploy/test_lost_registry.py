@@ -12,7 +12,8 @@ import pytest
 
 from deploy.cli import main
 from deploy.local.condition import condition_of
-from deploy.local.registry import RegistryAway, problem_of, ready_registry
+from deploy.local.registry import problem_of, ready_registry
+from deploy.local.unavailable import RegistryAway
 from schemas.clock import now_ms
 from schemas.registry import Backups, Follower, Organization, Snapshot, Store
 from schemas.settings import Settings

@@ -15,8 +15,8 @@ from deltalake.transaction import AddAction
 from msgspec import Struct
 
 from schemas.data_files import checksum, data_file_path
-from schemas.lake import locate
 from schemas.positions import app_id
+from schemas.table_location import locate
 from schemas.tables import CLICKS, ENGAGEMENT, ERRORS, EVENTS, IDENTITIES, VITALS, Table, Type
 
 ARROW = {

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from schemas.lake import locate
 from schemas.registry import Website
+from schemas.table_location import locate
 from schemas.tables import CLICKS
 from tests.query.house import NOVEMBER, House, house
 from tests.query.lake import a_click, a_view

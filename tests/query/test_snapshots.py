@@ -11,7 +11,7 @@ from deltalake.transaction import AddAction, RemoveAction
 
 from query.snapshots import NEVER_STORED, Pinned, Shelf
 from schemas.failures import Unavailable
-from schemas.lake import locate
+from schemas.table_location import locate
 from schemas.tables import CLICKS, EVENTS
 from tests.query.house import House, house
 from tests.query.lake import Lake, a_view

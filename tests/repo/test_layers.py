@@ -1,6 +1,8 @@
 """The arrows of the architecture, held by a test."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -69,3 +71,16 @@ def test_only_the_mains_read_the_environment() -> None:
     }
 
     assert readers <= {"schemas/settings.py"}, readers
+
+
+SLOW_TO_LOAD = {"alembic", "aiokafka", "deltalake", "duckdb", "numpy", "pyarrow", "sqlalchemy"}
+
+
+@pytest.mark.parametrize("module", ["deploy.cli.running", "stream.doctor"])
+def test_what_every_start_waits_for_loads_little(module: str) -> None:
+    asked = f"import sys, {module}; print(*sys.modules)"
+    loaded = subprocess.run(
+        (sys.executable, "-c", asked), cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+
+    assert SLOW_TO_LOAD & set(loaded) == set()

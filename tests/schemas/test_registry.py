@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 
 import schemas.registry.store as registry_store
 from schemas.failures import Malformed
@@ -25,7 +26,7 @@ from schemas.registry import (
     making,
 )
 from schemas.registry.database import METADATA, connect
-from schemas.registry.migrate import migrate
+from schemas.registry.migrate import configuration, level_of, migrate, newest_level
 from schemas.registry.rows import all_of
 
 NOW = 1_795_248_000_000
@@ -54,6 +55,13 @@ def test_the_migrations_make_exactly_the_declared_tables(url: str) -> None:
     with engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), METADATA) == []
     engine.dispose()
+
+
+def test_the_newest_file_is_the_newest_migration(url: str) -> None:
+    """Whether there is something to do is seen without Alembic."""
+    head = ScriptDirectory.from_config(configuration()).get_current_head()
+
+    assert newest_level() == head == level_of(url)
 
 
 def test_migrating_twice_changes_nothing(url: str, store: Store) -> None:

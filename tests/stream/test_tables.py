@@ -11,8 +11,9 @@ import pytest
 from deltalake import DeltaTable, QueryBuilder
 
 from schemas.kinds import KINDS
-from schemas.lake import UnreadableTable, locate, open_table
+from schemas.lake import UnreadableTable, open_table
 from schemas.settings import Settings
+from schemas.table_location import locate
 from schemas.tables import EVENTS, TABLES, Table
 from stream.commit import LakeTable
 from stream.drain import Drain

@@ -7,8 +7,9 @@ from msgspec import Struct
 
 from deploy.local.demo.people import BOT
 from deploy.local.demo.question import count_items
-from deploy.local.demo.records import Demo, create_demo, read_demo
+from deploy.local.demo.records import Demo, read_demo
 from deploy.local.demo.sending import NotSent, Stopped, Target, send_all
+from deploy.local.demo.tenant import create_demo
 from deploy.local.demo.traffic import Visit, last_week, visits
 from schemas.clock import now_ms
 from schemas.registry import Link, Store

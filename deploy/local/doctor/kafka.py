@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from deploy.local.account import read_account
 from deploy.local.doctor.examination import Check, NotLooked, Scope
-from deploy.local.topics import KafkaAway, declare, partitions, topics_of
+from deploy.local.topics import declare, partitions, topics_of
+from deploy.local.unavailable import KafkaAway
 from schemas.diagnosis import Finding
 from schemas.kinds import EVERY_KIND, Kind
 from schemas.positions import app_id, epoch_app_id, identity_app_id

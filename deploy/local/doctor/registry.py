@@ -6,8 +6,7 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
 
-from deploy.local.demo import read_demo
-from deploy.local.demo.records import DEMO
+from deploy.local.demo.records import DEMO, read_demo
 from deploy.local.doctor.examination import Check, NotLooked, Scope
 from deploy.local.registry import bring_back, has_traces, lost, reason
 from schemas.clock import iso, now_ms

@@ -6,8 +6,8 @@ from contextlib import closing
 from deploy.local.doctor.examination import Check, NotLooked, Scope
 from deploy.local.lookups import lookups_of
 from schemas.diagnosis import Finding
-from schemas.lake import folder_of
 from schemas.registry import Store
+from schemas.table_location import folder_of
 
 
 def bad_entries(scope: Scope) -> Iterable[Finding]:
