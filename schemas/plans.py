@@ -47,6 +47,12 @@ ITEMS_PER_REQUEST = 10
 NETWORK_SHARE = 2
 """One client network without a key may use that part of a limit: half of it."""
 
+BURST_SHARE = 6
+"""That part of a minute's items or bytes may come within five seconds: twice what an even sender
+sends. What comes at once is work that everybody waits for."""
+BURST_ITEMS, BURST_BYTES = 5_000, 8 * MIB
+"""So much may always come within five seconds."""
+
 PLANS: Mapping[str, Mapping[Group, Limit]] = {
     plan: dict(
         zip(

@@ -80,7 +80,7 @@ class Worker:
         name = self.settings.topic(kind.topic)
         topic = self.app.topic(name, value_serializer="raw", key_serializer="raw")
 
-        size = Size(MESSAGES, BYTES, self.settings.batch_seconds)
+        size = Size(MESSAGES, BYTES, self.settings.batch_rows, self.settings.batch_seconds)
 
         @self.app.agent(topic, name=f"store_{kind.name}")
         async def store(arrivals: faust.StreamT[Any]) -> None:

@@ -23,7 +23,7 @@ from msgspec import Struct
 from stream.failures import Unreachable
 from stream.fetch_budget import FetchBudget
 from stream.message_queue import MessageQueue, Size
-from stream.opening import Arrived
+from stream.opening import Arrived, items_of
 
 log = logging.getLogger(__name__)
 
@@ -84,12 +84,14 @@ async def _gather(stream: faust.Stream[Any], queue: MessageQueue) -> None:
 
 def _arrived(event: EventT[Any]) -> Arrived:
     message = event.message
+    body = message.value or b""
     return Arrived(
         partition=message.partition,
         offset=message.offset,
         timestamp_ms=int(message.timestamp * 1000),
-        body=message.value or b"",
+        body=body,
         acknowledge=event.ack,
+        items=items_of(body),
     )
 
 

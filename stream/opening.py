@@ -32,6 +32,8 @@ class Arrived(Struct, frozen=True):
     body: bytes
     acknowledge: Callable[[], Any]
     """Tells Kafka that it is stored; of use for dashboards only, the table is the truth."""
+    items: int = 1
+    """What its envelopes say that it holds."""
 
 
 class Opened(Struct, frozen=True):
@@ -56,14 +58,15 @@ def slices(arrived: Sequence[Arrived], rows: int, size: int) -> Iterator[Sequenc
         if items >= rows or held >= size:
             yield arrived[start:index]
             start, items, held = index, 0, 0
-        items += _count(message)
+        items += message.items
         held += len(message.body)
     yield arrived[start:]
 
 
-def _count(message: Arrived) -> int:
+def items_of(body: bytes) -> int:
+    """How many items a message says that it holds; 1 when it is no chunk."""
     try:
-        return sum(envelope.count for envelope in open_chunk(message.body).envelopes)
+        return sum(envelope.count for envelope in open_chunk(body).envelopes)
     except ValueError:
         return 1
 

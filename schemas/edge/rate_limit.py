@@ -3,6 +3,8 @@
 Requests within STEP of one another share an entry, which leaves the window 60 s after the last of
 them. So never more than the limit is let through within any 60 s, and nothing is refused unless the
 limit was used within the last 65 s. A bucket has at most 15 entries, whatever its limit is.
+
+A part of the items and bytes may come within one STEP: who may send much may not send it at once.
 """
 
 from collections import OrderedDict
@@ -12,7 +14,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from schemas.edge.allowances import WINDOW_MS, Allowance, Headers
-from schemas.plans import Limit
+from schemas.plans import BURST_BYTES, BURST_ITEMS, BURST_SHARE, Limit
 
 STEP_MS = WINDOW_MS // 12
 NEVER_MS = 2**62
@@ -77,6 +79,8 @@ class Bucket:
             (used + cost <= limit.requests or not used)
             and (used_bytes + (size or 1) <= limit.bytes or not used_bytes)
             and (used_items + (items or 1) <= limit.items or not used_items)
+            and (self.newest_items < BURST_ITEMS or self.newest_items < limit.items // BURST_SHARE)
+            and (self.newest_bytes < BURST_BYTES or self.newest_bytes < limit.bytes // BURST_SHARE)
         )
 
     def add(self, now_ms: int, cost: int, size: int, items: int = 0) -> int:
@@ -119,8 +123,10 @@ class Bucket:
             which = f"{limit.requests:,} requests"
         elif left_bytes > room_bytes:
             which = f"{limit.bytes:,} bytes"
-        else:
+        elif left_items > room_items:
             which = f"{limit.items:,} items"
+        else:
+            return self._burst()
         for entry in self.older:
             left -= entry.requests
             left_bytes -= entry.bytes
@@ -130,6 +136,15 @@ class Bucket:
                 break
         told = f"The limit of {self.subject} is {which} per minute."
         return Refused(Allowance(limit.requests, 0, resets), told)
+
+    def _burst(self) -> "Refused":
+        """What to tell when all that is used up is what may come at once."""
+        items = max(BURST_ITEMS, self.limit.items // BURST_SHARE)
+        which = f"{items:,} items"
+        if self.newest_items < items:
+            which = f"{max(BURST_BYTES, self.limit.bytes // BURST_SHARE):,} bytes"
+        told = f"The limit of {self.subject} is {which} within {STEP_MS // 1000} seconds."
+        return Refused(Allowance(self.limit.requests, 0, self.first_ms + STEP_MS), told)
 
     def _settle(self, now_ms: int) -> None:
         """Let go of what has left the window, and begin a new entry when the newest is full."""

@@ -147,10 +147,16 @@ def test_only_good_items_count(desk: Bench) -> None:
     assert statuses(desk, 10, SHOP, one_good, HOME) == [200] * 10
 
 
-def test_a_free_website_takes_30_000_items_of_one_network(desk: Bench) -> None:
+def test_who_may_send_30_000_items_a_minute_may_not_send_them_at_once(desk: Bench) -> None:
+    """On the free plan 5,000 of one network within five seconds, and 10,000 of a website."""
     desk.agree("acme")
 
-    assert statuses(desk, 61, SHOP, FULL, HOME) == [200] * 60 + [429]
+    assert statuses(desk, 11, SHOP, FULL, HOME) == [200] * 10 + [429]
+    refused = desk.post(SHOP, EVENT, address=HOME)
+    assert "from one network is 5,000 items within 5 seconds" in refused.json["message"]
+    assert refused.json["retryAfter"] == 5
+    assert statuses(desk, 11, SHOP, FULL, OFFICE) == [200] * 10 + [429]
+    assert [desk.post(SHOP, FULL, key="acme").status for _ in range(21)] == [200] * 20 + [429]
 
 
 def test_batches_that_do_not_fit_are_not_decoded_for_ever(desk: Bench) -> None:

@@ -77,6 +77,36 @@ def test_items_are_limited_beside_requests_and_bytes() -> None:
     assert isinstance(take((bucket,), NOW + 60_000, 1, 10, 200), Bucket)
 
 
+def test_a_minutes_items_come_within_a_minute_and_not_at_once() -> None:
+    bucket = a_bucket(100_000, items=30_000)
+    sent = [
+        (
+            second,
+            len([n for n in range(11) if not isinstance(_five_hundred(bucket, second), Refused)]),
+        )
+        for second in range(0, 35, 5)
+    ]
+
+    assert sent == [(0, 10), (5, 10), (10, 10), (15, 10), (20, 10), (25, 10), (30, 0)]
+    assert _five_hundred(bucket, 34) == Refused(
+        Allowance(100_000, 0, NOW + 60_000), "The limit of a is 30,000 items per minute."
+    )
+
+
+def test_bytes_may_not_come_all_at_once_either() -> None:
+    bucket = a_bucket(1_000, 96 * MIB)
+
+    assert [is_refused(bucket, NOW, 1, MIB) for _ in range(18)] == [False] * 16 + [True] * 2
+    assert take((bucket,), NOW + 4_000, 1, 5) == Refused(
+        Allowance(1_000, 0, NOW + 5_000), "The limit of a is 16,777,216 bytes within 5 seconds."
+    )
+    assert not is_refused(bucket, NOW + 5_000, 1, MIB)
+
+
+def _five_hundred(bucket: Bucket, second: int) -> Bucket | Refused:
+    return take((bucket,), NOW + second * 1_000, items=500)
+
+
 def test_items_are_forgotten_when_the_clock_is_set_back() -> None:
     bucket = a_bucket(10, 1_000, 5)
     take((bucket,), NOW, 1, 10, 5)

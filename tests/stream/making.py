@@ -15,7 +15,7 @@ from schemas.lake import Part, Version, open_table, version_of
 from schemas.settings import Settings
 from schemas.tables import Table
 from stream.commit import LakeTable
-from stream.opening import Arrived
+from stream.opening import Arrived, items_of
 from stream.writer import NewPart, statistics
 
 NOON_MS = 1_795_262_400_000
@@ -46,12 +46,14 @@ def an_envelope(items: Sequence[Any] | bytes = (), **others: Any) -> Envelope:
 def a_message(
     offset: int, *envelopes: Envelope, partition: int = 0, body: bytes | None = None
 ) -> Arrived:
+    whole = join([seal(envelope) for envelope in envelopes]) if body is None else body
     return Arrived(
         partition=partition,
         offset=offset,
         timestamp_ms=NOON_MS,
-        body=join([seal(envelope) for envelope in envelopes]) if body is None else body,
+        body=whole,
         acknowledge=lambda: None,
+        items=items_of(whole),
     )
 
 

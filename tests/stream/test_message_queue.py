@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 
+from msgspec import structs
+
 from stream.fetch_budget import FetchBudget
 from stream.message_queue import MessageQueue, Size
 from stream.opening import Arrived
 from tests.stream.making import a_message
 
-SIZE = Size(messages=4, bytes=1000, seconds=1.0)
+SIZE = Size(messages=4, bytes=1000, items=1000, seconds=1.0)
 
 
 def a_queue(*messages: Arrived, generation: int = 1) -> MessageQueue:
@@ -17,8 +19,8 @@ def a_queue(*messages: Arrived, generation: int = 1) -> MessageQueue:
     return queue
 
 
-def message(partition: int, offset: int, size: int = 10) -> Arrived:
-    return a_message(offset, partition=partition, body=b"x" * size)
+def message(partition: int, offset: int, size: int = 10, items: int = 1) -> Arrived:
+    return structs.replace(a_message(offset, partition=partition, body=b"x" * size), items=items)
 
 
 def places(taken: Sequence[Arrived]) -> list[tuple[int, int]]:
@@ -34,10 +36,29 @@ def test_who_fills_one_partition_delays_the_others_by_no_more_than_a_batch() -> 
     assert places(queue.take(1)) == [(0, 2), (0, 3), (0, 4), (0, 5)]
 
 
-def test_a_batch_is_full_by_messages_or_by_bytes() -> None:
+def test_requests_of_500_items_take_no_more_than_their_share_of_a_batch() -> None:
+    flood = [message(0, offset, items=500) for offset in range(4)]
+    single = [message(1, offset) for offset in range(2)]
+
+    queue = a_queue(*flood, *single)
+
+    assert places(queue.take(1)) == [(0, 0), (1, 0), (1, 1), (0, 1)]  # 1,002 items: full
+    assert places(queue.take(1)) == [(0, 2), (0, 3)]
+
+
+def test_who_had_no_turn_is_the_first_in_the_next_batch() -> None:
+    queue = a_queue(*[message(partition, n, 600) for partition in range(4) for n in (0, 1)])
+
+    assert places(queue.take(1)) == [(0, 0), (1, 0)]
+    assert places(queue.take(1)) == [(2, 0), (3, 0)]
+    assert sorted(places(queue.take(1))) == [(0, 1), (1, 1)]
+
+
+def test_a_batch_is_full_by_messages_bytes_or_items() -> None:
     assert not a_queue(message(0, 0, 999)).enough.is_set()
     assert a_queue(message(0, 0, 1000)).enough.is_set()
     assert a_queue(*[message(0, offset) for offset in range(4)]).enough.is_set()
+    assert a_queue(message(0, 0, items=1000)).enough.is_set()
 
     queue = a_queue(message(0, 0, 600), message(0, 1, 600), message(0, 2, 600))
     assert places(queue.take(1)) == [(0, 0), (0, 1)]
