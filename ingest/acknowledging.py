@@ -39,7 +39,8 @@ class Acknowledgements:
     def add_sealed(self, topic: str, sealed: Sealed) -> None:
         """Kafka acknowledged a request."""
         if sealed.shares is None:
-            self.add(topic, sealed.owner, sealed.received_ms, sealed.count)
+            key = topic, sealed.owner, sealed.received_ms // HOUR_MS
+            self._counts[key] = self._counts.get(key, 0) + sealed.count
         else:
             for website, items in sealed.shares.items():
                 self.add(topic, website, sealed.received_ms, items)

@@ -10,7 +10,7 @@ from starlette.types import Scope
 
 from ingest.desk import Desk
 from ingest.identify import Sender
-from schemas.edge.admission import work
+from schemas.edge.admission import Admission, work
 from schemas.edge.asgi import WHOLE_BODY
 from schemas.edge.rate_limit import Bucket
 from schemas.failures import LimitExceeded
@@ -29,14 +29,14 @@ def admit(desk: Desk, scope: Scope, sender: Sender | None, network: str, now_ms:
     Of an unknown sender only the network is looked at, and so of one whose body is small and at
     hand: to decode that takes no longer than to look.
     """
+    admission = desk.edge.admission
     if sender is not None and sender.trusted:
-        desk.edge.admission.keyed(scope, sender.organization, Group.COLLECT)
-        return ()
-    desk.edge.admission.check_network(scope, network, now_ms)
+        return (admission.keyed(scope, sender.organization, Group.COLLECT),)
+    admission.check_network(scope, network, now_ms)
     if sender is None or len(scope.get(WHOLE_BODY) or LARGE) <= SMALL:
         return ()
-    buckets = _buckets(desk, sender, network, now_ms)
-    desk.edge.admission.check(scope, buckets, now_ms)
+    buckets = _buckets(admission, sender, network, now_ms)
+    admission.check(scope, buckets, now_ms)
     return buckets
 
 
@@ -50,16 +50,17 @@ def count(
     items: int,
 ) -> None:
     """Count so many good items and their bytes; LimitExceeded when they do not fit."""
+    admission = desk.edge.admission
     if sender.trusted:
-        desk.edge.admission.keyed(scope, sender.organization, Group.COLLECT, 0, size, items)
+        admission.more(scope, buckets[0], size, items)
         return
     now = desk.clock()
     try:
-        counted_in = buckets or _buckets(desk, sender, network, now)
-        desk.edge.admission.anonymous(scope, counted_in, now, size, items)
+        counted_in = buckets or _buckets(admission, sender, network, now)
+        admission.anonymous(scope, counted_in, now, size, items)
     except LimitExceeded:  # what was decoded for nothing is the network's fault
         if cost := work(items, size):
-            desk.edge.admission.charge(network, cost)
+            admission.charge(network, cost)
         raise
 
 
@@ -69,7 +70,5 @@ def charge(desk: Desk, sender: Sender, network: str, rejected: int) -> None:
         desk.edge.admission.charge(network, cost)
 
 
-def _buckets(desk: Desk, sender: Sender, network: str, now_ms: int) -> Buckets:
-    return desk.edge.admission.buckets(
-        network, sender.organization, Group.COLLECT, sender.subject_id, now_ms
-    )
+def _buckets(admission: Admission, sender: Sender, network: str, now_ms: int) -> Buckets:
+    return admission.buckets(network, sender.organization, Group.COLLECT, sender.subject_id, now_ms)

@@ -50,6 +50,8 @@ class DiskFloor:
         self._floor = 0
         self._free = UNKNOWN
         self._sent = 0
+        self._most = UNKNOWN
+        """What may be sent before the next look."""
         self.refusing: str | None = None
         """Why nothing is taken; None when there is room."""
         self._try_to_look()
@@ -59,7 +61,7 @@ class DiskFloor:
         if not self._watched:
             return
         self._sent += size
-        if self.refusing is None and self._left() < self._floor:
+        if self._sent > self._most and self.refusing is None:
             self._refuse()
         if self.refusing is not None:
             raise Unavailable(self.refusing, RETRY_SECONDS)
@@ -70,6 +72,7 @@ class DiskFloor:
             return
         total, _, self._free = self._usage(self._folder)
         self._floor, self._sent = self._set or usual_floor(total), 0
+        self._most = (self._free - self._floor) // (COPIES * self._senders)
         if self._free < self._floor:
             self._refuse()
         elif self.refusing is not None:

@@ -57,6 +57,7 @@ class Admission:
 
     def __init__(self, limiter: RateLimiter, clock: Clock) -> None:
         self._limiter = limiter
+        self._known = limiter.known
         self._clock = clock
         self._tenants: dict[tuple[Group, str], _Tenant] = {}
         self._many = FEW_TENANTS
@@ -69,18 +70,26 @@ class Admission:
         cost: int = 1,
         size: int = 0,
         items: int = 0,
-    ) -> None:
-        """Count a request with a key; a second call with cost 0 may count its bytes and items."""
+    ) -> Bucket:
+        """Count a request with a key; `more` counts its bytes and items later."""
         now = self._clock()
         bucket = self._tenant(owner, group, owner.id, now).whole
         if not bucket.fits(now, cost, size, items):
             self._refuse(scope, bucket.refusal(cost, size, items))
         bucket.add(now, cost, size, items)
         scope[ALLOWANCE] = bucket
+        return bucket
+
+    def more(self, scope: Scope, bucket: Bucket, size: int, items: int) -> None:
+        """Count bytes and items of a request that is counted itself."""
+        now = self._clock()
+        if not bucket.fits(now, 0, size, items):
+            self._refuse(scope, bucket.refusal(0, size, items))
+        bucket.add(now, 0, size, items)
 
     def check_network(self, scope: Scope, network: str, now_ms: int) -> None:
         """Refuse who was refused too often, before anything is decoded; nothing is counted."""
-        public = self._limiter.known(network)
+        public = self._known(network)
         if public is not None and not public.fits(now_ms):
             self._refuse(scope, public.refusal())
 
@@ -131,7 +140,7 @@ class Admission:
     def seen(self, network: str) -> Allowance:
         """What a network may ask that names nobody."""
         now = self._clock()
-        bucket = self._limiter.known(network) or Bucket(PUBLIC, OF_PUBLIC, now)
+        bucket = self._known(network) or Bucket(PUBLIC, OF_PUBLIC, now)
         bucket.fits(now)
         return bucket.allowance()
 
@@ -158,7 +167,7 @@ class Admission:
             whole = self._limiter.tenant(key, limit, subject, now_ms)
         else:
             whole = before.whole
-            whole.limit = limit
+            whole.agree(limit)
         return _Tenant(owner, key, whole, of_network(limit), f"{subject}, from one network")
 
     def _drop_quiet(self, now_ms: int) -> None:

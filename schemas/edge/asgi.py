@@ -12,6 +12,9 @@ from schemas.failures import TooLarge, TooSlow
 WHOLE_BODY = "tidemark.body"
 """Where a protocol of ours leaves a body that came in one piece."""
 
+BY_NAME = "tidemark.headers"
+"""In the scope: the headers by name, once somebody asked for one."""
+
 
 class ClientGone(Exception):
     """The client closed the connection before its body was complete; there is no one to answer."""
@@ -23,14 +26,17 @@ def header(scope: Scope, name: bytes) -> str | None:
     Who takes one value only refuses or ignores the list, as any other wrong value: which of two a
     proxy meant is not guessed.
     """
-    found = [value for key, value in scope["headers"] if key == name]
-    return str(b", ".join(found), "latin-1") if found else None
+    found = headers_by_name(scope).get(name)
+    return None if found is None else str(found, "latin-1")
 
 
 def headers_by_name(scope: Scope) -> dict[bytes, bytes]:
-    """All headers, each read as `header` reads it."""
+    """All headers, each read as `header` reads it; sorted once for a request."""
+    known: dict[bytes, bytes] | None = scope.get(BY_NAME)
+    if known is not None:
+        return known
     lines = scope["headers"]
-    given = dict(lines)
+    given = scope[BY_NAME] = dict(lines)
     if len(given) < len(lines):
         given.clear()
         for name, value in lines:

@@ -7,7 +7,7 @@ sends credentials.
 from starlette.types import Scope
 
 from schemas.edge.allowances import Headers
-from schemas.edge.asgi import header
+from schemas.edge.asgi import header, headers_by_name
 
 EXPOSED = b"X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After"
 DAY = b"86400"
@@ -16,14 +16,13 @@ ANY_METHOD = "GET, POST, PUT, PATCH, DELETE"
 
 def headers(scope: Scope, credentials: bool) -> Headers:
     """What an answer to a cross-origin request needs; nothing when there is no `Origin`."""
-    origin = header(scope, b"origin")
+    origin = headers_by_name(scope).get(b"origin")
     if not origin:
         return []
-    echoed = origin.encode("latin-1")
     given: Headers = [
-        (b"access-control-allow-origin", echoed),
+        (b"access-control-allow-origin", origin),
         (b"access-control-expose-headers", EXPOSED),
-        (b"timing-allow-origin", echoed),
+        (b"timing-allow-origin", origin),
         (b"vary", b"Origin"),
     ]
     if credentials:

@@ -8,7 +8,7 @@ A part of the items and bytes may come within one STEP: who may send much may no
 """
 
 from collections import OrderedDict
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -39,22 +39,24 @@ class Bucket:
     """
 
     __slots__ = (
+        "burst_bytes",
+        "burst_items",
         "bytes",
         "first_ms",
         "items",
         "last_ms",
         "leaves_ms",
         "limit",
-        "newest",
-        "newest_bytes",
-        "newest_items",
         "older",
+        "older_bytes",
+        "older_items",
+        "older_requests",
         "requests",
+        "settled_ms",
         "subject",
     )
 
     def __init__(self, limit: Limit, subject: str, now_ms: int) -> None:
-        self.limit = limit
         self.subject = subject
         """Whose it is, as a refusal names it."""
         self.requests = 0
@@ -62,38 +64,45 @@ class Bucket:
         self.items = 0
         self.first_ms = self.last_ms = now_ms
         """When the newest entry began, and when it was last added to."""
-        self.newest = self.newest_bytes = self.newest_items = 0
         self.older: list[Entry] = []
+        self.older_requests = self.older_bytes = self.older_items = 0
+        """Of all above, what stands in older entries; the newest entry has the rest."""
         self.leaves_ms = NEVER_MS
         """When the oldest of the older entries leaves the window."""
+        self.settled_ms = now_ms + STEP_MS
+        """Until when no entry leaves or begins."""
+        self.agree(limit)
+
+    def agree(self, limit: Limit) -> None:
+        """This limit holds from now on; what was counted stays counted."""
+        self.limit = limit
+        self.burst_items = self.older_items + max(BURST_ITEMS, limit.items // BURST_SHARE)
+        """Of all above, what there may be before the newest entry is full; and bytes alike."""
+        self.burst_bytes = self.older_bytes + max(BURST_BYTES, limit.bytes // BURST_SHARE)
 
     def fits(self, now_ms: int, cost: int = 1, size: int = 0, items: int = 0) -> bool:
         """Whether that much is left; what is more than the whole limit fits when it is empty.
 
         Nothing fits any more when the bytes or items are used up, not even a request without any.
         """
-        if self.leaves_ms <= now_ms or not 0 <= now_ms - self.first_ms < STEP_MS:
+        if not self.first_ms <= now_ms < self.settled_ms:
             self._settle(now_ms)
-        limit, used, used_bytes, used_items = self.limit, self.requests, self.bytes, self.items
+        limit = self.limit
         return (
-            (used + cost <= limit.requests or not used)
-            and (used_bytes + (size or 1) <= limit.bytes or not used_bytes)
-            and (used_items + (items or 1) <= limit.items or not used_items)
-            and (self.newest_items < BURST_ITEMS or self.newest_items < limit.items // BURST_SHARE)
-            and (self.newest_bytes < BURST_BYTES or self.newest_bytes < limit.bytes // BURST_SHARE)
+            (self.requests + cost <= limit.requests or not self.requests)
+            and (self.bytes + (size or 1) <= limit.bytes or not self.bytes)
+            and (self.items + (items or 1) <= limit.items or not self.items)
+            and self.items < self.burst_items
+            and self.bytes < self.burst_bytes
         )
 
     def add(self, now_ms: int, cost: int, size: int, items: int = 0) -> int:
         """Count what fits; how many requests are left."""
         self.last_ms = now_ms
-        self.newest += cost
-        self.newest_bytes += size
         self.bytes += size
-        if items:
-            self.newest_items += items
-            self.items += items
-        self.requests += cost
-        return self.limit.requests - self.requests
+        self.items += items
+        self.requests = used = self.requests + cost
+        return self.limit.requests - used
 
     def allowance(self) -> Allowance:
         """What is left."""
@@ -141,7 +150,7 @@ class Bucket:
         """What to tell when all that is used up is what may come at once."""
         items = max(BURST_ITEMS, self.limit.items // BURST_SHARE)
         which = f"{items:,} items"
-        if self.newest_items < items:
+        if self.items < self.burst_items:
             which = f"{max(BURST_BYTES, self.limit.bytes // BURST_SHARE):,} bytes"
         told = f"The limit of {self.subject} is {which} within {STEP_MS // 1000} seconds."
         return Refused(Allowance(self.limit.requests, 0, self.first_ms + STEP_MS), told)
@@ -152,20 +161,37 @@ class Bucket:
             now_ms < self.first_ms - WINDOW_MS
         ):  # the clock was set back: nothing has a time any more
             self.older, self.requests, self.bytes, self.items = [], 0, 0, 0
-            self.newest = self.newest_bytes = self.newest_items = 0
+            self.older_requests = self.older_bytes = self.older_items = 0
             self.first_ms = self.last_ms = now_ms
         elif now_ms - self.first_ms >= STEP_MS:
-            if self.newest or self.newest_bytes or self.newest_items:
-                counts = (self.newest, self.newest_bytes, self.newest_items)
-                self.older.append(Entry(self.last_ms, *counts))
-            self.newest = self.newest_bytes = self.newest_items = 0
-            self.first_ms = self.last_ms = now_ms
+            self._begin_entry(now_ms)
         while self.older and self.older[0].last_ms + WINDOW_MS <= now_ms:
-            gone = self.older.pop(0)
-            self.requests -= gone.requests
-            self.bytes -= gone.bytes
-            self.items -= gone.items
+            self._drop_oldest()
         self.leaves_ms = self.older[0].last_ms + WINDOW_MS if self.older else NEVER_MS
+        self.settled_ms = min(self.first_ms + STEP_MS, self.leaves_ms)
+        self.agree(self.limit)
+
+    def _begin_entry(self, now_ms: int) -> None:
+        """What was counted since the last one began is an older entry from now on."""
+        newest = (
+            self.requests - self.older_requests,
+            self.bytes - self.older_bytes,
+            self.items - self.older_items,
+        )
+        if any(newest):
+            self.older.append(Entry(self.last_ms, *newest))
+            self.older_requests, self.older_bytes = self.requests, self.bytes
+            self.older_items = self.items
+        self.first_ms = self.last_ms = now_ms
+
+    def _drop_oldest(self) -> None:
+        gone = self.older.pop(0)
+        self.requests -= gone.requests
+        self.bytes -= gone.bytes
+        self.items -= gone.items
+        self.older_requests -= gone.requests
+        self.older_bytes -= gone.bytes
+        self.older_items -= gone.items
 
 
 class Refused(Struct, frozen=True, gc=False):
@@ -189,8 +215,9 @@ class RateLimiter(Protocol):
     def stranger(self, key: Hashable, limit: Limit, subject: str, now_ms: int) -> Bucket:
         """A bucket such as anybody may fill; those least recently used are forgotten."""
 
-    def known(self, key: Hashable) -> Bucket | None:
-        """The bucket of a stranger, if there is one."""
+    @property
+    def known(self) -> Callable[[Hashable], Bucket | None]:
+        """Answers with the bucket of a stranger, if there is one."""
 
 
 def take(
@@ -216,6 +243,7 @@ class LocalRateLimiter:
 
     def __init__(self) -> None:
         self._strangers: OrderedDict[Hashable, Bucket] = OrderedDict()
+        self.known: Callable[[Hashable], Bucket | None] = self._strangers.get
 
     def tenant(self, key: Hashable, limit: Limit, subject: str, now_ms: int) -> Bucket:  # noqa: ARG002
         return Bucket(limit, subject, now_ms)
@@ -228,8 +256,6 @@ class LocalRateLimiter:
                 self._strangers.popitem(last=False)
             return bucket
         self._strangers.move_to_end(key)
-        bucket.limit = limit
+        if bucket.limit is not limit:
+            bucket.agree(limit)
         return bucket
-
-    def known(self, key: Hashable) -> Bucket | None:
-        return self._strangers.get(key)
