@@ -13,6 +13,7 @@ from msgspec import Struct
 from schemas.edge.address import Networks, cut, parsed, within
 from schemas.edge.bodies import Shape
 from schemas.edge.eviction import Connection, Groups
+from schemas.edge.pipelining import PipelineTurns
 
 
 class Limits(Struct, frozen=True):
@@ -56,6 +57,7 @@ class Connections:
         self.limits = limits
         self.shape = shape
         """Of the bodies of refusals."""
+        self.turns = PipelineTurns()
         self.now = 0.0
         """Time of the event loop, as of the last sweep."""
         self._trusted = trusted

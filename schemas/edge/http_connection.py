@@ -102,15 +102,20 @@ class HttpConnection(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         if self.pipeline:
-            self._start_asgi_task(*self.pipeline.pop())
-            if not self.pipeline and not self.deaf:
-                self._read_on()
+            self.shared.turns.take(self)
         elif self.failure is not None:
             self._tell(self.failure)
         elif self.ended is not None:
             self.transport.close()
         elif self.flow.read_paused:
             self.flow.resume_reading()
+
+    def begin_next(self) -> None:
+        """Begin the request that came behind the one that was answered."""
+        if self.pipeline and not self.transport.is_closing():
+            self._start_asgi_task(*self.pipeline.pop())
+            if not self.pipeline and not self.deaf:
+                self._read_on()
 
     def _read_on(self) -> None:
         rest, self.rest = self.rest, b""
@@ -153,7 +158,9 @@ class HttpConnection(HttpToolsProtocol):
 
     def _under_way(self) -> bool:
         running = self.running
-        return running is not None and not (running.response_complete or running.disconnected)
+        return bool(self.pipeline) or (
+            running is not None and not (running.response_complete or running.disconnected)
+        )
 
     def _tell(self, failure: Failure) -> None:
         self.transport.write(refusal(failure, self.shared.shape))

@@ -57,12 +57,22 @@ class HttpProtocol(HttpConnection):
         for start in range(0, len(data), SLICE):
             if self.deaf:
                 return
-            if len(self.pipeline) > self.limits.pipelined:
-                self.rest = data[start:]
+            if self.rest or len(self.pipeline) > self.limits.pipelined:
+                self.rest += view[start:]
                 return
             self._feed(view[start : start + SLICE])
 
     def _feed(self, data: bytes | memoryview) -> None:
+        """Parse a piece; what came behind a wish to upgrade goes to the parser after it."""
+        rest = self._parsed(data)
+        while rest and not self.deaf:
+            if len(self.pipeline) > self.limits.pipelined:
+                self.rest += rest
+                return
+            rest = self._parsed(rest)
+
+    def _parsed(self, data: bytes | memoryview) -> memoryview | None:
+        """What the parser left, because the request before it wished to upgrade."""
         self.size = size = len(data)
         if self.stage == HEAD:
             self.fed += size
@@ -71,7 +81,8 @@ class HttpProtocol(HttpConnection):
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as wish:
-            self._parse_without_upgrade(data[wish.args[0] :])
+            self._parse_without_upgrade()
+            return memoryview(data)[wish.args[0] :]
         except httptools.HttpParserError:
             self.refuse(self.failure or Malformed(NO_HTTP))
         else:
@@ -79,6 +90,7 @@ class HttpProtocol(HttpConnection):
                 self.refuse(self._head_too_large())
             elif self.stage == BODY and (failure := self._body_refused()):
                 self.refuse(failure)
+        return None
 
     def _body_refused(self) -> Failure | None:
         if self.framing < 0:
@@ -144,7 +156,7 @@ class HttpProtocol(HttpConnection):
         """The body is complete."""
         super().on_message_complete()
 
-    def _parse_without_upgrade(self, rest: bytes | memoryview) -> None:
+    def _parse_without_upgrade(self) -> None:
         """The same request to a new parser, as if it had not asked for another protocol."""
         method = self.parser.get_method()
         if method == b"CONNECT":
@@ -154,9 +166,7 @@ class HttpProtocol(HttpConnection):
         lines = [b"%b %b HTTP/%b" % (method, self.url, version), *without_upgrade(self.headers)]
         self.parser = httptools.HttpRequestParser(self)
         self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
-        self._feed(b"\r\n".join([*lines, b"", b""]))
-        if rest and not self.deaf:
-            self._feed(rest)
+        self._parsed(b"\r\n".join([*lines, b"", b""]))
 
     def _head_size(self) -> int:
         fields = sum(len(name) + len(value) + 4 for name, value in self.headers)

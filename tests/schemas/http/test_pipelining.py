@@ -1,0 +1,44 @@
+"""Requests that were pipelined begin in turn: nobody has the event loop to itself."""
+
+import asyncio
+from collections import Counter
+
+from schemas.edge.pipelining import PAUSE_SECONDS, STARTS, PipelineTurns
+
+begun: Counter[str] = Counter()
+
+
+class Endless:
+    """A connection on which always one more request waits; each is answered at once."""
+
+    def __init__(self, name: str, turns: PipelineTurns) -> None:
+        self._name = name
+        self._turns = turns
+
+    def begin_next(self) -> None:
+        begun[self._name] += 1
+        asyncio.get_running_loop().call_soon(self._turns.take, self)
+
+
+async def pipelined_for(seconds: float, *names: str) -> float:
+    """Let such connections go on for a while; how long that was."""
+    begun.clear()
+    turns, loop = PipelineTurns(), asyncio.get_running_loop()
+    began = loop.time()
+    for name in names:
+        turns.take(Endless(name, turns))
+    await asyncio.sleep(seconds)
+    return loop.time() - began
+
+
+def test_many_connections_that_pipeline_share_few_turns_evenly() -> None:
+    took = asyncio.run(pipelined_for(0.05, *"abcdefgh"))
+
+    assert STARTS < begun.total() <= STARTS * (took / PAUSE_SECONDS + 2)
+    assert max(begun.values()) - min(begun.values()) <= 1
+
+
+def test_one_connection_that_pipelines_waits_for_nobody() -> None:
+    took = asyncio.run(pipelined_for(0.02, "a"))
+
+    assert begun["a"] > 2 * STARTS * took / PAUSE_SECONDS
