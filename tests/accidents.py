@@ -1,6 +1,8 @@
 """What happens to files on bad disks."""
 
-from collections.abc import Callable
+import resource
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -22,3 +24,14 @@ ACCIDENTS: dict[str, Callable[[Path], object]] = {
 }
 
 accidents = pytest.mark.parametrize("accident", ACCIDENTS)
+
+
+@contextmanager
+def no_room() -> Iterator[None]:
+    """Every byte that is written to a file is refused by the kernel, as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

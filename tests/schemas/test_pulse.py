@@ -1,26 +1,13 @@
 """Heartbeats while the disk takes nothing more: nothing dies of it, nothing is left of it."""
 
 import asyncio
-import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from schemas.edge.serving import _beat
 from schemas.pulse import Pulse, read_pulses, remove_pulse, write_pulse
-
-
-@contextmanager
-def no_room() -> Iterator[None]:
-    """Every byte that is written to a file is refused by the kernel, as on a full disk."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+from tests.accidents import no_room
 
 
 def test_without_room_the_old_heartbeat_is_touched_and_nothing_half_written_stays(
