@@ -139,7 +139,7 @@ class Outbox:
             async with asyncio.timeout(CONNECT_SECONDS):
                 await producer.start()
             await self._learn_partitions(producer)
-            await self._learn_ids(producer)
+            await self._learn_ids(producer, CONNECT_SECONDS)
         except BaseException:
             await discard(producer)
             raise
@@ -158,7 +158,9 @@ class Outbox:
                 self.refusing = None
                 await self._learn_partitions(producer)
                 if asyncio.get_running_loop().time() - self._ids_learnt > IDS_SECONDS:
-                    await self._learn_ids(producer)
+                    # One of several brokers may be away: what was learnt holds, deliveries go on.
+                    with suppress(KafkaError, TimeoutError):
+                        await self._learn_ids(producer, PROBE_SECONDS)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._broken.wait(), LOOK_SECONDS)
 
@@ -170,10 +172,10 @@ class Outbox:
                 count = len(await producer.partitions_for(name))
             lanes += [self._lane(name, partition) for partition in range(len(lanes), count)]
 
-    async def _learn_ids(self, producer: AIOKafkaProducer) -> None:
+    async def _learn_ids(self, producer: AIOKafkaProducer, seconds: float) -> None:
         """Know which making of each topic this is; receipts say it."""
         self._ids_learnt = asyncio.get_running_loop().time()
-        async with asyncio.timeout(CONNECT_SECONDS):
+        async with asyncio.timeout(seconds):
             found = await identify(producer.client, self._names.values())
         self._ids = {name: identity.id for name, identity in found.items()}
 

@@ -87,7 +87,7 @@ class Damage:
         try:
             changed = self._folder.stat().st_mtime_ns
         except OSError:
-            return self._own
+            return dict(self._own)
         if changed != self._read_ns:
             self._noted = {note.name: note for note in _read(self._folder)}
             settled = time.time_ns() - changed > SETTLED_NS

@@ -2,7 +2,7 @@
 
 The log is the audit trail, and what followers read instead of everything: a change has the number
 of the revision that it made, so who has seen one revision knows that nothing is left out.
-It names fields, never values.
+It names fields, never values; only of a finding that was accepted it says which, and why.
 """
 
 from collections.abc import Callable, Sequence

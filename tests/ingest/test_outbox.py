@@ -56,6 +56,34 @@ def test_a_producer_whose_sender_died_is_replaced(tmp_path: Path, broker: Broker
     assert names(collector) == ["before", "after"]
 
 
+def test_a_broker_that_is_away_while_ids_are_asked_for_costs_no_delivery(
+    tmp_path: Path, broker: Broker
+) -> None:
+    collector = declared(tmp_path, broker)
+
+    async def running() -> list[Answer]:
+        outbox = Outbox(collector.settings, ["events"])
+        outbox.start()
+        await ready(outbox)
+        answers = [await outbox.put("events", 1, an_event("before"), 1).answered]
+        assert outbox._producer is not None
+        outbox._producer.client.get_random_node = lambda: 99  # one that nobody knows any more
+        asked = outbox._ids_learnt = -1e9
+        async with asyncio.timeout(5):
+            while outbox._ids_learnt == asked:  # noqa: ASYNC110 - it is no event, but a state
+                await asyncio.sleep(0.02)
+        await asyncio.sleep(0.1)
+        answers.append(await outbox.put("events", 1, an_event("after"), 1).answered)
+        assert (outbox.counts.failed, outbox.counts.rebuilt) == (0, 0)
+        await outbox.close(5)
+        return answers
+
+    before, after = asyncio.run(running())
+
+    assert (before.outcome, after.outcome) == (Outcome.ACKNOWLEDGED, Outcome.ACKNOWLEDGED)
+    assert before.topic_id == after.topic_id
+
+
 def test_a_request_that_no_message_holds_is_refused(tmp_path: Path, broker: Broker) -> None:
     collector = declared(tmp_path, broker)
 
