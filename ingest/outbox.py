@@ -85,13 +85,14 @@ class Outbox:
         `produce_seconds`.
         """
         size = sum(map(len, envelopes))
-        self.disk.claim(size)
         if self.refusing is not None:
+            self.disk.claim(0)  # a broker without room is away, too: the disk is what to look at
             raise Unavailable(AWAY)
         if size > REQUEST_BYTES:
             raise TooLarge(HUGE)
         if not self._load.fits(size):
             raise Unavailable(BUSY, retry_after=1)
+        self.disk.claim(size)
         lanes = self._lanes[topic]
         return lanes[place % len(lanes)].put(envelopes, size, items)
 

@@ -103,3 +103,13 @@ def test_with_room_it_is_kafka_that_is_missing(tmp_path: Path) -> None:
 
     with pytest.raises(Unavailable, match=AWAY):
         outbox.put("events", 0, [b"x"], 1)
+
+
+def test_what_is_refused_for_another_reason_takes_no_room(tmp_path: Path) -> None:
+    outbox = Outbox(Settings(data_dir=str(tmp_path), disk_floor_mb=1), ["events"])
+
+    for _ in range(3):
+        with pytest.raises(Unavailable, match=AWAY):
+            outbox.put("events", 0, [bytes(MIB)], 1)
+
+    assert outbox.disk._sent == 0
