@@ -47,9 +47,6 @@ class Hints(Struct, frozen=True):
     """Quoted words: `"Mobile"`, `"Tablet", "EInk"`."""
 
 
-NO_HINTS = Hints()
-
-
 def read_hints(*sent: str | None) -> Hints:
     """The values of the headers HINTS, in their order."""
     told = dict(zip(HINTS, (value or "" for value in sent), strict=True))
