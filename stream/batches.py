@@ -171,10 +171,13 @@ async def start(app: faust.App) -> None:
         raise Unreachable(str(away)) from away
 
 
-async def topics_exist(brokers: str, topics: Set[str], pause: float = 1.0) -> None:
+async def topics_exist(brokers: str, topics: Set[str], pause: float = 0.2) -> None:
     """Wait until Kafka answers and has all topics; they are made by `deploy`, never here."""
+    said = ""
     while missing := await _missing(brokers, topics):
-        log.info("waiting for topics", extra={"missing": missing, "kafka": brokers})
+        if missing != said:
+            log.info("waiting for topics", extra={"missing": missing, "kafka": brokers})
+        said = missing
         await asyncio.sleep(pause)
 
 

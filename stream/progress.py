@@ -71,6 +71,11 @@ class Journal:
         if joined:
             self._joined, self._ready = self._monotonic(), True
 
+    @property
+    def joined(self) -> bool:
+        """Whether this worker was in the group once."""
+        return self._ready
+
     def check(self) -> None:
         """Stuck when there is something to store, or a group to join, and for long nothing came."""
         now = self._monotonic()

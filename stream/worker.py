@@ -42,6 +42,8 @@ from stream.remember.room import Room
 log = logging.getLogger(__name__)
 
 PULSE_SECONDS = 1.0
+JOINING_SECONDS = 0.2
+"""Between two beats before it is in the group: others wait for the one that says so."""
 TOPICS_EVERY = 5
 """Beats between two looks whether the topics are still the same, for when nothing comes."""
 MENDED_SECONDS = 10.0
@@ -220,7 +222,7 @@ async def _beat(worker: Worker, name: str, left_out: str) -> None:
     run = worker.settings.data / "run"
     before = pulse_before(run, name)
     for beat in count():
-        await asyncio.sleep(PULSE_SECONDS)
+        await asyncio.sleep(PULSE_SECONDS if worker.journal.joined else JOINING_SECONDS)
         try:
             if worker.app.crashed:
                 raise Surprise(f"Faust crashed: {worker.app.crash_reason!r}")
