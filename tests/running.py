@@ -5,20 +5,26 @@ with Stack(tmp_path, batch_seconds=0.3) as stack:
     eventually(lambda: stack.tidemark("status")["tables"][0]["rows"] == 1)
 """
 
+import atexit
 import json
 import os
 import random
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from deploy.local.account import Account, read_account
+from deploy.local.broker import Broker
 from deploy.local.demo.records import Demo, read_demo
 from deploy.local.logs import last_lines
 from schemas.settings import Settings, as_environment
@@ -53,6 +59,20 @@ def eventually(check: Callable[[], T], seconds: float = 30.0, pause: float = 0.1
         assert time.monotonic() < until, f"not within {seconds:.0f} s; the last answer: {answer!r}"
         time.sleep(pause)
     return answer
+
+
+def format_storage(folder: Path) -> None:
+    """Storage of a broker, formatted once in a session and copied: to format takes a JVM."""
+    if not folder.exists():
+        shutil.copytree(_formatted_storage(), folder)
+
+
+@cache
+def _formatted_storage() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="tidemark-storage-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    Broker(folder, free_port(), free_port()).prepare()
+    return folder
 
 
 class Stack:
@@ -125,6 +145,17 @@ class Stack:
             self._process.kill()  # harmless when it has ended; its children die with it
             self._process.wait()
 
+    def kill(self) -> None:
+        """End everything at once; for when no test looks at how it stops."""
+        if self._process is None or self._process.poll() is not None:
+            return
+        pids = self.pids().values()
+        self._process.kill()
+        self._process.wait()
+        for pid in pids:
+            with suppress(ProcessLookupError):  # most ended with their supervisor
+                os.kill(pid, signal.SIGKILL)
+
     @property
     def account(self) -> Account:
         """What runs."""
@@ -178,4 +209,4 @@ class Stack:
         raised: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.stop()
+        self.kill()

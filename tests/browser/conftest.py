@@ -9,12 +9,14 @@ from tests.browser.page import Page
 from tests.browser.site import Site
 from tests.browser.tracked import ELSEWHERE, Tracked
 from tests.flow.tenant import CHROME, Tenant
-from tests.running import Stack
+from tests.running import Stack, format_storage
 
 
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    with Stack(tmp_path_factory.mktemp("browser"), batch_seconds=0.3) as stack:
+    folder = tmp_path_factory.mktemp("browser")
+    format_storage(folder / "kafka")
+    with Stack(folder, batch_seconds=0.3) as stack:
         yield stack
 
 

@@ -20,7 +20,7 @@ from schemas.registry import Import, ImportState
 from tests.chaos.load import Sender, balance, copies, rows, stored
 from tests.flow.tenant import Tenant
 from tests.flow.test_history import a_file, importing, imports, tidemark
-from tests.running import Stack, eventually
+from tests.running import Stack, eventually, format_storage
 
 SESSION_SECONDS = 6
 DRAIN_SECONDS = 60
@@ -33,8 +33,10 @@ ROUNDS = int(os.environ.get("TIDEMARK_CHAOS_ROUNDS", "1"))
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    folder = tmp_path_factory.mktemp("chaos")
+    format_storage(folder / "kafka")
     with Stack(
-        tmp_path_factory.mktemp("chaos"),
+        folder,
         workers=2,
         session_seconds=SESSION_SECONDS,
         batch_seconds=0.5,

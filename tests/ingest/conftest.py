@@ -7,13 +7,15 @@ import pytest
 
 from deploy.local.broker import Broker
 from tests.ingest.process import Collector, declared
-from tests.running import free_port
+from tests.running import format_storage, free_port
 
 
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     """One node for all tests that leave it running."""
-    with Broker(tmp_path_factory.mktemp("broker"), free_port(), free_port()) as broker:
+    folder = tmp_path_factory.mktemp("ingest") / "broker"
+    format_storage(folder)
+    with Broker(folder, free_port(), free_port()) as broker:
         yield broker
 
 
@@ -27,6 +29,7 @@ def collector(tmp_path_factory: pytest.TempPathFactory, broker: Broker) -> Itera
 @pytest.fixture
 def own_broker(tmp_path: Path) -> Iterator[Broker]:
     """A node that a test may freeze and kill."""
+    format_storage(tmp_path / "broker")
     broker = Broker(tmp_path / "broker", free_port(), free_port())
     yield broker
     broker.kill()

@@ -102,7 +102,8 @@ def test_a_frozen_kafka_delays_nobody_and_loses_nothing(tmp_path: Path, own_brok
         sent = senders(collector, 8)
         time.sleep(1)
         os.kill(own_broker.process.pid, signal.SIGSTOP)
-        time.sleep(8)
+        # Once after the deadline, and again when it is known that Kafka does not answer.
+        eventually(lambda: min(list(s.answered.values()).count(503) for s in sent) >= 2)
         unready = collector.ready()
         os.kill(own_broker.process.pid, signal.SIGCONT)
         eventually(collector.ready)

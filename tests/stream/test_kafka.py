@@ -32,13 +32,14 @@ from stream.drain import Drain
 from stream.enrich.lookups import Lookups
 from stream.keeping.repair import NotRepaired, repair
 from stream.replay import identity_of
-from tests.running import eventually, free_port
+from tests.running import eventually, format_storage, free_port
 from tests.stream.making import a_message, an_envelope, named, rows, version
 
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("broker")
+    folder = tmp_path_factory.mktemp("stream") / "broker"
+    format_storage(folder)
     with Broker(folder, port=free_port(), controller_port=free_port()) as running:
         yield running.address
 
