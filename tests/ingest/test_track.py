@@ -7,6 +7,7 @@ import pytest
 
 from ingest.lanes import Outcome
 from schemas.envelope import Envelope
+from schemas.pulse import Pulse, write_pulse
 from tests.asgi import ask
 from tests.calling import taken
 from tests.ingest.bench import NOW, Bench, bench, visitors
@@ -312,3 +313,13 @@ def test_a_collector_without_its_registry_is_ready_and_says_what_it_does_without
         "registry": "lost",
         "storing": "ok",
     }
+
+
+def test_a_collector_says_which_table_is_left_out_and_goes_on_taking(tmp_path: Path) -> None:
+    reason = "what is sent for events waits in Kafka: tidemark doctor --repair"
+    write_pulse(tmp_path / "run", Pulse("worker-1", 1, NOW, "ready", reason=reason))
+
+    reply = ask(bench(tmp_path).app, "GET", "/health/ready")
+
+    assert (reply.status, reply.json["status"]) == (200, "degraded")
+    assert reply.json["checks"]["storing"] == f"worker-1: {reason}"
