@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.bench import (
     collector,
+    flood,
     footprint,
     freshness,
     hostile,
@@ -30,6 +31,7 @@ PARTS: Mapping[str, Callable[[], Part]] = {
     "receipts": receipts.measure,
     "redirect": redirect.measure,
     "hostile": hostile.measure,
+    "flood": flood.measure,
 }
 SCALE = "scale"
 

@@ -92,6 +92,22 @@ def test_the_keys_work_again_after_a_restore(run: Run, settings: Settings) -> No
     assert [*restored.websites] == ["web_shop"]
 
 
+def test_no_command_shows_the_secret_that_signs_receipts(run: Run, settings: Settings) -> None:
+    furnished(run)
+    store = Store(settings.registry_url)
+    secret = store.everything().receipt_secret
+    store.close()
+
+    said = [
+        run(*command, "--json")
+        for command in (("registry", "backup"), ("registry", "restore", "--replace"), ("audit",))
+    ]
+
+    assert len(secret) == 64
+    assert [code for code, *_ in said] == [0, 0, 0]
+    assert secret not in repr(said)
+
+
 def test_a_start_at_night_brings_a_zeroed_registry_back_and_says_so(
     run: Run, settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
