@@ -38,8 +38,8 @@ FETCH_BYTES = 8 << 20
 """In one answer of the broker at most, but for one message."""
 OVERHEAD = 2_048
 """Bytes of memory that a message takes besides its own."""
-FULL_SECONDS = 0.01
-"""Pause before the next look when so much waits that nothing may be fetched."""
+FULL_SECONDS = 0.1
+"""How long to wait for room at most when so much waits that nothing may be fetched."""
 
 
 class Bounds(Struct, frozen=True):
@@ -140,7 +140,7 @@ def ledger_transport(
         ) -> Mapping[TP, Any]:
             open_ = {tp for tp in active_partitions or () if budget.allows(tp)}
             if not open_:
-                await asyncio.sleep(FULL_SECONDS)
+                await budget.room(FULL_SECONDS)
                 return {}
             records: Mapping[TP, Any] = await super()._getmany(open_, timeout)
             for tp, found in records.items():

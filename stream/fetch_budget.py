@@ -5,8 +5,10 @@ partition may always have a little waiting, and all together as much as the budg
 much fills the budget, and all others are read nevertheless.
 """
 
+import asyncio
 from collections import deque
 from collections.abc import Hashable, Iterable, Mapping
+from contextlib import suppress
 
 WHOLE = 24 << 20
 """Bytes that may wait in all: a batch and half of the next, so that a worker has always work."""
@@ -25,6 +27,7 @@ class FetchBudget:
         self._bytes: dict[Hashable, int] = {}
         self.bytes = 0
         """Of all topic partitions."""
+        self._freed = asyncio.Event()
 
     def allows(self, partition: Hashable) -> bool:
         """Whether more of this topic partition may be fetched."""
@@ -44,12 +47,21 @@ class FetchBudget:
             while waiting and waiting[0][0] < next_:
                 gone += waiting.popleft()[1]
             self._count(partition, -gone)
+        self._freed.set()
+
+    async def room(self, seconds: float) -> None:
+        """Wait until something was stored, or so long."""
+        self._freed.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._freed.wait()
 
     def clear(self) -> None:
         """What was fetched is fetched again, from wherever reading goes on."""
         self._waiting.clear()
         self._bytes.clear()
         self.bytes = 0
+        self._freed.set()
 
     def _count(self, partition: Hashable, more: int) -> None:
         self._bytes[partition] = self._bytes.get(partition, 0) + more
