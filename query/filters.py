@@ -21,6 +21,8 @@ from schemas.tables import Type
 MOST_FILTERS = 50
 MOST_DEEP = 4
 MOST_LISTED = 1000
+MOST_VALUES = 2000
+"""Values in all lists of one question's filters: long ones are planned while all others wait."""
 
 
 class Filter(
@@ -78,12 +80,22 @@ def conditions(
     """
     if (count := counted(filters, at)) > MOST_FILTERS:
         raise Malformed(f"'{at}' has {count} filters; at most {MOST_FILTERS} are allowed")
+    if (listed := _listed(filters, at)) > MOST_VALUES:
+        raise Malformed(
+            f"'{at}' has {listed} values in its lists; at most {MOST_VALUES} are allowed"
+        )
     each = [
         _made(given, Seen(fields, table), f"{at}[{i}]", f"{prefix}{i}")
         for i, given in enumerate(filters)
     ]
     text = "".join(f"\n AND {condition.text}" for condition in each)
     return Sql(text, joined(*(condition.values for condition in each)))
+
+
+def _listed(filters: Sequence[Filter], at: str) -> int:
+    """Values in the lists of all groups."""
+    lists = (each.value for each in _leaves(filters, at, 0))
+    return sum(len(value) for value in lists if isinstance(value, list))
 
 
 def _leaves(filters: Sequence[Filter], at: str, depth: int) -> Iterator[Filter]:
@@ -131,9 +143,11 @@ def _condition(given: Filter, seen: Seen, at: str, prefix: str) -> Sql:
 
 
 def _filled(operator: Operator, column: str, values: Sequence[object], prefix: str) -> Sql:
-    names = [f"{prefix}_{i}" for i in range(len(values))]
-    text = operator.sql.format(column=column, value=", ".join(f"${name}" for name in names))
-    return Sql(f"({text})", dict(zip(names, values, strict=True)))
+    name = f"{prefix}_0"
+    text = operator.over(len(values)).format(column=column, value=f"${name}")
+    if operator.takes is Takes.NONE:
+        return Sql(f"({text})")
+    return Sql(f"({text})", {name: [*values] if operator.takes is Takes.MANY else values[0]})
 
 
 def _of_property(given: Filter, name: str, at: str, prefix: str) -> Sql:

@@ -17,14 +17,27 @@ class Takes(StrEnum):
     NONE = "no value"
 
 
+FEW = 100
+"""Values of a list that are compared one after the other."""
+
+
 class Operator(Struct, frozen=True):
-    """One operator; `{column}` and `{value}` are filled in with our own words."""
+    """One operator; `{column}` and `{value}` are filled in with our own words.
+
+    A list is one bound value: the text, and so the time to plan it, does not grow with its length.
+    """
 
     name: str
     sql: str
     meaning: str
     takes: Takes = Takes.ONE
     text_only: bool = False
+    long: str = ""
+    """Of a list of more than FEW values: planned more dearly, and then looked up in a table."""
+
+    def over(self, values: int) -> str:
+        """The SQL for so many values."""
+        return self.long if self.long and values > FEW else self.sql
 
 
 OPERATORS = (
@@ -34,12 +47,19 @@ OPERATORS = (
     Operator("gte", "{column} >= {value}", "is greater than or is"),
     Operator("lt", "{column} < {value}", "is less than"),
     Operator("lte", "{column} <= {value}", "is less than or is"),
-    Operator("in", "{column} IN ({value})", "is one of", Takes.MANY),
+    Operator(
+        "in",
+        "list_contains({value}, {column})",
+        "is one of",
+        Takes.MANY,
+        long="{column} = ANY({value})",
+    ),
     Operator(
         "not_in",
-        "({column} IS NULL OR {column} NOT IN ({value}))",
+        "({column} IS NULL OR NOT list_contains({value}, {column}))",
         "is none of, or is absent",
         Takes.MANY,
+        long="({column} IS NULL OR {column} <> ALL({value}))",
     ),
     Operator("contains", "strpos({column}, {value}) > 0", "has it inside", text_only=True),
     Operator(

@@ -212,7 +212,7 @@ def sql_of(engine: DuckDB, query: dict[str, Any]) -> str:
 
 
 def test_the_widest_query_allowed_is_answered(desk: House) -> None:
-    listed = {"field": "path", "operator": "in", "value": [f"/{n}" for n in range(1000)]}
+    listed = {"field": "path", "operator": "in", "value": [f"/{n}" for n in range(40)]}
     query = {
         "table": "events",
         "selects": [{"field": "path", "aggregate": "count", "alias": f"n{i}"} for i in range(20)],
@@ -223,3 +223,55 @@ def test_the_widest_query_allowed_is_answered(desk: House) -> None:
     reply = desk.ask("POST", "/v1/query/custom", {"query": query, **NOVEMBER}, website_id="shop")
 
     assert reply.status == 200, reply.body
+
+
+def names_in(count: int) -> dict[str, Any]:
+    return {"field": "path", "operator": "in", "value": [f"/{n}" for n in range(count)]}
+
+
+def test_a_long_list_makes_no_longer_statement_than_a_short_one(engine: DuckDB) -> None:
+    counts = {"table": "events", "selects": [{"field": "*", "aggregate": "count"}]}
+    outside = {"field": "path", "operator": "not_in"}
+
+    assert sql_of(engine, {**counts, "filters": [names_in(1000)]}) == sql_of(
+        engine, {**counts, "filters": [names_in(101)]}
+    )
+    long, short = ([{**outside, "value": names_in(n)["value"]}] for n in (100, 1))
+    assert sql_of(engine, {**counts, "filters": long}) == sql_of(
+        engine, {**counts, "filters": short}
+    )
+
+
+@pytest.mark.parametrize("path", ["/v1/query/custom", "/v1/query/compile", "/v1/query"])
+def test_fifty_lists_of_a_thousand_values_are_refused_before_anything_runs(
+    desk: House, path: str
+) -> None:
+    filters = [{"not": {"or": [names_in(1000)] * 10}}] * 5
+    query = {"table": "events", "selects": [{"field": "*", "aggregate": "count"}]}
+    body = {"parameters": ["summary"], "filters": filters, "query": {**query, "filters": filters}}
+
+    reply = desk.ask("POST", path, {**body, **NOVEMBER}, website_id="shop")
+
+    assert "filters' has 50000 values in its lists; at most 2000" in str(reply.json)
+    assert not reply.json["success"] or not reply.json["data"][0]["success"]
+
+
+def test_a_listed_number_is_found_however_its_neighbours_are_written(desk: House) -> None:
+    desk.holds(a_view("/listed", website="shop", load_time=3))
+    listed = {"field": "load_time", "operator": "in", "value": [2**62, 3.0, 0.5, -(10**13)]}
+    many = [*listed["value"], *range(100, 200)]
+    here = {"field": "path", "operator": "eq", "value": "/listed"}
+    count = {"field": "*", "aggregate": "count", "alias": "n"}
+
+    for operator, values, found in (
+        ("in", listed["value"], 1),
+        ("not_in", listed["value"], 0),
+        ("in", many, 1),
+        ("not_in", many, 0),
+    ):
+        filters = [here, {**listed, "operator": operator, "value": values}]
+        query = {"table": "events", "selects": [count], "filters": filters}
+        reply = desk.ask(
+            "POST", "/v1/query/custom", {"query": query, **NOVEMBER}, website_id="shop"
+        )
+        assert reply.json["data"] == [{"n": found}]
