@@ -28,8 +28,8 @@ setup: $(DEV) $(PAGE) $(JARS) $(GEO) ## make .venv with the pinned packages, the
 run: $(RUN) $(PAGE) $(JARS) $(GEO) ## start everything on this machine; the first time with a demo
 	@$(BIN)/tidemark up
 
-test: $(DEV) $(PAGE) $(JARS) browser ## run the whole suite; ARGS="-k word" for a part
-	@$(BIN)/python -m pytest $(ARGS)
+test: $(DEV) $(PAGE) $(JARS) browser ## run the whole suite in two processes; ARGS="-k word" for a part, in one
+	@$(BIN)/python -m pytest $(or $(ARGS),-n 2)
 
 format: $(DEV) ## lay the code out
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .

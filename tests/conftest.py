@@ -1,11 +1,38 @@
-"""What every test may ask for."""
+"""What every test may ask for, and how groups of tests are run."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from schemas.registry.migrate import migrate
+from tests.groups import group_of, is_listed
+from tests.running import Stack, format_storage
+
+if TYPE_CHECKING:
+    from xdist.remote import Producer
+    from xdist.scheduler import Scheduling
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "Scheduling":
+    """Workers are given whole groups."""
+    from tests.scheduling import GroupScheduling  # one process does without xdist
+
+    return GroupScheduling(config, log)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> object | None:
+    """What a listed group started ends with it: an idle stack costs a tenth of a core."""
+    group = group_of(item.nodeid)
+    if nextitem is None or group_of(nextitem.nodeid) == group or not is_listed(group):
+        return None
+    outcome: object = item.ihook.pytest_runtest_protocol(item=item, nextitem=None)
+    return outcome
+
 
 # Brokers live for seconds here: only the quick compiler of the JVM, half of the CPU of a start.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
@@ -17,3 +44,12 @@ def new_registry(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("made") / "registry.db"
     migrate(f"sqlite:///{path}")
     return path
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """One running Tidemark for all tests that leave it running."""
+    folder = tmp_path_factory.mktemp("stack")
+    format_storage(folder / "kafka")
+    with Stack(folder, batch_seconds=0.3, compact_seconds=2.0) as stack:
+        yield stack

@@ -6,6 +6,7 @@ with Stack(tmp_path, batch_seconds=0.3) as stack:
 """
 
 import atexit
+import itertools
 import json
 import os
 import random
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -33,6 +34,9 @@ ROOT = Path(__file__).parents[1]
 START_SECONDS = 90.0
 STOP_SECONDS = 90.0
 
+PORTS = range(20_000, 32_000)
+"""Below those that the kernel gives to outgoing connections."""
+
 T = TypeVar("T")
 
 
@@ -40,16 +44,28 @@ class NotRunning(Exception):
     """The processes did not come up, or are not there."""
 
 
+def _ports_of_this_process() -> Iterator[int]:
+    """In any order; two workers of one run (pytest-xdist) never have the same."""
+    number = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    ports = PORTS[number :: int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))]
+    return itertools.cycle(random.sample(ports, len(ports)))
+
+
+_ports = _ports_of_this_process()
+
+
 def free_port() -> int:
-    """A port that nobody uses, below those that the kernel gives to outgoing connections."""
-    while True:
-        port = random.randrange(20_000, 32_000)
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
+    """A port that nobody uses and that this process was not given before."""
+    return next(port for port in _ports if _is_free(port))
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
 
 
 def eventually(check: Callable[[], T], seconds: float = 30.0, pause: float = 0.1) -> T:
@@ -114,9 +130,13 @@ class Stack:
         return {**os.environ, **as_environment(self.settings), "PYTHONPATH": str(ROOT)}
 
     def start(self) -> Self:
-        """Start, and return when everything is ready."""
+        """Start, and return when everything is ready; what does not come up is ended."""
         self.begin()
-        eventually(self._up, START_SECONDS)
+        try:
+            eventually(self._up, START_SECONDS)
+        except BaseException:  # a person's Ctrl-C, too
+            self.stop()
+            raise
         return self
 
     def begin(self) -> subprocess.Popen[bytes]:

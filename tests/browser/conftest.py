@@ -1,4 +1,4 @@
-"""One browser, one running Tidemark and one web site for all tests of this folder."""
+"""One browser and one web site for all tests of this folder."""
 
 from collections.abc import Iterator
 
@@ -9,15 +9,7 @@ from tests.browser.page import Page
 from tests.browser.site import Site
 from tests.browser.tracked import ELSEWHERE, Tracked
 from tests.flow.tenant import CHROME, Tenant
-from tests.running import Stack, format_storage
-
-
-@pytest.fixture(scope="session")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    folder = tmp_path_factory.mktemp("browser")
-    format_storage(folder / "kafka")
-    with Stack(folder, batch_seconds=0.3) as stack:
-        yield stack
+from tests.running import Stack
 
 
 @pytest.fixture(scope="session")

@@ -122,11 +122,12 @@ def test_a_worker_may_join_and_leave(stack: Stack, tenant: Tenant, tmp_path: Pat
                 stderr=log,
             )
         try:
-            eventually(lambda: holds_something(stack, "worker-extra"), seconds=30)
+            eventually(lambda: holds_something(stack, "worker-extra"), seconds=DRAIN_SECONDS)
             load.wait_for(600)
         finally:
             joined.terminate()
-        assert joined.wait(30) == 0
+            code = joined.wait(30)
+        assert code == 0
         load.wait_for(300)
 
     settle(tenant, load)

@@ -1,19 +1,9 @@
-"""One running Tidemark for all tests of this folder."""
-
-from collections.abc import Iterator
+"""A tenant of its own for every test of this folder."""
 
 import pytest
 
 from tests.flow.tenant import Tenant
-from tests.running import Stack, format_storage
-
-
-@pytest.fixture(scope="session")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    folder = tmp_path_factory.mktemp("flow")
-    format_storage(folder / "kafka")
-    with Stack(folder, batch_seconds=0.3, compact_seconds=2.0) as stack:
-        yield stack
+from tests.running import Stack
 
 
 @pytest.fixture

@@ -1,0 +1,43 @@
+"""Groups of tests that share a costly fixture: the one place where they are listed.
+
+A stack, a broker or a browser is started for the first test of its group and ends with the last.
+"""
+
+GROUPS = (
+    ("tests/browser/", "tests/flow/"),
+    ("tests/chaos/",),
+    ("tests/deploy/test_up.py",),
+    (
+        "tests/ingest/test_kafka.py",
+        "tests/ingest/test_hostile.py",
+        "tests/ingest/test_access.py",
+        "tests/ingest/test_outbox.py",
+    ),
+    ("tests/stream/test_kafka.py",),
+    ("tests/schemas/http/",),
+    ("tests/oracle/test_answers.py",),
+    ("tests/oracle/test_posted.py",),
+    ("tests/oracle/test_relations.py",),
+    ("tests/oracle/test_town.py",),
+    ("tests/query/test_types.py",),
+)
+"""The longest first; every other file is a group of its own, which is shorter than these."""
+
+
+def group_of(nodeid: str) -> str:
+    """The name of a test's group: the first path of its line in GROUPS, or its file."""
+    path = nodeid.partition("::")[0]
+    return next((paths[0] for paths in GROUPS if path.startswith(paths)), path)
+
+
+def rank(group: str) -> int:
+    """Where a group stands in GROUPS; the others come after all of them."""
+    return _RANKS.get(group, len(GROUPS))
+
+
+def is_listed(group: str) -> bool:
+    """Whether it stands in GROUPS."""
+    return group in _RANKS
+
+
+_RANKS = {paths[0]: number for number, paths in enumerate(GROUPS)}
