@@ -1,5 +1,6 @@
 """What waits to be stored: bounded by bytes, and fair by topic partition."""
 
+import asyncio
 from collections.abc import Sequence
 
 from msgspec import structs
@@ -93,3 +94,18 @@ def test_the_budget_forgets_what_is_read_again() -> None:
     budget.clear()
     budget.stored({"a": 9, "b": 3})
     assert (budget.bytes, budget.allows("a")) == (0, True)
+
+
+def test_who_waits_for_room_goes_on_as_soon_as_something_is_stored() -> None:
+    budget = FetchBudget(whole=1000, least=100)
+    budget.fetched("a", [(5, 2000)])
+
+    async def waiting() -> bool:
+        room = asyncio.create_task(budget.room(30.0))
+        await asyncio.sleep(0)
+        assert not room.done()
+        budget.stored({"a": 6})
+        await asyncio.wait_for(room, 5.0)
+        return budget.allows("a")
+
+    assert asyncio.run(waiting())
