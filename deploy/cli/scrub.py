@@ -36,4 +36,6 @@ def scrub(context: click.Context, json: bool) -> None:
         taken = f", {adopted:,} of them without a checksum until now" if adopted else ""
         read = [one for one in done if one.path != LOG]
         click.echo(f"{len(read):,} data files read{taken}; {len(damaged):,} damaged")
+        if damaged:
+            click.echo("mend: tidemark doctor --repair; one file: tidemark repair TABLE/PATH")
     context.exit(1 if damaged else 0)

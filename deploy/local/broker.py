@@ -24,7 +24,7 @@ START_SECONDS = 60.0
 STOP_SECONDS = 20.0
 
 
-class BrokerDown(Exception):
+class BrokerDown(RuntimeError):
     """The broker did not start; the message holds the last lines that it wrote."""
 
 

@@ -89,8 +89,10 @@ class Child:
 
     async def _run_once(self) -> None:
         try:
+            if self.spec.before:
+                await asyncio.to_thread(self.spec.before)
             self.running = await Running.start(self.spec, self._environment, self._pipe.write_end)
-        except OSError as refused:  # no memory or no descriptors at the moment
+        except (OSError, RuntimeError) as refused:  # no memory, descriptors or room at the moment
             self.ends += 1
             self.reason = f"cannot be started: {refused}"
             return

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator
 
-from deploy.local.broker import answers
+from deploy.local.broker import Broker, answers
 from deploy.local.process import Spec, Stage
 from deploy.local.ready import broker_says, http_says, pulse_says, reachable
 from deploy.local.watchdog import Sign, answers_http, either, heartbeat
@@ -21,11 +21,15 @@ def services(settings: Settings) -> list[Spec]:
     ]
 
 
-def broker(settings: Settings, command: list[str]) -> Spec:
-    """The broker of our own; one failed start is enough to give up."""
+def broker(settings: Settings, node: Broker) -> Spec:
+    """The broker of our own; one failed start is enough to give up.
+
+    Its folder is prepared before each start: somebody may have deleted it meanwhile.
+    """
     return Spec(
         name="broker",
-        argv=tuple(command),
+        argv=tuple(node.prepare()),
+        before=node.prepare,
         stage=Stage.KAFKA,
         ready=broker_says(settings.broker_port),
         sign=lambda: answers(settings.broker_port),

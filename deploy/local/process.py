@@ -49,6 +49,8 @@ class Spec(Struct, frozen=True):
     """Whether the process with this pid serves; may block for a second."""
     sign: Callable[[], bool] | None = None
     """Whether it has shown a sign of life since the last call; None: nobody can tell."""
+    before: Callable[[], object] | None = None
+    """What is done before each start; may block, and OSError or RuntimeError puts the start off."""
     where: str = ""
     """Where it can be reached."""
     stop_seconds: float = 20.0

@@ -12,6 +12,7 @@ from deploy.local.process import Spec, Stage, State
 START_SECONDS = 90.0
 LATE_SECONDS = 10.0
 """How long those that the whole can do without are waited for when all others are ready."""
+LOOK_SECONDS = 0.5
 LOG_BYTES = 16 * 1024 * 1024
 
 
@@ -22,7 +23,8 @@ class NotStarted(Exception):
 class Supervisor:
     """Children of the given specs, all started at once: who needs another waits for it itself.
 
-    `once_kafka_is_up` runs when the broker answers, if there is one. A process that the others do
+    `once_kafka_is_up` runs when the broker answers, if there is one, and `kafka_again` whenever it
+    answers after a restart: its topics may be gone with its folder. A process that the others do
     not need never ends the whole; one that hangs for `hung_seconds` is started anew.
     """
 
@@ -35,6 +37,7 @@ class Supervisor:
         changed: Callable[[], None] = lambda: None,
         hung_seconds: float = 0.0,
         log_bytes: int = LOG_BYTES,
+        kafka_again: Callable[[], Awaitable[bool]] | None = None,
     ) -> None:
         self._pipes = LogPipes(logs, [spec.name for spec in specs], log_bytes)
         self._kafka_is_up = asyncio.Event()
@@ -54,6 +57,7 @@ class Supervisor:
         self.hurry = asyncio.Event()
         """Set it to kill what has not stopped yet."""
         self._once_kafka_is_up = once_kafka_is_up
+        self._kafka_again = kafka_again
 
     async def run(self, once_ready: Callable[[], Awaitable[None]]) -> None:
         """Until `stopping` is set. Whatever is raised, everything is stopped first."""
@@ -61,7 +65,13 @@ class Supervisor:
         keeping = [asyncio.create_task(self._keep(child)) for child in self.children]
         ordered = asyncio.create_task(self.stopping.wait())
         coming_up = asyncio.create_task(self._come_up(once_ready))
-        pending: set[asyncio.Task[None] | asyncio.Task[bool]] = {ordered, coming_up, *keeping}
+        again = asyncio.create_task(self._look_at_kafka())
+        pending: set[asyncio.Task[None] | asyncio.Task[bool]] = {
+            ordered,
+            coming_up,
+            again,
+            *keeping,
+        }
         try:
             while not ordered.done():
                 done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
@@ -71,8 +81,9 @@ class Supervisor:
             self.stopping.set()  # also for what looks at it in a thread
             ordered.cancel()
             coming_up.cancel()
+            again.cancel()
             await self._stop()
-            await asyncio.gather(coming_up, *keeping, return_exceptions=True)
+            await asyncio.gather(coming_up, again, *keeping, return_exceptions=True)
             await self._pipes.close()
             await writing
 
@@ -115,6 +126,17 @@ class Supervisor:
         for child in self.children:
             if child.spec.needed:
                 await child.readied.wait()
+
+    async def _look_at_kafka(self) -> None:
+        """After each restart of the broker, call `kafka_again` until it succeeds."""
+        await self._kafka_is_up.wait()
+        seen = 0
+        while True:
+            for child in self.children:
+                back = child.spec.stage == Stage.KAFKA and child.state == State.READY
+                if back and self._kafka_again and (restarts := child.restarts) != seen:
+                    seen = restarts if await self._kafka_again() else seen
+            await asyncio.sleep(LOOK_SECONDS)
 
     async def _stop(self) -> None:
         for stage in Stage:

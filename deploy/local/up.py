@@ -81,7 +81,7 @@ def prepare(settings: Settings) -> list[Spec]:
     if settings.kafka:
         return plan.services(settings)
     node = Broker(settings.data / "kafka", settings.broker_port, settings.broker_controller_port)
-    return [plan.broker(settings, node.prepare()), *plan.services(settings)]
+    return [plan.broker(settings, node), *plan.services(settings)]
 
 
 async def _supervise(settings: Settings, specs: list[Spec], screen: Screen, logs: bool) -> None:
@@ -91,6 +91,13 @@ async def _supervise(settings: Settings, specs: list[Spec], screen: Screen, logs
         from deploy.local.topics import declare, topics_of
 
         declare(settings.brokers, topics_of(settings))
+
+    async def declare_again() -> bool:
+        try:
+            await asyncio.to_thread(declare_topics)
+        except (KafkaAway, OSError):
+            return False
+        return True
 
     def changed() -> None:
         account = account_of(supervisor.children)
@@ -106,6 +113,7 @@ async def _supervise(settings: Settings, specs: list[Spec], screen: Screen, logs
         changed,
         settings.hung_seconds,
         settings.log_mb * 1_048_576,
+        declare_again,
     )
     room = DiskWatch(floor_mb(settings), lambda: free_mb(settings.data), screen.say)
     damage = DamageWatch(lambda: damage_of(settings), screen.say)

@@ -1,8 +1,10 @@
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from deploy.local import plan
 from deploy.local.broker import Broker, BrokerDown, answers
 from deploy.local.topics import Topic, declare, partitions, topics_of
 from deploy.local.unavailable import KafkaAway
@@ -46,6 +48,17 @@ def test_topics_outlive_a_killed_broker(broker: Broker) -> None:
 
     assert gone is False
     assert partitions(broker.address, ["kept"]) == {"kept": 4}
+
+
+def test_a_broker_whose_folder_is_deleted_while_it_runs_starts_anew(tmp_path: Path) -> None:
+    node = Broker(tmp_path / "kafka", port=free_port(), controller_port=free_port())
+    spec = plan.broker(Settings(), node)
+    shutil.rmtree(node.folder)
+
+    assert spec.before is not None
+    spec.before()
+    assert Path(spec.argv[-1]).is_file()
+    assert (node.folder / "logs" / "meta.properties").is_file()
 
 
 def test_a_broker_without_its_port_says_why_it_ended(broker: Broker, tmp_path: Path) -> None:

@@ -59,6 +59,7 @@ class Theatre:
         once_kafka_is_up: Callable[[], Awaitable[None]] | None = None,
         hung_seconds: float = 0.0,
         log_bytes: int = LOG_BYTES,
+        kafka_again: Callable[[], Awaitable[bool]] | None = None,
     ) -> list[Child]:
         """Run the supervisor until `once_ready` is over; the children as they are then."""
 
@@ -73,6 +74,7 @@ class Theatre:
                 once_kafka_is_up or nothing,
                 hung_seconds=hung_seconds,
                 log_bytes=log_bytes,
+                kafka_again=kafka_again,
             )
 
             async def then_stop() -> None:
@@ -144,6 +146,32 @@ def test_a_process_that_dies_is_started_again(theatre: Theatre) -> None:
 
     assert (child.restarts, child.state) == (1, State.STOPPED)
     assert theatre.lines() == ["worker started", "worker started", "worker told", "worker left"]
+
+
+def test_a_killed_broker_is_prepared_before_each_start_and_gets_its_topics_again(
+    theatre: Theatre,
+) -> None:
+    told: list[str] = []
+
+    def prepare() -> None:
+        told.append("prepared")
+        if told.count("prepared") == 2:
+            raise OSError(28, "No space left on device")
+
+    async def declare() -> bool:
+        told.append("declared")
+        return told.count("declared") > 1  # Kafka does not answer the first time
+
+    async def kill_it(supervisor: Supervisor) -> None:
+        (child,) = supervisor.children
+        assert child.pid is not None
+        os.kill(child.pid, signal.SIGKILL)
+        await until(lambda: told.count("declared") == 2)
+
+    broker = msgspec.structs.replace(theatre.spec("broker", Stage.KAFKA), before=prepare)
+    theatre.play(broker, once_ready=kill_it, kafka_again=declare)
+
+    assert told == ["prepared"] * 3 + ["declared"] * 2
 
 
 def test_each_end_in_a_row_doubles_the_pause_up_to_ten_seconds(theatre: Theatre) -> None:
