@@ -5,7 +5,7 @@ from pathlib import Path
 
 from query.desk import Desk
 from schemas.failures import Unavailable
-from schemas.pulse import refusal
+from schemas.pulse import refusal, silence
 from schemas.tables import EVENTS
 
 EVERY_SECONDS = 1.0
@@ -29,7 +29,7 @@ class Look:
         return self._desk.follower.trouble
 
     def storing(self) -> str | None:
-        """Why something is not stored until an operator decides; what is stored is answered."""
+        """Why something is not stored at the moment; what is stored is answered."""
         return self._storing
 
     def ready(self) -> bool:
@@ -44,10 +44,14 @@ class Look:
 
     async def once(self) -> None:
         """Look now."""
-        self._storing = await asyncio.to_thread(refusal, self._run, self._desk.clock())
+        self._storing = await asyncio.to_thread(_not_storing, self._run, self._desk.clock())
         try:
             pinned = await self._desk.shelf.pin(EVENTS)
             await self._desk.damaged.look(pinned.version)
             self._lake = None
         except Unavailable as unavailable:
             self._lake = unavailable.message
+
+
+def _not_storing(run: Path, at_ms: int) -> str | None:
+    return refusal(run, at_ms) or silence(run, at_ms)

@@ -20,6 +20,9 @@ REFUSED = "refused"
 REFUSED_MS = 60_000
 """A supervisor starts it again and again, and so says it anew long before this is over."""
 
+SILENT_MS = 30_000
+"""A worker that is killed is back, and has its partitions again, long before this is over."""
+
 
 class Progress(Struct, frozen=True):
     """How far a worker is with one topic partition."""
@@ -102,3 +105,12 @@ def refusal(run: Path, at_ms: int) -> str | None:
         if pulse.reason and at_ms - pulse.at_ms < REFUSED_MS
     ]
     return "; ".join(reasons) or None
+
+
+def silence(run: Path, at_ms: int) -> str | None:
+    """For how long no worker has said how far it is; None while one does, or when none ever did."""
+    told = [pulse.at_ms for pulse in read_pulses(run) if pulse.progress]
+    silent_ms = at_ms - max(told, default=at_ms)
+    if silent_ms <= SILENT_MS:
+        return None
+    return f"no worker has reported for {silent_ms // 1000} s; what is new is not stored"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from schemas.edge.serving import _beat
-from schemas.pulse import Pulse, read_pulses, remove_pulse, write_pulse
+from schemas.pulse import Progress, Pulse, read_pulses, remove_pulse, silence, write_pulse
 from tests.accidents import no_room
 
 
@@ -48,3 +48,17 @@ def test_only_the_own_heartbeat_is_removed_at_the_end(tmp_path: Path) -> None:
     remove_pulse(tmp_path, "worker-2")
 
     assert [pulse.process for pulse in read_pulses(tmp_path)] == ["worker-1"]
+
+
+def test_workers_that_a_full_disk_ended_are_missed_by_those_who_ask(tmp_path: Path) -> None:
+    at = (Progress("events", 0, 5, 5),)
+    write_pulse(tmp_path, Pulse("query-1", 7, 1_000))
+    assert silence(tmp_path, 900_000) is None  # nobody ever stored here
+
+    write_pulse(tmp_path, Pulse("worker-1", 8, 60_000, progress=at))
+    write_pulse(tmp_path, Pulse("worker-2", 9, 70_000, progress=at))
+
+    assert silence(tmp_path, 100_000) is None
+    assert silence(tmp_path, 112_345) == (
+        "no worker has reported for 42 s; what is new is not stored"
+    )
