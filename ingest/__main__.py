@@ -7,20 +7,20 @@ from argparse import ArgumentParser
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-from ingest.acknowledging import Acknowledgements
 from ingest.app import SECRETS, create_app
-from ingest.daily import DailySecrets
-from ingest.links.clicks import Clicks
-from ingest.outbox import Outbox
-from ingest.protocol import CollectorProtocol
-from ingest.recent import Recent
-from schemas.clock import now_ms
-from schemas.edge.bodies import of_collect
-from schemas.edge.serving import serve
+from ingest.links.click_queue import Clicks
+from ingest.publishing.acknowledged_counts import Acknowledgements
+from ingest.publishing.anonymous_id import DailySecrets
+from ingest.publishing.producer import Outbox
+from ingest.publishing.recent_requests import Recent
+from ingest.server.http_protocol import CollectorProtocol
+from schemas.http.error_bodies import of_collect
+from schemas.http.server import serve
 from schemas.kinds import EVERY_KIND
-from schemas.private import keep_private
 from schemas.registry import Backups, DatabaseError, Follower, Store, no_registry
-from schemas.settings import SettingRefused, Settings, load
+from schemas.runtime.clock import now_ms
+from schemas.runtime.file_permissions import keep_private
+from schemas.runtime.settings import SettingRefused, Settings, load
 
 FLUSH_SECONDS = 10.0
 GARBAGE = 50_000

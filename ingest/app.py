@@ -6,35 +6,35 @@ from contextlib import AbstractAsyncContextManager
 from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ingest.acknowledging import Acknowledgements
-from ingest.collect import collect
-from ingest.daily import DailySecrets
-from ingest.debug import DEBUG, debug
-from ingest.desk import Desk, Outbox, Registry
-from ingest.disk import DiskFloor
-from ingest.history import history
-from ingest.links.clicks import Clicks
+from ingest.dependencies import Desk, Outbox, Registry
+from ingest.endpoints.collect import collect
+from ingest.endpoints.debug import DEBUG, debug
+from ingest.endpoints.debug_log import refusals
+from ingest.endpoints.import_events import history
+from ingest.endpoints.mixed import mixed
+from ingest.endpoints.mixed_routes import MIXED
+from ingest.endpoints.openapi import service
+from ingest.endpoints.robots import ROBOTS, robots
+from ingest.endpoints.scripts import routes as scripts
+from ingest.endpoints.wait_for_storage import waiting
+from ingest.links.click_queue import Clicks
 from ingest.links.redirect import LINKS, links
-from ingest.mixed import mixed
-from ingest.noting import refusals
-from ingest.openapi import service
-from ingest.recent import Recent
-from ingest.robots import ROBOTS, robots
-from ingest.routes import MIXED
-from ingest.scripts import routes as scripts
-from ingest.stored import Waits
+from ingest.publishing.acknowledged_counts import Acknowledgements
+from ingest.publishing.anonymous_id import DailySecrets
+from ingest.publishing.disk_floor import DiskFloor
+from ingest.publishing.recent_requests import Recent
+from ingest.publishing.storage_watch import Waits
 from ingest.visitor import Visitors
-from ingest.waiting import waiting
-from schemas.clock import Clock
-from schemas.edge.address import header_names, networks
-from schemas.edge.bodies import of_collect
-from schemas.edge.described import OPENAPI, described
-from schemas.edge.health import ROUTES, health, remembered
-from schemas.edge.rate_limit import LocalRateLimiter
-from schemas.edge.wear import Edge
+from schemas.http.client_ip import header_names, networks
+from schemas.http.error_bodies import of_collect
+from schemas.http.health import ROUTES, health, remembered
+from schemas.http.middleware import Edge
+from schemas.http.openapi_endpoint import OPENAPI, described
+from schemas.http.rate_limit import LocalRateLimiter
 from schemas.kinds import HISTORY, KINDS
-from schemas.pulse import refusal
-from schemas.settings import Settings
+from schemas.runtime.clock import Clock
+from schemas.runtime.heartbeat import refusal
+from schemas.runtime.settings import Settings
 
 ELSE = ""
 """Where everything goes that has no path of its own, the lifespan too."""

@@ -4,13 +4,13 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from ingest.answers import REFUSED
-from ingest.bounds import ITEMS
-from ingest.decode import Rejected
-from ingest.shown import shown
-from schemas.failures import Conflict
+from ingest.decoding.decoder import Rejected
+from ingest.decoding.limits import ITEMS
+from ingest.endpoints.responses import REFUSED
+from ingest.endpoints.tracker_operations import shown
+from schemas.errors import Conflict
+from schemas.http.openapi import Answer, Operation, Parameter
 from schemas.kinds import HISTORY
-from schemas.openapi import Answer, Operation, Parameter
 
 EVENT: Any = shown(HISTORY.item)
 

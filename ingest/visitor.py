@@ -7,7 +7,7 @@ nobody has the secret of a day that is over.
 
 import hashlib
 
-from ingest.daily import DailySecrets
+from ingest.publishing.anonymous_id import DailySecrets
 
 
 class Visitors:

@@ -4,11 +4,11 @@ import argparse
 import sys
 
 from query.app import create_app
-from schemas.edge.bodies import of_query
-from schemas.edge.serving import serve
-from schemas.private import keep_private
+from schemas.http.error_bodies import of_query
+from schemas.http.server import serve
 from schemas.registry import DatabaseError, Store, no_registry
-from schemas.settings import SettingRefused, load
+from schemas.runtime.file_permissions import keep_private
+from schemas.runtime.settings import SettingRefused, load
 
 
 def main() -> None:

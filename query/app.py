@@ -13,40 +13,40 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route, Router
 
-from query import imports, links
-from query.answer_budget import AnswerMemory
-from query.custom.catalogue import tables
 from query.custom.endpoint import custom
 from query.custom.explain import explain
-from query.damaged_files import DamagedFiles
-from query.desk import Desk
-from query.duck import Bounds, DuckDB
+from query.custom.table_catalogue import tables
+from query.dependencies import Desk
+from query.docs.openapi import SERVICE
+from query.docs.pages import PAGES
+from query.engine.damaged_files import DamagedFiles
+from query.engine.duckdb_engine import Bounds, DuckDB
+from query.engine.export_limits import Turns
+from query.engine.freshness import Watch
+from query.engine.quarantine import Gone
+from query.engine.snapshots import Shelf
+from query.engine.table_offsets import Positions
+from query.engine.tenant_limits import Lanes
 from query.export.endpoint import export
-from query.export.turns import Turns
-from query.freshness import Watch
-from query.lanes import Lanes
-from query.look import Look
-from query.openapi import SERVICE
-from query.positions import Positions
-from query.receipts import look_up
-from query.set_aside import Gone
-from query.snapshots import Shelf
-from query.standard.catalogue import types
+from query.resources import imports, links
+from query.resources.readiness import Look
+from query.resources.receipts import look_up
+from query.response.response_budget import AnswerMemory
 from query.standard.endpoint import standard
-from query.web import PAGES
-from schemas.clock import Clock, now_ms
-from schemas.edge.address import networks
-from schemas.edge.bodies import of_query
-from schemas.edge.described import OPENAPI, described
-from schemas.edge.health import ROUTES as HEALTH
-from schemas.edge.health import health
-from schemas.edge.rate_limit import LocalRateLimiter
-from schemas.edge.wear import Edge
-from schemas.failures import WrongMethod
-from schemas.positions import FRESH_SECONDS
+from query.standard.type_catalogue import types
+from schemas.errors import WrongMethod
+from schemas.http.client_ip import networks
+from schemas.http.error_bodies import of_query
+from schemas.http.health import ROUTES as HEALTH
+from schemas.http.health import health
+from schemas.http.middleware import Edge
+from schemas.http.openapi_endpoint import OPENAPI, described
+from schemas.http.rate_limit import LocalRateLimiter
+from schemas.lake.committed_offsets import FRESH_SECONDS
 from schemas.registry import Backups, Follower, Store
-from schemas.registry.targets import app_schemes
-from schemas.settings import Settings
+from schemas.registry.link_validation import app_schemes
+from schemas.runtime.clock import Clock, now_ms
+from schemas.runtime.settings import Settings
 
 STANDARD_AT_ONCE, CUSTOM_AT_ONCE = 3, 2
 """Questions of one organization: one fewer than run at once in the pool, so that others get in."""

@@ -3,9 +3,9 @@
 import argparse
 import sys
 
-from schemas import logs
-from schemas.private import keep_private
-from schemas.settings import SettingRefused, load
+from schemas.runtime import log_setup
+from schemas.runtime.file_permissions import keep_private
+from schemas.runtime.settings import SettingRefused, load
 
 QUIET = ("faust", "aiokafka", "mode", "kafka")
 
@@ -21,16 +21,16 @@ def main() -> int:
     except SettingRefused as refused:
         sys.exit(f"{given.role}: {refused}")
     keep_private(settings)
-    logs.set_up(settings.log_level, QUIET)
+    log_setup.set_up(settings.log_level, QUIET)
     # A keeper needs no Faust and no parsers, a worker no DuckDB: each loads its own only.
     if given.role == "backfill":
-        from stream import resting
+        from stream import backfill_standby
 
-        return resting.run(settings, given.name or "backfill", given.level)
+        return backfill_standby.run(settings, given.name or "backfill", given.level)
     if given.role == "keeper":
-        from stream.keeping import keeper
+        from stream.maintenance import scheduler
 
-        return keeper.run(settings, given.name or "keeper")
+        return scheduler.run(settings, given.name or "keeper")
     from stream import worker
 
     return worker.run(settings, given.name or "worker-1")

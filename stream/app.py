@@ -9,12 +9,16 @@ import faust
 from aiokafka.errors import KafkaError
 
 from schemas.kinds import Kind
-from schemas.lake import DamagedLog
-from schemas.settings import Settings
-from schemas.topic_identity import Identities, TopicIdentity
-from stream.batches import Bounds, Positions, batches, end_offset, ledger_transport
-from stream.drain import Drain
-from stream.failures import (
+from schemas.lake.delta_table import DamagedLog
+from schemas.lake.topic_identity import Identities, TopicIdentity
+from schemas.runtime.settings import Settings
+from stream.consumer.fetch_budget import FetchBudget
+from stream.consumer.message_queue import Size
+from stream.consumer.progress import Journal, Place
+from stream.faust_adapter import Bounds, Positions, batches, end_offset, ledger_transport
+from stream.rows.decoder import Arrived, slices
+from stream.rows.quarantine import Lost
+from stream.runtime.errors import (
     LogDamaged,
     Recreated,
     Surprise,
@@ -22,11 +26,7 @@ from stream.failures import (
     Unexpected,
     Unreachable,
 )
-from stream.fetch_budget import FetchBudget
-from stream.message_queue import Size
-from stream.opening import Arrived, slices
-from stream.progress import Journal, Place
-from stream.quarantine import Lost
+from stream.writing.batch_writer import Drain
 
 log = logging.getLogger(__name__)
 

@@ -13,19 +13,18 @@ from typing import Any, NoReturn
 
 from deltalake.exceptions import DeltaError
 
-from schemas.clock import now_ms
-from schemas.lake import DamagedLog, open_table
-from schemas.pulse import REFUSED, Pulse, read_pulses, remove_pulse, write_pulse
+from schemas.lake.delta_table import DamagedLog, open_table
 from schemas.registry import Backups, DatabaseError, Follower, Store, no_registry
-from schemas.settings import Settings
+from schemas.runtime.clock import now_ms
+from schemas.runtime.heartbeat import REFUSED, Pulse, read_pulses, remove_pulse, write_pulse
+from schemas.runtime.settings import Settings
 from schemas.tables import TABLES
 from stream.app import End, Worker
-from stream.batches import start, topics_exist
-from stream.doctor import examine
-from stream.drain import Drain
-from stream.enrich.lookups import Lookups
-from stream.enrich.places import Places
-from stream.failures import (
+from stream.enrich.rules.geo_database import Places
+from stream.enrich.rules.lookups import Lookups
+from stream.faust_adapter import start, topics_exist
+from stream.runtime.allocator import settle
+from stream.runtime.errors import (
     OPERATOR,
     ORDERLY,
     LogDamaged,
@@ -35,9 +34,10 @@ from stream.failures import (
     Surprise,
     Unplaced,
 )
-from stream.lanes import LIVE, Lane
-from stream.memory import settle
-from stream.remember.room import Room
+from stream.state.memory_budget import Room
+from stream.storage.log_repair import examine
+from stream.writing.batch_writer import Drain
+from stream.writing.worker_roles import LIVE, Lane
 
 log = logging.getLogger(__name__)
 

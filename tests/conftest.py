@@ -9,7 +9,7 @@ import pytest
 
 from schemas.registry.migrate import migrate
 from tests.groups import group_of, is_listed
-from tests.running import Stack, format_storage
+from tests.installation import Stack, format_storage
 
 if TYPE_CHECKING:
     from xdist.remote import Producer

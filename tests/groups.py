@@ -6,20 +6,20 @@ A stack, a broker or a browser is started for the first test of its group and en
 GROUPS = (
     ("tests/browser/", "tests/flow/"),
     ("tests/chaos/",),
-    ("tests/deploy/test_up.py",),
+    ("tests/deploy/local/test_up.py",),
     (
-        "tests/ingest/test_kafka.py",
-        "tests/ingest/test_hostile.py",
-        "tests/ingest/test_access.py",
-        "tests/ingest/test_outbox.py",
+        "tests/ingest/publishing/test_producer_on_kafka.py",
+        "tests/ingest/server/test_hostile_input.py",
+        "tests/ingest/endpoints/test_access.py",
+        "tests/ingest/publishing/test_producer.py",
     ),
-    ("tests/stream/test_kafka.py",),
+    ("tests/stream/test_worker_with_kafka.py",),
     ("tests/schemas/http/",),
-    ("tests/oracle/test_answers.py",),
-    ("tests/oracle/test_posted.py",),
-    ("tests/oracle/test_relations.py",),
-    ("tests/oracle/test_town.py",),
-    ("tests/query/test_types.py",),
+    ("tests/oracle/test_standard.py",),
+    ("tests/oracle/test_end_to_end.py",),
+    ("tests/oracle/test_invariants.py",),
+    ("tests/oracle/test_fixed_traffic.py",),
+    ("tests/query/standard/test_query_types.py",),
 )
 """The longest first; every other file is a group of its own, which is shorter than these."""
 

@@ -7,9 +7,9 @@ from importlib import import_module
 
 import click
 
-from deploy.cli.common import Tidemark
-from schemas.private import keep_private
-from schemas.settings import SettingRefused, load, unknown
+from deploy.cli.context import Tidemark
+from schemas.runtime.file_permissions import keep_private
+from schemas.runtime.settings import SettingRefused, load, unknown
 
 COMMANDS = {
     "up": "running.up",

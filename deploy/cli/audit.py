@@ -3,9 +3,9 @@
 import click
 import msgspec
 
-from deploy.cli.common import Tidemark, as_json, print_rows
-from schemas.clock import iso
+from deploy.cli.context import Tidemark, as_json, print_rows
 from schemas.registry.records import Change
+from schemas.runtime.clock import iso
 
 COLUMNS = ("at", "actor", "action", "kind", "recordId", "organizationId", "fields")
 

@@ -4,10 +4,10 @@ import secrets
 
 import click
 
-from deploy.cli.common import Tidemark
-from deploy.local.demo.first import send_week
-from deploy.local.demo.records import read_demo
-from deploy.local.demo.sending import NotSent
+from deploy.cli.context import Tidemark
+from deploy.demo.first_start import send_week
+from deploy.demo.registry_records import read_demo
+from deploy.demo.sender import NotSent
 
 
 @click.command()

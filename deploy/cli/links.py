@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from deploy.cli.common import (
+from deploy.cli.context import (
     Instant,
     Tidemark,
     as_json,
@@ -14,12 +14,12 @@ from deploy.cli.common import (
     print_record,
     shown,
 )
-from deploy.cli.reading import add_reading, create_owned
-from deploy.local.ready import collect_address
-from schemas.clock import now_ms
+from deploy.cli.record_commands import add_reading, create_owned
+from deploy.local.processes.readiness import collect_address
 from schemas.registry import Link
-from schemas.registry.making import checked_name, checked_slug, new_link
-from schemas.registry.targets import TEXTS, URLS, app_schemes, checked_member
+from schemas.registry.link_validation import TEXTS, URLS, app_schemes, checked_member
+from schemas.registry.validation import checked_name, checked_slug, new_link
+from schemas.runtime.clock import now_ms
 
 extras = options(
     click.option("--slug", help="Its last part, after /l/; random when not given."),

@@ -2,12 +2,12 @@
 
 import click
 
-from deploy.cli.common import Tidemark, as_json, given, id_option, print_record, shown
-from deploy.cli.reading import add_reading
-from schemas.clock import now_ms
+from deploy.cli.context import Tidemark, as_json, given, id_option, print_record, shown
+from deploy.cli.record_commands import add_reading
 from schemas.plans import COLLECT_ITEMS, COLLECT_MIB, PLANS, Group
 from schemas.registry import Organization
-from schemas.registry.making import checked_limits, checked_name, new_organization
+from schemas.registry.validation import checked_limits, checked_name, new_organization
+from schemas.runtime.clock import now_ms
 
 
 def _limits(

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import click
 
-from deploy.cli.common import Tidemark, as_json, print_record
-from deploy.local.demo.records import DEMO
-from deploy.local.registry import bring_back, lost, ready_registry, reason
+from deploy.cli.context import Tidemark, as_json, print_record
+from deploy.demo.registry_records import DEMO
+from deploy.local.registry_startup import bring_back, lost, ready_registry, reason
 from deploy.local.unavailable import RegistryAway
-from schemas.clock import iso, now_ms
 from schemas.registry import Backups, DatabaseError, Organization, Store
 from schemas.registry.backups import Backup, BackupDamaged, back_up, read
 from schemas.registry.database import file_of
-from schemas.registry.restoring import fault_of, put_aside
-from schemas.settings import Settings
+from schemas.registry.restore import fault_of, put_aside
+from schemas.runtime.clock import iso, now_ms
+from schemas.runtime.settings import Settings
 
 
 @click.group()

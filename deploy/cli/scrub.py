@@ -2,9 +2,9 @@
 
 import click
 
-from deploy.cli.common import Tidemark, as_json, print_json
-from deploy.local.history.bar import Bar
-from schemas.delta_log import LOG
+from deploy.cli.context import Tidemark, as_json, print_json
+from deploy.cli.progress_bar import Bar
+from schemas.lake.delta_log import LOG
 
 MEGABYTE = 1_048_576
 
@@ -18,7 +18,7 @@ def scrub(context: click.Context, json: bool) -> None:
     The keeper does the same once a day, slowly. Damage is noted: questions that need a damaged file
     fail until it is whole again or taken out. Exit code 1 when there is damage.
     """
-    from stream.keeping.scrub import scrub_all  # with the table format
+    from stream.maintenance.scrub import scrub_all  # with the table format
 
     settings = context.find_object(Tidemark).settings  # type: ignore[union-attr]
     bar, done = Bar(), []

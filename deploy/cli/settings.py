@@ -3,10 +3,10 @@
 import click
 import msgspec
 
-from deploy.cli.common import Tidemark, as_json, print_json, print_rows
-from deploy.local.topics import declare, partitions, topics_of
+from deploy.cli.context import Tidemark, as_json, print_json, print_rows
+from deploy.docs.settings_table import describe
+from deploy.local.kafka.topics import declare, partitions, topics_of
 from deploy.local.unavailable import KafkaAway
-from deploy.settings_table import describe
 
 
 @click.command()

@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 
 import click
 
-from deploy.cli.common import Tidemark, as_json, print_json
-from deploy.local.ready import collect_address
-from ingest.scripts import Script, file_name, read_manifest
+from deploy.cli.context import Tidemark, as_json, print_json
+from deploy.local.processes.readiness import collect_address
+from ingest.endpoints.scripts import Script, file_name, read_manifest
 from schemas.registry import Website
 
 SCRIPT = "tidemark"

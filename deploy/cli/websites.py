@@ -2,12 +2,12 @@
 
 import click
 
-from deploy.cli.common import Tidemark, as_json, given, id_option, print_record, shown
-from deploy.cli.reading import add_reading, create_owned
-from schemas.clock import now_ms
+from deploy.cli.context import Tidemark, as_json, given, id_option, print_record, shown
+from deploy.cli.record_commands import add_reading, create_owned
 from schemas.registry import Website
-from schemas.registry.making import checked_domain, checked_name, checked_timezone, new_website
-from schemas.registry.origins import checked_origins
+from schemas.registry.allowed_origins import checked_origins
+from schemas.registry.validation import checked_domain, checked_name, checked_timezone, new_website
+from schemas.runtime.clock import now_ms
 
 allow_origin = click.option(
     "--allow-origin",

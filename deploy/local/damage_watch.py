@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from schemas.clock import now_ms
-from schemas.damage import Damage
-from schemas.pulse import refusal
-from schemas.settings import Settings
+from schemas.lake.damage_reports import Damage
+from schemas.runtime.clock import now_ms
+from schemas.runtime.heartbeat import refusal
+from schemas.runtime.settings import Settings
 
 REPAIR = "tidemark doctor --repair"
 

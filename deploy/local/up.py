@@ -11,21 +11,21 @@ from pathlib import Path
 
 import msgspec
 
-from deploy.local import checks, plan
-from deploy.local.account import account_of, write_account
-from deploy.local.broker import Broker, BrokerDown
-from deploy.local.checks import CannotStart
+from deploy.demo.example_queries import question
+from deploy.demo.registry_records import read_demo
+from deploy.local import preflight, process_list
 from deploy.local.damage_watch import DamageWatch, damage_of
-from deploy.local.demo.question import question
-from deploy.local.demo.records import read_demo
-from deploy.local.disk import DiskWatch, floor_mb, free_mb
-from deploy.local.jars import JarRefused
-from deploy.local.logs import Followed
-from deploy.local.process import Spec
-from deploy.local.screen import Screen
-from deploy.local.supervisor import NotStarted, Supervisor
+from deploy.local.disk_space import DiskWatch, floor_mb, free_mb
+from deploy.local.kafka.broker import Broker, BrokerDown
+from deploy.local.kafka.jars import JarRefused
+from deploy.local.logs.log_files import Followed
+from deploy.local.preflight import CannotStart
+from deploy.local.processes.process import Spec
+from deploy.local.processes.process_file import account_of, write_account
+from deploy.local.processes.supervisor import NotStarted, Supervisor
+from deploy.local.status_screen import Screen
 from deploy.local.unavailable import KafkaAway, RegistryAway
-from schemas.settings import Settings, as_environment
+from schemas.runtime.settings import Settings, as_environment
 
 FOLLOW_SECONDS = 0.2
 TELL_SECONDS = 5.0
@@ -38,9 +38,9 @@ def up(settings: Settings, logs: bool = False) -> None:
     """Return when everything has stopped in order; raise one of `Refused` if it cannot start."""
     # Children may run elsewhere; what is relative is meant from here.
     settings = msgspec.structs.replace(settings, data_dir=str(settings.data))
-    checks.check_folder(settings)
-    with checks.only_one(settings.data):
-        checks.check_ports(checks.addresses(settings))
+    preflight.check_folder(settings)
+    with preflight.only_one(settings.data):
+        preflight.check_ports(preflight.addresses(settings))
         screen = Screen(in_place=False if logs else None)
         with examined(settings, screen):
             specs = prepare(settings)
@@ -60,7 +60,7 @@ def examined(settings: Settings, screen: Screen) -> Iterator[None]:
         yield
         return
     with subprocess.Popen(
-        (sys.executable, "-m", "stream.doctor"),
+        (sys.executable, "-m", "stream.storage.log_repair"),
         env={**os.environ, **as_environment(settings)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -74,21 +74,21 @@ def examined(settings: Settings, screen: Screen) -> Iterator[None]:
 
 def prepare(settings: Settings) -> list[Spec]:
     """Make the registry and the broker's storage; the processes to run."""
-    from deploy.local.registry import ready_registry  # beside the examination
+    from deploy.local.registry_startup import ready_registry  # beside the examination
 
     (settings.data / "run").mkdir(exist_ok=True)
     ready_registry(settings, restores=True)
     if settings.kafka:
-        return plan.services(settings)
+        return process_list.services(settings)
     node = Broker(settings.data / "kafka", settings.broker_port, settings.broker_controller_port)
-    return [plan.broker(settings, node), *plan.services(settings)]
+    return [process_list.broker(settings, node), *process_list.services(settings)]
 
 
 async def _supervise(settings: Settings, specs: list[Spec], screen: Screen, logs: bool) -> None:
     environment = {**os.environ, **as_environment(settings), "PYTHONUNBUFFERED": "1"}
 
     def declare_topics() -> None:
-        from deploy.local.topics import declare, topics_of
+        from deploy.local.kafka.topics import declare, topics_of
 
         declare(settings.brokers, topics_of(settings))
 
@@ -130,7 +130,7 @@ async def _once_ready(settings: Settings, supervisor: Supervisor, screen: Screen
     """Everything answers: make the demo the first time, then show a question to ask."""
     screen.news("ready")
     if not read_demo(settings.data):
-        from deploy.local.demo.first import first_start
+        from deploy.demo.first_start import first_start
 
         await asyncio.to_thread(first_start, settings, screen.news, supervisor.stopping.is_set)
     if settings.demo and (asked := question(settings, screen.private)):

@@ -1,7 +1,7 @@
 """The operations on short links, as the document shows them."""
 
-from schemas.failures import LimitExceeded, NotFound
-from schemas.openapi import Answer, Operation, Parameter
+from schemas.errors import LimitExceeded, NotFound
+from schemas.http.openapi import Answer, Operation, Parameter
 
 SLUG = Parameter("slug", "the link's last part", required=True, within="path")
 

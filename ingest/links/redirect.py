@@ -8,18 +8,18 @@ import zlib
 import msgspec
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ingest.desk import Desk
-from ingest.head import Head, read_head
-from ingest.links.clicks import Clicks, Sealed
-from ingest.links.codes import Codes
-from ingest.links.pages import BUSY, EXPIRED, HTML, UNKNOWN
-from ingest.links.previews import has_preview, is_preview, preview
+from ingest.decoding.request_head import Head, read_head
+from ingest.dependencies import Desk
+from ingest.links.click_queue import Clicks, Sealed
+from ingest.links.error_pages import BUSY, EXPIRED, HTML, UNKNOWN
+from ingest.links.link_previews import has_preview, is_preview, preview
+from ingest.links.qr_codes import Codes
 from ingest.links.targets import location, passed_on, target_of
-from schemas.edge.address import cut
-from schemas.edge.allowances import Headers
-from schemas.edge.asgi import header
 from schemas.envelope import Envelope, seal
-from schemas.failures import Failure, LimitExceeded, NotFound, WrongMethod
+from schemas.errors import Failure, LimitExceeded, NotFound, WrongMethod
+from schemas.http.asgi import header
+from schemas.http.client_ip import cut
+from schemas.http.rate_limit_headers import Headers
 from schemas.items import Click
 from schemas.plans import Group
 from schemas.registry import Link

@@ -5,7 +5,7 @@ from functools import lru_cache
 from urllib.parse import quote, unquote_plus, urlsplit, urlunsplit
 
 from schemas.registry import Link
-from schemas.registry.targets import WEB
+from schemas.registry.link_validation import WEB
 
 IOS = ("iPhone", "iPad", "iPod")
 ANDROID = ("Android",)

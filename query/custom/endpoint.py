@@ -6,22 +6,22 @@ from functools import partial
 from starlette.requests import Request
 from starlette.responses import Response
 
-from query.answer_budget import AnswerBudget
-from query.aside import aside
-from query.bodies import body_of
 from query.custom.aggregates import Gives
-from query.custom.asking import Asked, Found, asked, found, shaped
-from query.custom.check import Chosen, Plan
-from query.custom.requests import CustomBody
-from query.desk import Desk
-from query.formats import FORMATS, JSON, Format
-from query.formats.choosing import chosen
+from query.custom.execute import Asked, Found, asked, found, shaped
+from query.custom.request import CustomBody
+from query.custom.validation import Chosen, Plan
+from query.dependencies import Desk
 from query.formats.columns import KINDS, Column, Kind
-from query.formats.rows import listed
-from query.formats.written import written
-from query.json_pieces import Encoded, encoded, pieces_of
-from query.large_response import LargeResponse
-from query.subjects import subject
+from query.formats.negotiation import chosen
+from query.formats.output_formats import FORMATS, JSON, Format
+from query.formats.result_table import listed
+from query.formats.table_response import written
+from query.request.body import body_of
+from query.request.subject import subject
+from query.response.json_response import Encoded, encoded, pieces_of
+from query.response.large_response import LargeResponse
+from query.response.response_budget import AnswerBudget
+from query.response.worker_threads import aside
 from schemas.plans import Group
 from schemas.registry import Scope as KeyScope
 

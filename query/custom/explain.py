@@ -12,21 +12,21 @@ from msgspec import structs
 from starlette.requests import Request
 from starlette.responses import Response
 
-from query.answer_budget import AnswerBudget
-from query.bodies import body_of
-from query.custom.asking import Asked, asked
-from query.custom.requests import CustomBody
-from query.desk import Desk
-from query.engine import PartGone, Sql
-from query.json_pieces import pieces_of
-from query.large_response import LargeResponse
-from query.scoped import scoped
-from query.snapshots import Pinned
-from query.subjects import subject
-from schemas.clock import instant_ms, iso
-from schemas.failures import Unavailable
+from query.custom.execute import Asked, asked
+from query.custom.request import CustomBody
+from query.dependencies import Desk
+from query.engine.engine import PartGone, Sql
+from query.engine.snapshots import Pinned
+from query.request.body import body_of
+from query.request.subject import subject
+from query.response.json_response import pieces_of
+from query.response.large_response import LargeResponse
+from query.response.response_budget import AnswerBudget
+from query.scope.scope import scoped
+from schemas.errors import Unavailable
 from schemas.plans import Group
 from schemas.registry import Scope as KeyScope
+from schemas.runtime.clock import instant_ms, iso
 
 PARTS = "parts"
 """The bound value that holds the files' addresses."""

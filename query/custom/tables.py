@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from query.buckets import Granularity
-from query.custom.sessions import PREFIX, SESSION_COLUMNS
-from query.filters import Field
+from query.custom.session_table import PREFIX, SESSION_COLUMNS
+from query.request.buckets import Granularity
+from query.request.filters import Field
 from schemas.tables import (
     CLICKS,
     ENGAGEMENT,

@@ -6,17 +6,17 @@ from contextlib import aclosing
 from starlette.requests import Request
 from starlette.responses import Response
 
-from query.custom.asking import seen_by
-from query.desk import Desk
-from query.engine import Row
+from query.custom.execute import seen_by
+from query.dependencies import Desk
+from query.engine.engine import Row
 from query.export.request import wanted
-from query.export.rows import exported
-from query.formats import FILES, NDJSON
-from query.formats.answer import Streamed
-from query.formats.choosing import chosen
+from query.export.slices import exported
 from query.formats.columns import KINDS, Column
-from query.subjects import subject
-from schemas.failures import Failure
+from query.formats.negotiation import chosen
+from query.formats.output_formats import FILES, NDJSON
+from query.formats.streamed_response import Streamed
+from query.request.subject import subject
+from schemas.errors import Failure
 from schemas.plans import Group
 from schemas.registry import Scope as KeyScope
 

@@ -6,16 +6,16 @@ import msgspec
 from msgspec import Struct
 from starlette.datastructures import QueryParams
 
-from query.bodies import decoded
 from query.custom.tables import CUSTOM_TABLES, CustomColumn, CustomTable
-from query.engine import Sql
-from query.filters import Filter, conditions
-from query.moments import asked_span
-from query.snapshots import Number
-from query.span import Span
-from query.suggest import unknown
-from query.zones import checked_zone
-from schemas.failures import Malformed
+from query.engine.engine import Sql
+from query.engine.snapshots import Number
+from query.request.body import decoded
+from query.request.filters import Filter, conditions
+from query.request.suggestions import unknown
+from query.request.time_parameters import asked_span
+from query.request.time_range import Span
+from query.request.time_zones import checked_zone
+from schemas.errors import Malformed
 
 MOST_DAYS = 3_660
 

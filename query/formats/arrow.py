@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from query.formats.columns import Column, Kind, Row
-from schemas.edge.bodies import encode
+from schemas.http.error_bodies import encode
 
 GROUP_ROWS = 65_536
 """Rows of one row group of a Parquet file."""

@@ -12,13 +12,13 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from query.aside import aside
-from query.span import Point, Span
-from query.standard.forms import PLAIN
-from query.standard.run import Answer, Page, Work, detailed, run
-from query.standard.spec import Cte, QueryType, as_asked, forms
-from schemas.clock import iso
-from schemas.failures import Malformed
+from query.request.time_range import Point, Span
+from query.response.worker_threads import aside
+from query.standard.declaration.fields import PLAIN
+from query.standard.declaration.query_type import Cte, QueryType, as_asked, forms
+from query.standard.execute import Answer, Page, Work, detailed, run
+from schemas.errors import Malformed
+from schemas.runtime.clock import iso
 
 Shown = Mapping[str, Any]
 HUNDREDTH = Decimal("0.01")

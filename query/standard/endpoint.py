@@ -12,22 +12,22 @@ from msgspec import structs
 from starlette.requests import Request
 from starlette.responses import Response
 
-from query.answer_budget import AnswerBudget
-from query.bodies import bytes_of, decoded
-from query.desk import Desk
-from query.filters import counted
-from query.formats import FORMATS, JSON, Format
-from query.formats.choosing import chosen, only_one
-from query.formats.rows import table_of
-from query.formats.written import written
-from query.json_pieces import Encoded, encoded, pieces_of
-from query.large_response import LargeResponse
-from query.standard import QUERY_TYPES
-from query.standard.answering import Answered, Batch, Pins, answers
-from query.standard.requests import DEFAULT_LIMIT, Asked, Questions, StandardBody, questions
-from query.subjects import Who, subject
-from schemas.edge.bodies import encode, of_query
-from schemas.failures import Failure, Malformed
+from query.dependencies import Desk
+from query.formats.negotiation import chosen, only_one
+from query.formats.output_formats import FORMATS, JSON, Format
+from query.formats.result_table import table_of
+from query.formats.table_response import written
+from query.request.body import bytes_of, decoded
+from query.request.filters import counted
+from query.request.subject import Who, subject
+from query.response.json_response import Encoded, encoded, pieces_of
+from query.response.large_response import LargeResponse
+from query.response.response_budget import AnswerBudget
+from query.standard.batch import Answered, Batch, Pins, answers
+from query.standard.query_types import QUERY_TYPES
+from query.standard.request import DEFAULT_LIMIT, Asked, Questions, StandardBody, questions
+from schemas.errors import Failure, Malformed
+from schemas.http.error_bodies import encode, of_query
 from schemas.plans import Group
 from schemas.registry import Key
 from schemas.registry import Scope as KeyScope

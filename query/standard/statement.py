@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 from msgspec import structs
 
-from query.engine import Engine, Sql, joined
-from query.scoped import ENTRIES, Scope, scoped
-from query.standard.spec import OF_ENTRY, Statement, named
+from query.engine.engine import Engine, Sql, joined
+from query.scope.scope import ENTRIES, Scope, scoped
+from query.standard.declaration.query_type import OF_ENTRY, Statement, named
 from schemas.tables import Table
 
 HELD = "held"

@@ -6,14 +6,14 @@
 
 from sqlalchemy.exc import SQLAlchemyError as DatabaseError
 
+from schemas.registry.api_keys import SCOPES, NewKey, Scope, hash_secret, make_key, split_key
 from schemas.registry.backups import Backups
 from schemas.registry.database_file import RegistryLost
 from schemas.registry.follower import Follower, first_line, no_registry
-from schemas.registry.keys import SCOPES, NewKey, Scope, hash_secret, make_key, split_key
 from schemas.registry.records import Import, ImportState, Key, Link, Organization, Website
 from schemas.registry.snapshot import Snapshot
 from schemas.registry.store import Full, Store, Unknown
-from schemas.registry.writing import Taken
+from schemas.registry.transaction import Taken
 
 __all__ = [
     "SCOPES",

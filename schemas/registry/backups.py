@@ -18,10 +18,10 @@ from typing import Literal, Self
 import msgspec
 from msgspec import Struct
 
-from schemas.files import sync
 from schemas.registry.contents import Contents, Stamp
 from schemas.registry.store import Store
-from schemas.settings import Settings
+from schemas.runtime.files import sync
+from schemas.runtime.settings import Settings
 
 log = logging.getLogger(__name__)
 

@@ -6,8 +6,8 @@ import sqlalchemy as sa
 from msgspec import Struct
 
 from schemas.registry.database import CHANGES, REVISION
+from schemas.registry.record_mapping import Record, all_of, by_ids, name_of
 from schemas.registry.records import Import, Key, Link, Organization, Website
-from schemas.registry.rows import Record, all_of, by_ids, name_of
 
 MOST_CHANGES = 1_000
 """Beyond them everything is read instead."""

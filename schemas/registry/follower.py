@@ -12,12 +12,12 @@ import time
 import msgspec
 from sqlalchemy.exc import SQLAlchemyError
 
-from schemas.clock import iso, now_ms
 from schemas.registry.backups import Backups
 from schemas.registry.database_file import RegistryLost
 from schemas.registry.last_use import LastUse
 from schemas.registry.snapshot import Snapshot
 from schemas.registry.store import Store
+from schemas.runtime.clock import iso, now_ms
 
 log = logging.getLogger(__name__)
 

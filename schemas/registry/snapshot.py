@@ -7,11 +7,11 @@ from typing import Self, TypeVar
 import msgspec
 
 from schemas.receipts import ReceiptKey
+from schemas.registry.api_keys import proves, split_key
 from schemas.registry.contents import Contents, Since, Stamp
-from schemas.registry.keys import proves, split_key
+from schemas.registry.persistent_map import Sharded
+from schemas.registry.record_mapping import name_of
 from schemas.registry.records import Import, Key, Link, Organization, Website
-from schemas.registry.rows import name_of
-from schemas.registry.sharded import Sharded
 from schemas.registry.store import Store
 
 One = TypeVar("One", Organization, Website, Key, Import)

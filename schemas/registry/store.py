@@ -9,8 +9,6 @@ from typing import Any, Self
 
 import sqlalchemy as sa
 
-from schemas.clock import now_ms
-from schemas.diagnosis import Finding
 from schemas.plans import MOST_LINKS
 from schemas.registry import database
 from schemas.registry.connections import Connections
@@ -22,17 +20,7 @@ from schemas.registry.contents import (
     read_since,
     read_stamp,
 )
-from schemas.registry.records import (
-    Action,
-    Change,
-    Import,
-    ImportState,
-    Key,
-    Link,
-    Organization,
-    Website,
-)
-from schemas.registry.rows import (
+from schemas.registry.record_mapping import (
     TABLES,
     R,
     Record,
@@ -43,7 +31,19 @@ from schemas.registry.rows import (
     record_of,
     records,
 )
-from schemas.registry.writing import Taken, Writing
+from schemas.registry.records import (
+    Action,
+    Change,
+    Import,
+    ImportState,
+    Key,
+    Link,
+    Organization,
+    Website,
+)
+from schemas.registry.transaction import Taken, Writing
+from schemas.runtime.clock import now_ms
+from schemas.runtime.finding import Finding
 
 MOST: Mapping[type[Record], int] = {Link: 10_000, Import: 1_000}
 """How many an organization may have: all of them are in the memory of every process."""

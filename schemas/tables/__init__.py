@@ -6,7 +6,7 @@ from schemas.tables.engagement import ENGAGEMENT
 from schemas.tables.errors import ERRORS
 from schemas.tables.events import EVENTS
 from schemas.tables.identities import IDENTITIES
-from schemas.tables.side import LEDGER, QUARANTINE
+from schemas.tables.quarantine_and_ledger import LEDGER, QUARANTINE
 from schemas.tables.vitals import VITALS
 
 TABLES: tuple[Table, ...] = (

@@ -10,27 +10,27 @@ from tests.bench import (
     flood,
     footprint,
     freshness,
-    hostile,
     isolation,
-    questions,
+    queries,
     receipts,
     redirect,
     scale,
+    under_attack,
     worker,
 )
 from tests.bench.dataset import MANY, stored
-from tests.bench.figures import Part, keep
+from tests.bench.results import Part, keep
 
 PARTS: Mapping[str, Callable[[], Part]] = {
     "collector": collector.measure,
     "worker": worker.measure,
     "freshness": freshness.measure,
     "footprint": footprint.measure,
-    "questions": questions.measure,
+    "questions": queries.measure,
     "isolation": isolation.measure,
     "receipts": receipts.measure,
     "redirect": redirect.measure,
-    "hostile": hostile.measure,
+    "hostile": under_attack.measure,
     "flood": flood.measure,
 }
 SCALE = "scale"

@@ -17,15 +17,15 @@ from pathlib import Path
 import psutil
 from msgspec import Struct
 
-from deploy.local.broker import Broker
-from deploy.local.topics import declare, topics_of
-from schemas.clock import now_ms
-from schemas.registry import Store, making
+from deploy.local.kafka.broker import Broker
+from deploy.local.kafka.topics import declare, topics_of
+from schemas.registry import Store, validation
 from schemas.registry.migrate import migrate
-from schemas.settings import Settings, as_environment
-from tests.bench.figures import Figure, Part
-from tests.calling import call
-from tests.running import ROOT, eventually, free_port
+from schemas.runtime.clock import now_ms
+from schemas.runtime.settings import Settings, as_environment
+from tests.bench.results import Figure, Part
+from tests.http_client import call
+from tests.installation import ROOT, eventually, free_port
 
 VISITORS = 200
 
@@ -122,7 +122,7 @@ def load(server: Server, case: Case, bodies: Path, seconds: float) -> Run:
     before = process.cpu_times()
     done = subprocess.run(
         [
-            sys.executable, "-m", "tests.bench.post_load", str(server.port), server.target,
+            sys.executable, "-m", "tests.bench.load_generator", str(server.port), server.target,
             str(case.connections), str(seconds), str(bodies),
         ],
         cwd=ROOT, stdout=subprocess.PIPE, check=True,
@@ -177,7 +177,7 @@ def servers(folder: Path) -> Iterator[tuple[Server, Server]]:
         website = _website(settings)
         plain_port = free_port()
         commands = [
-            ["tests.bench.plain_collector", settings.brokers, "events", str(plain_port)],
+            ["tests.bench.baseline_collector", settings.brokers, "events", str(plain_port)],
             ["ingest", "--name", "collector-1"],
         ]
         started = [_start(settings, command) for command in commands]
@@ -200,8 +200,10 @@ def _start(settings: Settings, command: Sequence[str]) -> subprocess.Popen[bytes
 def _website(settings: Settings) -> str:
     migrate(settings.registry_url)
     store, now = Store(settings.registry_url), now_ms()
-    owner = store.create(making.new_organization("Bench", "enterprise", now, {"collect": 10**9}))
-    website = store.create(making.new_website(owner.id, "shop.example", now))
+    owner = store.create(
+        validation.new_organization("Bench", "enterprise", now, {"collect": 10**9})
+    )
+    website = store.create(validation.new_website(owner.id, "shop.example", now))
     store.close()
     return website.id
 

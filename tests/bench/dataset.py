@@ -17,16 +17,16 @@ import msgspec
 import pyarrow as pa
 from msgspec import Struct, structs
 
-from schemas.clock import now_ms
 from schemas.registry import Link, Organization, Scope, Store, Website
-from schemas.registry.making import new_key
 from schemas.registry.migrate import migrate
-from schemas.settings import Settings
+from schemas.registry.validation import new_key
+from schemas.runtime.clock import now_ms
+from schemas.runtime.settings import Settings
 from schemas.tables import CLICKS, ERRORS, EVENTS, VITALS, Table
-from stream.commit import LakeTable, Move
-from stream.keeping.compaction import ROW_GROUP, compact
-from stream.writer import write_part
-from tests.bench.traffic import LINK, MACROS, MINE, OWNER, crowd_of, day_of
+from stream.maintenance.compaction import ROW_GROUP, compact
+from stream.storage.delta_commit import LakeTable, Move
+from stream.storage.parquet_writer import write_part
+from tests.bench.traffic_sql import LINK, MACROS, MINE, OWNER, crowd_of, day_of
 
 FIRST = date(2026, 10, 1)
 DAYS = 30

@@ -14,10 +14,10 @@ from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tests.bench.figures import Figure, Part
 from tests.bench.freshness import delay
+from tests.bench.results import Figure, Part
 from tests.flow.tenant import Tenant
-from tests.running import Stack
+from tests.installation import Stack
 
 SECONDS = 60
 """A whole window of the limits."""

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import psutil
 
-from deploy.local.demo.first import send_week
-from schemas.lake import Version, open_table, version_of
+from deploy.demo.first_start import send_week
+from schemas.lake.delta_table import Version, open_table, version_of
 from schemas.tables import EVENTS
-from tests.bench.figures import Figure, Part
-from tests.running import Stack
+from tests.bench.results import Figure, Part
+from tests.installation import Stack
 
 VISITORS = 6_000
 REST_SECONDS = 20

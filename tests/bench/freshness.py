@@ -6,10 +6,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.bench.figures import Figure, Part
-from tests.chaos.load import Sender
+from tests.bench.results import Figure, Part
+from tests.chaos.recorded_load import Sender
 from tests.flow.tenant import Tenant
-from tests.running import Stack
+from tests.installation import Stack
 
 SAMPLES = 200
 WATCHERS = 3

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 
-from tests.bench.asking import Question, Running, custom, service, standard
 from tests.bench.dataset import DataSet, make
-from tests.bench.figures import Figure, Part
+from tests.bench.query_service import Question, Running, custom, service, standard
+from tests.bench.results import Figure, Part
 
 EVENTS = 1_000_000
 TURNS = 9

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from schemas.receipts import FORMAT, Receipt
 from schemas.tables import EVENTS, QUARANTINE
-from tests.bench.figures import Figure, Part
-from tests.query.house import NOW, House, house
+from tests.bench.results import Figure, Part
 from tests.query.lake import Stored
+from tests.query.query_service import NOW, House, house
 
 DAYS = 7
 PARTS_A_DAY = 10

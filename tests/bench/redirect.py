@@ -22,12 +22,12 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message
 
 from ingest.app import create_app
-from ingest.lanes import Answer, Outcome, Ticket
-from schemas.failures import Unavailable
-from schemas.settings import Settings
-from tests.asgi import http_scope
-from tests.bench.figures import Figure, Part
-from tests.ingest.bench import NOW, FixedRegistry, bench
+from ingest.publishing.partition_queue import Answer, Outcome, Ticket
+from schemas.errors import Unavailable
+from schemas.runtime.settings import Settings
+from tests.asgi_client import http_scope
+from tests.bench.results import Figure, Part
+from tests.ingest.in_memory_collector import NOW, FixedRegistry, bench
 
 TIMES, ROUNDS = 5_000, 7
 TARGET = "https://t.example/a?b=c"
@@ -65,7 +65,7 @@ def measure() -> Part:
             create_app(Nowhere(refusing), registry, lambda: NOW, settings)
             for refusing in (None, "away")
         )
-        logging.getLogger("ingest.links.clicks").setLevel(logging.CRITICAL)  # it loses many
+        logging.getLogger("ingest.links.click_queue").setLevel(logging.CRITICAL)  # it loses many
         return asyncio.run(_compared(with_kafka, without, plain()))
 
 

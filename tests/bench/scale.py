@@ -13,10 +13,10 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from query.standard import QUERY_TYPES, QueryType
-from tests.bench.asking import Plain, Question, Running, custom, plain, service, standard
+from query.standard.query_types import QUERY_TYPES, QueryType
 from tests.bench.dataset import MANY, DataSet, make
-from tests.bench.figures import Figure, Part
+from tests.bench.query_service import Plain, Question, Running, custom, plain, service, standard
+from tests.bench.results import Figure, Part
 
 TURNS = 3
 SLOWEST = 10

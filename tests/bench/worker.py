@@ -19,17 +19,17 @@ import psutil
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.structs import TopicPartition
 
-from deploy.local.broker import Broker
-from deploy.local.topics import Topic, declare, topics_of
-from schemas.clock import now_ms
-from schemas.lake import open_table, version_of
+from deploy.local.kafka.broker import Broker
+from deploy.local.kafka.topics import Topic, declare, topics_of
+from schemas.lake.delta_table import open_table, version_of
 from schemas.registry.migrate import migrate
-from schemas.settings import Settings, as_environment
+from schemas.runtime.clock import now_ms
+from schemas.runtime.settings import Settings, as_environment
 from schemas.tables import EVENTS
-from tests.bench.crowd import ADDRESSES, AGENTS, PAGES, Crowd
-from tests.bench.figures import Figure, Part
-from tests.bench.line import a_chunk
-from tests.running import ROOT, eventually, free_port
+from tests.bench.diverse_traffic import ADDRESSES, AGENTS, PAGES, Crowd
+from tests.bench.results import Figure, Part
+from tests.bench.worker_stages import a_chunk
+from tests.installation import ROOT, eventually, free_port
 
 PARTITIONS = 8
 CHUNKS = 1_600
@@ -76,7 +76,7 @@ def stock_faust(broker: str, topic: str) -> float:
     crowd, now = Crowd(), now_ms()
     bodies = [msgspec.json.encode(crowd.item(crowd.visitor(), now)) for _ in range(400)]
     asyncio.run(fill(broker, topic, (bodies[n % 400] for n in range(PLAIN_EVENTS))))
-    command = ["-m", "tests.bench.stock_faust", broker, topic]
+    command = ["-m", "tests.bench.baseline_faust", broker, topic]
     return spent_per_event(command, {}, lambda: asyncio.run(committed(broker, topic)))
 
 

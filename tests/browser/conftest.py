@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import pytest
 
 from tests.browser.chromium import Chromium
-from tests.browser.page import Page
-from tests.browser.site import Site
-from tests.browser.tracked import ELSEWHERE, Tracked
+from tests.browser.tab import Page
+from tests.browser.tracked_website import ELSEWHERE, Tracked
+from tests.browser.web_site import Site
 from tests.flow.tenant import CHROME, Tenant
-from tests.running import Stack
+from tests.installation import Stack
 
 
 @pytest.fixture(scope="session")

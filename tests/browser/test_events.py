@@ -2,9 +2,9 @@
 
 import json
 
-from tests.browser.page import Page
-from tests.browser.tracked import EXIT, OUTBOUND, VIEW, Tracked
-from tests.running import eventually
+from tests.browser.tab import Page
+from tests.browser.tracked_website import EXIT, OUTBOUND, VIEW, Tracked
+from tests.installation import eventually
 
 
 def test_clicks_that_lead_to_another_host_are_kept_with_their_text(

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from schemas.pulse import read_pulses
 from schemas.registry import Import, ImportState
-from tests.chaos.load import Sender, balance, copies, rows, stored
+from schemas.runtime.heartbeat import read_pulses
+from tests.chaos.recorded_load import Sender, balance, copies, rows, stored
 from tests.flow.tenant import Tenant
-from tests.flow.test_history import a_file, importing, imports, tidemark
-from tests.running import Stack, eventually, format_storage
+from tests.flow.test_imports import a_file, importing, imports, tidemark
+from tests.installation import Stack, eventually, format_storage
 
 SESSION_SECONDS = 6
 DRAIN_SECONDS = 60

@@ -11,10 +11,10 @@ import pytest
 
 from schemas.kinds import KINDS, Kind
 from schemas.tables.column import AGENT, BOT, ORIGIN, PLACE
-from tests.asgi import ask
-from tests.calling import Reply
-from tests.ingest.bench import Bench, Sent, bench
-from tests.stream.enriching import row
+from tests.asgi_client import ask
+from tests.http_client import Reply
+from tests.ingest.in_memory_collector import Bench, Sent, bench
+from tests.stream.enrich.enriched_rows import row
 
 CASES = tomllib.loads((Path(__file__).parent / "trackers.toml").read_text())["case"]
 BY_TOPIC = {kind.topic: kind for kind in KINDS}

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.flow.tenant import Tenant
-from tests.running import Stack
+from tests.installation import Stack
 
 
 @pytest.fixture

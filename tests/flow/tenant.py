@@ -6,10 +6,10 @@ from typing import Any, Self
 
 from msgspec import Struct
 
-from schemas.clock import now_ms
-from schemas.registry import SCOPES, Link, Organization, Store, Website, making
-from tests.calling import Reply, call
-from tests.running import Stack, eventually
+from schemas.registry import SCOPES, Link, Organization, Store, Website, validation
+from schemas.runtime.clock import now_ms
+from tests.http_client import Reply, call
+from tests.installation import Stack, eventually
 
 CHROME = (
     "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) "
@@ -43,13 +43,15 @@ class Tenant(Struct, frozen=True):
         """Registered, and known to both services."""
         store = Store(stack.settings.registry_url)
         now = now_ms()
-        organization = store.create(making.new_organization("Acme", plan, now))
-        link = store.create(making.new_link(organization.id, "Spring", "https://t.example/", now))
+        organization = store.create(validation.new_organization("Acme", plan, now))
+        link = store.create(
+            validation.new_link(organization.id, "Spring", "https://t.example/", now)
+        )
         scopes = [scope for scope in SCOPES if scope != "admin"]
-        key, text = making.new_key(organization.id, scopes, now)
+        key, text = validation.new_key(organization.id, scopes, now)
         store.create(key)
         # The last one: who knows the website has read all the others.
-        website = store.create(making.new_website(organization.id, domain, now))
+        website = store.create(validation.new_website(organization.id, domain, now))
         store.close()
         tenant = cls(stack, organization, website, link, text)
         eventually(tenant.is_known, seconds=5)

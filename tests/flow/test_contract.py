@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.calling import Reply, call, taken
 from tests.flow.tenant import DAY, Tenant, at
-from tests.running import Stack, eventually
+from tests.http_client import Reply, call, taken
+from tests.installation import Stack, eventually
 
 LIMITS = ("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset")
 EVENT = {

@@ -3,9 +3,9 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.calling import call, taken
 from tests.flow.tenant import CHROME, DAY, SAFARI_PHONE, Tenant, at
-from tests.running import eventually
+from tests.http_client import call, taken
+from tests.installation import eventually
 
 
 def view(visitor: str, clock: str, path: str, **more: Any) -> dict[str, Any]:

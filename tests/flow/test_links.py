@@ -3,9 +3,9 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.calling import call
 from tests.flow.tenant import CHROME, DAY, SAFARI_PHONE, Tenant
-from tests.running import eventually
+from tests.http_client import call
+from tests.installation import eventually
 
 PREVIEW = "Twitterbot/1.0"
 TO_TODAY = {"startDate": str(DAY), "endDate": str(datetime.now(UTC).date())}

@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.calling import Reply, call
 from tests.flow.tenant import Tenant, at
-from tests.running import ROOT, eventually
+from tests.http_client import Reply, call
+from tests.installation import ROOT, eventually
 
 
 def an_event(name: str, **more: Any) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from deploy.local.broker import Broker
-from tests.ingest.process import Collector, declared
-from tests.running import format_storage, free_port
+from deploy.local.kafka.broker import Broker
+from tests.ingest.collector_process import Collector, declared
+from tests.installation import format_storage, free_port
 
 
 @pytest.fixture(scope="session")

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.oracle import profile
+from tests.oracle import hypothesis_profile
 from tests.oracle.service import registry
 
-__all__ = ["profile"]
+__all__ = ["hypothesis_profile"]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -9,12 +9,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from tests.oracle.clocks import bucket, iso
-from tests.oracle.facts import Facts, Row, unix_ms
+from tests.oracle.aggregates import Answer, grouped
 from tests.oracle.filters import all_hold
-from tests.oracle.question import Question, Seen
+from tests.oracle.query import Question, Seen
 from tests.oracle.sessions import Session, sessions
-from tests.oracle.sums import Answer, grouped
+from tests.oracle.stored_rows import Facts, Row, unix_ms
+from tests.oracle.wall_clock import bucket, iso
 
 DIGITS = 6
 TIME = "time:"

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from tests.oracle.facts import Row
+from tests.oracle.stored_rows import Row
 
 Given = Mapping[str, Any]
 """A filter as it is sent."""

@@ -8,19 +8,19 @@ from types import TracebackType
 from typing import Any, Self
 
 from query.app import create_app
-from query.standard import QUERY_TYPES, Subject
+from query.standard.query_types import QUERY_TYPES, Subject
 from schemas.registry import Store
 from schemas.registry.migrate import migrate
-from schemas.settings import Settings
+from schemas.runtime.settings import Settings
 from schemas.tables import Table
-from tests.asgi import ask
-from tests.calling import Reply
-from tests.oracle.asking import Frame
-from tests.oracle.facts import Facts, facts
-from tests.oracle.question import Question
-from tests.oracle.sums import Answer
-from tests.query.house import NOW, furnish
+from tests.asgi_client import ask
+from tests.http_client import Reply
+from tests.oracle.aggregates import Answer
+from tests.oracle.query import Question
+from tests.oracle.query_strategies import Frame
+from tests.oracle.stored_rows import Facts, facts
 from tests.query.lake import Lake, Stored
+from tests.query.query_service import NOW, furnish
 
 MOST_AT_ONCE = 40
 

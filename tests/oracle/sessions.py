@@ -5,8 +5,8 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 
-from tests.oracle.facts import Row
-from tests.oracle.sums import grouped, is_view, rounded
+from tests.oracle.aggregates import grouped, is_view, rounded
+from tests.oracle.stored_rows import Row
 
 
 class Session:

@@ -5,11 +5,11 @@ from hypothesis import strategies as st
 
 from query.custom.aggregates import BY_NAME
 from tests.oracle.custom import AGGREGATES, CustomQuestion, answer
-from tests.oracle.free import free_questions
-from tests.oracle.profile import tried
+from tests.oracle.custom_query_strategies import free_questions
+from tests.oracle.fixed_traffic import town
+from tests.oracle.hypothesis_profile import tried
+from tests.oracle.random_traffic import STAGES, Stage, Traffic, stages, traffic
 from tests.oracle.service import Service
-from tests.oracle.town import town
-from tests.oracle.traffic import STAGES, Stage, Traffic, stages, traffic
 
 
 def test_every_aggregate_has_an_oracle() -> None:

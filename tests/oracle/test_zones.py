@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 
 import pytest
 
-from tests.oracle.question import Question
+from tests.oracle.query import Question
 from tests.oracle.service import Service
 from tests.query.lake import a_view
 

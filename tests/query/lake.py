@@ -14,9 +14,9 @@ from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.transaction import AddAction
 from msgspec import Struct
 
-from schemas.data_files import checksum, data_file_path
-from schemas.positions import app_id
-from schemas.table_location import locate
+from schemas.lake.committed_offsets import app_id
+from schemas.lake.data_files import checksum, data_file_path
+from schemas.lake.table_location import locate
 from schemas.tables import CLICKS, ENGAGEMENT, ERRORS, EVENTS, IDENTITIES, VITALS, Table, Type
 
 ARROW = {

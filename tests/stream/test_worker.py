@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from schemas.kinds import CUSTOM_EVENT
-from schemas.pulse import REFUSED, Progress, Pulse, read_pulses, refusal
+from schemas.runtime.heartbeat import REFUSED, Progress, Pulse, read_pulses, refusal
 from schemas.tables import EVENTS
-from stream.commit import LakeTable, Move
-from stream.doctor import examine
-from stream.drain import Drain
-from stream.enrich.lookups import Lookups
-from stream.failures import Stuck
-from stream.progress import FETCH_AGE_MS, PATIENCE_SECONDS, Journal
-from tests.stream.making import a_message, named, rows, settings
+from stream.consumer.progress import FETCH_AGE_MS, PATIENCE_SECONDS, Journal
+from stream.enrich.rules.lookups import Lookups
+from stream.runtime.errors import Stuck
+from stream.storage.delta_commit import LakeTable, Move
+from stream.storage.log_repair import examine
+from stream.writing.batch_writer import Drain
+from tests.stream.builders import a_message, named, rows, settings
 
 STARTED = Pulse("worker-1", 77, 0, "starting")
 

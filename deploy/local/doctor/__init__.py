@@ -4,12 +4,12 @@ To add a check: write `find` (and `repair`, where that is safe) beside what it k
 `CHECKS`.
 """
 
-from deploy.local.doctor.examination import Check, NotLooked, Outcome, Scope, examine
+from deploy.local.doctor.check import Check, NotLooked, Outcome, Scope, examine
 from deploy.local.doctor.kafka import POSITIONS, TOPICS
 from deploy.local.doctor.machine import CLOCK, DISK, PERMISSIONS
 from deploy.local.doctor.processes import LEFTOVERS, PORTS, PROCESSES
 from deploy.local.doctor.registry import REGISTRY
-from deploy.local.doctor.setup import SETTINGS
+from deploy.local.doctor.settings import SETTINGS
 from deploy.local.doctor.tables import ACKNOWLEDGED, BALANCE, FILES, LOGS
 
 CHECKS: tuple[Check, ...] = (

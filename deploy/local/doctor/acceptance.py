@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from contextlib import closing
 
-from deploy.local.doctor.examination import Outcome
-from schemas.diagnosis import Finding
+from deploy.local.doctor.check import Outcome
 from schemas.registry import DatabaseError, Store
-from schemas.settings import Settings
+from schemas.runtime.finding import Finding
+from schemas.runtime.settings import Settings
 
 
 class NotAccepted(Exception):

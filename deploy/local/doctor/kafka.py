@@ -8,15 +8,15 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 from msgspec import Struct
 
-from deploy.local.account import read_account
-from deploy.local.doctor.examination import Check, NotLooked, Scope
-from deploy.local.topics import declare, partitions, topics_of
+from deploy.local.doctor.check import Check, NotLooked, Scope
+from deploy.local.kafka.topics import declare, partitions, topics_of
+from deploy.local.processes.process_file import read_account
 from deploy.local.unavailable import KafkaAway
-from schemas.diagnosis import Finding
 from schemas.kinds import EVERY_KIND, Kind
-from schemas.positions import app_id, epoch_app_id, identity_app_id
-from schemas.settings import Settings
-from schemas.topic_identity import TopicIdentity, identify
+from schemas.lake.committed_offsets import app_id, epoch_app_id, identity_app_id
+from schemas.lake.topic_identity import TopicIdentity, identify
+from schemas.runtime.finding import Finding
+from schemas.runtime.settings import Settings
 
 ANSWER_SECONDS = 10.0
 DECLARE = "tidemark topics --declare"
@@ -123,7 +123,7 @@ def compare(topic: str, table: str, position: Position, kafka: Borders) -> Itera
 
 def position_of(settings: Settings, kind: Kind, kafka: Borders) -> Position | None:
     """Where the table of a kind is; None when it cannot be opened, which is another's finding."""
-    from schemas.lake import open_table  # with the table format
+    from schemas.lake.delta_table import open_table  # with the table format
 
     try:
         table = open_table(settings.lake_url, kind.table)

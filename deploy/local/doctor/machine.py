@@ -5,12 +5,12 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from deploy.local.disk import floor_mb, free_mb
-from deploy.local.doctor.examination import FULL_DISK, Check, NotLooked, Scope
-from schemas.clock import iso, now_ms
-from schemas.diagnosis import Finding
-from schemas.private import close, exposed
-from schemas.settings import PREFIX, Settings
+from deploy.local.disk_space import floor_mb, free_mb
+from deploy.local.doctor.check import FULL_DISK, Check, NotLooked, Scope
+from schemas.runtime.clock import iso, now_ms
+from schemas.runtime.file_permissions import close, exposed
+from schemas.runtime.finding import Finding
+from schemas.runtime.settings import PREFIX, Settings
 
 FREE_INODES = 10_000
 CLOCK_SLACK_MS = 300_000

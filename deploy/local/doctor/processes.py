@@ -4,14 +4,14 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from deploy.local.account import Account, read_account
-from deploy.local.checks import CannotStart, addresses, check_ports
-from deploy.local.doctor.examination import Check, NotLooked, Scope
-from deploy.local.process import State, is_alive
-from deploy.local.ready import healthy, is_live
-from schemas.diagnosis import Finding
-from schemas.pulse import read_pulses
-from schemas.settings import Settings
+from deploy.local.doctor.check import Check, NotLooked, Scope
+from deploy.local.preflight import CannotStart, addresses, check_ports
+from deploy.local.processes.process import State, is_alive
+from deploy.local.processes.process_file import Account, read_account
+from deploy.local.processes.readiness import healthy, is_live
+from schemas.runtime.finding import Finding
+from schemas.runtime.heartbeat import read_pulses
+from schemas.runtime.settings import Settings
 
 OWN_TEMPORARY = re.compile(r"^\.(?:processes|probe|[a-z]+(?:-\d+)?)[.-](?P<pid>\d+)$")
 """`.processes.PID`, `.probe-PID` in the data folder, `.NAME.PID` in `run`."""

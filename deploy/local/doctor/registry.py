@@ -6,19 +6,19 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
 
-from deploy.local.demo.records import DEMO, read_demo
-from deploy.local.doctor.examination import Check, NotLooked, Scope
-from deploy.local.registry import bring_back, has_traces, lost, reason
-from schemas.clock import iso, now_ms
-from schemas.diagnosis import Finding
+from deploy.demo.registry_records import DEMO, read_demo
+from deploy.local.doctor.check import Check, NotLooked, Scope
+from deploy.local.registry_startup import bring_back, has_traces, lost, reason
 from schemas.registry import Backups, DatabaseError, Snapshot, Store
 from schemas.registry.backups import BackupDamaged, back_up, read
 from schemas.registry.database import file_of
 from schemas.registry.migrate import level_of, newest_level
 from schemas.registry.records import Action, Change
-from schemas.registry.restoring import fault_of
-from schemas.settings import PREFIX, Settings
-from stream.subjects import stored_of_websites
+from schemas.registry.restore import fault_of
+from schemas.runtime.clock import iso, now_ms
+from schemas.runtime.finding import Finding
+from schemas.runtime.settings import PREFIX, Settings
+from stream.recovery.recent_subjects import stored_of_websites
 
 RESTORE = "tidemark registry restore"
 BACK_UP = "tidemark registry backup"

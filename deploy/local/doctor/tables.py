@@ -3,16 +3,16 @@
 from collections.abc import Iterable
 from contextlib import closing
 
-from deploy.local.doctor.examination import Check, NotLooked, Scope
-from deploy.local.lookups import lookups_of
-from schemas.diagnosis import Finding
+from deploy.local.doctor.check import Check, NotLooked, Scope
+from deploy.local.enrichment_lookups import lookups_of
+from schemas.lake.table_location import folder_of
 from schemas.registry import Store
-from schemas.table_location import folder_of
+from schemas.runtime.finding import Finding
 
 
 def bad_entries(scope: Scope) -> Iterable[Finding]:
     """Log entries that are missing, empty or torn."""
-    from stream.keeping.diagnosis import check_logs  # with the table format
+    from stream.recovery.diagnosis import check_logs  # with the table format
 
     _local(scope)
     return check_logs(scope.settings)
@@ -20,14 +20,14 @@ def bad_entries(scope: Scope) -> Iterable[Finding]:
 
 def mend_entry(scope: Scope, finding: Finding) -> str | None:
     """Put it aside or back from its copy."""
-    from stream.keeping.diagnosis import mend_log
+    from stream.recovery.diagnosis import mend_log
 
     return mend_log(scope.settings, finding)
 
 
 def bad_files(scope: Scope) -> Iterable[Finding]:
     """Data files that are missing or damaged."""
-    from stream.keeping.diagnosis import check_files
+    from stream.recovery.diagnosis import check_files
 
     _local(scope)
     return check_files(scope.settings, scope.checksums)
@@ -35,8 +35,8 @@ def bad_files(scope: Scope) -> Iterable[Finding]:
 
 def store_again(scope: Scope, finding: Finding) -> str | None:
     """Take the file out and store its rows again, when Kafka gives back every one."""
-    from stream.failures import Surprise
-    from stream.keeping.repair import NotRepaired, repair
+    from stream.recovery.file_repair import NotRepaired, repair
+    from stream.runtime.errors import Surprise
 
     with closing(Store(scope.settings.registry_url)) as store:
         try:
@@ -47,14 +47,14 @@ def store_again(scope: Scope, finding: Finding) -> str | None:
 
 def unbalanced(scope: Scope) -> Iterable[Finding]:
     """Numbers of rows that the ledger counted otherwise."""
-    from stream.keeping.diagnosis import check_balance
+    from stream.recovery.diagnosis import check_balance
 
     return check_balance(scope.settings)
 
 
 def never_received(scope: Scope) -> Iterable[Finding]:
     """What collectors acknowledged and no worker ever received."""
-    from stream.keeping.reconciliation import NotLevel, findings, missing
+    from stream.recovery.reconciliation import NotLevel, findings, missing
 
     try:
         return list(findings(missing(scope.settings)))

@@ -7,11 +7,7 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
 
-from tests.oracle.clocks import iso
-from tests.oracle.facts import Row
-from tests.oracle.question import Seen
-from tests.oracle.spec import Oracle, Oracles
-from tests.oracle.sums import (
+from tests.oracle.aggregates import (
     Answer,
     average,
     distinct,
@@ -22,7 +18,11 @@ from tests.oracle.sums import (
     rounded,
     visitors,
 )
+from tests.oracle.oracle import Oracle, Oracles
+from tests.oracle.query import Seen
+from tests.oracle.stored_rows import Row
 from tests.oracle.types.events import custom, totals
+from tests.oracle.wall_clock import iso
 
 
 def by_path(seen: Seen) -> list[Answer]:

@@ -2,11 +2,7 @@
 
 from fractions import Fraction
 
-from tests.oracle.facts import Row
-from tests.oracle.question import Seen
-from tests.oracle.sessions import sessions
-from tests.oracle.spec import Oracle, Oracles
-from tests.oracle.sums import (
+from tests.oracle.aggregates import (
     Answer,
     average,
     distinct,
@@ -20,6 +16,10 @@ from tests.oracle.sums import (
     views,
     visitors,
 )
+from tests.oracle.oracle import Oracle, Oracles
+from tests.oracle.query import Seen
+from tests.oracle.sessions import sessions
+from tests.oracle.stored_rows import Row
 
 
 def scrolled(seen: Seen) -> list[Row]:

@@ -1,9 +1,9 @@
 """Errors that pages reported."""
 
-from tests.oracle.clocks import iso
-from tests.oracle.question import Seen
-from tests.oracle.spec import Oracle, Oracles
-from tests.oracle.sums import Answer, distinct, grouped, ordered, visitors
+from tests.oracle.aggregates import Answer, distinct, grouped, ordered, visitors
+from tests.oracle.oracle import Oracle, Oracles
+from tests.oracle.query import Seen
+from tests.oracle.wall_clock import iso
 
 
 def messages(seen: Seen) -> list[Answer]:

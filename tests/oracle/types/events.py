@@ -1,10 +1,10 @@
 """Custom events: neither a page view, nor its exit, nor a click that leads away."""
 
-from tests.oracle.clocks import iso
-from tests.oracle.facts import Row
-from tests.oracle.question import Seen
-from tests.oracle.spec import Oracle, Oracles
-from tests.oracle.sums import Answer, distinct, grouped, is_view, ordered, shared, visitors
+from tests.oracle.aggregates import Answer, distinct, grouped, is_view, ordered, shared, visitors
+from tests.oracle.oracle import Oracle, Oracles
+from tests.oracle.query import Seen
+from tests.oracle.stored_rows import Row
+from tests.oracle.wall_clock import iso
 
 
 def custom(seen: Seen) -> list[Row]:

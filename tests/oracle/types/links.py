@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from tests.oracle.facts import Row
-from tests.oracle.question import Seen
-from tests.oracle.spec import Oracle, Oracles
-from tests.oracle.sums import Answer, grouped, ordered
+from tests.oracle.aggregates import Answer, grouped, ordered
+from tests.oracle.oracle import Oracle, Oracles
+from tests.oracle.query import Seen
+from tests.oracle.stored_rows import Row
 
 
 def by_day(seen: Seen) -> list[Answer]:

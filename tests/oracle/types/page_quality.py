@@ -5,10 +5,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from tests.oracle.facts import Row
-from tests.oracle.question import Seen
-from tests.oracle.spec import Oracle, Oracles
-from tests.oracle.sums import (
+from tests.oracle.aggregates import (
     Answer,
     average,
     grouped,
@@ -20,6 +17,9 @@ from tests.oracle.sums import (
     there,
     visitors,
 )
+from tests.oracle.oracle import Oracle, Oracles
+from tests.oracle.query import Seen
+from tests.oracle.stored_rows import Row
 
 
 def more_than_none(rows: Iterable[Row], column: str) -> list[Row]:

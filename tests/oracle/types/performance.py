@@ -1,9 +1,6 @@
 """How fast pages load, in milliseconds."""
 
-from tests.oracle.facts import Row
-from tests.oracle.question import Seen
-from tests.oracle.spec import Oracle, Oracles
-from tests.oracle.sums import (
+from tests.oracle.aggregates import (
     Answer,
     average,
     grouped,
@@ -14,6 +11,9 @@ from tests.oracle.sums import (
     views,
     visitors,
 )
+from tests.oracle.oracle import Oracle, Oracles
+from tests.oracle.query import Seen
+from tests.oracle.stored_rows import Row
 
 REST = ("ttfb", "dom_ready_time", "render_time")
 

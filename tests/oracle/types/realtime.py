@@ -2,15 +2,15 @@
 
 from collections.abc import Callable
 
-from tests.oracle import clocks
-from tests.oracle.clocks import MINUTE, iso
-from tests.oracle.facts import Row
-from tests.oracle.question import Seen
+from tests.oracle import wall_clock
+from tests.oracle.aggregates import Answer, distinct, grouped, named, ordered, views, visitors
+from tests.oracle.oracle import Oracle, Oracles
+from tests.oracle.query import Seen
 from tests.oracle.sessions import sessions
-from tests.oracle.spec import Oracle, Oracles
-from tests.oracle.sums import Answer, distinct, grouped, named, ordered, views, visitors
-from tests.oracle.types.tops import origins, source
-from tests.query.house import NOW
+from tests.oracle.stored_rows import Row
+from tests.oracle.types.top_lists import origins, source
+from tests.oracle.wall_clock import MINUTE, iso
+from tests.query.query_service import NOW
 
 
 def last(minutes: int, rows: Callable[[Seen], list[Answer]], limit: int = 100) -> Oracle:
@@ -24,8 +24,8 @@ def last(minutes: int, rows: Callable[[Seen], list[Answer]], limit: int = 100) -
 
 def today(seen: Seen) -> list[Answer]:
     zone = seen.question.zone
-    day = clocks.wall(NOW, zone).date()
-    rows = views(seen.between(*clocks.bounds(day, day, zone)).events)
+    day = wall_clock.wall(NOW, zone).date()
+    rows = views(seen.between(*wall_clock.bounds(day, day, zone)).events)
     return [
         {
             "pageviews": len(rows),

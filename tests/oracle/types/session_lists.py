@@ -3,13 +3,13 @@
 from fractions import Fraction
 from typing import Any
 
-from tests.oracle.clocks import iso
-from tests.oracle.facts import Row, place
-from tests.oracle.question import Seen
+from tests.oracle.aggregates import Answer, distinct, grouped, named, ordered, rounded, views
+from tests.oracle.oracle import Oracle, Oracles
+from tests.oracle.query import Seen
 from tests.oracle.sessions import Session, sessions
-from tests.oracle.spec import Oracle, Oracles
-from tests.oracle.sums import Answer, distinct, grouped, named, ordered, rounded, views
+from tests.oracle.stored_rows import Row, place
 from tests.oracle.types.events import is_custom
+from tests.oracle.wall_clock import iso
 
 
 def event_id(row: Row) -> str:

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from tests.oracle.facts import Row
-from tests.oracle.question import Seen
-from tests.oracle.spec import Oracle, Oracles
-from tests.oracle.sums import Answer, distinct, grouped, ordered, shared, views, visitors
+from tests.oracle.aggregates import Answer, distinct, grouped, ordered, shared, views, visitors
+from tests.oracle.oracle import Oracle, Oracles
+from tests.oracle.query import Seen
+from tests.oracle.stored_rows import Row
 
 Key = Callable[[Row], tuple[Any, ...] | None]
 

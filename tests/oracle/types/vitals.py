@@ -4,10 +4,19 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from tests.oracle.facts import Row
-from tests.oracle.question import Seen
-from tests.oracle.spec import Oracle, Oracles
-from tests.oracle.sums import Answer, average, grouped, hidden, ordered, quantile, there, visitors
+from tests.oracle.aggregates import (
+    Answer,
+    average,
+    grouped,
+    hidden,
+    ordered,
+    quantile,
+    there,
+    visitors,
+)
+from tests.oracle.oracle import Oracle, Oracles
+from tests.oracle.query import Seen
+from tests.oracle.stored_rows import Row
 
 SIDE_BY_SIDE = ("LCP", "FCP", "CLS", "INP", "TTFB")
 PERCENTILES = (50, 75, 90, 95, 99)

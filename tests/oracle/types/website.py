@@ -1,9 +1,18 @@
 """A website as a whole."""
 
-from tests.oracle.question import Seen
+from tests.oracle.aggregates import (
+    Answer,
+    grouped,
+    median,
+    percent,
+    ratio,
+    rounded,
+    views,
+    visitors,
+)
+from tests.oracle.oracle import Oracle, Oracles
+from tests.oracle.query import Seen
 from tests.oracle.sessions import Session, sessions
-from tests.oracle.spec import Oracle, Oracles
-from tests.oracle.sums import Answer, grouped, median, percent, ratio, rounded, views, visitors
 
 
 def of_sessions(held: list[Session]) -> Answer:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.running import eventually
+from tests.installation import eventually
 from tests.schemas.http.services import STALLED_SECONDS, Service, collector, query
 
 

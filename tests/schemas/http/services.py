@@ -15,10 +15,10 @@ from msgspec import Struct
 
 from schemas.registry import Organization, Store
 from schemas.registry.migrate import migrate
-from schemas.settings import Settings, as_environment
-from tests.calling import Reply, call
-from tests.query.house import NOW, furnish
-from tests.running import ROOT, eventually, free_port
+from schemas.runtime.settings import Settings, as_environment
+from tests.http_client import Reply, call
+from tests.installation import ROOT, eventually, free_port
+from tests.query.query_service import NOW, furnish
 
 STALLED_SECONDS = 2.0
 
@@ -61,7 +61,7 @@ class Service(Struct, frozen=True):
 def collector(folder: Path, **settings: Any) -> Iterator[Service]:
     """The collector's application with a list instead of Kafka; `/long?n` has n bytes."""
     chosen = Settings(data_dir=str(folder), collect_port=free_port(), **settings)
-    command = [sys.executable, "-m", "tests.schemas.http.collector"]
+    command = [sys.executable, "-m", "tests.schemas.http.collector_main"]
     head = "POST /track?website_id=shop HTTP/1.1\r\nHost: x\r\n"
     with running("collector", command, chosen, chosen.collect_port, head, b'{"name":"a"}') as one:
         yield one

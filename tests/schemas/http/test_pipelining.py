@@ -3,7 +3,7 @@
 import asyncio
 from collections import Counter
 
-from schemas.edge.pipelining import PAUSE_SECONDS, STARTS, PipelineTurns
+from schemas.http.pipelining import PAUSE_SECONDS, STARTS, PipelineTurns
 
 begun: Counter[str] = Counter()
 

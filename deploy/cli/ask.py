@@ -1,0 +1,207 @@
+"""`tidemark ask` and `tidemark export`: questions and rows, through the client for everyone."""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import click
+
+from deploy.cli.context import Tidemark, options, print_json, print_rows, with_key
+from deploy.demo.registry_records import read_demo
+from deploy.local.terminal import printable, printable_lines
+from query.client import Broken, Client, Refused, Rows
+from query.export.request import EXPORTED
+from query.formats.negotiation import FORMULAS
+from query.formats.output_formats import FILES
+
+NAMES = [format_.name for format_ in FILES]
+READABLE = ("csv", "ndjson")
+"""Formats that are text."""
+TELL_EVERY = 8 * 2**20
+USUAL = "last_7d"
+"""The span that is meant when none is given."""
+OPTIONS = {"startDate": "--from", "endDate": "--to", "preset": "--preset"}
+"""The option that fills a member of a request."""
+
+common = options(
+    click.option("--website", metavar="ID", help="The website; the demo's when not given."),
+    click.option("--link", metavar="ID", help="A short link instead."),
+    click.option(
+        "--from",
+        "start",
+        metavar="DAY",
+        help="First day, e.g. 2026-11-01, or instant; neither: the last 7 days.",
+    ),
+    click.option("--to", "end", metavar="DAY", help="Last day, inclusive."),
+    click.option("--preset", help="Instead of days: today, last_7d, this_month, …"),
+    click.option("--timezone", metavar="NAME", help="Whose days are meant, e.g. Europe/Berlin."),
+    click.option("--filters", metavar="JSON", help="A list of filters, as in the API."),
+    click.option("--bots", is_flag=True, help="Rows of programs too."),
+    with_key,
+    click.option("--url", help="Address of the query service; this machine's when not given."),
+)
+
+
+@click.command()
+@click.argument("types", nargs=-1, required=True, metavar="TYPE...")
+@common
+@click.option("--granularity", help="Of a series: minute, hourly, daily, weekly, monthly.")
+@click.option("--limit", type=click.IntRange(min=1), help="Rows of each type.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["table", "json", *NAMES]),
+    default="table",
+    show_default=True,
+    help="How to write; files of rows hold one type.",
+)
+@click.pass_obj
+def ask(tidemark: Tidemark, /, types: tuple[str, ...], format_: str, **given: Any) -> None:
+    """Ask named questions, e.g. `tidemark ask summary top_pages --preset last_7d`."""
+    if format_ in NAMES and len(types) > 1:
+        raise click.UsageError(f"--format {format_} holds one type; {len(types)} are given")
+    client, asked = _prepared(tidemark, given)
+    if asked.get("filters"):
+        asked["filters"] = _json(asked["filters"])
+    with _refusals():
+        if format_ in NAMES:
+            print_pieces(client.written(types[0], format_, **asked), format_)
+        else:
+            _show(client.each(types, **asked), json=format_ == "json")
+
+
+@click.command()
+@click.argument("table", type=click.Choice(list(EXPORTED)))
+@common
+@click.option("--columns", metavar="A,B", help="Which columns; all when not given.")
+@click.option("--format", "format_", type=click.Choice(NAMES), default="ndjson", show_default=True)
+@click.option(
+    "--formulas",
+    type=click.Choice(FORMULAS),
+    help="In CSV: `keep` leaves texts as they are that a spreadsheet takes for formulas.",
+)
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A file; it has its name only when it is whole. The screen when not given.",
+)
+@click.pass_obj
+def export(
+    tidemark: Tidemark, /, table: str, format_: str, output: Path | None, **given: Any
+) -> None:
+    """Write the stored rows of a table, of any number."""
+    client, asked = _prepared(tidemark, given)
+    with _refusals():
+        pieces = client.exported(table, format=format_, **asked)
+        if output is None:
+            print_pieces(pieces, format_)
+            return
+        os.umask(tidemark.umask)
+        partial = output.with_name(f"{output.name}.part")
+        try:
+            with partial.open("wb") as file:
+                size = _write(file, pieces, _progress)
+            partial.replace(output)
+        finally:
+            partial.unlink(missing_ok=True)
+        click.echo(f"\r{output}: {size:,} bytes", err=True)
+
+
+def _show(answers: Mapping[str, Rows | Refused], json: bool) -> None:
+    """What was answered; then, when something was not, why, and a failure."""
+    refused = [str(outcome) for outcome in answers.values() if isinstance(outcome, Refused)]
+    good = {name: rows for name, rows in answers.items() if isinstance(rows, Rows)}
+    if json:
+        print_json(good)
+    else:
+        _show_tables(good)
+    if refused:
+        raise click.ClickException(_in_options("; ".join(refused)))
+
+
+def _show_tables(answers: Mapping[str, Rows]) -> None:
+    for name, rows in answers.items():
+        if len(answers) > 1:
+            click.echo(f"{name}:")
+        print_rows(rows, list(rows[0]) if rows else ["no rows"], json=False)
+
+
+def _prepared(tidemark: Tidemark, given: dict[str, Any]) -> tuple[Client, dict[str, Any]]:
+    """The client, and what is asked in its words; what is not said is the demo's."""
+    settings = tidemark.settings
+    demo = read_demo(settings.data)
+    from_file, from_option = given.pop("key_file"), given.pop("key")
+    key = from_file or from_option or (demo and demo.api_key)
+    url = given.pop("url") or f"http://{settings.host}:{settings.query_port}"
+    website, link = given.pop("website"), given.pop("link")
+    if website is None and link is None and demo is not None:
+        website = demo.website_id
+    if not key:
+        raise click.UsageError("give an API key: TIDEMARK_API_KEY, or --key-file")
+    if (website is None) is (link is None):
+        raise click.UsageError("give either --website or --link")
+    if bool(given["start"]) is not bool(given["end"]):
+        missing = "--to" if given["start"] else "--from"
+        raise click.UsageError(f"--from and --to go together: {missing} is missing")
+    given["include_bots"] = given.pop("bots") or None
+    if not (given["start"] or given["end"] or given["preset"]):
+        given["preset"] = USUAL
+        if sys.stderr.isatty():
+            click.echo(f"{USUAL}; --from and --to, or --preset, say otherwise", err=True)
+    asked = {name: value for name, value in given.items() if value is not None}
+    return Client(url, key), {"website_id": website, "link_id": link, **asked}
+
+
+def print_pieces(pieces: Iterable[bytes], format_: str) -> None:
+    """To standard output: as it is where a program reads it, and shown where a person does."""
+    if sys.stdout.isatty():
+        if format_ not in READABLE:
+            raise click.UsageError(f"{format_} is not for a screen; send it to a file")
+        pieces = printable_lines(pieces)
+    _write(sys.stdout.buffer, pieces)
+
+
+def _write(
+    file: BinaryIO, pieces: Iterable[bytes], tell: Callable[[int], None] | None = None
+) -> int:
+    size = told = 0
+    for piece in pieces:
+        size += file.write(piece)
+        if tell and size - told >= TELL_EVERY:
+            told = size
+            tell(size)
+    file.flush()
+    return size
+
+
+def _progress(size: int) -> None:
+    if sys.stderr.isatty():
+        click.echo(f"\r{size / 2**20:,.0f} MiB", err=True, nl=False)
+
+
+def _in_options(sentence: str) -> str:
+    """What the service said of its members, said of the options that filled them."""
+    for member, option in OPTIONS.items():
+        sentence = sentence.replace(f"'{member}'", option)
+    return printable(sentence)
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    try:
+        yield
+    except Refused as refused:
+        raise click.ClickException(_in_options(str(refused))) from None
+    except Broken as broken:
+        raise click.ClickException(f"{broken}; is the query service running?") from None
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as wrong:
+        raise click.UsageError(f"--filters is not JSON: {wrong}") from None

@@ -1,0 +1,103 @@
+"""`tidemark debug`: what the collector receives for a website, line by line, as it comes."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import click
+
+from deploy.cli.context import Tidemark, with_key
+from deploy.demo.registry_records import read_demo
+from deploy.local.terminal import printable
+
+SILENT_SECONDS = 60.0
+"""The collector says something more often than that, if only an empty line."""
+
+TOLD = ("name", "metricName", "message", "exitType", "profileId", "path")
+"""Members of an item by which a person knows it; the first that is there is shown."""
+
+
+@click.command()
+@click.argument("website", required=False, metavar="[WEBSITE]")
+@click.option("--once", is_flag=True, help="Show what is there, and do not wait for more.")
+@click.option("--json", "as_json", is_flag=True, help="Print each line as the collector sends it.")
+@with_key
+@click.option("--url", help="Address of the collector; this machine's when not given.")
+@click.pass_obj
+def debug(
+    tidemark: Tidemark, /, website: str | None, once: bool, as_json: bool, **more: Any
+) -> None:
+    """Follow what is received for a website, accepted or not and why.
+
+    Without a website and a key it is the demo's.
+
+    The key needs `read:data`. Of several collectors behind one address, one answers, and shows what
+    it received itself.
+    """
+    demo = read_demo(tidemark.settings.data)
+    website = website or (demo.website_id if demo else None)
+    key = more["key_file"] or more["key"] or (demo.api_key if demo else None)
+    if not website or not key:
+        raise click.UsageError("give a website and an API key: TIDEMARK_API_KEY, or --key-file")
+    settings = tidemark.settings
+    url = more["url"] or f"http://{settings.host}:{settings.collect_port}"
+    asked = {"website_id": website} if once else {"website_id": website, "follow": "1"}
+    with answered(url, asked, key) as answer:
+        for line in kept(answer) if once else coming(answer):
+            click.echo(json.dumps(line) if as_json else told(line))
+
+
+def kept(answer: HTTPResponse) -> Iterator[dict[str, Any]]:
+    """What is there, the oldest first."""
+    yield from reversed(json.load(answer)["items"])
+
+
+def coming(answer: HTTPResponse) -> Iterator[dict[str, Any]]:
+    """What is there and what comes, until the collector stops."""
+    for text in answer:
+        if text.strip():
+            yield json.loads(text)
+
+
+def told(line: Mapping[str, Any]) -> str:
+    """One line for a person's terminal, which obeys none of what visitors sent."""
+    return printable(_told(line))
+
+
+def _told(line: Mapping[str, Any]) -> str:
+    clock = line["receivedAt"][11:23]
+    if not line["accepted"]:
+        item = "" if "index" not in line else f" item {line['index']}"
+        code = f" ({line['code']})" if "code" in line else f": {line['count']}"
+        return f"{clock}  refused   {line['path']}{item}: {line['message']}{code}"
+    if "item" not in line:
+        return f"{clock}  accepted  {line['type']}: {line['count']} items, {line['message']}"
+    item = line["item"]
+    what = next((str(item[name]) for name in TOLD if item.get(name) is not None), "")
+    where = item.get("path")
+    return f"{clock}  accepted  {line['type']}: {what}" + (
+        f"  {where}" if where and where != what else ""
+    )
+
+
+@contextmanager
+def answered(url: str, asked: Mapping[str, str], key: str) -> Iterator[HTTPResponse]:
+    """The collector's answer; a refusal is one line."""
+    parts = urlsplit(url)
+    made = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+    connection = made(parts.hostname or "", parts.port, timeout=SILENT_SECONDS)
+    try:
+        connection.request(
+            "GET", f"{parts.path}/debug?{urlencode(asked)}", headers={"x-api-key": key}
+        )
+        answer = connection.getresponse()
+        if answer.status != 200:
+            raise click.ClickException(json.loads(answer.read())["message"])
+        yield answer
+    except (OSError, HTTPException, ValueError) as broken:
+        raise click.ClickException(f"{url}: {broken}; is the collector running?") from None
+    finally:
+        connection.close()

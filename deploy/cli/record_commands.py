@@ -1,0 +1,82 @@
+"""`list`, `show` and `delete`, alike for every kind of record; and how an owned one is created."""
+
+import sys
+from collections.abc import Sequence
+from typing import TypeVar
+
+import click
+
+from deploy.cli.context import Tidemark, as_json, print_record, print_rows, shown
+from schemas.registry import Key, Link, Organization, Store, Unknown, Website
+from schemas.registry.record_mapping import R, Record
+
+Owned = TypeVar("Owned", Website, Link, Key)
+
+
+def create_owned(store: Store, record: Owned) -> Owned:
+    """Keep a new record of `--organization`, which must be there."""
+    try:
+        store.get(Organization, record.organization_id)
+    except Unknown as unknown:
+        raise click.UsageError(f"--organization: {unknown}") from None
+    return store.create(record)
+
+
+def add_reading(group: click.Group, kind: type[R], columns: Sequence[str]) -> None:
+    """Give a group the three commands that need nothing but the kind."""
+    word = kind.__name__.lower()
+
+    @click.command("show", help=f"Show one {word}.")
+    @click.argument("record_id", metavar="ID")
+    @as_json
+    @click.pass_obj
+    def show(tidemark: Tidemark, record_id: str, json: bool) -> None:
+        with tidemark.store() as store:
+            print_record(shown(store.get(kind, record_id)), json)
+
+    @click.command("delete", help=f"Delete one {word} and what belongs to it.")
+    @click.argument("record_id", metavar="ID")
+    @click.option("--yes", is_flag=True, help="Do not ask; nobody is asked without a terminal.")
+    @as_json
+    @click.pass_obj
+    def delete(tidemark: Tidemark, record_id: str, yes: bool, json: bool) -> None:
+        with tidemark.store() as store:
+            name = _name(store.get(kind, record_id))
+            if not yes and sys.stdin.isatty():
+                click.confirm(f"Delete {word} {name} and what belongs to it?", abort=True)
+            store.delete(kind, record_id)
+        print_record({"id": record_id, "deleted": True}, json)
+
+    group.add_command(_list_all(kind, columns) if kind is Organization else _list(kind, columns))
+    group.add_command(show)
+    group.add_command(delete)
+
+
+def _list_all(kind: type[R], columns: Sequence[str]) -> click.Command:
+    @click.command("list", help="List all, oldest first.")
+    @as_json
+    @click.pass_obj
+    def command(tidemark: Tidemark, json: bool) -> None:
+        with tidemark.store() as store:
+            print_rows([shown(record) for record in store.list(kind)], columns, json)
+
+    return command
+
+
+def _list(kind: type[R], columns: Sequence[str]) -> click.Command:
+    @click.command("list", help="List them, oldest first.")
+    @click.option("--organization", metavar="ID", help="Only those of this organization.")
+    @as_json
+    @click.pass_obj
+    def command(tidemark: Tidemark, organization: str | None, json: bool) -> None:
+        with tidemark.store() as store:
+            records = store.list(kind, organization_id=organization)
+            print_rows([shown(record) for record in records], columns, json)
+
+    return command
+
+
+def _name(record: Record) -> str:
+    """What a person calls it, besides its id."""
+    named = getattr(record, "name", "")
+    return f"'{named}' ({record.id})" if named else f"({record.id})"

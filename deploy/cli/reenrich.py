@@ -1,0 +1,103 @@
+"""`tidemark reenrich`: stored rows walk the present rules of enrichment."""
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from deploy.cli.context import Tidemark, as_json, print_json
+from deploy.cli.progress_bar import Bar
+from schemas.registry import Store, Website
+
+if TYPE_CHECKING:
+    from stream.enrich.rules.lookups import Lookups
+    from stream.maintenance.re_enrichment import Changes, Done
+
+DAY = click.DateTime(["%Y-%m-%d"])
+
+
+@click.command()
+@click.option("--from", "first", type=DAY, required=True, help="First day of receipt (UTC).")
+@click.option("--to", "last", type=DAY, required=True, help="Last day, inclusive.")
+@click.option("--website", metavar="ID", help="Only its rows.")
+@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+@as_json
+@click.pass_obj
+def reenrich(
+    tidemark: Tidemark,
+    first: datetime,
+    last: datetime,
+    website: str | None,
+    dry_run: bool,
+    json: bool,
+) -> None:
+    """Enrich stored rows of older rules again: by day, while questions are answered.
+
+    Killed in the middle, it goes on where it was when it is run again.
+    """
+    from schemas.lake.delta_table import UnreadableTable  # with the table format
+    from stream.maintenance.re_enrichment import Asked, Changes, reenrich  # with all parsers
+    from stream.maintenance.verification import Damaged
+
+    if last < first:
+        raise click.UsageError(f"--to {last.date()} is before --from {first.date()}")
+    asked = Asked(first.date(), last.date(), website, dry_run)
+    with tidemark.store() as store:
+        if website is not None:
+            store.get(Website, website)
+        bar, changes, rows, seen = Bar(), Changes({}), 0, 0
+
+        def tell(more: int) -> None:
+            nonlocal seen
+            seen += more
+            bar.show(f"{seen:,} rows read")
+
+        days = []
+        try:
+            for done in reenrich(tidemark.settings, _lookups(store), asked, tell):
+                days.append(done)
+                changes.add(done.changes)
+                rows += done.rows
+        except (Damaged, UnreadableTable) as damaged:
+            raise click.ClickException(f"{damaged}; see tidemark doctor") from None
+        bar.end()
+    if json:
+        return print_json([_told(day) for day in days])
+    _show(rows, changes, dry_run)
+    return None
+
+
+def _lookups(store: Store) -> "Lookups":
+    from stream.enrich.rules.lookups import Lookups
+
+    domains = {website.id: website.domain for website in store.list(Website)}
+    return Lookups(domain_of=domains.get)
+
+
+def _told(day: "Done") -> dict[str, Any]:
+    return {
+        "table": day.table,
+        "day": day.day.isoformat(),
+        "rows": day.rows,
+        "changes": {
+            column: {
+                "rows": day.changes.rows(column),
+                "examples": [
+                    {"old": before, "new": after, "rows": rows}
+                    for before, after, rows in day.changes.examples(column)
+                ],
+            }
+            for column in sorted(day.changes.values)
+        },
+    }
+
+
+def _show(rows: int, changes: "Changes", dry_run: bool) -> None:
+    for column in sorted(changes.values):
+        click.echo(f"{column}: {changes.rows(column):,} rows")
+        for before, after, count in changes.examples(column):
+            click.echo(f"    {before} → {after}  ({count:,})")
+    verb = "would change" if dry_run else "changed"
+    count = len(changes.values)
+    named = f"{count} column{'s' * (count > 1)} {verb}, in the rows named above"
+    click.echo(f"{rows:,} rows walked the rules; {named if count else f'nothing {verb}'}")

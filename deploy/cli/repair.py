@@ -1,0 +1,33 @@
+"""`tidemark repair`: take a damaged data file out of its table."""
+
+import click
+
+from deploy.cli.context import Tidemark
+from deploy.local.enrichment_lookups import lookups_of
+
+
+@click.command()
+@click.argument("file", metavar="TABLE/PATH")
+@click.option("--accept-loss", is_flag=True, help="Give up the rows that Kafka has no more.")
+@click.pass_obj
+def repair(tidemark: Tidemark, file: str, accept_loss: bool) -> None:
+    """Take a damaged data file out of its table, and store its rows again from Kafka.
+
+    FILE as `tidemark doctor` names it. Without --accept-loss nothing is changed unless Kafka gives
+    back every row. What is lost is noted in the quarantine and taken back in the ledger.
+    """
+    from schemas.lake.delta_table import UnreadableTable  # with the table format
+    from stream.recovery.file_repair import NotRepaired
+    from stream.recovery.file_repair import repair as repair_file
+    from stream.runtime.errors import Surprise
+
+    with tidemark.store() as store:
+        try:
+            done = repair_file(
+                tidemark.settings, file, lookups_of(tidemark.settings, store), accept_loss
+            )
+        except (NotRepaired, Surprise) as refused:
+            raise click.ClickException(str(refused)) from None
+        except UnreadableTable as damaged:
+            raise click.ClickException(f"{damaged}; see tidemark doctor") from None
+    click.echo(str(done))

@@ -1,0 +1,86 @@
+"""`tidemark up` and `tidemark status`: start everything, and say how it is."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from deploy.cli.context import Tidemark, as_json, print_json
+from deploy.local.columns import table
+from deploy.local.status_screen import process_table
+from deploy.local.up import Refused
+from deploy.local.up import up as run_everything
+
+if TYPE_CHECKING:
+    from deploy.local.status import Condition
+
+EXIT_CODES = {"ok": 0, "degraded": 1, "down": 2}
+
+
+@click.command()
+@click.option("--logs", is_flag=True, help="Show all logs on the screen, too.")
+@click.pass_obj
+def up(tidemark: Tidemark, logs: bool) -> None:
+    """Start broker, collectors, workers, keeper and query, and keep them running.
+
+    Ctrl-C or SIGTERM stops all in order; a second one at once.
+    """
+    try:
+        run_everything(tidemark.settings, logs)
+    except Refused as refused:
+        raise click.ClickException(str(refused)) from None
+    except OSError as refused:
+        raise click.ClickException(f"cannot start: {refused}") from None
+
+
+@click.command()
+@click.option("--check", is_flag=True, help="Exit code: 0 all is well, 1 degraded, 2 down.")
+@as_json
+@click.pass_obj
+def status(tidemark: Tidemark, check: bool, json: bool) -> None:
+    """Show what runs, how far the workers are behind, and how fresh the tables are.
+
+    `down`: nothing is accepted or nothing is answered. `degraded`: a process is not ready, a table
+    cannot be read, or the disk is nearly full; what is wrong stands at the end.
+    """
+    from deploy.local.status import condition_of  # `up` does without what opens tables
+
+    condition = condition_of(tidemark.settings)
+    if json:
+        print_json(condition)
+    else:
+        for line in _lines(condition):
+            click.echo(line)
+    if check and (code := EXIT_CODES[condition.state]):
+        click.get_current_context().exit(code)
+
+
+def _lines(condition: "Condition") -> list[str]:
+    if not condition.processes:
+        runs = [f"nothing runs on {condition.data}"]
+    else:
+        runs = process_table(condition.processes)
+    lane = condition.imports
+    tables = table(
+        ("table", "rows", "newest row", "lag chunks", "lag seconds"),
+        [
+            *(
+                (
+                    t.name,
+                    _or_dash(t.rows),
+                    _or_dash(t.newest),
+                    _or_dash(t.lag_chunks),
+                    _or_dash(t.lag_seconds),
+                )
+                for t in condition.tables
+            ),
+            ("imports", "–", "–", _or_dash(lane.lag_chunks), _or_dash(lane.lag_seconds)),
+        ],
+    )
+    rest = f"quarantine: {_or_dash(condition.quarantine_rows)} rows; disk: "
+    rest += f"{_or_dash(condition.disk_free_mb)} MB free"
+    wrong = ["", f"{condition.state}:", *(f"  {problem}" for problem in condition.problems)]
+    return [*runs, "", *tables, "", rest, *(wrong if condition.problems else [])]
+
+
+def _or_dash(value: object) -> str:
+    return "–" if value is None else str(value)

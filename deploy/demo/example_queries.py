@@ -1,0 +1,74 @@
+"""Questions about the demo website: one to show, and one that counts what has been stored."""
+
+import http.client
+import shlex
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import msgspec
+
+from deploy.demo.registry_records import Demo, read_demo
+from schemas.runtime.settings import Settings
+
+
+def question(settings: Settings, shows_key: bool = True) -> str:
+    """A `curl` request to try; empty when there is no demo. The key may stay in its file."""
+    demo = read_demo(settings.data)
+    if demo is None:
+        return ""
+    header = f"x-api-key: {demo.api_key}" if shows_key else f"@{_header_file(settings, demo)}"
+    body = {"parameters": ["summary", "pages", "traffic"], **_week(), "granularity": "daily"}
+    address = f"{demo.query_url}/v1/query?{urlencode({'website_id': demo.website_id})}"
+    return (
+        "\nAsk for the demo's last week:\n\n"
+        f"  curl -s -X POST {shlex.quote(address)} \\\n"
+        f"    -H {shlex.quote(header)} -H 'Content-Type: application/json' \\\n"
+        f"    -d {shlex.quote(msgspec.json.encode(body).decode())}\n"
+    )
+
+
+def _header_file(settings: Settings, demo: Demo) -> Path:
+    """The key as a header for curl, in a file that only its owner can read."""
+    path = settings.data / "demo.header"
+    path.touch(mode=0o600)
+    path.write_text(f"x-api-key: {demo.api_key}\n")
+    return path
+
+
+TABLES = ("events", "vitals", "errors")
+
+
+def count_items(demo: Demo) -> int | None:
+    """Items of the demo website in the last week, of programs too; None when there is no answer."""
+    counts = [_count(demo, table) for table in TABLES]
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
+
+
+def _count(demo: Demo, table: str) -> int | None:
+    select = {"field": "*", "aggregate": "count", "alias": "items"}
+    query = {"table": table, "selects": [select]}
+    body = {"query": query, **_week(), "timezone": "UTC", "include_bots": True}
+    address = urlsplit(demo.query_url)
+    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=15)
+    try:
+        connection.request(
+            "POST",
+            f"/v1/query/custom?{urlencode({'website_id': demo.website_id})}",
+            msgspec.json.encode(body),
+            {"x-api-key": demo.api_key, "Content-Type": "application/json"},
+        )
+        answer = connection.getresponse()
+        rows: list[dict[str, Any]] = msgspec.json.decode(answer.read()).get("data") or []
+        return int(rows[0]["items"]) if answer.status == 200 and rows else None
+    except (OSError, http.client.HTTPException, msgspec.DecodeError):
+        return None
+    finally:
+        connection.close()
+
+
+def _week() -> dict[str, str]:
+    today = datetime.now(UTC).date()
+    return {"startDate": str(today - timedelta(days=7)), "endDate": str(today)}

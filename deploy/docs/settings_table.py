@@ -1,0 +1,50 @@
+"""Every setting as a table: variable, value, default, bounds and meaning, for people and files."""
+
+import typing
+from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from schemas.runtime.settings import PREFIX, Settings, without_password
+
+
+class Described(Struct, frozen=True):
+    """One setting as `tidemark settings` shows it."""
+
+    variable: str
+    value: str
+    default: str
+    bounds: str
+    meaning: str
+
+
+def describe(settings: Settings) -> Iterator[Described]:
+    """Every setting: variable, value, default, bounds, meaning."""
+    hints = typing.get_type_hints(Settings, include_extras=True)
+    for field in msgspec.structs.fields(Settings):
+        metas = list(_metas(hints[field.name]))
+        yield Described(
+            variable=PREFIX + field.name.upper(),
+            value=without_password(str(getattr(settings, field.name))),
+            default=str(field.default),
+            bounds=_bounds(hints[field.name], metas),
+            meaning=next((m.description for m in metas if m.description), "how much is logged"),
+        )
+
+
+def _metas(hint: object) -> Iterator[Meta]:
+    for extra in getattr(hint, "__metadata__", ()):
+        if isinstance(extra, Meta):
+            yield extra
+
+
+def _bounds(hint: object, metas: list[Meta]) -> str:
+    words = {"ge": "≥", "gt": ">", "le": "≤", "lt": "<"}
+    if typing.get_origin(hint) is Literal:
+        return " | ".join(typing.get_args(hint))
+    limits = [
+        f"{w} {v}" for m in metas for a, w in words.items() if (v := getattr(m, a)) is not None
+    ]
+    return ", ".join(limits)

@@ -1,0 +1,74 @@
+"""Imports in the registry: begun or found again, noted as they go on, and their key."""
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from deploy.importer.import_run import Progress
+from deploy.importer.source_file import File
+from schemas.registry import Import, ImportState, Key, Store, Website
+from schemas.registry.validation import new_import, new_key
+from schemas.runtime.clock import now_ms
+from schemas.runtime.settings import Settings
+
+KEY_MS = 24 * 3_600_000
+
+
+class AlreadyThere(Exception):
+    """The file was imported before, or is being imported now; the message says which."""
+
+
+def begun(store: Store, website: Website, file: File, again: bool) -> Import:
+    """The import of this file: the one that was not finished, else a new one.
+
+    One that was begun with `--again` goes on with `--again` only: who does not say it may not know
+    of the one before.
+    """
+    same = store.list(Import, website_id=website.id, fingerprint=file.fingerprint)
+    done = [one for one in same if one.state is ImportState.DONE]
+    if done and not again:
+        raise AlreadyThere(
+            f"{file.path.name} was imported as {done[-1].id}; "
+            f"`tidemark import undo {done[-1].id}` takes it back, --again imports it once more"
+        )
+    if unfinished := [one for one in same if one.state is ImportState.OPEN]:
+        return unfinished[0]
+    return store.create(new_import(website, file.path.name, now_ms(), file.fingerprint))
+
+
+def progress_of(one: Import) -> Progress:
+    """Where to go on."""
+    return Progress(one.lines, one.accepted, one.rejected)
+
+
+def note(store: Store, one: Import, at: Progress) -> None:
+    """Where to go on from now."""
+    store.note(Import, one.id, now_ms(), lines=at.lines, accepted=at.accepted, rejected=at.rejected)
+
+
+@contextmanager
+def key_for(store: Store, one: Import) -> Iterator[str]:
+    """A key that lives for this import only; a day at most, should nobody take it away."""
+    expires = now_ms() + KEY_MS
+    name = f"import {one.id}"
+    key, text = new_key(
+        one.organization_id, ["track:events"], now_ms(), one.website_id, name, expires
+    )
+    store.create(key)
+    try:
+        yield text
+    finally:
+        store.delete(Key, key.id)
+
+
+@contextmanager
+def alone(settings: Settings, one: Import) -> Iterator[None]:
+    """Nobody else sends this import meanwhile."""
+    folder = settings.data / "run"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / f"{one.id}.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise AlreadyThere(f"{one.id} is being imported by another process") from None
+        yield

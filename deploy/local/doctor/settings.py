@@ -1,0 +1,49 @@
+"""Checks of the settings: names nobody reads, files that are not there, numbers that do not fit."""
+
+import os
+from collections.abc import Iterator
+
+from deploy.local.doctor.check import Check, Scope
+from schemas.runtime.finding import Finding
+from schemas.runtime.settings import PREFIX, Settings, unknown
+
+SHOW = "tidemark settings"
+
+
+def misplaced(scope: Scope) -> Iterator[Finding]:
+    """Every setting that has no effect, or cannot have the one that is meant."""
+    for sentence in unknown(os.environ):
+        yield Finding(
+            subject=sentence.split(" ", 1)[0],
+            problem=sentence,
+            meaning="The default is used instead of what was meant.",
+            remedy=f"correct or unset the variable; {SHOW} lists all",
+        )
+    yield from _missing_files(scope.settings)
+    yield from _idle_workers(scope.settings)
+
+
+def _missing_files(settings: Settings) -> Iterator[Finding]:
+    for path in settings.place_files if settings.geo else ():
+        if not os.access(path, os.R_OK):
+            yield Finding(
+                subject=f"{PREFIX}GEO",
+                problem=f"{path} cannot be read",
+                meaning="Workers end with exit code 78 and store nothing: a row that is stored "
+                "without its place stays without.",
+                remedy=f"put the file there, or unset {PREFIX}GEO",
+            )
+
+
+def _idle_workers(settings: Settings) -> Iterator[Finding]:
+    if settings.workers > settings.partitions:
+        idle = settings.workers - settings.partitions
+        yield Finding(
+            subject=f"{PREFIX}WORKERS",
+            problem=f"{settings.workers} workers share {settings.partitions} partitions",
+            meaning=f"{idle} of them have nothing to do.",
+            remedy=f"raise {PREFIX}PARTITIONS, or lower {PREFIX}WORKERS",
+        )
+
+
+SETTINGS = Check("settings", "every setting is known and can be obeyed", misplaced)

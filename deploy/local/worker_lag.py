@@ -1,0 +1,50 @@
+"""How far the workers are behind Kafka, by what their heartbeats say."""
+
+from collections.abc import Sequence, Set
+
+from deploy.local.processes.readiness import is_live
+from schemas.runtime.heartbeat import Pulse
+
+
+def speaking(pulses: Sequence[Pulse], running: Set[int], at_ms: int) -> list[Pulse]:
+    """The pulses that count: fresh ones, and old ones of processes that run and are frozen.
+
+    A partition that a fresh one speaks of is not a frozen one's any more.
+    """
+    fresh = [pulse for pulse in pulses if is_live(pulse, at_ms)]
+    taken = {(at.topic, at.partition) for pulse in fresh for at in pulse.progress}
+    frozen = [
+        pulse
+        for pulse in pulses
+        if pulse not in fresh
+        and pulse.pid in running
+        and not any((at.topic, at.partition) in taken for at in pulse.progress)
+    ]
+    return [*fresh, *frozen]
+
+
+def lag_chunks(topic: str, pulses: Sequence[Pulse]) -> int | None:
+    """Messages of the topic that are not stored, over all partitions that a worker speaks of."""
+    behind = [
+        max(0, progress.end_offset - progress.next_offset)
+        for pulse in pulses
+        for progress in pulse.progress
+        if progress.topic == topic
+    ]
+    return sum(behind) if behind else None
+
+
+def lag_seconds(
+    topic: str, pulses: Sequence[Pulse], chunks: int | None, at_ms: int
+) -> float | None:
+    """How long the worker that is furthest behind has not been level with Kafka.
+
+    None as long as one that holds partitions of the topic does not say how far it is.
+    """
+    holders = [pulse for pulse in pulses if any(at.topic == topic for at in pulse.progress)]
+    level = [pulse.complete_ms[topic] for pulse in holders if topic in pulse.complete_ms]
+    if chunks is None or not level or len(level) < len(holders):
+        return None
+    if chunks == 0 and all(is_live(pulse, at_ms) for pulse in holders):
+        return 0.0
+    return round((at_ms - min(level)) / 1000, 1)

@@ -1,0 +1,119 @@
+"""`?wait=stored`: an endpoint whose success is answered only when its items can be asked for.
+
+The answer's own receipts say what to wait for, so every endpoint that gives one can be waited for.
+"""
+
+from collections.abc import Awaitable, Iterator
+from functools import lru_cache
+from typing import Any
+from urllib.parse import parse_qs
+
+import msgspec
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ingest.decoding.limits import BODY_BYTES, BODY_SECONDS
+from ingest.publishing.publish import RECEIPT
+from ingest.publishing.storage_watch import Waits
+from schemas.errors import Malformed
+from schemas.http.asgi import WHOLE_BODY, read_body
+from schemas.http.error_bodies import encode
+from schemas.receipts import Receipt, unverified
+
+STORED = b"tidemark-stored"
+"""Header that says the same as the body's `stored`."""
+
+USUAL_SECONDS = 10.0
+MOST_SECONDS = 15.0
+"""Less than a collector takes to stop, so that nobody is left without an answer."""
+
+
+def waiting(app: ASGIApp, waits: Waits) -> ASGIApp:
+    """The same endpoint; who asks for it waits until the items are stored."""
+
+    # No coroutine of its own for those who do not wait: they are nearly all.
+    def endpoint(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        chosen = waited if b"wait" in scope["query_string"] else app
+        return chosen(scope, receive, send)
+
+    async def waited(scope: Scope, receive: Receive, send: Send) -> None:
+        seconds = patience(scope["query_string"])
+        if seconds is None:
+            await app(scope, receive, send)
+            return
+        if scope["method"] == "POST":  # who sends slowly, or nothing, takes no place meanwhile
+            scope[WHOLE_BODY] = await read_body(scope, receive, BODY_BYTES, BODY_SECONDS)
+        async with waits.place():
+            held = _Held()
+            await app(scope, receive, held.send)
+            receipts = held.receipts()
+            stored = await waits.until(receipts, seconds) if receipts else None
+        await held.let_go(send, stored)
+
+    return endpoint
+
+
+@lru_cache(maxsize=1024)
+def patience(query: bytes) -> float | None:
+    """Seconds that a caller waits; None when it does not; Malformed."""
+    fields = parse_qs(query.decode("latin-1"), keep_blank_values=True)
+    if "wait" not in fields:
+        return None
+    if fields["wait"] != ["stored"]:
+        raise Malformed("'wait' must be 'stored'")
+    [text] = fields.get("timeout", [str(USUAL_SECONDS)])[:1]
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= MOST_SECONDS:
+        raise Malformed(f"'timeout' must be seconds, more than 0 and at most {MOST_SECONDS:g}")
+    return seconds
+
+
+class _Held:
+    """An answer that is kept back."""
+
+    def __init__(self) -> None:
+        self._start: Message = {}
+        self._body = b""
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._start = message
+        else:
+            self._body += message.get("body", b"")
+
+    def receipts(self) -> list[Receipt]:
+        """What the answer says that Kafka has; nothing when it is a refusal."""
+        return [unverified(text) for text in self._texts()] if self._start["status"] == 200 else []
+
+    def _texts(self) -> Iterator[str]:
+        headers = dict(self._start["headers"])
+        if RECEIPT in headers:
+            yield headers[RECEIPT].decode()
+        elif (body := self._json()) is not None:
+            yield from body.get("receipts", {}).values()
+            if "receipt" in body:
+                yield body["receipt"]
+
+    def _json(self) -> dict[str, Any] | None:
+        if dict(self._start["headers"]).get(b"content-type") != b"application/json":
+            return None
+        body = msgspec.json.decode(self._body)
+        return body if isinstance(body, dict) else None
+
+    async def let_go(self, send: Send, stored: bool | None) -> None:
+        """Answer after all: 202 when it is taken, and not stored yet."""
+        if stored is None:
+            await self._answer(send, self._start["status"], self._body)
+            return
+        self._start["headers"].append((STORED, b"true" if stored else b"false"))
+        body = self._json()
+        told = self._body if body is None else encode({**body, "stored": stored})
+        await self._answer(send, 200 if stored else 202, told)
+
+    async def _answer(self, send: Send, status: int, body: bytes) -> None:
+        headers = [pair for pair in self._start["headers"] if pair[0] != b"content-length"]
+        headers.append((b"content-length", b"%d" % len(body)))
+        await send({**self._start, "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,49 @@
+"""The body of a custom query (interface 2.4)."""
+
+import re
+from typing import Annotated
+
+from msgspec import Meta, Struct, field
+
+from query.engine.snapshots import AsOf
+from query.request.filters import Filter
+from query.request.order import Name, Order
+
+MOST_DAYS = 400
+DEFAULT_LIMIT = 1_000
+
+ALIAS = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+
+
+class Select(Struct, frozen=True):
+    """One value to compute; without an alias it is called `<aggregate>_<field>`."""
+
+    field: Name
+    aggregate: Name
+    alias: Name | None = None
+
+
+class Query(Struct, frozen=True, rename="camel"):
+    """The definition."""
+
+    table: Name
+    selects: Annotated[list[Select], Meta(min_length=1, max_length=20)]
+    filters: list[Filter] = []
+    group_by: Annotated[list[Name], Meta(max_length=5)] = []
+    having: list[Filter] = []
+    """Conditions on the aliases of selects."""
+    order_by: Annotated[list[Order], Meta(max_length=25)] = []
+
+
+class CustomBody(Struct, frozen=True, rename="camel"):
+    """What is sent."""
+
+    query: Query
+    start_date: str | None = None
+    end_date: str | None = None
+    preset: str | None = None
+    timezone: str | None = None
+    limit: Annotated[int, Meta(ge=1, le=10_000)] = DEFAULT_LIMIT
+    page: Annotated[int, Meta(ge=1, le=1_000_000)] = 1
+    as_of: AsOf = None
+    include_bots: bool = field(name="include_bots", default=False)

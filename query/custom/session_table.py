@@ -1,0 +1,133 @@
+"""The sessions table: one row per session, computed from `scoped` events when it is asked.
+
+Only what a question names is computed; the order inside a session (`ts`, then where the row came
+from) is worked out only when something first or last is asked. A derived table of closed days can
+take this relation's place later: what is above it knows its columns only.
+"""
+
+import re
+from collections.abc import Collection, Sequence
+
+from msgspec import Struct
+
+from query.standard.sql.definitions import BOUNCE_MS, LASTED, ORDER, OTHERS, PAGE_VIEW, VIEWS
+from schemas.tables import EVENTS, Type
+
+PREFIX = "s_"
+"""Put before the columns of the relation, so that none is called like a column of `scoped`."""
+
+PLACES = {
+    "entry_place": f"ROW_NUMBER() OVER (PARTITION BY session_hash, {PAGE_VIEW} ORDER BY {ORDER})",
+    "exit_place": (
+        f"ROW_NUMBER() OVER (PARTITION BY session_hash, {PAGE_VIEW} ORDER BY "
+        f"{', '.join(f'{part} DESC' for part in ORDER.split(', '))})"
+    ),
+}
+"""Positions inside a session, by the name that expressions use."""
+
+
+class SessionColumn(Struct, frozen=True):
+    """One column: its expression over the rows of one session."""
+
+    name: str
+    type: Type
+    meaning: str
+    sql: str
+
+
+def _first(name: str) -> SessionColumn:
+    meaning = next(column.meaning for column in EVENTS.columns if column.name == name)
+    value = f"MAX(CASE WHEN entry_place = 1 AND {PAGE_VIEW} THEN {name} END)"
+    return SessionColumn(name, Type.STRING, f"{meaning}; of its first page view", value)
+
+
+def _view(name: str, meaning: str) -> SessionColumn:
+    place = f"{name.removesuffix('_path')}_place"
+    value = f"MAX(CASE WHEN {place} = 1 AND {PAGE_VIEW} THEN path END)"
+    return SessionColumn(name, Type.STRING, meaning, value)
+
+
+FIRST = (
+    "host",
+    "referrer",
+    "referrer_name",
+    "referrer_type",
+    "channel",
+    "utm_source",
+    "utm_medium",
+    "utm_campaign",
+    "utm_term",
+    "utm_content",
+    "click_id",
+    "browser_name",
+    "browser_version",
+    "os_name",
+    "os_version",
+    "device_type",
+    "country",
+    "region",
+    "city",
+    "language",
+    "timezone",
+)
+
+SESSION_COLUMNS = (
+    SessionColumn("session_id", Type.STRING, "session", "MIN(session_id)"),
+    SessionColumn("anonymous_id", Type.STRING, "visitor", "MIN(anonymous_id)"),
+    SessionColumn(
+        "profile_id",
+        Type.STRING,
+        "the sender's own id; what came with a key goes first",
+        "COALESCE(MIN(profile_id) FILTER (WHERE trusted), MIN(profile_id))",
+    ),
+    SessionColumn("started_at", Type.TIMESTAMP, "its first event", "MIN(ts)"),
+    SessionColumn("ended_at", Type.TIMESTAMP, "its last event", "MAX(ts)"),
+    SessionColumn("duration", Type.DECIMAL, "seconds", f"CAST({LASTED} AS DOUBLE) / 1000"),
+    SessionColumn("page_views", Type.LONG, "its page views", VIEWS),
+    SessionColumn("events", Type.LONG, "all its events", "COUNT(*)"),
+    SessionColumn(
+        "is_bounce",
+        Type.BOOLEAN,
+        "one page view, nothing else but its exit, under 10 seconds",
+        f"({VIEWS} = 1 AND {OTHERS} = 0 AND {LASTED} < {BOUNCE_MS})",
+    ),
+    _view("entry_path", "path of its first page view"),
+    _view("exit_path", "path of its last page view"),
+    *(_first(name) for name in FIRST),
+)
+
+
+def words(text: str) -> set[str]:
+    """The names that a piece of SQL uses."""
+    return set(re.findall(r"\w+", text))
+
+
+def needed(columns: Collection[str]) -> Sequence[str]:
+    """What `scoped` must have to compute these columns of sessions."""
+    used = words(_expressions(columns)) | {"session_hash", "name"}
+    if used & PLACES.keys():
+        used |= words(ORDER)
+    known = [*(column.name for column in EVENTS.columns), "ms"]
+    return [name for name in known if name in used]
+
+
+def sessions(columns: Collection[str]) -> str:
+    """The CTEs that make `sessions` with these columns from `scoped`."""
+    places = [name for name in PLACES if name in words(_expressions(columns))]
+    source, placed = "scoped", ""
+    if places:
+        made = ",\n".join(f"{PLACES[name]} AS {name}" for name in places)
+        names = ", ".join(needed(columns))
+        placed = f"placed AS (SELECT {names},\n{made}\nFROM scoped),\n"
+        source = "placed"
+    chosen = [column for column in SESSION_COLUMNS if column.name in columns]
+    made = ",\n".join([f"{c.sql} AS {PREFIX}{c.name}" for c in chosen] or ["1 AS nothing"])
+    return (
+        f"{placed}sessions AS (\nSELECT {made}\n  FROM {source}\n"
+        " WHERE session_hash IS NOT NULL\n GROUP BY session_hash\n"
+        f"HAVING {VIEWS} > 0\n)"
+    )
+
+
+def _expressions(columns: Collection[str]) -> str:
+    return " ".join(column.sql for column in SESSION_COLUMNS if column.name in columns)

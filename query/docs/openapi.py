@@ -1,0 +1,49 @@
+"""The query service as an OpenAPI document: its operations, row shapes and words."""
+
+from msgspec import defstruct
+
+from query.custom.aggregates import AGGREGATES
+from query.custom.request import ALIAS
+from query.custom.tables import CUSTOM_TABLES
+from query.docs.components import Exceeded, Failed
+from query.docs.import_operations import IMPORTS
+from query.docs.link_operations import LINKS
+from query.docs.query_operations import QUESTIONS
+from query.docs.receipt_operations import RECEIPTS
+from query.request.buckets import GRANULARITIES
+from query.request.operators import OPERATORS
+from query.request.time_parameters import PRESETS
+from query.standard.query_types import FAMILIES
+from schemas.http.health import OPERATIONS as HEALTH
+from schemas.http.openapi import Service
+
+ROWS = defstruct(
+    "Rows",
+    [(t.name, list.__class_getitem__(t.row)) for family in FAMILIES for t in family],
+    namespace={"__doc__": "The rows of every query type."},
+)
+
+SERVICE = Service(
+    title="Tidemark: questions",
+    meaning="Answers questions about websites and short links from the stored events. "
+    "Every answer says how many requests are left; every refusal says what was wrong.",
+    operations=(*QUESTIONS, *RECEIPTS, *LINKS, *IMPORTS, *HEALTH),
+    failure=Failed,
+    exceeded=Exceeded,
+    further=(ROWS,),
+    narrowed={
+        ("Filter", "operator"): {"examples": [operator.name for operator in OPERATORS]},
+        ("Filter", "field"): {"description": "a column of the table, or properties.<key>"},
+        ("Select", "aggregate"): {"enum": [aggregate.name for aggregate in AGGREGATES]},
+        ("Query", "table"): {"enum": list(CUSTOM_TABLES)},
+        ("Select", "alias"): {"pattern": f"^{ALIAS.pattern}$"},
+        ("StandardBody", "granularity"): {"enum": list(GRANULARITIES)},
+        ("StandardBody", "preset"): {"examples": list(PRESETS)},
+        ("CustomBody", "preset"): {"examples": list(PRESETS)},
+        ("StandardBody", "parameters"): {
+            "description": "names of query types, or objects {name, start_date, end_date, preset, "
+            "granularity, id}; the types are "
+            + ", ".join(t.name for family in FAMILIES for t in family)
+        },
+    },
+)

@@ -1,0 +1,275 @@
+"""DuckDB as the engine: an instance of its own per pool, hardened, locked, and interrupted in time.
+
+SQL text never comes from a request; the walls of `walls.py` stand behind that one.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from pathlib import Path
+from threading import Lock
+
+import duckdb
+
+from query.engine import row_memory
+from query.engine.damaged_files import DamagedFiles
+from query.engine.deadline import Deadline, overdue
+from query.engine.engine import PartGone, Row, Sql
+from query.engine.hardening import Bounds, confine, hardened
+from schemas.errors import TooHeavy, Unavailable
+from schemas.lake.delta_table import Part
+from schemas.tables import Column, Type
+
+log = logging.getLogger(__name__)
+
+__all__ = ["TYPES", "Bounds", "DuckDB", "hardened"]
+
+TYPES: Mapping[Type, str] = {
+    Type.STRING: "VARCHAR",
+    Type.LONG: "BIGINT",
+    Type.INTEGER: "INTEGER",
+    Type.BOOLEAN: "BOOLEAN",
+    Type.DATE: "DATE",
+    Type.DECIMAL: "DECIMAL(18,4)",
+    Type.TIMESTAMP: "TIMESTAMPTZ",
+}
+
+BATCH_BYTES = 4 * 2**20
+"""What the rows of one batch take at most, but for a few that are fetched together."""
+
+MOST_KNOWN = 20_000
+"""Parts whose columns are remembered."""
+
+FOOTERS, FOOTER_BYTES = 500, 1_048_576
+"""Files that are asked for their columns at once, and what the columns of one may take."""
+
+
+class DuckDB:
+    """One pool: an instance, and threads that each run one question on a cursor of their own."""
+
+    dialect = "duckdb"
+
+    def __init__(
+        self,
+        name: str,
+        lake: str,
+        spill: Path,
+        bounds: Bounds,
+        damaged: DamagedFiles | None = None,
+    ) -> None:
+        spill.mkdir(parents=True, exist_ok=True)
+        self._bounds = bounds
+        self._damaged = damaged
+        self._threads = ThreadPoolExecutor(
+            bounds.at_once,
+            thread_name_prefix=name,
+            initializer=confine,
+            initargs=(bounds.nice, spill),
+        )
+        # Made in a thread of the pool: the threads that DuckDB starts are confined like that one.
+        self._made = 0
+        self._make = partial(_numbered, lake, spill, bounds)
+        self._renewing = asyncio.Lock()
+        self._connection = self._threads.submit(self._make, self._made).result()
+        self._busy = 0
+        self._known: dict[str, frozenset[str]] = {}
+
+    async def relation(self, parts: Sequence[Part], columns: Sequence[Column]) -> Sql:
+        """The parts as one relation; a column that none of them has yet is NULL of its type."""
+        if not parts:
+            nulls = ",\n".join(f"{_null(column)} AS {column.name}" for column in columns)
+            return Sql(f"(SELECT {nulls} WHERE FALSE)")
+        if self._damaged:
+            self._damaged.refuse(parts)
+        paths = [part.path for part in parts]
+        there = await self._columns(paths)
+        names = ",\n".join(
+            column.name if column.name in there else f"{_null(column)} AS {column.name}"
+            for column in columns
+        )
+        return Sql(
+            f"(SELECT {names}\nFROM read_parquet($parts, union_by_name = true, "
+            "hive_partitioning = false))",
+            {"parts": paths},
+        )
+
+    def unix_ms(self, column: str) -> str:
+        # Integer arithmetic on this is ten times as fast as the calendar functions.
+        return f"epoch_ms({column})"
+
+    def entries(self, relation: str, columns: Sequence[str]) -> str:
+        # All keys and all values are read at once, in a fifth of the time of looking each key up;
+        # `$.*` gives the values of an object in the order of its keys.
+        names = ", ".join(columns)
+        return (
+            f"SELECT {names}, property_key, property_value\n"  # noqa: S608 - every name is ours
+            f"  FROM (SELECT {names},\n"
+            "               unnest(json_keys(properties)) AS property_key,\n"
+            "               unnest(json_extract_string(properties, '$.*')) AS property_value\n"
+            f"          FROM {relation})\n"
+            " WHERE property_value IS NOT NULL"
+        )
+
+    async def rows(self, sql: Sql, seconds: float) -> list[Row]:
+        return await self._rows(sql, seconds, self._bounds.rows_bytes)
+
+    async def _rows(self, sql: Sql, seconds: float, most_bytes: int) -> list[Row]:
+        async with self._explained(sql):
+            cursor = self._connection.cursor()
+            return await self._turn(cursor, seconds, partial(_answer, cursor, sql, most_bytes))
+
+    async def batches(self, sql: Sql, seconds: float, most: int) -> AsyncGenerator[list[Row], None]:
+        cursor, in_use = self._connection.cursor(), Lock()
+        begin, go_on = partial(_begin, cursor, sql, in_use), partial(_fetch, cursor, most, in_use)
+        try:
+            async with self._explained(sql):
+                await self._turn(cursor, seconds, begin)
+                while batch := await self._turn(cursor, seconds, go_on):
+                    yield batch
+        finally:
+            # Whoever asked may be gone while a thread still fetches, so a thread waits for that.
+            cursor.interrupt()
+            asyncio.get_running_loop().run_in_executor(None, _leave, cursor, in_use)
+
+    @asynccontextmanager
+    async def _explained(self, sql: Sql) -> AsyncGenerator[None, None]:
+        """What a damaged data file breaks is said by name, and what it broke is made anew."""
+        connection = self._connection
+        try:
+            yield
+        except (PartGone, duckdb.Error, UnicodeDecodeError) as failed:
+            # A damaged file may end the whole instance: "database has been invalidated".
+            if isinstance(failed, duckdb.FatalException | duckdb.InternalException):
+                await self._renew(connection)
+            if self._damaged and (damaged := await self._damaged.cause(sql.values)):
+                raise damaged from failed
+            if isinstance(failed, duckdb.FatalException):
+                raise Unavailable("The question met the end of another; ask again", 1) from failed
+            raise
+
+    async def _renew(self, broken: duckdb.DuckDBPyConnection) -> None:
+        async with self._renewing:
+            if self._connection is broken:
+                self._made += 1
+                task = self._threads.submit(self._make, self._made)
+                self._connection = await asyncio.wrap_future(task)
+                log.error("engine made anew", extra={"why": "a question ended it"})
+
+    async def _turn(
+        self,
+        cursor: duckdb.DuckDBPyConnection,
+        seconds: float,
+        work: Callable[[Deadline], list[Row]],
+    ) -> list[Row]:
+        """What `work` gives in a thread of the pool; interrupted in time, or when not awaited."""
+        if self._busy >= self._bounds.at_once + self._bounds.waiting:
+            raise Unavailable("Too many questions are being answered; ask again shortly", 1)
+        self._busy += 1
+        loop = asyncio.get_running_loop()
+        # An interrupt before the first row is asked for would be lost, hence the repeated look.
+        deadline = Deadline(cursor, loop.time() + seconds)
+        deadline.watch(loop)
+        task = self._threads.submit(work, deadline)
+        try:
+            return await asyncio.wrap_future(task)
+        finally:
+            self._busy -= 1
+            # Not done: nobody waits any more, and the thread must not work on for nobody.
+            deadline.stop() if task.done() else deadline.strike_until(loop, task.done)
+
+    def close(self) -> None:
+        """End the threads once their questions are answered, and let go of the instance."""
+        self._threads.shutdown(wait=True, cancel_futures=True)
+        self._connection.close()
+        del self._connection
+
+    async def _columns(self, paths: list[str]) -> frozenset[str]:
+        """All columns that at least one of the files has."""
+        known = {path: self._known[path] for path in paths if path in self._known}
+        new = [path for path in paths if path not in known]
+        for start in range(0, len(new), FOOTERS):
+            known |= await self._learned(new[start : start + FOOTERS])
+        if new:
+            if len(self._known) > MOST_KNOWN:
+                self._known.clear()
+            self._known |= known
+        return frozenset().union(*known.values())
+
+    async def _learned(self, paths: list[str]) -> Mapping[str, frozenset[str]]:
+        """The columns of each file; what says so is no part of an answer and bounded by itself."""
+        footers = Sql("SELECT file_name, name FROM parquet_schema($paths)", {"paths": paths})
+        found: dict[str, set[str]] = {path: set() for path in paths}
+        for file_name, name in await self._rows(footers, 10.0, FOOTER_BYTES * len(paths)):
+            found[file_name].add(name)
+        return {path: frozenset(names) for path, names in found.items()}
+
+
+def _numbered(lake: str, spill: Path, bounds: Bounds, number: int) -> duckdb.DuckDBPyConnection:
+    """An instance with a spill folder of its own."""
+    own = spill / str(number)
+    own.mkdir(exist_ok=True)
+    return hardened(lake, own, bounds)
+
+
+def _answer(
+    cursor: duckdb.DuckDBPyConnection, sql: Sql, most_bytes: int, deadline: Deadline
+) -> list[Row]:
+    try:
+        with _refusals(deadline):
+            cursor.execute(_statement(cursor, sql), dict(sql.values))
+            return row_memory.whole(cursor, most_bytes, deadline)
+    finally:
+        cursor.close()
+
+
+def _begin(
+    cursor: duckdb.DuckDBPyConnection, sql: Sql, in_use: Lock, deadline: Deadline
+) -> list[Row]:
+    """Nothing yet, but the rows lie ready or flow when they are fetched."""
+    with in_use, _refusals(deadline):
+        cursor.execute(_statement(cursor, sql), dict(sql.values))
+    return []
+
+
+def _fetch(
+    cursor: duckdb.DuckDBPyConnection, most: int, in_use: Lock, deadline: Deadline
+) -> list[Row]:
+    with in_use, _refusals(deadline):
+        return row_memory.batch(cursor, most, BATCH_BYTES)
+
+
+def _leave(cursor: duckdb.DuckDBPyConnection, in_use: Lock) -> None:
+    with in_use:
+        cursor.close()
+
+
+def _statement(cursor: duckdb.DuckDBPyConnection, sql: Sql) -> duckdb.Statement:
+    statements = cursor.extract_statements(sql.text)
+    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+        raise ValueError("only a single SELECT is ever run")
+    return statements[0]
+
+
+@contextmanager
+def _refusals(deadline: Deadline) -> Iterator[None]:
+    """What DuckDB raises, as failures in the caller's words."""
+    if deadline.passed:
+        raise overdue()
+    try:
+        yield
+    except duckdb.InterruptException:
+        raise overdue() from None
+    except duckdb.OutOfMemoryException:
+        raise TooHeavy(
+            "The question needs more memory than is allowed; ask for a shorter span, "
+            "more filters or fewer groups"
+        ) from None
+    except duckdb.IOException as gone:
+        raise PartGone from gone
+
+
+def _null(column: Column) -> str:
+    return f"NULL::{TYPES[column.type]}"

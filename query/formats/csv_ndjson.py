@@ -1,0 +1,101 @@
+"""CSV and NDJSON: rows as lines of text."""
+
+import csv
+import io
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from query.formats.columns import Column, Kind, Row
+from schemas.http.error_bodies import encode
+from schemas.runtime.clock import iso
+
+LINES = msgspec.json.Encoder()
+
+GUARDED = frozenset("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20'")
+"""What a formula begins with in some spreadsheet, and the apostrophe that says that it is none."""
+
+
+def _json_text(value: Any) -> str:
+    return encode(value).decode()
+
+
+def _word(value: bool) -> str:
+    return "true" if value else "false"
+
+
+CELLS: Mapping[Kind, Callable[[Any], object]] = {
+    Kind.INSTANT: iso,
+    Kind.NESTED: _json_text,
+    Kind.BOOLEAN: _word,
+}
+"""How a value becomes a cell, where its own text is not it."""
+
+
+class Csv:
+    """RFC 4180: a header, CRLF, quotes where needed; an absent value is an empty cell.
+
+    No text can be a formula: one that begins like one gets an apostrophe before it, which a
+    spreadsheet does not show. Who takes one apostrophe away before GUARDED has the text back.
+    """
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self._columns = columns
+        self._cells = [(i, CELLS[c.kind]) for i, c in enumerate(columns) if c.kind in CELLS]
+        self._texts = [i for i, column in enumerate(columns) if column.kind is Kind.TEXT]
+
+    def start(self) -> bytes:
+        return self._lines([[column.name for column in self._columns]])
+
+    def rows(self, rows: Sequence[Row]) -> bytes:
+        return self._lines([self._line(row) for row in rows])
+
+    def end(self) -> bytes:
+        return b""
+
+    def _line(self, row: Row) -> Row:
+        cells = list(row)
+        for at, cell in self._cells:
+            if cells[at] is not None:
+                cells[at] = cell(cells[at])
+        for at in self._texts:
+            if cells[at] and cells[at][0] in GUARDED:
+                cells[at] = f"'{cells[at]}"
+        return cells
+
+    def _lines(self, rows: Sequence[Row]) -> bytes:
+        text = io.StringIO(newline="")
+        csv.writer(text).writerows(rows)
+        return text.getvalue().encode()
+
+
+class UnguardedCsv(Csv):
+    """The same with every text as it is, for programs."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        super().__init__(columns)
+        self._texts = []
+
+
+class Ndjson:
+    """One JSON object per line."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self._names = [column.name for column in columns]
+        self._instants = [i for i, column in enumerate(columns) if column.kind is Kind.INSTANT]
+
+    def start(self) -> bytes:
+        return b""
+
+    def rows(self, rows: Sequence[Row]) -> bytes:
+        return LINES.encode_lines([self._line(row) for row in rows])
+
+    def end(self) -> bytes:
+        return b""
+
+    def _line(self, row: Row) -> Mapping[str, Any]:
+        values = list(row)
+        for at in self._instants:
+            values[at] = iso(values[at])
+        return dict(zip(self._names, values, strict=True))

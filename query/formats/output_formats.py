@@ -1,0 +1,56 @@
+"""FORMATS: how the rows of an answer are written; one declaration each."""
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from query.formats.columns import Column, Writer
+from query.formats.csv_ndjson import Csv, Ndjson, UnguardedCsv
+
+
+class Format(Struct, frozen=True):
+    """One format: its name in `?format=`, its media type, its files' ending, what writes it."""
+
+    name: str
+    media_type: str
+    ending: str
+    meaning: str
+    writer: Callable[[Sequence[Column]], Writer] | None
+    """None for JSON: the contract's own body, with `meta`, is not a table."""
+    unguarded: Callable[[Sequence[Column]], Writer] | None = None
+    """What writes it with `formulas=keep`, where that differs."""
+
+
+def _arrow(columns: Sequence[Column]) -> Writer:
+    # pyarrow is loaded when first asked for: most services never need its memory.
+    from query.formats import arrow
+
+    return arrow.Stream(columns)
+
+
+def _parquet(columns: Sequence[Column]) -> Writer:
+    from query.formats import arrow
+
+    return arrow.Parquet(columns)
+
+
+JSON = Format("json", "application/json", "json", "the contract's body, with `meta`", None)
+NDJSON = Format("ndjson", "application/x-ndjson", "ndjson", "a JSON object per line", Ndjson)
+
+FORMATS = (
+    JSON,
+    Format(
+        "csv",
+        "text/csv",
+        "csv",
+        "RFC 4180 with a header; absent values are empty, texts are no formulas",
+        Csv,
+        UnguardedCsv,
+    ),
+    NDJSON,
+    Format("arrow", "application/vnd.apache.arrow.stream", "arrows", "an Arrow IPC stream", _arrow),
+    Format("parquet", "application/vnd.apache.parquet", "parquet", "a Parquet file", _parquet),
+)
+
+FILES = tuple(format_ for format_ in FORMATS if format_.writer)
+"""Formats that are a table and nothing else."""

@@ -1,0 +1,88 @@
+"""An answer that is written while it is sent, and ends with the client that wanted it or its key.
+
+The first piece is made before the status goes out, so that a question which fails is refused like
+any other. Later the only honest answer to a failure is a body that breaks off.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing, suppress
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from query.formats.columns import Column, Row
+from query.formats.output_formats import Format
+from query.formats.table_response import named
+from query.response.large_response import gone
+from schemas.http.asgi import ClientGone
+
+LOOK_SECONDS = 1.0
+"""How often it is looked at whether the answer may go on."""
+
+Batches = AsyncGenerator[Sequence[Row], None]
+
+
+class Streamed(Response):
+    """A table in a format, batch by batch, for as long as it is `allowed`."""
+
+    def __init__(
+        self,
+        format_: Format,
+        name: str,
+        columns: Sequence[Column],
+        batches: Batches,
+        allowed: Callable[[], bool],
+    ) -> None:
+        super().__init__(media_type=format_.media_type, headers=named(format_, name))
+        del self.headers["content-length"]
+        self._pieces = pieces(format_, columns, batches)
+        self._allowed = allowed
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
+        sending = asyncio.create_task(self._send(send))
+        leaving = asyncio.create_task(gone(receive))
+        both = (sending, leaving)
+        try:
+            while self._allowed() and not any(task.done() for task in both):
+                await asyncio.wait(both, timeout=LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            leaving.cancel()
+            if not sending.done():
+                sending.cancel()
+                with suppress(asyncio.CancelledError):
+                    await sending
+        if not sending.cancelled():
+            sending.result()
+
+    async def _send(self, send: Send) -> None:
+        async with aclosing(self._pieces) as all_pieces:
+            first = await anext(all_pieces)
+            status = {"status": self.status_code, "headers": self.raw_headers}
+            await send({"type": "http.response.start", **status})
+            await _sent(send, first)
+            async for piece in all_pieces:
+                if not self._allowed():
+                    raise ClientGone
+                await _sent(send, piece)
+        await send({"type": "http.response.body", "body": b""})
+
+
+async def pieces(
+    format_: Format, columns: Sequence[Column], batches: Batches
+) -> AsyncGenerator[bytes, None]:
+    """The bytes of a table; the first piece comes when the first rows are there."""
+    assert format_.writer is not None  # noqa: S101 - for the type checker: JSON is no table
+    writer = await asyncio.to_thread(format_.writer, columns)
+    held = writer.start()
+    async with aclosing(batches) as all_batches:
+        async for batch in all_batches:
+            held += await asyncio.to_thread(writer.rows, batch)
+            if held:
+                yield held
+                held = b""
+    yield held + await asyncio.to_thread(writer.end)
+
+
+async def _sent(send: Send, piece: bytes) -> None:
+    await send({"type": "http.response.body", "body": piece, "more_body": True})

@@ -1,0 +1,57 @@
+"""Bodies of requests: decoded into structs; what is wrong is said in the caller's words."""
+
+import re
+from typing import TypeVar
+
+import msgspec
+from starlette.requests import Request
+
+from schemas.errors import Malformed
+from schemas.http.asgi import read_body
+from schemas.http.validation_messages import rule
+
+MOST_BYTES = 1_048_576
+BODY_SECONDS = 15.0
+
+T = TypeVar("T")
+
+
+async def body_of(request: Request, shape: type[T]) -> T:
+    """The JSON body as `shape`; Malformed names the member and the rule."""
+    return decoded(await bytes_of(request), shape)
+
+
+async def bytes_of(request: Request) -> bytes:
+    """The body as it was sent."""
+    return await read_body(request.scope, request.receive, MOST_BYTES, BODY_SECONDS)
+
+
+def decoded(body: bytes, shape: type[T], at: str = "") -> T:
+    """The JSON text as `shape`; `at` is the parameter that it stands in, when it is no body."""
+    try:
+        return msgspec.json.decode(body, type=shape)
+    except msgspec.ValidationError as wrong:
+        raise Malformed(_sentence(str(wrong), at)) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        where = f"'{at}'" if at else "The body"
+        raise Malformed(f"{where} is not valid JSON") from None
+
+
+def converted(value: object, shape: type[T], at: str) -> T:
+    """A part of a body as `shape`; `at` is where it stands."""
+    try:
+        return msgspec.convert(value, shape)
+    except msgspec.ValidationError as wrong:
+        raise Malformed(_sentence(str(wrong), at)) from None
+
+
+def _sentence(wrong: str, at: str = "") -> str:
+    """`Expected `int`, got `str` - at `$.limit` as `'limit' must be an integer, not a string`."""
+    said, _, place = wrong.partition(" - at `$")
+    place = at + place.rstrip("`")
+    member = place.lstrip(".") or "body"
+    missing = re.fullmatch(r"Object missing required field `(\w+)`", said)
+    if missing:
+        at = f"{member}." if place else ""
+        return f"'{at}{missing[1]}' is missing"
+    return f"'{member}' {rule(said)}"

@@ -1,0 +1,89 @@
+"""scoped: the rows that one question may see, put in front of every query type's SQL.
+
+One subject, one span, programs left out, filters applied, the bucket numbered. A query type cannot
+forget the tenant, because it does not write it.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from msgspec import Struct
+
+from query.engine.engine import Engine, Sql, joined
+from query.engine.snapshots import Pinned
+from query.request.time_range import Granularity, Span
+from schemas.lake.delta_table import Part
+from schemas.tables import Column, Table
+
+ALWAYS = ("ts", "is_bot")
+BUCKET = "bucket"
+ENTRIES = "entries"
+MS = "ms"
+EPOCH = "epoch"
+
+
+class Scope(Struct, frozen=True):
+    """What one question may see."""
+
+    pinned: Pinned
+    subject_column: str
+    subject: str
+    span: Span
+    granularity: Granularity = Granularity.DAILY
+    where: Sql = Sql("")
+    """Further conditions on columns of the table, each line beginning with AND."""
+    include_bots: bool = False
+    beside: tuple["Scope", ...] = ()
+    """The same subject and span in other tables."""
+
+    @property
+    def table(self) -> Table:
+        return self.pinned.version.table
+
+    @property
+    def parts(self) -> Sequence[Part]:
+        """The files that may hold rows of the subject and the span."""
+        same = self.subject_column == self.table.subject
+        subject = self.subject if same else None
+        return self.pinned.parts(subject, self.span.start_ms, self.span.end_ms)
+
+
+async def scoped(engine: Engine, scope: Scope, names: Sequence[str]) -> Sql:
+    """The body of the `scoped` CTE with the named columns.
+
+    Besides columns of the table there are `ms` (Unix milliseconds of `ts`) and `bucket`.
+    """
+    table, span = scope.table, scope.span
+    relation = await engine.relation(scope.parts, _columns(table, scope, names))
+    ms = engine.unix_ms("ts")
+    bucket = span.bucket(ms, scope.granularity) if BUCKET in names else Sql("")
+    made = {
+        MS: f"{ms} AS {MS}",
+        BUCKET: f"{bucket.text} AS {BUCKET}",
+        EPOCH: f"COALESCE({EPOCH}, 0) AS {EPOCH}",  # rows of before it was told have none
+    }
+    bots = "" if scope.include_bots else "\n AND is_bot IS DISTINCT FROM TRUE"
+    chosen = ", ".join(made.get(name, name) for name in names) or "1 AS nothing"
+    text = (
+        f"SELECT {chosen}\n"  # noqa: S608 - every name is ours, every value bound
+        f"  FROM {relation.text} AS stored\n"
+        f" WHERE {scope.subject_column} = $subject\n"
+        f" AND ts >= $start AND ts < $end{bots}{scope.where.text}"
+    )
+    own = {"subject": scope.subject, "start": _instant(span.start_ms), "end": _instant(span.end_ms)}
+    return Sql(text, joined(relation.values, own, bucket.values, scope.where.values))
+
+
+def _columns(table: Table, scope: Scope, names: Sequence[str]) -> list[Column]:
+    """The columns of the table that are needed, in the table's order."""
+    needed = {scope.subject_column, *ALWAYS, *names}
+    return [c for c in table.columns if c.name in needed or _names(scope.where.text, c.name)]
+
+
+def _names(text: str, column: str) -> bool:
+    return re.search(rf"\b{column}\b", text) is not None
+
+
+def _instant(ms: int) -> datetime:
+    return datetime.fromtimestamp(ms / 1000, UTC)

@@ -1,0 +1,133 @@
+"""Forms: how the plain columns that SQL gives become one field of a row shape.
+
+SQL gives whole numbers and text only; ratios, instants and durations are made here, once, so that
+every engine answers alike. A ratio or a median is rounded half up to two decimals.
+"""
+
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+from typing import Annotated, Any
+
+from msgspec import Struct
+
+from schemas.runtime.clock import iso
+
+
+class Form(Struct, frozen=True):
+    """One field from one or more columns, named by the field and a suffix."""
+
+    suffixes: tuple[str, ...]
+    make: Callable[..., object]
+    unit: str = ""
+    """What the value is, when its Python type does not say."""
+    order: str = ""
+    """What it is sorted by, over its columns, when that is not a ratio of whole numbers."""
+
+
+def hundredths(numerator: int, denominator: int) -> float:
+    """The ratio of two whole numbers to two decimals, half up; 0 of nothing is 0."""
+    if not denominator:
+        return 0.0
+    return (numerator * 200 + denominator) // (2 * denominator) / 100
+
+
+def percent(part: int | None, whole: int | None) -> float:
+    """`part` of `whole` in percent."""
+    return hundredths((part or 0) * 100, whole or 0)
+
+
+def mean(total: int | None, count: int | None) -> float:
+    """`total` over `count`."""
+    return hundredths(total or 0, count or 0)
+
+
+def mean_seconds(total_ms: int | None, count: int | None) -> float:
+    """Milliseconds over a count, in seconds."""
+    return hundredths(total_ms or 0, (count or 0) * 1000)
+
+
+def middle_seconds(low_ms: int | None, high_ms: int | None) -> float:
+    """The mean of the two middle milliseconds, in seconds."""
+    return hundredths((low_ms or 0) + (high_ms or 0), 2000)
+
+
+def rounded(value: Fraction, digits: int) -> float:
+    """Half up, away from zero."""
+    whole = (abs(value) * 10**digits + Fraction(1, 2)).__floor__()
+    return float(Fraction(whole if value >= 0 else -whole, 10**digits))
+
+
+def average(total: Decimal | int | None, count: int | None, digits: int = 2) -> float | None:
+    """`total` over `count`; nothing of nothing."""
+    return rounded(Fraction(total or 0) / count, digits) if count else None
+
+
+def quantile(
+    low: Decimal | int | None,
+    high: Decimal | int | None,
+    count: int | None,
+    percent: int = 50,
+    digits: int = 2,
+) -> float | None:
+    """The value `percent` of the way through `count` ranked values, between its two neighbours."""
+    if not count:
+        return None
+    share = Fraction((count - 1) * percent % 100, 100)
+    below, above = Fraction(low or 0), Fraction(high or 0)
+    return rounded(below + (above - below) * share, digits)
+
+
+def rounded_seconds(low_ms: int | None, high_ms: int | None, count: int | None) -> float | None:
+    """The mean of the two middle milliseconds, in seconds; nothing of nothing."""
+    return middle_seconds(low_ms, high_ms) if count else None
+
+
+def same(value: Any) -> object:
+    """The value as it is."""
+    return value
+
+
+PLAIN = Form(("",), same)
+
+Percent = Annotated[float, Form(("_part", "_whole"), percent, "percent")]
+Mean = Annotated[float, Form(("_total", "_count"), mean, "mean")]
+MeanSeconds = Annotated[float, Form(("_ms", "_count"), mean_seconds, "seconds")]
+MedianSeconds = Annotated[float, Form(("_low", "_high"), middle_seconds, "seconds")]
+Instant = Annotated[str | None, Form(("",), iso, "instant")]
+Text = Annotated[str | None, Form(("",), same, "string")]
+"""Text that may be absent."""
+Whole = Annotated[int | None, Form(("",), same, "integer")]
+"""A whole number that may be absent."""
+EXACT_MEAN = "{0} / NULLIF({1}, 0)"
+"""The mean of values with decimals, for sorting."""
+
+
+def _exact(percent: int) -> str:
+    return f"{{0}} * 100 + ({{1}} - {{0}}) * (({{2}} - 1) * {percent} % 100)"
+
+
+Average = Annotated[float | None, Form(("_sum", "_count"), average, "mean", EXACT_MEAN)]
+Median = Annotated[float | None, Form(("_low", "_high", "_count"), quantile, "median", _exact(50))]
+Listed = Form((), list, "list")
+"""A list that a detail fills."""
+
+
+def fine_quantile(percent: int) -> Form:
+    """A percentile to four decimals."""
+    unit = "median" if percent == 50 else f"{percent}th percentile"
+    made = partial(quantile, percent=percent, digits=4)
+    return Form(("_low", "_high", "_count"), made, unit, _exact(percent))
+
+
+FineAverage = Annotated[
+    float | None, Form(("_sum", "_count"), partial(average, digits=4), "mean", EXACT_MEAN)
+]
+P50 = Annotated[float | None, fine_quantile(50)]
+P75 = Annotated[float | None, fine_quantile(75)]
+P90 = Annotated[float | None, fine_quantile(90)]
+P95 = Annotated[float | None, fine_quantile(95)]
+P99 = Annotated[float | None, fine_quantile(99)]
+Date = Annotated[str, Form(("",), same, "date")]
+"""The label of a bucket; SQL gives its number."""

@@ -1,0 +1,54 @@
+"""GET /v1/query/types: every standard question; made from the values that answer them."""
+
+from collections.abc import Mapping
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from query.dependencies import Desk
+from query.formats.result_table import declared
+from query.request.buckets import Granularity
+from query.request.time_parameters import PRESETS
+from query.response.json_value import answered
+from query.standard.declaration.query_type import forms
+from query.standard.query_types import QUERY_TYPES, QueryType
+from query.standard.scope import fields
+from schemas.errors import Malformed
+
+FLAGS = {"true": True, "1": True, "false": False, "0": False}
+
+
+async def types(desk: Desk, request: Request) -> Response:
+    """Answer a request; it needs no key, because nothing in it is anybody's."""
+    desk.admit_anyone(request)
+    asked = request.query_params.get("include_meta", "false")
+    if asked not in FLAGS:
+        raise Malformed(f"'include_meta' is '{asked[:40]}'; it must be true or false")
+    described = {"configs": {n: config(t) for n, t in QUERY_TYPES.items()}} if FLAGS[asked] else {}
+    return answered(
+        {"success": True, "types": list(QUERY_TYPES), **described, "presets": list(PRESETS)}
+    )
+
+
+def config(query_type: QueryType) -> Mapping[str, object]:
+    """What a caller may know about a type."""
+    shape = forms(query_type.row)
+    options = query_type.options
+    return {
+        "name": query_type.name,
+        "aliases": query_type.aliases,
+        "description": query_type.meaning,
+        "subject": query_type.subject,
+        "columns": [
+            {"name": column.name, "type": column.kind, "unit": form.unit or None}
+            for column, form in zip(declared(query_type.row), shape.values(), strict=True)
+        ],
+        "allowedFilters": list(fields(query_type.table)),
+        "requiredFilters": query_type.needs,
+        "defaultLimit": None if query_type.series else query_type.limit,
+        "maxLimit": query_type.most,
+        "granularity": list(Granularity) if query_type.timed else [],
+        "options": msgspec.json.schema(options) if options else None,
+        "example": query_type.example,
+    }

@@ -1,0 +1,134 @@
+"""Questions about custom events: where, when and which; single ones."""
+
+from msgspec import Struct
+
+from query.standard.declaration.fields import Date, Instant, Text
+from query.standard.declaration.query_type import QueryType, Subject
+from query.standard.sql.definitions import NEWEST
+from query.standard.sql.event_conditions import CUSTOM
+from schemas.tables import EVENTS as STORED
+
+
+class EventsOfPath(Struct, frozen=True):
+    name: str
+    total_events: int
+    unique_event_types: int
+    unique_users: int
+
+
+class EventsOfBucket(Struct, frozen=True):
+    date: Date
+    total_events: int
+    unique_event_types: int
+    unique_users: int
+    unique_sessions: int
+    unique_pages: int
+
+
+class EventOfBucket(Struct, frozen=True):
+    date: Date
+    event_name: str
+    total_events: int
+
+
+class RecentEvent(Struct, frozen=True):
+    event_name: str
+    namespace: Text
+    path: Text
+    source: Text
+    properties: Text
+    anonymous_id: Text
+    session_id: Text
+    timestamp: Instant
+
+
+def of_customs(name: str, meaning: str, row: type[Struct], sql: str, limit: int = 100) -> QueryType:
+    """A question about custom events."""
+    return QueryType(
+        name=name,
+        meaning=meaning,
+        subject=Subject.WEBSITE,
+        table=STORED,
+        row=row,
+        sql=sql,
+        limit=limit,
+    )
+
+
+CUSTOM_EVENTS = (
+    of_customs(
+        "custom_events_by_path",
+        "custom events by the path they happened on",
+        EventsOfPath,
+        f"""
+            SELECT path                         AS label,
+                   COUNT(*)                     AS total_events,
+                   COUNT(DISTINCT name)         AS kinds,
+                   COUNT(DISTINCT visitor_hash) AS users
+              FROM scoped
+             WHERE {CUSTOM}
+               AND path IS NOT NULL
+             GROUP BY path
+             ORDER BY total_events DESC, label
+        """,  # noqa: S608
+        limit=50,
+    ),
+    of_customs(
+        "custom_events_trends",
+        "totals of custom events in each bucket",
+        EventsOfBucket,
+        f"""
+            SELECT bucket,
+                   COUNT(*)                     AS total_events,
+                   COUNT(DISTINCT name)         AS kinds,
+                   COUNT(DISTINCT visitor_hash) AS users,
+                   COUNT(DISTINCT session_hash) AS visits,
+                   COUNT(DISTINCT path)         AS pages
+              FROM scoped
+             WHERE {CUSTOM}
+             GROUP BY bucket
+             ORDER BY bucket
+        """,  # noqa: S608
+    ),
+    QueryType(
+        name="custom_events_trends_by_event",
+        meaning="custom events of each bucket and name; nothing where none happened",
+        subject=Subject.WEBSITE,
+        table=STORED,
+        row=EventOfBucket,
+        sparse=True,
+        limit=10_000,
+        sql=f"""
+            SELECT bucket,
+                   name,
+                   COUNT(*) AS total_events
+              FROM scoped
+             WHERE {CUSTOM}
+             GROUP BY bucket, name
+             ORDER BY bucket, total_events DESC, name
+        """,  # noqa: S608
+    ),
+    of_customs(
+        "custom_events_recent",
+        "single custom events, newest first; properties as JSON text",
+        RecentEvent,
+        f"""
+            SELECT name,
+                   namespace,
+                   path,
+                   source,
+                   properties,
+                   anonymous_id,
+                   session_id,
+                   ms,
+                   epoch,
+                   kafka_partition,
+                   kafka_offset,
+                   seq
+              FROM scoped
+             WHERE {CUSTOM}
+             ORDER BY {NEWEST}
+        """,  # noqa: S608
+        limit=50,
+    ),
+)

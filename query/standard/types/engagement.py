@@ -1,0 +1,131 @@
+"""Questions about scrolling and interacting, as pages reported it."""
+
+from msgspec import Struct
+
+from query.standard.declaration.fields import Average, Percent
+from query.standard.declaration.query_type import Cte, QueryType, Subject
+from query.standard.sql.definitions import PAGE_VIEW
+from query.standard.sql.percentiles import mean
+from schemas.tables import EVENTS
+
+
+class ScrollSummary(Struct, frozen=True):
+    avg_scroll_depth: Average
+    total_sessions: int
+    visitors: int
+
+
+class ScrollRange(Struct, frozen=True):
+    depth_range: str
+    visitors: int
+    sessions: int
+    percentage: Percent
+
+
+class ScrolledPage(Struct, frozen=True):
+    name: str
+    avg_scroll_depth: Average
+    visitors: int
+    sessions: int
+    pageviews: int
+
+
+class Interactions(Struct, frozen=True):
+    avg_interactions: Average
+    interactive_sessions: int
+    interaction_rate: Percent
+    total_sessions: int
+
+
+SCROLLED = "scroll_depth > 0"
+
+DEPTHS = """CASE WHEN scroll_depth < 25 THEN '0-25%'
+                        WHEN scroll_depth < 50 THEN '25-50%'
+                        WHEN scroll_depth < 75 THEN '50-75%'
+                        ELSE '75-100%' END"""
+
+TOUCHED = Cte(
+    "touched",
+    f"""
+    SELECT session_hash           AS visit,
+           SUM(interaction_count) AS touches,
+           COUNT(interaction_count) AS reports
+      FROM scoped
+     WHERE session_hash IS NOT NULL
+     GROUP BY session_hash
+    HAVING COUNT(*) FILTER (WHERE {PAGE_VIEW}) > 0
+    """,  # noqa: S608
+)
+
+ENGAGEMENT = (
+    QueryType(
+        name="scroll_depth_summary",
+        meaning="mean depth of scrolling in percent, of reports above 0",
+        subject=Subject.WEBSITE,
+        table=EVENTS,
+        row=ScrollSummary,
+        sql=f"""
+            SELECT {mean("avg_scroll_depth", "scroll_depth")},
+                   COUNT(DISTINCT session_hash) AS total_sessions,
+                   COUNT(DISTINCT visitor_hash) AS visitors
+              FROM scoped
+             WHERE {SCROLLED}
+             ORDER BY total_sessions
+        """,  # noqa: S608
+    ),
+    QueryType(
+        name="scroll_depth_distribution",
+        meaning="reports by quarter of the page; a border belongs to the quarter above it",
+        subject=Subject.WEBSITE,
+        table=EVENTS,
+        row=ScrollRange,
+        sql=f"""
+            SELECT {DEPTHS}                                  AS depth,
+                   COUNT(DISTINCT visitor_hash)              AS visitors,
+                   COUNT(DISTINCT session_hash)              AS sessions,
+                   COUNT(DISTINCT visitor_hash)              AS percentage_part,
+                   SUM(COUNT(DISTINCT visitor_hash)) OVER () AS percentage_whole
+              FROM scoped
+             WHERE {SCROLLED}
+             GROUP BY {DEPTHS}
+             ORDER BY depth
+        """,  # noqa: S608
+    ),
+    QueryType(
+        name="page_scroll_performance",
+        meaning="mean depth of scrolling by path, of reports above 0; page views that report",
+        subject=Subject.WEBSITE,
+        table=EVENTS,
+        row=ScrolledPage,
+        sql=f"""
+            SELECT path                                AS label,
+                   {mean("avg_scroll_depth", "scroll_depth")},
+                   COUNT(DISTINCT visitor_hash)        AS visitors,
+                   COUNT(DISTINCT session_hash)        AS sessions,
+                   COUNT(*) FILTER (WHERE {PAGE_VIEW}) AS pageviews
+              FROM scoped
+             WHERE {SCROLLED}
+               AND path IS NOT NULL
+             GROUP BY path
+             ORDER BY avg_scroll_depth_sum / avg_scroll_depth_count DESC, visitors DESC, label
+        """,  # noqa: S608
+    ),
+    QueryType(
+        name="interaction_summary",
+        meaning="interactions per report, and the share of sessions with at least one",
+        subject=Subject.WEBSITE,
+        table=EVENTS,
+        row=Interactions,
+        given=(TOUCHED,),
+        sql="""
+            SELECT SUM(touches)                              AS avg_interactions_sum,
+                   COALESCE(SUM(reports), 0)                 AS avg_interactions_count,
+                   COUNT(CASE WHEN touches > 0 THEN 1 END)   AS interactive_sessions,
+                   COUNT(CASE WHEN touches > 0 THEN 1 END)   AS interaction_rate_part,
+                   COUNT(*)                                  AS interaction_rate_whole,
+                   COUNT(*)                                  AS total_sessions
+              FROM touched
+             ORDER BY total_sessions
+        """,
+    ),
+)

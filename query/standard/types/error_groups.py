@@ -1,0 +1,219 @@
+"""Questions about single errors, groups of them, and their share of the sessions."""
+
+from msgspec import Struct
+
+from query.standard.declaration.fields import Date, Instant, Percent, Text, Whole
+from query.standard.declaration.query_type import Cte, QueryType, Subject
+from query.standard.sql.definitions import NEWEST, PAGE_VIEW
+from schemas.tables import ERRORS as STORED
+from schemas.tables import EVENTS
+
+MOST_STACK = 1_500
+
+
+class RecentError(Struct, frozen=True):
+    message: str
+    stack: Text
+    path: Text
+    anonymous_id: Text
+    session_id: Text
+    timestamp: Instant
+    filename: Text
+    lineno: Whole
+    colno: Whole
+    error_type: Text
+    browser_name: Text
+    browser_version: Text
+    os_name: Text
+    os_version: Text
+    device_type: Text
+    country: Text
+    region: Text
+
+
+class ErrorCount(Struct, frozen=True):
+    date: Date
+    count: int
+
+
+class ErrorSummary(Struct, frozen=True):
+    totalErrors: int  # noqa: N815 - their name
+    uniqueErrorTypes: int  # noqa: N815 - their name
+    affectedUsers: int  # noqa: N815 - their name
+    affectedSessions: int  # noqa: N815 - their name
+    errorRate: Percent  # noqa: N815 - their name
+
+
+class ErrorChart(Struct, frozen=True):
+    date: Date
+    totalErrors: int  # noqa: N815 - their name
+    affectedUsers: int  # noqa: N815 - their name
+
+
+class ErrorGroup(Struct, frozen=True):
+    name: str
+    count: int
+    users: int
+    sessions: int
+    path: Text
+    error_type: Text
+    filename: Text
+    line: Whole
+    stack: Text
+    first_seen: Instant
+    last_seen: Instant
+
+
+BY_BUCKET = """
+            SELECT bucket,
+                   COUNT(*)                     AS happened,
+                   COUNT(DISTINCT visitor_hash) AS users
+              FROM scoped
+             GROUP BY bucket
+             ORDER BY bucket
+"""
+
+
+NUMBERED = Cte(
+    "numbered",
+    f"""
+    SELECT message, error_type, filename, lineno, path, visitor_hash, session_hash, ms,
+           SUBSTR(stack, 1, {MOST_STACK}) AS traced,
+           ROW_NUMBER() OVER (
+               PARTITION BY message, error_type, filename, lineno ORDER BY {NEWEST}
+           ) AS place
+      FROM scoped
+    """,  # noqa: S608
+)
+
+TOTALS = Cte(
+    "totals",
+    """
+    SELECT COUNT(*)                     AS happened,
+           COUNT(DISTINCT message)      AS kinds,
+           COUNT(DISTINCT visitor_hash) AS users,
+           COUNT(DISTINCT session_hash) AS visits
+      FROM scoped
+    """,
+)
+
+# A session that failed and whose page views never came counts as a session all the same.
+VISITED = Cte(
+    "visited",
+    f"""
+    SELECT COUNT(*) AS held
+      FROM (
+           SELECT session_hash FROM scoped_events WHERE {PAGE_VIEW}
+            UNION
+           SELECT session_hash FROM scoped
+           ) AS either
+     WHERE session_hash IS NOT NULL
+    """,  # noqa: S608
+)
+
+
+def of_errors(name: str, meaning: str, row: type[Struct], sql: str, **more: object) -> QueryType:
+    """A question about errors."""
+    return QueryType(
+        name=name,
+        meaning=meaning,
+        subject=Subject.WEBSITE,
+        table=STORED,
+        row=row,
+        sql=sql,
+        **more,  # type: ignore[arg-type]  # the other fields of a type, as they are
+    )
+
+
+ERROR_GROUPS = (
+    of_errors(
+        "recent_errors",
+        "single errors, newest first; the stack is cut at 1,500 characters",
+        RecentError,
+        f"""
+            SELECT message,
+                   SUBSTR(stack, 1, {MOST_STACK}) AS traced,
+                   path,
+                   anonymous_id,
+                   session_id,
+                   ms,
+                   filename,
+                   lineno,
+                   colno,
+                   error_type,
+                   browser_name,
+                   browser_version,
+                   os_name,
+                   os_version,
+                   device_type,
+                   country,
+                   region,
+                   epoch,
+                   kafka_partition,
+                   kafka_offset,
+                   seq
+              FROM scoped
+             ORDER BY {NEWEST}
+        """,  # noqa: S608
+        limit=50,
+    ),
+    of_errors(
+        "error_frequency",
+        "errors of each bucket",
+        ErrorCount,
+        """
+            SELECT bucket,
+                   COUNT(*) AS happened
+              FROM scoped
+             GROUP BY bucket
+             ORDER BY bucket
+        """,
+    ),
+    of_errors(
+        "error_summary",
+        "totals of errors; the rate is that of sessions with an error among all sessions",
+        ErrorSummary,
+        """
+            SELECT happened,
+                   kinds,
+                   users,
+                   visits,
+                   visits AS errorRate_part,
+                   held   AS errorRate_whole
+              FROM totals
+             CROSS JOIN visited
+             ORDER BY happened
+        """,
+        given=(TOTALS, VISITED),
+        beside=(EVENTS,),
+    ),
+    of_errors(
+        "error_chart_data",
+        "errors and affected visitors of each bucket",
+        ErrorChart,
+        BY_BUCKET,
+    ),
+    of_errors(
+        "error_fingerprints",
+        "errors of one message, class, file and line, with a sample of the newest",
+        ErrorGroup,
+        """
+            SELECT message,
+                   COUNT(*)                                 AS happened,
+                   COUNT(DISTINCT visitor_hash)             AS users,
+                   COUNT(DISTINCT session_hash)             AS visits,
+                   MAX(CASE WHEN place = 1 THEN path END)   AS place_seen,
+                   error_type,
+                   filename,
+                   lineno,
+                   MAX(CASE WHEN place = 1 THEN traced END) AS sample,
+                   MIN(ms)                                  AS first_seen,
+                   MAX(ms)                                  AS last_seen
+              FROM numbered
+             GROUP BY message, error_type, filename, lineno
+             ORDER BY happened DESC, message, error_type, filename, lineno
+        """,
+        given=(NUMBERED,),
+        limit=20,
+    ),
+)

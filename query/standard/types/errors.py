@@ -1,0 +1,102 @@
+"""Questions about the errors that pages of a website reported."""
+
+from msgspec import Struct
+
+from query.standard.declaration.fields import Date, Instant
+from query.standard.declaration.query_type import QueryType, Subject
+from schemas.tables import ERRORS as STORED
+
+
+class ErrorMessage(Struct, frozen=True):
+    name: str
+    count: int
+    users: int
+    last_seen: Instant
+
+
+class ErrorPage(Struct, frozen=True):
+    name: str
+    errors: int
+    users: int
+
+
+class ErrorType(Struct, frozen=True):
+    name: str
+    count: int
+    users: int
+    sessions: int
+
+
+class ErrorBucket(Struct, frozen=True):
+    date: Date
+    errors: int
+    users: int
+
+
+ERRORS = (
+    QueryType(
+        name="error_types",
+        meaning="errors by message, with the last time each was seen",
+        subject=Subject.WEBSITE,
+        table=STORED,
+        row=ErrorMessage,
+        limit=50,
+        sql="""
+            SELECT message                      AS label,
+                   COUNT(*)                     AS happened,
+                   COUNT(DISTINCT visitor_hash) AS users,
+                   MAX(ms)                      AS last_seen
+              FROM scoped
+             GROUP BY message
+             ORDER BY happened DESC, label
+        """,
+    ),
+    QueryType(
+        name="errors_by_page",
+        meaning="errors by path",
+        subject=Subject.WEBSITE,
+        table=STORED,
+        row=ErrorPage,
+        limit=20,
+        sql="""
+            SELECT COALESCE(path, '')           AS label,
+                   COUNT(*)                     AS errors,
+                   COUNT(DISTINCT visitor_hash) AS users
+              FROM scoped
+             GROUP BY COALESCE(path, '')
+             ORDER BY errors DESC, label
+        """,
+    ),
+    QueryType(
+        name="errors_by_type",
+        meaning="errors by class",
+        subject=Subject.WEBSITE,
+        table=STORED,
+        row=ErrorType,
+        limit=20,
+        sql="""
+            SELECT COALESCE(error_type, 'Error') AS label,
+                   COUNT(*)                      AS happened,
+                   COUNT(DISTINCT visitor_hash)  AS users,
+                   COUNT(DISTINCT session_hash)  AS sessions
+              FROM scoped
+             GROUP BY COALESCE(error_type, 'Error')
+             ORDER BY happened DESC, label
+        """,
+    ),
+    QueryType(
+        name="error_trends",
+        meaning="errors and affected visitors of each day or hour",
+        subject=Subject.WEBSITE,
+        table=STORED,
+        row=ErrorBucket,
+        sql="""
+            SELECT bucket,
+                   COUNT(*)                     AS errors,
+                   COUNT(DISTINCT visitor_hash) AS users
+              FROM scoped
+             GROUP BY bucket
+             ORDER BY bucket
+        """,
+    ),
+)

@@ -1,0 +1,228 @@
+"""Questions about the properties of custom events: their keys, and how often each value occurs.
+
+Values are text as JSON writes them, strings without their quotes, cut at 512 characters. A value
+that is null counts as absent.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from query.standard.declaration.fields import Listed, Percent
+from query.standard.declaration.query_type import Cte, Detail, QueryType, Subject
+from query.standard.sql.event_conditions import CUSTOM
+from schemas.tables import EVENTS as STORED
+
+LETTERS = 512
+FEW = 20
+TOP = 10
+SHOWN = 5
+
+VALUE = f"SUBSTR(property_value, 1, {LETTERS})"
+
+
+class PropertyValue(Struct, frozen=True):
+    name: str
+    property_key: str
+    property_value: str
+    count: int
+
+
+class Cardinality(Struct, frozen=True):
+    event_name: str
+    property_key: str
+    unique_values: int
+    occurrences: int
+
+
+class TopValue(Struct, frozen=True):
+    event_name: str
+    property_key: str
+    property_value: str
+    count: int
+    total: int
+    percentage: Percent
+    rank: int
+
+
+class Distribution(Struct, frozen=True):
+    event_name: str
+    property_key: str
+    property_value: str
+    count: int
+    total: int
+    percentage: Percent
+    cardinality: int
+
+
+class Discovery(Struct, frozen=True):
+    event_name: str
+    total_events: int
+    unique_users: int
+    unique_sessions: int
+    property_key: str
+    unique_values: int
+    top_values: Annotated[list[str], Listed]
+
+
+# Page views, exits and clicks away carry facts of ours; only the sender's own events are counted.
+OWN = Cte(
+    "own",
+    f"""
+    SELECT name, property_key, {VALUE} AS held_value, COUNT(*) AS times
+      FROM entries
+     WHERE {CUSTOM}
+     GROUP BY name, property_key, {VALUE}
+    """,  # noqa: S608
+)
+"""A row for each value of each property, with how often it occurs."""
+
+VALUES = Cte(
+    "tallied",
+    """
+    SELECT name, property_key, held_value, times,
+           SUM(times) OVER (PARTITION BY name, property_key) AS together,
+           COUNT(*) OVER (PARTITION BY name, property_key)   AS different,
+           ROW_NUMBER() OVER (
+               PARTITION BY name, property_key ORDER BY times DESC, held_value
+           )                                                 AS place
+      FROM own
+    """,
+)
+
+KEYS = Cte(
+    "keyed",
+    """
+    SELECT name AS event, property_key AS key_name,
+           COUNT(*)   AS different,
+           SUM(times) AS occurred
+      FROM own
+     GROUP BY name, property_key
+    """,
+)
+
+HAPPENED = Cte(
+    "happened",
+    f"""
+    SELECT name                         AS event_kind,
+           COUNT(*)                     AS total_events,
+           COUNT(DISTINCT visitor_hash) AS users,
+           COUNT(DISTINCT session_hash) AS visits
+      FROM scoped
+     WHERE {CUSTOM}
+     GROUP BY name
+    """,  # noqa: S608
+)
+
+
+def top_values(field: str) -> Detail:
+    """The most frequent values of a property."""
+    return Detail(
+        field=field,
+        row=None,
+        key=("event_name", "property_key"),
+        by="name",
+        table=STORED,
+        given=(OWN, VALUES),
+        sql=f"""
+            SELECT name, property_key, held_value
+              FROM tallied
+             WHERE place <= {SHOWN}
+             ORDER BY name, property_key, place
+        """,  # noqa: S608
+    )
+
+
+def of_properties(
+    name: str, meaning: str, row: type[Struct], given: tuple[Cte, ...], sql: str, limit: int
+) -> QueryType:
+    """A question about properties."""
+    return QueryType(
+        name=name,
+        meaning=meaning,
+        subject=Subject.WEBSITE,
+        table=STORED,
+        row=row,
+        given=(OWN, *given),
+        sql=sql,
+        limit=limit,
+    )
+
+
+PROPERTIES = (
+    of_properties(
+        "custom_event_properties",
+        "how often each value of each property of each custom event occurs",
+        PropertyValue,
+        (VALUES,),
+        """
+            SELECT name, property_key, held_value, times
+              FROM tallied
+             ORDER BY times DESC, name, property_key, held_value
+        """,
+        10_000,
+    ),
+    of_properties(
+        "custom_events_property_cardinality",
+        "how many different values each property has",
+        Cardinality,
+        (KEYS,),
+        """
+            SELECT event, key_name, different, occurred
+              FROM keyed
+             ORDER BY occurred DESC, event, key_name
+        """,
+        100,
+    ),
+    of_properties(
+        "custom_events_property_top_values",
+        f"the {TOP} most frequent values of each property",
+        TopValue,
+        (VALUES,),
+        f"""
+            SELECT name, property_key, held_value, times, together,
+                   times    AS percentage_part,
+                   together AS percentage_whole,
+                   place
+              FROM tallied
+             WHERE place <= {TOP}
+             ORDER BY name, property_key, place
+        """,  # noqa: S608
+        10_000,
+    ),
+    of_properties(
+        "custom_events_property_distribution",
+        f"the values of properties that have at most {FEW} different ones",
+        Distribution,
+        (VALUES,),
+        f"""
+            SELECT name, property_key, held_value, times, together,
+                   times    AS percentage_part,
+                   together AS percentage_whole,
+                   different
+              FROM tallied
+             WHERE different <= {FEW}
+             ORDER BY name, property_key, times DESC, held_value
+        """,  # noqa: S608
+        100,
+    ),
+    QueryType(
+        name="custom_events_discovery",
+        meaning=f"custom events with their properties and the {SHOWN} most frequent values of each",
+        subject=Subject.WEBSITE,
+        table=STORED,
+        row=Discovery,
+        limit=200,
+        most=1_000,
+        given=(OWN, KEYS, HAPPENED),
+        details=(top_values("top_values"),),
+        sql="""
+            SELECT event_kind, total_events, users, visits,
+                   COALESCE(key_name, '')  AS key_shown,
+                   COALESCE(different, 0)  AS different_values
+              FROM happened
+              LEFT JOIN keyed ON event = event_kind
+             ORDER BY total_events DESC, different_values DESC, event_kind, key_shown
+        """,
+    ),
+)

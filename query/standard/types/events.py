@@ -1,0 +1,71 @@
+"""Questions about custom events: what is neither a page view, nor its exit, nor a click away."""
+
+from msgspec import Struct
+
+from query.standard.declaration.fields import Instant, Percent
+from query.standard.declaration.query_type import QueryType, Subject
+from query.standard.sql.event_conditions import CUSTOM
+from schemas.tables import EVENTS as STORED
+
+
+class CustomEvent(Struct, frozen=True):
+    name: str
+    total_events: int
+    unique_users: int
+    unique_sessions: int
+    last_occurrence: Instant
+    first_occurrence: Instant
+    events_with_properties: int
+    percentage: Percent
+
+
+class CustomEventTotals(Struct, frozen=True):
+    total_events: int
+    unique_event_types: int
+    unique_users: int
+    unique_sessions: int
+    unique_pages: int
+
+
+EVENTS = (
+    QueryType(
+        name="custom_events",
+        meaning="custom events by name; percentage of the visitors summed over all names",
+        subject=Subject.WEBSITE,
+        table=STORED,
+        row=CustomEvent,
+        limit=10_000,
+        sql=f"""
+            SELECT name                                      AS label,
+                   COUNT(*)                                  AS total_events,
+                   COUNT(DISTINCT visitor_hash)              AS unique_users,
+                   COUNT(DISTINCT session_hash)              AS unique_sessions,
+                   MAX(ms)                                   AS last_occurrence,
+                   MIN(ms)                                   AS first_occurrence,
+                   COUNT(NULLIF(properties, '{{}}'))           AS events_with_properties,
+                   COUNT(DISTINCT visitor_hash)              AS percentage_part,
+                   SUM(COUNT(DISTINCT visitor_hash)) OVER () AS percentage_whole
+              FROM scoped
+             WHERE {CUSTOM}
+             GROUP BY name
+             ORDER BY unique_users DESC, total_events DESC, label
+        """,  # noqa: S608
+    ),
+    QueryType(
+        name="custom_events_summary",
+        meaning="totals of custom events",
+        subject=Subject.WEBSITE,
+        table=STORED,
+        row=CustomEventTotals,
+        sql=f"""
+            SELECT COUNT(*)                     AS total_events,
+                   COUNT(DISTINCT name)         AS unique_event_types,
+                   COUNT(DISTINCT visitor_hash) AS unique_users,
+                   COUNT(DISTINCT session_hash) AS unique_sessions,
+                   COUNT(DISTINCT path)         AS unique_pages
+              FROM scoped
+             WHERE {CUSTOM}
+             ORDER BY total_events
+        """,  # noqa: S608
+    ),
+)

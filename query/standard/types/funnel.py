@@ -1,0 +1,183 @@
+"""funnel: how many go through steps in their order, inside a window, and where they stop.
+
+A visitor has done a step when a row that is the step comes after one that completed the step
+before, no later than the window after the row that began. Of several beginnings the latest that
+leads there counts: for each row in the order of time that is a running maximum, so that one pass
+over the rows per step is enough and no row is two steps.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from query.engine.engine import Row, joined
+from query.standard.declaration.fields import Form, Percent, rounded_seconds
+from query.standard.declaration.query_type import Context, Cte, QueryType, Statement, Subject
+from query.standard.sql.definitions import ORDER
+from query.standard.sql.steps import Step, matches
+from schemas.tables import EVENTS
+
+MOST_STEPS = 10
+DAY = 86_400
+SECONDS = Form(("_low", "_high", "_count"), rounded_seconds, "seconds")
+
+
+class Funnel(Struct, frozen=True):
+    """What the request says."""
+
+    steps: Annotated[list[Step], Meta(min_length=2, max_length=MOST_STEPS)]
+    window: Annotated[int, Meta(ge=1, le=400 * DAY)] = 7 * DAY
+    """Seconds from the first step to the last."""
+    by: Literal["visitor", "session"] = "visitor"
+
+
+class Stage(Struct, frozen=True):
+    step: int
+    name: str
+    visitors: int
+    conversion_rate: Percent
+    step_rate: Percent
+    dropped: int
+    drop_off_rate: Percent
+    median_seconds: Annotated[float | None, SECONDS]
+
+
+def plan(asked: Funnel) -> Statement:
+    """A CTE for each step, in which the rows that complete it know when their chain began."""
+    conditions = [matches(s, f"steps[{i}]", f"step{i}") for i, s in enumerate(asked.steps, 0)]
+    key = "visitor_hash" if asked.by == "visitor" else "session_hash"
+    numbers = range(1, len(asked.steps) + 1)
+    return Statement(
+        given=(
+            _marked(key, [condition.text for condition in conditions]),
+            *(_level(number, len(asked.steps)) for number in numbers[1:]),
+            _completed(len(asked.steps)),
+            RANKED,
+        ),
+        sql=SQL,
+        values=joined(*(c.values for c in conditions), {"window_ms": asked.window * 1000}),
+    )
+
+
+def _marked(key: str, conditions: Sequence[str]) -> Cte:
+    marks = "".join(
+        f",\n               CASE WHEN {text} THEN 1 ELSE 0 END AS is_{number}"
+        for number, text in enumerate(conditions, 1)
+    )
+    return Cte(
+        "level_1",
+        f"""
+        SELECT {key} AS who,
+               {ORDER}{marks},
+               CASE WHEN {conditions[0]} THEN ms END AS begun_1
+          FROM scoped
+         WHERE {key} IS NOT NULL
+           AND ({" OR ".join(conditions)})
+        """,  # noqa: S608
+    )
+
+
+def _level(number: int, steps: int) -> Cte:
+    before = "OVER (PARTITION BY who ORDER BY " + ORDER
+    before += " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
+    last = number - 1
+    kept = ", ".join(f"is_{n}" for n in range(1, steps + 1))
+    known = ", ".join(
+        [f"begun_{n}" for n in range(1, number)] + [f"before_{n}" for n in range(2, number)]
+    )
+    latest = f"MAX(begun_{last}) {before}"
+    completed = f"MAX(CASE WHEN begun_{last} IS NOT NULL THEN ms END) {before}"
+    return Cte(
+        f"level_{number}",
+        f"""
+        SELECT who, {ORDER}, {kept}, {known},
+               {completed} AS before_{number},
+               CASE WHEN is_{number} = 1 AND ms - {latest} <= $window_ms
+                    THEN {latest} END AS begun_{number}
+          FROM level_{last}
+        """,  # noqa: S608
+    )
+
+
+def _completed(steps: int) -> Cte:
+    each = "\n        UNION ALL\n".join(
+        f"""
+        SELECT {n} AS stage, who,
+               {"NULL" if n == 1 else f"ms - before_{n}"} AS waited,
+               ROW_NUMBER() OVER (PARTITION BY who ORDER BY {ORDER}) AS turn
+          FROM level_{steps}
+         WHERE begun_{n} IS NOT NULL"""  # noqa: S608
+        for n in range(1, steps + 1)
+    )
+    return Cte("completed", each)
+
+
+RANKED = Cte(
+    "ranked",
+    """
+    SELECT stage, waited,
+           ROW_NUMBER() OVER (PARTITION BY stage ORDER BY waited) AS place,
+           COUNT(*) OVER (PARTITION BY stage)                     AS places
+      FROM completed
+     WHERE turn = 1
+    """,
+)
+"""The first time that each visitor completed each step."""
+
+SQL = """
+    SELECT stage,
+           COUNT(*)                                                   AS reached,
+           MAX(CASE WHEN place = (places + 1) // 2 THEN waited END)   AS low,
+           MAX(CASE WHEN place = (places + 2) // 2 THEN waited END)   AS high
+      FROM ranked
+     GROUP BY stage
+     ORDER BY stage
+"""
+
+
+def stages(rows: Sequence[Row], context: Context) -> Sequence[Row]:
+    """A row for each step, also for those that nobody reached."""
+    found = {row[0]: row[1:] for row in rows}
+    reached = [found.get(n, (0, None, None)) for n in range(1, len(context.options.steps) + 1)]
+    first = reached[0][0]
+    made: list[Row] = []
+    previous = first
+    for number, (count, low, high) in enumerate(reached, 1):
+        timed = 0 if low is None else count
+        lost = previous - count
+        name = context.options.steps[number - 1].shown
+        made.append(
+            (
+                number,
+                name,
+                count,
+                count,
+                first,
+                count,
+                previous,
+                lost,
+                lost,
+                previous,
+                low,
+                high,
+                timed,
+            )
+        )
+        previous = count
+    return made
+
+
+FUNNEL = (
+    QueryType(
+        name="funnel",
+        meaning="visitors (or sessions) that go through the steps in their order",
+        subject=Subject.WEBSITE,
+        table=EVENTS,
+        row=Stage,
+        options=Funnel,
+        example=Funnel([Step(path="/0"), Step(path="/next/0")]),
+        plan=plan,
+        finish=stages,
+    ),
+)

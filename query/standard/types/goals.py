@@ -1,0 +1,73 @@
+"""goals: who did something, as a share of all who came."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from query.engine.engine import Row, joined
+from query.standard.declaration.fields import Percent
+from query.standard.declaration.query_type import Context, QueryType, Statement, Subject
+from query.standard.sql.steps import Step, matches
+from schemas.tables import EVENTS
+
+MOST_GOALS = 20
+
+
+class Goals(Struct, frozen=True):
+    """What the request says."""
+
+    goals: Annotated[list[Step], Meta(min_length=1, max_length=MOST_GOALS)]
+
+
+class Goal(Struct, frozen=True):
+    name: str
+    conversions: int
+    visitors: int
+    sessions: int
+    conversion_rate: Percent
+
+
+def plan(asked: Goals) -> Statement:
+    """Three counts for each goal, behind the number of all visitors."""
+    conditions = [matches(goal, f"goals[{i}]", f"goal{i}") for i, goal in enumerate(asked.goals)]
+    counts = ",\n".join(
+        f"COUNT(*) FILTER (WHERE {c.text}),\n"
+        f"COUNT(DISTINCT CASE WHEN {c.text} THEN visitor_hash END),\n"
+        f"COUNT(DISTINCT CASE WHEN {c.text} THEN session_hash END)"
+        for c in conditions
+    )
+    return Statement(
+        sql=f"""
+            SELECT COUNT(DISTINCT visitor_hash) AS everyone,
+                   {counts}
+              FROM scoped
+             ORDER BY everyone
+        """,  # noqa: S608
+        values=joined(*(c.values for c in conditions)),
+    )
+
+
+def converted(rows: Sequence[Row], context: Context) -> Sequence[Row]:
+    """A row for each goal, in the order in which they were asked."""
+    everyone, *counts = rows[0]
+    threes = [counts[i : i + 3] for i in range(0, len(counts), 3)]
+    return [
+        (goal.shown, times, visitors, sessions, visitors, everyone)
+        for goal, (times, visitors, sessions) in zip(context.options.goals, threes, strict=True)
+    ]
+
+
+GOALS = (
+    QueryType(
+        name="goals",
+        meaning="how often each goal was reached, and by which share of all visitors",
+        subject=Subject.WEBSITE,
+        table=EVENTS,
+        row=Goal,
+        options=Goals,
+        example=Goals([Step(event="n0"), Step(path="/0", label="start"), Step(path="/1")]),
+        plan=plan,
+        finish=converted,
+    ),
+)

@@ -1,0 +1,165 @@
+"""Questions about one short link."""
+
+from msgspec import Struct
+
+from query.standard.declaration.fields import Date
+from query.standard.declaration.query_type import QueryType, Subject
+from schemas.tables import CLICKS
+
+
+class TotalClicks(Struct, frozen=True):
+    total: int
+
+
+class ClicksOfBucket(Struct, frozen=True):
+    date: Date
+    clicks: int
+
+
+class ValuesOfBucket(Struct, frozen=True):
+    date: Date
+    value: int
+
+
+class LinkReferrer(Struct, frozen=True):
+    name: str
+    referrer: str
+    clicks: int
+
+
+class LinkShare(Struct, frozen=True):
+    name: str
+    clicks: int
+
+
+class LinkCountry(Struct, frozen=True):
+    name: str
+    country: str
+    clicks: int
+
+
+def _top(name: str, column: str, meaning: str, limit: int = 10) -> QueryType:
+    return QueryType(
+        name=name,
+        meaning=meaning,
+        subject=Subject.LINK,
+        table=CLICKS,
+        row=LinkShare,
+        limit=limit,
+        sql=f"""
+            SELECT COALESCE({column}, 'Unknown') AS label,
+                   COUNT(*)                      AS clicks
+              FROM scoped
+             GROUP BY COALESCE({column}, 'Unknown')
+             ORDER BY clicks DESC, label
+        """,  # noqa: S608
+    )
+
+
+def _place(name: str, column: str, meaning: str) -> QueryType:
+    return QueryType(
+        name=name,
+        meaning=meaning,
+        subject=Subject.LINK,
+        table=CLICKS,
+        row=LinkCountry,
+        limit=10,
+        sql=f"""
+            SELECT COALESCE({column}, 'Unknown') AS label,
+                   COALESCE(country, '')         AS place,
+                   COUNT(*)                      AS clicks
+              FROM scoped
+             GROUP BY COALESCE({column}, 'Unknown'), COALESCE(country, '')
+             ORDER BY clicks DESC, label, place
+        """,  # noqa: S608
+    )
+
+
+def _different(name: str, value: str, meaning: str) -> QueryType:
+    return QueryType(
+        name=name,
+        meaning=meaning,
+        subject=Subject.LINK,
+        table=CLICKS,
+        row=ValuesOfBucket,
+        sql=f"""
+            SELECT bucket,
+                   COUNT(DISTINCT {value}) AS different
+              FROM scoped
+             GROUP BY bucket
+             ORDER BY bucket
+        """,  # noqa: S608
+    )
+
+
+REFERRER = "NULLIF(COALESCE(referrer_name, referrer, 'Direct'), 'Direct')"
+
+LINKS = (
+    QueryType(
+        name="link_total_clicks",
+        meaning="clicks of the link",
+        subject=Subject.LINK,
+        table=CLICKS,
+        row=TotalClicks,
+        sql="""
+            SELECT COUNT(*) AS total
+              FROM scoped
+             ORDER BY total
+        """,
+    ),
+    QueryType(
+        name="link_clicks_by_day",
+        meaning="clicks of each day, or of each hour when `granularity` is `hourly`",
+        subject=Subject.LINK,
+        table=CLICKS,
+        row=ClicksOfBucket,
+        sql="""
+            SELECT bucket,
+                   COUNT(*) AS clicks
+              FROM scoped
+             GROUP BY bucket
+             ORDER BY bucket
+        """,
+    ),
+    QueryType(
+        name="link_top_referrers",
+        meaning="clicks by who referred; `Direct` when nobody did",
+        subject=Subject.LINK,
+        table=CLICKS,
+        row=LinkReferrer,
+        limit=10,
+        # Several addresses of one referrer are one row, shown with the first of them.
+        sql="""
+            SELECT COALESCE(referrer_name, referrer, 'Direct') AS label,
+                   COALESCE(MIN(referrer), 'Direct')           AS address,
+                   COUNT(*)                                    AS clicks
+              FROM scoped
+             GROUP BY COALESCE(referrer_name, referrer, 'Direct')
+             ORDER BY clicks DESC, label
+        """,
+    ),
+    _top("link_top_devices", "device_type", "clicks by class of device", limit=100),
+    _top("link_top_browsers", "browser_name", "clicks by browser"),
+    QueryType(
+        name="link_top_countries",
+        meaning="clicks by country",
+        subject=Subject.LINK,
+        table=CLICKS,
+        row=LinkCountry,
+        limit=10,
+        sql="""
+            SELECT COALESCE(country, 'Unknown') AS label,
+                   COALESCE(country, 'Unknown') AS place,
+                   COUNT(*)                     AS clicks
+              FROM scoped
+             GROUP BY COALESCE(country, 'Unknown')
+             ORDER BY clicks DESC, label
+        """,
+    ),
+    _different(
+        "link_referrers_by_day", REFERRER, "different referrers of each bucket, without Direct"
+    ),
+    _different("link_countries_by_day", "country", "different countries of each bucket"),
+    _place("link_top_regions", "region", "clicks by region and country"),
+    _place("link_top_cities", "city", "clicks by city and country"),
+)

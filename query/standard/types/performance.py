@@ -1,0 +1,137 @@
+"""Questions about how fast pages load, from the timings that page views carry."""
+
+from msgspec import Struct
+
+from query.standard.declaration.fields import Average, Date, Median
+from query.standard.declaration.query_type import Cte, QueryType, Subject
+from query.standard.sql.definitions import PAGE_VIEW
+from query.standard.sql.percentiles import mean, quantile
+from schemas.tables import EVENTS
+
+
+class Loading(Struct, frozen=True):
+    name: str
+    visitors: int
+    avg_load_time: Average
+    p50_load_time: Median
+    avg_ttfb: Average
+    avg_dom_ready_time: Average
+    avg_render_time: Average
+    pageviews: int
+
+
+class LoadingOfBucket(Struct, frozen=True):
+    date: Date
+    avg_load_time: Average
+    p50_load_time: Median
+    avg_ttfb: Average
+    avg_dom_ready_time: Average
+    avg_render_time: Average
+    pageviews: int
+
+
+class LoadTime(Struct, frozen=True):
+    date: Date
+    avg_load_time: Average
+    p50_load_time: Median
+    pageviews: int
+
+
+class Overview(Struct, frozen=True):
+    avg_load_time: Average
+    avg_dom_ready_time: Average
+    avg_render_time: Average
+
+
+LOADED = f"{PAGE_VIEW} AND load_time > 0"
+LOAD = f"{mean('avg_load_time', 'load_time')},\n{quantile('p50_load_time', 'load_time', 50)}"
+REST = ",\n".join(mean(f"avg_{name}", name) for name in ("ttfb", "dom_ready_time", "render_time"))
+
+
+def ranked(group: str) -> Cte:
+    """Page views with a load time in the order of it, in each group."""
+    return Cte(
+        "ranked",
+        f"""
+        SELECT {group} AS label,
+               visitor_hash, load_time, ttfb, dom_ready_time, render_time,
+               ROW_NUMBER() OVER (PARTITION BY {group} ORDER BY load_time) AS place,
+               COUNT(*) OVER (PARTITION BY {group})                        AS places
+          FROM scoped
+         WHERE {LOADED}
+           AND {group} IS NOT NULL
+        """,  # noqa: S608
+    )
+
+
+def loading(name: str, column: str, meaning: str) -> QueryType:
+    """Load timings by one column, the slowest first."""
+    return QueryType(
+        name=name,
+        meaning=f"load timings in milliseconds by {meaning}, of page views that took any",
+        subject=Subject.WEBSITE,
+        table=EVENTS,
+        row=Loading,
+        given=(ranked(column),),
+        sql=f"""
+            SELECT label,
+                   COUNT(DISTINCT visitor_hash) AS visitors,
+                   {LOAD},
+                   {REST},
+                   COUNT(*)                     AS pageviews
+              FROM ranked
+             GROUP BY label
+             ORDER BY p50_load_time_low + p50_load_time_high DESC, pageviews DESC, label
+        """,  # noqa: S608
+    )
+
+
+def course(name: str, row: type[Struct], columns: str, meaning: str) -> QueryType:
+    """Load timings of each bucket."""
+    return QueryType(
+        name=name,
+        meaning=meaning,
+        subject=Subject.WEBSITE,
+        table=EVENTS,
+        row=row,
+        given=(ranked("bucket"),),
+        sql=f"""
+            SELECT label,
+                   {columns},
+                   COUNT(*) AS pageviews
+              FROM ranked
+             GROUP BY label
+             ORDER BY label
+        """,  # noqa: S608
+    )
+
+
+PERFORMANCE = (
+    loading("slow_pages", "path", "path"),
+    loading("performance_by_browser", "browser_name", "browser"),
+    loading("performance_by_country", "country", "country"),
+    loading("performance_by_os", "os_name", "operating system"),
+    loading("performance_by_region", "region", "region"),
+    course(
+        "performance_time_series",
+        LoadingOfBucket,
+        f"{LOAD},\n{REST}",
+        "load timings of each bucket in milliseconds",
+    ),
+    course("load_time_performance", LoadTime, LOAD, "load times of each bucket in milliseconds"),
+    QueryType(
+        name="performance_overview",
+        meaning="mean load timings of the website in milliseconds",
+        subject=Subject.WEBSITE,
+        table=EVENTS,
+        row=Overview,
+        sql=f"""
+            SELECT {mean("avg_load_time", "load_time")},
+                   {mean("avg_dom_ready_time", "dom_ready_time")},
+                   {mean("avg_render_time", "render_time")}
+              FROM scoped
+             WHERE {LOADED}
+             ORDER BY avg_load_time_count
+        """,  # noqa: S608
+    ),
+)

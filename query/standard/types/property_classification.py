@@ -1,0 +1,110 @@
+"""Properties of custom events with a guess of what kind of values they have."""
+
+from fractions import Fraction
+from typing import Annotated
+
+from msgspec import Struct
+
+from query.standard.declaration.fields import Average, Form, Listed, rounded
+from query.standard.declaration.query_type import Cte, QueryType, Subject
+from query.standard.types.event_properties import FEW, HAPPENED, OWN, top_values
+from schemas.tables import EVENTS as STORED
+
+MANY = 1_000
+"""Different values from which on text is only counted."""
+
+
+def ratio(part: int | None, whole: int | None) -> float:
+    """`part` of `whole`, to four decimals."""
+    return rounded(Fraction(part or 0, whole), 4) if whole else 0.0
+
+
+KINDS = {
+    "boolean": ("booleans = 1", "distribution"),
+    "numeric": ("numbers = 1", "aggregate"),
+    "datetime": ("dates = 1", "aggregate"),
+    "url": ("urls = 1", "top_values"),
+    "categorical": (f"different <= {FEW}", "distribution"),
+    "text": (f"different <= {MANY}", "top_values"),
+    "high_cardinality": ("TRUE", "count"),
+}
+"""Each kind: when all values are of it, and how they are best shown; the first that fits holds."""
+
+KIND = " ".join(f"WHEN {holds} THEN '{name}'" for name, (holds, _) in KINDS.items())
+STRATEGY = " ".join(f"WHEN {holds} THEN '{shown}'" for holds, shown in KINDS.values())
+
+
+class Property(Struct, frozen=True):
+    event_name: str
+    property_key: str
+    cardinality: int
+    total_count: int
+    coverage_ratio: Annotated[float, Form(("_part", "_whole"), ratio, "ratio")]
+    avg_length: Average
+    max_length: int
+    is_numeric: int
+    is_boolean: int
+    is_date_like: int
+    is_url_like: int
+    inferred_type: str
+    render_strategy: str
+    sample_values: Annotated[list[str], Listed]
+
+
+def every(condition: str) -> str:
+    """1 when all values meet the condition."""
+    return f"MIN(CASE WHEN {condition} THEN 1 ELSE 0 END)"
+
+
+JUDGED = Cte(
+    "judged",
+    f"""
+    SELECT name AS event, property_key AS key_name,
+           COUNT(*)                         AS different,
+           SUM(times)                       AS occurred,
+           MAX(LENGTH(held_value))          AS longest,
+           SUM(LENGTH(held_value) * times)  AS avg_length_sum,
+           SUM(times)                       AS avg_length_count,
+           {every("TRY_CAST(held_value AS DECIMAL(38, 10)) IS NOT NULL")} AS numbers,
+           {every("LOWER(held_value) IN ('true', 'false')")}              AS booleans,
+           {every("held_value LIKE '____-__-__%'")}                       AS dates,
+           {every("held_value LIKE 'http://%' OR held_value LIKE 'https://%'")} AS urls
+      FROM own
+     GROUP BY name, property_key
+    """,  # noqa: S608
+)
+
+
+CLASSIFICATION = (
+    QueryType(
+        name="custom_events_property_classification",
+        meaning="what kind of values each property has, guessed from all of them",
+        subject=Subject.WEBSITE,
+        table=STORED,
+        row=Property,
+        limit=500,
+        most=1_000,
+        given=(OWN, HAPPENED, JUDGED),
+        details=(top_values("sample_values"),),
+        sql=f"""
+            SELECT event,
+                   key_name,
+                   different,
+                   occurred     AS total_count,
+                   occurred     AS coverage_ratio_part,
+                   total_events AS coverage_ratio_whole,
+                   avg_length_sum,
+                   avg_length_count,
+                   longest,
+                   numbers,
+                   booleans,
+                   dates,
+                   urls,
+                   CASE {KIND} END AS kind,
+                   CASE {STRATEGY} END AS strategy
+              FROM judged
+              JOIN happened ON event_kind = event
+             ORDER BY total_count DESC, event, key_name
+        """,  # noqa: S608
+    ),
+)

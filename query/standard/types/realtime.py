@@ -1,0 +1,227 @@
+"""Questions about this moment: the last minutes, whatever dates a request has."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from query.engine.engine import Row
+from query.standard.declaration.fields import Instant, Text
+from query.standard.declaration.query_type import Context, Cte, QueryType, Subject
+from query.standard.sql.attribution import attributed
+from query.standard.sql.definitions import NEWEST, PAGE_VIEW
+from query.standard.sql.time_windows import MINUTE_MS, last_minutes
+from query.standard.types.top_lists import SOURCE
+from schemas.tables import EVENTS
+
+
+class PageNow(Struct, frozen=True):
+    path: str
+    pageviews: int
+    visitors: int
+
+
+class ReferrerNow(Struct, frozen=True):
+    referrer: str
+    visitors: int
+
+
+class CountryNow(Struct, frozen=True):
+    name: str
+    visitors: int
+
+
+class CityNow(Struct, frozen=True):
+    city: str
+    country: str
+    visitors: int
+
+
+class EventNow(Struct, frozen=True):
+    event_name: str
+    path: Text
+    country: Text
+    browser_name: Text
+    timestamp: Instant
+
+
+class SessionNow(Struct, frozen=True):
+    session_id: str
+    current_page: Text
+    country: Text
+    device_type: Text
+    pages_viewed: int
+    last_seen: Instant
+
+
+class Velocity(Struct, frozen=True):
+    minute: Instant
+    pageviews: int
+    events: int
+    visitors: int
+
+
+MINUTES = 60
+
+LATEST = Cte(
+    "latest",
+    f"""
+    SELECT session_id, session_hash, path, country, device_type, name, ms,
+           ROW_NUMBER() OVER (
+               PARTITION BY session_hash, {PAGE_VIEW} ORDER BY {NEWEST}
+           ) AS place
+      FROM scoped
+     WHERE session_hash IS NOT NULL
+    """,  # noqa: S608
+)
+
+
+def minutes(rows: Sequence[Row], context: Context) -> Sequence[Row]:
+    """A row for each of the last minutes, this one included; zeros where nothing happened."""
+    found = {row[0]: row for row in rows}
+    last = context.now_ms - context.now_ms % MINUTE_MS
+    wanted = range(last - (MINUTES - 1) * MINUTE_MS, last + MINUTE_MS, MINUTE_MS)
+    return [found.get(minute, (minute, 0, 0, 0)) for minute in wanted]
+
+
+def now(
+    name: str,
+    meaning: str,
+    row: type[Struct],
+    sql: str,
+    *,
+    span: int = 5,
+    limit: int = 100,
+    given: tuple[Cte, ...] = (),
+) -> QueryType:
+    """A question about the last `span` minutes."""
+    return QueryType(
+        name=name,
+        meaning=f"{meaning} in the last {span} minutes",
+        subject=Subject.WEBSITE,
+        table=EVENTS,
+        row=row,
+        over=last_minutes(span),
+        limit=limit,
+        given=given,
+        sql=sql,
+    )
+
+
+def viewers(name: str, meaning: str, row: type[Struct], group: str, **more: int) -> QueryType:
+    """Visitors with a page view, by a column."""
+    first, _, second = group.partition(", ")
+    beside = f",\n                   COALESCE({second}, '') AS beside" if second else ""
+    return now(
+        name,
+        meaning,
+        row,
+        f"""
+            SELECT {first} AS label{beside},
+                   COUNT(DISTINCT visitor_hash) AS visitors
+              FROM scoped
+             WHERE {PAGE_VIEW}
+               AND {first} IS NOT NULL
+             GROUP BY {group}
+             ORDER BY visitors DESC, label{", beside" if second else ""}
+        """,  # noqa: S608
+        **more,  # type: ignore[arg-type]  # only `limit`
+    )
+
+
+REALTIME = (
+    now(
+        "realtime_pages",
+        "page views by path",
+        PageNow,
+        f"""
+            SELECT path                         AS label,
+                   COUNT(*)                     AS pageviews,
+                   COUNT(DISTINCT visitor_hash) AS visitors
+              FROM scoped
+             WHERE {PAGE_VIEW}
+               AND path IS NOT NULL
+             GROUP BY path
+             ORDER BY visitors DESC, pageviews DESC, label
+        """,  # noqa: S608
+        limit=10,
+    ),
+    now(
+        "realtime_referrers",
+        "visitors by who referred their session",
+        ReferrerNow,
+        """
+            SELECT origin                  AS label,
+                   COUNT(DISTINCT visitor) AS visitors
+              FROM attributed
+             GROUP BY origin
+             ORDER BY visitors DESC, label
+        """,
+        limit=10,
+        given=attributed(SOURCE),
+    ),
+    viewers("realtime_countries", "visitors by country", CountryNow, "country", limit=50),
+    viewers(
+        "realtime_cities",
+        "visitors by city",
+        CityNow,
+        "city, country",
+        limit=30,
+    ),
+    now(
+        "realtime_feed",
+        "single events, newest first,",
+        EventNow,
+        f"""
+            SELECT name,
+                   path,
+                   country,
+                   browser_name,
+                   ms,
+                   epoch,
+                   kafka_partition,
+                   kafka_offset,
+                   seq
+              FROM scoped
+             ORDER BY {NEWEST}
+        """,  # noqa: S608
+        span=2,
+        limit=30,
+    ),
+    now(
+        "realtime_sessions",
+        "sessions with a page view, the latest first,",
+        SessionNow,
+        f"""
+            SELECT MIN(session_id)                                                   AS known,
+                   MAX(CASE WHEN {PAGE_VIEW} AND place = 1 THEN path END)            AS page,
+                   MAX(CASE WHEN {PAGE_VIEW} AND place = 1 THEN country END)         AS land,
+                   MAX(CASE WHEN {PAGE_VIEW} AND place = 1 THEN device_type END)     AS device,
+                   COUNT(*) FILTER (WHERE {PAGE_VIEW})                               AS viewed,
+                   MAX(ms)                                                           AS last_seen
+              FROM latest
+             GROUP BY session_hash
+            HAVING COUNT(*) FILTER (WHERE {PAGE_VIEW}) > 0
+             ORDER BY last_seen DESC, known
+        """,  # noqa: S608
+        limit=20,
+        given=(LATEST,),
+    ),
+    QueryType(
+        name="realtime_velocity",
+        meaning=f"page views, events and visitors of each of the last {MINUTES} minutes",
+        subject=Subject.WEBSITE,
+        table=EVENTS,
+        row=Velocity,
+        over=last_minutes(MINUTES),
+        finish=minutes,
+        sql=f"""
+            SELECT ms - ms % {MINUTE_MS}               AS at_minute,
+                   COUNT(*) FILTER (WHERE {PAGE_VIEW}) AS pageviews,
+                   COUNT(*)                            AS happened,
+                   COUNT(DISTINCT visitor_hash)        AS visitors
+              FROM scoped
+             GROUP BY ms - ms % {MINUTE_MS}
+             ORDER BY at_minute
+        """,  # noqa: S608
+    ),
+)

@@ -1,0 +1,113 @@
+"""retention: of those who first came in a day, week or month, how many came again in later ones."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal
+
+from msgspec import Struct, structs
+
+from query.engine.engine import Row
+from query.request.buckets import Granularity
+from query.request.time_range import Point, Span
+from query.request.time_zones import DAY_MS, instant
+from query.standard.declaration.fields import Date, Percent
+from query.standard.declaration.query_type import Context, Cte, QueryType, Statement, Subject
+from schemas.errors import Malformed
+from schemas.tables import EVENTS
+
+MOST_COHORTS = 100
+WIDTHS = {
+    "day": Granularity.DAILY,
+    "week": Granularity.WEEKLY,
+    "month": Granularity.MONTHLY,
+}
+BEYOND_MS = 40 * DAY_MS
+"""More than any bucket is wide."""
+
+
+class Retention(Struct, frozen=True):
+    """What the request says."""
+
+    period: Literal["day", "week", "month"] = "week"
+
+
+class Cell(Struct, frozen=True):
+    date: Date
+    period: int
+    visitors: int
+    returned: int
+    rate: Percent
+    complete: bool
+
+
+FIRST = Cte(
+    "first_seen",
+    """
+    SELECT visitor_hash AS person, MIN(bucket) AS cohort
+      FROM scoped
+     WHERE visitor_hash IS NOT NULL
+     GROUP BY visitor_hash
+    """,
+)
+
+
+def plan(asked: Retention) -> Statement:
+    """Visitors by the bucket they first came in and each bucket they came in."""
+    return Statement(
+        granularity=WIDTHS[asked.period],
+        given=(FIRST,),
+        sql="""
+            SELECT cohort, bucket,
+                   COUNT(DISTINCT visitor_hash) AS came
+              FROM scoped
+              JOIN first_seen
+                ON person = visitor_hash
+             GROUP BY cohort, bucket
+             ORDER BY cohort, bucket
+        """,
+    )
+
+
+def cells(rows: Sequence[Row], context: Context) -> Sequence[Row]:
+    """A row for each cohort and each period after it; a period that is not over is incomplete."""
+    span, width = context.scope.span, WIDTHS[context.options.period]
+    points = span.points(width)
+    if len(points) > MOST_COHORTS:
+        raise Malformed(
+            f"'period' {context.options.period} makes {len(points)} cohorts of this span; "
+            f"at most {MOST_COHORTS} are allowed"
+        )
+    over = _ends(span, width, points)
+    known = min(span.end_ms, context.now_ms)
+    came = {(row[0], row[1]): row[2] for row in rows}
+    made: list[Row] = []
+    for first, cohort in enumerate(points):
+        size = came.get((cohort.bucket, cohort.bucket), 0)
+        for later, point in enumerate(points[first:]):
+            back = came.get((cohort.bucket, point.bucket), 0)
+            complete = over[first + later] <= known
+            made.append((cohort.label, later, size, back, back, size, complete))
+    return made
+
+
+def _ends(span: Span, width: Granularity, points: Sequence[Point]) -> list[int]:
+    """The instant at which each bucket ends, which may be after the span."""
+    longer = structs.replace(span, end_ms=span.end_ms + BEYOND_MS).points(width)
+    begins = [datetime.fromisoformat(point.label) for point in longer]
+    return [instant(begins[i + 1], span.zone) for i in range(len(points))]
+
+
+RETENTION = (
+    QueryType(
+        name="retention",
+        meaning="visitors by when they first came in the span, and how many came again later",
+        subject=Subject.WEBSITE,
+        table=EVENTS,
+        row=Cell,
+        limit=10_000,
+        options=Retention,
+        example=Retention(),
+        plan=plan,
+        finish=cells,
+    ),
+)

@@ -1,0 +1,95 @@
+"""Questions about the way through pages inside sessions."""
+
+from msgspec import Struct
+
+from query.standard.declaration.query_type import Cte, QueryType, Subject
+from query.standard.sql.definitions import PAGE_VIEW
+from query.standard.sql.page_sequences import IN_ORDER, NUMBERED
+from schemas.tables import EVENTS
+
+
+class Step(Struct, frozen=True):
+    from_path: str
+    to_path: str
+    name: str
+    transitions: int
+    sessions: int
+
+
+class SessionPage(Struct, frozen=True):
+    name: str
+    sessions: int
+    visitors: int
+
+
+STEPS = Cte(
+    "steps",
+    f"""
+    SELECT visit,
+           number AS leaving,
+           LEAD(number) OVER {IN_ORDER} AS reaching
+      FROM viewed
+    """,  # noqa: S608
+)
+
+TAKEN = Cte(
+    "taken",
+    """
+    SELECT leaving, reaching, COUNT(*) AS times
+      FROM steps
+     WHERE leaving <> reaching
+     GROUP BY visit, leaving, reaching
+    """,
+)
+"""A row for each session and step."""
+
+FLOWS = Cte(
+    "flows",
+    """
+    SELECT leaving, reaching,
+           SUM(times) AS transitions,
+           COUNT(*)   AS sessions
+      FROM taken
+     GROUP BY leaving, reaching
+    """,
+)
+
+SESSION_FLOW = (
+    QueryType(
+        name="session_flow",
+        meaning="steps from one page to another inside sessions; views of the same page are one",
+        subject=Subject.WEBSITE,
+        table=EVENTS,
+        row=Step,
+        afresh=True,
+        given=(*NUMBERED, STEPS, TAKEN, FLOWS),
+        sql="""
+            SELECT sources.page AS source_path,
+                   targets.page AS target_path,
+                   sources.page || ' → ' || targets.page AS label,
+                   transitions,
+                   sessions
+              FROM flows
+              JOIN pages AS sources ON sources.number = leaving
+              JOIN pages AS targets ON targets.number = reaching
+             ORDER BY transitions DESC, source_path, target_path
+        """,
+    ),
+    QueryType(
+        name="session_pages",
+        meaning="sessions and visitors that viewed each path",
+        subject=Subject.WEBSITE,
+        table=EVENTS,
+        row=SessionPage,
+        sql=f"""
+            SELECT path                         AS label,
+                   COUNT(DISTINCT session_hash) AS sessions,
+                   COUNT(DISTINCT visitor_hash) AS visitors
+              FROM scoped
+             WHERE {PAGE_VIEW}
+               AND path IS NOT NULL
+             GROUP BY path
+             ORDER BY sessions DESC, visitors DESC, label
+        """,  # noqa: S608
+    ),
+)

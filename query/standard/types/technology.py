@@ -1,0 +1,156 @@
+"""Page views by what they were seen on: browsers, systems, screens, windows."""
+
+from msgspec import Struct
+
+from query.standard.declaration.fields import Percent
+from query.standard.declaration.query_type import QueryType, Subject
+from query.standard.sql.definitions import PAGE_VIEW
+from schemas.tables import EVENTS
+
+
+class Screen(Struct, frozen=True):
+    name: str
+    pageviews: int
+    visitors: int
+    device_type: str
+    percentage: Percent
+
+
+class Browser(Struct, frozen=True):
+    name: str
+    browser_name: str
+    browser_version: str
+    pageviews: int
+    visitors: int
+    sessions: int
+
+
+class Seen(Struct, frozen=True):
+    name: str
+    pageviews: int
+    visitors: int
+
+
+class Viewport(Struct, frozen=True):
+    viewport_size: str
+    visitors: int
+    pageviews: int
+    device_type: str
+
+
+class ViewportPattern(Struct, frozen=True):
+    viewport_size: str
+    visitors: int
+    sessions: int
+    percentage: Percent
+
+
+VIEWED = "COUNT(*) AS pageviews"
+CAME = "COUNT(DISTINCT visitor_hash) AS visitors"
+VISITED = "COUNT(DISTINCT session_hash) AS sessions"
+SHARE = """COUNT(DISTINCT visitor_hash) AS percentage_part,
+                   SUM(COUNT(DISTINCT visitor_hash)) OVER () AS percentage_whole"""
+DEVICE = "COALESCE(device_type, '')"
+OS = "os_name || CASE WHEN os_version IS NULL THEN '' ELSE ' ' || os_version END"
+VERSION = "COALESCE(browser_version, '')"
+
+
+def seen(
+    name: str,
+    row: type[Struct],
+    meaning: str,
+    *columns: str,
+    group: str,
+    order: str = "visitors DESC, pageviews DESC, label",
+    limit: int = 100,
+) -> QueryType:
+    """Page views by `group`, expressions of which the first must be there."""
+    selected = ",\n                   ".join(columns)
+    return QueryType(
+        name=name,
+        meaning=meaning,
+        subject=Subject.WEBSITE,
+        table=EVENTS,
+        row=row,
+        limit=limit,
+        sql=f"""
+            SELECT {selected}
+              FROM scoped
+             WHERE {PAGE_VIEW}
+               AND {group.partition(",")[0]} IS NOT NULL
+             GROUP BY {group}
+             ORDER BY {order}
+        """,  # noqa: S608
+    )
+
+
+TECHNOLOGY = (
+    seen(
+        "screen_resolution",
+        Screen,
+        "page views by size of the screen and class of device",
+        "screen_resolution AS label",
+        VIEWED,
+        CAME,
+        f"{DEVICE} AS device",
+        SHARE,
+        group=f"screen_resolution, {DEVICE}",
+        order="visitors DESC, pageviews DESC, label, device",
+    ),
+    seen(
+        "screen_resolutions",
+        Seen,
+        "page views by size of the screen",
+        "screen_resolution AS label",
+        VIEWED,
+        CAME,
+        group="screen_resolution",
+    ),
+    seen(
+        "browsers_grouped",
+        Browser,
+        "page views by browser and version, named together",
+        f"browser_name || CASE WHEN {VERSION} = '' THEN '' ELSE ' ' || {VERSION} END AS label",
+        "browser_name AS browser",
+        f"{VERSION} AS version",
+        VIEWED,
+        CAME,
+        VISITED,
+        group=f"browser_name, {VERSION}",
+        order="visitors DESC, pageviews DESC, label, browser, version",
+    ),
+    seen(
+        "os_versions",
+        Seen,
+        "page views by operating system and version",
+        f"{OS} AS label",
+        VIEWED,
+        CAME,
+        group=OS,
+        limit=25,
+    ),
+    seen(
+        "viewport_vs_resolution",
+        Viewport,
+        "page views by size of the window and class of device",
+        "viewport_size AS label",
+        CAME,
+        VIEWED,
+        f"{DEVICE} AS device",
+        group=f"viewport_size, {DEVICE}",
+        order="visitors DESC, pageviews DESC, label, device",
+        limit=200,
+    ),
+    seen(
+        "viewport_patterns",
+        ViewportPattern,
+        "visitors and sessions by size of the window",
+        "viewport_size AS label",
+        CAME,
+        VISITED,
+        SHARE,
+        group="viewport_size",
+        order="visitors DESC, sessions DESC, label",
+        limit=50,
+    ),
+)

@@ -1,0 +1,84 @@
+"""Questions about pages: how long they are looked at."""
+
+from msgspec import Struct
+
+from query.standard.declaration.fields import Average, Median, Percent
+from query.standard.declaration.query_type import Cte, QueryType, Subject
+from query.standard.sql.definitions import EXIT, PAGE_VIEW
+from query.standard.sql.percentiles import mean, quantile
+from schemas.tables import EVENTS
+
+
+class PagePerformance(Struct, frozen=True):
+    name: str
+    pageviews: int
+    avg_time_on_page: Average
+    visitors: int
+
+
+class PageTime(Struct, frozen=True):
+    name: str
+    sessions_with_time: int
+    visitors: int
+    median_time_on_page: Median
+    percentage: Percent
+
+
+# The page view or its exit reports the time, whichever the tracker does.
+SEEN = f"({PAGE_VIEW} OR name = '{EXIT}') AND path IS NOT NULL"
+
+TIMED = Cte(
+    "timed",
+    f"""
+    SELECT path         AS label,
+           visitor_hash AS visitor,
+           session_hash AS visit,
+           time_on_page AS seconds,
+           ROW_NUMBER() OVER (PARTITION BY path ORDER BY time_on_page) AS place,
+           COUNT(*) OVER (PARTITION BY path)                           AS places
+      FROM scoped
+     WHERE {SEEN}
+       AND time_on_page > 1
+       AND time_on_page < 3600
+    """,  # noqa: S608
+)
+
+PAGES = (
+    QueryType(
+        name="page_performance",
+        meaning="page views by path, with the mean of the visible seconds that were reported",
+        subject=Subject.WEBSITE,
+        table=EVENTS,
+        row=PagePerformance,
+        sql=f"""
+            SELECT path                                AS label,
+                   COUNT(*) FILTER (WHERE {PAGE_VIEW}) AS pageviews,
+                   {mean("avg_time_on_page", "time_on_page")},
+                   COUNT(DISTINCT CASE WHEN {PAGE_VIEW} THEN visitor_hash END) AS visitors
+              FROM scoped
+             WHERE {SEEN}
+             GROUP BY path
+            HAVING COUNT(*) FILTER (WHERE {PAGE_VIEW}) > 0
+             ORDER BY visitors DESC, pageviews DESC, label
+        """,  # noqa: S608
+    ),
+    QueryType(
+        name="page_time_analysis",
+        meaning="median of the visible seconds by path, of reports between 1 second and 1 hour",
+        subject=Subject.WEBSITE,
+        table=EVENTS,
+        row=PageTime,
+        given=(TIMED,),
+        sql=f"""
+            SELECT label,
+                   COUNT(DISTINCT visit)                AS sessions_with_time,
+                   COUNT(DISTINCT visitor)              AS visitors,
+                   {quantile("median_time_on_page", "seconds", 50)},
+                   COUNT(DISTINCT visitor)              AS percentage_part,
+                   SUM(COUNT(DISTINCT visitor)) OVER () AS percentage_whole
+              FROM timed
+             GROUP BY label
+             ORDER BY visitors DESC, sessions_with_time DESC, label
+        """,  # noqa: S608
+    ),
+)

@@ -1,0 +1,52 @@
+"""Questions about today and about who is here now, in one row."""
+
+from msgspec import Struct
+
+from query.standard.declaration.query_type import QueryType, Subject
+from query.standard.sql.definitions import PAGE_VIEW
+from query.standard.sql.time_windows import today
+from query.standard.types.realtime import now
+from schemas.tables import EVENTS
+
+
+class Today(Struct, frozen=True):
+    pageviews: int
+    visitors: int
+    sessions: int
+
+
+class Active(Struct, frozen=True):
+    active_users: int
+    active_sessions: int
+
+
+TODAY = (
+    QueryType(
+        name="today_metrics",
+        meaning="page views, their visitors and sessions of today in the zone",
+        subject=Subject.WEBSITE,
+        table=EVENTS,
+        row=Today,
+        over=today,
+        sql=f"""
+            SELECT COUNT(*)                     AS pageviews,
+                   COUNT(DISTINCT visitor_hash) AS visitors,
+                   COUNT(DISTINCT session_hash) AS sessions
+              FROM scoped
+             WHERE {PAGE_VIEW}
+             ORDER BY pageviews
+        """,  # noqa: S608
+    ),
+    now(
+        "active_stats",
+        "visitors and sessions with a page view",
+        Active,
+        f"""
+            SELECT COUNT(DISTINCT visitor_hash) AS users,
+                   COUNT(DISTINCT session_hash) AS visits
+              FROM scoped
+             WHERE {PAGE_VIEW}
+             ORDER BY users
+        """,  # noqa: S608
+    ),
+)

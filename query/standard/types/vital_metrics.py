@@ -1,0 +1,103 @@
+"""Questions about web vitals, a row for each metric: its percentiles and samples."""
+
+from msgspec import Struct
+
+from query.standard.declaration.fields import P50, P75, P90, P95, P99, Date, FineAverage
+from query.standard.declaration.query_type import QueryType, Subject
+from query.standard.sql.percentiles import mean, quantile
+from query.standard.types.vitals import ranked
+from schemas.tables import VITALS as STORED
+
+
+class Metric(Struct, frozen=True):
+    metric_name: str
+    p50: P50
+    p75: P75
+    p90: P90
+    p95: P95
+    p99: P99
+    avg_value: FineAverage
+    samples: int
+
+
+class MetricOfBucket(Struct, frozen=True):
+    date: Date
+    metric_name: str
+    p50: P50
+    p75: P75
+    p90: P90
+    p95: P95
+    p99: P99
+    samples: int
+
+
+class MetricOfPage(Struct, frozen=True):
+    page: str
+    metric_name: str
+    p50: P50
+    p75: P75
+    p90: P90
+    p95: P95
+    p99: P99
+    samples: int
+
+
+PERCENTILES = ",\n".join(quantile(f"p{n}", "metric_value", n) for n in (50, 75, 90, 95, 99))
+
+
+METRICS = (
+    QueryType(
+        name="vitals_overview",
+        meaning="percentiles and mean of each metric",
+        subject=Subject.WEBSITE,
+        table=STORED,
+        row=Metric,
+        given=(ranked("metric_name", "TRUE"),),
+        sql=f"""
+            SELECT metric_name,
+                   {PERCENTILES},
+                   {mean("avg_value", "metric_value")},
+                   COUNT(*) AS samples
+              FROM ranked
+             GROUP BY metric_name
+             ORDER BY metric_name
+        """,  # noqa: S608
+    ),
+    QueryType(
+        name="vitals_time_series",
+        meaning="percentiles of each metric and bucket that has samples",
+        subject=Subject.WEBSITE,
+        table=STORED,
+        row=MetricOfBucket,
+        sparse=True,
+        limit=10_000,
+        given=(ranked("bucket", "TRUE"),),
+        sql=f"""
+            SELECT label,
+                   metric_name,
+                   {PERCENTILES},
+                   COUNT(*) AS samples
+              FROM ranked
+             GROUP BY label, metric_name
+             ORDER BY label, metric_name
+        """,  # noqa: S608
+    ),
+    QueryType(
+        name="vitals_by_page",
+        meaning="percentiles of each path and metric",
+        subject=Subject.WEBSITE,
+        table=STORED,
+        row=MetricOfPage,
+        limit=50,
+        given=(ranked("path", "TRUE"),),
+        sql=f"""
+            SELECT label,
+                   metric_name,
+                   {PERCENTILES},
+                   COUNT(*) AS samples
+              FROM ranked
+             GROUP BY label, metric_name
+             ORDER BY samples DESC, label, metric_name
+        """,  # noqa: S608
+    ),
+)

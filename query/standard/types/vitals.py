@@ -1,0 +1,144 @@
+"""Questions about web vitals, with the metrics side by side: a column for each."""
+
+from msgspec import Struct, structs
+
+from query.standard.declaration.fields import P50, P75, Date, FineAverage
+from query.standard.declaration.query_type import Cte, QueryType, Subject
+from query.standard.sql.percentiles import mean, quantile
+from schemas.tables import VITALS as STORED
+
+
+class Measured(Struct, frozen=True):
+    name: str
+    visitors: int
+    avg_fcp: FineAverage
+    p50_fcp: P50
+    avg_lcp: FineAverage
+    p50_lcp: P50
+    avg_cls: FineAverage
+    p50_cls: P50
+    avg_inp: FineAverage
+    avg_ttfb: FineAverage
+    measurements: int
+    p75_lcp: P75
+    p75_inp: P75
+
+
+class MeasuredInBucket(Struct, frozen=True):
+    date: Date
+    avg_fcp: FineAverage
+    p50_fcp: P50
+    avg_lcp: FineAverage
+    p50_lcp: P50
+    avg_cls: FineAverage
+    p50_cls: P50
+    avg_inp: FineAverage
+    p50_inp: P50
+    avg_ttfb: FineAverage
+    p50_ttfb: P50
+    measurements: int
+    p75_lcp: P75
+    p75_inp: P75
+
+
+class Medians(Struct, frozen=True):
+    name: str
+    visitors: int
+    p50_lcp: P50
+    p50_fcp: P50
+    p50_cls: P50
+    p50_inp: P50
+    p50_ttfb: P50
+    samples: int
+
+
+METRICS = "metric_name IN ('LCP', 'FCP', 'CLS', 'INP', 'TTFB')"
+PLAIN = {
+    "name": "label",
+    "date": "label",
+    "visitors": "COUNT(DISTINCT visitor_hash) AS visitors",
+    "measurements": "COUNT(*) AS measurements",
+    "samples": "COUNT(*) AS samples",
+}
+
+
+def ranked(group: str, only: str = METRICS) -> Cte:
+    """Measurements in the order of their value, in each group and metric."""
+    return Cte(
+        "ranked",
+        f"""
+        SELECT {group} AS label,
+               visitor_hash, metric_name, metric_value,
+               ROW_NUMBER() OVER (
+                   PARTITION BY {group}, metric_name ORDER BY metric_value
+               )                                                      AS place,
+               COUNT(*) OVER (PARTITION BY {group}, metric_name)      AS places
+          FROM scoped
+         WHERE {only}
+           AND {group} IS NOT NULL
+        """,  # noqa: S608
+    )
+
+
+def column(name: str) -> str:
+    """A field of a row shape in SQL: `avg_lcp` is the mean of LCP, `p75_lcp` its percentile."""
+    if name in PLAIN:
+        return PLAIN[name]
+    figure, _, metric = name.partition("_")
+    only = f"metric_name = '{metric.upper()}'"
+    if figure == "avg":
+        return mean(name, "metric_value", only)
+    return quantile(name, "metric_value", int(figure[1:]), only)
+
+
+def by(name: str, row: type[Struct], group: str, order: str, meaning: str) -> QueryType:
+    """Measurements by a column of the table."""
+    columns = ",\n".join(column(field.name) for field in structs.fields(row))
+    return QueryType(
+        name=name,
+        meaning=meaning,
+        subject=Subject.WEBSITE,
+        table=STORED,
+        row=row,
+        given=(ranked(group),),
+        sql=f"""
+            SELECT {columns}
+              FROM ranked
+             GROUP BY label
+             ORDER BY {order}
+        """,  # noqa: S608
+    )
+
+
+def wide(name: str, group: str, meaning: str) -> QueryType:
+    """Means and medians by a column, the slowest LCP first."""
+    slowest = "p50_lcp_low + p50_lcp_high DESC NULLS LAST, measurements DESC, label"
+    return by(f"web_vitals_by_{name}", Measured, group, slowest, f"web vitals by {meaning}")
+
+
+def narrow(name: str, meaning: str) -> QueryType:
+    """Medians by a column, the one with most samples first."""
+    column_ = f"{name}_name" if name == "browser" else name
+    order = "samples DESC, label"
+    return by(f"vitals_by_{name}", Medians, column_, order, f"medians of web vitals by {meaning}")
+
+
+VITALS = (
+    wide("page", "path", "path"),
+    wide("browser", "browser_name", "browser"),
+    wide("country", "country", "country"),
+    wide("os", "os_name", "operating system"),
+    wide("region", "region", "region"),
+    wide("device", "device_type", "class of device"),
+    by(
+        "web_vitals_time_series",
+        MeasuredInBucket,
+        "bucket",
+        "label",
+        "web vitals of each bucket",
+    ),
+    narrow("country", "country"),
+    narrow("browser", "browser"),
+    narrow("region", "region"),
+    narrow("city", "city"),
+)

@@ -1,0 +1,78 @@
+"""What collectors acknowledged, by hour: files that do not die with the Kafka they account for.
+
+`<data>/acknowledged/<hour>/<process>-<start>.json`, one per process that lived in that hour, always
+replaced as a whole by the sums since its start, so that nothing is counted twice. What a killed
+process had not written yet is missing: then more was received than acknowledged, never less.
+"""
+
+import shutil
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from schemas.runtime.files import replace_file
+
+FOLDER = "acknowledged"
+HOUR_MS = 3_600_000
+KEPT_HOURS = 14 * 24
+
+
+class Acknowledged(Struct, frozen=True, array_like=True):
+    """Items of one subject in one topic, by hour of receipt."""
+
+    topic: str
+    """Without the prefix of this installation."""
+    subject_id: str
+    items: int
+
+
+Hours = Mapping[int, Mapping[tuple[str, str], int]]
+"""Items by hour (Unix milliseconds), then by topic and subject."""
+
+
+def write_hour(
+    folder: Path, hour_ms: int, process: str, counts: Mapping[tuple[str, str], int]
+) -> None:
+    """Replace what a process acknowledged in an hour."""
+    target = folder / _name(hour_ms) / f"{process}.json"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    lines = [Acknowledged(topic, subject, items) for (topic, subject), items in counts.items()]
+    replace_file(target, msgspec.json.encode(lines))
+
+
+def read_hours(folder: Path) -> Hours:
+    """The sums of all processes; a file that cannot be read counts as nothing."""
+    hours: dict[int, dict[tuple[str, str], int]] = {}
+    for path in sorted(folder.glob("*/*.json")):
+        try:
+            lines = msgspec.json.decode(path.read_bytes(), type=list[Acknowledged])
+            counts = hours.setdefault(_hour(path.parent.name), {})
+        except (OSError, ValueError):
+            continue
+        for line in lines:
+            key = line.topic, line.subject_id
+            counts[key] = counts.get(key, 0) + line.items
+    return hours
+
+
+def forget_hours(folder: Path, now_ms: int) -> None:
+    """Remove what is older than two weeks: Kafka has long forgotten it."""
+    oldest = _name(now_ms - KEPT_HOURS * HOUR_MS)
+    for hour in _folders(folder):
+        if hour.name < oldest:
+            shutil.rmtree(hour, ignore_errors=True)
+
+
+def _folders(folder: Path) -> Iterable[Path]:
+    return sorted(folder.iterdir()) if folder.is_dir() else ()
+
+
+def _name(hour_ms: int) -> str:
+    return f"{datetime.fromtimestamp(hour_ms / 1000, UTC):%Y-%m-%dT%H}"
+
+
+def _hour(name: str) -> int:
+    return int(datetime.strptime(name, "%Y-%m-%dT%H").replace(tzinfo=UTC).timestamp()) * 1000

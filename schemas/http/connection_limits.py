@@ -1,0 +1,166 @@
+"""The connections of one server: how many there may be, and a sweep that ends the idle ones.
+
+Timers are not kept per connection: each connection remembers since when it has been in its present
+state, and one sweep a second asks all of them whether that is too long. A request then costs no
+timer, and nobody waits more than a second longer than said.
+"""
+
+import asyncio
+from collections import Counter
+
+from msgspec import Struct
+
+from schemas.http.client_ip import Networks, cut, parsed, within
+from schemas.http.error_bodies import Shape
+from schemas.http.eviction import Connection, Groups
+from schemas.http.pipelining import PipelineTurns
+
+
+class Limits(Struct, frozen=True):
+    """What one connection may cost, and how many there may be."""
+
+    head_bytes: int = 16 * 1024
+    head_fields: int = 100
+    head_seconds: float = 10.0
+    """For a head that has begun, and for the first one of a connection to begin."""
+    body_seconds: float = 20.0
+    """For a body, where its endpoint does not ask for it sooner."""
+    unfinished_bytes: int = 128 * 1024 * 1024
+    """Of bodies that have not come whole, on all connections; an address may have a quarter."""
+    framing_bytes: int = 8 * 1024
+    """Chunk extensions and trailers that may come without content between them."""
+    pipelined: int = 32
+    """Requests that may wait for their turn before no more of their connection are parsed."""
+    keep_alive_seconds: float = 75.0
+    crowded_seconds: float = 5.0
+    """For both, when more than half of the connections are taken."""
+    stalled_seconds: float = 30.0
+    """For a client that takes nothing of its answer."""
+    linger_seconds: float = 5.0
+    """How long what a refused client still sends is read away."""
+    drained_bytes: int = 4 * 1024 * 1024
+    """How much of it; a client that has sent more waits for the end of the connection."""
+    probe_seconds: float = 1.0
+    """After which a client that closed its sending half is written to, to see if it is there."""
+    sweep_seconds: float = 1.0
+    connections: int = 8_192
+    address_connections: int = 1_024
+    """Of those; a network (IPv4: a /24) may have a quarter of all, or so many if that is more."""
+    lingering: int = 128
+    """Connections beside these that were refused or gave way, and may still read why."""
+
+
+class Connections:
+    """All open connections of one server."""
+
+    def __init__(self, limits: Limits, shape: Shape, trusted: Networks = ()) -> None:
+        self.limits = limits
+        self.shape = shape
+        """Of the bodies of refusals."""
+        self.turns = PipelineTurns()
+        self.now = 0.0
+        """Time of the event loop, as of the last sweep."""
+        self._trusted = trusted
+        self._open: dict[Connection, str] = {}
+        self._of_address: Counter[str] = Counter()
+        self._groups = Groups()
+        self._lingering: dict[Connection, None] = {}
+        self._unfinished = 0
+        self._unfinished_of: Counter[str] = Counter()
+        self._sweeping = False
+
+    def enter(self, connection: Connection, peer: str) -> bool:
+        """Whether there is room for one more connection, also of that client; some is made."""
+        if not self._sweeping:
+            self._sweeping, self.now = True, asyncio.get_running_loop().time()
+            asyncio.get_running_loop().call_later(self.limits.sweep_seconds, self._sweep)
+        address = "" if self._trusted and within(peer, self._trusted) else client_network(peer)
+        if self._share(address) >= 1 or not (self._has_room() or self._make_room()):
+            return False
+        self._open[connection] = address
+        self._of_address[address] += 1
+        self._groups.add(connection, _group(address))
+        return True
+
+    def linger(self, connection: Connection) -> None:
+        """Let a refused client read why; who has had longest for it makes room."""
+        self._lingering[connection] = None
+        if len(self._lingering) > self.limits.lingering:
+            eldest = next(iter(self._lingering))
+            del self._lingering[eldest]
+            eldest.end()
+
+    def leave(self, connection: Connection) -> None:
+        """Forget a connection; one that never entered is not missed."""
+        self._lingering.pop(connection, None)
+        address = self._open.pop(connection, None)
+        if address is None:
+            return
+        self._of_address[address] -= 1
+        if not self._of_address[address]:
+            del self._of_address[address]
+        self._groups.remove(connection, _group(address))
+
+    def hold(self, connection: Connection, size: int) -> bool:
+        """Whether so many bytes more of an unfinished body may be kept; they are counted anyway."""
+        address, most = self._open.get(connection, ""), self.limits.unfinished_bytes
+        self._unfinished += size
+        self._unfinished_of[address] += size
+        alone = bool(address) and self._unfinished_of[address] > most / 4
+        return not alone and self._unfinished <= most
+
+    def release(self, connection: Connection, size: int) -> None:
+        """So many bytes are no longer kept, or no longer unfinished."""
+        address = self._open.get(connection, "")
+        self._unfinished -= size
+        self._unfinished_of[address] -= size
+        if not self._unfinished_of[address]:
+            del self._unfinished_of[address]
+
+    def _has_room(self) -> bool:
+        return len(self._open) < self.limits.connections
+
+    def _make_room(self) -> bool:
+        """Whether a connection gave way; not if all of them are being answered."""
+        chosen = self._groups.candidate()
+        if chosen is None:
+            return False
+        chosen.give_way()
+        self.leave(chosen)
+        self.linger(chosen)
+        return True
+
+    def _share(self, address: str) -> float:
+        """The part of what one client may hold that it holds; trusted proxies may hold all."""
+        if not address:
+            return 0.0
+        most = self.limits.address_connections
+        of_group = max(most, self.limits.connections // 4)
+        return max(self._of_address[address] / most, self._groups.size(_group(address)) / of_group)
+
+    def _sweep(self) -> None:
+        loop = asyncio.get_running_loop()
+        self.now = loop.time()
+        crowded = len(self._open) > self.limits.connections / 2
+        if not self._has_room():
+            self._groups.sort()
+        for connection, address in list(self._open.items()):
+            connection.look(self.now, crowded or self._share(address) > 0.5)
+        for connection in list(self._lingering):
+            connection.look(self.now, True)
+        self._sweeping = bool(self._open or self._lingering)
+        if self._sweeping:
+            loop.call_later(self.limits.sweep_seconds, self._sweep)
+
+
+def client_network(peer: str) -> str:
+    """What counts as one address: an IPv4 address, or the /48 of an IPv6 client."""
+    address = parsed(peer)
+    if address is None:
+        return peer
+    return str(address) if address.version == 4 else cut(peer)
+
+
+def _group(address: str) -> str:
+    """The network of a client: a /24 or a /48."""
+    return cut(address) or address

@@ -1,0 +1,40 @@
+"""CORS: the exact origin echoed, so that credentialed beacons get through.
+
+With `Access-Control-Allow-Origin: *` Chromium silently drops a JSON `sendBeacon`, which always
+sends credentials.
+"""
+
+from starlette.types import Scope
+
+from schemas.http.asgi import header, headers_by_name
+from schemas.http.rate_limit_headers import Headers
+
+EXPOSED = b"X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After"
+DAY = b"86400"
+ANY_METHOD = "GET, POST, PUT, PATCH, DELETE"
+
+
+def headers(scope: Scope, credentials: bool) -> Headers:
+    """What an answer to a cross-origin request needs; nothing when there is no `Origin`."""
+    origin = headers_by_name(scope).get(b"origin")
+    if not origin:
+        return []
+    given: Headers = [
+        (b"access-control-allow-origin", origin),
+        (b"access-control-expose-headers", EXPOSED),
+        (b"timing-allow-origin", origin),
+        (b"vary", b"Origin"),
+    ]
+    if credentials:
+        given.append((b"access-control-allow-credentials", b"true"))
+    return given
+
+
+def preflight(scope: Scope, methods: str) -> Headers:
+    """What a preflight's answer adds: the route's methods and the asked headers, for a day."""
+    asked = header(scope, b"access-control-request-headers") or "content-type"
+    return [
+        (b"access-control-allow-methods", f"{methods}, OPTIONS".encode()),
+        (b"access-control-allow-headers", asked.encode("latin-1")),
+        (b"access-control-max-age", DAY),
+    ]

@@ -1,0 +1,99 @@
+"""GET /health, /health/live, /health/ready: whether the process lives, and whether it can serve."""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+from msgspec import UNSET, Struct, UnsetType
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from schemas.errors import WrongMethod
+from schemas.http.asgi import answer
+from schemas.http.openapi import Answer, Operation
+
+Check = Callable[[], str | None]
+"""Answers what is wrong in a few words; None when all is well."""
+
+Count = Callable[[], int]
+Clock = Callable[[], float]
+
+ROUTES = ("/health", "/health/live", "/health/ready")
+
+
+class Health(Struct):
+    """Whether the process lives and can serve; what is wrong of each thing that it uses."""
+
+    status: Literal["ok", "degraded", "unready"]
+    """`degraded`: something is wrong that it can do without; it serves, and is ready."""
+    service: str
+    live: bool
+    ready: bool
+    checks: dict[str, str]
+    counts: dict[str, int] | UnsetType = UNSET
+    """What is worth knowing though it makes nothing unready."""
+
+
+OPERATIONS = tuple(
+    Operation(
+        method="GET",
+        path=path,
+        name=name,
+        group="Health",
+        meaning=meaning,
+        answers=(Answer(200, "it is so", Health), Answer(503, "not now", Health)),
+        failures=(),
+        keys=({},),
+    )
+    for path, name, meaning in zip(
+        ROUTES,
+        ("health", "live", "ready"),
+        ("Whether it is well", "Whether the process lives", "Whether it can serve"),
+        strict=True,
+    )
+)
+
+
+def remembered(look: Check, seconds: float = 1.0, clock: Clock = time.monotonic) -> Check:
+    """A check that reads files, made at most once in so long: anybody may ask, and as often."""
+    looked = float("-inf")
+    said: str | None = None
+
+    def check() -> str | None:
+        nonlocal looked, said
+        if (now := clock()) - looked >= seconds:
+            looked, said = now, look()
+        return said
+
+    return check
+
+
+def health(
+    service: str,
+    checks: Mapping[str, Check],
+    counts: Mapping[str, Count] | None = None,
+    spared: Mapping[str, Check] | None = None,
+) -> ASGIApp:
+    """The endpoint of all three routes; 503 from `/health` and `/health/ready` when not ready.
+
+    What is wrong with those of `spared` is told, and makes nothing unready.
+    """
+    every = {**checks, **(spared or {})}
+
+    async def endpoint(scope: Scope, _receive: Receive, send: Send) -> None:
+        if scope["method"] not in ("GET", "HEAD"):
+            raise WrongMethod("GET")
+        wrong = {name: said for name, check in every.items() if (said := check()) is not None}
+        ready = checks.keys().isdisjoint(wrong)
+        body: dict[str, object] = {
+            "status": "ok" if not wrong else "degraded" if ready else "unready",
+            "service": service,
+            "live": True,
+            "ready": ready,
+            "checks": {name: wrong.get(name, "ok") for name in every},
+        }
+        if counts:
+            body["counts"] = {name: count() for name, count in counts.items()}
+        live_only = scope["path"] == "/health/live"
+        await answer(send, 200 if live_only or ready else 503, body)
+
+    return endpoint

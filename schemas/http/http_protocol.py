@@ -1,0 +1,192 @@
+"""The HTTP/1.1 protocol of both services: uvicorn's over httptools, within limits.
+
+What uvicorn leaves open and is bounded here: heads (bytes, fields, seconds), trailers and chunk
+extensions, requests pipelined on one connection, clients that send nothing or read nothing, and
+connections in all. Trailers are dropped (RFC 9110 6.5.1), a request to upgrade is answered as if it
+had not asked for it (7.8), a client that closed its sending half still gets its answer, and a
+refusal waits behind the answers that are under way.
+
+Nothing here is logged: whatever a stranger sends is answered, and does not fill the log too.
+"""
+
+from collections.abc import Iterable
+
+import httptools
+
+from schemas.errors import Failure, HeadTooLarge, Malformed, TooLarge, Unavailable
+from schemas.http.flow_control import DISCARD_SECONDS, LARGE
+from schemas.http.http_connection import BODY, HEAD, IDLE, UPGRADE, HttpConnection
+
+SLICE = 16 * 1024
+"""Bytes that are parsed at once, so that few requests are made of what one read brought."""
+CONTENT_PER_FRAMING = 8
+"""Bytes of content that make up for one of chunk framing: parsing a chunk costs as much as some
+hundred bytes of content, so a long body may not come in tiny ones."""
+
+NO_HTTP = "This is no valid HTTP request"
+FULL = "Too many bodies are on their way, in all or from this address; send it again later"
+NO_TUNNEL = "CONNECT is not served here"
+
+
+class Refused(Exception):
+    """Stops the parser; why is in `failure`."""
+
+
+class HttpProtocol(HttpConnection):
+    """One connection of a client, whose bytes are parsed within limits."""
+
+    size = 0
+    """Bytes of the slice that is being parsed."""
+    fed = 0
+    """Bytes that came since the slice in which the present head began."""
+    framing = 0
+    """Bytes of framing that may still come before the next byte of content."""
+
+    def data_received(self, data: bytes) -> None:
+        if self.deaf:
+            self.read_away(len(data))
+        elif len(data) <= SLICE:
+            self._feed(data)
+        else:
+            self._feed_in_slices(data)
+            if len(data) > LARGE:
+                self.flow.pause_for(self.loop, DISCARD_SECONDS if self.answered_early() else 0)
+
+    def _feed_in_slices(self, data: bytes) -> None:
+        view = memoryview(data)
+        for start in range(0, len(data), SLICE):
+            if self.deaf:
+                return
+            if self.rest or len(self.pipeline) > self.limits.pipelined:
+                self.rest += view[start:]
+                return
+            self._feed(view[start : start + SLICE])
+
+    def _feed(self, data: bytes | memoryview) -> None:
+        """Parse a piece; what came behind a wish to upgrade goes to the parser after it."""
+        rest = self._parsed(data)
+        while rest and not self.deaf:
+            if len(self.pipeline) > self.limits.pipelined:
+                self.rest += rest
+                return
+            rest = self._parsed(rest)
+
+    def _parsed(self, data: bytes | memoryview) -> memoryview | None:
+        """What the parser left, because the request before it wished to upgrade."""
+        self.size = size = len(data)
+        if self.stage == HEAD:
+            self.fed += size
+        elif self.stage == BODY:
+            self.framing -= size
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as wish:
+            self._parse_without_upgrade()
+            return memoryview(data)[wish.args[0] :]
+        except httptools.HttpParserError:
+            self.refuse(self.failure or Malformed(NO_HTTP))
+        else:
+            if self.stage == HEAD and self.fed > self.limits.head_bytes + SLICE:
+                self.refuse(self._head_too_large())
+            elif self.stage == BODY and (failure := self._body_refused()):
+                self.refuse(failure)
+        return None
+
+    def _body_refused(self) -> Failure | None:
+        if self.framing < 0:
+            most = self.limits.framing_bytes
+            return TooLarge(f"Chunk heads and trailers: at most {most:,} bytes beside the content")
+        return None if self.room else Unavailable(FULL, retry_after=5)
+
+    # What the parser calls
+
+    def on_message_begin(self) -> None:
+        self.stage = HEAD
+        self.fed = self.size
+        self.since = self.shared.now
+        super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self.stage != HEAD:
+            return  # a trailer is not a header (RFC 9110 6.5.1)
+        name = name.lower()
+        if name == b"expect" and value.lower() == b"100-continue":
+            self.expect_100_continue = True
+        self.headers.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        if len(self.headers) > self.limits.head_fields or (
+            self.fed > self.limits.head_bytes and self._head_size() > self.limits.head_bytes
+        ):
+            self.failure = self._head_too_large()
+            raise Refused
+        if self.parser.should_upgrade():
+            self.stage = UPGRADE
+            return
+        self.framing = self.limits.framing_bytes
+        self.begin_request()
+        self.stage = BODY
+
+    def begin_request(self) -> None:
+        """The head is complete."""
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        size = len(body)
+        self.earn(size)
+        if not self.cycle.response_complete:
+            self.held += size
+            self.room = self.shared.hold(self, size)
+        super().on_body(body)
+
+    def earn(self, content: int) -> None:
+        """So much content came: so much more may come, and some framing."""
+        most = self.limits.framing_bytes
+        self.framing = min(self.framing + content + content // CONTENT_PER_FRAMING, most)
+
+    def on_message_complete(self) -> None:
+        if self.stage == UPGRADE:
+            return
+        self.stage = IDLE
+        if self.held:
+            self.release()
+        self.end_request()
+
+    def end_request(self) -> None:
+        """The body is complete."""
+        super().on_message_complete()
+
+    def _parse_without_upgrade(self) -> None:
+        """The same request to a new parser, as if it had not asked for another protocol."""
+        method = self.parser.get_method()
+        if method == b"CONNECT":
+            self.refuse(Malformed(NO_TUNNEL))
+            return
+        version = self.parser.get_http_version().encode()
+        lines = [b"%b %b HTTP/%b" % (method, self.url, version), *without_upgrade(self.headers)]
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        self._parsed(b"\r\n".join([*lines, b"", b""]))
+
+    def _head_size(self) -> int:
+        fields = sum(len(name) + len(value) + 4 for name, value in self.headers)
+        return len(self.url) + fields
+
+    def _head_too_large(self) -> HeadTooLarge:
+        limits = self.limits
+        return HeadTooLarge(
+            f"The head of a request may have at most {limits.head_bytes:,} bytes "
+            f"and {limits.head_fields} fields"
+        )
+
+
+def without_upgrade(headers: Iterable[tuple[bytes, bytes]]) -> list[bytes]:
+    """The lines of a head that do not ask for another protocol."""
+    lines = []
+    for name, value in headers:
+        if name == b"connection":
+            kept = [t for t in value.split(b",") if t.strip().lower() != b"upgrade"]
+            value = b",".join(kept)
+        if name not in (b"upgrade", b"http2-settings"):
+            lines.append(b"%b: %b" % (name, value))
+    return lines

@@ -1,0 +1,39 @@
+"""GET /openapi.json: a service's description of itself, with an ETag."""
+
+from collections.abc import Callable
+from functools import cache
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from schemas.errors import WrongMethod
+from schemas.http.asgi import header
+from schemas.http.openapi import Service, encoded
+
+OPENAPI = "/openapi.json"
+
+
+def described(service: Callable[[], Service]) -> ASGIApp:
+    """The endpoint; the document is made when it is first asked for, and kept."""
+
+    @cache
+    def made() -> tuple[bytes, str]:
+        return encoded(service())
+
+    async def endpoint(scope: Scope, _receive: Receive, send: Send) -> None:
+        if scope["method"] not in ("GET", "HEAD"):
+            raise WrongMethod("GET")
+        body, tag = made()
+        known = tag in (header(scope, b"if-none-match") or "")
+        headers = [
+            (b"etag", tag.encode()),
+            (b"cache-control", b"no-cache"),
+            (b"content-type", b"application/json"),
+        ]
+        if not known:
+            headers.append((b"content-length", b"%d" % len(body)))
+        status = 304 if known else 200
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        sent = b"" if known or scope["method"] == "HEAD" else body
+        await send({"type": "http.response.body", "body": sent})
+
+    return endpoint

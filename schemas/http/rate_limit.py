@@ -1,0 +1,261 @@
+"""Rate limits: a sliding window log for each bucket, with entries that requests share.
+
+Requests within STEP of one another share an entry, which leaves the window 60 s after the last of
+them. So never more than the limit is let through within any 60 s, and nothing is refused unless the
+limit was used within the last 65 s. A bucket has at most 15 entries, whatever its limit is.
+
+A part of the items and bytes may come within one STEP: who may send much may not send it at once.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from schemas.http.rate_limit_headers import WINDOW_MS, Allowance, Headers
+from schemas.plans import BURST_BYTES, BURST_ITEMS, BURST_SHARE, Limit
+
+STEP_MS = WINDOW_MS // 12
+NEVER_MS = 2**62
+
+MOST_STRANGERS = 30_000
+"""Buckets of client networks that are remembered; 250 bytes each, 2 KB at most."""
+
+
+class Entry(Struct, frozen=True, gc=False):
+    """Requests within STEP of one another, some seconds ago."""
+
+    last_ms: int
+    requests: int
+    bytes: int
+    items: int
+
+
+class Bucket:
+    """What is counted together within the last 60 s, and how much of it fits.
+
+    Plain slots: a Struct takes three times as long to change, and this changes with each request.
+    """
+
+    __slots__ = (
+        "burst_bytes",
+        "burst_items",
+        "bytes",
+        "first_ms",
+        "items",
+        "last_ms",
+        "leaves_ms",
+        "limit",
+        "older",
+        "older_bytes",
+        "older_items",
+        "older_requests",
+        "requests",
+        "settled_ms",
+        "subject",
+    )
+
+    def __init__(self, limit: Limit, subject: str, now_ms: int) -> None:
+        self.subject = subject
+        """Whose it is, as a refusal names it."""
+        self.requests = 0
+        self.bytes = 0
+        self.items = 0
+        self.first_ms = self.last_ms = now_ms
+        """When the newest entry began, and when it was last added to."""
+        self.older: list[Entry] = []
+        self.older_requests = self.older_bytes = self.older_items = 0
+        """Of all above, what stands in older entries; the newest entry has the rest."""
+        self.leaves_ms = NEVER_MS
+        """When the oldest of the older entries leaves the window."""
+        self.settled_ms = now_ms + STEP_MS
+        """Until when no entry leaves or begins."""
+        self.agree(limit)
+
+    def agree(self, limit: Limit) -> None:
+        """This limit holds from now on; what was counted stays counted."""
+        self.limit = limit
+        self.burst_items = self.older_items + max(BURST_ITEMS, limit.items // BURST_SHARE)
+        """Of all above, what there may be before the newest entry is full; and bytes alike."""
+        self.burst_bytes = self.older_bytes + max(BURST_BYTES, limit.bytes // BURST_SHARE)
+
+    def fits(self, now_ms: int, cost: int = 1, size: int = 0, items: int = 0) -> bool:
+        """Whether that much is left; what is more than the whole limit fits when it is empty.
+
+        Nothing fits any more when the bytes or items are used up, not even a request without any.
+        """
+        if not self.first_ms <= now_ms < self.settled_ms:
+            self._settle(now_ms)
+        limit = self.limit
+        return (
+            (self.requests + cost <= limit.requests or not self.requests)
+            and (self.bytes + (size or 1) <= limit.bytes or not self.bytes)
+            and (self.items + (items or 1) <= limit.items or not self.items)
+            and self.items < self.burst_items
+            and self.bytes < self.burst_bytes
+        )
+
+    def add(self, now_ms: int, cost: int, size: int, items: int = 0) -> int:
+        """Count what fits; how many requests are left."""
+        self.last_ms = now_ms
+        self.bytes += size
+        self.items += items
+        self.requests = used = self.requests + cost
+        return self.limit.requests - used
+
+    def allowance(self) -> Allowance:
+        """What is left."""
+        resets = self.last_ms + WINDOW_MS if self.leaves_ms == NEVER_MS else self.leaves_ms
+        return Allowance(self.limit.requests, max(0, self.limit.requests - self.requests), resets)
+
+    def headers(self) -> Headers:
+        """What is left, as an answer tells it."""
+        most = self.limit.requests
+        left = most - self.requests
+        resets = self.last_ms + WINDOW_MS if self.leaves_ms == NEVER_MS else self.leaves_ms
+        return [
+            (b"x-ratelimit-limit", b"%d" % most),
+            (b"x-ratelimit-remaining", b"%d" % (left if left > 0 else 0)),
+            (b"x-ratelimit-reset", b"%d" % -(-resets // 1000)),
+        ]
+
+    def refusal(self, cost: int = 1, size: int = 0, items: int = 0) -> "Refused":
+        """What to tell of a request that does not fit."""
+        limit = self.limit
+        room = limit.requests - min(cost, limit.requests)
+        room_bytes = limit.bytes - min(size or 1, limit.bytes)
+        room_items = limit.items - min(items or 1, limit.items)
+        left, left_bytes, left_items = self.requests, self.bytes, self.items
+        resets = self.last_ms + WINDOW_MS
+        if left > room:
+            which = f"{limit.requests:,} requests"
+        elif left_bytes > room_bytes:
+            which = f"{limit.bytes:,} bytes"
+        elif left_items > room_items:
+            which = f"{limit.items:,} items"
+        else:
+            return self._burst()
+        for entry in self.older:
+            left -= entry.requests
+            left_bytes -= entry.bytes
+            left_items -= entry.items
+            if left <= room and left_bytes <= room_bytes and left_items <= room_items:
+                resets = entry.last_ms + WINDOW_MS
+                break
+        told = f"The limit of {self.subject} is {which} per minute."
+        return Refused(Allowance(limit.requests, 0, resets), told)
+
+    def _burst(self) -> "Refused":
+        """What to tell when all that is used up is what may come at once."""
+        items = max(BURST_ITEMS, self.limit.items // BURST_SHARE)
+        which = f"{items:,} items"
+        if self.items < self.burst_items:
+            which = f"{max(BURST_BYTES, self.limit.bytes // BURST_SHARE):,} bytes"
+        told = f"The limit of {self.subject} is {which} within {STEP_MS // 1000} seconds."
+        return Refused(Allowance(self.limit.requests, 0, self.first_ms + STEP_MS), told)
+
+    def _settle(self, now_ms: int) -> None:
+        """Let go of what has left the window, and begin a new entry when the newest is full."""
+        if (
+            now_ms < self.first_ms - WINDOW_MS
+        ):  # the clock was set back: nothing has a time any more
+            self.older, self.requests, self.bytes, self.items = [], 0, 0, 0
+            self.older_requests = self.older_bytes = self.older_items = 0
+            self.first_ms = self.last_ms = now_ms
+        elif now_ms - self.first_ms >= STEP_MS:
+            self._begin_entry(now_ms)
+        while self.older and self.older[0].last_ms + WINDOW_MS <= now_ms:
+            self._drop_oldest()
+        self.leaves_ms = self.older[0].last_ms + WINDOW_MS if self.older else NEVER_MS
+        self.settled_ms = min(self.first_ms + STEP_MS, self.leaves_ms)
+        self.agree(self.limit)
+
+    def _begin_entry(self, now_ms: int) -> None:
+        """What was counted since the last one began is an older entry from now on."""
+        newest = (
+            self.requests - self.older_requests,
+            self.bytes - self.older_bytes,
+            self.items - self.older_items,
+        )
+        if any(newest):
+            self.older.append(Entry(self.last_ms, *newest))
+            self.older_requests, self.older_bytes = self.requests, self.bytes
+            self.older_items = self.items
+        self.first_ms = self.last_ms = now_ms
+
+    def _drop_oldest(self) -> None:
+        gone = self.older.pop(0)
+        self.requests -= gone.requests
+        self.bytes -= gone.bytes
+        self.items -= gone.items
+        self.older_requests -= gone.requests
+        self.older_bytes -= gone.bytes
+        self.older_items -= gone.items
+
+
+class Refused(Struct, frozen=True, gc=False):
+    """A request that does not fit."""
+
+    allowance: Allowance
+    """Nothing remains; `reset_ms` is when the same request fits."""
+    which: str
+    """A sentence that names the limit."""
+
+
+class RateLimiter(Protocol):
+    """Where buckets come from: the seam for counts that processes share.
+
+    A shared one answers with buckets whose `add` tells the others, and whose counts they raise.
+    """
+
+    def tenant(self, key: Hashable, limit: Limit, subject: str, now_ms: int) -> Bucket:
+        """A tenant's bucket; whoever asked for it keeps it."""
+
+    def stranger(self, key: Hashable, limit: Limit, subject: str, now_ms: int) -> Bucket:
+        """A bucket such as anybody may fill; those least recently used are forgotten."""
+
+    @property
+    def known(self) -> Callable[[Hashable], Bucket | None]:
+        """Answers with the bucket of a stranger, if there is one."""
+
+
+def take(
+    buckets: Sequence[Bucket], now_ms: int, cost: int = 1, size: int = 0, items: int = 0
+) -> Bucket | Refused:
+    """Count `cost` requests, `size` bytes and the items in all of the buckets, or in none.
+
+    Answers with the bucket that has the fewest requests left, or what the first said that refuses.
+    """
+    for bucket in buckets:
+        if not bucket.fits(now_ms, cost, size, items):
+            return bucket.refusal(cost, size, items)
+    nearest, fewest = buckets[0], NEVER_MS
+    for bucket in buckets:
+        left = bucket.add(now_ms, cost, size, items)
+        if left < fewest:
+            nearest, fewest = bucket, left
+    return nearest
+
+
+class LocalRateLimiter:
+    """Counts in this process; strangers cannot fill its memory."""
+
+    def __init__(self) -> None:
+        self._strangers: OrderedDict[Hashable, Bucket] = OrderedDict()
+        self.known: Callable[[Hashable], Bucket | None] = self._strangers.get
+
+    def tenant(self, key: Hashable, limit: Limit, subject: str, now_ms: int) -> Bucket:  # noqa: ARG002
+        return Bucket(limit, subject, now_ms)
+
+    def stranger(self, key: Hashable, limit: Limit, subject: str, now_ms: int) -> Bucket:
+        bucket = self._strangers.get(key)
+        if bucket is None:
+            bucket = self._strangers[key] = Bucket(limit, subject, now_ms)
+            if len(self._strangers) > MOST_STRANGERS:
+                self._strangers.popitem(last=False)
+            return bucket
+        self._strangers.move_to_end(key)
+        if bucket.limit is not limit:
+            bucket.agree(limit)
+        return bucket

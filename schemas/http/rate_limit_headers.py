@@ -1,0 +1,39 @@
+"""Allowances: what a caller is told of its rate limit, in headers and when it is refused."""
+
+from datetime import UTC, datetime
+
+from msgspec import Struct
+
+from schemas.errors import LimitExceeded
+from schemas.plans import WINDOW_SECONDS
+
+Headers = list[tuple[bytes, bytes]]
+
+WINDOW_MS = WINDOW_SECONDS * 1000
+
+
+class Allowance(Struct, frozen=True, gc=False):
+    """What a response says about the caller's limit."""
+
+    limit: int
+    remaining: int
+    reset_ms: int
+
+    def headers(self) -> Headers:
+        """The three headers of interface 8; the reset in whole Unix seconds, rounded up."""
+        return [
+            (b"x-ratelimit-limit", b"%d" % self.limit),
+            (b"x-ratelimit-remaining", b"%d" % self.remaining),
+            (b"x-ratelimit-reset", b"%d" % -(-self.reset_ms // 1000)),
+        ]
+
+
+def exceeded(allowance: Allowance, now_ms: int, which: str = "") -> LimitExceeded:
+    """The failure that says which limit it is and when to come back."""
+    reset = datetime.fromtimestamp(allowance.reset_ms / 1000, UTC)
+    return LimitExceeded(
+        allowance.limit,
+        reset.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        max(1, -(-(allowance.reset_ms - now_ms) // 1000)),
+        which,
+    )

@@ -1,0 +1,145 @@
+"""Serves an application until told to stop: shared port, our own protocol, a pulse."""
+
+import asyncio
+import logging
+import os
+import resource
+import signal
+import socket
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from schemas.http.client_ip import networks
+from schemas.http.connection_limits import Connections, Limits
+from schemas.http.error_bodies import Shape
+from schemas.http.http_protocol import HttpProtocol
+from schemas.http.raw_responses import NO_SNIFFING
+from schemas.runtime import log_setup
+from schemas.runtime.clock import now_ms
+from schemas.runtime.heartbeat import Pulse, remove_pulse, write_pulse
+from schemas.runtime.settings import Settings
+
+log = logging.getLogger(__name__)
+
+PULSE_SECONDS = 2.0
+STOP_SECONDS = 20
+STOP_LOOK_SECONDS = 0.2
+OTHER_FILES = 256 + Limits().lingering
+"""Files that a service may have open besides its connections, refused ones among them."""
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket that sister processes may share."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    listening.bind((host, port))
+    listening.listen(2048)
+    listening.setblocking(False)
+    return listening
+
+
+def serve(
+    app: ASGIApp,
+    settings: Settings,
+    name: str,
+    port: int,
+    ready: Callable[[], bool],
+    shape: Shape,
+    protocol: type[HttpProtocol] = HttpProtocol,
+    on_stop: Callable[[], None] = lambda: None,
+) -> None:
+    """Blocks until SIGINT or SIGTERM; requests under way are finished within 20 s.
+
+    `shape` is that of the bodies of refusals. `on_stop` is called when it is told to stop: answers
+    that never end by themselves end then.
+    """
+    log_setup.set_up(settings.log_level)
+    connections = Connections(limits(settings), shape, networks(settings.trusted_proxies))
+    bound: Any = partial(protocol, connections)  # uvicorn only calls it
+    config = uvicorn.Config(
+        app,
+        http=bound,
+        loop="uvloop",
+        ws="none",
+        proxy_headers=False,  # which proxies are believed is a setting of ours
+        lifespan="on",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        date_header=False,
+        headers=[(name.decode(), value.decode()) for name, value in [NO_SNIFFING]],
+        timeout_graceful_shutdown=STOP_SECONDS,
+        backlog=2048,
+    )
+    server = uvicorn.Server(config)
+    listening = listen(settings.host, port)
+    # uvicorn raises the signal again after its orderly stop; by then it has been obeyed.
+    for ordered in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(ordered, _obeyed)
+    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+        runner.run(_serve(server, listening, settings.data / "run", name, ready, on_stop))
+
+
+def limits(settings: Settings) -> Limits:
+    """The limits that are set, as far as this process may open files."""
+    wanted = settings.connections + OTHER_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    room = wanted if soft == resource.RLIM_INFINITY else soft
+    return Limits(
+        connections=max(1, min(wanted, room) - OTHER_FILES),
+        address_connections=settings.address_connections,
+        stalled_seconds=settings.stalled_seconds,
+    )
+
+
+def _obeyed(_number: int, _frame: FrameType | None) -> None:
+    """Nothing is left to do."""
+
+
+async def _serve(
+    server: uvicorn.Server,
+    listening: socket.socket,
+    run: Path,
+    name: str,
+    ready: Callable[[], bool],
+    on_stop: Callable[[], None],
+) -> None:
+    beside = [
+        asyncio.create_task(_beat(run, name, ready)),
+        asyncio.create_task(_tell(server, on_stop)),
+    ]
+    try:
+        await server.serve(sockets=[listening])
+    finally:
+        for task in beside:
+            task.cancel()
+        await asyncio.gather(*beside, return_exceptions=True)
+        remove_pulse(run, name)
+
+
+async def _tell(server: uvicorn.Server, on_stop: Callable[[], None]) -> None:
+    while not server.should_exit:  # noqa: ASYNC110 - uvicorn has no event for it
+        await asyncio.sleep(STOP_LOOK_SECONDS)
+    on_stop()
+
+
+async def _beat(run: Path, name: str, ready: Callable[[], bool]) -> None:
+    while True:
+        state = "ready" if ready() else "starting"
+        pulse = Pulse(process=name, pid=os.getpid(), at_ms=now_ms(), state=state)
+        try:
+            await asyncio.to_thread(write_pulse, run, pulse)
+        except OSError as full:  # there may be room again in a moment
+            log.warning("no pulse", extra={"reason": str(full)})
+        await asyncio.sleep(PULSE_SECONDS if state == "ready" else 0.2)

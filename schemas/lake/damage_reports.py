@@ -1,0 +1,109 @@
+"""Notes about damaged data files, for every process of a machine: one small file for each.
+
+Whoever meets a damaged data file notes it. Questions that need it are refused, maintenance goes
+round it, health and status name it; the keeper takes the note away once the file is well again or
+no table names it any more.
+"""
+
+import logging
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from schemas.runtime.clock import now_ms
+from schemas.runtime.files import replace_file
+
+log = logging.getLogger(__name__)
+
+FOLDER = "damage"
+SETTLED_NS = 100_000_000
+"""A folder that changed within this time may change again within the same tick of its clock."""
+
+
+class DamagedFile(Struct, frozen=True):
+    """One data file that cannot be believed."""
+
+    table: str
+    path: str
+    """Relative to the table's root."""
+    problem: str
+    """What is wrong with it, as the end of a sentence."""
+    rows: int
+    """How many rows it holds, by the log."""
+    at_ms: int = 0
+    """When it was noticed."""
+
+    @property
+    def name(self) -> str:
+        """Its file name, which no other data file has."""
+        return self.path.rpartition("/")[2]
+
+    @property
+    def day(self) -> str:
+        """The day on which its rows were received."""
+        return self.path.partition("day=")[2][:10]
+
+    def __str__(self) -> str:
+        return f"data file {self.path} of table '{self.table}' {self.problem} ({self.rows} rows)"
+
+
+class Damage:
+    """The notes in a data folder."""
+
+    def __init__(self, data: Path) -> None:
+        self._folder = data / FOLDER
+        self._read_ns = -1
+        self._noted: Mapping[str, DamagedFile] = {}
+        self._own: dict[str, DamagedFile] = {}
+        """What could not be written down: the disk may be full."""
+
+    def note(self, found: DamagedFile, consequence: str) -> bool:
+        """Write it down, and say once what follows from it; whether it is new."""
+        if found.name in self.files():
+            return False
+        found = msgspec.structs.replace(found, at_ms=now_ms())
+        log.error(
+            "data file is damaged",
+            extra={"table": found.table, "file": found.path, "problem": found.problem}
+            | {"rows": found.rows, "so": consequence, "see": "tidemark doctor"},
+        )
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            replace_file(self._folder / f"{found.name}.json", msgspec.json.encode(found))
+        except OSError:
+            self._own[found.name] = found
+        return True
+
+    def forget(self, found: DamagedFile) -> None:
+        """The file is well again, or gone for good."""
+        self._own.pop(found.name, None)
+        (self._folder / f"{found.name}.json").unlink(missing_ok=True)
+
+    def files(self) -> Mapping[str, DamagedFile]:
+        """All notes, by name of the file; costs one look at a folder while nothing changes."""
+        try:
+            changed = self._folder.stat().st_mtime_ns
+        except OSError:
+            return dict(self._own)
+        if changed != self._read_ns:
+            self._noted = {note.name: note for note in _read(self._folder)}
+            settled = time.time_ns() - changed > SETTLED_NS
+            self._read_ns = changed if settled else -1
+        return {**self._noted, **self._own} if self._own else self._noted
+
+    def of(self, table: str) -> Mapping[str, DamagedFile]:
+        """Those of one table."""
+        return {name: note for name, note in self.files().items() if note.table == table}
+
+
+def _read(folder: Path) -> list[DamagedFile]:
+    found = []
+    for path in sorted(folder.glob("*.json")):
+        try:
+            found.append(msgspec.json.decode(path.read_bytes(), type=DamagedFile))
+        except (OSError, msgspec.DecodeError):
+            continue  # just taken away, or no note of ours
+    return found

@@ -1,0 +1,207 @@
+"""The log of a Delta table on a local disk, checked entry by entry: there, not empty, whole.
+
+Deltalake opens a table one of whose entries is empty, and leaves out what that entry said. So every
+open asks here first. What a commit of ours consists of stands in its `commitInfo`; an entry that
+says nothing about that was written by an older version or another program, and is believed.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from schemas.lake.data_files import problem_of as damage_of
+
+LOG = "_delta_log"
+HINT = "_last_checkpoint"
+COPIES = "_log_copies"
+"""Beside the log: the keeper's copies of its entries since the last checkpoint, and the checksums
+of checkpoints."""
+CONTENT = "tidemark"
+"""Under this name `commitInfo` says what else is in the entry."""
+
+MOST_NAMED = 3
+"""Broken entries that a message names."""
+_LOOKS = 3
+
+
+class BrokenEntry(Struct, frozen=True):
+    """One entry that cannot be believed."""
+
+    version: int
+    problem: str
+    """What is wrong with it, as the end of a sentence."""
+    checkpoint: str = ""
+    """The file, where it is a checkpoint."""
+
+    @property
+    def name(self) -> str:
+        """Its file."""
+        return self.checkpoint or entry_name(self.version)
+
+
+class _Add(Struct):
+    path: str
+    size: int
+    stats: str | None = None
+
+
+class _Remove(Struct):
+    path: str
+
+
+class _Transaction(Struct, rename="camel"):
+    app_id: str
+    version: int
+
+
+class _Hint(Struct, rename="camel"):
+    version: int
+    size_in_bytes: int | None = None
+
+
+class _Info(Struct):
+    tidemark: str | None = None
+
+
+class _Line(Struct, rename="camel"):
+    add: _Add | None = None
+    remove: _Remove | None = None
+    txn: _Transaction | None = None
+    commit_info: _Info | None = None
+
+
+_decoder = msgspec.json.Decoder(_Line)
+
+
+def content(
+    adds: Iterable[tuple[str, int, str | None]], removes: Iterable[str], txns: Mapping[str, int]
+) -> str:
+    """What a commit consists of: numbers of its actions, and a checksum over them."""
+    lines: list[list[list[object]]] = [
+        [["add", *add] for add in sorted(adds)],
+        [["remove", path] for path in sorted(removes)],
+        [["txn", name, version] for name, version in sorted(txns.items())],
+    ]
+    digest = hashlib.sha256(msgspec.json.encode(lines)).hexdigest()
+    adds_, removes_, txns_ = (len(actions) for actions in lines)
+    return f"adds={adds_} removes={removes_} txns={txns_} sha256={digest}"
+
+
+def problem_of(entry: bytes) -> str | None:
+    """What is wrong with an entry's bytes."""
+    if not entry.strip():
+        return "is empty"
+    try:
+        lines = [_decoder.decode(line) for line in entry.splitlines()]
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return "is torn"
+    told = [line.commit_info.tidemark for line in lines if line.commit_info]
+    if any(said is not None and said != _content_of(lines) for said in told):
+        return "does not hold the actions that it was committed with"
+    return None
+
+
+def _content_of(lines: Sequence[_Line]) -> str:
+    return content(
+        [(line.add.path, line.add.size, line.add.stats) for line in lines if line.add],
+        [line.remove.path for line in lines if line.remove],
+        {line.txn.app_id: line.txn.version for line in lines if line.txn},
+    )
+
+
+def is_whole(entry: bytes) -> bool:
+    """Whether nothing is wrong with an entry's bytes."""
+    return problem_of(entry) is None
+
+
+def broken_entries(log: Path) -> Sequence[BrokenEntry]:
+    """The entries since the last checkpoint that are missing, empty, torn or incomplete, and it.
+
+    That the newest are missing is known by the keeper's copies of them. Looked for again when
+    there are some: entries may be cleaned up at this very moment.
+    """
+    found: Sequence[BrokenEntry] = ()
+    for _ in range(_LOOKS):
+        if not (found := _broken(log)):
+            break
+    return found
+
+
+def named(broken: Sequence[BrokenEntry]) -> str:
+    """The first of them by name, with what is wrong; of the others the number."""
+    told = ", ".join(f"{entry.name} {entry.problem}" for entry in broken[:MOST_NAMED])
+    more = len(broken) - MOST_NAMED
+    return f"{told} and {more:,} more" if more > 0 else told
+
+
+def entries(log: Path) -> dict[int, Path]:
+    """The entries that are there, by version."""
+    there = sorted(log.glob("[0-9]*[0-9].json"))
+    return {int(path.stem): path for path in there if path.stem.isdecimal()}
+
+
+def last_checkpoint(log: Path) -> int:
+    """Version of the newest checkpoint; -1 when there is none."""
+    return max(checkpoints(log), default=-1)
+
+
+def checkpoints(log: Path) -> list[int]:
+    """Versions of all checkpoints."""
+    names = (path.name.split(".")[0] for path in log.glob("[0-9]*.checkpoint*.parquet"))
+    return sorted(int(name) for name in names if name.isdecimal())
+
+
+def checkpoint_name(version: int) -> str:
+    """The file of a version's checkpoint, which keepers write in one piece."""
+    return f"{version:020}.checkpoint.parquet"
+
+
+def checkpoint_checksum(log: Path, version: int) -> Path:
+    """Where the keeper notes the checksum of a checkpoint."""
+    return log.parent / COPIES / f"{version:020}.checkpoint.sha256"
+
+
+def broken_checkpoint(log: Path) -> BrokenEntry | None:
+    """The checkpoint from which the table would be opened, if it cannot be believed."""
+    try:
+        hint = msgspec.json.decode((log / HINT).read_bytes(), type=_Hint)
+    except (OSError, msgspec.DecodeError):
+        hint = None  # then the newest that is there is taken
+    newest = last_checkpoint(log)
+    if hint and hint.version > newest:
+        return BrokenEntry(hint.version, "is missing", checkpoint_name(hint.version))
+    file = log / checkpoint_name(newest)
+    if newest < 0 or not file.exists():
+        return None  # none, or one of several pieces by another program
+    size = hint.size_in_bytes if hint and hint.version == newest else None
+    try:
+        known = checkpoint_checksum(log, newest).read_text().strip() or None
+    except OSError:
+        known = None
+    problem = damage_of(file, size, known)
+    return BrokenEntry(newest, problem, file.name) if problem else None
+
+
+def entry_name(version: int) -> str:
+    """The file of a version's entry."""
+    return f"{version:020}.json"
+
+
+def _broken(log: Path) -> list[BrokenEntry]:
+    there, copied = entries(log), entries(log.parent / COPIES)
+    if not there and not copied:
+        return []
+    checkpoint = broken_checkpoint(log)
+    found = [checkpoint] if checkpoint else []
+    newest = max(*there, *copied, -1)
+    for version in range(last_checkpoint(log) + 1, newest + 1):
+        try:
+            problem = problem_of((log / entry_name(version)).read_bytes())
+        except FileNotFoundError:
+            problem = "is missing"
+        if problem:
+            found.append(BrokenEntry(version, problem))
+    return found

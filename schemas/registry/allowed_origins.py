@@ -1,0 +1,46 @@
+"""Origin allow-list of a website: from which sites browsers may send for it.
+
+It keeps a page of somebody else from using the website id. It stops no program, which can send any
+`Origin` or none: for those there are keys.
+"""
+
+import re
+from collections.abc import Sequence
+
+from schemas.errors import Malformed
+
+MOST = 50
+ORIGIN = re.compile(
+    r"https?://((\*\.)?[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*|\[[0-9a-f:.]{2,45}\])(:\d{1,5})?"
+)
+DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+
+
+def checked_origins(values: Sequence[str]) -> tuple[str, ...]:
+    """The list as it is kept: lower case, without default ports, each once; Malformed."""
+    if len(values) > MOST:
+        raise Malformed(f"'allowedOrigins' may have at most {MOST} origins")
+    return tuple(dict.fromkeys(map(_checked, values)))
+
+
+def allows(origins: Sequence[str], origin: str) -> bool:
+    """Whether a browser's `Origin` is one of the list, or a subdomain of a `*.` of it."""
+    if origin in origins:
+        return True
+    scheme, _, host = origin.partition("://")
+    return any(
+        host.endswith(wanted.removeprefix("*")) and scheme == kind
+        for kind, _, wanted in (one.partition("://") for one in origins)
+        if wanted.startswith("*.")
+    )
+
+
+def _checked(value: str) -> str:
+    origin = value.strip().lower().rstrip("/")
+    origin = origin.removesuffix(DEFAULT_PORTS.get(origin.partition(":")[0], "/"))
+    if not ORIGIN.fullmatch(origin) or len(origin) > 255:
+        raise Malformed(
+            f"'allowedOrigins' has '{value[:100]}'; give an origin such as https://shop.example "
+            "or https://*.shop.example"
+        )
+    return origin

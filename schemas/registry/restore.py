@@ -1,0 +1,151 @@
+"""What is wrong with a registry, and how it comes back from a backup: ids, keys and all."""
+
+import os
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import quote
+
+import sqlalchemy as sa
+
+from schemas.registry import database
+from schemas.registry.contents import Contents
+from schemas.registry.database_file import DatabaseFile, RegistryLost
+from schemas.registry.ids import short
+from schemas.registry.migrate import migrate
+from schemas.registry.record_mapping import TABLES, plain_values
+from schemas.registry.records import Action, Change
+from schemas.runtime.files import sync
+
+COMPANIONS = ("", "-wal", "-shm")
+"""What SQLite adds to the name of a database for the files beside it."""
+
+
+def fault_of(url: str) -> str | None:
+    """Why there is no registry that could be used; None when there is one. Makes nothing.
+
+    A database server that cannot be reached raises its error: that is not a registry lost.
+    """
+    path = database.file_of(url)
+    if path is not None and (fault := _fault_of_file(path)) is not None:
+        return fault
+    engine = database.connect(url)
+    try:
+        with engine.connect() as connection:
+            made = sa.inspect(connection).has_table(database.REVISION.name)
+            return None if made else f"{_named(url)} has no tables"
+    finally:
+        engine.dispose()
+
+
+def is_new(url: str) -> bool:
+    """Whether nothing was ever written to a registry."""
+    engine = database.connect(url)
+    try:
+        with engine.connect() as connection:
+            number = sa.select(database.REVISION.c.number)
+            return not connection.execute(number).scalar_one()
+    finally:
+        engine.dispose()
+
+
+def readable_revision(url: str) -> int:
+    """The revision that even a damaged file may tell; -1 when it does not."""
+    path = database.file_of(url)
+    if path is None or not path.exists() or not path.stat().st_size:
+        return -1
+    engine = database.connect(url)
+    try:
+        with engine.connect() as connection:
+            number = sa.select(database.REVISION.c.number)
+            return int(connection.execute(number).scalar_one())
+    except sa.exc.SQLAlchemyError:
+        return -1
+    finally:
+        engine.dispose()
+
+
+def restore(
+    url: str, contents: Contents, revision: int, now_ms: int, actor: str = ""
+) -> Path | None:
+    """Make the registry hold exactly this; answers where the file that was there is kept.
+
+    `revision` is above that of every backup, so that the next ones are newer than all of them.
+    """
+    path, incarnation = database.file_of(url), short(16)
+    restored = Change(
+        number=revision,
+        at=now_ms,
+        actor=actor,
+        action=Action.RESTORE,
+        kind="registry",
+        record_id=incarnation,
+    )
+    if path is None:
+        migrate(url)
+        _fill(url, contents, restored)
+        return None
+    making = path.with_name(f".{path.name}.{os.getpid()}")
+    for companion in COMPANIONS:
+        Path(f"{making}{companion}").unlink(missing_ok=True)
+    migrate(f"sqlite:///{making}")
+    making.chmod(0o600)
+    _fill(f"sqlite:///{making}", contents, restored)
+    kept = put_aside(path, now_ms)
+    making.replace(path)
+    sync(path.parent)
+    return kept
+
+
+def put_aside(path: Path, now_ms: int) -> Path | None:
+    """Rename a database with the files beside it, so that a new one does not inherit them."""
+    at = datetime.fromtimestamp(now_ms / 1000, UTC)
+    aside = path.with_name(f"{path.name}.{at:%Y%m%dT%H%M%SZ}.aside")
+    found = [companion for companion in COMPANIONS if Path(f"{path}{companion}").exists()]
+    for companion in found:
+        Path(f"{path}{companion}").rename(f"{aside}{companion}")
+    return aside if found else None
+
+
+def _fill(url: str, contents: Contents, restored: Change) -> None:
+    """All records in one transaction, instead of those that are there; the trail goes on."""
+    engine = database.connect(url)
+    try:
+        with engine.begin() as connection:
+            connection.execute(sa.delete(database.ORGANIZATIONS))
+            for kind, records in contents.by_kind():
+                if records:
+                    rows = [plain_values(record) for record in records]
+                    connection.execute(sa.insert(TABLES[kind]), rows)
+            reached = sa.select(database.REVISION.c.number)
+            number = max(restored.number, connection.execute(reached).scalar_one() + 1)
+            change = {**plain_values(restored), "number": number}
+            connection.execute(sa.insert(database.CHANGES).values(change))
+            row = {"number": number, "incarnation": restored.record_id}
+            if contents.receipt_secret:  # else the one that was drawn with the tables stays
+                row["receipt_secret"] = contents.receipt_secret
+            connection.execute(sa.update(database.REVISION).values(row))
+    finally:
+        engine.dispose()
+
+
+def _fault_of_file(path: Path) -> str | None:
+    watch = DatabaseFile(path)
+    try:
+        watch.look()
+        with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=rw", uri=True)) as connection:
+            (said,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    except RegistryLost as lost:
+        return str(lost)
+    except sqlite3.OperationalError:
+        return None  # locked, or not ours to open: who opens it will say so
+    except sqlite3.DatabaseError as damaged:
+        return f"{path} is damaged: {damaged}"
+    finally:
+        watch.close()
+    return None if said == "ok" else f"{path} is damaged: {said}"
+
+
+def _named(url: str) -> str:
+    return sa.make_url(url).render_as_string(hide_password=True)

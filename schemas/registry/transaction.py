@@ -1,0 +1,92 @@
+"""One write transaction of the registry: it raises the revision, and logs each change.
+
+The log is the audit trail, and what followers read instead of everything: a change has the number
+of the revision that it made, so who has seen one revision knows that nothing is left out.
+It names fields, never values; only of a finding that was accepted it says which, and why.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import sqlalchemy as sa
+
+from schemas.registry import database
+from schemas.registry.record_mapping import name_of
+from schemas.registry.records import Action, Import, Link
+
+OFTEN = (name_of(Link), name_of(Import))
+"""Kinds that callers of the API change, as often as their allowance lets them."""
+KEPT = 100_000
+"""Changes of those that are kept, the newest; all others stay."""
+PRUNED_EVERY = 1_000
+
+
+class Taken(Exception):
+    """Another record has this id or slug, or the organization or website does not exist."""
+
+
+class Writing:
+    """A context manager around the transaction; Taken when the database refuses it."""
+
+    def __init__(self, engine: sa.Engine, actor: str, clock: Callable[[], int]) -> None:
+        self._begun = engine.begin()
+        self._actor = actor
+        self._clock = clock
+        self._changes: list[dict[str, Any]] = []
+
+    def __enter__(self) -> Self:
+        self.connection = self._begun.__enter__()
+        return self
+
+    def note(
+        self,
+        action: Action,
+        kind: type,
+        record_id: str,
+        organization_id: str | None,
+        fields: Sequence[str] = (),
+    ) -> None:
+        """Log a change that this transaction makes."""
+        change = {
+            "at": self._clock(),
+            "actor": self._actor,
+            "action": action.value,
+            "kind": name_of(kind),
+            "record_id": record_id,
+            "organization_id": organization_id,
+            "fields": sorted(fields),
+        }
+        self._changes.append(change)
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if kind is None and self._changes:
+            self._log()
+        self._begun.__exit__(kind, error, trace)
+        if isinstance(error, sa.exc.DBAPIError) and _is_refusal(error):
+            raise Taken(_reason(error)) from None
+
+    def _log(self) -> None:
+        """Last, so that writers of a database server wait for one another as shortly as can be."""
+        number, log = database.REVISION.c.number, database.CHANGES
+        raised = sa.update(database.REVISION).values(number=number + len(self._changes))
+        last = int(self.connection.execute(raised.returning(number)).scalar_one())
+        first = last - len(self._changes) + 1
+        rows = [{"number": first + place, **row} for place, row in enumerate(self._changes)]
+        self.connection.execute(sa.insert(log), rows)
+        if first // PRUNED_EVERY != (last + 1) // PRUNED_EVERY:
+            old = log.c.kind.in_(OFTEN) & (log.c.number <= last - KEPT)
+            self.connection.execute(sa.delete(log).where(old))
+
+
+def _is_refusal(error: sa.exc.DBAPIError) -> bool:
+    """Whether a constraint stands in the way; PostgreSQL's driver knows those of keys alone."""
+    return isinstance(error, sa.exc.IntegrityError) or "foreign key" in str(error.orig).lower()
+
+
+def _reason(error: sa.exc.DBAPIError) -> str:
+    text = str(error.orig).lower()
+    if "slug" in text:
+        return "this slug is already taken"
+    if "foreign key" in text:
+        return "the organization or website does not exist"
+    return "this id is already taken"

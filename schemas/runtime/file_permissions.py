@@ -1,0 +1,27 @@
+"""Who else on the machine may read what Tidemark writes: nobody, or a group."""
+
+import os
+import stat
+from pathlib import Path
+
+from schemas.runtime.settings import Settings
+
+MASKS = {"owner": 0o077, "group": 0o007}
+"""By `data_access`: what is taken away from the mode of all that is made."""
+
+
+def keep_private(settings: Settings) -> int:
+    """From now on this process makes files for its owner (and the group); the mask of before."""
+    return os.umask(MASKS[settings.data_access])
+
+
+def exposed(path: Path, settings: Settings) -> bool:
+    """Whether more may reach it than the settings say."""
+    return bool(stat.S_IMODE(path.stat().st_mode) & MASKS[settings.data_access])
+
+
+def close(path: Path, settings: Settings) -> None:
+    """Take away what others may; what belongs to somebody else is left as it is."""
+    found = path.stat()
+    if found.st_uid == os.getuid() and exposed(path, settings):
+        path.chmod(stat.S_IMODE(found.st_mode) & ~MASKS[settings.data_access])

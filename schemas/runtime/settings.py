@@ -1,0 +1,290 @@
+"""Every setting of Tidemark: one frozen struct, read once from the environment.
+
+A field is the environment variable `TIDEMARK_` + its name in capitals. Nothing below a `__main__`
+looks at the environment; the values are handed down.
+"""
+
+import difflib
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from schemas.http.client_ip import networks
+
+PREFIX = "TIDEMARK_"
+PLACES = Path(sys.prefix) / "share" / "tidemark" / "geo"
+PLACE_FILES = ("places.mmdb", "places-ipv6.mmdb")
+"""The place database that set-up fetches: mostly one file, some have another for IPv6."""
+BESIDE = ("TIDEMARK_API_KEY", "TIDEMARK_KEY")
+"""Variables with the prefix that commands read for themselves."""
+
+_PASSWORD = re.compile(r"(://[^:/?#]*:).*@")
+_SECRET = re.compile(r"([?&;][a-z_]*(?:pass|pwd|secret|token|key)[a-z_]*=)[^&;]*", re.IGNORECASE)
+
+Port = Annotated[int, Meta(ge=1, le=65_535)]
+Processes = Annotated[int, Meta(ge=1, le=64)]
+
+
+class SettingRefused(Exception):
+    """A variable has a value that its setting does not allow."""
+
+
+class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All settings with their defaults and bounds."""
+
+    # Where things are
+    data_dir: Annotated[
+        str, Meta(description="folder of everything that is kept: broker, lake, registry, logs")
+    ] = ".tidemark"
+    data_access: Annotated[
+        Literal["owner", "group"],
+        Meta(description="who may read what is made there: its owner, or its group as well"),
+    ] = "owner"
+    lake: Annotated[
+        str, Meta(description="URL or folder of the tables; empty: `lake` in the data folder")
+    ] = ""
+    registry: Annotated[
+        str,
+        Meta(description="database URL of the registry; empty: SQLite in the data folder"),
+    ] = ""
+    geo: Annotated[
+        str,
+        Meta(description=".mmdb files with places (comma-separated); empty: that of `make setup`"),
+    ] = ""
+
+    # Addresses
+    host: Annotated[str, Meta(description="address that both HTTP services listen on")] = (
+        "127.0.0.1"
+    )
+    collect_port: Annotated[Port, Meta(description="port of the collector")] = 4000
+    query_port: Annotated[Port, Meta(description="port of the query service")] = 4001
+    broker_port: Annotated[Port, Meta(description="port of the broker that `up` starts")] = 4092
+    broker_controller_port: Annotated[
+        Port, Meta(description="port of that broker's controller")
+    ] = 4093
+    kafka: Annotated[
+        str, Meta(description="host:port,… of an existing Kafka; empty: `up` starts its own")
+    ] = ""
+    trusted_proxies: Annotated[
+        str,
+        Meta(description="addresses (CIDR, comma-separated) whose X-Forwarded-For is believed"),
+    ] = ""
+    country_headers: Annotated[
+        str,
+        Meta(description="headers (comma-separated) in which those proxies tell the country"),
+    ] = "cf-ipcountry"
+
+    connections: Annotated[
+        int, Meta(ge=16, description="connections that one process of a service holds at once")
+    ] = 8_192
+    address_connections: Annotated[
+        int,
+        Meta(ge=1, description="of those, by one client address; trusted proxies may hold all"),
+    ] = 1_024
+    stalled_seconds: Annotated[
+        float, Meta(gt=0, le=600, description="how long a client may take nothing of its answer")
+    ] = 30.0
+
+    # How many
+    collectors: Annotated[Processes, Meta(description="collector processes")] = 1
+    workers: Annotated[Processes, Meta(description="stream worker processes")] = 1
+    queries: Annotated[Processes, Meta(description="query service processes")] = 1
+    partitions: Annotated[
+        int, Meta(ge=1, le=1024, description="partitions of each topic, when it is created")
+    ] = 8
+    replication: Annotated[
+        int, Meta(ge=1, le=9, description="copies of each topic, when it is created")
+    ] = 1
+    retention_hours: Annotated[
+        int, Meta(ge=1, description="how long Kafka keeps what it took, when a topic is created")
+    ] = 72
+    topic_prefix: Annotated[
+        str, Meta(pattern=r"^[A-Za-z0-9._-]*$", description="put before every topic's name")
+    ] = ""
+
+    # The collector
+    produce_seconds: Annotated[
+        float, Meta(gt=0, le=60, description="how long Kafka may take before a request gets 503")
+    ] = 3.0
+    chunk_bytes: Annotated[
+        int,
+        Meta(ge=1024, le=3_145_728, description="size at which a chunk takes no more requests"),
+    ] = 262_144
+    in_flight_bytes: Annotated[
+        int, Meta(ge=2_097_152, description="bytes that may wait for Kafka in one collector")
+    ] = 67_108_864
+    disk_floor_mb: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="MB that stay free on the disk of the data folder: with less the collector "
+            "takes nothing; 0: a twentieth of the disk, 16 to 512, and none with another Kafka",
+        ),
+    ] = 0
+    link_schemes: Annotated[
+        str,
+        Meta(
+            pattern=r"^[a-z0-9+., -]*$",
+            description="schemes of apps (comma-separated) that links may lead to, besides http(s)",
+        ),
+    ] = ""
+
+    # The stream
+    consumer_group: Annotated[str, Meta(min_length=1, description="Kafka group of the workers")] = (
+        "tidemark-stream"
+    )
+    ingest_epoch: Annotated[
+        int, Meta(ge=1, description="raise it to confirm that another Kafka's topics are read anew")
+    ] = 1
+    batch_rows: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="rows at which a batch is written")
+    ] = 20_000
+    batch_seconds: Annotated[
+        float, Meta(gt=0, le=60, description="age at which a batch is written")
+    ] = 1.0
+    session_seconds: Annotated[
+        # Kafka itself refuses less than 6 (group.min.session.timeout.ms).
+        int, Meta(ge=6, le=300, description="silence after which Kafka gives a worker's work away")
+    ] = 10
+    rest_seconds: Annotated[
+        float, Meta(gt=0, description="idle time after which the backfill worker gives memory back")
+    ] = 60.0
+    ids_mb: Annotated[
+        int,
+        Meta(ge=16, description="memory of a worker for the event ids of a day, MB; more on disk"),
+    ] = 1024
+    small_parts: Annotated[
+        int, Meta(ge=2, le=1000, description="small parts of a day at which they are compacted")
+    ] = 30
+    compact_seconds: Annotated[
+        float, Meta(gt=0, le=3600, description="pause between two looks of the keeper")
+    ] = 10.0
+    scrub_mb: Annotated[
+        float,
+        Meta(ge=0, description="MB/s in which checksums of all data files are verified; 0: never"),
+    ] = 4.0
+    tombstone_minutes: Annotated[
+        int, Meta(ge=1, description="how long files stay that no version needs any more")
+    ] = 15
+    log_minutes: Annotated[
+        int, Meta(ge=1, description="how long old versions of a table can be opened")
+    ] = 60
+
+    # The query service
+    query_seconds: Annotated[float, Meta(gt=0, le=600, description="deadline of one question")] = (
+        10.0
+    )
+    answer_bytes: Annotated[
+        int,
+        Meta(ge=65_536, le=268_435_456, description="bytes of the answer to one HTTP request"),
+    ] = 16_777_216
+    query_memory_mb: Annotated[
+        int, Meta(ge=64, description="memory of each of the two query pools, MB")
+    ] = 512
+    query_threads: Annotated[
+        int, Meta(ge=1, le=256, description="threads of each of the two query pools")
+    ] = 2
+    registry_stale_hours: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=8760,
+            description="hours without the registry after which keys read nothing; 0: no end",
+        ),
+    ] = 72.0
+
+    # The rest
+    demo: Annotated[
+        bool, Meta(description="first start: create the demo website and send it a week of traffic")
+    ] = True
+    hung_seconds: Annotated[
+        float,
+        Meta(ge=0, le=3600, description="silence after which `up` restarts a process; 0: never"),
+    ] = 30.0
+    log_mb: Annotated[
+        int,
+        Meta(ge=1, description="size at which `up` puts a log aside, MB; one older is kept"),
+    ] = 16
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+
+    @property
+    def data(self) -> Path:
+        """The data folder."""
+        return Path(self.data_dir).absolute()
+
+    @property
+    def lake_url(self) -> str:
+        """Root of all tables."""
+        return self.lake or str(self.data / "lake")
+
+    @property
+    def registry_url(self) -> str:
+        """SQLAlchemy URL of the registry."""
+        return self.registry or f"sqlite:///{self.data / 'registry.db'}"
+
+    @property
+    def place_files(self) -> Sequence[Path]:
+        """The .mmdb files that are asked for places, in this order."""
+        named = [Path(part.strip()) for part in self.geo.split(",") if part.strip()]
+        return named or [PLACES / name for name in PLACE_FILES]
+
+    @property
+    def brokers(self) -> str:
+        """Addresses of the Kafka that is used."""
+        return self.kafka or f"127.0.0.1:{self.broker_port}"
+
+    def topic(self, name: str) -> str:
+        """The topic's name in Kafka."""
+        return self.topic_prefix + name
+
+
+def load(environ: Mapping[str, str] = os.environ) -> Settings:
+    """Settings from the environment; SettingRefused names the variable and the rule."""
+    given = {
+        name: environ[variable]
+        for name in Settings.__struct_fields__
+        if (variable := PREFIX + name.upper()) in environ
+    }
+    for name, value in given.items():
+        try:
+            msgspec.convert({name: value}, Settings, strict=False)
+        except msgspec.ValidationError as refused:
+            reason = str(refused).split(" - at ")[0]
+            shown = without_password(value)
+            raise SettingRefused(f"{PREFIX}{name.upper()}={shown!r}: {reason}") from None
+    settings = msgspec.convert(given, Settings, strict=False)
+    try:
+        networks(settings.trusted_proxies)
+    except ValueError as refused:
+        name = f"{PREFIX}TRUSTED_PROXIES"
+        raise SettingRefused(f"{name}={settings.trusted_proxies!r}: {refused}") from None
+    return settings
+
+
+def unknown(environ: Mapping[str, str] = os.environ) -> Iterator[str]:
+    """A sentence for each variable with our prefix that no setting reads.
+
+    Not refused: an orchestrator may add variables of its own for a service of this name.
+    """
+    known = {PREFIX + name.upper() for name in Settings.__struct_fields__} | {*BESIDE}
+    for variable in sorted(environ):
+        if variable.startswith(PREFIX) and variable not in known:
+            near = difflib.get_close_matches(variable, known, n=1, cutoff=0.8)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            yield f"{variable} is no setting and has no effect{hint}"
+
+
+def without_password(value: str) -> str:
+    """A value as it may be shown: what a URL holds as a secret is masked."""
+    return _SECRET.sub(r"\1***", _PASSWORD.sub(r"\1***@", value))
+
+
+def as_environment(settings: Settings) -> dict[str, str]:
+    """The variables that make `load` give these settings again, for a child process."""
+    return {PREFIX + n.upper(): str(getattr(settings, n)) for n in Settings.__struct_fields__}

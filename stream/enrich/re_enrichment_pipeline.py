@@ -1,0 +1,138 @@
+"""AGAIN: the steps that stored rows can walk once more, and what those rows give them to read.
+
+What only the request knew is not stored: the address (so places stay) and, where a tracker named
+nobody, who it was. Of an import the file's word stands, so its agents and bots stay too.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+import pyarrow as pa
+from msgspec import Raw
+
+from schemas.envelope import Envelope
+from schemas.items import NO_PROPERTIES, Item
+from schemas.kinds import Kind
+from stream.enrich.pipeline import Step, enrich
+from stream.enrich.rules.campaign_parameters import UTM
+from stream.enrich.rules.lookups import Lookups
+from stream.enrich.rules.referrer_list import DIRECT
+from stream.enrich.steps.bot import DATA_CENTRE, put_bot
+from stream.enrich.steps.campaign import put_campaign
+from stream.enrich.steps.channel import put_channel
+from stream.enrich.steps.outbound_link import put_outbound
+from stream.enrich.steps.page import put_page
+from stream.enrich.steps.referrer import put_referrer
+from stream.enrich.steps.rule_version import put_rules
+from stream.enrich.steps.sender import Sender, read
+from stream.enrich.steps.user_agent import put_agent
+from stream.rows.arrow_tables import as_table
+from stream.rows.row_batch import ORIGIN, Rows
+
+AGAIN: Mapping[str, Step] = {
+    "put_page": put_page,
+    "put_campaign": put_campaign,
+    "put_referrer": put_referrer,
+    "put_channel": put_channel,
+    "put_agent": put_agent,
+    "put_bot": put_bot,
+    "put_outbound": put_outbound,
+    "put_rules": put_rules,
+}
+
+OF_SENDER = (
+    *("browser_name", "browser_version", "os_name", "os_version", "device_type"),
+    *("is_bot", "bot_reason"),
+)
+"""Columns that are worked out from what the sender's program said; else they stay."""
+
+OF_PAGE = ("host", "path")
+
+SAME = ("name", "title", "href", *UTM, "click_id", "slug", "message", "metric_name")
+"""Item fields that stand in a column of the same name."""
+
+READ = frozenset(
+    (*ORIGIN, *SAME, *OF_SENDER, *OF_PAGE, "referrer", "link_text", "properties", "sender")
+) | {"import_id"}
+"""Columns that the steps are given, besides the subject."""
+
+Columns = dict[str, list[Any]]
+
+
+def enriched_again(kind: Kind, stored: pa.Table, lookups: Lookups) -> pa.Table:
+    """The columns that the present rules give stored rows, as a table of those columns alone."""
+    names = [n for n in stored.column_names if n in READ or n == kind.table.subject]
+    told: Columns = stored.select(names).to_pydict()
+    rows = Rows(kind, _items(kind, told), _envelopes(kind, told), {n: told[n] for n in ORIGIN})
+    rows.facts["hosted"] = [reason == DATA_CENTRE for reason in told["bot_reason"]]
+    enrich(rows, lookups, AGAIN)
+    made = {name: column for name, column in rows.columns.items() if name in rows.wanted}
+    _keep(made, told, OF_SENDER, _knows_its_sender(told))
+    if "host" in made:
+        _keep(made, told, OF_PAGE, [path is not None for path in told["path"]])
+    whole = as_table(kind.table, {kind.table.subject: told[kind.table.subject], **made})
+    return whole.select([name for name in made if name not in ORIGIN])
+
+
+def _keep(made: Columns, told: Columns, names: Sequence[str], new: Sequence[bool]) -> None:
+    """What is stored, where there was nothing to work it out from."""
+    for name in made.keys() & told.keys() & set(names):
+        made[name] = [
+            own if known else before
+            for own, before, known in zip(made[name], told[name], new, strict=True)
+        ]
+
+
+def _knows_its_sender(told: Columns) -> list[bool]:
+    imports = told.get("import_id") or [None] * len(told["sender"])
+    return [
+        sender is not None and import_id is None
+        for sender, import_id in zip(told["sender"], imports, strict=True)
+    ]
+
+
+def _items(kind: Kind, told: Columns) -> list[Item]:
+    """The items as far as they are stored; their URLs put together again."""
+    fields = set(kind.item.__struct_fields__)
+    given = {name: told[name] for name in SAME if name in fields and name in told}
+    if "referrer" in told:
+        given["referrer"] = [None if sent == DIRECT else sent for sent in told["referrer"]]
+    if "path" in told:
+        given["path"] = list(map(_address, told["host"], told["path"]))
+    if "link_text" in told:
+        given["text"] = told["link_text"]
+    if "properties" in told:
+        given["properties"] = [Raw(p.encode()) if p else NO_PROPERTIES for p in told["properties"]]
+    absent = dict.fromkeys(_required(kind.item) - set(given), "")
+    count = len(told[kind.table.subject])
+    values = zip(*given.values(), strict=True) if given else [()] * count
+    return [kind.item(**absent, **dict(zip(given, each, strict=True))) for each in values]
+
+
+def _required(item: type[Item]) -> set[str]:
+    return {field.name for field in msgspec.structs.fields(item) if field.required}
+
+
+def _address(host: str | None, path: str | None) -> str | None:
+    """A page's URL, whose path was decoded before it was stored."""
+    if path is None:
+        return None
+    return f"https://{host}{quote(path)}" if host else quote(path)
+
+
+def _envelopes(kind: Kind, told: Columns) -> list[Envelope]:
+    """One for each subject and sender, as many rows as it has."""
+    made: dict[tuple[str, str | None], Envelope] = {}
+    found = []
+    for key in zip(told[kind.table.subject], told["sender"], strict=True):
+        if key not in made:
+            made[key] = _envelope(*key)
+        found.append(made[key])
+    return found
+
+
+def _envelope(subject_id: str, sender: str | None) -> Envelope:
+    told = read(sender) if sender else Sender()
+    return Envelope(subject_id, "", 0, 0, b"", "", told.user_agent, told.trusted, told.headers)

@@ -1,0 +1,59 @@
+"""The class of a device: an ordered list of rules over user agent and model, and the first decides.
+
+A class is said only when something tells it: a program that names neither browser nor device has
+none. A Mac may be an iPad, which by itself names the same agent.
+"""
+
+import re
+
+from stream.enrich.rules.client_hints import Hints
+from stream.enrich.rules.user_agent_parser import Rules
+
+FORMS = {
+    "Watch": "watch",
+    "XR": "headset",
+    "Automotive": "car",
+    "Tablet": "tablet",
+    "EInk": "tablet",
+    "Mobile": "mobile",
+    "Desktop": "desktop",
+}
+"""Classes by form factor as `Sec-CH-UA-Form-Factors` names them."""
+
+RULES = (
+    ("console", r"(PlayStation|\bXbox\b|Nintendo)"),
+    ("watch", r"(\bWatch ?OS|Apple ?Watch|Wear ?OS|Galaxy Watch|\bSM-R\d{3})"),
+    ("headset", r"(OculusBrowser|\bQuest\b|\bPico ?(?:Neo|\d)|\bVR\b|HoloLens|Wolvic)"),
+    ("car", r"(\bTesla/|QtCarBrowser|Automotive)"),
+    ("desktop", r"(Tablet PC)"),  # Windows with a pen
+    ("mobile", r"(Tizen).*(?:Mobile|SM-)"),
+    (
+        "tv",
+        r"(\bTV\b|SmartTV|SMART-TV|HbbTV|GoogleTV|AndroidTV|AppleTV|Web0S|NetCast|BRAVIA"
+        r"|\bAFT[A-Z]|CrKey|Chromecast|Roku|VIDAA|Vizio|Viera|MiTV|MIBOX|Tizen)",
+    ),
+    ("tablet", r"(iPad|Tablet|PlayBook|Kindle|\bKF[A-Z]{2,})"),
+    (
+        "mobile",
+        r"(Mobi|iPhone|iPod|Opera Mini|Windows Phone|BlackBerry|BB10|KAIOS|Symbian|MIDP|Phone;)",
+    ),
+    ("tablet", r"^Mozilla.*\b(Android)"),  # what is not Mobile
+    ("mobile", r"^(Dalvik).*Android"),
+    ("desktop", r"(Windows NT|Windows 9|Macintosh|X11|CrOS|Linux (?:x86_64|i686|aarch64))"),
+)
+
+_rules = Rules(RULES)
+_APPLE_MOBILE = re.compile(r"(?:CriOS|FxiOS|EdgiOS|OPT|GSA)/")
+
+
+def device_type(text: str, hints: Hints) -> str | None:
+    """desktop, mobile, tablet, tv, console, watch, headset or car; None when nothing tells it."""
+    if hints.forms:
+        told = [name for form, name in FORMS.items() if f'"{form}"' in hints.forms]
+        if told:
+            return told[0]
+    if "Macintosh" in text and _APPLE_MOBILE.search(text):
+        return None  # an iPad, or an iPhone that asked for the desktop page
+    found = _rules.first(f"{text} {hints.model}")
+    name = found[0] if found else None
+    return "mobile" if hints.mobile and name in (None, "desktop") else name

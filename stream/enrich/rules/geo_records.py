@@ -1,0 +1,80 @@
+"""What a place database says of an address, in whichever of the usual shapes it says so.
+
+| shape                        | country            | region                     | city            |
+|------------------------------|--------------------|----------------------------|-----------------|
+| flat (`@ip-location-db`)     | `country_code`     | `state1`                   | `city`          |
+| nested (MaxMind's, DB-IP's)  | `country.iso_code` | `subdivisions[0].names.en` | `city.names.en` |
+| flat, `country` (IPinfo's)   | `country`          | `region`                   | `city`          |
+"""
+
+from typing import Any
+
+from msgspec import Struct
+
+from stream.enrich.rules.time_zones import countries
+
+LETTERS = 128
+"""Characters of a region's or city's name that are kept."""
+
+HOSTED = ("is_hosting_provider", "hosting", "is_hosting")
+
+
+class Place(Struct, frozen=True):
+    """Where a request came from, as far as known."""
+
+    country: str | None = None
+    region: str | None = None
+    city: str | None = None
+    hosted: bool = False
+    """Known as a data centre's address."""
+
+
+NOWHERE = Place()
+
+
+def read_record(record: dict[str, Any]) -> Place:
+    """A record of any shape; what is not as expected counts as not said."""
+    country = country_code(
+        record.get("country_code")
+        or _key(record.get("country"), "iso_code")
+        or record.get("country")
+    )
+    if country is None:
+        return NOWHERE
+    region = record.get("state1") or _first_name(record.get("subdivisions")) or record.get("region")
+    city = record.get("city")
+    traits = record.get("traits")
+    return Place(
+        country,
+        _text(region),
+        # Some files add the district in brackets, which would split a city.
+        _text(_name(city) if isinstance(city, dict) else city, end=" ("),
+        any(
+            part.get(name) is True
+            for part in (record, traits)
+            if isinstance(part, dict)
+            for name in HOSTED
+        ),
+    )
+
+
+def country_code(said: object) -> str | None:
+    """An ISO 3166 code, however written; None for what is none (`XX`, `T1`, `EU`)."""
+    code = said.strip().upper() if isinstance(said, str) else ""
+    return code if code in countries() else None
+
+
+def _text(said: object, end: str = "\n") -> str | None:
+    return said.partition(end)[0].strip()[:LETTERS] or None if isinstance(said, str) else None
+
+
+def _key(part: object, key: str) -> object:
+    return part.get(key) if isinstance(part, dict) else None
+
+
+def _name(part: object) -> object:
+    return _key(_key(part, "names"), "en")
+
+
+def _first_name(parts: object) -> object:
+    return _name(parts[0]) if isinstance(parts, list) and parts else None

@@ -1,0 +1,77 @@
+"""Operating system and version, when they are facts.
+
+Browsers have frozen what they say of the system: Windows 11 says 10, every Mac says 10.15.7, Chrome
+on Android says `10; K`, iOS 26 says 18.6 or 18.7. What was frozen counts as not said; a client
+hint may tell it all the same.
+"""
+
+import re
+
+from stream.enrich.rules.client_hints import Hints
+from stream.enrich.rules.user_agent_overrides import OS_NAMES, UNVERSIONED
+from stream.enrich.rules.user_agent_parser import PARSER
+
+LINUX = "Linux"
+FROZEN = (
+    ("Windows", r"Windows NT 10\.0"),
+    ("macOS", r"Mac OS X 10[._]15(?:[._]7)?[;)]"),
+    ("Android", r"Android 10; (?:K\)|(?:Mobile|Tablet); rv:)"),
+    ("iOS", r"OS 18_[67] like(?!.*Version/18)"),
+    ("ChromeOS", r"CrOS \S+ 14541\.0\.0\)"),
+)
+"""What agents say whatever the version is."""
+
+_frozen = {name: re.compile(rule) for name, rule in FROZEN}
+_SAFARI = re.compile(r"Version/(\d+)\.(\d+).*Mobile/\w+ Safari/[\d.]+$")
+
+System = tuple[str | None, str | None]
+
+
+def system_of(text: str, hints: Hints) -> System:
+    """Name and version."""
+    name, version = said(text)
+    if hints.platform and (hints.platform != LINUX or name is None):
+        name, version = hints.platform, version if name == hints.platform else None
+    if name == hints.platform and hints.platform_version:
+        return name, hinted(hints.platform, hints.platform_version)
+    return name, version
+
+
+def said(text: str) -> System:
+    """What the user agent says, without what browsers have frozen."""
+    found = PARSER.os.extract(text)
+    name = OS_NAMES.get(found.family, found.family) if found else ""
+    if found is None or not name:
+        return None, None
+    if name in _frozen and _frozen[name].search(text):
+        return name, _by_safari(text) if name == "iOS" else None
+    return name, None if name in UNVERSIONED else short(found.major, found.minor)
+
+
+def hinted(platform: str, version: str) -> str | None:
+    """The version that a hint tells; Windows counts releases on its own, Linux names its kernel."""
+    major, _, rest = version.partition(".")
+    if platform == LINUX or not major.isdecimal():
+        return None
+    if platform == "Windows":
+        return _windows(int(major), rest)
+    return short(major, rest.partition(".")[0])
+
+
+def short(major: str | None, minor: str | None) -> str | None:
+    """Major version, with the minor when there is a telling one; `11.0` is 11, `18.6` is 18.6."""
+    if major and minor and minor.isdecimal() and len(minor) <= 2 and int(minor):
+        return f"{major}.{minor}"
+    return major or None
+
+
+def _windows(major: int, rest: str) -> str:
+    if major == 0:
+        return {"1": "7", "2": "8"}.get(rest.partition(".")[0], "8.1")
+    return "11" if major >= 13 else "10"
+
+
+def _by_safari(text: str) -> str | None:
+    """On iOS, Safari has the system's version."""
+    found = _SAFARI.search(text)
+    return short(*found.groups()) if found and int(found[1]) >= 26 else None

@@ -1,0 +1,107 @@
+"""The page: host, path and title, from the item or else from its properties.
+
+`screen_view` and `pageview` may carry their facts in `properties`, as may outbound clicks. A
+browser that named no page still says in `Referer` where it stood; across origins that is only the
+origin, which tells the host and no path.
+"""
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from schemas.envelope import Envelope
+from schemas.items import CustomEvent, Item
+from stream.enrich.rules.lookups import Lookups
+from stream.enrich.rules.page_urls import LETTERS, NO_PAGE, Page, pages, referers, titles
+from stream.rows.row_batch import Rows
+
+PAGE_VIEWS = frozenset({"screen_view", "pageview"})
+OUTBOUND = frozenset({"outgoing_link", "outbound_link", "outbound_click", "link_out"})
+TELLING = PAGE_VIEWS | OUTBOUND
+
+
+class Told(Struct, frozen=True):
+    """Page facts that properties may carry; anything may stand there."""
+
+    path: object = None
+    url: object = None
+    title: object = None
+    referrer: object = None
+    href: object = None
+    text: object = None
+
+
+NOTHING = Told()
+
+
+def put_page(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
+    told = rows.facts["told"] = [
+        tell(item) if name in TELLING else NOTHING
+        for name, item in zip(rows.given("name"), rows.items, strict=True)
+    ]
+    # A click's `Referer` is where it came from, not where it is.
+    headers = rows.per_envelope(header_of if rows.wants("path") else no_header)
+    own = [
+        path or text(t.path) or text(t.url) or ""
+        for path, t in zip(rows.given("path"), told, strict=True)
+    ]
+    rows.facts["address"] = [
+        address or header for address, header in zip(own, headers, strict=True)
+    ]
+    found = rows.facts["page"] = list(map(page_at, own, headers))
+    if rows.wants("host"):
+        rows.columns["host"] = [page.host for page in found]
+        rows.columns["path"] = [page.path for page in found]
+    if rows.wants("title"):
+        rows.columns["title"] = [
+            titles[title] if (title := given or text(t.title)) else None
+            for given, t in zip(rows.given("title"), told, strict=True)
+        ]
+
+
+def tell(item: Item) -> Told:
+    """The page facts among an item's properties, where they may stand for the item's own."""
+    if not isinstance(item, CustomEvent) or not item.properties:
+        return NOTHING
+    view = item.name in PAGE_VIEWS
+    if item.path and (item.title and item.referrer if view else item.href and item.text):
+        return NOTHING
+    try:
+        told = _told.decode(item.properties)
+    except msgspec.ValidationError:  # not an object
+        return NOTHING
+    # The URL of a click is its target, not the page around it.
+    return told if view else replace(told, url=None, href=told.href or told.url)
+
+
+_told = msgspec.json.Decoder(Told)
+
+
+def text(value: object) -> str | None:
+    """A property as text of bounded length; None when it is something else or empty."""
+    return value[:LETTERS] if isinstance(value, str) and value else None
+
+
+def page_at(address: str, header: str) -> Page:
+    """The page at an address, with what its request says about it where it names no host.
+
+    The query is cut off first: with a click id in it, a URL is seen once and never again.
+    """
+    page = pages[address if "#" in address else address.partition("?")[0]]
+    if page.host:
+        return page
+    around = referers[header]
+    if page is NO_PAGE:
+        return around
+    return Page(around.host, page.path)
+
+
+def header_of(envelope: Envelope) -> str:
+    """The page that a browser's request came from, as its headers name it."""
+    if envelope.trusted or not envelope.headers:
+        return ""
+    return envelope.headers.get("referer") or envelope.headers.get("origin") or ""
+
+
+def no_header(envelope: Envelope) -> str:  # noqa: ARG001
+    return ""

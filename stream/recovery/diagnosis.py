@@ -1,0 +1,136 @@
+"""What is wrong with the tables' logs and data files, as findings of `tidemark doctor`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from schemas.kinds import KINDS
+from schemas.lake.committed_offsets import log_folder
+from schemas.lake.damage_reports import Damage
+from schemas.lake.data_files import outer_problem_of, problem_of
+from schemas.lake.delta_log import broken_entries
+from schemas.lake.delta_table import UnreadableTable, open_table
+from schemas.lake.table_location import folder_of, locate
+from schemas.runtime.finding import Finding, finding_id
+from schemas.runtime.settings import Settings
+from schemas.tables import LEDGER, QUARANTINE, TABLES
+from stream.maintenance.merge_plan import Piece, pieces
+from stream.storage.delta_commit import LakeTable
+from stream.storage.log_repair import mend, restore
+from stream.writing.ledger_repair import behind_of, counted, noted
+
+REPAIR = "tidemark doctor --repair"
+MOST_ENTRIES = 10
+"""Findings about one log; of further entries the number is told."""
+
+
+def check_logs(settings: Settings) -> Iterator[Finding]:
+    """Entries since the last checkpoint that are missing, empty, torn or incomplete."""
+    for table in TABLES:
+        folder = log_folder(settings.lake_url, table)
+        found = broken_entries(folder) if folder else ()
+        for broken in found[:MOST_ENTRIES]:
+            what = "checkpoint" if broken.checkpoint else "log entry"
+            more = len(found) - MOST_ENTRIES if broken is found[:MOST_ENTRIES][-1] else 0
+            yield Finding(
+                subject=f"{folder}/{broken.name}",
+                problem=f"the {what} {broken.problem}"
+                + (f", and so are {more:,} more" if more > 0 else ""),
+                meaning=f"Nobody opens table '{table.name}': what is sent for it waits in Kafka, "
+                "questions about it fail. Opened without this entry it would miss rows.",
+                remedy=f"{REPAIR} (puts it back from its copy, if there is one); else put the file "
+                "back from a backup of the lake",
+            )
+
+
+def mend_log(settings: Settings, finding: Finding) -> str | None:
+    """Put the entry aside or back, where that is safe."""
+    for table in TABLES:
+        folder = log_folder(settings.lake_url, table)
+        if not folder or not finding.subject.startswith(f"{folder}/"):
+            continue
+        if done := restore(folder) or mend(folder):
+            return f"{', '.join(path.name for path in done)} of table '{table.name}' mended"
+    return None
+
+
+def check_files(settings: Settings, checksums: bool = False) -> Iterator[Finding]:
+    """Live data files that are missing, noted as damaged or not as they were written.
+
+    With `checksums` all are read.
+    """
+    check = problem_of if checksums else outer_problem_of
+    noted = Damage(settings.data).files()
+    for table in TABLES:
+        root = folder_of(locate(settings.lake_url, table))
+        if root is None:
+            continue
+        try:
+            handle = open_table(settings.lake_url, table)
+        except UnreadableTable:
+            continue  # told of by the check of the logs
+        for piece in pieces(handle, table) if handle else ():
+            note = noted.get(Path(piece.path).name)
+            if problem := check(root / piece.path, piece.size) or (note and note.problem):
+                yield finding_of(table.name, piece, problem)
+
+
+def finding_of(table: str, piece: Piece, problem: str) -> Finding:
+    """A damaged data file as a finding."""
+    return Finding(
+        subject=f"{table}/{piece.path}",
+        problem=f"the data file {problem}; it holds {piece.rows} rows",
+        meaning=f"Questions that need rows of table '{table}' received on {piece.day} fail; all "
+        "others are answered, and storing goes on.",
+        remedy=f"{REPAIR} (stores its rows again from Kafka, while that has all of them); else put "
+        "the file back from a backup of the lake, or give the rows up: "
+        f"tidemark repair {table}/{piece.path} --accept-loss",
+    )
+
+
+def check_balance(settings: Settings) -> Iterator[Finding]:
+    """Tables and quarantine that do not have as many rows as the ledger counted."""
+    if any(open_table(settings.lake_url, side) is None for side in (LEDGER, QUARANTINE)):
+        return
+    for kind in KINDS:
+        topic = settings.topic(kind.topic)
+        if open_table(settings.lake_url, kind.table) is None:
+            continue
+        main = LakeTable(settings, kind.table)  # first: the ledger is not behind it, unless it lost
+        if late := _behind(settings, topic, main):
+            yield late
+            continue
+        live = [piece for piece in pieces(main.handle, kind.table) if not piece.imported]
+        told = counted(settings, topic, main)
+        there = {"stored": sum(piece.rows for piece in live), **noted(settings, topic, main)}
+        for name, rows in there.items():
+            if rows != told[name]:
+                where = kind.table.name if name == "stored" else QUARANTINE.name
+                yield Finding(
+                    subject=f"{where}, topic {topic}",
+                    problem=f"{rows} rows are {name}, but the ledger counted {told[name]}",
+                    meaning="Rows were lost, or counts of them: part of the lake is missing or of "
+                    "another time than the rest.",
+                    remedy="put the whole lake back from one backup; without one the rows that are "
+                    "there are right, and nothing else is harmed: then accept it",
+                    id=finding_id("unbalanced", where, topic, name, rows - told[name]),
+                )
+
+
+def _behind(settings: Settings, topic: str, main: LakeTable) -> Finding | None:
+    """A ledger that lost its newest entries: what it counts is less until it is made up for."""
+    missing = behind_of(settings, topic, main)
+    if not missing:
+        return None
+    messages = sum(move.next - move.expected for _, move in missing.values())
+    damage = Damage(settings.data)
+    noted = [*damage.of(main.table.name).values(), *damage.of(QUARANTINE.name).values()]
+    files = ", ".join(f"{note.table}/{note.path}" for note in noted[:MOST_ENTRIES])
+    return Finding(
+        subject=f"{LEDGER.name}, topic {topic}",
+        problem=f"it is behind table '{main.table.name}' by {messages} messages"
+        + (f", and it would be counted again from damaged data files: {files}" if noted else ""),
+        meaning="The rows are stored and answered; only what was received, copied or quarantined "
+        "of these messages is not counted, so nobody can say whether something is missing.",
+        remedy=(f"{REPAIR} (mends the data files), then " if noted else "")
+        + "restart Tidemark: a worker counts them again from the rows when it begins",
+    )

@@ -1,0 +1,47 @@
+"""Whose rows were stored lately, by the ledger: a small table, however many rows there are."""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from msgspec import Struct
+
+from schemas.lake.delta_table import Part, open_table, version_of
+from schemas.runtime.settings import Settings
+from schemas.tables import CLICKS, LEDGER
+
+COLUMNS = ["subject_id", "topic", "ts", "stored"]
+
+
+class Stored(Struct, frozen=True):
+    """What was stored of one subject."""
+
+    subject_id: str
+    rows: int
+    last_ms: int
+    """The hour in which the last of them was received, Unix milliseconds."""
+
+
+def stored_of_websites(settings: Settings, since_day: str) -> Sequence[Stored]:
+    """By website, or organization where a sender named none; what cannot be read is left out."""
+    handle = open_table(settings.lake_url, LEDGER)
+    parts = version_of(handle, LEDGER).parts if handle else ()
+    found = [table for part in parts if part.day >= since_day and (table := _read(part))]
+    if not found:
+        return []
+    rows = pa.concat_tables(found, promote_options="permissive")
+    rows = rows.filter(pc.not_equal(rows["topic"], settings.topic(CLICKS.name)))
+    sums = rows.group_by("subject_id").aggregate([("stored", "sum"), ("ts", "max")])
+    return [
+        Stored(row["subject_id"], row["stored_sum"], round(row["ts_max"].timestamp() * 1000))
+        for row in sums.to_pylist()
+        if row["subject_id"] and row["stored_sum"] > 0
+    ]
+
+
+def _read(part: Part) -> pa.Table | None:
+    try:
+        return pq.read_table(part.path, columns=COLUMNS, partitioning=None)
+    except (OSError, pa.ArrowException):
+        return None  # the check of data files says so

@@ -1,0 +1,86 @@
+"""Columns of Python values become columns of Arrow, and then a table for each day of receipt."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from schemas.tables import Table
+from schemas.tables.column import EPOCH
+from stream.enrich.pipeline import refuse
+from stream.rows.quarantine import Quarantined, Stage
+from stream.rows.row_batch import Rows
+from stream.storage.table_schema import arrow_schema
+
+UNFIT = (pa.ArrowException, ArithmeticError, TypeError, ValueError)
+"""What Arrow raises on a value that does not fit its column."""
+
+
+def fit(rows: Rows) -> tuple[pa.Table, list[Quarantined]]:
+    """The rows as one table, and those with a value that fits no column."""
+    try:
+        return as_table(rows.kind.table, rows.columns), []
+    except UNFIT:
+        return _one_by_one(rows)
+
+
+def as_table(table: Table, columns: dict[str, list[Any]]) -> pa.Table:
+    """Values by column name; a column that is not there is NULL."""
+    schema = arrow_schema(table)
+    count = len(columns[table.subject])
+    return pa.Table.from_arrays(
+        [
+            _array(columns[field.name], field.type)
+            if field.name in columns
+            else pa.nulls(count, field.type)
+            for field in schema
+        ],
+        schema=schema,
+    )
+
+
+def with_epoch(rows: pa.Table, epoch: int) -> pa.Table:
+    """The rows, which all come from this making of their topic."""
+    index = rows.schema.get_field_index(EPOCH.name)
+    epochs = pa.repeat(pa.scalar(epoch, pa.int32()), rows.num_rows)
+    return rows.set_column(index, rows.schema.field(index), epochs)
+
+
+def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
+    if values and values[0] is None and values.count(None) == len(values):
+        return pa.nulls(len(values), kind)  # as many columns are, and it is fast to see
+    if pa.types.is_decimal(kind):  # Arrow rounds floats to the scale, Python's Decimal is dear
+        return pa.array(values, pa.float64()).cast(kind)
+    return pa.array(values, kind)
+
+
+def _one_by_one(rows: Rows) -> tuple[pa.Table, list[Quarantined]]:
+    table = rows.kind.table
+    good: list[int] = []
+    refused: list[Quarantined] = []
+    for index in range(len(rows)):
+        try:
+            as_table(table, _some(rows, [index]))
+        except UNFIT as bad:
+            refused.append(refuse(rows, index, Stage.WRITE, bad))
+        else:
+            good.append(index)
+    return as_table(table, _some(rows, good)), refused
+
+
+def _some(rows: Rows, indexes: list[int]) -> dict[str, list[Any]]:
+    return {name: [column[i] for i in indexes] for name, column in rows.columns.items()}
+
+
+def by_day(rows: pa.Table, column: str) -> Iterator[tuple[str, pa.Table]]:
+    """The rows of each UTC day of `column`, with the day as the log writes it."""
+    days = pc.cast(rows[column], pa.timestamp("us")).cast(pa.date32(), safe=False)
+    there = sorted(pc.unique(days).to_pylist())
+    for day in there:
+        yield day.isoformat(), rows.filter(pc.equal(days, day)) if len(there) > 1 else rows
+
+
+def received_column(table: Table) -> str:
+    """The column that says when a row was received, which decides its partition."""
+    return "received_at" if table.column("received_at") else table.time

@@ -1,0 +1,184 @@
+"""Kafka messages become rows: chunk, envelopes, items; what is none of these is quarantined."""
+
+import types
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from schemas.envelope import Envelope, open_chunk
+from schemas.items import Item
+from schemas.kinds import Kind
+from stream.rows.ledger import Tally
+from stream.rows.quarantine import Quarantined, Stage
+from stream.rows.row_batch import ORIGIN, Rows
+
+UNDECODABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises on bytes that are not what they should be."""
+
+
+LATEST_MS = 4_102_444_800_000
+"""2100: a time of receipt beyond it was not written by a collector."""
+
+
+class Arrived(Struct, frozen=True):
+    """One Kafka message."""
+
+    partition: int
+    offset: int
+    timestamp_ms: int
+    body: bytes
+    acknowledge: Callable[[], Any]
+    """Tells Kafka that it is stored; of use for dashboards only, the table is the truth."""
+    items: int = 1
+    """What its envelopes say that it holds."""
+
+
+class Opened(Struct, frozen=True):
+    """A batch taken apart."""
+
+    rows: Rows
+    refused: list[Quarantined]
+
+
+def open_batch(kind: Kind, arrived: Sequence[Arrived], tally: Tally) -> Opened:
+    """All items of the messages; `tally` counts what was received."""
+    opening = _Opening(kind, tally)
+    for message in arrived:
+        opening.message(message)
+    return Opened(opening.rows, opening.refused)
+
+
+def slices(arrived: Sequence[Arrived], rows: int, size: int) -> Iterator[Sequence[Arrived]]:
+    """The messages in portions of about so many items, or of about so many bytes."""
+    start = items = held = 0
+    for index, message in enumerate(arrived):
+        if items >= rows or held >= size:
+            yield arrived[start:index]
+            start, items, held = index, 0, 0
+        items += message.items
+        held += len(message.body)
+    yield arrived[start:]
+
+
+def items_of(body: bytes) -> int:
+    """How many items a message says that it holds; 1 when it is no chunk."""
+    try:
+        return sum(envelope.count for envelope in open_chunk(body).envelopes)
+    except ValueError:
+        return 1
+
+
+class _Opening:
+    def __init__(self, kind: Kind, tally: Tally) -> None:
+        self.rows = Rows(kind, [], [], {name: [] for name in ORIGIN})
+        self.refused: list[Quarantined] = []
+        self._kind = kind
+        self._tally = tally
+
+    def message(self, message: Arrived) -> None:
+        try:
+            chunk = open_chunk(message.body)
+        except ValueError as none:
+            self._receive(message, None, message.timestamp_ms, 1)
+            self._refuse(message, 0, None, message.timestamp_ms, str(none), message.body)
+            return
+        seq = 0
+        for envelope in chunk.envelopes:
+            if envelope.request_id:
+                self.rows.begins[id(envelope)] = seq
+            if 0 <= envelope.received_ms < LATEST_MS:
+                seq += self._envelope(message, envelope, seq)
+            else:
+                seq += self._undated(message, envelope, seq)
+
+    def _envelope(self, message: Arrived, envelope: Envelope, seq: int) -> int:
+        """Take one envelope apart; answers how many positions of the chunk it takes."""
+        try:
+            items = _items(self._kind.item).decode(envelope.items)
+        except UNDECODABLE:
+            return self._item_by_item(message, envelope, seq)
+        self._receive(message, envelope.subject_id, envelope.received_ms, len(items))
+        self._add(message, envelope, items, range(seq, seq + len(items)))
+        return len(items)
+
+    def _undated(self, message: Arrived, envelope: Envelope, seq: int) -> int:
+        """An envelope whose instant no table could keep; the message's is taken."""
+        self._receive(message, envelope.subject_id, message.timestamp_ms, 1)
+        reason = f"received_ms {envelope.received_ms}"
+        stamp = message.timestamp_ms
+        self._refuse(message, seq, envelope.subject_id, stamp, reason, envelope.items)
+        return 1
+
+    def _item_by_item(self, message: Arrived, envelope: Envelope, seq: int) -> int:
+        try:
+            raws = _raws.decode(envelope.items)
+        except UNDECODABLE as none:
+            self._receive(message, envelope.subject_id, envelope.received_ms, 1)
+            self._refuse_item(message, seq, envelope, str(none), envelope.items)
+            return 1
+        self._receive(message, envelope.subject_id, envelope.received_ms, len(raws))
+        for index, raw in enumerate(raws, seq):
+            try:
+                item = _item(self._kind.item).decode(raw)
+            except UNDECODABLE as bad:
+                self._refuse_item(message, index, envelope, str(bad), bytes(raw))
+            else:
+                self._add(message, envelope, [item], range(index, index + 1))
+        return len(raws)
+
+    def _add(
+        self, message: Arrived, envelope: Envelope, items: list[Item], positions: range
+    ) -> None:
+        count = len(items)
+        rows = self.rows
+        rows.items += items
+        rows.envelopes += [envelope] * count
+        rows.columns["kafka_partition"] += [message.partition] * count
+        rows.columns["kafka_offset"] += [message.offset] * count
+        rows.columns["seq"] += positions
+
+    def _receive(self, message: Arrived, subject: str | None, received_ms: int, count: int) -> None:
+        self._tally.receive(subject, received_ms, message.partition, message.offset, count)
+
+    def _refuse_item(
+        self, message: Arrived, seq: int, envelope: Envelope, reason: str, payload: bytes
+    ) -> None:
+        self._refuse(message, seq, envelope.subject_id, envelope.received_ms, reason, payload)
+
+    def _refuse(
+        self,
+        message: Arrived,
+        seq: int,
+        subject: str | None,
+        received_ms: int,
+        reason: str,
+        payload: bytes,
+    ) -> None:
+        self.refused.append(
+            Quarantined(
+                Stage.DECODE,
+                reason,
+                payload,
+                received_ms,
+                message.partition,
+                message.offset,
+                seq,
+                subject,
+            )
+        )
+
+
+_raws = msgspec.json.Decoder(list[Raw])
+
+
+@cache
+def _items(item: type[Item]) -> msgspec.json.Decoder[list[Item]]:
+    return msgspec.json.Decoder(types.GenericAlias(list, (item,)))
+
+
+@cache
+def _item(item: type[Item]) -> msgspec.json.Decoder[Item]:
+    return msgspec.json.Decoder(item)

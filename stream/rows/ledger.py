@@ -1,0 +1,125 @@
+"""The account of everything received: received = stored + duplicate + quarantined + dropped.
+
+One row per subject, hour of receipt and batch of a topic partition. What cannot be taken apart (a
+chunk, an envelope) counts as one received and one quarantined. What an earlier row counted as
+stored, and what is dropped nevertheless, is taken back: `dropped` without `received`, and so
+`stored` below 0.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+import pyarrow as pa
+from msgspec import Struct
+
+from schemas.tables import LEDGER
+from stream.rows.quarantine import Quarantined
+from stream.storage.delta_commit import Move, Moves
+from stream.storage.table_schema import arrow_schema
+
+HOUR_MS = 3_600_000
+
+
+class Account(Struct):
+    """Sums of one subject and hour in one topic partition."""
+
+    last_offset: int = 0
+    received: int = 0
+    quarantined: int = 0
+    duplicate: int = 0
+    dropped: int = 0
+    drop_reason: str | None = None
+
+    @property
+    def stored(self) -> int:
+        return self.received - self.quarantined - self.duplicate - self.dropped
+
+
+Key = tuple[str | None, int, int]
+"""Subject, hour as Unix milliseconds, topic partition."""
+
+
+class Tally:
+    """Counts a batch; offsets below `since` are in the ledger already."""
+
+    def __init__(self, since: Mapping[int, int]) -> None:
+        self._since = since
+        self._accounts: dict[Key, Account] = defaultdict(Account)
+        self._told: dict[str, Move] = {}
+
+    def receive(
+        self, subject: str | None, received_ms: int, partition: int, offset: int, count: int
+    ) -> None:
+        """Items of one envelope."""
+        if offset >= self._since.get(partition, 0):
+            account = self._account(subject, received_ms, partition)
+            account.received += count
+            account.last_offset = max(account.last_offset, offset)
+
+    def quarantine(self, refused: Quarantined) -> None:
+        """One of the received that is not stored."""
+        if refused.counts and refused.offset >= self._since.get(refused.partition, 0):
+            account = self._account(refused.subject_id, refused.received_ms, refused.partition)
+            account.quarantined += 1
+
+    def duplicate(self, subject: str | None, received_ms: int, partition: int, offset: int) -> None:
+        """One of the received that the table holds already."""
+        if offset >= self._since.get(partition, 0):
+            self._account(subject, received_ms, partition).duplicate += 1
+
+    def drop(
+        self,
+        told: tuple[str, int],
+        reason: str,
+        subject: str,
+        received_ms: int,
+        partition: int,
+        offset: int,
+    ) -> None:
+        """One of the received that is left out on purpose.
+
+        `told`: under which name the ledger keeps below which offset it knows of such drops. What it
+        holds from there on, it holds as stored, and this is taken back.
+        """
+        name, known = told
+        if offset >= known:
+            account = self._account(subject, received_ms, partition)
+            account.dropped += 1
+            account.drop_reason = reason
+            account.last_offset = max(account.last_offset, offset)
+            last = self._told.get(name, Move(known, known))
+            self._told[name] = Move(known, max(last.next, offset + 1))
+
+    @property
+    def told(self) -> Moves:
+        """What the ledger knows of drops once it holds these rows: for the same commit."""
+        return self._told
+
+    def stored(self) -> int:
+        """How many rows the topic's table must get, by this account."""
+        return sum(account.stored for account in self._accounts.values())
+
+    def rows(self, topic: str, epoch: int) -> pa.Table:
+        """The accounts as rows of the ledger."""
+        entries = list(self._accounts.items())
+        return pa.table(
+            {
+                "subject_id": [key[0] for key, _ in entries],
+                "ts": [key[1] * 1000 for key, _ in entries],
+                "topic": [topic] * len(entries),
+                "kafka_partition": [key[2] for key, _ in entries],
+                "kafka_offset": [account.last_offset for _, account in entries],
+                "seq": list(range(len(entries))),
+                "received": [account.received for _, account in entries],
+                "stored": [account.stored for _, account in entries],
+                "duplicate": [account.duplicate for _, account in entries],
+                "quarantined": [account.quarantined for _, account in entries],
+                "dropped": [account.dropped for _, account in entries],
+                "drop_reason": [account.drop_reason for _, account in entries],
+                "epoch": [epoch] * len(entries),
+            },
+            schema=arrow_schema(LEDGER),
+        )
+
+    def _account(self, subject: str | None, received_ms: int, partition: int) -> Account:
+        return self._accounts[subject, received_ms // HOUR_MS * HOUR_MS, partition]

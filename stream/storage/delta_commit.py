@@ -1,0 +1,173 @@
+"""Parts and the next offsets become one version of a table, or nothing does.
+
+A commit is a compare-and-swap: the table's next offset of every topic partition must be the one
+that the batch was made for. The check and the commit use one handle, because a fresh handle would
+accept an older offset silently. Commits of other partitions do not conflict; deltalake puts one
+behind the other.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+
+from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Transaction
+from deltalake.exceptions import DeltaError
+from deltalake.transaction import AddAction, RemoveAction
+from msgspec import Struct
+
+from schemas.lake.damage_reports import Damage
+from schemas.lake.delta_log import CONTENT, content
+from schemas.lake.table_location import locate
+from schemas.runtime.clock import now_ms
+from schemas.runtime.settings import Settings
+from schemas.tables import Table
+from stream.runtime.errors import Fenced, KeepsFailing
+from stream.storage.object_store import store_at
+from stream.storage.parquet_writer import NewPart
+from stream.storage.retry import TRIES, wait
+from stream.storage.table_schema import PARTITION, delta_schema
+from stream.storage.table_setup import open_or_create, opened
+
+UNSETTLED = 20
+
+
+REWRITES = "rewrites"
+"""Under this name a table counts its rewrites, so that only one of two at a time succeeds."""
+
+
+class Move(Struct, frozen=True):
+    """What a commit does to the next offset of one topic partition."""
+
+    expected: int
+    next: int
+
+
+Actions = list[AddAction | RemoveAction]
+Moves = Mapping[str, Move]
+"""By the id under which the table keeps the next offset, see `schemas.lake.committed_offsets.app_id`."""
+
+
+class LakeTable:
+    """One table of the lake, as its writers hold it. Not for two threads at once."""
+
+    def __init__(self, settings: Settings, table: Table) -> None:
+        self.table = table
+        self.url = locate(settings.lake_url, table)
+        self.store = store_at(self.url)
+        self.damage = Damage(settings.data)
+        self._handle = open_or_create(self.url, table, settings)
+        # A process that was killed may have left entries that no disk has yet.
+        self._settled = max(-1, self._handle.version() - UNSETTLED)
+
+    @property
+    def handle(self) -> DeltaTable:
+        """The handle, at the version of the last refresh."""
+        return self._handle
+
+    def refresh(self) -> None:
+        """Move to the newest version."""
+        try:
+            self._handle.update_incremental()
+        except DeltaError:  # e.g. idle for so long that entries after this version were cleaned up
+            self._handle = opened(self.url)
+
+    def next_offset(self, name: str) -> int:
+        """First offset that the table does not hold, at the version of the last refresh."""
+        return self._handle.transaction_version(name) or 0
+
+    def commit(self, parts: Sequence[NewPart], moves: Moves) -> None:
+        """One version with these parts and next offsets, on the disk for sure.
+
+        `moves` are from the handle's version; deltalake itself finds what was committed since.
+        Fenced when a next offset is not the expected one: the parts are removed. Tries again what
+        is only contention. When it returns, the version survives a power cut.
+        """
+        self._commit([add_action(part) for part in parts], parts, moves)
+
+    def replace(self, old: Sequence[str], parts: Sequence[NewPart], day: str) -> None:
+        """One version in which parts of a day are others with the same rows."""
+        self.swap(dict.fromkeys(old, day), parts, changed=False)
+
+    def swap(self, old: Mapping[str, str], parts: Sequence[NewPart], changed: bool = True) -> None:
+        """One version in which other parts stand for the old ones, which are paths with their days.
+
+        Fenced when some of them were replaced meanwhile: deltalake itself would let two remove
+        the same part, and keep the rows of both. Commits that only add do not get in the way.
+        `changed` says whether the rows are others.
+        """
+        self.refresh()
+        number = self.next_offset(REWRITES)
+        moves = {REWRITES: Move(number, number + 1)}
+        if not set(old) <= set(self._handle.get_add_actions()["path"].to_pylist()):
+            self._fence(parts, moves)
+        gone = [
+            RemoveAction(path, changed, now_ms(), None, {PARTITION: day})
+            for path, day in old.items()
+        ]
+        new = [add_action(part, data_change=changed) for part in parts]
+        self._commit([*gone, *new], parts, moves)
+
+    def _commit(self, actions: Actions, parts: Sequence[NewPart], moves: Moves) -> None:
+        for attempt in range(TRIES):
+            if attempt:
+                self.refresh()
+            if not self._is_expected(moves):
+                if self._holds(parts):
+                    break  # the try before landed, though it reported a failure
+                self._fence(parts, moves)
+            try:
+                self._write(actions, moves)
+                break
+            except (DeltaError, OSError) as refused:
+                wait(self.table, attempt, refused)
+        else:
+            raise KeepsFailing(f"{self.table.name}: no commit in {TRIES} tries")
+        self._settled = self.store.settle(self._settled)
+
+    def _is_expected(self, moves: Moves) -> bool:
+        return all(self.next_offset(name) == move.expected for name, move in moves.items())
+
+    def _holds(self, parts: Sequence[NewPart]) -> bool:
+        """Whether these parts are in the table, by the first of them: one commit holds them all."""
+        held = {uri.removeprefix("file://") for uri in self._handle.file_uris()}
+        return bool(parts) and any(uri.endswith(parts[0].path) for uri in held)
+
+    def _fence(self, parts: Sequence[NewPart], moves: Moves) -> None:
+        for part in parts:
+            self.store.remove(part.path)
+        found = {name: self.next_offset(name) for name in moves}
+        raise Fenced(f"{self.table.name}: next offsets {found}, expected {moves}")
+
+    def _write(self, actions: Actions, moves: Moves) -> None:
+        adds = [(a.path, a.size, a.stats) for a in actions if isinstance(a, AddAction)]
+        removes = [a.path for a in actions if isinstance(a, RemoveAction)]
+        nexts = {name: move.next for name, move in moves.items()}
+        self._handle.create_write_transaction(
+            actions,
+            "append",
+            delta_schema(self.table),
+            partition_by=[PARTITION],
+            commit_properties=CommitProperties(
+                custom_metadata={CONTENT: content(adds, removes, nexts)},
+                max_commit_retries=15,
+                app_transactions=[
+                    Transaction(name, next_, now_ms()) for name, next_ in nexts.items()
+                ],
+            ),
+            post_commithook_properties=NO_HOOKS,
+        )
+
+
+NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
+"""Checkpoints and cleaning are the keeper's."""
+
+
+def add_action(part: NewPart, data_change: bool = True) -> AddAction:
+    """The part as the log names it."""
+    return AddAction(
+        path=part.path,
+        size=part.size,
+        partition_values={PARTITION: part.day},
+        modification_time=now_ms(),
+        data_change=data_change,
+        stats=json.dumps(part.stats),
+    )

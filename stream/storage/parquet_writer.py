@@ -1,0 +1,66 @@
+"""Rows become one Parquet part: complete and on the disk for sure, or absent."""
+
+import datetime as dt
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from msgspec import Struct
+
+from schemas.lake.data_files import checksum, data_file_path
+from schemas.tables import Table
+from stream.storage.object_store import Store
+
+MEASURED = ("received_at", "kafka_partition")
+"""Columns whose borders the log keeps, where a table has them, besides subject and time. They must
+be among the table's first 32: of others nobody reads the borders."""
+
+
+class NewPart(Struct, frozen=True):
+    """A part that was written and that no version names yet."""
+
+    path: str
+    day: str
+    size: int
+    stats: dict[str, Any]
+
+
+def write_part(store: Store, table: Table, day: str, rows: pa.Table) -> NewPart:
+    """One part of `day`, sorted by the table's order."""
+    rows = rows.sort_by([(name, "ascending") for name in table.order])
+    sink = pa.BufferOutputStream()
+    pq.write_table(
+        rows,
+        sink,
+        compression="zstd",
+        # A part is one small group of rows: borders of other columns would leave nothing out.
+        write_statistics=list(table.order),
+        write_page_checksum=True,
+    )
+    data = sink.getvalue()
+    path = data_file_path(day, checksum(memoryview(data)))
+    store.put(path, data)
+    return NewPart(path, day, data.size, statistics(table, rows))
+
+
+def statistics(table: Table, rows: pa.Table) -> dict[str, Any]:
+    """What lets a reader leave the part out: number of rows and the borders of a few columns."""
+    names = [
+        name
+        for name in (table.subject, table.time, *MEASURED)
+        if name in rows.column_names and rows.num_rows
+    ]
+    borders = {name: pc.min_max(rows[name]).as_py() for name in names}
+    return {
+        "numRecords": rows.num_rows,
+        "minValues": {n: _plain(b["min"]) for n, b in borders.items() if b["min"] is not None},
+        "maxValues": {n: _plain(b["max"]) for n, b in borders.items() if b["max"] is not None},
+        "nullCount": {name: rows[name].null_count for name in names},
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dt.datetime):
+        return f"{value.astimezone(dt.UTC):%Y-%m-%dT%H:%M:%S.%f}"[:-3] + "Z"
+    return value

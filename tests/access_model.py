@@ -1,0 +1,110 @@
+"""The access model, written down a second time: which key reaches what, as tests expect it.
+
+Acme has the websites shop and blog and the link go; Globex has rival and away.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from schemas.registry import SCOPES, Import, Link, Organization, Store, Website
+from schemas.registry.validation import new_key
+
+OWNER: Mapping[str, str] = {
+    "shop": "acme", "blog": "acme", "acme": "acme", "go": "acme", "imp_shop": "acme",
+    "rival": "globex", "globex": "globex", "away": "globex", "imp_rival": "globex",
+}  # fmt: skip
+"""Subjects by their organization; what is missing does not exist."""
+
+WEBSITE_OF: Mapping[str, str] = {"imp_shop": "shop", "imp_rival": "rival"}
+"""The website that an import belongs to."""
+
+
+class Caller(Struct, frozen=True):
+    """Who sends a request."""
+
+    name: str
+    organization: str = ""
+    scopes: tuple[str, ...] = ()
+    website: str | None = None
+    live: bool = True
+    text: str | None = None
+    """The key as it is sent; None sends none."""
+
+    def holds(self, *scopes: str) -> bool:
+        """Whether it has one of the scopes; `admin` has all."""
+        return not {"admin", *scopes}.isdisjoint(self.scopes)
+
+    def reaches(self, subject: str) -> bool:
+        """Whether the subject is of its organization, and of its one website if it has one."""
+        if OWNER.get(subject) != self.organization:
+            return False
+        return self.website in (None, WEBSITE_OF.get(subject, subject))
+
+
+def populate(store: Store, now_ms: int) -> None:
+    """Put both organizations and what they own into an empty registry."""
+    stamps: Mapping[str, Any] = {"created_at": now_ms, "updated_at": now_ms}
+    for organization in ("acme", "globex"):
+        store.create(Organization(id=organization, name=organization, plan="enterprise", **stamps))
+    for website, owner in (("shop", "acme"), ("blog", "acme"), ("rival", "globex")):
+        domain = f"{website}.example"
+        store.create(Website(id=website, organization_id=owner, domain=domain, **stamps))
+    for link, owner in (("go", "acme"), ("away", "globex")):
+        target = "https://target.example/"
+        store.create(
+            Link(id=link, organization_id=owner, name=link, target_url=target, slug=link, **stamps)
+        )
+    for name, website in WEBSITE_OF.items():
+        owner = OWNER[website]
+        store.create(
+            Import(id=name, organization_id=owner, website_id=website, name="a.csv", **stamps)
+        )
+
+
+def callers(store: Store, now_ms: int) -> Iterator[Caller]:
+    """Every kind of key, registered, and what is none."""
+    for scope in SCOPES:
+        yield _registered(store, now_ms, f"{scope}", "acme", (scope,))
+        yield _registered(store, now_ms, f"{scope} on shop", "acme", (scope,), "shop")
+    everything = tuple(scope for scope in SCOPES if scope != "admin")
+    whole = _registered(store, now_ms, "all but admin", "acme", everything)
+    yield whole
+    yield _registered(store, now_ms, "of another tenant", "globex", tuple(SCOPES))
+    yield _registered(store, now_ms, "expired", "acme", everything, ends=now_ms)
+    assert whole.text is not None
+    head, _, secret = whole.text.rpartition("_")
+    crossed = _registered(store, now_ms, "another", "acme", everything).text or ""
+    for name, text in {
+        "a wrong secret": f"{head}_{secret[::-1]}",
+        "another key's secret": f"{head}_{crossed.rpartition('_')[2]}",
+        "an unknown id": f"tm_{'x' * 10}_{secret}",
+        "no key of ours": "Bearer tm",
+        "one character": "x",
+    }.items():
+        yield Caller(name, live=False, text=text)
+    yield Caller("without a key", live=False)
+
+
+def _registered(
+    store: Store,
+    now_ms: int,
+    name: str,
+    organization: str,
+    scopes: tuple[str, ...],
+    website: str | None = None,
+    ends: int | None = None,
+) -> Caller:
+    key, text = new_key(organization, scopes, now_ms, website, name, ends)
+    store.create(key)
+    return Caller(name, organization, scopes, website, live=ends is None, text=text)
+
+
+def sent_both_ways(caller: Caller) -> Iterator[Mapping[str, str]]:
+    """The headers of a caller, in each way a key can be sent."""
+    if caller.text is None:
+        yield {}
+        return
+    yield {"x-api-key": caller.text}
+    yield {"authorization": f"Bearer {caller.text}"}

@@ -1,0 +1,107 @@
+"""A load generator in a process of its own: N keep-alive connections that post as fast as they can.
+
+`python -m tests.bench.load_generator PORT TARGET CONNECTIONS SECONDS BODY...` prints one JSON object.
+Requests and answers are cut by hand, so that most of the machine is left to what is measured.
+"""
+
+import asyncio
+import json
+import sys
+import time
+from itertools import cycle
+from typing import Any
+
+import uvloop
+
+
+class Client(asyncio.Protocol):
+    """One connection: the next request goes out when the last one was answered."""
+
+    def __init__(self, requests: Any, load: "Load") -> None:
+        self._requests = requests
+        self._load = load
+        self._seen = b""
+        self._sent_at = 0.0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        self._transport = transport
+        self._post()
+
+    def data_received(self, data: bytes) -> None:
+        self._seen += data
+        head, found, rest = self._seen.partition(b"\r\n\r\n")
+        if not found:
+            return
+        length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+        if len(rest) < length:
+            return
+        self._seen = b""
+        self._load.took(head.startswith(b"HTTP/1.1 200"), time.perf_counter() - self._sent_at)
+        self._post()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._load.lost += 1
+
+    def _post(self) -> None:
+        self._sent_at = time.perf_counter()
+        self._transport.write(next(self._requests))
+
+
+class Load:
+    """What was answered."""
+
+    def __init__(self) -> None:
+        self.good = self.bad = self.lost = 0
+        self.seconds: list[float] = []
+
+    def took(self, good: bool, seconds: float) -> None:
+        self.good += good
+        self.bad += not good
+        self.seconds.append(seconds)
+
+
+async def post(
+    port: int, target: str, connections: int, seconds: float, bodies: list[bytes]
+) -> str:
+    head = f"POST {target} HTTP/1.1\r\nHost: bench\r\nUser-Agent: {AGENT}\r\n{COMMON}"
+    requests = cycle(
+        [f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body for body in bodies]
+    )
+    load, loop = Load(), asyncio.get_running_loop()
+    begun = time.perf_counter()
+    clients = [
+        await loop.create_connection(lambda: Client(requests, load), "127.0.0.1", port)
+        for _ in range(connections)
+    ]
+    await asyncio.sleep(seconds)
+    took = time.perf_counter() - begun
+    load.seconds.sort()
+    result = {
+        "requests": load.good,
+        "bad": load.bad,
+        "lost": load.lost,
+        "seconds": took,
+        "p50_ms": load.seconds[len(load.seconds) // 2] * 1000,
+        "p99_ms": load.seconds[len(load.seconds) * 99 // 100] * 1000,
+    }
+    for transport, _ in clients:
+        transport.abort()
+    return json.dumps(result)
+
+
+AGENT = (
+    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) "
+    "Chrome/141.0.0.0 Safari/537.36"
+)
+COMMON = (
+    "Accept: */*\r\nAccept-Language: en-US,en;q=0.9\r\nAccept-Encoding: gzip, deflate\r\n"
+    "Origin: https://shop.example\r\nReferer: https://shop.example/\r\n"
+    "Content-Type: application/json\r\n"
+)
+
+
+if __name__ == "__main__":
+    port, target, connections, seconds, path = sys.argv[1:]
+    with open(path, "rb") as lines:  # noqa: PTH123 - one body a line
+        bodies = lines.read().splitlines()
+    print(uvloop.run(post(int(port), target, int(connections), float(seconds), bodies)))

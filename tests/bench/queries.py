@@ -1,0 +1,96 @@
+"""Questions about a million events of one website, beside the SQL that one would write by hand.
+
+Plain DuckDB reads one well-written Parquet file with the same rows. Both have two threads; each
+question is asked in turns, and the middle time is told.
+"""
+
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import duckdb
+
+from tests.bench.dataset import DataSet, make
+from tests.bench.query_service import Question, Running, custom, service, standard
+from tests.bench.results import Figure, Part
+
+EVENTS = 1_000_000
+TURNS = 7
+PLAIN = "plain DuckDB, one file, SQL by hand"
+
+VIEWS = "name IN ('screen_view', 'pageview')"
+MINE = "FROM stored WHERE NOT is_bot"
+
+QUESTIONS = {
+    "summary": f"""
+        WITH s AS (
+          SELECT count(*) FILTER (WHERE {VIEWS}) AS views,
+                 count(*) FILTER (WHERE NOT {VIEWS} AND name <> 'page_exit') AS others,
+                 greatest(epoch(max(ts) - min(ts)), coalesce(sum(time_on_page), 0)) AS lasted
+            {MINE} AND session_hash IS NOT NULL GROUP BY session_hash)
+        SELECT (SELECT count(*) FILTER (WHERE {VIEWS}) {MINE}),
+               (SELECT count(DISTINCT visitor_hash) {MINE}), count(*), median(lasted),
+               count(*) FILTER (WHERE views = 1 AND others = 0 AND lasted < 10)
+          FROM s WHERE views > 0""",
+    "pages": f"""
+        SELECT path, count(*), count(DISTINCT visitor_hash) AS v
+          {MINE} AND {VIEWS} GROUP BY path ORDER BY v DESC, 2 DESC, path LIMIT 100""",
+    "traffic": f"""
+        SELECT referrer_name, count(*), count(DISTINCT visitor_hash) AS v
+          {MINE} AND {VIEWS} GROUP BY referrer_name ORDER BY v DESC, 2 DESC, 1 LIMIT 100""",
+    "outbound_links": f"""
+        SELECT href, link_text, count(*), count(DISTINCT visitor_hash),
+               count(DISTINCT session_hash), max(ts)
+          {MINE} AND outbound_domain IS NOT NULL
+         GROUP BY href, link_text ORDER BY 3 DESC, 1, 2 LIMIT 100""",
+}
+CUSTOM = {
+    "table": "events",
+    "selects": [
+        {"field": "*", "aggregate": "count", "alias": "n"},
+        {"field": "anonymous_id", "aggregate": "uniq", "alias": "v"},
+    ],
+    "groupBy": ["country"],
+}
+CUSTOM_SQL = f"""
+    SELECT country, count(*) AS n, count(DISTINCT visitor_hash)
+      {MINE} GROUP BY country ORDER BY n DESC, 1 LIMIT 1000"""
+
+
+def measure() -> Part:
+    """All questions over a fresh data set."""
+    with tempfile.TemporaryDirectory(prefix="tidemark-questions-") as folder:
+        made = make(Path(folder), EVENTS, EVENTS)
+        with service(made) as ours, closing(duckdb.connect()) as plain:
+            plain.execute(
+                "SET threads = 2; SET TimeZone = 'UTC'; SET parquet_metadata_cache = true"
+            )
+            plain.execute(f"CREATE VIEW stored AS FROM read_parquet('{made.plain('events')}')")
+            figures = [timed(q, sql, ours, plain) for q, sql in asked(made)]
+    how = (
+        f"{EVENTS:,} events of one website in 30 days among as many of others, stored by the "
+        f"worker's writer and compacted; over HTTP, middle of {TURNS}."
+    )
+    return Part("Questions", how, figures)
+
+
+def asked(made: DataSet) -> Iterator[tuple[Question, str]]:
+    """The questions, each with what one would write by hand."""
+    for name, sql in QUESTIONS.items():
+        yield standard(name, "website_id", {}, made.span()), sql
+    yield custom("custom: by country", CUSTOM, made.span()), CUSTOM_SQL
+
+
+def timed(question: Question, sql: str, ours: Running, plain: duckdb.DuckDBPyConnection) -> Figure:
+    """Both in turns."""
+    took, theirs = [], []
+    for _ in range(TURNS):
+        took.append(ours.ask(question).ms)
+        began = time.perf_counter()
+        plain.execute(sql).fetchall()
+        theirs.append((time.perf_counter() - began) * 1000)
+    middle = statistics.median(took)
+    return Figure(question.name, middle, "ms", statistics.median(theirs), PLAIN, "ratio ≤ 1.3")

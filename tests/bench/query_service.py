@@ -1,0 +1,196 @@
+"""The service over a data set as a real process, and plain DuckDB under the same application.
+
+The baseline answers the same questions with the same SQL, over one file instead of a table's parts,
+on a connection without walls; what is told of it is the time inside DuckDB alone.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import duckdb
+import psutil
+from msgspec import Struct, structs
+
+from query.app import create_app
+from query.engine.duckdb_engine import Bounds, DuckDB
+from query.engine.engine import Row, Sql
+from schemas.http.middleware import Edge
+from schemas.lake.delta_table import Part
+from schemas.registry import Store
+from schemas.runtime.settings import as_environment
+from schemas.tables import Column
+from tests.asgi_client import request
+from tests.bench.dataset import DataSet
+from tests.bench.traffic_sql import LINK, MINE
+from tests.bench.worker import cpu
+from tests.http_client import call
+from tests.installation import ROOT, eventually, free_port
+
+SECONDS = 20.0
+"""Deadline of a question; far above what is expected, so that a slow one is still told of."""
+
+
+class Question(Struct, frozen=True):
+    """One request."""
+
+    name: str
+    path: str
+    subject: str
+    body: dict[str, Any]
+
+
+def standard(name: str, kind: str, own: dict[str, Any], span: dict[str, str]) -> Question:
+    """One query type."""
+    subject = f"link_id={LINK}" if kind == "link_id" else f"website_id={MINE}"
+    return Question(name, "/v1/query", subject, {"parameters": [{"name": name, **own}], **span})
+
+
+def custom(name: str, query: dict[str, Any], span: dict[str, str]) -> Question:
+    """One custom query."""
+    body = {"query": query, **span}
+    return Question(name, "/v1/query/custom", f"website_id={MINE}", body)
+
+
+class Answered(Struct, frozen=True):
+    """How long it took, what it cost, and what the data of the answer were."""
+
+    ms: float
+    cpu_ms: float
+    """Of all threads; the machine's other work is not in it."""
+    data: Any
+
+
+class Running(Struct, frozen=True):
+    """The query service as it runs for real."""
+
+    url: str
+    key: str
+    pid: int
+
+    def ask(self, question: Question) -> Answered:
+        """Ask over HTTP; no data when it took too long or was refused as too heavy."""
+        spent, began = cpu(psutil.Process(self.pid)), time.perf_counter()
+        url = f"{self.url}{question.path}?{question.subject}"
+        reply = call("POST", url, question.body, {"x-api-key": self.key}, 2 * SECONDS)
+        took = time.perf_counter() - began
+        spent = cpu(psutil.Process(self.pid)) - spent
+        assert reply.status in (200, 503), (question, reply.body)
+        return Answered(took * 1000, spent * 1000, _data(question, reply.json))
+
+    @property
+    def peak_mib(self) -> float:
+        """Most memory that the process ever had."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) / 1024
+
+
+@contextmanager
+def service(made: DataSet) -> Iterator[Running]:
+    """`python -m query` over the set, with default settings but for the deadline."""
+    settings = structs.replace(made.settings, query_port=free_port(), query_seconds=SECONDS)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "query"],
+        cwd=ROOT,
+        env={**os.environ, **as_environment(settings)},
+    )
+    url = f"http://127.0.0.1:{settings.query_port}"
+    try:
+        eventually(lambda: _ready(url))
+        yield Running(url, made.key, process.pid)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+
+
+class Plain:
+    """Plain DuckDB: answers a question and tells the time of its SQL alone."""
+
+    def __init__(self, app: Edge, key: str) -> None:
+        self._app = app
+        self._key = key
+
+    def ask(self, question: Question) -> Answered:
+        """Ask in this process."""
+        OneFile.seconds = OneFile.spent = 0.0
+        url = f"{question.path}?{question.subject}"
+        payload = [_json(question.body)]
+        reply = asyncio.run(request(self._app, "POST", url, payload, {"x-api-key": self._key}))
+        assert reply.status == 200, (question, reply.body)
+        data = _data(question, reply.json)
+        return Answered(OneFile.seconds * 1000, OneFile.spent * 1000, data)
+
+
+class OneFile(DuckDB):
+    """The engine over one file per table, without walls."""
+
+    seconds = 0.0
+    spent = 0.0
+    """That SQL took since they were last set to 0: time, and CPU of all threads."""
+    made: DataSet
+
+    def __init__(self, name: str, lake: str, spill: Path, bounds: Bounds) -> None:
+        super().__init__(name, lake, spill, bounds)
+        self._plain = duckdb.connect()
+        self._plain.execute(f"SET threads = {bounds.threads}; SET TimeZone = 'UTC'")
+        self._plain.execute("SET parquet_metadata_cache = true")
+
+    async def relation(self, parts: Sequence[Part], columns: Sequence[Column]) -> Sql:
+        if not parts:
+            return await super().relation(parts, columns)
+        table = Path(parts[0].path).parts[-3]
+        return Sql(f"read_parquet('{self.made.plain(table)}')")
+
+    async def rows(self, sql: Sql, seconds: float) -> list[Row]:
+        began, spent = time.perf_counter(), time.process_time()
+        try:
+            return self._plain.execute(sql.text, dict(sql.values)).fetchall()
+        finally:
+            OneFile.seconds += time.perf_counter() - began
+            OneFile.spent += time.process_time() - spent
+
+
+@contextmanager
+def plain(made: DataSet) -> Iterator[Plain]:
+    """The application with plain DuckDB under it."""
+    OneFile.made = made
+    settings = structs.replace(made.settings, query_seconds=SECONDS)
+    with closing(Store(settings.registry_url)) as store, patch("query.app.DuckDB", OneFile):
+        opened = create_app(settings, store, "plain")
+        try:
+            yield Plain(opened.app, made.key)
+        finally:
+            opened.close()
+
+
+def _ready(url: str) -> bool:
+    try:
+        return call("GET", f"{url}/health/ready").status == 200
+    except OSError:
+        return False
+
+
+def _json(body: Any) -> bytes:
+    return json.dumps(body).encode()
+
+
+def _data(question: Question, answer: Any) -> Any:
+    if not answer["success"]:
+        return None
+    if question.path.endswith("custom"):
+        return answer["data"]
+    entry = answer["data"][0]
+    if entry["success"]:
+        return entry["data"]
+    assert entry["code"] in ("QUERY_TIMEOUT", "QUERY_TOO_HEAVY"), (question, entry)
+    return None

@@ -1,0 +1,88 @@
+"""CPU that a worker's own part costs per event: open, enrich, write, commit, with real files.
+
+`python -m tests.bench.worker_stages` prints it for the requests of a crowd of browsers, `--events 100` for
+those of servers; `--profile` shows where it is.
+"""
+
+import argparse
+import cProfile
+import pstats
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from schemas.envelope import join
+from schemas.kinds import CUSTOM_EVENT
+from schemas.runtime.clock import now_ms
+from schemas.runtime.settings import Settings
+from stream.enrich.rules.geo_database import Places
+from stream.enrich.rules.lookups import Lookups
+from stream.rows.decoder import Arrived
+from stream.runtime.allocator import settle
+from stream.writing.batch_writer import Drain
+from tests.bench.diverse_traffic import Crowd
+
+
+def batches(
+    crowd: Crowd, count: int, rows: int, events: int | None, chunk: int
+) -> list[Sequence[Arrived]]:
+    """Batches of about so many rows, as chunks of about so many events."""
+    now = now_ms()
+    made: list[Sequence[Arrived]] = []
+    offset = 0
+    for _ in range(count):
+        batch = []
+        for _ in range(rows // chunk):
+            batch.append(Arrived(0, offset, now, a_chunk(crowd, now, events, chunk), lambda: None))
+            offset += 1
+        made.append(batch)
+    return made
+
+
+def a_chunk(crowd: Crowd, now: int, events: int | None, least: int) -> bytes:
+    """Requests of so many events (or of as many as come), until they fill a Kafka message."""
+    requests = []
+    held = 0
+    while held < least:
+        request = crowd.request(now, events)
+        requests.append(request.body)
+        held += request.events
+    return join(requests)
+
+
+def measure(given: Sequence[Sequence[Arrived]]) -> tuple[float, int]:
+    """CPU µs per event of storing the batches, and bytes per event on the disk."""
+    lookups = Lookups(Places(Settings().place_files))
+    with tempfile.TemporaryDirectory() as folder:
+        drain = Drain(Settings(data_dir=folder), CUSTOM_EVENT, lookups)
+        settle()
+        begun = time.process_time()
+        events = sum(drain.store(batch).rows for batch in given)
+        spent = time.process_time() - begun
+        parts = (Path(folder) / "lake" / "events").rglob("*.parquet")
+        size = sum(part.stat().st_size for part in parts)
+    return spent / events * 1e6, size // events
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--batches", type=int, default=8)
+    parser.add_argument("--rows", type=int, default=20_000)
+    parser.add_argument("--events", type=int, help="in a request; else 1 to 12, as they come")
+    parser.add_argument("--chunk", type=int, default=200, help="events in a Kafka message, about")
+    parser.add_argument("--profile", action="store_true")
+    asked = parser.parse_args()
+    given = batches(Crowd(), asked.batches, asked.rows, asked.events, asked.chunk)
+    profile = cProfile.Profile()
+    if asked.profile:
+        profile.enable()
+    cpu, size = measure(given)
+    profile.disable()
+    print(f"{cpu:.1f} µs CPU per event, {size} bytes per event before compaction")
+    if asked.profile:
+        pstats.Stats(profile).sort_stats("tottime").print_stats(25)
+
+
+if __name__ == "__main__":
+    main()

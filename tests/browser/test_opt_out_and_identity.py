@@ -1,0 +1,65 @@
+"""What people and sites wish: not to be seen, to be known again."""
+
+import pytest
+
+from tests.browser.tab import Page
+from tests.browser.tracked_website import EXIT, VIEW, Tracked
+
+
+@pytest.mark.parametrize("way", ["control", "attribute", "command"])
+def test_who_does_not_want_to_be_seen_is_not(tracked: Tracked, page: Page, way: str) -> None:
+    extras, own = "data-persist data-vitals data-errors", "/t/tidemark.js"
+    if way == "control":
+        page.before_each("Object.defineProperty(navigator, 'globalPrivacyControl', {value: true})")
+    said = f"{extras} data-optout" if way == "attribute" else extras
+    url = tracked.shows(f"/unseen/{way}", tracked.tag(said, own))
+    if way == "command":
+        page.go(url)
+        page.js('tidemark("optout")')
+
+    tracked.site.posted.clear()
+    page.go(url)
+    page.js('tidemark("event", "seen"), setTimeout(() => { throw new Error("seen") })')
+    page.go(url)
+
+    assert tracked.site.posted == []
+    kept = {"tidemark": "optout"} if way == "command" else {}
+    assert page.js("({...localStorage})") == kept
+
+
+def test_who_opts_in_again_is_seen_again(tracked: Tracked, page: Page) -> None:
+    page.go(tracked.shows("/again", tracked.tag()))
+    page.js('tidemark("optout"), tidemark("event", "unseen"), tidemark("optin")')
+    page.js('tidemark("event", "seen")')
+    page.leave()
+
+    assert tracked.stored("/again", 3, "name") == [VIEW, "seen", EXIT]
+
+
+def test_ids_are_kept_only_when_asked_for(tracked: Tracked, page: Page) -> None:
+    one, two = (tracked.shows(f"/kept/{n}", tracked.tag("data-persist")) for n in (1, 2))
+    page.go(one)
+    page.go(two)
+    page.js("localStorage.tidemark = localStorage.tidemark.replace(/^\\d+/, (ms) => ms - 1800001)")
+    page.js('tidemark("event", "after the break")')
+    cookies = page.js("document.cookie")
+    page.leave()
+
+    kept = tracked.stored("/kept", 5, "name", "anonymous_id", "session_id")
+    assert [row[0] for row in kept] == [VIEW, EXIT, VIEW, "after the break", EXIT]
+    assert len({row[1] for row in kept}) == 1
+    assert len({row[2] for row in kept[:3]}) == len({row[2] for row in kept[3:]}) == 1
+    assert kept[3][2] not in (None, kept[0][2])
+    assert cookies == ""
+
+
+def test_a_visitor_without_ids_is_one_visitor_all_the_same(tracked: Tracked, page: Page) -> None:
+    for place in ("/nobody/1", "/nobody/2"):
+        page.go(tracked.shows(place, tracked.tag()))
+    page.leave()
+
+    kept = tracked.stored("/nobody", 4, "anonymous_id", "session_id")
+    assert len(set(kept)) == 1, kept
+    (summary,) = tracked.ask("summary_metrics", "/nobody")
+    counted = {name: summary[name] for name in ("pageviews", "unique_visitors", "sessions")}
+    assert counted == {"pageviews": 2, "unique_visitors": 1, "sessions": 1}

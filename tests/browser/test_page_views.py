@@ -1,0 +1,129 @@
+"""Views of pages and how long they were seen, by tidemark.js in a real browser."""
+
+from tests.browser.tab import Page
+from tests.browser.tracked_website import EXIT, VIEW, Tracked
+from tests.installation import eventually
+
+
+def test_a_page_view_has_what_the_browser_knows(tracked: Tracked, page: Page) -> None:
+    url = tracked.shows("/welcome", tracked.tag())
+
+    page.go(f"{url}?utm_source=news&gclid=abc&q=secret#top")
+
+    size = page.js("[screen.width + 'x' + screen.height, innerWidth + 'x' + innerHeight]")
+    language = page.js("navigator.language")
+    zone = page.js("Intl.DateTimeFormat().resolvedOptions().timeZone")
+    kept = page.js("[document.cookie, localStorage.length, sessionStorage.length]")
+    page.leave()
+    row, _ = tracked.stored("/welcome", 2)
+    expected = {
+        "name": VIEW,
+        "host": "localhost",
+        "path": "/welcome",
+        "title": "Welcome",
+        "referrer": "Direct",
+        "utm_source": "news",
+        "click_id": "gclid",
+        "language": language,
+        "timezone": zone,
+        "screen_resolution": size[0],
+        "viewport_size": size[1],
+        "browser_name": "Chromium",
+        "os_name": "Windows",
+    }
+    assert {name: row[name] for name in expected} == expected
+    assert page.complaints == []
+    assert kept == ["", 0, 0]
+
+
+def test_the_history_makes_views_and_a_title_that_comes_late_is_seen(
+    tracked: Tracked, page: Page
+) -> None:
+    page.go(tracked.shows("/app", tracked.tag(), "<script>const views = []</script>"))
+    page.js("""new Promise((done) => {
+        history.pushState({}, "", "/app/redirects");
+        history.pushState({}, "", "/app/two?tab=1");
+        document.title = "Two";
+        setTimeout(() => {
+            history.replaceState({}, "", "/app/two?tab=2#there");
+            history.back();
+            history.back();
+            setTimeout(done, 300);
+        }, 300);
+    })""")
+
+    page.leave()
+    kept = tracked.stored("/app", 6, "name", "path", "title")
+    assert [row for row in kept if row[0] == VIEW] == [
+        (VIEW, "/app", "App"),
+        (VIEW, "/app/two", "Two"),
+        (VIEW, "/app", "Two"),
+    ]
+
+
+def test_routes_in_the_fragment_are_pages_and_places_on_a_page_are_not(
+    tracked: Tracked, page: Page
+) -> None:
+    page.go(tracked.shows("/shop", tracked.tag(), '<p id="there">Here'))
+    for fragment in ("#there", "#/cart?step=1", "#/cart?step=2", "#!/done"):
+        page.js(f"location.hash = {fragment!r}")
+        page.js("new Promise((done) => setTimeout(done, 150))")
+    page.leave()
+
+    kept = tracked.stored("/shop", 6, "name", "path")
+    assert [path for name, path in kept if name == VIEW] == ["/shop", "/shop#/cart", "/shop#/done"]
+
+
+def test_a_page_that_is_only_prepared_is_not_viewed(tracked: Tracked, page: Page) -> None:
+    """Chromium prepares no page that is looked at from outside, so the page plays it."""
+    page.before_each("Object.defineProperty(document, 'prerendering', { value: true })")
+    page.go(tracked.shows("/prepared/1", tracked.tag()))
+    page.go(tracked.shows("/prepared/2", tracked.tag()))
+    page.js("document.dispatchEvent(new Event('prerenderingchange'))")
+    page.leave()
+
+    assert tracked.stored("/prepared", 2, "name", "path") == [
+        (VIEW, "/prepared/2"),
+        (EXIT, "/prepared/2"),
+    ]
+
+
+def test_a_page_that_is_left_tells_how_long_and_how_far_it_was_seen(
+    tracked: Tracked, page: Page
+) -> None:
+    page.go(tracked.shows("/long", tracked.tag(), '<p style="height: 1000vh">Tall'))
+    page.js("new Promise((done) => setTimeout(done, 600))")
+    page.js("scrollTo(0, innerHeight * 4)")
+
+    page.leave()
+
+    view, left = tracked.stored("/long", 2, "name", "time_on_page", "scroll_depth")
+    assert view == (VIEW, None, None)
+    assert left[0] == EXIT
+    assert float(left[1]) >= 0.6
+    assert 48 <= float(left[2]) <= 50
+
+
+def test_a_page_that_is_hidden_counts_only_what_was_visible(tracked: Tracked, page: Page) -> None:
+    page.go(tracked.shows("/tabs", tracked.tag()))
+
+    front = page.beside()
+    eventually(lambda: page.js("document.hidden"))
+    assert tracked.stored("/tabs", 2, "name") == [VIEW, EXIT]
+    front.close()
+    eventually(lambda: not page.js("document.hidden"))
+    page.leave()
+
+    assert tracked.stored("/tabs", 3, "name") == [VIEW, EXIT, EXIT]
+
+
+def test_a_page_from_the_back_forward_cache_is_viewed_again(tracked: Tracked, page: Page) -> None:
+    page.go(tracked.shows("/cached", tracked.tag()))
+    page.js("window.kept = true")
+
+    page.go(tracked.somewhere_else())
+    page.back()
+    assert page.js("window.kept") is True
+    page.leave()
+
+    assert tracked.stored("/cached", 4, "name") == [VIEW, EXIT, VIEW, EXIT]

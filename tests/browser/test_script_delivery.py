@@ -1,0 +1,122 @@
+"""tidemark.js as sites serve it: across hosts, proxied, pinned, under a policy, on plain http."""
+
+import json
+
+import pytest
+
+from ingest.endpoints.scripts import read_manifest
+from tests.browser.tab import Page
+from tests.browser.tracked_website import EXIT, VIEW, Tracked
+from tests.http_client import call
+
+
+def test_a_page_without_a_secure_connection_is_tracked_too(tracked: Tracked, page: Page) -> None:
+    page.go(tracked.shows("/plain", tracked.tag("data-persist"), host="shop.example"))
+    assert page.js("isSecureContext") is False
+    page.leave()
+
+    rows = tracked.stored("/plain", 2, "name", "host", "anonymous_id")
+    assert [row[:2] for row in rows] == [(VIEW, "shop.example"), (EXIT, "shop.example")]
+    assert rows[0][2] == rows[1][2]
+    assert rows[0][2]
+
+
+def test_the_script_travels_packed(tracked: Tracked) -> None:
+    url, asked = f"{tracked.collect_url}/tidemark.js", {"accept-encoding": "gzip"}
+    whole, head = (call(method, url, None, asked) for method in ("GET", "HEAD"))
+
+    assert (whole.headers["content-encoding"], head.body) == ("gzip", b"")
+    assert len(whole.body) == int(head.headers["content-length"]) <= 1638
+
+
+def test_nothing_is_asked_before_it_is_sent(tracked: Tracked, page: Page) -> None:
+    page.go(tracked.shows("/simple", tracked.tag()))
+    tracked.stored("/simple", 1)
+
+    to_collector = [asked for asked in page.requests if asked[1].startswith(tracked.collect_url)]
+    assert [method for method, _ in to_collector] == ["GET", "POST"]
+
+
+def test_a_strict_policy_lets_everything_through(tracked: Tracked, page: Page) -> None:
+    to = tracked.collect_url
+    page.go(
+        tracked.shows(
+            "/strict",
+            tracked.tag("data-vitals data-errors data-persist"),
+            "<button data-tidemark=pressed>Press",
+            policy=f"default-src 'none'; script-src {to}; connect-src {to}; "
+            "base-uri 'none'; form-action 'none'",
+        )
+    )
+    page.click("button")
+    page.leave()
+
+    assert tracked.stored("/strict", 3, "name") == [VIEW, "pressed", EXIT]
+    assert page.complaints == []
+    scripts = [url for _, url in page.requests if url.endswith(".js")]
+    assert scripts == [f"{to}/tidemark{each}.js" for each in ("", "-vitals", "-errors")]
+
+
+@pytest.mark.parametrize(
+    ("place", "source", "more"),
+    [
+        ("/own", "/t/tidemark.js", ""),
+        ("/renamed", "/t/tidemark.js?v=2/3", 'data-vitals data-collect-url="/t"'),
+    ],
+)
+def test_a_site_may_serve_and_collect_under_its_own_path(
+    tracked: Tracked, page: Page, place: str, source: str, more: str
+) -> None:
+    url = tracked.shows(place, tracked.tag(more, source), policy="default-src 'self'")
+
+    page.go(url)
+    page.leave()
+
+    assert tracked.stored(place, 2, "name") == [VIEW, EXIT]
+    assert page.complaints == []
+    assert {url.split("/")[2] for _, url in page.requests} == {f"localhost:{tracked.site.port}"}
+
+
+def test_the_hashed_name_passes_its_integrity_and_another_script_does_not(
+    tracked: Tracked, page: Page
+) -> None:
+    script = read_manifest()["tidemark"]
+    source = f"{tracked.collect_url}/tidemark.{script.hash}.js"
+    pinned = f'integrity="{script.integrity}" crossorigin="anonymous"'
+    broken = pinned.replace(script.integrity, read_manifest()["tidemark-errors"].integrity)
+    page.go(tracked.shows("/pinned/no", tracked.tag(broken, source)))
+    page.go(tracked.shows("/pinned/yes", tracked.tag(pinned, source)))
+    page.leave()
+
+    assert tracked.stored("/pinned", 2, "path") == ["/pinned/yes"] * 2
+    assert len(page.complaints) == 1
+    assert "integrity" in page.complaints[0]
+
+
+QUICK = """<script>{
+  const real = setTimeout;
+  window.pauses = [];
+  window.setTimeout = (run, pause) => {
+    if (pause == 2000)
+      for (let n = 0; n < 120; n++) queueMicrotask(() => tidemark("event", "e" + n));
+    pauses.push(pause);
+    return real(run, pause / 1000);
+  };
+}</script>"""
+"""A page whose seconds are milliseconds, and on which much happens after the first refusal."""
+
+
+def test_what_an_outage_held_up_is_sent_in_parts_and_stored_once(
+    tracked: Tracked, page: Page
+) -> None:
+    tracked.site.refusals, before = 10, len(tracked.site.posted)
+    page.go(tracked.shows("/retry", QUICK, tracked.tag("", "/t/tidemark.js")))
+
+    names = tracked.stored("/retry", 121, "name")
+    assert sorted(names) == sorted([VIEW, *(f"e{n}" for n in range(120))])
+    assert [status for status, _ in page.received("/track")] == [503] * 10 + [200] * 3
+    posted = tracked.site.posted[before:]
+    assert [len(json.loads(body)) for body in posted] == [1, *[50] * 10, 50, 21]
+    assert len(set(posted[1:11])) == 1  # the same items under the same ids
+    doubled = [1000 * 2**n for n in range(9)]
+    assert page.js("pauses") == [*doubled, 300_000, 300_000, 1000, 1000, 1000]

@@ -1,0 +1,91 @@
+"""tidemark-vitals.js and tidemark-errors.js in a real browser."""
+
+import pytest
+
+from tests.browser.tab import Page
+from tests.browser.tracked_website import Tracked
+
+SLOW = '<h1>Big</h1><button onclick="for (const t = Date.now(); Date.now() - t < 60;);">Press'
+
+WAYS = ("asked for", "on their own")
+
+
+def tags(tracked: Tracked, way: str, extra: str) -> str:
+    """Loaded by the script, or by a tag of its own and without it."""
+    own = tracked.tag(name=f"tidemark-{extra}")
+    return tracked.tag(f"data-{extra}") if way == "asked for" else own
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_web_vitals_are_measured(tracked: Tracked, page: Page, way: str) -> None:
+    place = f"/vitals/{WAYS.index(way)}"
+    page.go(tracked.shows(place, tags(tracked, way, "vitals"), SLOW))
+    page.js("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 100)))")
+    page.click("button")
+    # web-vitals looks at interactions when the page is idle, after a second at the latest.
+    page.js("new Promise((done) => setTimeout(done, 1200))")
+    page.leave()
+
+    kept = tracked.stored(place, 5, "metric_name", "metric_value", table="vitals")
+    assert sorted(name for name, _ in kept) == ["CLS", "FCP", "INP", "LCP", "TTFB"]
+    values = {name: float(value) for name, value in kept}
+    assert values["CLS"] == 0
+    assert values["INP"] >= 56
+    assert 0 < values["TTFB"] <= values["FCP"] <= values["LCP"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_errors_that_nobody_caught_are_kept_once(tracked: Tracked, page: Page, way: str) -> None:
+    place = f"/errors/{WAYS.index(way)}"
+    url = tracked.shows(
+        place,
+        tags(tracked, way, "errors"),
+        "<script>const twice = () => { throw new TypeError('not today') };</script>",
+        "<script>addEventListener('load', () => {",
+        "  setTimeout(twice), setTimeout(twice);",
+        "  setTimeout(() => Promise.reject(new RangeError('too far')));",
+        "  setTimeout(() => Promise.reject('just words'));",
+        "  setTimeout(() => Promise.reject({ name: 7, stack: [8] }));",
+        "  setTimeout(() => Promise.reject());",
+        "})</script>",
+    )
+    page.go(url)
+    page.js("new Promise((done) => setTimeout(done, 200))")
+    page.leave()
+
+    kept = tracked.stored(
+        place, 5, "message", "error_type", "filename", "lineno", "stack", table="errors"
+    )
+    assert [(row[0], row[1]) for row in kept] == [
+        ("Uncaught TypeError: not today", "TypeError"),
+        ("too far", "RangeError"),
+        ("just words", None),
+        ("[object Object]", "7"),
+        ("undefined", None),
+    ]
+    assert kept[0][2:4] == (url, 1)
+    assert kept[0][4].startswith(f"TypeError: not today\n    at twice ({url}:1:")
+
+
+def test_a_page_reports_at_most_ten_errors(tracked: Tracked, page: Page) -> None:
+    page.go(tracked.shows("/many", tracked.tag(name="tidemark-errors")))
+    page.js("for (let n = 0; n < 12; n++) setTimeout(() => { throw new Error(n) }), 0")
+    page.js("new Promise((done) => setTimeout(done, 100))")
+    page.leave()
+
+    kept = tracked.stored("/many", 10, "message", table="errors")
+    assert kept == [f"Uncaught Error: {n}" for n in range(10)]
+
+
+def test_what_is_not_the_pages_own_is_left_out(tracked: Tracked, page: Page) -> None:
+    page.go(tracked.shows("/foreign", tracked.tag(name="tidemark-errors")))
+    page.js("""
+        const thrown = (filename, message) => dispatchEvent(
+            new ErrorEvent("error", { message, filename, lineno: 1, colno: 2 }));
+        thrown("chrome-extension://abc/content.js", "Uncaught Error: theirs");
+        thrown("", "Script error.");
+        thrown("https://shop.example/app.js", "Uncaught Error: ours");
+    """)
+    page.leave()
+
+    assert tracked.stored("/foreign", 1, "message", table="errors") == ["Uncaught Error: ours"]

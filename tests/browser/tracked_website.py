@@ -1,0 +1,95 @@
+"""A website of the tests with its pages, and what is stored of them."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from msgspec import Struct
+
+from query.client import Client
+from tests.browser.web_site import Html, Site
+from tests.flow.tenant import Tenant
+from tests.installation import eventually
+
+ELSEWHERE = "localhost"
+"""The pages are there; the collector is at 127.0.0.1, which is another host for a browser."""
+
+NOW = datetime.now(UTC)
+SPAN = {"start": (NOW - timedelta(days=1)).date(), "end": (NOW + timedelta(days=1)).date()}
+
+VIEW, EXIT, OUTBOUND = "screen_view", "page_exit", "outbound_click"
+
+Row = dict[str, Any]
+
+
+class Tracked(Struct, frozen=True):
+    """One website whose pages say where their items go."""
+
+    tenant: Tenant
+    site: Site
+
+    @property
+    def collect_url(self) -> str:
+        return self.tenant.stack.collect_url
+
+    @property
+    def client(self) -> Client:
+        return Client(self.tenant.stack.query_url, key=self.tenant.key)
+
+    def tag(self, more: str = "", source: str = "", name: str = "tidemark") -> str:
+        """A script tag as a site pastes it."""
+        source = source or f"{self.collect_url}/{name}.js"
+        website = f'data-website-id="{self.tenant.website.id}"'
+        return f'<script defer src="{source}" {website} {more}></script>'
+
+    def shows(self, path: str, *parts: str, policy: str = "", host: str = ELSEWHERE) -> str:
+        """Puts a page there; its address."""
+        headers = {"content-security-policy": policy} if policy else {}
+        title = path.strip("/").replace("/", " ").capitalize()
+        head = f"<!doctype html><meta charset=utf-8><title>{title}</title>"
+        self.site.pages[path] = Html("".join((head, *parts)), headers)
+        return self.site.url(path, host)
+
+    def somewhere_else(self) -> str:
+        """The address of a page of somebody else."""
+        return self.shows("/other", "<p>Somebody else", host="127.0.0.1")
+
+    def ask(self, question: str, place: str) -> list[Row]:
+        """What a question answers about the pages below a place."""
+        rows: list[Row] = self.client.ask(
+            question, website_id=self.tenant.website.id, filters=[below(place)], **SPAN
+        )
+        return rows
+
+    def rows(self, place: str, table: str = "events") -> list[Row]:
+        """What is stored now of the pages below a place, in the order of its time."""
+        kept = self.client.export(
+            table,
+            website_id=self.tenant.website.id,
+            filters=[below(place)],
+            include_bots=True,
+            **SPAN,
+        )
+        return sorted(kept, key=lambda row: str(row["ts"]))
+
+    def stored(self, place: str, count: int, *fields: str, table: str = "events") -> list[Any]:
+        """The named columns of what is stored there, as soon as there are so many rows."""
+        rows = eventually(lambda: self._enough(place, count, table), 20)
+        return [told(row, fields) for row in rows]
+
+    def _enough(self, place: str, count: int, table: str) -> list[Row]:
+        rows = self.rows(place, table)
+        return rows if len(rows) >= count else []
+
+
+def below(place: str) -> dict[str, str]:
+    """A filter for the pages below a place."""
+    return {"field": "path", "operator": "starts_with", "value": place}
+
+
+def told(row: Row, fields: Sequence[str]) -> Any:
+    """One column as it is, several as a tuple, all of them when none is named."""
+    if not fields:
+        return row
+    values = tuple(row[field] for field in fields)
+    return values if len(values) > 1 else values[0]

@@ -1,0 +1,36 @@
+"""`tidemark debug`: a line for each item, which a terminal can show."""
+
+from typing import Any
+
+import pytest
+
+from deploy.cli.debug import told
+
+AT = {"receivedAt": "2026-11-21T12:00:00.125Z"}
+SENT = {**AT, "accepted": True, "type": "custom_event"}
+REFUSED = {**AT, "accepted": False, "path": "/track"}
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        (
+            {**SENT, "item": {"name": "signup", "path": "/a"}},
+            "12:00:00.125  accepted  custom_event: signup  /a",
+        ),
+        (
+            {**SENT, "item": {"name": "\x1b]0;mine\x07\x9b2J\nrefused"}},
+            "12:00:00.125  accepted  custom_event: \ufffd]0;mine\ufffd\ufffd2J\ufffdrefused",
+        ),
+        (
+            {**REFUSED, "index": 3, "message": "'name' is required", "code": "VALIDATION_ERROR"},
+            "12:00:00.125  refused   /track item 3: 'name' is required (VALIDATION_ERROR)",
+        ),
+        (
+            {**REFUSED, "count": 450, "message": "so many more"},
+            "12:00:00.125  refused   /track: so many more: 450",
+        ),
+    ],
+)
+def test_a_line_is_told_in_one_line(line: dict[str, Any], shown: str) -> None:
+    assert told(line) == shown

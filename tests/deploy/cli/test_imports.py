@@ -1,0 +1,185 @@
+"""`tidemark import` as it is typed: its exit codes, what it says, and what it leaves behind."""
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from deploy.cli import main
+from deploy.importer.import_records import begun
+from deploy.importer.sender import Bad, Reply
+from deploy.importer.source_file import File
+from schemas.registry import Import, ImportState, Key, Organization, Store, Website
+from schemas.registry.migrate import migrate
+from schemas.runtime.settings import Settings
+
+STAMPS: dict[str, Any] = {"created_at": 1_795_262_400_000, "updated_at": 1_795_262_400_000}
+WEBSITE = Website(id="w1", organization_id="o1", domain="a.example", **STAMPS)
+
+
+class Endpoint(ThreadingHTTPServer):
+    """Answers imports like the collector: takes every event but those called `bad`."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Answer)
+        self.names: list[str] = []
+
+
+class Answer(BaseHTTPRequestHandler):
+    server: Endpoint
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"])).splitlines()
+        names = [msgspec.json.decode(item)["name"] for item in body]
+        self.server.names += [name for name in names if name != "bad"]
+        bad = [Bad(index, "no") for index, name in enumerate(names) if name == "bad"]
+        code = "NO_ITEM_ACCEPTED" if len(bad) == len(names) else ""
+        said = msgspec.json.encode(Reply(len(names) - len(bad), bad, code=code))
+        self.send_response(400 if code else 200)
+        self.send_header("Content-Length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said)
+
+    def log_message(self, *_: object) -> None:
+        return
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    url = Settings(data_dir=str(tmp_path)).registry_url
+    migrate(url)
+    store = Store(url)
+    store.create(Organization(id="o1", name="Acme", **STAMPS))
+    store.create(WEBSITE)
+    return store
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    with Endpoint() as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+@pytest.fixture
+def command(
+    tmp_path: Path, store: Store, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., int]:
+    """`tidemark import` of a file; the exit code."""
+    monkeypatch.setenv("TIDEMARK_DATA_DIR", str(tmp_path))
+
+    def run_it(path: Path, *arguments: str) -> int:
+        url = f"http://127.0.0.1:{endpoint.server_port}"
+        try:
+            main(["import", str(path), "--website", "w1", "--url", url, *arguments])
+        except SystemExit as ended:
+            return int(ended.code or 0)
+        return 0
+
+    return run_it
+
+
+def states(store: Store) -> list[tuple[str, int, int, int]]:
+    return [(o.state.value, o.lines, o.accepted, o.rejected) for o in store.list(Import)]
+
+
+def test_a_command_that_cannot_be_obeyed_leaves_no_import_that_the_next_goes_on_with(
+    tmp_path: Path, store: Store, endpoint: Endpoint, command: Callable[..., int]
+) -> None:
+    path, empty = tmp_path / "a.csv", tmp_path / "empty.csv"
+    path.write_text("ts,name\n1001,e1\n1002,e2\n")
+    empty.write_text("")
+
+    codes = [
+        command(path),
+        command(path),
+        command(path, "--again", "--map", "foo=name"),
+        command(path, "--again", "--format", "ndjson"),
+        command(empty),
+        command(path),
+    ]
+
+    assert codes == [0, 1, 1, 1, 1, 1]
+    assert endpoint.names == ["e1", "e2"]
+    assert states(store) == [("done", 3, 2, 0)]  # three lines, as the file has with its header
+
+
+def test_an_import_begun_again_goes_on_only_when_that_is_said_again(
+    tmp_path: Path, store: Store, endpoint: Endpoint, command: Callable[..., int]
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("ts,name\n1001,e1\n")
+    command(path)
+    second = begun(store, WEBSITE, File(path), again=True)
+
+    assert [command(path), command(path, "--again")] == [1, 0]
+    assert store.get(Import, second.id).state is ImportState.DONE
+    assert endpoint.names == ["e1", "e1"]
+
+
+def test_an_import_of_which_nothing_was_accepted_fails_and_does_not_bar_the_right_one(
+    tmp_path: Path,
+    store: Store,
+    endpoint: Endpoint,
+    command: Callable[..., int],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("ts,name,event\n1001,bad,e1\n1002,bad,e2\n")
+
+    assert command(path) == 1
+    assert capsys.readouterr().err == (
+        "tidemark: nothing of a.csv was accepted, 2 lines were rejected, line 2 because no; "
+        f"the reasons are in {path}.rejects.ndjson\n"
+    )
+    assert command(path, "--map", "event=name") == 0
+    assert endpoint.names == ["e1", "e2"]
+    assert states(store) == [("undoing", 3, 0, 2), ("done", 3, 2, 0)]
+    assert not Path(f"{path}.rejects.ndjson").exists()
+
+
+def test_a_collector_that_is_away_is_told_once_and_waited_for_until_it_is_stopped(
+    tmp_path: Path,
+    store: Store,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    pauses: list[float] = []
+    path = tmp_path / "a.csv"
+    path.write_text("ts,name\n1001,e1\n")
+    monkeypatch.setenv("TIDEMARK_DATA_DIR", str(tmp_path))
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("deploy.importer.sender.time.sleep", pause)
+    with socket.socket() as nobody:  # bound, but it does not listen
+        nobody.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{nobody.getsockname()[1]}"
+        with pytest.raises(SystemExit) as ended:
+            main(["import", str(path), "--website", "w1", "--url", f"http://{address}"])
+
+    (one,) = store.list(Import)
+    assert (ended.value.code, pauses, one.state) == (130, [0.1, 0.2, 0.4], ImportState.OPEN)
+    assert capsys.readouterr().err.splitlines() == [
+        f"the collector at {address} does not answer; waiting",
+        f"stopped; run the same command again to go on, or `tidemark import undo {one.id}`",
+    ]
+    assert store.list(Key) == []
+
+
+def test_help_says_that_a_file_is_wanted(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["import", "--help"])
+
+    assert capsys.readouterr().out.splitlines()[0] == (
+        "Usage: tidemark import [OPTIONS] FILE --website ID | COMMAND [ARGS]..."
+    )

@@ -1,0 +1,75 @@
+"""`tidemark scrub` and `tidemark doctor` tell an operator which data files are damaged."""
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from deploy.cli import main
+from deploy.local.doctor import Scope
+from deploy.local.doctor.tables import FILES, LOGS
+from deploy.local.status import condition_of
+from schemas.registry.migrate import migrate
+from schemas.runtime.settings import Settings
+from schemas.tables import EVENTS
+from tests.query.lake import Lake, a_vital, an_event
+
+
+def test_a_damaged_data_file_is_named_by_scrub_doctor_and_status(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TIDEMARK_DATA_DIR", str(tmp_path))
+    lake = Lake(tmp_path / "lake")
+    lake.holds(an_event(), an_event())
+    main(["scrub"])
+    assert capsys.readouterr().out == "1 data files read; 0 damaged\n"
+
+    [file] = lake.paths(EVENTS)
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+    with pytest.raises(SystemExit) as ill:
+        main(["scrub"])
+    said = capsys.readouterr().out.splitlines()
+
+    path, scope = f"{file.parent.name}/{file.name}", Scope(Settings(data_dir=str(tmp_path)), True)
+    assert ill.value.code == 1
+    assert said == [
+        f"events: {path} holds other bytes than were written",
+        "1 data files read; 1 damaged",
+        "mend: tidemark doctor --repair; one file: tidemark repair TABLE/PATH",
+    ]
+    assert [one.subject for one in FILES.find(scope)] == [f"events/{path}"]
+    assert [one.subject for one in FILES.find(replace(scope, checksums=False))] == [
+        f"events/{path}"
+    ]
+    assert list(LOGS.find(scope)) == []
+    named = f"data file {path} of table 'events' holds other bytes than were written (2 rows)"
+    assert named in condition_of(scope.settings).problems
+
+
+def test_a_table_whose_log_is_damaged_keeps_the_scrub_of_no_other_one_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TIDEMARK_DATA_DIR", str(tmp_path))
+    lake = Lake(tmp_path / "lake")
+    lake.holds(an_event(), a_vital("LCP", 1200))
+    entry = tmp_path / "lake" / "events" / "_delta_log" / f"{0:020}.json"
+    entry.write_bytes(b"")
+
+    with pytest.raises(SystemExit) as ill:
+        main(["scrub"])
+
+    assert ill.value.code == 1
+    assert capsys.readouterr().out.splitlines() == [
+        f"events: _delta_log cannot be opened ({entry.parent}: {entry.name} is empty)",
+        "1 data files read; 1 damaged",
+        "mend: tidemark doctor --repair; one file: tidemark repair TABLE/PATH",
+    ]
+    migrate(Settings(data_dir=str(tmp_path)).registry_url)
+    with pytest.raises(SystemExit) as refused:
+        main(["repair", "events/day=2026-11-20/a.parquet"])
+    assert refused.value.code == 1
+    assert capsys.readouterr().err == (
+        f"tidemark: {entry.parent}: {entry.name} is empty; see tidemark doctor\n"
+    )

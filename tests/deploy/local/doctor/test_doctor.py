@@ -1,0 +1,277 @@
+"""What `tidemark doctor` finds, and that one broken check does not keep the others from looking."""
+
+import json
+import os
+import socket
+import stat
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+from deploy.cli import main
+from deploy.local.doctor import CHECKS, Check, NotLooked, Scope, examine
+from deploy.local.doctor.check import FULL_DISK
+from deploy.local.doctor.kafka import Borders, Position, compare
+from deploy.local.doctor.machine import CLOCK, DISK, PERMISSIONS
+from deploy.local.doctor.processes import LEFTOVERS, PORTS, PROCESSES
+from deploy.local.doctor.settings import SETTINGS
+from deploy.local.processes.process import State
+from deploy.local.processes.process_file import Account, Entry, write_account
+from schemas.lake.topic_identity import TopicIdentity
+from schemas.runtime.clock import now_ms
+from schemas.runtime.finding import Finding
+from schemas.runtime.heartbeat import Pulse, write_pulse
+from schemas.runtime.settings import Settings
+from tests.installation import free_port
+
+A_FINDING = Finding("a file", "is gone", "Nobody can read it.", "put it back")
+
+
+@pytest.fixture
+def scope(tmp_path: Path) -> Scope:
+    tmp_path.chmod(0o700)
+    return Scope(Settings(data_dir=str(tmp_path)))
+
+
+def problems(check: Check, scope: Scope) -> list[tuple[str, str]]:
+    return [(one.subject, one.problem) for one in check.find(scope)]
+
+
+def test_a_check_that_fails_is_a_finding_and_the_rest_goes_on(scope: Scope) -> None:
+    def breaks(_scope: Scope) -> Iterable[Finding]:
+        yield A_FINDING
+        raise ZeroDivisionError("by zero\nand more")
+
+    def waits(_scope: Scope) -> Iterable[Finding]:
+        raise NotLooked("Kafka does not run")
+
+    first, second, third = examine(
+        [Check("one", "", breaks), Check("two", "", waits), Check("three", "", lambda _: [])], scope
+    )
+
+    assert first.findings[0] == A_FINDING
+    assert first.findings[1].problem == "the check itself failed: ZeroDivisionError: by zero"
+    assert (second.state, second.skipped) == ("skipped", "Kafka does not run")
+    assert third.state == "ok"
+
+
+def test_a_repair_is_looked_at_again_and_one_that_fails_leaves_its_finding(scope: Scope) -> None:
+    broken = {"mends", "resists"}
+
+    def find(_scope: Scope) -> Iterable[Finding]:
+        return [Finding(name, "is broken", "", "") for name in sorted(broken)]
+
+    def repair(_scope: Scope, finding: Finding) -> str | None:
+        if finding.subject == "resists":
+            raise PermissionError("not allowed")
+        broken.remove(finding.subject)
+        return f"{finding.subject} mended"
+
+    (outcome,) = examine([Check("things", "", find, repair)], scope, repair=True)
+
+    assert [finding.subject for finding in outcome.findings] == ["resists"]
+    assert outcome.repairs == (
+        "mends mended",
+        "resists: not repaired: PermissionError: not allowed",
+    )
+
+
+def test_a_full_disk_is_one_finding_and_what_follows_from_it_stands_within(scope: Scope) -> None:
+    def finds(*subjects: str) -> Callable[[Scope], Iterable[Finding]]:
+        return lambda _: [Finding(one, "is not well", "Not good.", "mend it") for one in subjects]
+
+    checks = [
+        Check(FULL_DISK, "", finds("/data")),
+        Check("processes", "", finds("collector-1", "keeper"), of_full_disk=lambda _: True),
+        Check(
+            "registry", "", finds("backup", "demo"), of_full_disk=lambda f: f.subject == "backup"
+        ),
+        Check("logs", "", finds("an entry")),
+    ]
+
+    disk, processes, registry, logs = examine(checks, scope)
+
+    assert [one.subject for one in disk.findings] == ["/data"]
+    assert disk.findings[0].meaning == (
+        "Not good. It explains these, if they go with it: collector-1 is not well; "
+        "keeper is not well; backup is not well."
+    )
+    assert (processes.state, processes.findings) == ("skipped", ())
+    assert [one.subject for one in (*registry.findings, *logs.findings)] == ["demo", "an entry"]
+    with_room = examine([Check(FULL_DISK, "", finds()), *checks[1:]], scope)
+    assert [len(one.findings) for one in with_room] == [0, 2, 2, 1]
+
+
+def test_every_check_has_a_name_of_its_own() -> None:
+    assert len({check.name for check in CHECKS}) == len(CHECKS)
+
+
+def test_a_folder_open_to_others_is_found_and_closed(scope: Scope) -> None:
+    data = scope.settings.data
+    data.chmod(0o755)
+    (data / "demo.json").touch(0o644)
+
+    assert [subject for subject, _ in problems(PERMISSIONS, scope)] == [
+        str(data),
+        str(data / "demo.json"),
+    ]
+    (outcome,) = examine([PERMISSIONS], scope, repair=True)
+
+    assert outcome.state == "ok"
+    assert stat.S_IMODE(data.stat().st_mode) == 0o700
+    assert stat.S_IMODE((data / "demo.json").stat().st_mode) == 0o600
+
+
+def test_a_clock_that_was_set_back_is_found_by_what_was_written_before(scope: Scope) -> None:
+    run = scope.settings.data / "run"
+    run.mkdir()
+    beat = run / "keeper.json"
+    beat.touch()
+    assert problems(CLOCK, scope) == []
+
+    tomorrow = now_ms() / 1000 + 86_400
+    os.utime(beat, (tomorrow, tomorrow))
+
+    (finding,) = CLOCK.find(scope)
+    assert str(beat) in finding.problem
+    assert "timedatectl" in finding.remedy
+
+
+def test_a_process_whose_heartbeat_is_old_is_found_though_it_is_said_to_be_ready(
+    scope: Scope,
+) -> None:
+    data = scope.settings.data
+    entries = tuple(
+        Entry(name, state, pid, 0, "", f"{data}/logs/{name}.log", reason)
+        for name, state, pid, reason in (
+            ("worker-1", State.READY, 7, ""),
+            ("keeper", State.READY, 8, ""),
+            ("worker-2", State.RESTARTING, 9, "ended with exit code 78: raise the epoch"),
+        )
+    )
+    write_account(data, Account(os.getpid(), True, entries))
+    write_pulse(data / "run", Pulse("worker-1", 7, now_ms() - 60_000))
+    write_pulse(data / "run", Pulse("keeper", 8, now_ms()))
+
+    assert problems(PROCESSES, scope) == [
+        ("worker-1", "is ready although its heartbeat is old after 0 restarts"),
+        (
+            "worker-2",
+            "is restarting after 0 restarts; it ended with exit code 78: raise the epoch",
+        ),
+    ]
+
+
+def test_a_port_that_another_program_holds_is_found(scope: Scope) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = other.getsockname()[1]
+        settings = Settings(
+            data_dir=scope.settings.data_dir,
+            collect_port=free_port(),
+            query_port=taken,
+            broker_port=free_port(),
+            broker_controller_port=free_port(),
+        )
+
+        found = problems(PORTS, Scope(settings))
+
+    assert [subject for subject, _ in found] == [f"port {taken}"]
+
+
+def test_half_written_files_of_the_dead_are_removed_and_those_of_the_living_stay(
+    scope: Scope,
+) -> None:
+    data = scope.settings.data
+    (data / "run").mkdir()
+    gone = [data / ".processes.4194305", data / "run" / ".collector-1.4194305"]
+    stay = [data / "run" / f".keeper.{os.getpid()}", data / "run" / "keeper.json", data / "lock"]
+    for path in (*gone, *stay):
+        path.write_text("{}")
+
+    (outcome,) = examine([LEFTOVERS], scope, repair=True)
+
+    assert outcome.repairs == tuple(f"{path}: removed (2 bytes)" for path in gone)
+    assert [path.exists() for path in (*gone, *stay)] == [False, False, True, True, True]
+
+
+def test_a_setting_that_cannot_be_obeyed_is_found(scope: Scope) -> None:
+    settings = Settings(data_dir=scope.settings.data_dir, workers=10, geo="/nowhere.mmdb")
+
+    found = problems(SETTINGS, Scope(settings))
+
+    assert found == [
+        ("TIDEMARK_GEO", "/nowhere.mmdb cannot be read"),
+        ("TIDEMARK_WORKERS", "10 workers share 8 partitions"),
+    ]
+
+
+def test_a_disk_below_the_floor_is_found(scope: Scope) -> None:
+    folder = scope.settings.data_dir
+    short = Scope(Settings(data_dir=folder, disk_floor_mb=1_000_000_000))
+
+    assert problems(DISK, scope) == []
+    (finding,) = DISK.find(short)
+    assert (finding.subject, "less than 1000000000" in finding.problem) == (folder, True)
+
+
+ID = TopicIdentity("topic-1", "cluster-1")
+
+
+@pytest.mark.parametrize(
+    ("position", "kafka", "problem"),
+    [
+        (Position(1, True, {0: 12}), Borders(ID, {0: 0}, {0: 12}), None),
+        (Position(1, True, {0: 12}), Borders(ID, {0: 12}, {0: 30}), None),
+        (Position(0, False, {}), Borders(ID, {0: 5}, {0: 9}), None),
+        (
+            Position(1, True, {0: 12}),
+            Borders(ID, {0: 0}, {0: 11}),
+            "ends at offset 11, but table events has read up to 12",
+        ),
+        (
+            Position(1, True, {0: 12}),
+            Borders(ID, {0: 15}, {0: 30}),
+            "begins at offset 15, but table events has read up to 12 only",
+        ),
+        (
+            Position(1, False, {0: 12}),
+            Borders(ID, {0: 0}, {0: 30}),
+            "is another one than table events has read (Kafka was made anew or changed)",
+        ),
+    ],
+)
+def test_a_table_beside_another_kafka_is_found(
+    position: Position, kafka: Borders, problem: str | None
+) -> None:
+    found = [finding.problem for finding in compare("events", "events", position, kafka)]
+
+    assert found == ([problem] if problem else [])
+
+
+def test_the_exit_code_tells_a_program_what_was_found(
+    scope: Scope, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = scope.settings.data
+    data.chmod(0o755)
+    for port in ("COLLECT_PORT", "QUERY_PORT", "BROKER_PORT", "BROKER_CONTROLLER_PORT"):
+        monkeypatch.setenv(f"TIDEMARK_{port}", str(free_port()))
+
+    def doctor(folder: Path, *arguments: str) -> tuple[int, str]:
+        monkeypatch.setenv("TIDEMARK_DATA_DIR", str(folder))
+        try:
+            main(["doctor", *arguments])
+        except SystemExit as ended:
+            return int(ended.code or 0), capsys.readouterr().out
+        return 0, capsys.readouterr().out
+
+    code, said = doctor(data)
+    assert code == 1
+    assert f"    {data}: others may look into the data folder (mode 0755)" in said.splitlines()
+
+    code, said = doctor(data, "--repair", "--json")
+    found = {one["check"]: one for one in json.loads(said)}
+    assert (code, found["permissions"]["state"]) == (0, "ok")
+    assert found["permissions"]["repairs"] == [f"{data}: mode is 0700 now"]
+
+    assert doctor(data / "nowhere") == (2, "")

@@ -1,0 +1,55 @@
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from deploy.local.kafka.jars import FOLDER, JarRefused, broker_jars, check, read_list
+
+LISTED = {
+    "broker.jar": hashlib.sha256(b"broker").hexdigest(),
+    "logger.jar": hashlib.sha256(b"logger").hexdigest(),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "broker.jar").write_bytes(b"broker")
+    (tmp_path / "logger.jar").write_bytes(b"logger")
+    return tmp_path
+
+
+def test_jars_as_listed_are_taken(folder: Path) -> None:
+    assert broker_jars(folder, LISTED) == [folder / "broker.jar", folder / "logger.jar"]
+
+
+def test_a_tampered_jar_is_refused(folder: Path) -> None:
+    (folder / "logger.jar").write_bytes(b"logger and something else")
+    actual = hashlib.sha256(b"logger and something else").hexdigest()
+
+    with pytest.raises(JarRefused) as refused:
+        broker_jars(folder, LISTED)
+
+    assert str(refused.value) == (
+        f"{folder / 'logger.jar'} has sha256 {actual}, not {LISTED['logger.jar']} "
+        f"as kafka-jars.sha256 says. Remove {folder} and start again to fetch the jars anew."
+    )
+
+
+def test_a_missing_jar_is_refused(folder: Path) -> None:
+    (folder / "broker.jar").unlink()
+
+    with pytest.raises(JarRefused, match=r"broker\.jar is missing\. Remove "):
+        broker_jars(folder, LISTED)
+
+
+def test_a_jar_that_is_not_listed_is_refused(folder: Path) -> None:
+    (folder / "stranger.jar").touch()
+
+    with pytest.raises(JarRefused, match=r"stranger\.jar is not in kafka-jars\.sha256"):
+        broker_jars(folder, LISTED)
+
+
+def test_the_jars_of_this_environment_are_the_listed_ones() -> None:
+    check(FOLDER, read_list())
+
+    assert "kafka_2.13-4.2.1.jar" in read_list()

@@ -1,0 +1,104 @@
+"""The document of the query service, narrowed to words that mean something to one tenant.
+
+Whatever fits the narrowed document fits the document too; but what is made from it gets past the
+checks of names and dates, to where questions are compiled and run.
+"""
+
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+
+from query.custom.tables import CUSTOM_TABLES
+from query.standard.declaration.query_type import Subject
+from query.standard.query_types import FAMILIES
+from tests.flow.tenant import DAY
+
+EVENTS = [column.name for column in CUSTOM_TABLES["events"].columns]
+TYPES = [t.name for family in FAMILIES for t in family if t.subject is Subject.WEBSITE]
+ZONES = ["UTC", "Europe/Berlin", "Asia/Kathmandu"]
+
+SPANS: Mapping[str, Mapping[str, Any]] = {
+    "startDate": {"enum": [str(DAY), "2026-01-01"]},
+    "endDate": {"const": str(DAY)},
+    "preset": {"const": None},
+    "timezone": {"enum": ZONES},
+    "asOf": {"const": None},
+    "page": {"const": 1},
+    "limit": {"enum": [1, 10]},
+}
+
+NARROWED: Mapping[tuple[str, str], Mapping[str, Any]] = {
+    ("StandardBody", "parameters"): {
+        "type": "array",
+        "items": {"enum": TYPES},
+        "minItems": 1,
+        "maxItems": 4,
+    },
+    ("Query", "table"): {"const": "events"},
+    ("Query", "groupBy"): {
+        "type": "array",
+        "items": {"enum": [*EVENTS, "time:daily", "properties.plan"]},
+        "maxItems": 3,
+        "uniqueItems": True,
+    },
+    ("Query", "orderBy"): {"const": []},
+    ("Query", "having"): {"const": []},
+    ("Query", "selects"): {
+        "type": "array",
+        "items": {"$ref": "#/components/schemas/Select"},
+        "minItems": 1,
+        "maxItems": 1,
+    },
+    ("Select", "field"): {"enum": EVENTS},
+    ("Select", "aggregate"): {"enum": ["count", "uniq"]},
+    ("Select", "alias"): {"const": None},
+    ("Filter", "field"): {"enum": [*EVENTS, "properties.plan"]},
+    ("Filter", "operator"): {"enum": ["eq", "ne", "contains", "is_null", "gt"]},
+    ("Filter", "op"): {"const": None},
+    **{
+        (body, member): rule
+        for body in ("StandardBody", "CustomBody")
+        for member, rule in SPANS.items()
+    },
+}
+
+REQUIRED: Mapping[str, list[str]] = {
+    "StandardBody": ["parameters", "startDate", "endDate"],
+    "CustomBody": ["query", "startDate", "endDate"],
+    "Filter": ["field", "operator", "value"],
+}
+
+PARAMETERS: Mapping[str, Mapping[str, Any]] = {
+    "timezone": {"enum": ZONES},
+    "startDate": {"const": str(DAY)},
+    "endDate": {"const": str(DAY)},
+    "preset": {"enum": ["today"]},
+    "columns": {"enum": ["ts", "ts,name,properties", "path"]},
+    "filters": {"enum": ["[]", '[{"field":"path","operator":"eq","value":"/"}]']},
+}
+
+
+def narrowed(document: Mapping[str, Any], website_id: str) -> dict[str, Any]:
+    """The document for questions about one website."""
+    made: dict[str, Any] = deepcopy(dict(document))
+    for (name, member), rule in NARROWED.items():
+        shape = made["components"]["schemas"][name]
+        if member in shape["properties"]:
+            shape["properties"][member] = dict(rule)
+    for name, members in REQUIRED.items():
+        made["components"]["schemas"][name]["required"] = members
+    for methods in made["paths"].values():
+        for operation in methods.values():
+            given = [p for p in operation["parameters"] if p["name"] != "link_id" or p["required"]]
+            operation["parameters"] = [_narrowed(p, website_id) for p in given]
+    return made
+
+
+def _narrowed(parameter: dict[str, Any], website_id: str) -> dict[str, Any]:
+    if parameter["name"] == "website_id":
+        return {**parameter, "required": True, "schema": {"const": website_id}}
+    rule = PARAMETERS.get(parameter["name"])
+    if rule is None:
+        return parameter
+    required = parameter["name"] in ("startDate", "endDate")
+    return {**parameter, "required": required, "schema": {"type": "string", **rule}}

@@ -1,0 +1,176 @@
+"""Both running services keep to their documents, whatever is sent (schemathesis, a fixed seed)."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+import ingest.endpoints.openapi
+import query.docs.openapi
+import schemas.errors
+from schemas.errors import Failure, WrongMethod
+from schemas.http.openapi import ANYWHERE, Operation, document
+from schemas.receipts import FORMAT, Receipt
+from schemas.registry import Import, Snapshot, Store, validation
+from schemas.runtime.clock import now_ms
+from tests.flow.narrowed_openapi import narrowed
+from tests.flow.tenant import Tenant
+from tests.http_client import call
+from tests.installation import Stack
+
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+
+BOUNDED = settings(
+    max_examples=25,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+
+SERVICES = {"query": query.docs.openapi.SERVICE, "collect": ingest.endpoints.openapi.service()}
+OPERATIONS = [(name, o) for name, service in SERVICES.items() for o in service.operations]
+
+
+@pytest.fixture(scope="module")
+def caller(stack: Stack) -> Tenant:
+    return Tenant.made(stack)
+
+
+def url(stack: Stack, name: str) -> str:
+    return stack.query_url if name == "query" else stack.collect_url
+
+
+def where(caller: Tenant, operation: Operation) -> dict[str, Any]:
+    """The parameters that make a request reach something of the caller's."""
+    named = {p.name: p for p in operation.parameters}
+    mine = {
+        "link_id": caller.link.id,
+        "slug": caller.link.slug,
+        "import_id": import_of(caller),
+        "table": "events",
+        "receipt": receipt_of(caller),
+    }
+    path = {n: mine[n] for n, p in named.items() if p.within == "path"}
+    asked = {n: p for n, p in named.items() if p.within == "query"}
+    query = brief(operation) | {
+        n: value
+        for n, value in (("website_id", caller.website.id), ("import_id", mine["import_id"]))
+        if n in asked
+    }
+    return ({"path_parameters": path} if path else {}) | ({"query": query} if query else {})
+
+
+def receipt_of(caller: Tenant) -> str:
+    """A receipt of the caller's, as the collector signs it."""
+    store = Store(caller.stack.settings.registry_url)
+    try:
+        key = Snapshot.read(store).receipts
+    finally:
+        store.close()
+    return key.written(Receipt(FORMAT, "events", 1, 0, 0, 0, 1, now_ms(), caller.website.id))
+
+
+def import_of(caller: Tenant) -> str:
+    """An import of the caller's."""
+    store = Store(caller.stack.settings.registry_url)
+    try:
+        found = store.list(Import, website_id=caller.website.id)
+        return (found or [store.create(validation.new_import(caller.website, "a.csv", now_ms()))])[
+            0
+        ].id
+    finally:
+        store.close()
+
+
+def brief(operation: Operation) -> dict[str, Any]:
+    """The parameters that keep an answer from taking long."""
+    named = {p.name for p in operation.parameters}
+    return {name: value for name, value in (("timeout", 0.01), ("follow", "0")) if name in named}
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_running_service_shows_its_document(stack: Stack, name: str) -> None:
+    reply = call("GET", f"{url(stack, name)}/openapi.json")
+
+    assert reply.json == json.loads(json.dumps(document(SERVICES[name])))
+
+
+def test_every_failure_is_described_somewhere() -> None:
+    known = {
+        kind
+        for kind in vars(schemas.errors).values()
+        if isinstance(kind, type) and issubclass(kind, Failure)
+    }
+
+    described = {failure for _, operation in OPERATIONS for failure in operation.failures}
+    assert known - described - {*ANYWHERE} == {Failure, WrongMethod}
+
+
+QUESTIONS = ("ask", "askFreely", "explain", "export")
+
+
+def ways(operation: Operation) -> Iterator[str]:
+    """The ways in which an operation is tried."""
+    yield "reaching"
+    if operation.parameters:
+        yield "astray"
+    if operation.body is not None:
+        yield "wrong"
+    if operation.name in QUESTIONS:
+        yield "deep"
+
+
+TRIED = [(way, name, operation) for name, operation in OPERATIONS for way in ways(operation)]
+
+
+@pytest.mark.parametrize(
+    ("way", "name", "operation"), TRIED, ids=[f"{name}-{o.name}-{way}" for way, name, o in TRIED]
+)
+def test_nothing_is_answered_that_is_not_described(
+    stack: Stack, caller: Tenant, way: str, name: str, operation: Operation
+) -> None:
+    """With what reaches something, what the document allows, what it does not, what is answered."""
+    shown = document(SERVICES[name])
+    schema = schemathesis.openapi.from_dict(
+        narrowed(shown, caller.website.id) if way == "deep" else shown
+    )
+    described = schema[operation.path][operation.method]
+    mode = GenerationMode.NEGATIVE if way == "wrong" else GenerationMode.POSITIVE
+    own = where(caller, operation) if way in ("reaching", "wrong") else {}
+    if way == "astray" and brief(operation):
+        own = {"query": brief(operation)}
+    good = 0
+
+    @BOUNDED
+    @given(case=described.as_strategy(generation_mode=mode, **own))
+    def check(case: schemathesis.Case[Any]) -> None:
+        nonlocal good
+        answer = case.call_and_validate(
+            url(stack, name),
+            headers={"x-api-key": caller.key},
+            checks=CHECKS,
+            allow_redirects=False,
+        )
+        good += answer.status_code == 200
+
+    check()
+    assert way != "deep" or good > BOUNDED.max_examples / 4

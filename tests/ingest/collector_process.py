@@ -1,0 +1,140 @@
+"""A collector process on a real Kafka, and what that Kafka holds."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+from aiokafka import AIOKafkaConsumer, TopicPartition
+
+from deploy.local.kafka.broker import Broker
+from deploy.local.kafka.topics import declare, partitions, topics_of
+from schemas.envelope import Envelope, open_chunk
+from schemas.registry import Link, Organization, Store, Website
+from schemas.registry.migrate import migrate
+from schemas.runtime.settings import Settings, as_environment
+from tests.http_client import Reply, call
+from tests.ingest.in_memory_collector import NOW
+from tests.installation import ROOT, eventually, free_port
+
+STAMPS: dict[str, Any] = {"created_at": NOW, "updated_at": NOW}
+
+
+class Collector:
+    """One process with a registry of its own; its topics have a prefix of their own."""
+
+    def __init__(self, folder: Path, kafka: str, **settings: Any) -> None:
+        self.settings = Settings(
+            data_dir=str(folder), kafka=kafka, collect_port=free_port(), **settings
+        )
+        self.log = folder / "collector.log"
+        folder.mkdir(parents=True, exist_ok=True)
+        migrate(self.settings.registry_url)
+        store = Store(self.settings.registry_url)
+        store.create(Organization(id="acme", name="Acme", plan="enterprise", **STAMPS))
+        store.create(Website(id="shop", organization_id="acme", domain="shop.example", **STAMPS))
+        store.close()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.settings.collect_port}"
+
+    def start(self) -> Self:
+        """Start the process; return when it answers."""
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "ingest", "--name", "collector-1"],
+                cwd=ROOT, env={**os.environ, **as_environment(self.settings)},
+                stdout=log, stderr=log,
+            )  # fmt: skip
+        eventually(self._answers)
+        return self
+
+    def ready(self) -> bool:
+        return call("GET", f"{self.url}/health/ready").status == 200
+
+    def post(self, body: object, path: str = "/track?website_id=shop", **more: Any) -> Reply:
+        return call("POST", self.url + path, body, **more)
+
+    def connect(self) -> socket.socket:
+        """A bare connection."""
+        return socket.create_connection(("127.0.0.1", self.settings.collect_port), 20)
+
+    def add_link(self, slug: str) -> None:
+        store = Store(self.settings.registry_url)
+        store.create(
+            Link(
+                id=f"lnk_{slug}", organization_id="acme", name=slug, slug=slug,
+                target_url="https://t.example/", **STAMPS,
+            )
+        )  # fmt: skip
+        store.close()
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """End the process; its exit code."""
+        self.process.send_signal(number)
+        try:
+            return self.process.wait(40)
+        finally:
+            self.process.kill()
+            self.process.wait()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_raised: object) -> None:
+        self.stop()
+
+    def _answers(self) -> bool:
+        assert self.process.poll() is None, self.log.read_text()
+        try:
+            return call("GET", f"{self.url}/health/live", seconds=1).status == 200
+        except OSError:
+            return False
+
+
+def declared(folder: Path, broker: Broker, **settings: Any) -> Collector:
+    """A collector whose topics are there."""
+    collector = Collector(folder, broker.address, topic_prefix=f"{folder.name}-", **settings)
+    declare(broker.address, topics_of(collector.settings))
+    return collector
+
+
+def kept(collector: Collector, topic: str = "events") -> list[Envelope]:
+    """Every envelope that Kafka has of this collector's topic."""
+    messages = read(collector, topic).values()
+    return [e for part in messages for message in part for e in open_chunk(message).envelopes]
+
+
+def names(collector: Collector) -> list[str]:
+    """Names of all events that Kafka has."""
+    return [
+        item["name"] for envelope in kept(collector) for item in msgspec.json.decode(envelope.items)
+    ]
+
+
+def read(collector: Collector, topic: str = "events") -> dict[int, list[bytes]]:
+    """The messages of each topic partition."""
+    brokers, name = collector.settings.brokers, collector.settings.topic(topic)
+    count = partitions(brokers, [name])[name]
+    return asyncio.run(_read(brokers, [TopicPartition(name, number) for number in range(count)]))
+
+
+async def _read(brokers: str, places: list[TopicPartition]) -> dict[int, list[bytes]]:
+    consumer = AIOKafkaConsumer(bootstrap_servers=brokers, auto_offset_reset="earliest")
+    await consumer.start()
+    try:
+        consumer.assign(places)
+        ends = await consumer.end_offsets(places)
+        messages: dict[int, list[bytes]] = {place.partition: [] for place in places}
+        while any([await consumer.position(place) < ends[place] for place in places]):
+            for place, records in (await consumer.getmany(timeout_ms=200)).items():
+                messages[place.partition] += [record.value for record in records]
+        return messages
+    finally:
+        await consumer.stop()

@@ -1,0 +1,89 @@
+"""A website may name the origins from which browsers send for it."""
+
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+from msgspec import structs
+
+from schemas.errors import Malformed
+from schemas.registry.allowed_origins import allows, checked_origins
+from tests.http_client import Reply
+from tests.ingest.in_memory_collector import Bench, bench
+
+LIST = ("https://shop.example", "https://*.shop.example", "http://localhost:8080")
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Bench:
+    made = bench(tmp_path)
+    known = made.registry.snapshot
+    shop = structs.replace(known.websites["shop"], allowed_origins=LIST)
+    websites = MappingProxyType({**known.websites, "shop": shop})
+    made.registry.snapshot = structs.replace(known, websites=websites)
+    return made
+
+
+def sent(desk: Bench, origin: str | None, path: str = "/track?website_id=shop") -> Reply:
+    headers = {"origin": origin} if origin is not None else {}
+    return desk.post(path, [{"name": "a"}], headers=headers)
+
+
+def test_a_page_of_somebody_else_cannot_send_for_a_website_with_a_list(desk: Bench) -> None:
+    reply = sent(desk, "https://evil.example")
+
+    assert (reply.status, reply.json["code"]) == (403, "ACCESS_DENIED")
+    assert reply.json["message"].endswith("takes no items from the origin 'https://evil.example'")
+    assert reply.headers["access-control-allow-origin"] == "https://evil.example"
+    assert desk.outbox.sent == []
+
+
+@pytest.mark.parametrize("origin", ["https://shop.example", "https://a.b.shop.example", None])
+def test_its_own_pages_and_programs_without_origin_can(desk: Bench, origin: str | None) -> None:
+    assert sent(desk, origin).status == 200
+
+
+def test_an_item_that_names_the_website_is_no_way_round(desk: Bench) -> None:
+    item = {"name": "a", "websiteId": "shop"}
+
+    for path in ("/track", "/batch", "/events"):
+        reply = desk.post(path, [item], headers={"origin": "https://evil.example"})
+        assert reply.status == 403, path
+    assert desk.outbox.sent == []
+
+
+def test_a_key_sends_from_anywhere(desk: Bench) -> None:
+    headers = {"origin": "https://evil.example"}
+
+    assert desk.post("/track?website_id=shop", [{"name": "a"}], "acme", headers).status == 200
+
+
+def test_a_website_without_a_list_takes_from_every_origin(desk: Bench) -> None:
+    assert sent(desk, "https://evil.example", "/track?website_id=blog").status == 200
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "null",
+        "http://shop.example",
+        "https://shop.example:8443",
+        "https://evilshop.example",
+        "https://shop.example.evil.example",
+        "http://a.shop.example",
+        "https://.evil",
+        "http://localhost:8081",
+        "",
+    ],
+)
+def test_what_only_looks_like_an_allowed_origin_is_none(origin: str) -> None:
+    assert not allows(LIST, origin)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["shop.example", "https://", "https://*", "ftp://a.example", "https://a.example/path", "null"],
+)
+def test_what_is_no_origin_cannot_be_listed(value: str) -> None:
+    with pytest.raises(Malformed, match="'allowedOrigins' has"):
+        checked_origins([value])

@@ -1,0 +1,147 @@
+"""Whose items they are: keys, website ids, and what each reaches."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.ingest.in_memory_collector import Bench, bench
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Bench:
+    return bench(tmp_path)
+
+
+def subjects(desk: Bench) -> list[tuple[str, str, int]]:
+    return [
+        (envelope.subject_id, envelope.organization_id, envelope.count)
+        for envelope in desk.outbox.sent[-1].envelopes
+    ]
+
+
+@pytest.mark.parametrize("query", ["website_id=shop", "client_id=shop", "x=1&website_id=shop"])
+@pytest.mark.parametrize("path", ["/track", "/errors"])
+def test_a_website_id_is_enough(desk: Bench, path: str, query: str) -> None:
+    reply = desk.post(f"{path}?{query}", [{"name": "a", "message": "m"}])
+
+    assert reply.status == 200
+    assert subjects(desk) == [("shop", "acme", 1)]
+    assert desk.outbox.sent[0].envelopes[0].trusted is False
+
+
+def test_a_client_id_header_is_enough(desk: Bench) -> None:
+    desk.post("/track", {"name": "a"}, headers={"databuddy-client-id": "blog"})
+
+    assert subjects(desk) == [("blog", "acme", 1)]
+
+
+def test_the_first_items_website_is_enough(desk: Bench) -> None:
+    desk.post("/track", [{"name": "a", "websiteId": "blog"}, {"name": "b"}])
+
+    assert subjects(desk) == [("blog", "acme", 2)]
+
+
+def test_without_a_key_a_request_reaches_one_website(desk: Bench) -> None:
+    reply = desk.post("/track?website_id=shop", [{"name": "a"}, {"name": "b", "websiteId": "blog"}])
+
+    assert reply.json["count"] == 1
+    assert reply.json["rejected"] == [
+        {
+            "index": 1,
+            "code": "ACCESS_DENIED",
+            "message": "'websiteId' names a website that this sender does not reach",
+        }
+    ]
+
+
+def test_a_key_may_send_for_all_websites_of_its_organization(desk: Bench) -> None:
+    body = [
+        {"name": "a", "websiteId": "shop"},
+        {"name": "b", "websiteId": "solo"},
+        {"name": "c", "websiteId": "blog"},
+        {"name": "d"},
+        {"name": "e", "websiteId": "shop"},
+    ]
+
+    reply = desk.post("/track", body, key="acme")
+
+    assert reply.json["count"] == 4
+    assert [reject["index"] for reject in reply.json["rejected"]] == [1]
+    assert subjects(desk) == [("shop", "acme", 2), ("blog", "acme", 1), ("acme", "acme", 1)]
+    assert desk.outbox.sent[0].items == [body[0], body[4]]
+
+
+def test_rejects_are_named_by_their_place_in_the_request(desk: Bench) -> None:
+    body = [{"name": 1}, {"name": "b", "websiteId": "solo"}, {"name": "c"}, {"nam": "d"}]
+
+    reply = desk.post("/track?website_id=shop", body, key="acme")
+
+    assert [reject["index"] for reject in reply.json["rejected"]] == [0, 1, 3]
+    assert desk.outbox.sent[0].items == [{"name": "c"}]
+
+
+def test_nothing_is_left_when_all_websites_are_out_of_reach(desk: Bench) -> None:
+    reply = desk.post("/track", {"name": "a", "websiteId": "solo"}, key="acme")
+
+    assert (reply.status, reply.json["code"]) == (400, "NO_ITEM_ACCEPTED")
+    assert reply.json["rejected"][0]["code"] == "ACCESS_DENIED"
+
+
+@pytest.mark.parametrize(
+    ("key", "query", "subject"),
+    [
+        ("acme-shop", "", "shop"),
+        ("solo", "", "solo"),
+        ("acme", "?website_id=blog", "blog"),
+        # an organization with several websites keeps for itself what names none of them
+        ("acme", "", "acme"),
+    ],
+)
+def test_a_key_says_where_an_item_goes_that_names_no_website(
+    desk: Bench, key: str, query: str, subject: str
+) -> None:
+    desk.post(f"/track{query}", {"name": "a"}, key=key)
+
+    assert [envelope.subject_id for envelope in desk.outbox.sent[0].envelopes] == [subject]
+    assert desk.outbox.sent[0].envelopes[0].trusted is True
+
+
+def test_an_x_api_key_is_a_key(desk: Bench) -> None:
+    reply = desk.post("/track", {"name": "a"}, headers={"x-api-key": desk.keys["solo"]})
+
+    assert (reply.status, subjects(desk)) == (200, [("solo", "solo-org", 1)])
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "status", "code"),
+    [
+        ("/track", {}, 401, "AUTH_REQUIRED"),
+        ("/track?website_id=", {}, 401, "AUTH_REQUIRED"),
+        ("/track?website_id=shop", {"authorization": "Bearer tm_x_y"}, 401, "AUTH_REQUIRED"),
+        ("/track", {"x-api-key": "nonsense"}, 401, "AUTH_REQUIRED"),
+        ("/track?website_id=nobody", {}, 403, "ACCESS_DENIED"),
+        ("/vitals?client_id=nobody", {}, 403, "ACCESS_DENIED"),
+    ],
+)
+def test_who_cannot_be_identified_is_refused(
+    desk: Bench, path: str, headers: dict[str, str], status: int, code: str
+) -> None:
+    body = [{"name": "a", "path": "/", "metricName": "LCP", "metricValue": 1}]
+
+    reply = desk.post(path, body, headers=headers)
+
+    assert (reply.status, reply.json["code"]) == (status, code)
+    assert desk.outbox.sent == []
+
+
+@pytest.mark.parametrize(
+    ("key", "query"), [("reader", ""), ("acme", "solo"), ("acme-shop", "blog"), ("acme", "nobody")]
+)
+def test_a_key_does_not_reach_beyond_its_scope_and_tenant(
+    desk: Bench, key: str, query: str
+) -> None:
+    path = f"/track?website_id={query}" if query else "/track"
+
+    reply = desk.post(path, {"name": "a"}, key=key)
+
+    assert (reply.status, reply.json["code"]) == (403, "ACCESS_DENIED")

@@ -1,0 +1,79 @@
+"""A field may be written in either spelling; what travels on has the contract's names."""
+
+import json
+from typing import Any
+
+import pytest
+
+from ingest.decoding.decoder import Decoder
+from ingest.decoding.field_aliases import other, spellings
+from schemas.kinds import CUSTOM_EVENT, ENGAGED, ERROR_REPORT, KINDS, VITAL, Kind
+
+
+def made(kind: Kind, item: dict[str, Any]) -> Any:
+    return json.loads(Decoder(kind).decode(json.dumps([item]).encode()).array)[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "expected"),
+    [
+        (
+            CUSTOM_EVENT,
+            {"name": "a", "anonymous_id": "u", "session_id": "s", "event_id": "e"},
+            {"name": "a", "anonymousId": "u", "sessionId": "s", "eventId": "e"},
+        ),
+        (
+            CUSTOM_EVENT,
+            {"name": "a", "utmSource": "x", "timeOnPage": 3, "profile_id": "p"},
+            {"name": "a", "utm_source": "x", "time_on_page": 3, "profileId": "p"},
+        ),
+        (
+            VITAL,
+            {"path": "/", "metric_name": "LCP", "metric_value": 1.5},
+            {"path": "/", "metricName": "LCP", "metricValue": 1.5},
+        ),
+        (ERROR_REPORT, {"message": "m", "error_type": "E"}, {"message": "m", "errorType": "E"}),
+        (ENGAGED, {"path": "/", "active_time": 2}, {"path": "/", "activeTime": 2}),
+    ],
+)
+def test_the_other_spelling_becomes_the_wire_name(
+    kind: Kind, given: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    assert made(kind, given) == expected
+
+
+@pytest.mark.parametrize(
+    ("wire", "spelled", "kept"), [("a", "b", "a"), (None, "b", "b"), ("a", None, "a")]
+)
+def test_the_wire_name_wins_where_it_says_something(
+    wire: object, spelled: object, kept: object
+) -> None:
+    item = {"name": "x", "anonymousId": wire, "anonymous_id": spelled}
+
+    assert made(CUSTOM_EVENT, item) == {"name": "x", "anonymousId": kept}
+
+
+def test_what_is_wrong_in_the_other_spelling_is_named() -> None:
+    body = b'[{"name":"a"},{"name":"b","anonymous_id":7},{"name":"c","anonymousId":7},{"nam":1}]'
+    accepted = Decoder(CUSTOM_EVENT).decode(body)
+
+    assert [reject.message for reject in accepted.rejected] == [
+        "'anonymous_id' must be a string or null, not an integer",
+        "'anonymousId' must be a string or null, not an integer",
+        "'name' is required",
+    ]
+
+
+def test_properties_keep_their_own_spelling() -> None:
+    body = b'[{"name":"a","properties":{"session_id":"s","utmSource":"x"}}]'
+
+    assert Decoder(CUSTOM_EVENT).decode(body).array == body
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_every_name_of_two_words_has_another_spelling(kind: Kind) -> None:
+    names = kind.item.__struct_encode_fields__
+
+    spelled = {old: name for old, name in spellings(kind.item).items() if old != "url"}
+    assert {other(name) for name in names} - set(names) == set(spelled)
+    assert all(other(old) == name for old, name in spelled.items())

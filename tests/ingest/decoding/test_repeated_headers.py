@@ -1,0 +1,51 @@
+"""Headers that come in several lines: one list, read alike everywhere, and never guessed from."""
+
+from pathlib import Path
+
+import pytest
+
+from schemas.envelope import COUNTRY
+from schemas.http.asgi import header, headers_by_name
+from tests.asgi_client import http_scope
+from tests.ingest.in_memory_collector import bench
+
+PROXY = "203.0.113.0/24"
+"""The tests' own address is in it."""
+
+
+def test_all_readers_see_the_same() -> None:
+    scope = http_scope("GET", "/", {"accept": "a\nb", "x-other": "1"})
+
+    assert header(scope, b"accept") == "a, b"
+    assert headers_by_name(scope) == {b"accept": b"a, b", b"x-other": b"1"}
+
+
+def test_what_a_client_writes_before_its_proxy_does_is_not_believed(tmp_path: Path) -> None:
+    desk = bench(tmp_path, trusted_proxies=PROXY)
+    told = {"x-forwarded-for": "6.6.6.6\n198.51.100.9", "cf-ipcountry": "KP\nDE"}
+
+    reply = desk.post("/track?website_id=shop", {"name": "a"}, headers=told)
+
+    assert reply.status == 200
+    [envelope] = desk.outbox.sent[0].envelopes
+    assert (envelope.address, envelope.headers[COUNTRY]) == ("198.51.100.0", "DE")
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"x-api-key": "{key}\n{key}"}, 401),
+        ({"authorization": "Bearer {key}\nBearer {key}"}, 401),
+        ({"content-encoding": "identity\ngzip"}, 400),
+        ({"databuddy-client-id": "shop\nblog"}, 403),
+        ({"user-agent": "A\nB"}, 200),
+    ],
+)
+def test_two_values_where_one_is_taken_are_a_wrong_one(
+    tmp_path: Path, headers: dict[str, str], status: int
+) -> None:
+    desk = bench(tmp_path)
+    given = {name: value.format(key=desk.keys["acme"]) for name, value in headers.items()}
+    path = "/track" if "databuddy-client-id" in given else "/track?website_id=shop"
+
+    assert desk.post(path, {"name": "a"}, headers=given).status == status

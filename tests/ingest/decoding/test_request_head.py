@@ -1,0 +1,20 @@
+"""Client hints reach the stream: each header that tells of the sender's program is kept."""
+
+from pathlib import Path
+
+from schemas.envelope import HINTS
+from tests.ingest.in_memory_collector import bench
+
+
+def test_all_client_hints_are_kept_and_cut(tmp_path: Path) -> None:
+    desk = bench(tmp_path)
+    sent = {name: f'"{number}"' for number, name in enumerate(HINTS)}
+    long = {**sent, "sec-ch-ua-full-version-list": "x" * 600, "sec-ch-ua-arch": '"x86"'}
+
+    reply = desk.post("/track?website_id=shop", {"name": "a"}, headers=long)
+
+    assert reply.status == 200
+    assert desk.outbox.sent[0].envelopes[0].headers == {
+        **sent,
+        "sec-ch-ua-full-version-list": "x" * 512,
+    }

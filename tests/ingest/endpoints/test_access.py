@@ -1,0 +1,135 @@
+"""Every key on every route of the collector, against an access model of its own."""
+
+from collections.abc import Iterator
+
+import pytest
+from msgspec import Struct
+
+from ingest.app import create_app
+from ingest.endpoints.openapi import EXAMPLES, service
+from schemas.http.middleware import Edge
+from schemas.registry import Follower, Store
+from schemas.registry.migrate import migrate
+from schemas.runtime.settings import Settings
+from tests.access_model import Caller, callers, populate, sent_both_ways
+from tests.asgi_client import ask
+from tests.ingest.in_memory_collector import NOW, ListOutbox
+
+MIXED_BODIES = {
+    "/": {"type": "custom", "name": "a"},
+    "/batch": [{"type": "custom", "name": "a"}],
+    "/events": [{"name": "a"}],
+}
+SUBJECTS = (None, "shop", "blog", "rival", "nowhere", "acme")
+UNNAMED = {"acme": "acme", "globex": "rival"}
+"""Where a key's items go that name no website: to the only one, or else to the organization."""
+
+OPEN = {"/l/{slug}", "/l/{slug}/qr.svg", "/robots.txt", "/health", "/health/live", "/health/ready"}
+
+
+class Collector(Struct, frozen=True):
+    """A collector whose registry has every kind of key."""
+
+    app: Edge
+    outbox: ListOutbox
+    callers: tuple[Caller, ...]
+
+
+@pytest.fixture(scope="module")
+def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collector]:
+    settings = Settings(data_dir=str(tmp_path_factory.mktemp("access")))
+    migrate(settings.registry_url)
+    store = Store(settings.registry_url)
+    populate(store, NOW)
+    everybody = tuple(callers(store, NOW))
+    follower = Follower(store)
+    outbox = ListOutbox()
+    app = create_app(outbox, follower, lambda: NOW, settings)
+    yield Collector(app, outbox, everybody)
+    store.close()
+
+
+def tracking_status(caller: Caller, website: str | None) -> int:
+    """Collecting takes a key with its scope, or no key and a website that exists."""
+    if caller.text is None:
+        return 401 if website is None else 200 if website in ("shop", "blog", "rival") else 403
+    if not caller.live:
+        return 401
+    if not caller.holds("track:events"):
+        return 403
+    return 200 if website is None or (website != "acme" and caller.reaches(website)) else 403
+
+
+def import_status(caller: Caller, name: str) -> int:
+    """History takes a key always."""
+    if not caller.live:
+        return 401
+    return 200 if caller.holds("track:events") and caller.reaches(name) else 403
+
+
+def debug_status(caller: Caller, website: str | None) -> int:
+    """What was received is data, so it takes a key that reads."""
+    if not caller.live:
+        return 401
+    if not caller.holds("read:data"):
+        return 403
+    if website is None:
+        return 200 if caller.website else 400
+    return 200 if caller.reaches(website) else 403
+
+
+@pytest.mark.parametrize("path", [*EXAMPLES, *MIXED_BODIES, "/px.jpg"])
+def test_every_key_sends_where_it_may_and_nowhere_else(collector: Collector, path: str) -> None:
+    body = MIXED_BODIES.get(path) or next(iter(EXAMPLES.get(path, {"": None}).values()))
+    method = "POST" if body else "GET"
+    wrong = []
+    for caller in collector.callers:
+        for website in SUBJECTS:
+            named = f"website_id={website}&" if website else ""
+            more = "type=track&name=a" if path == "/px.jpg" else ""
+            for headers in sent_both_ways(caller):
+                before = len(collector.outbox.sent)
+                reply = ask(collector.app, method, f"{path}?{named}{more}", body, headers)
+                sent = collector.outbox.sent[before:]
+                expected = tracking_status(caller, website)
+                allowed = {website or caller.website or UNNAMED.get(caller.organization)}
+                subjects = {e.subject_id for one in sent for e in one.envelopes}
+                if reply.status != expected or bool(sent) != (expected == 200):
+                    wrong.append(f"{caller.name} {website}: {reply.status}, not {expected}")
+                elif not subjects <= allowed:
+                    wrong.append(f"{caller.name} {website}: sent for {subjects}")
+
+    assert wrong == [], "\n".join(wrong)
+
+
+def test_every_key_imports_into_what_it_may_and_nothing_else(collector: Collector) -> None:
+    line = b'{"name": "a", "timestamp": %d}\n' % (NOW - 1000)
+    wrong = []
+    for caller in collector.callers:
+        for name in ("imp_shop", "imp_rival", "nowhere"):
+            for headers in sent_both_ways(caller):
+                reply = ask(collector.app, "POST", f"/import?import_id={name}", line, headers)
+                if reply.status != import_status(caller, name):
+                    wrong.append(f"{caller.name} {name}: {reply.status} {reply.body[:100]!r}")
+
+    assert wrong == [], "\n".join(wrong)
+
+
+def test_only_keys_that_read_see_what_was_received(collector: Collector) -> None:
+    wrong = []
+    for caller in collector.callers:
+        for website in SUBJECTS:
+            query = f"?website_id={website}" if website else ""
+            for headers in sent_both_ways(caller):
+                reply = ask(collector.app, "GET", f"/debug{query}", None, headers)
+                if reply.status != debug_status(caller, website):
+                    wrong.append(f"{caller.name} {website}: {reply.status} {reply.body[:100]!r}")
+
+    assert wrong == [], "\n".join(wrong)
+
+
+def test_the_model_knows_every_documented_route() -> None:
+    asked = {*EXAMPLES, *MIXED_BODIES, "/px.jpg", "/import", "/debug"}
+    scripts = {o.path for o in service().operations if o.path.endswith(".js")}
+
+    assert {o.path for o in service().operations} == asked | scripts | OPEN

@@ -1,0 +1,325 @@
+"""POST /track, /vitals, /errors: what is sent on, and what is answered."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from ingest.publishing.partition_queue import Outcome
+from schemas.envelope import Envelope
+from schemas.runtime.heartbeat import Pulse, write_pulse
+from tests.asgi_client import ask
+from tests.http_client import taken
+from tests.ingest.in_memory_collector import NOW, Bench, bench, visitors
+
+AGENT = "Mozilla/5.0 (X11; Linux x86_64)"
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Bench:
+    return bench(tmp_path)
+
+
+def test_one_event_is_sent_as_it_came(desk: Bench, tmp_path: Path) -> None:
+    body = b'{"name":"signup", "properties":{"plan":"pro"},"unknown":1}'
+
+    reply = desk.post("/track?website_id=shop", body, headers={"user-agent": AGENT})
+
+    assert reply.status == 200
+    assert taken(reply) == {"status": "success", "type": "custom_event", "count": 1}
+    assert desk.outbox.sent[0].topic == "events"
+    assert desk.outbox.sent[0].envelopes == [
+        Envelope(
+            subject_id="shop",
+            organization_id="acme",
+            received_ms=NOW,
+            count=1,
+            items=b"[" + body + b"]",
+            address="203.0.113.0",
+            user_agent=AGENT,
+            visitor=visitors(tmp_path).of_website("shop", "203.0.113.0", AGENT, NOW),
+        )
+    ]
+
+
+def test_a_batch_is_one_request_in_one_envelope(desk: Bench) -> None:
+    body = b'[{"name":"a"},\n {"name":"b"}]'
+
+    reply = desk.post("/track", body, key="solo")
+
+    assert taken(reply) == {"status": "success", "type": "custom_event", "count": 2}
+    assert [(e.subject_id, e.count, e.items, e.trusted) for e in desk.outbox.sent[0].envelopes] == [
+        ("solo", 2, body, True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "item", "type_", "topic"),
+    [
+        ("/vitals", {"path": "/", "metricName": "LCP", "metricValue": 812}, "web_vitals", "vitals"),
+        ("/errors", {"message": "x is undefined", "lineno": 3}, "error", "errors"),
+    ],
+)
+def test_a_tracker_sends_arrays_by_client_id(
+    desk: Bench, path: str, item: object, type_: str, topic: str
+) -> None:
+    reply = desk.post(f"{path}?client_id=blog", [item, item])
+
+    assert taken(reply) == {"status": "success", "type": type_, "count": 2}
+    assert desk.outbox.sent[0].topic == topic
+    assert desk.outbox.sent[0].items == [item, item]
+
+
+@pytest.mark.parametrize("path", ["/vitals", "/errors"])
+def test_what_must_be_an_array_is_refused_as_an_object(desk: Bench, path: str) -> None:
+    reply = desk.post(f"{path}?client_id=blog", {"message": "m"})
+
+    assert (reply.status, reply.json["message"]) == (
+        400,
+        "The body must be JSON in UTF-8: an array of items",
+    )
+
+
+def test_good_items_are_taken_and_bad_ones_named(desk: Bench) -> None:
+    body = [{"name": "a"}, {"nam": "b"}, {"name": "c"}, {"name": "d", "timestamp": "yesterday"}]
+
+    reply = desk.post("/track?website_id=shop", body)
+
+    assert reply.status == 200
+    assert taken(reply) == {
+        "status": "success",
+        "type": "custom_event",
+        "count": 2,
+        "rejected": [
+            {"index": 1, "code": "VALIDATION_ERROR", "message": "'name' is required"},
+            {
+                "index": 3,
+                "code": "VALIDATION_ERROR",
+                "message": "'timestamp' must be Unix milliseconds or an ISO 8601 time",
+            },
+        ],
+    }
+    assert desk.outbox.sent[0].items == [{"name": "a"}, {"name": "c"}]
+    assert desk.outbox.sent[0].envelopes[0].count == 2
+
+
+def test_a_batch_without_a_good_item_is_refused(desk: Bench) -> None:
+    reply = desk.post("/track?website_id=shop", [{"name": ""}, 7])
+
+    assert reply.status == 400
+    assert reply.json == {
+        "status": "error",
+        "message": "No item was accepted. 'name' must not be empty",
+        "code": "NO_ITEM_ACCEPTED",
+        "rejected": [
+            {
+                "index": 0,
+                "code": "VALIDATION_ERROR",
+                "message": "'name' must not be empty",
+            },
+            {
+                "index": 1,
+                "code": "VALIDATION_ERROR",
+                "message": "The item must be an object, not an integer",
+            },
+        ],
+    }
+    assert desk.outbox.sent == []
+
+
+@pytest.mark.parametrize(
+    "type_", ["application/json", "text/plain;charset=UTF-8", "application/x.a+json", None]
+)
+def test_any_content_type_is_read_as_json(desk: Bench, type_: str | None) -> None:
+    headers = {"content-type": type_} if type_ else {}
+
+    assert desk.post("/track?website_id=shop", {"name": "a"}, headers=headers).status == 200
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "x-gzip", "GZIP"])
+def test_a_packed_body_is_unpacked(desk: Bench, encoding: str) -> None:
+    packed = gzip.compress(b'[{"name":"a"}]')
+
+    desk.post("/track?website_id=shop", packed, headers={"content-encoding": encoding})
+
+    assert desk.outbox.sent[0].envelopes[0].items == b'[{"name":"a"}]'
+
+
+@pytest.mark.parametrize(
+    "timestamp", [1790000000123, 1790000000123.5, "2026-11-21T10:00:00.123Z", "2026-11-21", None]
+)
+def test_a_time_may_be_a_number_or_iso(desk: Bench, timestamp: object) -> None:
+    reply = desk.post("/track?website_id=shop", {"name": "a", "timestamp": timestamp})
+
+    assert reply.status == 200
+
+
+def test_only_the_headers_that_enrichment_reads_are_kept(desk: Bench) -> None:
+    headers = {
+        "accept-language": "de-DE",
+        "referer": "https://shop.example/" + "p" * 1000,
+        "cookie": "secret=1",
+        "x-forwarded-for": "198.51.100.1",
+        "idempotency-key": "r-1",
+        "user-agent": "a" * 1000,
+    }
+
+    desk.post("/track?website_id=shop", {"name": "a"}, headers=headers)
+
+    envelope = desk.outbox.sent[0].envelopes[0]
+    assert envelope.headers == {
+        "accept-language": "de-DE",
+        "referer": "https://shop.example/" + "p" * 491,
+    }
+    assert (envelope.request_id, envelope.user_agent) == ("r-1", "a" * 512)
+    assert envelope.address == "203.0.113.0"
+
+
+def test_a_visitors_requests_share_a_place(desk: Bench) -> None:
+    for visitor in ("u1", "u2", "u1"):
+        desk.post("/track?website_id=shop", {"name": "a", "anonymousId": visitor})
+
+    places = [sent.place for sent in desk.outbox.sent]
+    # crc32 of "shop\0u1" and "shop\0u2"
+    assert places == [3_615_511_926, 1_317_602_508, 3_615_511_926]
+
+
+def test_who_has_no_anonymous_id_is_placed_by_address_and_agent(desk: Bench) -> None:
+    for agent in ("one", "two", "one"):
+        desk.post("/track?website_id=shop", {"name": "a"}, headers={"user-agent": agent})
+
+    first, second, third = [sent.place for sent in desk.outbox.sent]
+    assert first == third != second
+
+
+@pytest.mark.parametrize(
+    ("outcome", "code"),
+    [(Outcome.NOT_SENT, "SERVICE_UNAVAILABLE"), (Outcome.UNKNOWN, "OUTCOME_UNKNOWN")],
+)
+def test_what_kafka_does_not_acknowledge_is_no_success(
+    desk: Bench, outcome: Outcome, code: str
+) -> None:
+    desk.outbox.outcome = outcome
+
+    reply = desk.post("/track?website_id=shop", {"name": "a"})
+
+    assert (reply.status, reply.json["code"], reply.headers["retry-after"]) == (503, code, "5")
+
+
+def test_nothing_is_taken_while_kafka_is_away(desk: Bench) -> None:
+    desk.outbox.refusing = "away"
+
+    reply = desk.post("/track?website_id=shop", {"name": "a"})
+
+    assert (reply.status, reply.json["status"], reply.headers["retry-after"]) == (503, "error", "5")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/track", 405),
+        ("PUT", "/track", 405),
+        ("OPTIONS", "/track", 204),
+        ("POST", "/nothing", 404),
+        ("POST", "/l/spring", 405),
+        ("POST", "/track", 401),
+        ("POST", "/track?website_id=nobody", 403),
+        ("GET", "/health", 200),
+        ("GET", "/health/live", 200),
+        ("GET", "/health/ready", 200),
+    ],
+)
+def test_every_answer_tells_the_allowance(desk: Bench, method: str, path: str, status: int) -> None:
+    reply = ask(desk.app, method, path, {"name": "a"} if method == "POST" else None)
+
+    assert reply.status == status
+    assert {name for name in reply.headers if name.startswith("x-ratelimit")} == {
+        "x-ratelimit-limit",
+        "x-ratelimit-remaining",
+        "x-ratelimit-reset",
+    }
+    if status >= 400:
+        assert reply.json["status"] == "error"
+
+
+def test_an_answer_tells_what_is_left_to_its_network(desk: Bench) -> None:
+    for _ in range(2):
+        reply = desk.post("/track?website_id=shop", {"name": "a"})
+
+    # plan free: 6,000 collection requests within 60 s, of which one network has half
+    assert reply.headers["x-ratelimit-limit"] == "3000"
+    assert reply.headers["x-ratelimit-remaining"] == "2998"
+    assert reply.headers["x-ratelimit-reset"] == str((NOW + 60_000) // 1000)
+
+
+def test_an_answer_to_a_key_tells_what_is_left_to_the_organization(desk: Bench) -> None:
+    for _ in range(2):
+        reply = desk.post("/track", {"name": "a"}, key="acme")
+
+    assert reply.headers["x-ratelimit-limit"] == "6000"
+    assert reply.headers["x-ratelimit-remaining"] == "5998"
+
+
+def test_who_has_used_the_allowance_up_is_told_when_to_come_back(desk: Bench) -> None:
+    desk.agree("acme", collect=1)
+    desk.post("/track", {"name": "a"}, key="acme")
+
+    reply = desk.post("/track", {"name": "a"}, key="acme-shop")
+
+    assert (reply.status, reply.headers["retry-after"]) == (429, "60")
+    sentence = (
+        "Rate limit exceeded. Please try again later. "
+        "The limit of the organization's API keys (collect) is 1 requests per minute."
+    )
+    assert reply.json == {
+        "success": False,
+        "error": sentence,
+        "status": "error",
+        "message": sentence,
+        "code": "RATE_LIMIT_EXCEEDED",
+        "limit": 1,
+        "remaining": 0,
+        "reset": "2026-11-18T11:07:40.000Z",
+        "retryAfter": 60,
+    }
+
+
+def test_an_unready_collector_says_why(desk: Bench) -> None:
+    desk.outbox.refusing = "no answer yet"
+
+    reply = ask(desk.app, "GET", "/health/ready")
+
+    assert (reply.status, reply.json["status"]) == (503, "unready")
+    assert reply.json["checks"] == {
+        "kafka": "no answer yet",
+        "disk": "ok",
+        "registry": "ok",
+        "storing": "ok",
+    }
+    assert ask(desk.app, "GET", "/health/live").status == 200
+
+
+def test_a_collector_without_its_registry_is_ready_and_says_what_it_does_without(
+    desk: Bench,
+) -> None:
+    desk.registry.trouble = "lost"
+
+    reply = ask(desk.app, "GET", "/health/ready")
+
+    assert (reply.status, reply.json["ready"], reply.json["status"]) == (200, True, "degraded")
+    assert reply.json["checks"] == {
+        "kafka": "ok",
+        "disk": "ok",
+        "registry": "lost",
+        "storing": "ok",
+    }
+
+
+def test_a_collector_says_which_table_is_left_out_and_goes_on_taking(tmp_path: Path) -> None:
+    reason = "what is sent for events waits in Kafka: tidemark doctor --repair"
+    write_pulse(tmp_path / "run", Pulse("worker-1", 1, NOW, "ready", reason=reason))
+
+    reply = ask(bench(tmp_path).app, "GET", "/health/ready")
+
+    assert (reply.status, reply.json["status"]) == (200, "degraded")
+    assert reply.json["checks"]["storing"] == f"worker-1: {reason}"

@@ -1,0 +1,80 @@
+"""What browsers ask before they send, and what they must be told to let an answer through."""
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from tests.asgi_client import ask
+from tests.ingest.in_memory_collector import Bench, bench
+
+PREFLIGHTS: list[dict[str, Any]] = json.loads(
+    (Path(__file__).parents[2] / "clients" / "preflights.json").read_text()
+)["requests"]
+
+POSTED = ("/", "/batch", "/track", "/vitals", "/errors", "/events", "/identify", "/engagement")
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Bench:
+    return bench(tmp_path)
+
+
+@pytest.mark.parametrize("asked", PREFLIGHTS, ids=range(len(PREFLIGHTS)))
+def test_a_recorded_preflight_is_let_through(desk: Bench, asked: dict[str, Any]) -> None:
+    url = f"{asked['path']}?{urlencode(asked['query'])}"
+
+    reply = ask(desk.app, "OPTIONS", url, headers=asked["headers"])
+
+    assert reply.status == 204
+    assert reply.headers["access-control-allow-origin"] == asked["headers"]["origin"]
+    assert reply.headers["access-control-allow-credentials"] == "true"
+    allowed = reply.headers["access-control-allow-headers"]
+    assert allowed == asked["headers"]["access-control-request-headers"]
+    assert "POST" in reply.headers["access-control-allow-methods"]
+    assert "x-ratelimit-limit" in reply.headers
+
+
+@pytest.mark.parametrize("body", [{"name": "a"}, {"nam": "a"}])
+def test_a_credentialed_beacon_may_read_its_answer(desk: Bench, body: object) -> None:
+    headers = {"origin": "https://shop.example", "cookie": "a=b", "content-type": "text/plain"}
+
+    reply = desk.post("/track?website_id=shop", body, headers=headers)
+
+    assert reply.headers["access-control-allow-origin"] == "https://shop.example"
+    assert reply.headers["access-control-allow-credentials"] == "true"
+    assert reply.headers["vary"] == "Origin"
+    assert "set-cookie" not in reply.headers
+
+
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [
+        *((path, "POST, OPTIONS") for path in POSTED),
+        ("/px.jpg", "GET, OPTIONS"),
+        ("/l/spring", "GET, HEAD, OPTIONS"),
+        ("/health", "GET, OPTIONS"),
+        ("/nothing", "GET, POST, PUT, PATCH, DELETE, OPTIONS"),
+    ],
+)
+def test_a_preflight_names_the_methods_of_the_route(desk: Bench, path: str, methods: str) -> None:
+    asked = {"origin": "https://shop.example", "access-control-request-method": "POST"}
+
+    reply = ask(desk.app, "OPTIONS", path, headers=asked)
+
+    assert reply.status == 204
+    assert in_order(reply.headers["access-control-allow-methods"]) == in_order(methods)
+
+
+@pytest.mark.parametrize("path", POSTED)
+def test_options_of_a_route_are_told_without_an_origin_too(desk: Bench, path: str) -> None:
+    reply = ask(desk.app, "OPTIONS", path)
+
+    assert (reply.status, reply.headers["allow"], reply.body) == (204, "POST, OPTIONS", b"")
+    assert "access-control-allow-methods" not in reply.headers
+
+
+def in_order(methods: str) -> list[str]:
+    return sorted(methods.split(", "))

@@ -1,0 +1,321 @@
+"""GET /debug: what was received for a website, what was refused and why; once and live."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import ExitStack, asynccontextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+from msgspec import Struct
+from msgspec.structs import replace
+from starlette.types import Message
+
+from ingest.endpoints import debug
+from ingest.publishing import recent_requests
+from ingest.publishing.recent_requests import Recent, Seen
+from schemas.errors import Unavailable
+from tests.asgi_client import ask, http_scope, request
+from tests.ingest.in_memory_collector import Bench, bench
+
+AT = "2026-11-18T11:06:40.000Z"
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Bench:
+    return bench(tmp_path)
+
+
+def looked(desk: Bench, website: str = "shop", key: str = "reader") -> Any:
+    headers = {"x-api-key": desk.keys[key]}
+    reply = ask(desk.app, "GET", f"/debug?website_id={website}", headers=headers)
+    assert (reply.status, reply.headers["cache-control"]) == (200, "no-store"), reply.body
+    return reply.json["items"]
+
+
+def test_what_was_taken_is_shown_the_newest_first(desk: Bench) -> None:
+    headers = {
+        "user-agent": "Firefox",
+        "origin": "https://shop.example",
+        "cookie": "secret=1",
+        "x-forwarded-for": "198.51.100.9",
+    }
+    first = desk.post("/track?website_id=shop", {"name": "a"}, headers=headers).json
+    desk.post("/track?website_id=blog", {"name": "other"})
+    second = desk.post("/track?website_id=shop", [{"name": "b"}, {"name": "c"}]).json
+
+    whence = {"address": "203.0.113.0", "userAgent": "", "headers": {}, "byServer": False}
+    shown = {"receivedAt": AT, "accepted": True, "type": "custom_event"}
+    assert looked(desk) == [
+        {**shown, "receipt": second["receipt"], **whence, "item": {"name": "c"}},
+        {**shown, "receipt": second["receipt"], **whence, "item": {"name": "b"}},
+        {
+            **shown,
+            "receipt": first["receipt"],
+            **whence,
+            "userAgent": "Firefox",
+            "headers": {"origin": "https://shop.example"},
+            "item": {"name": "a"},
+        },
+    ]
+
+
+def test_what_was_left_out_is_shown_with_its_reason(desk: Bench) -> None:
+    desk.post("/track?website_id=shop", [{"name": "a"}, {"nam": "b"}])
+
+    left_out, taken = looked(desk)
+
+    assert left_out == {
+        "receivedAt": AT, "accepted": False, "path": "/track",
+        "index": 1, "code": "VALIDATION_ERROR", "message": "'name' is required",
+    }  # fmt: skip
+    assert taken["item"] == {"name": "a"}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "headers", "status", "code"),
+    [
+        ("/track?website_id=shop", b"{", {}, 400, "VALIDATION_ERROR"),
+        ("/batch?client_id=shop", {}, {}, 400, "VALIDATION_ERROR"),
+        ("/vitals", {}, {"databuddy-client-id": "shop"}, 400, "VALIDATION_ERROR"),
+        ("/track?website_id=shop", {"name": "a"}, {"x-api-key": "tm_no_key"}, 401, "AUTH_REQUIRED"),
+        ("/track?website_id=shop", {"name": "a"}, {"content-encoding": "br"}, 400,
+         "VALIDATION_ERROR"),
+    ],
+)  # fmt: skip
+def test_a_request_that_was_refused_is_shown(
+    desk: Bench, path: str, body: object, headers: Mapping[str, str], status: int, code: str
+) -> None:
+    reply = desk.post(path, body, headers=headers)
+
+    assert looked(desk) == [
+        {
+            "receivedAt": AT,
+            "accepted": False,
+            "path": path.partition("?")[0],
+            "status": status,
+            "code": code,
+            "message": reply.json["message"],
+        }
+    ]
+
+
+def test_each_item_of_a_refused_batch_has_its_reason(desk: Bench) -> None:
+    desk.post("/track?website_id=shop", [{"name": ""}, {"name": 7}])
+
+    assert [(line.get("index"), line["code"]) for line in looked(desk)] == [
+        (None, "NO_ITEM_ACCEPTED"),
+        (1, "VALIDATION_ERROR"),
+        (0, "VALIDATION_ERROR"),
+    ]
+
+
+def test_of_many_refused_items_the_first_are_shown_in_few_words(desk: Bench) -> None:
+    bad = {"path": "/", "metricName": "x" * 1_900, "metricValue": 1}
+
+    assert desk.post("/vitals?client_id=shop", [bad] * 500).status == 400
+
+    refusal, others, *items = looked(desk)
+    assert {len(refusal["message"]), *(len(item["message"]) for item in items)} == {256}
+    assert (others["count"], [item["index"] for item in items]) == (450, [*range(49, -1, -1)])
+    [seen] = desk.recent.of("shop")
+    assert seen.size == 512 + 50 * (192 + 256)
+
+
+def test_what_kafka_does_not_take_is_shown_as_refused(desk: Bench) -> None:
+    desk.outbox.refusing = "Kafka is away"
+    desk.post("/track?website_id=shop", {"name": "a"})
+
+    assert [(line["status"], line["message"]) for line in looked(desk)] == [(503, "Kafka is away")]
+
+
+def test_what_a_browser_asks_beforehand_is_not_shown(desk: Bench) -> None:
+    asking = {"origin": "https://shop.example", "access-control-request-method": "POST"}
+
+    assert ask(desk.app, "OPTIONS", "/track?website_id=shop", headers=asking).status == 204
+    assert looked(desk) == []
+
+
+def test_items_of_several_websites_are_shown_at_their_own(desk: Bench) -> None:
+    desk.post("/track", [{"name": "a", "websiteId": "shop"}, {"name": "b"}], key="acme")
+
+    assert [line["item"]["name"] for line in looked(desk)] == ["a"]
+    assert [(line["item"]["name"], line["byServer"]) for line in looked(desk, "acme")] == [
+        ("b", True)
+    ]
+
+
+def test_items_that_are_many_are_counted_instead_of_kept(desk: Bench) -> None:
+    desk.post("/track?website_id=shop", [{"name": "a" * 200}] * 100)
+
+    [line] = looked(desk)
+
+    assert (line["count"], line["message"], "item" in line) == (100, debug.TOO_LARGE, False)
+
+
+@pytest.mark.parametrize(
+    ("key", "website", "status"),
+    [(None, "shop", 401), ("acme", "shop", 403), ("reader", "solo", 403), ("reader", "x", 403),
+     ("reader", "", 400)],
+)  # fmt: skip
+def test_only_who_may_read_data_of_the_website_sees_it(
+    desk: Bench, key: str | None, website: str, status: int
+) -> None:
+    headers = {"x-api-key": desk.keys[key]} if key else {}
+
+    assert ask(desk.app, "GET", f"/debug?website_id={website}", headers=headers).status == status
+
+
+# What is kept is bounded.
+
+
+def an_event(size: int = 0) -> Seen:
+    return Seen(0, "events", 1, b"x" * size, "r")
+
+
+def test_a_website_has_so_many_requests_kept() -> None:
+    kept = Recent()
+    for _ in range(recent_requests.REQUESTS + 5):
+        kept.keep("shop", an_event())
+    kept.keep("blog", an_event())
+
+    assert (len(kept.of("shop")), len(kept.of("blog"))) == (recent_requests.REQUESTS, 1)
+
+
+def test_a_website_has_so_many_bytes_kept() -> None:
+    kept = Recent()
+    size = recent_requests.WEBSITE_BYTES // 4
+    for _ in range(5):
+        kept.keep("shop", an_event(size))
+
+    assert len(kept.of("shop")) == 3  # each costs a little more than its items
+
+
+def test_the_website_that_was_silent_for_longest_is_forgotten_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(recent_requests, "ALL_BYTES", 3 * recent_requests.OVERHEAD)
+    kept = Recent()
+    for website in ("shop", "blog", "shop", "solo"):
+        kept.keep(website, an_event())
+
+    assert {website: len(kept.of(website)) for website in ("shop", "blog", "solo")} == {
+        "shop": 2,
+        "blog": 0,
+        "solo": 1,
+    }
+
+
+# Live
+
+
+class Following(Struct):
+    """Somebody who reads a stream."""
+
+    lines: asyncio.Queue[bytes]
+    leave: asyncio.Event
+    ended: "asyncio.Task[None]"
+
+    async def next(self) -> Any:
+        text = await asyncio.wait_for(self.lines.get(), 5)
+        return json.loads(text) if text.strip() else None
+
+
+@asynccontextmanager
+async def following(desk: Bench) -> AsyncIterator[Following]:
+    headers = {"x-api-key": desk.keys["reader"]}
+    scope = http_scope("GET", "/debug?website_id=shop&follow=1", headers)
+    lines: asyncio.Queue[bytes] = asyncio.Queue()
+    leave = asyncio.Event()
+
+    async def receive() -> Message:
+        await leave.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        for line in message.get("body", b"").splitlines(keepends=True):
+            lines.put_nowait(line)
+
+    ended = asyncio.create_task(desk.app(scope, receive, send))
+    yield Following(lines, leave, ended)
+    leave.set()
+    await asyncio.wait_for(ended, 5)
+
+
+async def post(desk: Bench, *names: str) -> None:
+    body = json.dumps([{"name": name} for name in names]).encode()
+    await request(desk.app, "POST", "/track?website_id=shop", [body])
+
+
+def run(test: Callable[[], Coroutine[None, None, None]]) -> None:
+    asyncio.run(test())
+
+
+def test_who_follows_sees_what_was_there_and_then_what_comes(desk: Bench) -> None:
+    async def test() -> None:
+        await post(desk, "a", "b")
+        async with following(desk) as follower:
+            assert [(await follower.next())["item"]["name"] for _ in "ab"] == ["a", "b"]
+            await post(desk, "c", "d")
+            assert [(await follower.next())["item"]["name"] for _ in "cd"] == ["c", "d"]
+
+    run(test)
+
+
+def test_who_hears_nothing_is_told_so(desk: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(debug, "BREATH_SECONDS", 0.02)
+
+    async def test() -> None:
+        async with following(desk) as follower:
+            assert [await follower.next(), await follower.next()] == [None, None]
+
+    run(test)
+
+
+def test_the_stream_ends_with_the_collector(desk: Bench) -> None:
+    async def test() -> None:
+        async with following(desk) as follower:
+            await post(desk, "a")
+            await follower.next()
+            desk.recent.end()
+            await asyncio.wait_for(follower.ended, 5)
+            assert not follower.leave.is_set()
+
+    run(test)
+
+
+def test_the_stream_ends_with_its_key(desk: Bench) -> None:
+    async def test() -> None:
+        async with following(desk) as follower:
+            await post(desk, "a")
+            await follower.next()
+            desk.registry.snapshot = replace(desk.registry.snapshot, keys=MappingProxyType({}))
+            await post(desk, "b")
+            await asyncio.wait_for(follower.ended, 5)
+            assert follower.lines.empty()
+
+    run(test)
+
+
+def test_who_does_not_keep_up_misses_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recent_requests, "BEHIND", 2)
+    kept = Recent()
+    with kept.follow("shop", "acme") as queue:
+        for size in (1, 2, 3):
+            kept.keep("shop", an_event(size))
+        kept.end()
+        waiting = [queue.get_nowait() for _ in range(queue.qsize())]
+
+    assert [None if seen is None else len(seen.envelope) for seen in waiting] == [3, None]
+
+
+def test_one_organization_leaves_others_a_place() -> None:
+    kept = Recent()
+    with ExitStack() as following:
+        for _ in range(recent_requests.OWN_FOLLOWERS):
+            following.enter_context(kept.follow("shop", "acme"))
+        following.enter_context(kept.follow("solo", "solo-org"))
+        with pytest.raises(Unavailable):
+            following.enter_context(kept.follow("blog", "acme"))

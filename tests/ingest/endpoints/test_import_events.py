@@ -1,0 +1,141 @@
+"""POST /import: who may write the past, which items are taken, and how they travel."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ingest.decoding.ndjson import NO_JSON
+from ingest.endpoints.import_events import BAD_TIME, NO_TIME
+from ingest.publishing.envelopes import ELSEWHERE
+from ingest.publishing.throttle import MOST_WAITING, Turns
+from schemas.envelope import Envelope
+from schemas.errors import Unavailable
+from tests.ingest.in_memory_collector import NOW, Bench, bench
+
+THEN = 1_551_441_600_000
+"""2019-03-01 12:00:00 UTC."""
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Bench:
+    return bench(tmp_path)
+
+
+def an_item(**given: Any) -> dict[str, Any]:
+    return {"name": "pageview", "timestamp": THEN, **given}
+
+
+def lines(*items: Any) -> bytes:
+    return b"\n".join(
+        item if isinstance(item, bytes) else json.dumps(item).encode() for item in items
+    )
+
+
+def test_lines_are_sent_in_one_envelope_to_the_topic_of_history(desk: Bench) -> None:
+    body = lines(an_item(line=1, country="AT"), an_item(line=2, user_agent="x")) + b"\n"
+
+    reply = desk.post("/import?import_id=imp_1", body, key="acme")
+
+    assert (reply.status, reply.json) == (200, {"status": "success", "type": "import", "count": 2})
+    assert desk.outbox.sent[0].topic == "backfill"
+    assert desk.outbox.sent[0].envelopes == [
+        Envelope(
+            subject_id="shop",
+            organization_id="acme",
+            received_ms=NOW,
+            count=2,
+            items=b"[" + body.strip().replace(b"\n", b",") + b"]",
+            trusted=True,
+            import_id="imp_1",
+        )
+    ]
+
+
+def test_an_array_is_taken_too(desk: Bench) -> None:
+    reply = desk.post("/import?import_id=imp_1", [an_item(), an_item()], key="acme-shop")
+
+    assert (reply.status, reply.json["count"]) == (200, 2)
+
+
+def test_each_line_that_is_not_good_is_named(desk: Bench) -> None:
+    body = lines(
+        an_item(),
+        b'{"name": "broken"',
+        an_item(timestamp=None),
+        an_item(timestamp="1999-12-31T23:59:59Z"),
+        an_item(timestamp=NOW + 600_000),
+        an_item(websiteId="blog"),
+        an_item(country="Austria"),
+        an_item(timestamp="2019-03-01T12:00:00+01:00"),
+        an_item(line=2**53),
+    )
+
+    reply = desk.post("/import?import_id=imp_1", body, key="acme")
+
+    assert reply.json["count"] == 2
+    assert [(each["index"], each["message"]) for each in reply.json["rejected"]] == [
+        (1, NO_JSON),
+        (2, NO_TIME),
+        (3, BAD_TIME),
+        (4, BAD_TIME),
+        (5, ELSEWHERE),
+        (6, "'country' is not valid: expected `str` matching regex '^[A-Z]{2}$'"),
+        (8, "'line' must be at most 9,007,199,254,740,991"),
+    ]
+    sent = json.loads(desk.outbox.sent[0].envelopes[0].items)
+    assert [item["timestamp"] for item in sent] == [THEN, "2019-03-01T12:00:00+01:00"]
+
+
+def test_a_request_has_so_many_lines_whatever_is_in_them(desk: Bench) -> None:
+    reply = desk.post("/import?import_id=imp_1", lines(an_item(), *[b"x"] * 500), key="acme")
+
+    assert (reply.status, desk.outbox.sent) == (400, [])
+    assert reply.json["message"] == "A request takes 1 to 500 items; this one has 501"
+
+
+def test_a_request_without_any_good_line_is_refused(desk: Bench) -> None:
+    reply = desk.post("/import?import_id=imp_1", lines(an_item(timestamp=None), b"{"), key="acme")
+
+    assert (reply.status, reply.json["code"]) == (400, "NO_ITEM_ACCEPTED")
+    assert [each["index"] for each in reply.json["rejected"]] == [0, 1]
+    assert desk.outbox.sent == []
+
+
+@pytest.mark.parametrize(
+    ("target", "key", "status"),
+    [
+        ("/import?import_id=imp_1&website_id=shop", None, 401),
+        ("/import?import_id=imp_1", "reader", 403),
+        ("/import?import_id=imp_1", "solo", 403),
+        ("/import?import_id=imp_9", "acme", 403),
+        ("/import", "acme", 400),
+        ("/import?import_id=imp_2", "acme", 409),
+    ],
+)
+def test_the_past_takes_a_key_and_an_open_import(
+    desk: Bench, target: str, key: str | None, status: int
+) -> None:
+    reply = desk.post(target, [an_item()], key=key)
+
+    assert (reply.status, desk.outbox.sent) == (status, [])
+
+
+def test_imports_take_turns_and_few_may_wait() -> None:
+    async def crowd() -> list[str]:
+        turns, order = Turns("wait"), []
+
+        async def one(name: str) -> None:
+            try:
+                async with turns.taken():
+                    order.append(name)
+                    await asyncio.sleep(0)
+            except Unavailable:
+                order.append(f"{name} refused")
+
+        await asyncio.gather(*(one(str(number)) for number in range(MOST_WAITING + 2)))
+        return order
+
+    assert asyncio.run(crowd()) == ["0", "9 refused", *map(str, range(1, MOST_WAITING + 1))]

@@ -1,0 +1,129 @@
+"""Hostile items on the routes of several shapes: refused by name, and nothing of them gets on."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ingest.decoding.tracker_formats import SHAPES
+from schemas.kinds import KINDS
+from tests.ingest.in_memory_collector import Bench, bench
+from tests.ingest.server.test_hostile_input import BODIES
+
+BY_TOPIC = {kind.topic: kind for kind in KINDS}
+TYPES: tuple[Any, ...] = (*SHAPES, "", "page", 7, None, [], {})
+
+
+@pytest.fixture(scope="module")
+def desk() -> Iterator[Bench]:
+    with TemporaryDirectory() as folder:
+        yield bench(Path(folder))
+
+
+@pytest.fixture(autouse=True)
+def _nothing_sent(desk: Bench) -> None:
+    desk.outbox.sent.clear()
+
+
+@pytest.mark.parametrize("what", BODIES)
+def test_an_item_that_is_none_is_refused(desk: Bench, what: str) -> None:
+    body, status = BODIES[what]
+
+    reply = desk.post("/?client_id=shop", body)
+
+    assert reply.status in (400, status), reply.body
+    assert (reply.json["status"], desk.outbox.sent) == ("error", [])
+
+
+@pytest.mark.parametrize("what", [what for what in BODIES if what != "two objects"])
+def test_a_bad_item_leaves_the_others_of_its_batch_alone(desk: Bench, what: str) -> None:
+    body, _ = BODIES[what]
+
+    reply = desk.post("/batch?client_id=shop", b'[{"name":"good"},' + body + b"]")
+
+    sent = [item for sent in desk.outbox.sent for item in sent.items]
+    assert reply.status in (200, 400, 413)
+    assert sent in ([], [{"name": "good"}])
+    assert reply.json["status"] == ("partial" if sent else "error")
+
+
+@pytest.mark.parametrize("payload", ["{}", "[]", "7", '"x"', "null", '{"payload":{"name":"a"}}'])
+def test_a_payload_may_be_anything(desk: Bench, payload: str) -> None:
+    reply = desk.post("/?client_id=shop", f'{{"payload":{payload}}}'.encode())
+
+    assert (reply.status, desk.outbox.sent) == (400, [])
+
+
+anything: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+NAMES = sorted({name for kind in KINDS for name in kind.item.__struct_encode_fields__})
+odd_items = st.fixed_dictionaries(
+    {},
+    optional={
+        "type": st.sampled_from(TYPES),
+        "payload": st.dictionaries(st.sampled_from(NAMES), anything, max_size=4) | anything,
+        "lcp": st.floats(allow_nan=False) | anything,
+        "anonymous_id": anything,
+        "gclid": anything,
+        "eventName": anything,
+        **{name: st.text(max_size=9) | anything for name in ("name", "href", "path", "message")},
+        **{name: anything for name in NAMES if name not in ("name", "href", "path", "message")},
+    },
+)
+ARRAYS = ("/batch", "/events")
+ASKED = (*NAMES, "type", "payload[lcp]", "properties[a]")
+BOUNDED = settings(
+    max_examples=60, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+)
+
+
+@BOUNDED
+@given(
+    st.lists(odd_items | anything, min_size=1, max_size=6), st.sampled_from(["/batch", "/events"])
+)
+def test_whatever_is_sent_is_answered_item_by_item(
+    desk: Bench, items: list[Any], path: str
+) -> None:
+    desk.outbox.sent.clear()
+
+    reply = desk.post(f"{path}?client_id=shop", json.dumps(items).encode())
+
+    assert reply.status in (200, 400)
+    readable(desk)
+    if path == "/batch" and "results" in reply.json:
+        kept = [result for result in reply.json["results"] if result["status"] == "success"]
+        assert len(reply.json["results"]) == len(items)
+        assert reply.json["processed"] == len(kept)
+        assert bool(kept) == bool(desk.outbox.sent)
+
+
+@BOUNDED
+@given(
+    st.dictionaries(st.sampled_from([*NAMES, "type", "payload[lcp]", "properties[a]"]), st.text())
+)
+def test_whatever_a_pixel_asks_is_answered(desk: Bench, query: dict[str, str]) -> None:
+    desk.outbox.sent.clear()
+
+    reply = desk.get("/px.jpg?" + urlencode({**query, "client_id": "shop"}, errors="replace"))
+
+    assert reply.status in (200, 400)
+    assert bool(desk.outbox.sent) == (reply.status == 200)
+    readable(desk)
+
+
+def readable(desk: Bench) -> None:
+    """What was sent on is what the stream can read."""
+    for sent in desk.outbox.sent:
+        items: Any = list[BY_TOPIC[sent.topic].item]  # type: ignore[misc]
+        for envelope in sent.envelopes:
+            assert len(msgspec.json.decode(envelope.items, type=items)) == envelope.count

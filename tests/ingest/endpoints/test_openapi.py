@@ -1,0 +1,57 @@
+"""The document of the collector."""
+
+from openapi_spec_validator import validate
+
+from ingest.decoding.tracker_formats import SHAPES
+from ingest.endpoints.mixed_routes import MIXED
+from ingest.endpoints.openapi import service
+from schemas.http.openapi import document
+from schemas.kinds import KINDS
+
+
+def test_the_document_is_openapi_3_1() -> None:
+    validate(document(service()))
+
+
+def test_every_kind_of_item_is_described_with_its_fields() -> None:
+    made = document(service())
+
+    for kind in KINDS:
+        if kind.path:
+            assert "post" in made["paths"][kind.path]
+            shape = made["components"]["schemas"][kind.item.__name__]
+            assert set(shape["properties"]) == set(kind.item.__struct_encode_fields__)
+
+
+def test_a_batch_has_the_bounds_of_the_collector() -> None:
+    body = document(service())["paths"]["/vitals"]["post"]["requestBody"]
+
+    assert body["content"]["application/json"]["schema"] == {
+        "type": "array",
+        "items": {"$ref": "#/components/schemas/Vital"},
+        "minItems": 1,
+        "maxItems": 500,
+    }
+
+
+def test_every_route_of_several_shapes_is_described() -> None:
+    paths = document(service())["paths"]
+
+    assert {(route.path, route.method.lower()) for route in MIXED} <= {
+        (path, method) for path, methods in paths.items() for method in methods
+    }
+
+
+def test_an_item_of_any_shape_says_which_it_is_of() -> None:
+    body = document(service())["paths"]["/"]["post"]["requestBody"]
+
+    schema = body["content"]["application/json"]["schema"]
+    assert schema["discriminator"]["propertyName"] == "type"
+    assert set(schema["discriminator"]["mapping"]) == set(SHAPES)
+
+
+def test_every_route_that_takes_no_item_is_described() -> None:
+    paths = document(service())["paths"]
+
+    assert set(paths["/robots.txt"]["get"]["responses"]["200"]["content"]) == {"text/plain"}
+    assert {"/l/{slug}", "/tidemark.js", "/debug", "/robots.txt", "/health"} <= set(paths)

@@ -1,0 +1,154 @@
+"""GET /px.jpg: an item in a query string, and the picture that is answered."""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from tests.asgi_client import ask
+from tests.ingest.in_memory_collector import Bench, bench
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Bench:
+    return bench(tmp_path)
+
+
+def item(desk: Bench, **query: object) -> tuple[str, Any]:
+    """The topic and the item that the query becomes, without what is no member of it."""
+    reply = desk.get("/px.jpg?" + urlencode({"client_id": "shop", **query}))
+    assert reply.status == 200, reply.body
+    [sent] = desk.outbox.sent
+    [found] = sent.items
+    assert found.pop("client_id", "shop") == "shop"
+    return sent.topic, found
+
+
+def test_the_answer_is_a_picture_that_nobody_keeps(desk: Bench) -> None:
+    reply = desk.get("/px.jpg?client_id=shop&name=hello")
+
+    assert (reply.status, reply.headers["content-type"]) == (200, "image/gif")
+    assert reply.headers["cache-control"] == "no-store, no-cache, must-revalidate, private"
+    assert reply.body[:10] == b"GIF89a\x01\x00\x01\x00"
+    assert reply.headers["content-length"] == str(len(reply.body)) == "43"
+    assert reply.headers["tidemark-receipt"]
+    assert "x-ratelimit-limit" in reply.headers
+
+
+def test_an_event_without_id_and_path_is_stored(desk: Bench) -> None:
+    found = item(desk, type="track", name="signup", properties='{"plan":"pro","seats":3}')
+
+    assert found == (
+        "events",
+        {"type": "track", "name": "signup", "properties": {"plan": "pro", "seats": 3}},
+    )
+
+
+def test_properties_may_stand_key_by_key(desk: Bench) -> None:
+    query = {"name": "a", "properties[plan]": "pro", "properties[deep][er]": "x"}
+
+    assert item(desk, **query) == (
+        "events",
+        {"name": "a", "properties": {"plan": "pro", "deep": {"er": "x"}}},
+    )
+
+
+def test_properties_may_stand_both_ways(desk: Bench) -> None:
+    query = {"name": "a", "properties": '{"plan":"pro","deep":{"er":"x"}}', "properties[plan]": "x"}
+
+    assert item(desk, **query) == (
+        "events",
+        {"name": "a", "properties": {"plan": "x", "deep": {"er": "x"}}},
+    )
+    refused = desk.get("/px.jpg?client_id=shop&name=a&properties=pro&properties[plan]=pro")
+    assert (refused.status, len(desk.outbox.sent)) == (400, 1)
+
+
+def test_numbers_are_numbers_where_the_item_has_them(desk: Bench) -> None:
+    found = item(
+        desk, name="page_exit", timestamp="1794999999000", time_on_page="12.5", title="404",
+        screenResolution="1", pageCount="2",
+    )  # fmt: skip
+
+    assert found == (
+        "events",
+        {
+            "name": "page_exit",
+            "timestamp": 1794999999000,
+            "time_on_page": 12.5,
+            "title": "404",
+            "screen_resolution": "1",
+            "page_count": 2,
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "topic", "found"),
+    [
+        (
+            {"type": "outgoing_link", "href": "https://x.example/?a=b&c", "text": "ü"},
+            "events",
+            {"href": "https://x.example/?a=b&c", "text": "ü", "name": "outgoing_link"},
+        ),
+        (
+            {"type": "web_vitals", "path": "/", "metricName": "CLS", "metricValue": "0.02"},
+            "vitals",
+            {"path": "/", "metricName": "CLS", "metricValue": 0.02},
+        ),
+        (
+            {"type": "web_vitals", "payload[path]": "/", "payload[lcp]": "900"},
+            "vitals",
+            {"path": "/", "metricName": "LCP", "metricValue": 900},
+        ),
+        (
+            {"type": "error", "payload": '{"message":"m","lineno":3}'},
+            "errors",
+            {"message": "m", "lineno": 3},
+        ),
+    ],
+)
+def test_every_type_may_be_sent(
+    desk: Bench, query: dict[str, str], topic: str, found: dict[str, Any]
+) -> None:
+    where, made = item(desk, **query)
+
+    assert where == topic
+    assert {**made, "type": query["type"]} == {"type": query["type"], **found}
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("", "No item was accepted. 'name' is required"),
+        ("name=a&properties=%7B1", "'properties' must be an object or null, not a string"),
+        # members that a value smuggles in stay a part of it
+        (
+            "name=a&properties=%7B%7D%2C%22websiteId%22%3A%22blog%22",
+            "'properties' must be an object or null, not a string",
+        ),
+        ("name=a&time_on_page=x", "'time_on_page' must be a number or null, not a string"),
+        ("name=a&properties" + "[a]" * 9 + "=1", "Members may be nested at most 8 deep"),
+        ("x=1&" * 501, "The query may have at most 500 members"),
+    ],
+)
+def test_what_is_no_item_is_refused(desk: Bench, query: str, message: str) -> None:
+    reply = desk.get(f"/px.jpg?client_id=shop&{query}")
+
+    assert (reply.status, desk.outbox.sent) == (400, [])
+    assert message in reply.json["message"]
+
+
+def test_a_failure_is_a_failure(desk: Bench) -> None:
+    desk.outbox.refusing = "away"
+
+    reply = desk.get("/px.jpg?client_id=shop&name=a")
+
+    assert (reply.status, reply.headers["retry-after"]) == (503, "5")
+
+
+@pytest.mark.parametrize("method", ["POST", "HEAD"])
+def test_only_a_get_is_an_item(desk: Bench, method: str) -> None:
+    assert ask(desk.app, method, "/px.jpg?client_id=shop&name=a").status == 405
+    assert desk.outbox.sent == []

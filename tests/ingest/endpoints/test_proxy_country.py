@@ -1,0 +1,41 @@
+"""The country that a proxy tells: believed of trusted ones, in the headers that a setting names."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.envelope import COUNTRY
+from tests.ingest.in_memory_collector import bench
+
+PROXY = "203.0.113.0/24"
+"""The tests' own address is in it."""
+
+
+@pytest.mark.parametrize(
+    ("settings", "headers", "told"),
+    [
+        ({}, {"cf-ipcountry": "DE"}, {}),
+        ({"trusted_proxies": "10.0.0.0/8"}, {"cf-ipcountry": "DE"}, {}),
+        ({"trusted_proxies": PROXY}, {"cf-ipcountry": "DE"}, {COUNTRY: "DE"}),
+        ({"trusted_proxies": PROXY}, {}, {}),
+        ({"trusted_proxies": PROXY}, {"cf-ipcountry": ""}, {}),
+        ({"trusted_proxies": PROXY}, {"x-vercel-ip-country": "DE"}, {}),
+        ({"trusted_proxies": PROXY}, {"country": "DE"}, {}),
+        (
+            {"trusted_proxies": PROXY, "country_headers": "X-Vercel-IP-Country, cf-ipcountry"},
+            {"cf-ipcountry": "FR", "x-vercel-ip-country": "DE"},
+            {COUNTRY: "DE"},
+        ),
+        ({"trusted_proxies": PROXY, "country_headers": ""}, {"cf-ipcountry": "DE"}, {}),
+    ],
+)
+def test_only_a_trusted_proxy_tells_the_country(
+    tmp_path: Path, settings: dict[str, Any], headers: dict[str, str], told: dict[str, str]
+) -> None:
+    desk = bench(tmp_path, **settings)
+
+    reply = desk.post("/track?website_id=shop", {"name": "a"}, headers=headers)
+
+    assert reply.status == 200
+    assert desk.outbox.sent[0].envelopes[0].headers == told

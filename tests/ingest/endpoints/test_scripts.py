@@ -1,0 +1,136 @@
+"""Our own scripts: small, packed for whoever asks, and kept by browsers as long as is right."""
+
+import base64
+import gzip
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from ingest.coding import chosen
+from ingest.endpoints.scripts import BUILT, FOR_EVER, FOR_NOW, SCRIPTS, read_manifest, routes
+from schemas.errors import WrongMethod
+from tests.asgi_client import ask
+from tests.http_client import Reply
+
+SOURCES = BUILT.parent
+
+
+def get(path: str, method: str = "GET", **headers: str) -> Reply:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return ask(dict(routes())[path], method, path, headers=named)
+
+
+def test_every_script_is_built() -> None:
+    assert list(read_manifest()) == list(SCRIPTS)
+
+
+def test_the_script_is_at_most_1638_bytes_on_the_wire() -> None:
+    assert read_manifest()["tidemark"].sizes.gzip <= 1638
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_is_what_its_manifest_says(name: str) -> None:
+    script = read_manifest()[name]
+    plain, packed = (get(f"/{name}.js", accept_encoding=each) for each in ("identity", "gzip"))
+    least = get(f"/{name}.js", accept_encoding="br")
+
+    assert gzip.decompress(packed.body) == plain.body
+    sizes = (len(plain.body), len(packed.body), len(least.body))
+    assert sizes == (script.sizes.plain, script.sizes.gzip, script.sizes.brotli)
+    assert hashlib.sha256(plain.body).hexdigest().startswith(script.hash)
+    digest = base64.b64encode(hashlib.sha384(plain.body).digest()).decode()
+    assert script.integrity == f"sha384-{digest}"
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_strict_policy_has_nothing_to_forbid(name: str) -> None:
+    text = get(f"/{name}.js").body.decode()
+
+    assert not [word for word in ("eval(", "Function(", ".cookie", "innerHTML") if word in text]
+
+
+def test_the_plain_name_is_asked_about_again_and_the_hashed_one_never() -> None:
+    script = read_manifest()["tidemark"]
+
+    now = get("/tidemark.js", accept_encoding="gzip, br")
+    ever = get(f"/tidemark.{script.hash}.js", accept_encoding="gzip, br")
+
+    assert now.body == ever.body
+    assert now.headers == {
+        "content-type": "text/javascript; charset=utf-8",
+        "cross-origin-resource-policy": "cross-origin",
+        "vary": "Accept-Encoding, Origin",
+        "cache-control": FOR_NOW.decode(),
+        "etag": f'"{script.hash}-br"',
+        "content-length": str(script.sizes.brotli),
+        "content-encoding": "br",
+    }
+    assert ever.headers == {**now.headers, "cache-control": FOR_EVER.decode()}
+
+
+@pytest.mark.parametrize("asked", ['"{}-gzip"', 'W/"{}-gzip"', '"other", "{}-gzip"', "*"])
+def test_what_the_browser_has_is_not_sent_again(asked: str) -> None:
+    tag = asked.format(read_manifest()["tidemark"].hash)
+
+    reply = get("/tidemark.js", accept_encoding="gzip", if_none_match=tag)
+
+    assert (reply.status, reply.body) == (304, b"")
+    assert reply.headers["etag"] == '"{}-gzip"'.format(read_manifest()["tidemark"].hash)
+    assert "content-length" not in reply.headers
+
+
+def test_another_coding_is_another_thing_to_have() -> None:
+    tag = get("/tidemark.js", accept_encoding="br").headers["etag"]
+
+    assert get("/tidemark.js", accept_encoding="gzip", if_none_match=tag).status == 200
+
+
+def test_head_tells_the_size_and_sends_nothing() -> None:
+    reply = get("/tidemark.js", "HEAD", accept_encoding="gzip")
+
+    assert reply.body == b""
+    size = read_manifest()["tidemark"].sizes.gzip
+    assert reply.headers["content-length"] == str(size)
+
+
+def test_a_script_is_not_posted_to() -> None:
+    with pytest.raises(WrongMethod):
+        get("/tidemark.js", "POST")
+
+
+@pytest.mark.parametrize(
+    ("accepted", "coding"),
+    [
+        (None, "identity"),
+        ("", "identity"),
+        ("gzip, deflate, br, zstd", "br"),
+        ("gzip", "gzip"),
+        ("br;q=0.5, gzip", "gzip"),
+        ("br;q=0, gzip;q=0.1", "gzip"),
+        ("*", "br"),
+        ("br;q=0, *;q=0.5", "gzip"),
+        ("gzip;q=0.2, identity;q=0.9", "identity"),
+        ("GZIP; Q=0.8", "gzip"),
+        ("br;q=nonsense, gzip;q=1.5", "gzip"),
+        ("zstd, identity;q=0", "identity"),
+    ],
+)
+def test_the_coding_is_the_one_that_is_wished_for_most(accepted: str | None, coding: str) -> None:
+    assert chosen(accepted, ("br", "gzip")) == coding
+
+
+def test_where_nothing_was_built_there_is_nothing_to_serve(tmp_path: Path) -> None:
+    assert list(routes(tmp_path)) == []
+
+
+def test_packages_are_pinned_by_their_hash_and_by_no_address() -> None:
+    lock = json.loads((SOURCES / "package-lock.json").read_text())["packages"]
+    wanted = json.loads((SOURCES / "package.json").read_text())
+    packages = {name: entry for name, entry in lock.items() if name}
+
+    assert all(entry["integrity"].startswith("sha512-") for entry in packages.values())
+    assert not [name for name, entry in packages.items() if "resolved" in entry]
+    for name, version in (wanted["dependencies"] | wanted["devDependencies"]).items():
+        assert packages[f"node_modules/{name}"]["version"] == version

@@ -1,0 +1,63 @@
+"""What Kafka acknowledged is counted by topic, website and hour, and written down."""
+
+from pathlib import Path
+
+import pytest
+
+from ingest.publishing.acknowledged_counts import Acknowledgements
+from ingest.publishing.partition_queue import Outcome
+from schemas.acknowledged_counts import FOLDER, read_hours
+from tests.ingest.in_memory_collector import NOW, Bench, bench
+
+HOUR = NOW // 3_600_000 * 3_600_000
+
+
+@pytest.fixture
+def account(tmp_path: Path) -> Acknowledgements:
+    return Acknowledgements(tmp_path, "collector-1", lambda: NOW)
+
+
+@pytest.fixture
+def desk(tmp_path: Path, account: Acknowledgements) -> Bench:
+    return bench(tmp_path, account=account)
+
+
+def test_each_website_has_its_own_sum_also_in_a_request_of_several(
+    desk: Bench, account: Acknowledgements, tmp_path: Path
+) -> None:
+    desk.post("/track?website_id=shop", [{"name": "a"}, {"name": "b"}])
+    items = [{"name": "a", "websiteId": site} for site in ("shop", "blog", "shop")]
+    desk.post("/track", items, key="acme")
+    desk.post("/vitals?website_id=shop", [{"path": "/", "metricName": "LCP", "metricValue": 1}])
+
+    account.write()
+    account.write()  # sums since the start: what is written twice counts once
+
+    assert read_hours(tmp_path / FOLDER) == {
+        HOUR: {("events", "shop"): 4, ("events", "blog"): 1, ("vitals", "shop"): 1}
+    }
+
+
+@pytest.mark.parametrize("outcome", [Outcome.UNKNOWN, Outcome.NOT_SENT])
+def test_what_was_not_acknowledged_is_not_counted(
+    desk: Bench, account: Acknowledgements, tmp_path: Path, outcome: Outcome
+) -> None:
+    desk.outbox.outcome = outcome
+
+    assert desk.post("/track?website_id=shop", {"name": "a"}).status == 503
+    account.write()
+
+    assert read_hours(tmp_path / FOLDER) == {}
+
+
+def test_a_full_disk_keeps_the_sums_for_later(account: Acknowledgements, tmp_path: Path) -> None:
+    account.add("events", "shop", NOW, 2)
+    (tmp_path / FOLDER).write_text("in the way")
+    with pytest.raises(OSError, match="acknowledged"):
+        account.write()
+    (tmp_path / FOLDER).unlink()
+
+    account.add("events", "shop", NOW, 1)
+    account.write()
+
+    assert read_hours(tmp_path / FOLDER) == {HOUR: {("events", "shop"): 3}}

@@ -1,0 +1,109 @@
+"""The secrets of days: one for all collectors of a folder, and gone when the day is."""
+
+import asyncio
+import stat
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from ingest.publishing import anonymous_id
+from ingest.publishing.anonymous_id import DailySecrets, read_secret, remove_before
+from tests.ingest.in_memory_collector import NOW
+
+DAY_MS = 86_400_000
+MIDNIGHT = NOW // DAY_MS * DAY_MS
+"""2026-11-18T00:00:00Z"""
+
+
+def names(folder: Path) -> Sequence[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_day_has_one_secret_for_its_owner_only(tmp_path: Path) -> None:
+    folder = tmp_path / "visitors"
+    one, other = DailySecrets(folder), DailySecrets(folder)
+
+    today = one.of(MIDNIGHT)
+
+    assert [len(today), today] == [32, other.of(MIDNIGHT + DAY_MS - 1)]
+    assert today != one.of(MIDNIGHT + DAY_MS)
+    assert names(folder) == ["2026-11-18", "2026-11-19"]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_collectors_that_begin_a_day_together_have_the_same_secret(tmp_path: Path) -> None:
+    together, found = threading.Barrier(8), []
+
+    def begin() -> None:
+        together.wait()
+        found.append(read_secret(tmp_path / "2026-11-18"))
+
+    threads = [threading.Thread(target=begin) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert (len(found), len(set(found)), names(tmp_path)) == (8, 1, ["2026-11-18"])
+
+
+def test_a_day_that_is_over_has_no_secret_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(anonymous_id, "LOOK_SECONDS", 0)
+    secrets = DailySecrets(tmp_path)
+    before, today = secrets.of(MIDNIGHT - 1), secrets.of(MIDNIGHT)
+    (tmp_path / "2026-11-17.of-a-killed-collector").touch()
+
+    async def kept_at(now_ms: int) -> Sequence[str]:
+        looks, again = [now_ms], asyncio.Event()
+
+        def clock() -> int:
+            if not looks:
+                again.set()
+            looks.clear()
+            return now_ms
+
+        ending = asyncio.create_task(secrets.end_with_their_days(clock))
+        await again.wait()  # so the first look is over
+        ending.cancel()
+        with suppress(asyncio.CancelledError):
+            await ending
+        return names(tmp_path)
+
+    assert "2026-11-17" in asyncio.run(kept_at(MIDNIGHT + 59_999))
+    assert secrets.of(MIDNIGHT - 1) == before  # came before midnight
+    assert asyncio.run(kept_at(MIDNIGHT + 60_000)) == ["2026-11-18"]
+    assert secrets.of(MIDNIGHT) == today
+    assert secrets.of(MIDNIGHT - 1) != before
+
+
+def test_only_the_first_request_of_a_day_looks_at_the_disk(tmp_path: Path) -> None:
+    secrets = DailySecrets(tmp_path)
+    today = secrets.of(MIDNIGHT)
+    remove_before(tmp_path, "2026-11-19")
+
+    assert (names(tmp_path), secrets.of(MIDNIGHT + 1)) == ([], today)
+
+
+@pytest.mark.parametrize("broken", ["no folder", "cut short"])
+def test_without_its_disk_a_collector_has_a_secret_of_its_own(
+    tmp_path: Path, broken: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "visitors"
+    if broken == "no folder":
+        folder.write_bytes(b"a file")
+    else:
+        folder.mkdir()
+        (folder / "2026-11-18").touch()
+    secrets = DailySecrets(folder)
+
+    today = secrets.of(MIDNIGHT)
+
+    assert (len(today), secrets.of(MIDNIGHT)) == (32, today)
+    assert DailySecrets(folder).of(MIDNIGHT) != today
+    assert [one.message for one in caplog.records] == ["secret of the day not shared"] * 2

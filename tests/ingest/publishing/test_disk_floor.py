@@ -1,0 +1,115 @@
+"""A disk that fills up: nothing is taken while the broker can still live; then again."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ingest.app import create_app
+from ingest.publishing.disk_floor import MIB, DiskFloor
+from ingest.publishing.producer import AWAY, Outbox
+from schemas.errors import Unavailable
+from schemas.runtime.settings import Settings
+from tests.asgi_client import ask
+from tests.ingest.in_memory_collector import NOW, FixedRegistry, bench
+
+
+class Disk:
+    """A disk of which a test says how much is free."""
+
+    def __init__(self, total: int, free: int) -> None:
+        self.total, self.free = total * MIB, free * MIB
+
+    def usage(self, _folder: Path) -> tuple[int, int, int]:
+        return self.total, self.total - self.free, self.free
+
+    def floor(self, **settings: Any) -> DiskFloor:
+        return DiskFloor(Settings(**settings), self.usage)
+
+
+def is_full(floor: DiskFloor, size: int = 0) -> bool:
+    try:
+        floor.claim(size)
+    except Unavailable:
+        return True
+    return False
+
+
+def test_nothing_is_taken_below_the_floor_and_again_above_it() -> None:
+    disk = Disk(total=100_000, free=513)
+    floor = disk.floor()
+    assert not is_full(floor)
+
+    disk.free = 511 * MIB
+    floor.look()
+
+    assert floor.refusing == (
+        "The disk has no room left: 511 MB free, 512 MB are kept free; nothing was taken"
+    )
+    with pytest.raises(Unavailable) as refused:
+        floor.claim(1)
+    assert (refused.value.status, refused.value.retry_after) == (503, 10)
+    disk.free = 600 * MIB
+    floor.look()
+    assert not is_full(floor)
+
+
+@pytest.mark.parametrize(
+    ("total", "kept"), [(64, 16), (700, 35), (5_000, 250), (10_240, 512), (1_000_000, 512)]
+)
+def test_the_floor_suits_a_small_volume(total: int, kept: int) -> None:
+    assert not is_full(Disk(total, kept).floor())
+    assert is_full(Disk(total, kept - 1).floor())
+
+
+def test_what_is_sent_between_two_looks_counts_twice() -> None:
+    """Once in its topic, and no more than once in the tables."""
+    floor = Disk(total=700, free=35 + 20).floor()
+
+    assert [is_full(floor, 4 * MIB) for _ in range(3)] == [False, False, True]
+    floor.look()
+    assert not is_full(floor, 4 * MIB)
+
+
+def test_other_collectors_send_as_much() -> None:
+    floor = Disk(total=700, free=35 + 20).floor(collectors=3)
+
+    assert [is_full(floor, 3 * MIB) for _ in range(2)] == [False, True]
+
+
+def test_a_kafka_elsewhere_has_a_disk_of_its_own() -> None:
+    assert not is_full(Disk(700, 1).floor(kafka="kafka.example:9092"))
+    assert is_full(Disk(700, 99).floor(kafka="kafka.example:9092", disk_floor_mb=100))
+
+
+def test_a_full_disk_is_the_reason_that_is_told_and_health_says_it(tmp_path: Path) -> None:
+    settings = Settings(data_dir=str(tmp_path), disk_floor_mb=2**40)
+    outbox, registry = Outbox(settings, ["events"]), bench(tmp_path).registry
+    assert isinstance(registry, FixedRegistry)
+    app = create_app(outbox, registry, lambda: NOW, settings, disk=outbox.disk)
+
+    refused = ask(app, "POST", "/track?website_id=shop", {"name": "a"})
+
+    assert (refused.status, refused.json["code"]) == (503, "SERVICE_UNAVAILABLE")
+    assert refused.headers["retry-after"] == "10"
+    assert refused.json["message"].startswith("The disk has no room left")
+    health = ask(app, "GET", "/health/ready")
+    assert health.status == 503
+    assert health.json["checks"]["disk"] == refused.json["message"]
+
+
+def test_with_room_it_is_kafka_that_is_missing(tmp_path: Path) -> None:
+    outbox = Outbox(Settings(data_dir=str(tmp_path), disk_floor_mb=1), ["events"])
+
+    with pytest.raises(Unavailable, match=AWAY):
+        outbox.put("events", 0, [b"x"], 1)
+
+
+def test_what_is_refused_for_another_reason_takes_no_room(tmp_path: Path) -> None:
+    outbox = Outbox(Settings(data_dir=str(tmp_path), disk_floor_mb=1), ["events"])
+
+    for _ in range(3):
+        with pytest.raises(Unavailable, match=AWAY):
+            outbox.put("events", 0, [bytes(MIB)], 1)
+
+    assert outbox.disk._sent == 0

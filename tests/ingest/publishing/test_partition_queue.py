@@ -1,0 +1,129 @@
+"""Lanes: what shares a chunk, what goes alone, what comes of it."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+
+from ingest.publishing.partition_queue import BREATH_SECONDS, Answer, Lane, Load, Outcome, Ticket
+from schemas.envelope import Envelope, open_chunk, seal
+
+Test = Callable[["Kafka"], Coroutine[None, None, None]]
+
+
+class Kafka:
+    """Acknowledges a message when it is told to."""
+
+    def __init__(self) -> None:
+        self.messages: list[list[str]] = []
+        self.answers: list[asyncio.Future[Answer]] = []
+        self.load = Load(10_000)
+        self.lane = Lane("events", 3, self.deliver, self.load, chunk_bytes=200, seconds=0.1)
+
+    async def deliver(self, topic: str, partition: int, message: bytes) -> Answer:
+        assert (topic, partition) == ("events", 3)
+        self.messages.append([e.subject_id for e in open_chunk(message).envelopes])
+        self.answers.append(asyncio.get_running_loop().create_future())
+        return await self.answers[-1]
+
+    def put(self, *subjects: str, size: int = 10) -> Ticket:
+        envelopes = [seal(Envelope(subject, "acme", 0, 1, b"[{}]")) for subject in subjects]
+        return self.lane.put(envelopes, size, len(envelopes))
+
+    def acknowledge(self) -> None:
+        self.answers[-1].set_result(Answer(Outcome.ACKNOWLEDGED, 3, len(self.messages) - 1))
+
+
+def run(test: Test) -> None:
+    async def running() -> None:
+        await test(Kafka())
+
+    asyncio.run(running())
+
+
+async def settle() -> None:
+    """Let everything go as far as it can."""
+    await asyncio.sleep(2 * BREATH_SECONDS)
+
+
+def test_what_arrives_meanwhile_goes_into_the_next_chunk() -> None:
+    async def test(kafka: Kafka) -> None:
+        first = kafka.put("a")
+        await settle()
+        later = [kafka.put("b"), kafka.put("c"), kafka.put("d")]
+        await settle()
+        assert kafka.messages == [["a"]]
+        kafka.acknowledge()
+        await settle()
+        assert kafka.messages == [["a"], ["b", "c", "d"]]
+        kafka.acknowledge()
+
+        answers = [await ticket.answered for ticket in (first, *later)]
+        assert answers == [Answer(Outcome.ACKNOWLEDGED, 3, n) for n in (0, 1, 1, 1)]
+        assert [ticket.first for ticket in (first, *later)] == [0, 0, 1, 2]
+
+    run(test)
+
+
+def test_a_request_is_never_split() -> None:
+    async def test(kafka: Kafka) -> None:
+        kafka.put("a", size=150)
+        kafka.put("b", "c", size=100)
+        await settle()
+        kafka.acknowledge()
+        await settle()
+
+        assert kafka.messages == [["a"], ["b", "c"]]
+
+    run(test)
+
+
+def test_a_request_larger_than_a_chunk_goes_alone() -> None:
+    async def test(kafka: Kafka) -> None:
+        for subject, size in (("a", 10), ("huge", 5_000), ("b", 10)):
+            kafka.put(subject, size=size)
+        for _ in range(3):
+            await settle()
+            kafka.acknowledge()
+        await settle()
+
+        assert kafka.messages == [["a"], ["huge"], ["b"]]
+
+    run(test)
+
+
+def test_what_is_not_acknowledged_in_time_is_unknown() -> None:
+    async def test(kafka: Kafka) -> None:
+        under_way = kafka.put("a")
+        await settle()
+        waiting = kafka.put("b")
+
+        assert await under_way.answered == Answer(Outcome.UNKNOWN)
+        # it never left, so that a retry of it cannot double anything
+        assert await waiting.answered == Answer(Outcome.NOT_SENT)
+        kafka.acknowledge()
+        await settle()
+        assert kafka.messages == [["a"]]
+
+    run(test)
+
+
+def test_bytes_wait_until_kafka_has_answered_not_until_the_deadline() -> None:
+    async def test(kafka: Kafka) -> None:
+        await kafka.put("a", size=10_000).answered
+        assert not kafka.load.fits(1)
+        kafka.acknowledge()
+        await settle()
+        assert kafka.load.fits(10_000)
+
+    run(test)
+
+
+def test_a_lane_knows_how_long_kafka_has_been_silent() -> None:
+    async def test(kafka: Kafka) -> None:
+        assert kafka.lane.age() == 0.0
+        await kafka.put("a").answered
+        assert kafka.lane.age() >= 0.1
+        kafka.acknowledge()
+        await settle()
+        assert kafka.lane.age() == 0.0
+
+    run(test)

@@ -1,0 +1,228 @@
+"""A success means that Kafka has it: shown on a real one that is frozen, killed and late."""
+
+import json
+import os
+import signal
+import threading
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+
+from deploy.local.kafka.broker import Broker
+from deploy.local.kafka.topics import Topic, declare, topics_of
+from tests.http_client import Reply, call
+from tests.ingest.collector_process import Collector, declared, kept, names, read
+from tests.installation import eventually
+
+SLACK_SECONDS = 1.5
+"""What a busy machine may add to the deadline."""
+
+
+class Sender(threading.Thread):
+    """Posts events one after the other on one connection; remembers what was answered."""
+
+    def __init__(self, collector: Collector, name: str) -> None:
+        super().__init__(name=name, daemon=True)
+        self._port = collector.settings.collect_port
+        self._over = threading.Event()
+        self.answered: dict[str, int] = {}
+        self.slowest = 0.0
+        self.retry_after: set[str | None] = set()
+
+    def run(self) -> None:
+        connection = HTTPConnection("127.0.0.1", self._port, timeout=30)
+        number = 0
+        while not self._over.is_set():
+            number += 1
+            name = f"{self.name}-{number}"
+            body = json.dumps({"name": name, "anonymousId": self.name})
+            begun = time.monotonic()
+            try:
+                connection.request("POST", "/track?website_id=shop", body)
+                answer = connection.getresponse()
+                answer.read()
+            except (OSError, HTTPException):
+                connection.close()
+                time.sleep(0.05)
+                continue
+            self.slowest = max(self.slowest, time.monotonic() - begun)
+            self.answered[name] = answer.status
+            if answer.status == 503:
+                self.retry_after.add(answer.headers["retry-after"])
+                time.sleep(0.05)
+        connection.close()
+
+    def stop(self) -> None:
+        self._over.set()
+        self.join()
+
+
+def senders(collector: Collector, count: int) -> list[Sender]:
+    started = [Sender(collector, f"s{number}") for number in range(count)]
+    for sender in started:
+        sender.start()
+    return started
+
+
+def acknowledged(sent: list[Sender]) -> set[str]:
+    return {name for s in sent for name, status in s.answered.items() if status == 200}
+
+
+def test_many_requests_share_a_message_and_each_is_whole(tmp_path: Path, broker: Broker) -> None:
+    with declared(tmp_path, broker) as collector:
+        eventually(collector.ready)
+        bodies = [[{"name": f"{n}-{i}"} for i in range(20)] for n in range(40)]
+        with ThreadPoolExecutor(20) as pool:
+            replies = list(pool.map(collector.post, bodies))
+
+        assert [reply.json["count"] for reply in replies] == [20] * 40
+        found = [
+            [item["name"] for item in json.loads(envelope.items)] for envelope in kept(collector)
+        ]
+        assert sorted(found) == sorted([item["name"] for item in body] for body in bodies)
+
+
+def test_the_largest_request_fits_into_one_message(collector: Collector) -> None:
+    eventually(collector.ready)
+    filler = "x" * 2_000
+    body = [{"name": f"large-{i}", "filler": filler} for i in range(500)]
+
+    assert collector.post(body).json["count"] == 500
+    [large] = [envelope for envelope in kept(collector) if envelope.count == 500]
+    assert len(large.items) > 1_000_000
+
+
+def test_a_frozen_kafka_delays_nobody_and_loses_nothing(tmp_path: Path, own_broker: Broker) -> None:
+    own_broker.start()
+    assert own_broker.process
+    with declared(tmp_path, own_broker) as collector:
+        eventually(collector.ready)
+        sent = senders(collector, 8)
+        time.sleep(1)
+        os.kill(own_broker.process.pid, signal.SIGSTOP)
+        # Once after the deadline, and again when it is known that Kafka does not answer.
+        eventually(lambda: min(list(s.answered.values()).count(503) for s in sent) >= 2)
+        unready = collector.ready()
+        os.kill(own_broker.process.pid, signal.SIGCONT)
+        eventually(collector.ready)
+        time.sleep(1)
+        for sender in sent:
+            sender.stop()
+
+        assert unready is False
+        assert max(s.slowest for s in sent) < collector.settings.produce_seconds + SLACK_SECONDS
+        assert {r for s in sent for r in s.retry_after} == {"5"}
+        assert {status for s in sent for status in s.answered.values()} == {200, 503}
+        stored = Counter(names(collector))
+        assert acknowledged(sent) <= set(stored)
+        assert set(stored.values()) == {1}
+
+
+def test_a_killed_kafka_is_found_again(tmp_path: Path, own_broker: Broker) -> None:
+    own_broker.start()
+    with declared(tmp_path, own_broker) as collector:
+        eventually(collector.ready)
+        sent = senders(collector, 4)
+        time.sleep(1)
+        own_broker.kill()
+        eventually(lambda: not collector.ready())
+        own_broker.start()
+        eventually(collector.ready)
+        time.sleep(1)
+        for sender in sent:
+            sender.stop()
+
+        assert {status for s in sent for status in s.answered.values()} == {200, 503}
+        assert acknowledged(sent) <= set(names(collector))
+
+
+def test_a_collector_waits_for_a_kafka_that_is_late(tmp_path: Path, own_broker: Broker) -> None:
+    collector = Collector(tmp_path / "late", own_broker.address)
+    with collector:
+        early = collector.post({"name": "early"})
+        ready = call("GET", f"{collector.url}/health/ready")
+        own_broker.start()
+        declare(own_broker.address, topics_of(collector.settings))
+        eventually(collector.ready)
+        late = collector.post({"name": "late"})
+
+        assert (early.status, early.headers["retry-after"]) == (503, "5")
+        assert early.json == {
+            "status": "error",
+            "message": "Kafka cannot be reached; nothing was taken",
+            "code": "SERVICE_UNAVAILABLE",
+        }
+        assert ready.status == 503
+        assert late.status == 200
+        assert names(collector) == ["late"]
+
+
+def test_links_work_without_kafka(tmp_path: Path, own_broker: Broker) -> None:
+    with Collector(tmp_path / "links", own_broker.address) as collector:
+        collector.add_link("spring")
+
+        def follow() -> Reply:
+            return call("GET", f"{collector.url}/l/spring")
+
+        eventually(lambda: follow().status == 302, seconds=5)
+        assert follow().headers["location"] == "https://t.example/"
+
+
+def test_a_killed_collector_had_told_the_truth(tmp_path: Path, broker: Broker) -> None:
+    with declared(tmp_path, broker) as collector:
+        eventually(collector.ready)
+        sent = senders(collector, 8)
+        time.sleep(2)
+        collector.stop(signal.SIGKILL)
+        for sender in sent:
+            sender.stop()
+
+        stored = Counter(names(collector))
+        assert len(acknowledged(sent)) > 8
+        assert acknowledged(sent) <= set(stored)
+        assert set(stored.values()) == {1}
+
+
+def test_a_collector_that_is_told_to_stop_finishes_what_it_took(
+    tmp_path: Path, broker: Broker
+) -> None:
+    with declared(tmp_path, broker) as collector:
+        eventually(collector.ready)
+        sent = senders(collector, 8)
+        time.sleep(1)
+        code = collector.stop()
+        for sender in sent:
+            sender.stop()
+
+        assert code == 0
+        assert {status for s in sent for status in s.answered.values()} == {200}
+        assert acknowledged(sent) <= set(names(collector))
+
+
+def test_a_collector_without_kafka_stops_at_once(tmp_path: Path, own_broker: Broker) -> None:
+    with Collector(tmp_path / "alone", own_broker.address) as collector:
+        assert collector.stop() == 0
+
+
+def test_a_topic_may_grow(tmp_path: Path, broker: Broker) -> None:
+    with declared(tmp_path, broker, partitions=1) as collector:
+        eventually(collector.ready)
+        topic = collector.settings.topic("events")
+        declare(broker.address, [Topic(topic, partitions=4)])
+
+        def spread() -> bool:
+            for number in range(20):
+                collector.post({"name": "a", "anonymousId": str(number)})
+            return all(read(collector).values())
+
+        eventually(spread, seconds=60)
+
+
+def test_a_new_website_is_known_within_two_seconds(collector: Collector) -> None:
+    collector.add_link("brand-new")
+
+    begun = time.monotonic()
+    eventually(lambda: call("GET", f"{collector.url}/l/brand-new").status == 302, seconds=5)
+    assert time.monotonic() - begun < 2 + SLACK_SECONDS

@@ -1,0 +1,168 @@
+"""Questions as hypothesis makes them: spans, zones, granularities, pages and every operator."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any, Protocol
+
+from hypothesis import strategies as st
+from msgspec import Struct
+
+from query.request.operators import OPERATORS, Operator, Takes
+from schemas.tables import LEDGER, QUARANTINE, TABLES, Table, Type
+from tests.oracle.filters import Given
+from tests.oracle.query import Question
+from tests.oracle.random_traffic import Stage
+
+ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe")
+
+VALUES: Mapping[Type, tuple[Any, ...]] = {
+    Type.STRING: ("/a", "Chrome", "DE", "u1", "s2", "signup", "Direct", "a", "ü", "/100%", "_", ""),
+    Type.LONG: (0, 12),
+    Type.INTEGER: (0, 3, 7, 12, 12.5, 3000),
+    Type.DECIMAL: (0, 1, 2.5, 10, 50, 2500, 0.0001),
+    Type.BOOLEAN: (True, False),
+    Type.TIMESTAMP: ("2026-10-25T01:30:00Z", "2026-11-29T12:00:00+01:00", 1_774_746_000_000),
+}
+
+
+NEEDED = {"session_id": "s1", "anonymous_id": "u1"}
+"""Whom a question is about that needs a session or a visitor."""
+
+
+class Frame(Struct, frozen=True):
+    """All of a question but its name; filters by table."""
+
+    question: Question
+    filters: Mapping[str, Sequence[Given]]
+    options: Mapping[str, Mapping[str, Any]]
+
+    def of(self, name: str, table: str, subject: str, needs: Sequence[str] = ()) -> Question:
+        """The question that asks for one query type; `needs` are filters that it must have."""
+        filters = [
+            *self.filters[table],
+            *({"field": column, "operator": "eq", "value": NEEDED[column]} for column in needs),
+        ]
+        fields = {field: getattr(self.question, field) for field in Question.__struct_fields__}
+        own = {"name": name, "subject": subject, "filters": filters}
+        return Question(**fields | own | {"options": self.options.get(name, {})})
+
+
+class Named(Protocol):
+    """A column, stored or of a custom table."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def type(self) -> Type: ...
+
+
+def filters_of(table: Table) -> st.SearchStrategy[Given]:
+    """One filter on any public column of a stored table."""
+    return filters_of_columns([column for column in table.columns if column.public])
+
+
+def filters_of_columns(columns: Sequence[Named]) -> st.SearchStrategy[Given]:
+    """One filter on any of the columns, with any operator that fits it."""
+    pairs = [
+        (column, operator)
+        for column in columns
+        for operator in OPERATORS
+        if column.type is Type.STRING or not operator.text_only
+    ]
+    return st.sampled_from(pairs).flatmap(lambda pair: _filter(*pair))
+
+
+def grouped_filters(single: st.SearchStrategy[Given]) -> st.SearchStrategy[Given]:
+    """One filter, or filters joined by `and`, `or` and `not`, one in another."""
+    return st.recursive(
+        single,
+        lambda inner: st.one_of(
+            st.fixed_dictionaries({"and": st.lists(inner, min_size=1, max_size=3)}),
+            st.fixed_dictionaries({"or": st.lists(inner, min_size=1, max_size=3)}),
+            st.fixed_dictionaries({"not": inner}),
+        ),
+        max_leaves=4,
+    )
+
+
+def _filter(column: Named, operator: Operator) -> st.SearchStrategy[Given]:
+    given: dict[str, st.SearchStrategy[Any]] = {
+        "field": st.just(column.name),
+        "operator": st.just(operator.name),
+    }
+    value = st.sampled_from(VALUES[column.type])
+    if operator.takes is Takes.ONE:
+        given["value"] = value
+    if operator.takes is Takes.MANY:
+        given["value"] = st.lists(value, min_size=1, max_size=3)
+    return st.fixed_dictionaries(given)
+
+
+_paths = st.sampled_from(("/", "/a", "/a/b"))
+_steps = st.one_of(
+    st.fixed_dictionaries({"path": _paths}),
+    st.fixed_dictionaries({"event": st.sampled_from(("signup", "screen_view", "page_exit"))}),
+    st.fixed_dictionaries(
+        {
+            "path": _paths,
+            "label": st.just("from Germany"),
+            "filters": st.just([{"field": "country", "operator": "eq", "value": "DE"}]),
+        }
+    ),
+)
+
+OPTIONS: st.SearchStrategy[Any] = st.fixed_dictionaries(
+    {
+        "funnel": st.fixed_dictionaries(
+            {
+                "steps": st.lists(_steps, min_size=2, max_size=4),
+                "window": st.sampled_from((900, 36_000, 604_800)),
+                "by": st.sampled_from(("visitor", "session")),
+            }
+        ),
+        "goals": st.fixed_dictionaries({"goals": st.lists(_steps, min_size=1, max_size=3)}),
+        "paths": st.fixed_dictionaries(
+            {"max_steps": st.sampled_from((2, 3, 5))}, optional={"from": _paths, "to": _paths}
+        ),
+        "retention": st.fixed_dictionaries({"period": st.sampled_from(("day", "week", "month"))}),
+    }
+)
+"""What the types that take options are told."""
+
+
+@st.composite
+def frames(draw: st.DrawFn, stage: Stage, granularities: Sequence[str]) -> Frame:
+    """Questions about the days around the stage."""
+    start = stage.day + timedelta(days=draw(st.integers(-1, 1)))
+    question = Question(
+        name="",
+        start=start,
+        end=start + timedelta(days=draw(st.sampled_from((0, 1, 2)))),
+        zone=draw(st.sampled_from((stage.zone, stage.zone, stage.zone, *ZONES))),
+        granularity=draw(st.sampled_from(granularities)),
+        include_bots=draw(st.booleans()),
+        limit=draw(st.sampled_from((None, None, 1, 2, 1000))),
+        page=draw(st.sampled_from((1, 1, 1, 2))),
+    )
+    names = {
+        table.name: draw(st.lists(grouped_filters(filters_of(table)), max_size=2))
+        for table in TABLES
+        if table not in (QUARANTINE, LEDGER)
+    }
+    return Frame(question, names, draw(OPTIONS))
+
+
+@st.composite
+def plain(draw: st.DrawFn, stage: Stage, granularities: Sequence[str]) -> Frame:
+    """A question that sees everything of the days around the stage."""
+    question = Question(
+        name="",
+        start=stage.day - timedelta(days=1),
+        end=stage.day + timedelta(days=2),
+        zone=stage.zone,
+        granularity=draw(st.sampled_from(granularities)),
+        include_bots=True,
+        limit=1000,
+    )
+    return Frame(question, {table.name: () for table in TABLES}, draw(OPTIONS))

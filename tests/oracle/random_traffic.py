@@ -1,0 +1,324 @@
+"""Traffic as hypothesis makes it: people, programs and rivals around a day of one zone."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from hypothesis import strategies as st
+from msgspec import Struct
+
+from schemas.tables import CLICKS, ENGAGEMENT, ERRORS, EVENTS, IDENTITIES, VITALS, Table
+from tests.oracle import wall_clock
+from tests.query.lake import Stored, hashed
+from tests.query.query_service import NOW
+
+Made = Mapping[str, Any]
+
+
+class Stage(Struct, frozen=True):
+    """Where and when an example plays."""
+
+    zone: str
+    day: date
+
+
+STAGES = (
+    Stage("UTC", date(2026, 11, 29)),  # the day before the clock of the house
+    Stage("America/New_York", date(2026, 11, 29)),  # and the day that it still is there
+    Stage("Europe/Berlin", date(2026, 10, 25)),
+    Stage("Europe/Berlin", date(2026, 3, 29)),
+    Stage("America/New_York", date(2026, 11, 1)),
+    Stage("America/New_York", date(2026, 3, 8)),
+    Stage("Asia/Kathmandu", date(2026, 1, 1)),
+    Stage("Asia/Kolkata", date(2026, 11, 10)),
+    Stage("Australia/Lord_Howe", date(2026, 4, 5)),
+    Stage("Australia/Lord_Howe", date(2026, 10, 4)),
+    Stage("Pacific/Chatham", date(2026, 4, 5)),
+    Stage("Pacific/Apia", date(2011, 12, 30)),
+    Stage("America/Sao_Paulo", date(2018, 11, 4)),
+)
+
+DAY_MS = 86_400_000
+
+stages = st.sampled_from(STAGES)
+
+PATHS = ("/", "/a", "/a/b", "/A", "/ü ñ", "/日本/🙂", "/100%", "/a_b", "/it's", '/"', "", None)
+VISITORS = ("u1", "u2", "u3", "U1", "é", None)
+SESSIONS = ("s1", "s2", "s3", "s4", "s5", None)
+NAMES = ("signup", "Signup", "purchase", "köp", "screen view")
+DOMAINS = ("x.example", "y.example", "ü.example")
+MESSAGES = ("boom", "Boom", "x is not a function", "'; DROP", "")
+
+SOURCES: tuple[Made, ...] = (
+    {
+        "referrer": "Direct",
+        "referrer_name": "Direct",
+        "referrer_type": "direct",
+        "channel": "Direct",
+    },
+    {
+        "referrer": "https://google.com/",
+        "referrer_name": "Google",
+        "referrer_type": "search",
+        "channel": "Organic Search",
+    },
+    {
+        "referrer": "https://www.google.de/",
+        "referrer_name": "Google",
+        "referrer_type": "search",
+        "channel": "Organic Search",
+    },
+    {
+        "referrer": "https://blog.example/ü",
+        "referrer_name": None,
+        "referrer_type": "other",
+        "channel": "Referral",
+    },
+    {"referrer": None, "referrer_name": None, "referrer_type": None, "channel": None},
+)
+
+CAMPAIGNS: tuple[Made, ...] = (
+    {},
+    {},
+    {"utm_source": "news", "utm_medium": "email", "utm_campaign": "märz"},
+    {"utm_source": "News", "utm_term": "shoes", "utm_content": "a", "click_id": "gclid"},
+)
+
+AGENTS: tuple[Made, ...] = (
+    {
+        "browser_name": "Chrome",
+        "browser_version": "140",
+        "os_name": "Windows",
+        "device_type": "desktop",
+        "screen_resolution": "1920x1080",
+        "viewport_size": "1900x900",
+    },
+    {
+        "browser_name": "Chrome",
+        "browser_version": "141",
+        "os_name": "Android",
+        "os_version": "16",
+        "device_type": "mobile",
+        "screen_resolution": "400x900",
+        "viewport_size": "400x800",
+    },
+    {
+        "browser_name": "Safari",
+        "browser_version": None,
+        "os_name": "iOS",
+        "os_version": "19",
+        "device_type": "mobile",
+    },
+    {"browser_name": None, "os_name": None, "device_type": None},
+)
+
+PLACES: tuple[Made, ...] = (
+    {"country": "DE", "region": "Berlin", "city": "Berlin", "timezone": "Europe/Berlin"},
+    {"country": "DE", "region": "Bayern", "city": "München", "language": "de"},
+    {"country": "US", "region": None, "city": "Berlin", "language": "en-US"},
+    {"country": None, "region": "Berlin", "city": "Nowhere", "language": "de"},
+)
+
+PROPERTIES = (
+    None,
+    "{}",
+    *(
+        json.dumps(given, ensure_ascii=False)
+        for given in (
+            {"plan": "pro", "seats": 3, "price": 9.5, "trial": True},
+            {"plan": "Pro", "seats": 10, "nothing": None},
+            {"plan": "größer", "deep": {"a": [1, 2], "b": "x"}, "at": "2026-11-10"},
+            {"url": "https://x.example/a?b=c", "empty": "", "plan": "12"},
+        )
+    ),
+)
+
+VITAL_NAMES = ("FCP", "LCP", "CLS", "INP", "TTFB", "FPS")
+
+
+def instants(stage: Stage) -> st.SearchStrategy[int]:
+    """Unix milliseconds around the day: borders of days and hours, ties, and anything."""
+    start, beyond = wall_clock.bounds(stage.day, stage.day, stage.zone)
+    edges = [start, beyond, start + 2 * 3_600_000, start + 3 * 3_600_000, start + 12 * 3_600_000]
+    near = [edge + by for edge in edges for by in (-1, 0, 1, 9_999, 10_000, 900_000)]
+    if start <= NOW <= beyond + DAY_MS:
+        near += [NOW + minutes * 60_000 for minutes in (-60, -5, -4, -2, -1, 0, 4, 5)]
+    anywhere = st.integers(start - 36 * 3_600_000, beyond + 60 * 3_600_000)
+    return st.one_of(st.sampled_from(near), st.sampled_from(near), anywhere)
+
+
+@st.composite
+def rows(draw: st.DrawFn, stage: Stage, table: Table) -> Stored:
+    """One row of a table."""
+    ms = draw(instants(stage))
+    late_ms = draw(st.sampled_from((250, 250, 250, 5_000, 3 * 86_400_000)))
+    visitor, session = draw(st.sampled_from(VISITORS)), draw(st.sampled_from(SESSIONS))
+    values: dict[str, Any] = {
+        **_when(ms, late_ms),
+        "kafka_partition": draw(st.sampled_from((0, 0, 1))),
+        "seq": draw(st.sampled_from((0, 0, 1))),
+        "is_bot": draw(st.sampled_from((False, False, False, False, True, None))),
+        "rules_version": 1,
+        "anonymous_id": visitor,
+        "visitor_hash": hashed(visitor),
+        **draw(st.sampled_from(AGENTS)),
+        **draw(st.sampled_from(PLACES)),
+    }
+    if table is not CLICKS:
+        values |= {
+            "event_id": draw(st.sampled_from((None, None, "e1"))),
+            "website_id": draw(st.sampled_from(("shop", "shop", "shop", "shop", "blog", "rival"))),
+            "session_id": session,
+            "session_hash": hashed(session),
+            "host": "shop.example",
+            "path": draw(st.sampled_from(PATHS)),
+        }
+    values |= draw(OWN[table.name])
+    return Stored(table, {c.name: values.get(c.name) for c in table.columns if c.name != "day"})
+
+
+def _when(ms: int, late_ms: int) -> Made:
+    at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
+    return {"ts": at, "received_at": at + timedelta(milliseconds=late_ms)}
+
+
+def _decimals(least: float, most: float) -> st.SearchStrategy[Decimal | None]:
+    some = (0, least, most, 10, (least + most) / 2)
+    few = [Decimal(str(value)).quantize(Decimal("0.0001")) for value in some]
+    any_of_them = st.integers(round(least * 10_000), round(most * 10_000))
+    return st.one_of(
+        st.none(), st.sampled_from(few), any_of_them.map(lambda n: Decimal(n) / Decimal(10_000))
+    )
+
+
+_events = st.one_of(
+    st.fixed_dictionaries(
+        {
+            "name": st.sampled_from(("screen_view", "screen_view", "pageview")),
+            "title": st.sampled_from(("Home", None)),
+            "time_on_page": st.one_of(st.none(), st.none(), _decimals(0, 60)),
+            "interaction_count": st.sampled_from((None, 0, 3)),
+            "load_time": st.sampled_from((None, 0, 120, 121, 1999)),
+            "ttfb": st.sampled_from((None, 0, 31)),
+            "dom_ready_time": st.sampled_from((None, 77)),
+            "render_time": st.sampled_from((None, 5, 8)),
+        }
+    ),
+    st.fixed_dictionaries(
+        {
+            "name": st.just("page_exit"),
+            "time_on_page": _decimals(0.5, 4000),
+            "scroll_depth": _decimals(0, 100),
+        }
+    ),
+    st.fixed_dictionaries(
+        {
+            "name": st.sampled_from(NAMES),
+            "properties": st.sampled_from(PROPERTIES),
+            "namespace": st.sampled_from((None, "billing")),
+            "source": st.sampled_from((None, "server")),
+            "profile_id": st.sampled_from((None, None, "p1")),
+        }
+    ),
+    st.fixed_dictionaries(
+        {
+            "name": st.sampled_from(("outbound_click", "outgoing_link", "link_out")),
+            "outbound_domain": st.sampled_from(DOMAINS),
+            "href": st.sampled_from(("https://x.example/1", "https://x.example/2", None)),
+            "link_text": st.sampled_from(("more", "mehr ü", None)),
+        }
+    ),
+)
+
+_sources = st.tuples(st.sampled_from(SOURCES), st.sampled_from(CAMPAIGNS)).map(
+    lambda pair: {**pair[0], **pair[1]}
+)
+
+
+def _both(parts: tuple[Made, ...]) -> Made:
+    return {name: value for part in parts for name, value in part.items()}
+
+
+OWN: Mapping[str, st.SearchStrategy[Made]] = {
+    EVENTS.name: st.tuples(_events, _sources).map(_both),
+    ERRORS.name: st.fixed_dictionaries(
+        {
+            "message": st.sampled_from(MESSAGES),
+            "error_type": st.sampled_from((None, "TypeError", "Error")),
+            "filename": st.sampled_from((None, "https://shop.example/app.js")),
+            "lineno": st.sampled_from((None, 0, 12)),
+            "colno": st.sampled_from((None, 7)),
+            "stack": st.sampled_from((None, "at f", "x" * 1600)),
+            "level": st.just("error"),
+        }
+    ),
+    VITALS.name: st.fixed_dictionaries(
+        {
+            "metric_name": st.sampled_from(VITAL_NAMES),
+            "metric_value": _decimals(0.0001, 5000).map(lambda value: value or Decimal("0.1000")),
+        }
+    ),
+    ENGAGEMENT.name: st.fixed_dictionaries(
+        {
+            "path": st.sampled_from(("/a", "/a", "/a/b", None)),
+            "time_on_page": st.one_of(st.none(), _decimals(0, 60)),
+            "active_time": st.one_of(st.none(), _decimals(0, 60)),
+            "time_to_first_interaction": _decimals(0, 9000),
+            "max_scroll_depth": _decimals(0, 100),
+            "interaction_count": st.sampled_from((None, 0, 3)),
+            "rage_click_count": st.sampled_from((None, 0, 1, 2)),
+            "dead_click_count": st.sampled_from((None, 0, 4)),
+            "rage_click_target": st.sampled_from((None, "", "#buy", "#büy")),
+            "dead_click_target": st.sampled_from((None, "#logo", "img")),
+            "form_field_count": st.sampled_from((None, 0, 2)),
+            "form_submit_count": st.sampled_from((None, 0, 1)),
+            "last_form_field": st.sampled_from((None, "", "email", "name")),
+            "form_abandoned": st.sampled_from((None, False, True)),
+            "error_count": st.sampled_from((None, 0, 1)),
+        }
+    ),
+    IDENTITIES.name: st.fixed_dictionaries(
+        {
+            "profile_id": st.sampled_from(("p1", "p2")),
+            "traits": st.sampled_from((None, '{"plan":"pro"}')),
+        }
+    ),
+    CLICKS.name: st.tuples(
+        st.fixed_dictionaries(
+            {
+                "link_id": st.sampled_from(("go", "go", "go", "away")),
+                "organization_id": st.just("acme"),
+                "slug": st.just("go"),
+            }
+        ),
+        st.sampled_from(SOURCES),
+    ).map(_both),
+}
+
+
+class Traffic(list[Stored]):
+    """Rows as they arrived; only a few of them are shown whole."""
+
+    def __repr__(self) -> str:
+        if len(self) > SHOWN:
+            return f"{len(self)} rows"
+        shown = [{k: v for k, v in row.values.items() if v is not None} for row in self]
+        return f"{[(row.table.name, each) for row, each in zip(self, shown, strict=True)]}"
+
+
+SHOWN = 8
+
+SHARES = ((EVENTS, 48), (ERRORS, 10), (VITALS, 16), (CLICKS, 12), (ENGAGEMENT, 16), (IDENTITIES, 3))
+"""At most so many rows of each table."""
+
+
+@st.composite
+def traffic(draw: st.DrawFn, stage: Stage) -> Traffic:
+    """Rows of all tables, as they arrived."""
+    found = Traffic()
+    for table, share in SHARES:
+        most = draw(st.sampled_from((0, share, share)))
+        found += draw(st.lists(rows(stage, table), min_size=most // 2, max_size=most))
+    return found

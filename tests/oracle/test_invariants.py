@@ -1,0 +1,221 @@
+"""Answers that must agree with each other, whatever the traffic is."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from query.request.time_range import Granularity
+from query.standard.query_types import QUERY_TYPES
+from schemas.runtime.settings import Settings
+from schemas.tables import TABLES
+from stream.maintenance.compaction import rewrite
+from stream.maintenance.merge_plan import pieces
+from stream.storage.delta_commit import LakeTable
+from tests.oracle.aggregates import Answer
+from tests.oracle.custom import CustomQuestion
+from tests.oracle.custom_query_strategies import FILTERED, filters_of_named
+from tests.oracle.filters import Given
+from tests.oracle.hypothesis_profile import tried
+from tests.oracle.query import Question
+from tests.oracle.query_strategies import Frame, frames
+from tests.oracle.random_traffic import Stage, Traffic, stages, traffic
+from tests.oracle.service import Service, every_type
+from tests.query.lake import Stored
+
+Scene = tuple[Stage, Traffic, Frame]
+
+
+@st.composite
+def scenes(draw: st.DrawFn) -> Scene:
+    """Where it plays, what is stored, and how it is asked."""
+    stage = draw(stages)
+    return stage, draw(traffic(stage)), draw(frames(stage, tuple(Granularity)))
+
+
+@st.composite
+def neighbours(draw: st.DrawFn) -> tuple[Scene, Traffic]:
+    """A scene, and what happens elsewhere meanwhile."""
+    scene = draw(scenes())
+    return scene, draw(traffic(scene[0]))
+
+
+def whole(frame: Frame, name: str, **other: Any) -> Question:
+    """A question about all rows of the frame's span."""
+    asked = frame.of(name, QUERY_TYPES[name].table.name, "shop")
+    fields = {field: getattr(asked, field) for field in Question.__struct_fields__}
+    return Question(**fields | {"limit": None, "page": 1} | other)
+
+
+# The same facts, kept otherwise
+
+
+@tried(2)
+@given(scenes())
+def test_compaction_and_a_restart_change_no_answer(scene: Scene) -> None:
+    _, stored, frame = scene
+    with Service(stored, portions=3) as service:
+        asked = every_type(frame)
+        before = service.answers(asked)
+
+        compacted(service)
+        assert service.answers(asked) == before
+
+        service.reopen()
+        assert service.answers(asked) == before
+
+
+def compacted(service: Service) -> None:
+    """Every day of every table in its final form."""
+    settings = Settings(data_dir=str(service.root))
+    for table in (table for table in TABLES if service.holds(table)):
+        lake = LakeTable(settings, table)
+        live = pieces(lake.handle, table)
+        for day in {piece.day for piece in live}:
+            joined = [piece for piece in live if piece.day == day]
+            parts = rewrite(lake, day, joined)
+            lake.replace([piece.path for piece in joined], parts, day.isoformat())
+
+
+@tried(2)
+@given(neighbours())
+def test_what_others_do_changes_no_answer(scene: tuple[Scene, Traffic]) -> None:
+    (_, stored, frame), elsewhere = scene
+    own = [row for row in stored if mine(row)]
+    others = [row for row in elsewhere if not mine(row)]
+    asked = every_type(frame)
+    with Service(own) as alone:
+        answers = alone.answers(asked)
+
+    with Service([*own, *others]) as together:
+        assert together.answers(asked) == answers
+
+
+def mine(row: Stored) -> bool:
+    """Whether the row is the shop's, or of its link."""
+    return row.values.get("website_id") == "shop" or row.values.get("link_id") == "go"
+
+
+# Parts of one list
+
+
+@tried(2)
+@given(scenes())
+def test_paging_through_gives_the_unpaged_list_once(scene: Scene) -> None:
+    _, stored, frame = scene
+    with Service(stored) as service:
+        asked = every_type(frame)
+        wholes = service.answers([again(each, limit=12, page=1) for each in asked])
+        pages = [
+            service.answers([again(each, limit=4, page=number) for each in asked])
+            for number in (1, 2, 3)
+        ]
+        beyond = service.answers([again(each, limit=500, page=21) for each in asked])
+
+    for question, everything, *parts in zip(asked, wholes, *pages, strict=True):
+        assert [row for part in parts for row in part] == everything, question
+    assert beyond == [[]] * len(asked)
+
+
+def again(question: Question, **other: Any) -> Question:
+    """The question with some of it changed."""
+    fields = {field: getattr(question, field) for field in Question.__struct_fields__}
+    return Question(**fields | other)
+
+
+# Sums
+
+
+@tried(4)
+@given(scenes())
+def test_the_points_of_a_series_sum_up_to_the_totals(scene: Scene) -> None:
+    _, stored, frame = scene
+    with Service(stored) as service:
+        summary = service.answer(whole(frame, "summary_metrics"))[0]
+        course = service.answer(whole(frame, "events_by_date"))
+        errors = service.answer(whole(frame, "error_trends"))
+        messages = service.answer(whole(frame, "error_types", limit=10_000))
+
+    assert sum_of(course, "pageviews") == summary["pageviews"]
+    assert sum_of(course, "sessions") == summary["sessions"]
+    assert sum_of(errors, "errors") == sum_of(messages, "count")
+
+
+@tried(4)
+@given(scenes())
+def test_days_sum_up_to_their_span_where_rows_are_counted(scene: Scene) -> None:
+    _, stored, frame = scene
+    with Service(stored) as service:
+        span = whole(frame, "summary_metrics")
+        days = [
+            again(span, start=day, end=day)
+            for day in (
+                span.start + timedelta(days=n) for n in range((span.end - span.start).days + 1)
+            )
+        ]
+        total = service.answer(span)[0]
+        parts = [service.answer(day)[0] for day in days]
+
+    for metric in ("pageviews", "total_events"):
+        assert sum_of(parts, metric) == total[metric]
+    for metric in ("unique_visitors", "sessions"):
+        assert max(part[metric] for part in parts) <= total[metric]
+
+
+def sum_of(rows: Sequence[Answer], metric: str) -> int:
+    """The sum of one column."""
+    return sum(row[metric] for row in rows)
+
+
+# Filters
+
+
+@pytest.mark.parametrize("table", FILTERED)
+@tried(3)
+@given(st.data())
+def test_a_filter_and_its_negation_share_all_rows(table: str, data: st.DataObject) -> None:
+    stage = data.draw(stages)
+    stored = data.draw(traffic(stage))
+    with Service(stored) as service:
+        everything = counted(service, stage, table, [])
+        for filter_ in data.draw(st.lists(filters_of_named(table), min_size=12, max_size=12)):
+            negation = {"not": filter_}
+            kept = counted(service, stage, table, [filter_])
+
+            assert kept + counted(service, stage, table, [negation]) == everything, filter_
+            assert counted(service, stage, table, [{"not": negation}]) == kept
+            assert counted(service, stage, table, [filter_, negation]) == 0
+            assert counted(service, stage, table, [{"or": [filter_, negation]}]) == everything
+            opposite = opposite_of(filter_)
+            if opposite:
+                assert kept + counted(service, stage, table, [opposite]) == everything, filter_
+
+
+OPPOSITES = {"eq": "ne", "in": "not_in", "contains": "not_contains", "is_null": "is_not_null"}
+
+
+def opposite_of(filter_: Given) -> Given | None:
+    """The filter with the operator that says the contrary."""
+    both = OPPOSITES | {contrary: name for name, contrary in OPPOSITES.items()}
+    name = both.get(filter_["operator"])
+    return {**filter_, "operator": name} if name else None
+
+
+def counted(service: Service, stage: Stage, table: str, filters: Sequence[Given]) -> int:
+    """The rows of a table that the filters let through."""
+    question = CustomQuestion(
+        table=table,
+        selects=[{"aggregate": "count", "field": "*"}],
+        start=stage.day - timedelta(days=1),
+        end=stage.day + timedelta(days=1),
+        zone=stage.zone,
+        filters=filters,
+        subject="go" if table == "clicks" else "shop",
+        include_bots=True,
+    )
+    reply = service.post("/v1/query/custom", question.body, question.subject)
+    assert reply.status == 200, (filters, reply.json)
+    return int(reply.json["data"][0]["count_all"])

@@ -1,0 +1,119 @@
+"""Page views by one fact about them, and sessions by their first and last page."""
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.oracle.aggregates import Answer, grouped, ordered, shared, views, visitors
+from tests.oracle.oracle import Oracle, Oracles
+from tests.oracle.query import Seen
+from tests.oracle.sessions import sessions
+from tests.oracle.stored_rows import Row
+
+
+def by(fact: Callable[[Row], Any], *names: str, limit: int = 100) -> Oracle:
+    """Page views by a fact: a value, or one value for each of the names."""
+
+    def rows(seen: Seen) -> list[Answer]:
+        groups = grouped(views(seen.events), fact)
+        return tallied({_tuple(value): held for value, held in groups.items()}, names)
+
+    return Oracle(rows, limit)
+
+
+def sourced(fact: Callable[[Row], Any]) -> Oracle:
+    """Page views by what the first page view of their session says, whatever the filters are."""
+
+    def rows(seen: Seen) -> list[Answer]:
+        groups = origins(seen, fact)
+        return tallied({(value,): held for value, held in groups.items()}, ("name",))
+
+    return Oracle(rows)
+
+
+def origins(seen: Seen, fact: Callable[[Row], Any]) -> dict[Any, list[Row]]:
+    """Page views by what the first page view of their session says; without one, by their own."""
+    firsts: dict[str, Row] = {}
+    for row in views(seen.rows("events", filtered=False)):
+        if row["session_id"] is not None:
+            firsts.setdefault(row["session_id"], row)
+    return grouped(views(seen.events), lambda row: fact(firsts.get(row["session_id"] or "", row)))
+
+
+def tallied(groups: dict[tuple[Any, ...], list[Row]], names: tuple[str, ...]) -> list[Answer]:
+    """Page views and visitors of each group, by visitors."""
+    answer = [
+        {
+            **dict(zip(names, value, strict=True)),
+            "pageviews": len(held),
+            "visitors": visitors(held),
+        }
+        for value, held in groups.items()
+    ]
+    return ordered(shared(answer), "-visitors", "-pageviews", *names)
+
+
+def column(name: str, limit: int = 100) -> Oracle:
+    """By a stored column; those without it are left out."""
+    return by(lambda row: row.get(name), "name", limit=limit)
+
+
+def two(first: str, second: str, *names: str) -> Oracle:
+    """By two columns; without the second it is empty, without the first it is left out."""
+
+    def pair(row: Row) -> tuple[str, str] | None:
+        return None if row.get(first) is None else (row[first], row.get(second) or "")
+
+    return by(pair, *names)
+
+
+def source(row: Row) -> str:
+    """Who referred."""
+    return row.get("referrer_name") or row.get("referrer") or "Direct"
+
+
+def referrer(row: Row) -> str | None:
+    """Who referred, when it was somebody else."""
+    return None if source(row) == "Direct" else source(row)
+
+
+def edge(position: int) -> Oracle:
+    """The first (0) or last (-1) page view of each session, by its path."""
+
+    def rows(seen: Seen) -> list[Answer]:
+        edges = [session.views[position] for session in sessions(seen.events)]
+        groups = grouped(edges, lambda row: row.get("path"))
+        return tallied({(path,): held for path, held in groups.items()}, ("name",))
+
+    return Oracle(rows)
+
+
+def _tuple(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+TOPS: Oracles = {
+    "top_pages": column("path"),
+    "pages": column("path"),
+    "traffic_sources": sourced(source),
+    "traffic": sourced(source),
+    "top_referrers": sourced(referrer),
+    "channels": sourced(lambda row: row.get("channel")),
+    "utm_sources": sourced(lambda row: row.get("utm_source")),
+    "utm_mediums": sourced(lambda row: row.get("utm_medium")),
+    "utm_campaigns": sourced(lambda row: row.get("utm_campaign")),
+    "utm_terms": sourced(lambda row: row.get("utm_term")),
+    "utm_content": sourced(lambda row: row.get("utm_content")),
+    "browser_name": column("browser_name"),
+    "browsers": column("browser_name", limit=25),
+    "os_name": column("os_name"),
+    "operating_systems": column("os_name"),
+    "device_types": column("device_type", limit=20),
+    "country": column("country"),
+    "language": column("language"),
+    "timezone": column("timezone"),
+    "region": two("region", "country", "name", "country"),
+    "city": two("city", "country", "name", "country"),
+    "browser_versions": two("browser_name", "browser_version", "browser_name", "browser_version"),
+    "entry_pages": edge(0),
+    "exit_pages": edge(-1),
+}

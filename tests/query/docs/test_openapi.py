@@ -1,0 +1,105 @@
+"""The document of the query service, and the page that shows it."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from openapi_spec_validator import validate
+
+from query.app import ROUTES
+from query.docs.openapi import SERVICE
+from query.standard.query_types import FAMILIES
+from schemas.http.health import ROUTES as HEALTH
+from schemas.http.openapi import document
+from tests.asgi_client import ask
+from tests.query.lake import a_view
+from tests.query.query_service import House, house
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> House:
+    return house(tmp_path)
+
+
+def test_the_document_is_openapi_3_1(desk: House) -> None:
+    shown = desk.ask("GET", "/openapi.json", key=None)
+
+    assert shown.headers["content-type"] == "application/json"
+    assert shown.json == json.loads(json.dumps(document(SERVICE)))
+    validate(shown.json)
+
+
+def test_every_route_is_described_and_nothing_else() -> None:
+    described = {
+        (method.upper(), path)
+        for path, methods in document(SERVICE)["paths"].items()
+        for method in methods
+    }
+
+    assert described == {(m, p) for m, p, _ in ROUTES} | {("GET", path) for path in HEALTH}
+
+
+def test_the_rows_of_every_query_type_are_described() -> None:
+    rows = document(SERVICE)["components"]["schemas"]["Rows"]["properties"]
+
+    assert list(rows) == [t.name for family in FAMILIES for t in family]
+
+
+def test_a_document_that_is_known_is_not_sent_again(desk: House) -> None:
+    first = desk.ask("GET", "/openapi.json", key=None)
+    again = ask(desk.app, "GET", "/openapi.json", None, {"if-none-match": first.headers["etag"]})
+    other = ask(desk.app, "GET", "/openapi.json", None, {"if-none-match": '"other"'})
+
+    assert (again.status, again.body) == (304, b"")
+    assert again.headers["etag"] == first.headers["etag"]
+    assert other.status == 200
+
+
+def test_the_document_takes_get_only(desk: House) -> None:
+    assert desk.ask("POST", "/openapi.json", {}, key=None).status == 405
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        (operation.path, body)
+        for operation in SERVICE.operations
+        for body in operation.examples.values()
+    ],
+)
+def test_every_example_is_answered_in_the_shape_that_is_promised(
+    desk: House, path: str, body: object
+) -> None:
+    desk.holds(a_view("/", country="DE"))
+    subject = {} if path == "/v1/links" else {"website_id": "shop"}
+
+    reply = desk.ask("POST", path, body, **subject)
+
+    assert reply.status in (200, 201), reply.body
+    assert reply.json["success"] is True
+    entries = reply.json["data"] if path == "/v1/query" else []
+    assert all(entry["success"] for entry in entries), entries
+
+
+def test_the_export_is_answered_as_its_examples_say(desk: House) -> None:
+    [export] = [operation for operation in SERVICE.operations if operation.name == "export"]
+    given = {p.name: str(p.example) for p in export.parameters if isinstance(p.example, str)}
+    desk.holds(a_view("/", country="DE"))
+
+    reply = desk.ask("GET", f"/v1/export/{given.pop('table')}", website_id="shop", **given)
+
+    assert reply.status == 200
+    assert reply.json == {"ts": "2026-11-10T12:00:00.000Z", "name": "screen_view"}
+
+
+@pytest.mark.parametrize("path", ["/docs", "/docs/docs.js", "/docs/docs.css"])
+def test_the_page_loads_nothing_from_elsewhere(desk: House, path: str) -> None:
+    page = desk.ask("GET", path, key=None)
+
+    assert page.status == 200
+    assert page.headers["content-security-policy"].startswith("default-src 'self'")
+    assert not re.search(rb"https?:|//[a-z]|innerHTML|eval\(", page.body)
+    links = re.findall(rb'(?:src|href)="([^"]*)"', page.body)
+    assert all(link.startswith(b"/") for link in links)
+    assert all(desk.ask("GET", link.decode(), key=None).status == 200 for link in links)

@@ -1,0 +1,198 @@
+"""A data file is gone, flipped, truncated or empty: only what needs it fails, and says why."""
+
+import asyncio
+import random
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from query.engine.damaged_files import DamagedFiles
+from query.engine.duckdb_engine import Bounds, DuckDB
+from query.engine.engine import Sql
+from schemas.errors import DataDamaged, Unavailable
+from schemas.lake.damage_reports import Damage, DamagedFile
+from schemas.lake.delta_log import LOG, entry_name
+from schemas.lake.delta_table import open_table, version_of
+from schemas.tables import EVENTS, VITALS
+from tests.accidents import ACCIDENTS, accidents
+from tests.query.lake import Lake, a_view, a_vital, an_event
+from tests.query.query_service import NOVEMBER, House, house
+
+ENDING = (69_432, 67_216)
+"""Bits of the file below that end an instance of DuckDB 2.0, when they are flipped."""
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """Page views of two days in two files, and a vital."""
+    made = house(tmp_path_factory.mktemp("house"))
+    made.holds(a_view("/old", at="2026-11-10T12:00:00Z"), a_view("/old", at="2026-11-10T13:00:00Z"))
+    made.holds(a_view("/new", at="2026-11-20T12:00:00Z"), a_vital("LCP", 1200))
+    shutil.copytree(made.lake.root, made.data / "whole")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def asked(built: House) -> House:
+    """The same, with whole files."""
+    shutil.copytree(built.data / "whole", built.lake.root, dirs_exist_ok=True)
+    damage = Damage(built.data)
+    for note in damage.files().values():
+        damage.forget(note)
+    return built
+
+
+@pytest.fixture
+def file(asked: House) -> Path:
+    """The file of the tenth."""
+    return next(path for path in asked.lake.paths(EVENTS) if "2026-11-10" in str(path))
+
+
+@accidents
+def test_a_question_fails_by_table_and_day_when_a_data_file_it_needs_is(
+    asked: House, file: Path, accident: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    ACCIDENTS[accident](file)
+
+    replies = [
+        asked.query("top_pages"),
+        asked.query("top_pages"),
+        asked.custom("events", [{"field": "path", "aggregate": "count", "alias": "n"}]),
+        asked.ask("GET", "/v1/export/events", website_id="shop", **NOVEMBER),
+    ]
+
+    for reply in replies:
+        assert (reply.status, reply.json["code"]) == (503, "DATA_DAMAGED"), reply
+        assert reply.json["error"] == (
+            "A data file of table 'events' with rows received on 2026-11-10 cannot be read, "
+            "so the answer would be incomplete"
+        )
+    said = [r.__dict__ for r in caplog.records if r.getMessage() == "data file is damaged"]
+    assert [(one["table"], one["file"]) for one in said] == [
+        ("events", f"{file.parent.name}/{file.name}")
+    ]
+
+
+@accidents
+def test_questions_that_do_not_need_it_are_answered_when_a_data_file_is(
+    asked: House, file: Path, accident: str
+) -> None:
+    ACCIDENTS[accident](file)
+
+    both = asked.query("top_pages", "vitals_overview")
+    [later] = asked.query("top_pages", startDate="2026-11-20").json["data"]
+    other = asked.query("top_pages", subject="blog")
+
+    pages, vitals = both.json["data"]
+    assert (both.status, pages["success"], vitals["success"]) == (200, False, True)
+    assert pages["code"] == "DATA_DAMAGED"
+    assert [row["name"] for row in later["data"]] == ["/new"]
+    assert other.json["data"][0]["success"]
+
+
+def test_health_names_the_damage_and_the_service_stays_ready(asked: House, file: Path) -> None:
+    well = asked.ask("GET", "/health", key=None).json["checks"]["dataFiles"]
+    file.unlink()
+    asked.query("top_pages")
+
+    ill = asked.ask("GET", "/health", key=None).json["checks"]["dataFiles"]
+
+    assert (well, ill) == ("ok", "damaged: 1 data file")
+
+
+def test_a_file_that_is_well_again_is_read_again(asked: House, file: Path) -> None:
+    data = file.read_bytes()
+    file.unlink()
+    refused = asked.query("top_pages").status
+    file.write_bytes(data)
+    damage = Damage(asked.data)
+
+    for note in damage.files().values():
+        damage.forget(note)
+
+    assert refused == 503
+    assert {row["name"] for row in asked.rows("top_pages")} == {"/old", "/new"}
+
+
+def test_what_the_keeper_noted_is_never_silently_left_out(asked: House, file: Path) -> None:
+    """A flipped bit may give wrong numbers without an error: the scrub alone sees it."""
+    path = f"{file.parent.name}/{file.name}"
+    Damage(asked.data).note(DamagedFile("events", path, "holds other bytes", 2), "")
+
+    assert asked.query("top_pages").json["code"] == "DATA_DAMAGED"
+
+
+def test_the_regular_look_reads_the_newest_data_file(asked: House) -> None:
+    handle = open_table(str(asked.lake.root), EVENTS)
+    assert handle is not None
+    version = version_of(handle, EVENTS)
+    newest = next(Path(part.path) for part in version.parts if part.day == "2026-11-20")
+    newest.write_bytes(newest.read_bytes()[:-1])
+    found = DamagedFiles(str(asked.lake.root), asked.data)
+
+    asyncio.run(found.look(version))
+
+    assert found.summary() == "damaged: 1 data file"
+
+
+def test_a_damaged_log_fails_its_table_and_no_other(tmp_path: Path) -> None:
+    new = house(tmp_path)
+    new.holds(a_view(at="2026-11-10T12:00:00Z"), a_vital("LCP", 1200))
+    new.holds(a_vital("LCP", 900))
+    log = new.data / "lake" / VITALS.name / LOG
+    whole = (log / entry_name(1)).read_bytes()
+
+    for damage in (b"", whole[:300], None):
+        (log / entry_name(1)).unlink()
+        if damage is not None:
+            (log / entry_name(1)).write_bytes(damage)
+        pages, vitals = new.query("top_pages", "vitals_overview").json["data"]
+
+        assert (pages["success"], vitals["success"]) == (True, False)
+        assert vitals["code"] == "DATA_DAMAGED"
+        assert vitals["error"] == "The log of table 'vitals' is damaged"
+        (log / entry_name(1)).write_bytes(whole)
+    assert new.rows("vitals_overview")[0]["samples"] == 2
+
+
+def test_no_flipped_bit_ends_the_engine_for_all_other_questions(tmp_path: Path) -> None:
+    """DuckDB gives some damage the answer "database has been invalidated", for ever after."""
+    lake = Lake(tmp_path / "lake")
+    lake.holds(*(an_event(f"n{i}", at="2026-11-10T12:00:00Z") for i in range(300)))
+    [path] = lake.paths(EVENTS)
+    duckdb.execute(
+        f"COPY (SELECT * FROM read_parquet('{path}', hive_partitioning = false)) "
+        f"TO '{path}' (FORMAT parquet, PARQUET_VERSION v2, COMPRESSION zstd)"
+    )
+    data = path.read_bytes()
+    damaged = DamagedFiles(str(tmp_path / "lake"), tmp_path)
+    engine = DuckDB("bits", str(tmp_path / "lake"), tmp_path / "spill", Bounds(128, 1), damaged)
+    chance = random.Random(3)
+    seen: set[str] = set()
+
+    async def ask() -> str:
+        try:
+            await engine.rows(
+                Sql("SELECT * FROM read_parquet($parts)", {"parts": [str(path)]}), 10.0
+            )
+        except Unavailable as refused:
+            return type(refused).__name__
+        except duckdb.Error as error:
+            return type(error).__name__
+        return "answered"
+
+    for bit in (*ENDING, *(chance.randrange(8 * len(data)) for _ in range(40))):
+        flipped = bytearray(data)
+        flipped[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(flipped)
+        seen.add(asyncio.run(ask()))
+        assert asyncio.run(engine.rows(Sql("SELECT 1"), 10.0)) == [(1,)]
+        for note in Damage(tmp_path).files().values():
+            Damage(tmp_path).forget(note)
+    engine.close()
+
+    assert seen <= {"answered", DataDamaged.__name__}

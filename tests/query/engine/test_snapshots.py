@@ -1,0 +1,157 @@
+"""Pinned versions: the newest within its time, the same for a whole question, found again."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable
+from deltalake.transaction import AddAction, RemoveAction
+
+from query.engine.snapshots import NEVER_STORED, Pinned, Shelf
+from schemas.errors import Unavailable
+from schemas.lake.table_location import locate
+from schemas.tables import CLICKS, EVENTS
+from tests.query.lake import Lake, a_view
+from tests.query.query_service import House, house
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake(tmp_path / "lake")
+
+
+def shelf_of(lake: Lake, fresh_seconds: float = 0) -> Shelf:
+    return Shelf(str(lake.root), lambda: 1, fresh_seconds)
+
+
+def pin(shelf: Shelf, anew: bool = False) -> Pinned:
+    return asyncio.run(shelf.pin(EVENTS, anew))
+
+
+def test_a_table_that_was_never_stored_has_no_rows(lake: Lake) -> None:
+    assert pin(shelf_of(lake)).version.number == NEVER_STORED
+
+
+def test_a_table_is_found_once_it_is_there(lake: Lake) -> None:
+    shelf = shelf_of(lake)
+    pin(shelf)
+    lake.holds(a_view("/"))
+
+    assert pin(shelf).version.rows == 1
+
+
+def test_a_version_is_kept_for_its_time_and_then_brought_forward(lake: Lake) -> None:
+    slow, quick = shelf_of(lake, fresh_seconds=60), shelf_of(lake)
+    lake.holds(a_view("/"))
+    first = pin(slow), pin(quick)
+    lake.holds(a_view("/"))
+
+    assert pin(slow) is first[0]
+    assert (pin(quick).version.number, pin(quick).version.rows) == (2, 2)
+
+
+def test_only_parts_that_may_hold_rows_are_read(lake: Lake) -> None:
+    lake.holds(a_view("/", website="shop", at="2026-11-10T12:00:00Z"))
+    lake.holds(a_view("/", website="shop", at="2026-11-12T12:00:00Z"))
+    lake.holds(a_view("/", website="blog", at="2026-11-10T12:00:00Z"))
+    day = 1_794_268_800_000  # 2026-11-10T00:00:00Z
+
+    parts = pin(shelf_of(lake)).parts("shop", day, day + 86_400_000)
+
+    assert [part.ts for part in parts] == [(day + 43_200_000, day + 43_200_000)]
+
+
+def test_a_handle_that_the_log_has_left_behind_is_opened_anew(lake: Lake) -> None:
+    shelf = shelf_of(lake)
+    lake.holds(a_view("/"))
+    pin(shelf)
+    for _ in range(3):
+        lake.holds(a_view("/"))
+    table = DeltaTable(locate(str(lake.root), EVENTS))
+    table.create_checkpoint()
+    log = lake.root / "events" / "_delta_log"
+    for version in range(4):
+        (log / f"{version:020}.json").unlink()
+
+    assert pin(shelf).version.rows == 4
+
+
+def test_a_table_that_cannot_be_read_rightly_is_unavailable(lake: Lake) -> None:
+    lake.holds(a_view("/"))
+    log = lake.root / "events" / "_delta_log"
+    protocol = {"minReaderVersion": 3, "minWriterVersion": 7}
+    features = {"readerFeatures": ["deletionVectors"], "writerFeatures": ["deletionVectors"]}
+    entry = json.dumps({"protocol": {**protocol, **features}})
+    (log / f"{2:020}.json").write_text(entry)
+
+    with pytest.raises(Unavailable, match="'events' cannot be read"):
+        pin(shelf_of(lake))
+
+
+def test_tables_are_pinned_each_on_its_own(lake: Lake) -> None:
+    lake.holds(a_view("/"))
+
+    clicks = asyncio.run(shelf_of(lake).pin(CLICKS))
+
+    assert clicks.version.number == NEVER_STORED
+
+
+# Compaction beside questions
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> House:
+    return house(tmp_path)
+
+
+def compact(lake: Lake) -> None:
+    """One new part instead of all, and the old files gone, as after vacuum."""
+    table = DeltaTable(locate(str(lake.root), EVENTS))
+    root = lake.root / "events"
+    actions = table.get_add_actions(flatten=True)
+    paths = actions.column("path").to_pylist()
+    whole = pq.ParquetFile(root / paths[0]).read()
+    new = "day=2026-11-10/compacted.parquet"
+    pq.write_table(whole, root / new)
+    size = (root / new).stat().st_size
+    add = AddAction(new, size, {"day": "2026-11-10"}, 0, False, json.dumps({"numRecords": 1}))
+    remove = [RemoveAction(path, data_change=False, deletion_timestamp=1) for path in paths]
+    table.create_write_transaction([add, *remove], "append", table.schema(), ["day"])
+    for path in paths:
+        (root / path).unlink()
+
+
+def test_a_part_that_was_compacted_away_makes_the_question_pin_anew(tmp_path: Path) -> None:
+    desk = house(tmp_path, fresh_seconds=60)
+    desk.holds(a_view("/"))
+    assert desk.rows("summary")[0]["pageviews"] == 1
+    compact(desk.lake)
+
+    assert desk.rows("summary")[0]["pageviews"] == 1
+    assert desk.query("summary").json["meta"]["versions"] == {"events": 2}
+
+
+def test_a_custom_query_pins_anew_as_well(tmp_path: Path) -> None:
+    desk = house(tmp_path, fresh_seconds=60)
+    desk.holds(a_view("/"))
+    count = [{"field": "path", "aggregate": "count", "alias": "n"}]
+    assert desk.custom("events", count).json["data"] == [{"n": 1}]
+    compact(desk.lake)
+
+    assert desk.custom("events", count).json["data"] == [{"n": 1}]
+
+
+def test_files_that_stay_away_are_told_as_unavailable(desk: House) -> None:
+    desk.holds(a_view("/"))
+    for path in desk.lake.paths(EVENTS):
+        path.unlink()
+
+    reply = desk.query("summary")
+
+    assert (reply.status, reply.json["success"], "retry-after" in reply.headers) == (
+        503,
+        False,
+        True,
+    )

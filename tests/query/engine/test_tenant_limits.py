@@ -1,0 +1,96 @@
+"""Lanes: a few questions of one tenant at once, and the pools' threads give way."""
+
+import asyncio
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from query.engine.duckdb_engine import Bounds, DuckDB
+from query.engine.engine import Row, Sql
+from query.engine.tenant_limits import MOST_WAITING, Lanes
+from schemas.errors import Overdue, Unavailable
+
+
+class Slow:
+    """An engine whose questions end when they are told to; it notes whose they are."""
+
+    dialect = "slow"
+
+    def __init__(self) -> None:
+        self.running: list[str] = []
+        self.most = 0
+        self.go_on = asyncio.Event()
+
+    async def rows(self, sql: Sql, seconds: float) -> list[Row]:
+        assert seconds > 0
+        self.running.append(sql.text)
+        self.most = max(self.most, len(self.running))
+        await self.go_on.wait()
+        self.running.remove(sql.text)
+        return [(sql.text,)]
+
+
+async def settle() -> None:
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+def ask(lanes: Lanes, tenant: str, count: int) -> Sequence[asyncio.Task[list[Row]]]:
+    lane = lanes.of(tenant)
+    return [asyncio.create_task(lane.rows(Sql(tenant), 5.0)) for _ in range(count)]
+
+
+def test_a_tenant_fills_its_own_lanes_and_no_others() -> None:
+    async def scene() -> None:
+        engine = Slow()
+        lanes = Lanes(engine, 2)  # type: ignore[arg-type]  # answers, and no more
+        many = ask(lanes, "acme", 6)
+        await settle()
+        assert engine.running == ["acme"] * 2
+        one = ask(lanes, "globex", 1)
+        await settle()
+        assert engine.running == ["acme", "acme", "globex"]
+        engine.go_on.set()
+        assert await asyncio.gather(*many, *one) == [[("acme",)]] * 6 + [[("globex",)]]
+        assert engine.most == 3
+
+    asyncio.run(scene())
+
+
+def test_who_waits_too_long_is_overdue_and_who_comes_too_late_is_refused() -> None:
+    async def scene() -> None:
+        engine = Slow()
+        lanes = Lanes(engine, 1)  # type: ignore[arg-type]  # answers, and no more
+        waiting = ask(lanes, "acme", 1 + MOST_WAITING - 1)
+        await settle()
+        with pytest.raises(Overdue):
+            await lanes.of("acme").rows(Sql("late"), 0.01)
+        last = ask(lanes, "acme", 1)
+        await settle()
+        with pytest.raises(Unavailable, match="33 questions of this organization") as refused:
+            await lanes.of("acme").rows(Sql("beyond"), 5.0)
+        assert refused.value.retry_after == 1
+        engine.go_on.set()
+        await asyncio.gather(*waiting, *last)
+
+    asyncio.run(scene())
+
+
+def threads() -> set[str]:
+    return {path.name for path in Path("/proc/self/task").iterdir()}
+
+
+@pytest.mark.parametrize("nice", [0, 10])
+def test_all_threads_of_a_pool_are_as_nice_as_it_is_told(tmp_path: Path, nice: int) -> None:
+    before = threads()
+    least = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+    pool = DuckDB("nice", str(tmp_path), tmp_path / "spill", Bounds(64, 3, at_once=2, nice=nice))
+    asyncio.run(pool.rows(Sql("SELECT COUNT(*) FROM range(2000000) AS t(i) WHERE i % 3 = 0"), 10.0))
+
+    told = [os.getpriority(os.PRIO_PROCESS, int(thread)) for thread in threads() - before]
+    pool.close()
+    assert told.count(max(least, nice)) >= 3  # one that asks, two of DuckDB's own

@@ -1,0 +1,352 @@
+"""Exports: the stored rows of one subject, in order, as files of any size."""
+
+import asyncio
+import io
+import json
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable
+from deltalake.transaction import AddAction
+from starlette.types import Message
+
+from query.engine.duckdb_engine import Bounds, DuckDB
+from query.engine.engine import Sql
+from query.engine.export_limits import Turns
+from query.export import slices as export_rows
+from query.formats.columns import Column, Kind
+from query.formats.output_formats import FILES
+from query.formats.streamed_response import Streamed
+from schemas.errors import Unavailable
+from schemas.tables import EVENTS
+from tests.asgi_client import http_scope
+from tests.query.lake import a_click, a_click_away, a_view, a_vital, an_error, an_event
+from tests.query.query_service import NOVEMBER, House, house
+
+START_US = 1_794_268_800_000_000
+"""2026-11-10T00:00:00Z"""
+
+CSV = next(format_ for format_ in FILES if format_.name == "csv")
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> House:
+    made = house(tmp_path)
+    made.holds(
+        a_view("/late", at="2026-11-12T09:00:00.5Z"),
+        a_view("/early", at="2026-11-10T09:00:00Z"),
+        an_event("bot", at="2026-11-11T09:00:00Z", is_bot=True),
+        an_event("before", at="2026-10-31T22:59:59.999Z"),
+        a_view("/theirs", website="rival"),
+    )
+    return made
+
+
+def exported(desk: House, table: str = "events", key: str = "acme", **query: str) -> Any:
+    given = {"website_id": "shop", **NOVEMBER, **query}
+    return desk.ask("GET", f"/v1/export/{table}", None, key, **given)
+
+
+def lines(body: bytes) -> list[Any]:
+    return [json.loads(line) for line in body.splitlines()]
+
+
+def test_rows_come_as_lines_in_the_order_of_time(desk: House) -> None:
+    reply = exported(desk, columns="ts,path,is_bot")
+
+    assert reply.headers["content-type"] == "application/x-ndjson"
+    assert reply.headers["content-disposition"] == 'attachment; filename="events.ndjson"'
+    assert lines(reply.body) == [
+        {"ts": "2026-11-10T09:00:00.000Z", "path": "/early", "is_bot": False},
+        {"ts": "2026-11-12T09:00:00.500Z", "path": "/late", "is_bot": False},
+    ]
+
+
+def test_days_are_those_of_the_zone_and_programs_are_there_when_asked(desk: House) -> None:
+    reply = exported(
+        desk,
+        columns="name",
+        startDate="2026-10-31",
+        endDate="2026-11-11",
+        timezone="Europe/Berlin",
+        include_bots="true",
+    )
+
+    assert [row["name"] for row in lines(reply.body)] == ["before", "screen_view", "bot"]
+
+
+def test_a_version_is_exported_again_as_it_was(desk: House) -> None:
+    version = desk.query("summary_metrics").json["meta"]["versions"]["events"]
+    desk.holds(a_view("/later", at="2026-11-13T09:00:00Z"))
+
+    then = lines(exported(desk, columns="path", asOf=str(version)).body)
+    now = lines(exported(desk, columns="path").body)
+
+    assert then == [{"path": "/early"}, {"path": "/late"}]
+    assert now == [{"path": "/early"}, {"path": "/late"}, {"path": "/later"}]
+    assert exported(desk, asOf="99").json["error"] == (
+        f"'asOf' is 99 for table 'events', whose newest version is {version + 1}"
+    )
+
+
+def test_filters_are_those_of_queries(desk: House) -> None:
+    wanted = json.dumps([{"field": "path", "operator": "starts_with", "value": "/l"}])
+    reply = exported(desk, columns="path", filters=wanted)
+
+    assert lines(reply.body) == [{"path": "/late"}]
+
+
+def test_all_columns_of_a_table_come_when_none_is_named(desk: House) -> None:
+    [row, _] = lines(exported(desk).body)
+
+    assert row["path"] == "/early"
+    assert "website_id" not in row
+    assert "visitor_hash" not in row
+    assert row["country"] is None
+
+
+@pytest.mark.parametrize("table", ["errors", "vitals", "outbound", "clicks"])
+def test_every_stored_table_is_exported(desk: House, table: str) -> None:
+    desk.holds(an_error("boom"), a_vital("LCP", 2.5), a_click_away("https://x.example/p"))
+    desk.holds(a_click(), a_click(link="away", organization="globex"))
+    columns = {
+        "errors": "message",
+        "vitals": "metric_value",
+        "outbound": "domain,text",
+        "clicks": "slug",
+    }
+
+    rows = lines(exported(desk, table, columns=columns[table]).body)
+
+    expected = {
+        "errors": {"message": "boom"},
+        "vitals": {"metric_value": 2.5},
+        "outbound": {"domain": "x.example", "text": "more"},
+        "clicks": {"slug": "go"},
+    }
+    assert rows == [expected[table]]
+
+
+def test_an_export_is_an_arrow_stream_or_a_parquet_file_too(desk: House) -> None:
+    arrow = pa.ipc.open_stream(exported(desk, columns="path", format="arrow").body).read_all()
+    parquet = pq.read_table(io.BytesIO(exported(desk, columns="path", format="parquet").body))
+
+    assert arrow.to_pydict() == parquet.to_pydict() == {"path": ["/early", "/late"]}
+
+
+def test_an_export_without_rows_is_an_empty_file_of_its_format(desk: House) -> None:
+    reply = exported(desk, "errors", columns="message,level", format="csv")
+
+    assert (reply.status, reply.body) == (200, b"message,level\r\n")
+
+
+@pytest.mark.parametrize(
+    ("table", "query", "said"),
+    [
+        ("event", {}, "Unknown table 'event'; did you mean 'events'?"),
+        (
+            "sessions",
+            {},
+            "Unknown table 'sessions'; known are events, errors, vitals, clicks, engagement, "
+            "identities, outbound",
+        ),
+        (
+            "events",
+            {"columns": "contry"},
+            "Unknown column 'contry' in table 'events'; did you mean 'country'?",
+        ),
+        ("events", {"columns": "path,path"}, "'columns' names 'path' twice"),
+        (
+            "events",
+            {"asOf": "yesterday"},
+            "'asOf' is 'yesterday'; it must be the number of a version, as 'meta.versions' tells",
+        ),
+        (
+            "events",
+            {"include_bots": "maybe"},
+            "'include_bots' is 'maybe'; it must be true or false",
+        ),
+        (
+            "events",
+            {"format": "json"},
+            "'format' is 'json'; it must be one of csv, ndjson, arrow, parquet",
+        ),
+        (
+            "events",
+            {"filters": "["},
+            "'filters' is not valid JSON",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named(desk: House, table: str, query: dict[str, str], said: str) -> None:
+    reply = exported(desk, table, **query)
+
+    assert reply.status == 400
+    assert reply.json["error"] == said
+
+
+@pytest.mark.parametrize(
+    ("key", "subject", "status"),
+    [
+        ("globex", "shop", 403),
+        ("acme-track", "shop", 403),
+        ("acme-shop", "blog", 403),
+        ("acme", "none", 403),
+    ],
+)
+def test_an_export_reaches_what_its_key_reaches(
+    desk: House, key: str, subject: str, status: int
+) -> None:
+    assert exported(desk, key=key, website_id=subject).status == status
+
+
+def test_an_export_counts_as_a_custom_query(desk: House) -> None:
+    assert exported(desk).headers["x-ratelimit-limit"] == "6000"
+
+
+def test_slices_join_without_gap_or_double(desk: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export_rows, "SLICE_ROWS", 3)
+    desk.holds(
+        *(
+            a_view(f"/{i}", at=f"2026-11-{1 + i % 28:02d}T00:00:00Z", website="blog")
+            for i in range(60)
+        )
+    )
+    # The same instant twice is told apart by where the rows came from.
+    expected = sorted(range(60), key=lambda i: (1 + i % 28, i))
+
+    rows = lines(exported(desk, website_id="blog", columns="path").body)
+
+    assert [row["path"] for row in rows] == [f"/{i}" for i in expected]
+
+
+def test_memory_does_not_grow_with_the_rows(desk: House) -> None:
+    """Four times the rows, about 130 MB more of them, and hardly more memory."""
+    many(desk, 60_000, website="blog")
+    many(desk, 240_000, website="rival")
+    _, little = asyncio.run(taken(desk, "blog"))
+
+    size, much = asyncio.run(taken(desk, "rival", key="globex"))
+
+    assert size > 150 * 2**20
+    assert much - little < 48 * 2**20
+
+
+def many(desk: House, count: int, website: str) -> None:
+    """Store that many page views as one part, spread evenly over a day."""
+    desk.holds(a_view("/many", website=website, at="2026-11-10T00:00:00Z"))
+    [row] = [
+        row
+        for path in desk.lake.paths(EVENTS)
+        if (row := pq.read_table(path))["website_id"][0].as_py() == website
+    ]
+    step = 86_400_000_000 // count
+    ts = pa.array(range(START_US, START_US + step * count, step)).cast(row["ts"].type)
+    offset = pa.array(range(count), pa.int64())
+    rows = row.take(pa.array([0] * count))
+    for name, values in (("ts", ts), ("kafka_offset", offset)):
+        rows = rows.set_column(rows.schema.get_field_index(name), name, values)
+    path = f"day=2026-11-10/{website}-many.parquet"
+    table = desk.lake.root / "events"
+    pq.write_table(rows, table / path, row_group_size=50_000)
+    borders = [{"website_id": website, "ts": f"2026-11-{day}T00:00:00.000Z"} for day in (10, 11)]
+    stats = {"numRecords": count, "minValues": borders[0], "maxValues": borders[1], "nullCount": {}}
+    handle = DeltaTable(table)
+    add = AddAction(
+        path, (table / path).stat().st_size, {"day": "2026-11-10"}, 0, True, json.dumps(stats)
+    )
+    handle.create_write_transaction([add], "append", handle.schema(), ["day"])
+
+
+async def taken(desk: House, website: str, key: str = "acme") -> tuple[int, int]:
+    """Bytes that an export sends, and the most memory that the process had meanwhile."""
+    size = most = 0
+
+    async def send(message: Any) -> None:
+        nonlocal size, most
+        size += len(message.get("body", b""))
+        most = max(most, resident())
+
+    query = urlencode({"website_id": website, **NOVEMBER})
+    scope = http_scope("GET", f"/v1/export/events?{query}", {"x-api-key": desk.keys[key]})
+    await desk.app(scope, stays, send)
+    return size, most
+
+
+def resident() -> int:
+    """Bytes of memory that this process has now."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+async def stays() -> Message:
+    """A client that stays until the end."""
+    return await asyncio.Event().wait()  # type: ignore[return-value]
+
+
+def test_an_organization_has_two_exports_under_way_at_most() -> None:
+    turns = Turns()
+    with (
+        turns.taken("acme"),
+        turns.taken("globex"),
+        turns.taken("acme"),
+        pytest.raises(Unavailable, match="2 exports of this organization are under way"),
+        turns.taken("acme"),
+    ):
+        pass
+    with turns.taken("acme"):
+        assert turns._under_way == {"acme": 1}
+
+
+def test_a_client_that_leaves_frees_the_export() -> None:
+    closed = asyncio.Event()
+
+    async def endless() -> AsyncGenerator[list[tuple[int]], None]:
+        try:
+            while True:
+                yield [(1,)] * 1000
+                await asyncio.sleep(0)
+        finally:
+            closed.set()
+
+    async def leave_after_three() -> None:
+        sent, gone = 0, asyncio.Event()
+
+        async def send(_message: object) -> None:
+            nonlocal sent
+            sent += 1
+            if sent == 3:
+                gone.set()
+            await asyncio.sleep(0)
+
+        async def receive() -> dict[str, str]:
+            await gone.wait()
+            return {"type": "http.disconnect"}
+
+        columns = [Column("n", Kind.INTEGER)]
+        answer = Streamed(CSV, "n", columns, endless(), allowed=lambda: True)
+        async with asyncio.timeout(10):
+            await answer({"type": "http"}, receive, send)
+
+    asyncio.run(leave_after_three())
+    assert closed.is_set()
+
+
+def test_the_engine_is_free_after_a_stream_is_left(tmp_path: Path) -> None:
+    engine = DuckDB("test", str(tmp_path), tmp_path / "spill", Bounds(128, 1, at_once=1))
+    forever = Sql("SELECT range FROM range(100000000000)")
+
+    async def first_of_many() -> list[Any]:
+        async with aclosing(engine.batches(forever, 5.0, 2)) as batches:
+            return await anext(batches)
+
+    async def both() -> tuple[Any, Any]:
+        return await first_of_many(), await engine.rows(Sql("SELECT 1"), 5.0)
+
+    assert asyncio.run(both()) == ([(0,), (1,)], [(1,)])
+    engine.close()

@@ -1,0 +1,115 @@
+"""A query service in this process: two organizations, their websites, links and keys, and a lake.
+
+acme has the websites shop and blog and the link go; globex has rival and away.
+"""
+
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from msgspec import Struct
+
+from query.app import create_app
+from schemas.http.middleware import Edge
+from schemas.registry import Follower, Link, Organization, Store, Website
+from schemas.registry.migrate import migrate
+from schemas.registry.validation import new_key
+from schemas.runtime.settings import Settings
+from tests.asgi_client import ask
+from tests.http_client import Reply
+from tests.query.lake import Lake, Stored
+
+NOW = 1_796_000_000_000
+"""2026-11-30T00:53:20Z"""
+
+KEYS: Mapping[str, tuple[str, tuple[str, ...], str | None]] = {
+    "acme": ("acme", ("read:data", "read:links", "write:links"), None),
+    "acme-admin": ("acme", ("admin",), None),
+    "acme-track": ("acme", ("track:events",), None),
+    "acme-shop": ("acme", ("read:data", "read:links", "write:links"), "shop"),
+    "globex": ("globex", ("read:data", "read:links", "write:links"), None),
+}
+
+
+class House(Struct, weakref=True):
+    """The application and everything around it."""
+
+    app: Edge
+    lake: Lake
+    store: Store
+    data: Path
+    keys: Mapping[str, str]
+    close: Callable[[], None]
+    follower: Follower
+
+    def holds(self, *rows: Stored) -> None:
+        """Store rows in the lake."""
+        self.lake.holds(*rows)
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        key: str | None = "acme",
+        **query: str,
+    ) -> Reply:
+        """One request."""
+        url = f"{path}?{urlencode(query)}" if query else path
+        return ask(self.app, method, url, body, {"x-api-key": self.keys[key]} if key else {})
+
+    def query(self, *parameters: object, subject: str = "shop", **more: Any) -> Reply:
+        """One standard request about November 2026; a subject with `link:` is a link."""
+        kind = "link_id" if subject.startswith("link:") else "website_id"
+        body = {"parameters": list(parameters), **NOVEMBER, **more}
+        return self.ask("POST", "/v1/query", body, **{kind: subject.removeprefix("link:")})
+
+    def rows(self, parameter: object, **more: Any) -> Any:
+        """The rows of one query type."""
+        entry = self.query(parameter, **more).json["data"][0]
+        assert entry["success"], entry
+        return entry["data"]
+
+    def custom(self, table: str, selects: Sequence[Any], **query: Any) -> Reply:
+        """One custom request about the shop in November 2026."""
+        body = {"query": {"table": table, "selects": selects, **query}, **NOVEMBER}
+        return self.ask("POST", "/v1/query/custom", body, website_id="shop")
+
+
+NOVEMBER = {"startDate": "2026-11-01", "endDate": "2026-11-30"}
+
+
+def house(root: Path, fresh_seconds: float = 0, **settings: Any) -> House:
+    """A service over a new registry and an empty lake."""
+    chosen = Settings(data_dir=str(root), query_memory_mb=256, query_threads=1, **settings)
+    migrate(chosen.registry_url)
+    store = Store(chosen.registry_url)
+    keys = furnish(store)
+    service = create_app(chosen, store, clock=lambda: NOW, fresh_seconds=fresh_seconds)
+    made = House(
+        service.app, Lake(root / "lake"), store, root, keys, service.close, service.follower
+    )
+    # Few tests close their house; Python 3.13 warns of a database that nobody closed.
+    weakref.finalize(made, store.close)
+    return made
+
+
+def furnish(store: Store) -> Mapping[str, str]:
+    """Fill the registry; the texts of the keys by name."""
+    when: Mapping[str, Any] = {"created_at": NOW, "updated_at": NOW}
+    for organization in ("acme", "globex"):
+        store.create(Organization(id=organization, name=organization, plan="enterprise", **when))
+    for website, owner in (("shop", "acme"), ("blog", "acme"), ("rival", "globex")):
+        domain = f"{website}.example"
+        store.create(Website(id=website, organization_id=owner, domain=domain, **when))
+    for link, owner in (("go", "acme"), ("away", "globex")):
+        target = "https://target.example/"
+        made = Link(id=link, organization_id=owner, name=link, target_url=target, slug=link, **when)
+        store.create(made)
+    texts = {}
+    for name, (owner, scopes, bound) in KEYS.items():
+        key, texts[name] = new_key(owner, scopes, NOW, website_id=bound, name=name)
+        store.create(key)
+    return texts

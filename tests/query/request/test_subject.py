@@ -1,0 +1,140 @@
+"""Every endpoint with every kind of key: who reaches what, and that nothing tells what exists."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.query.lake import Stored, a_click, a_click_away, a_view, a_vital, an_error
+from tests.query.query_service import KEYS, NOVEMBER, House, house
+
+STANDARD = {"parameters": ["summary"], **NOVEMBER}
+CUSTOM = {
+    "query": {"table": "events", "selects": [{"field": "*", "aggregate": "count"}]},
+    **NOVEMBER,
+}
+CLICKS = {
+    "query": {"table": "clicks", "selects": [{"field": "*", "aggregate": "count"}]},
+    **NOVEMBER,
+}
+LINK = {"parameters": ["link_total_clicks"], **NOVEMBER}
+NEW = {"name": "n", "targetUrl": "https://t.example/"}
+
+ORDER = ("acme", "acme-admin", "acme-track", "acme-shop", "globex", None, "wrong")
+
+# Method, path, body; the status for each key of ORDER.
+MATRIX = [
+    ("POST", "/v1/query?website_id=shop", STANDARD, (200, 200, 403, 200, 403, 401, 401)),
+    ("POST", "/v1/query?website_id=blog", STANDARD, (200, 200, 403, 403, 403, 401, 401)),
+    ("POST", "/v1/query?website_id=rival", STANDARD, (403, 403, 403, 403, 200, 401, 401)),
+    ("POST", "/v1/query?website_id=none", STANDARD, (403, 403, 403, 403, 403, 401, 401)),
+    ("POST", "/v1/query?link_id=go", LINK, (200, 200, 403, 403, 403, 401, 401)),
+    ("POST", "/v1/query?link_id=none", LINK, (403, 403, 403, 403, 403, 401, 401)),
+    ("POST", "/v1/query/custom?website_id=shop", CUSTOM, (200, 200, 403, 200, 403, 401, 401)),
+    ("POST", "/v1/query/custom?website_id=rival", CUSTOM, (403, 403, 403, 403, 200, 401, 401)),
+    ("POST", "/v1/query/custom?website_id=shop", CLICKS, (200, 200, 403, 403, 403, 401, 401)),
+    ("POST", "/v1/query/custom?link_id=go", CLICKS, (200, 200, 403, 403, 403, 401, 401)),
+    ("POST", "/v1/query/custom?link_id=go", CUSTOM, (400, 400, 403, 403, 403, 401, 401)),
+    ("GET", "/v1/links", None, (200, 200, 403, 403, 200, 401, 401)),
+    ("GET", "/v1/links?organizationId=globex", None, (403, 403, 403, 403, 200, 401, 401)),
+    ("GET", "/v1/links?organizationId=none", None, (403, 403, 403, 403, 403, 401, 401)),
+    ("GET", "/v1/links/go", None, (200, 200, 403, 404, 404, 401, 401)),
+    ("GET", "/v1/links/none", None, (404, 404, 403, 404, 404, 401, 401)),
+    ("PATCH", "/v1/links/go", {"name": "m"}, (200, 200, 403, 403, 404, 401, 401)),
+    ("POST", "/v1/links", NEW, (201, 201, 403, 403, 201, 401, 401)),
+    (
+        "POST",
+        "/v1/links",
+        {**NEW, "organizationId": "globex"},
+        (403, 403, 403, 403, 201, 401, 401),
+    ),
+    ("DELETE", "/v1/links/away", None, (404, 404, 403, 403, 200, 401, 401)),
+]
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> House:
+    made = house(tmp_path)
+    made.keys = {**made.keys, "wrong": "tm_no_key"}
+    return made
+
+
+@pytest.mark.parametrize(("method", "path", "body", "statuses"), MATRIX)
+def test_each_key_reaches_what_it_should(
+    desk: House, method: str, path: str, body: object, statuses: tuple[int, ...]
+) -> None:
+    found = {key: desk.ask(method, path, body, key).status for key in ORDER}
+
+    assert found == dict(zip(ORDER, statuses, strict=True))
+
+
+def test_every_kind_of_key_is_in_the_matrix() -> None:
+    assert set(KEYS) < set(ORDER)
+
+
+@pytest.mark.parametrize(
+    ("foreign", "absent", "body"),
+    [
+        ("/v1/query?website_id=rival", "/v1/query?website_id=none", STANDARD),
+        ("/v1/query?link_id=away", "/v1/query?link_id=none", LINK),
+        ("/v1/query/custom?website_id=rival", "/v1/query/custom?website_id=none", CUSTOM),
+    ],
+)
+def test_a_foreign_subject_looks_like_an_absent_one(
+    desk: House, foreign: str, absent: str, body: object
+) -> None:
+    assert desk.ask("POST", foreign, body).body == desk.ask("POST", absent, body).body
+
+
+def test_a_foreign_link_looks_like_an_absent_one(desk: House) -> None:
+    assert desk.ask("GET", "/v1/links/away").body == desk.ask("GET", "/v1/links/none").body
+
+
+ACME: list[Stored] = [
+    a_view("/a", referrer_name="X"),
+    a_click_away("https://x.example/p"),
+    an_error(),
+    a_vital("LCP", 5),
+    a_click(),
+]
+GLOBEX: list[Stored] = [
+    a_view("/a", website="rival", referrer_name="Y"),
+    a_click_away("https://y.example/p", website="rival"),
+    an_error("oops", website="rival"),
+    a_vital("CLS", 1, website="rival"),
+    a_click(link="away", organization="globex"),
+]
+
+
+def test_answers_do_not_change_with_the_data_of_another_tenant(desk: House) -> None:
+    def everything() -> list[object]:
+        counted = [{"field": "*", "aggregate": "count"}]
+        tables = ("events", "sessions", "errors", "vitals", "clicks", "outbound")
+        return [
+            desk.query("summary", "pages", "traffic", "outbound_links").json["data"],
+            desk.query("link_total_clicks", subject="link:go").json["data"],
+            *(desk.custom(table, counted).json["data"] for table in tables),
+        ]
+
+    desk.holds(*ACME)
+    before = everything()
+    desk.holds(*GLOBEX, *GLOBEX)
+
+    assert everything() == before
+
+
+def test_several_types_count_as_one_request(desk: House) -> None:
+    first = desk.query("summary", "pages", "traffic")
+    second = desk.query("summary")
+
+    left = [int(reply.headers["x-ratelimit-remaining"]) for reply in (first, second)]
+    assert left == [29_999, 29_998]
+
+
+def test_custom_queries_and_links_have_allowances_of_their_own(desk: House) -> None:
+    desk.query("summary")
+
+    custom = desk.custom("events", [{"field": "*", "aggregate": "count"}])
+    links = desk.ask("GET", "/v1/links")
+
+    assert custom.headers["x-ratelimit-remaining"] == "5999"
+    assert links.headers["x-ratelimit-remaining"] == "11999"

@@ -1,0 +1,216 @@
+"""Short links over HTTP."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.registry.link_validation import app_schemes
+from tests.asgi_client import ask
+from tests.query.query_service import House, house
+
+LINKS = "/v1/links"
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> House:
+    return house(tmp_path)
+
+
+def made(desk: House, **more: Any) -> dict[str, Any]:
+    reply = desk.ask("POST", LINKS, {"name": "Launch", "targetUrl": "https://t.example/", **more})
+    assert reply.status == 201, reply.json
+    link: dict[str, Any] = reply.json["data"]
+    return link
+
+
+def test_a_link_is_made_with_every_field(desk: House) -> None:
+    link = made(
+        desk,
+        organizationId="acme",
+        slug="launch",
+        externalId="campaign-7",
+        expiresAt="2027-01-01T01:00:00+01:00",
+        expiredRedirectUrl="https://t.example/over",
+        iosUrl="https://t.example/ios",
+        androidUrl="https://t.example/android",
+        ogTitle=" Launch day ",
+        ogDescription="All of it",
+        ogImageUrl="https://t.example/a.png",
+        ogVideoUrl="https://t.example/a.mp4",
+    )
+
+    assert link.pop("id").startswith("lnk_")
+    assert link == {
+        "organizationId": "acme",
+        "name": "Launch",
+        "targetUrl": "https://t.example/",
+        "slug": "launch",
+        "externalId": "campaign-7",
+        "expiresAt": "2027-01-01T00:00:00.000Z",
+        "expiredRedirectUrl": "https://t.example/over",
+        "iosUrl": "https://t.example/ios",
+        "androidUrl": "https://t.example/android",
+        "ogTitle": "Launch day",
+        "ogDescription": "All of it",
+        "ogImageUrl": "https://t.example/a.png",
+        "ogVideoUrl": "https://t.example/a.mp4",
+        "createdAt": "2026-11-30T00:53:20.000Z",
+        "updatedAt": "2026-11-30T00:53:20.000Z",
+    }
+
+
+def test_the_keys_organization_and_a_slug_are_given_when_absent(desk: House) -> None:
+    link = made(desk)
+
+    assert link["organizationId"] == "acme"
+    assert len(link["slug"]) == 8
+
+
+def test_a_link_is_read_changed_and_deleted(desk: House) -> None:
+    path = f"{LINKS}/{made(desk, externalId='a', expiresAt=1_800_000_000_000)['id']}"
+    changes = {"name": "Relaunch", "externalId": "b", "expiresAt": None}
+
+    changed = desk.ask("PATCH", path, changes).json["data"]
+
+    assert {n: changed[n] for n in changes} == changes
+    assert changed["targetUrl"] == "https://t.example/"
+    assert desk.ask("GET", path).json == {"success": True, "data": changed}
+    assert desk.ask("DELETE", path).json == {"success": True}
+    assert desk.ask("GET", path).status == 404
+
+
+def test_a_new_link_can_be_asked_about_at_once(desk: House) -> None:
+    link = made(desk)
+
+    assert desk.rows("link_total_clicks", subject=f"link:{link['id']}") == [{"total": 0}]
+
+
+def test_links_are_listed_by_page_and_external_id(desk: House) -> None:
+    first, second = made(desk, externalId="a"), made(desk, externalId="b")
+
+    assert desk.ask("GET", LINKS, externalId="b").json == {
+        "success": True,
+        "data": [second],
+        "meta": {"page": 1, "limit": 100, "total": 1},
+    }
+    whole = desk.ask("GET", LINKS, organizationId="acme").json
+    assert whole["meta"]["total"] == 3
+    pages = [desk.ask("GET", LINKS, limit="1", page=str(n)).json["data"] for n in (1, 2, 3, 4)]
+    assert [link for page in pages for link in page] == whole["data"]
+    assert {first["id"], second["id"]} < {link["id"] for link in whole["data"]}
+
+
+def test_a_slug_that_is_taken_is_a_conflict(desk: House) -> None:
+    body = {"name": "x", "targetUrl": "https://t.example/", "slug": "away"}
+
+    reply = desk.ask("POST", LINKS, body)
+
+    assert (reply.status, reply.json) == (
+        409,
+        {"success": False, "error": "This slug is already taken", "code": "CONFLICT"},
+    )
+    assert desk.ask("PATCH", f"{LINKS}/go", {"slug": "away"}).status == 409
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"name": ""}, "'name' must have 1 to 255 characters"),
+        ({"name": None}, "'name' must be a string, not null"),
+        ({"targetUrl": "javascript:alert(1)"}, "'targetUrl' must be an http or https URL"),
+        ({"targetUrl": "https://a:b@t.example/"}, "'targetUrl' must be an http or https URL"),
+        ({"iosUrl": "ftp://t.example/"}, "'iosUrl' must be an http or https URL"),
+        ({"iosUrl": "shop://cart"}, "'iosUrl' must be an http or https URL"),
+        ({"ogTitle": "t" * 201}, "'ogTitle' must have 1 to 200 characters"),
+        ({"ogImageUrl": "data:image/png,x"}, "'ogImageUrl' must be an http or https URL"),
+        ({"slug": "a b"}, "'slug' must have 3 to 50 letters"),
+        ({"externalId": "x" * 256}, "'externalId' must have at most 255 characters"),
+        ({"expiresAt": "soon"}, "'expiresAt' must be an ISO 8601 instant or null"),
+        ({"expiresAt": 10**18}, "'expiresAt' must lie between 1970 and 9999"),
+    ],
+)
+def test_a_wrong_field_is_named(desk: House, body: dict[str, Any], said: str) -> None:
+    whole = {"name": "x", "targetUrl": "https://t.example/", **body}
+
+    for reply in (desk.ask("POST", LINKS, whole), desk.ask("PATCH", f"{LINKS}/go", body)):
+        assert (reply.status, said in reply.json["error"]) == (400, True), reply.json
+
+
+@pytest.mark.parametrize("query", [{"limit": "0"}, {"limit": "1001"}, {"page": "x"}, {"page": "²"}])
+def test_a_wrong_page_is_refused(desk: House, query: dict[str, str]) -> None:
+    assert desk.ask("GET", LINKS, **query).status == 400
+
+
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [
+        ("/v1/links", {"GET", "HEAD", "POST", "OPTIONS"}),
+        ("/v1/links/go", {"GET", "HEAD", "PATCH", "DELETE", "OPTIONS"}),
+        ("/v1/query", {"POST", "OPTIONS"}),
+    ],
+)
+def test_a_preflight_names_every_method_of_the_route(
+    desk: House, path: str, methods: set[str]
+) -> None:
+    asked = {"origin": "https://desk.example", "access-control-request-method": "PATCH"}
+
+    reply = ask(desk.app, "OPTIONS", path, headers=asked)
+
+    assert reply.status == 204
+    assert set(reply.headers["access-control-allow-methods"].split(", ")) == methods
+
+
+def test_targets_may_have_schemes_of_apps_that_are_on_the_list(tmp_path: Path) -> None:
+    desk = house(tmp_path, link_schemes="shop, market")
+
+    link = made(desk, iosUrl="shop://cart?item=1", androidUrl="market:details")
+    changed = desk.ask("PATCH", f"{LINKS}/{link['id']}", {"targetUrl": "shop://cart"}).json["data"]
+
+    assert (changed["targetUrl"], changed["iosUrl"], changed["androidUrl"]) == (
+        "shop://cart",
+        "shop://cart?item=1",
+        "market:details",
+    )
+    refused = desk.ask("PATCH", f"{LINKS}/{link['id']}", {"expiredRedirectUrl": "shop://over"})
+    assert refused.json["error"].startswith("'expiredRedirectUrl' must be an http or https URL")
+
+
+@pytest.mark.parametrize("unsafe", ["javascript", "data", "1a", "file"])
+def test_no_unsafe_scheme_can_be_listed(unsafe: str) -> None:
+    with pytest.raises(ValueError, match=unsafe):
+        app_schemes(f"shop,{unsafe}")
+
+
+def test_a_link_is_never_written_to_a_registry_whose_file_was_deleted(desk: House) -> None:
+    (desk.data / "registry.db").rename(desk.data / "elsewhere.db")
+    refused = [
+        desk.ask("POST", LINKS, {"name": "Launch", "targetUrl": "https://t.example/"}),
+        desk.ask("PATCH", f"{LINKS}/go", {"name": "Renamed"}),
+        desk.ask("GET", LINKS),
+    ]
+    answered = desk.query("summary")
+    (desk.data / "elsewhere.db").rename(desk.data / "registry.db")
+
+    assert [(reply.status, reply.json["code"]) for reply in refused] == [
+        (503, "SERVICE_UNAVAILABLE")
+    ] * 3
+    assert (answered.status, answered.json["success"]) == (200, True)
+    assert made(desk)["name"] == "Launch"
+
+
+def test_keys_read_nothing_once_the_registry_was_away_for_too_long(desk: House) -> None:
+    """A key that was revoked meanwhile would go on reading."""
+    follower = desk.follower
+    follower.trouble = "lost"
+    follower._read = time.monotonic() - 72 * 3600 + 60
+    before = desk.query("summary").status
+    follower._read -= 61
+
+    refused = desk.query("summary")
+
+    assert (before, refused.status) == (200, 503)
+    assert refused.json["error"].startswith("The registry could not be read for so long")
+    follower.trouble = None
+    assert desk.query("summary").status == 200

@@ -1,0 +1,248 @@
+"""GET /v1/receipts/{receipt}: what became of each item, by its place in the request."""
+
+import zlib
+from base64 import urlsafe_b64encode
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from query.engine.quarantine import LATER_MS
+from schemas.lake.committed_offsets import app_id, epoch_app_id, gone, identity_app_id
+from schemas.receipts import FORMAT, NoReceipt, Receipt, ReceiptKey, unverified
+from schemas.tables import EVENTS, QUARANTINE
+from tests.http_client import Reply
+from tests.query.lake import Stored
+from tests.query.query_service import House, house
+
+RECEIVED = 1_795_000_000_000
+AT = datetime.fromtimestamp(RECEIVED / 1000, UTC)
+THREE = Receipt(FORMAT, "events", 1, 2, 40, 10, 3, RECEIVED, "shop")
+"""Items 10 to 12 of the chunk at offset 40 of partition 2."""
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> House:
+    made = house(tmp_path)
+    made.lake.moves(EVENTS, 2, 0)
+    return made
+
+
+def aside(seq: int, stage: str = "enrich", reason: str = "no", **more: Any) -> Stored:
+    values = {
+        "subject_id": "shop",
+        "ts": AT,
+        "received_at": AT,
+        "topic": "events",
+        "kafka_partition": 2,
+        "kafka_offset": 40,
+        "seq": seq,
+        "stage": stage,
+        "reason": reason,
+    }
+    return Stored(QUARANTINE, {**values, **more})
+
+
+def stored(desk: House, *rows: Stored) -> None:
+    """The worker read the chunk, and left these rows in the quarantine."""
+    if rows:
+        desk.lake.holds(*rows, as_they_are=True)
+        desk.lake.moves(QUARANTINE, 2, 41)
+    desk.lake.moves(EVENTS, 2, 41)
+
+
+def asked(desk: House, receipt: Receipt = THREE, key: str = "acme") -> Reply:
+    return desk.ask("GET", f"/v1/receipts/{written(desk, receipt)}", key=key)
+
+
+def written(desk: House, receipt: Receipt = THREE) -> str:
+    """As a collector of this house writes it."""
+    return desk.follower.snapshot.receipts.written(receipt)
+
+
+def states(reply: Reply) -> list[tuple[int, str]]:
+    assert reply.status == 200, reply.body
+    return [(item["index"], item["state"]) for item in reply.json["data"]["items"]]
+
+
+def test_what_no_worker_has_read_is_pending(desk: House) -> None:
+    desk.lake.moves(EVENTS, 2, 40)
+
+    assert states(asked(desk)) == [(0, "pending"), (1, "pending"), (2, "pending")]
+
+
+def test_before_anything_was_ever_stored_everything_is_pending(tmp_path: Path) -> None:
+    assert states(asked(house(tmp_path))) == [(0, "pending"), (1, "pending"), (2, "pending")]
+
+
+def test_what_a_worker_has_read_is_stored_from_the_next_look_on(desk: House) -> None:
+    assert states(asked(desk))[0] == (0, "pending")
+    stored(desk)
+
+    reply = asked(desk)
+
+    assert reply.json == {
+        "success": True,
+        "data": {
+            "receipt": written(desk),
+            "type": "custom_event",
+            "receivedAt": "2026-11-18T11:06:40.000Z",
+            "total": 3,
+            "counts": {
+                "stored": 3, "duplicate": 0, "quarantined": 0,
+                "pending": 0, "lost": 0, "unknown": 0,
+            },
+            "items": [{"index": n, "state": "stored"} for n in (0, 1, 2)],
+        },
+    }  # fmt: skip
+
+
+def test_each_item_has_a_fate_of_its_own(desk: House) -> None:
+    stored(desk, aside(10, "duplicate", "seen before"), aside(12, "enrich", "'ts' is no instant"))
+
+    data = asked(desk).json["data"]
+
+    assert data["items"] == [
+        {"index": 0, "state": "duplicate", "reason": "seen before"},
+        {"index": 1, "state": "stored"},
+        {"index": 2, "state": "quarantined", "stage": "enrich", "reason": "'ts' is no instant"},
+    ]
+    assert {state: count for state, count in data["counts"].items() if count} == {
+        "stored": 1,
+        "duplicate": 1,
+        "quarantined": 1,
+    }
+
+
+def test_items_are_named_by_their_place_in_the_request(desk: House) -> None:
+    stored(desk, aside(11))
+
+    reply = asked(desk, replace(THREE, places=[0, 3, 1]))
+
+    assert states(reply) == [(0, "stored"), (3, "quarantined"), (1, "stored")]
+
+
+def test_what_became_of_others_is_nothing_to_it(desk: House) -> None:
+    others: list[dict[str, Any]] = [
+        {"seq": 9},
+        {"seq": 13},
+        {"kafka_offset": 39},
+        {"kafka_partition": 3},
+        {"topic": "vitals"},
+        {"subject_id": "blog"},
+        {"ts": datetime.fromtimestamp(RECEIVED / 1000 - 1, UTC)},
+        {"ts": datetime.fromtimestamp((RECEIVED + LATER_MS) / 1000, UTC)},
+    ]
+    stored(desk, *(aside(**{"seq": 11, **other}) for other in others))
+
+    assert states(asked(desk)) == [(0, "stored"), (1, "stored"), (2, "stored")]
+
+
+def test_a_chunk_that_was_unreadable_is_so_for_all(desk: House) -> None:
+    stored(desk, aside(0, "decode", "not a chunk", subject_id=None))
+
+    assert {state for _, state in states(asked(desk))} == {"quarantined"}
+
+
+def test_what_kafka_deleted_unread_is_lost(desk: House) -> None:
+    later = {"ts": datetime(2026, 11, 25, tzinfo=UTC), "kafka_offset": 30, "subject_id": None}
+    stored(desk, aside(0, "lost", gone(30, 41), **later))
+
+    assert {state for _, state in states(asked(desk))} == {"lost"}
+    assert {state for _, state in states(asked(desk, replace(THREE, offset=29)))} == {"stored"}
+
+
+def test_what_a_topic_took_along_when_it_was_made_anew_is_lost(tmp_path: Path) -> None:
+    desk = house(tmp_path, ingest_epoch=2)
+    desk.lake.moves(EVENTS, 2, 40)
+
+    assert {state for _, state in states(asked(desk))} == {"lost"}
+    assert {state for _, state in states(asked(desk, replace(THREE, offset=39)))} == {"stored"}
+
+
+def test_receipts_of_two_makings_of_a_topic_are_told_apart(desk: House) -> None:
+    old, new = replace(THREE, topic_id="old"), replace(THREE, topic_id="new")
+    assert {state for _, state in states(asked(desk, old))} == {"pending"}  # no worker met it yet
+    desk.lake.keeps(EVENTS, identity_app_id("events", "old"), 1)
+    desk.lake.keeps(EVENTS, epoch_app_id("events"), 1)
+    assert {state for _, state in states(asked(desk, old))} == {"pending"}
+
+    desk.lake.keeps(EVENTS, identity_app_id("events", "new"), 2)
+    desk.lake.keeps(EVENTS, epoch_app_id("events"), 2)
+    assert {state for _, state in states(asked(desk, old))} == {"lost"}
+    assert {state for _, state in states(asked(desk, new))} == {"pending"}
+
+    desk.lake.holds(aside(11, epoch=2), aside(12, epoch=1), as_they_are=True)
+    for table in (QUARANTINE, EVENTS):
+        desk.lake.keeps(table, app_id(2, "events", 2), 41)
+    assert states(asked(desk, new)) == [(0, "stored"), (1, "quarantined"), (2, "stored")]
+
+
+def test_a_place_that_kafka_could_not_tell_is_unknown(desk: House) -> None:
+    stored(desk)
+
+    assert {state for _, state in states(asked(desk, replace(THREE, offset=-1)))} == {"unknown"}
+
+
+def test_a_receipt_of_several_websites_is_looked_up_in_all_of_them(desk: House) -> None:
+    stored(desk, aside(10), aside(11, subject_id="blog"), aside(12, subject_id="rival"))
+
+    reply = asked(desk, replace(THREE, owner="acme"))
+
+    assert states(reply) == [(0, "quarantined"), (1, "quarantined"), (2, "stored")]
+
+
+def test_a_key_looks_up_what_it_reaches(desk: House) -> None:
+    reach = [
+        ("acme-track", "shop", 200),
+        ("acme-shop", "shop", 200),
+        ("acme-shop", "blog", 403),
+        ("acme-shop", "acme", 403),
+        ("globex", "shop", 403),
+        ("globex", "acme", 403),
+        ("acme", "nobody", 403),
+    ]
+
+    assert reach == [
+        (key, owner, asked(desk, replace(THREE, owner=owner), key).status)
+        for key, owner, _ in reach
+    ]
+
+
+def test_what_is_no_receipt_is_not_found(desk: House) -> None:
+    for text in ("hello", written(desk)[:-1], written(desk, replace(THREE, topic="x"))):
+        reply = desk.ask("GET", f"/v1/receipts/{text}")
+
+        assert (reply.status, reply.json["code"]) == (404, "NOT_FOUND")
+
+
+def test_a_made_up_receipt_tells_nothing_of_how_far_a_partition_is(desk: House) -> None:
+    stored(desk)
+    real = written(desk)
+    # made with a key of the maker's own; and the bits of a real one turned, one after the other
+    made_up = [ReceiptKey("").written(replace(THREE, offset=n)) for n in (0, 40, 41, 2**40, -1)]
+    altered = [
+        real[:n] + ("A" if real[n] != "A" else "B") + real[n + 1 :] for n in range(len(real))
+    ]
+    altered += [real[:-11], real[:-4], real + "AAAA"]
+
+    replies = [desk.ask("GET", f"/v1/receipts/{text}") for text in (*made_up, *altered)]
+
+    assert asked(desk).status == 200
+    assert unverified(made_up[1]) == THREE
+    [told] = {(reply.status, reply.body) for reply in replies}
+    assert told[0] == 404
+    assert NoReceipt.UNKNOWN in replies[0].json["error"]
+
+
+def test_a_receipt_of_before_they_were_signed_is_refused_and_told_so(desk: House) -> None:
+    stored(desk)
+    said = msgspec.msgpack.encode(replace(THREE, format=1))
+    crc = zlib.crc32(said).to_bytes(4)
+
+    reply = desk.ask("GET", f"/v1/receipts/{urlsafe_b64encode(said + crc).decode().rstrip('=')}")
+
+    assert (reply.status, reply.json["error"]) == (404, NoReceipt.OLD)

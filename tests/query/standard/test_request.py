@@ -1,0 +1,265 @@
+"""What every standard question can take: orders, pages, presets, batches, versions."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+
+from schemas.lake.table_location import locate
+from schemas.registry import Website
+from schemas.tables import CLICKS
+from tests.query.lake import a_click, a_view
+from tests.query.query_service import NOVEMBER, House, house
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> House:
+    return house(tmp_path)
+
+
+def views(path: str, visitors: int, each: int = 1) -> list[Any]:
+    """Page views of a path by so many visitors of its own, each with a session."""
+    who = [f"{path}{n}" for n in range(visitors)]
+    return [a_view(path, visitor=w, session=w) for w in who for _ in range(each)]
+
+
+# Orders and pages
+
+
+def names(desk: House, **more: Any) -> list[str]:
+    return [row["name"] for row in desk.rows("pages", **more)]
+
+
+def test_rows_are_sorted_by_any_field_and_then_as_ever(desk: House) -> None:
+    desk.holds(*views("/a", 1, each=4), *views("/b", 2), *views("/c", 1), *views("/d", 2, each=2))
+
+    assert names(desk) == ["/d", "/b", "/a", "/c"]
+    assert names(desk, orderBy=[{"field": "pageviews"}]) == ["/d", "/a", "/b", "/c"]
+    assert names(desk, orderBy=[{"field": "percentage", "direction": "asc"}]) == [
+        "/a",
+        "/c",
+        "/d",
+        "/b",
+    ]
+    assert names(desk, sortBy="name", sortOrder="asc") == ["/a", "/b", "/c", "/d"]
+    assert names(desk, sortBy="name", limit=2, page=2) == ["/b", "/a"]
+
+
+def test_points_are_sorted_after_they_were_filled(desk: House) -> None:
+    desk.holds(a_click(at="2026-11-02T12:00:00Z"))
+    days = {"startDate": "2026-11-01", "endDate": "2026-11-03"}
+
+    found = desk.rows("link_clicks_by_day", subject="link:go", sortBy="clicks", **days)
+
+    assert [(row["date"][-1], row["clicks"]) for row in found] == [("2", 1), ("1", 0), ("3", 0)]
+
+
+def test_an_unknown_order_fails_alone(desk: House) -> None:
+    entry = desk.query("pages", orderBy=[{"field": "visits"}]).json["data"][0]
+
+    assert entry["error"] == "Unknown field 'visits' in 'orderBy[0]'; did you mean 'visitors'?"
+
+
+@pytest.mark.parametrize(("page", "rows"), [(1, 2), (2, 1), (3, 0)])
+def test_all_rows_are_counted_whatever_the_page(desk: House, page: int, rows: int) -> None:
+    desk.holds(*views("/a", 1), *views("/b", 1), *views("/c", 1))
+
+    entry = desk.query("pages", limit=2, page=page).json["data"][0]
+
+    assert (len(entry["data"]), entry["meta"]) == (rows, {"totalRows": 3})
+
+
+# Spans
+
+
+def test_a_preset_ends_with_the_running_day(desk: House) -> None:
+    desk.holds(a_click(at="2026-11-29T12:00:00Z"), a_click(at="2026-11-28T23:59:59Z"))
+    body = {"parameters": ["link_clicks_by_day"], "preset": "last_7d", "timezone": "UTC"}
+
+    entry = desk.ask("POST", "/v1/query", body, link_id="go").json["data"][0]
+
+    assert [row["date"][-2:] for row in entry["data"]] == ["24", "25", "26", "27", "28", "29", "30"]
+    assert [row["clicks"] for row in entry["data"]] == [0, 0, 0, 0, 1, 1, 0]
+    assert entry["meta"] == {"totalRows": 7, "partialBucket": "2026-11-30"}
+
+
+@pytest.mark.parametrize(
+    ("granularity", "points", "partial"),
+    [
+        ("weekly", {"2026-10-26": 1, "2026-11-30": 1}, "2026-11-30"),
+        ("month", {"2026-11-01": 2}, "2026-11-01"),
+    ],
+)
+def test_weeks_and_months_are_points(
+    desk: House, granularity: str, points: dict[str, int], partial: str
+) -> None:
+    desk.holds(a_click(at="2026-11-01T12:00:00Z"), a_click(at="2026-11-30T00:00:00Z"))
+
+    reply = desk.query("link_clicks_by_day", subject="link:go", granularity=granularity)
+    entry = reply.json["data"][0]
+
+    assert {row["date"]: row["clicks"] for row in entry["data"] if row["clicks"]} == points
+    assert entry["meta"]["partialBucket"] == partial
+
+
+def test_minutes_of_a_short_span(desk: House) -> None:
+    desk.holds(a_click(at="2026-11-10T12:01:59Z"))
+    minutes = {"startDate": "2026-11-10T12:00:00Z", "endDate": "2026-11-10T12:02:59Z"}
+
+    found = desk.rows("link_clicks_by_day", subject="link:go", granularity="minute", **minutes)
+
+    assert found == [
+        {"date": "2026-11-10 12:00:00", "clicks": 0},
+        {"date": "2026-11-10 12:01:00", "clicks": 1},
+        {"date": "2026-11-10 12:02:00", "clicks": 0},
+    ]
+
+
+def test_too_many_points_fail_the_series_alone(desk: House) -> None:
+    series, totals = desk.query("events_by_date", "summary", granularity="minute").json["data"]
+
+    assert (series["success"], series["code"]) == (False, "VALIDATION_ERROR")
+    assert "makes 43,200 points of this span; at most 10,000 are allowed" in series["error"]
+    assert totals["success"]
+
+
+# Several requests
+
+
+def batch(desk: House, *bodies: Any) -> Any:
+    return desk.ask("POST", "/v1/query", list(bodies), website_id="shop")
+
+
+def test_an_array_of_requests_is_answered_one_by_one(desk: House) -> None:
+    desk.holds(a_view("/", at="2026-11-10T12:00:00Z"), a_view("/", at="2026-11-20T12:00:00Z"))
+    month = {"parameters": ["summary"], **NOVEMBER}
+
+    reply = batch(desk, month, {**month, "endDate": "2026-11-15"}, {"parameters": []}, 7)
+
+    assert reply.status == 200
+    assert (reply.json["success"], reply.json["batch"]) == (True, True)
+    good, half, *bad = reply.json["results"]
+    assert [each["data"][0]["data"][0]["pageviews"] for each in (good, half)] == [2, 1]
+    assert good["queryId"] != half["queryId"]
+    assert bad == [
+        {
+            "success": False,
+            "error": "'parameters' must not be empty",
+            "code": "VALIDATION_ERROR",
+        },
+        {
+            "success": False,
+            "error": "'body' must be an object, not an integer",
+            "code": "VALIDATION_ERROR",
+        },
+    ]
+
+
+def test_each_request_of_an_array_counts(desk: House) -> None:
+    month = {"parameters": ["summary"], **NOVEMBER}
+
+    before = int(batch(desk, month).headers["x-ratelimit-remaining"])
+    after = int(batch(desk, month, month, {}).headers["x-ratelimit-remaining"])
+
+    assert before - after == 3
+
+
+@pytest.mark.parametrize("count", [0, 26])
+def test_an_array_has_1_to_25_requests(desk: House, count: int) -> None:
+    reply = batch(desk, *[{"parameters": ["summary"], **NOVEMBER}] * count)
+
+    assert reply.status == 400
+    assert reply.json["error"] == (f"The body is an array of {count} requests; 1 to 25 are allowed")
+
+
+# Versions
+
+
+def clicks(desk: House, **more: Any) -> Any:
+    return desk.query("link_total_clicks", subject="link:go", **more)
+
+
+@pytest.mark.parametrize("as_number", [True, False])
+def test_a_version_gives_the_same_numbers_after_late_data(desk: House, as_number: bool) -> None:
+    desk.holds(a_click())
+    first = clicks(desk).json
+    versions = first["meta"]["versions"]
+    desk.holds(a_click(), a_click())
+
+    again = clicks(desk, asOf=versions["clicks"] if as_number else versions).json
+
+    assert clicks(desk).json["data"][0]["data"] == [{"total": 3}]
+    assert again["data"] == first["data"]
+    assert again["meta"]["versions"] == versions
+
+
+def test_the_version_before_anything_was_stored_is_empty(desk: House) -> None:
+    desk.holds(a_click())
+
+    assert clicks(desk, asOf=-1).json["data"][0]["data"] == [{"total": 0}]
+
+
+def test_a_version_that_is_not_there_yet_is_refused(desk: House) -> None:
+    desk.holds(a_click())
+
+    reply = clicks(desk, asOf={"clicks": 7})
+
+    assert (reply.status, reply.json["error"]) == (
+        400,
+        "'asOf' is 7 for table 'clicks', whose newest version is 1",
+    )
+
+
+def test_a_version_that_the_log_has_forgotten_is_refused(desk: House) -> None:
+    for _ in range(3):
+        desk.holds(a_click())
+    table = DeltaTable(locate(str(desk.lake.root), CLICKS))
+    table.create_checkpoint()
+    for number in range(3):
+        (Path(table.table_uri.removeprefix("file://")) / f"_delta_log/{number:020}.json").unlink()
+
+    reply = clicks(desk, asOf=1)
+
+    assert (reply.status, reply.json["error"]) == (
+        410,
+        "Version 1 of table 'clicks' is not kept any more; "
+        "the oldest that can surely be asked is 3",
+    )
+    assert clicks(desk, asOf=3).json["data"][0]["data"] == [{"total": 3}]
+
+
+def test_a_version_whose_files_are_gone_names_the_oldest_that_is_kept(desk: House) -> None:
+    desk.holds(a_click())
+    [gone] = desk.lake.paths(CLICKS)
+    table = DeltaTable(locate(str(desk.lake.root), CLICKS))
+    table.delete()
+    gone.unlink()
+
+    reply = clicks(desk, asOf=1)
+
+    assert (reply.status, reply.json["code"]) == (410, "VERSION_GONE")
+    assert reply.json["error"] == (
+        "Version 1 of table 'clicks' is not kept any more; the oldest that can surely be asked is 2"
+    )
+
+
+# Zones and subjects that are not named
+
+
+def test_days_are_those_of_the_website_when_no_zone_is_named(desk: House) -> None:
+    desk.store.update(Website, "shop", 0, timezone="Asia/Kolkata")
+    link = {"name": "any", "targetUrl": "https://target.example/"}
+    assert desk.ask("POST", "/v1/links", link).status == 201  # reads the registry anew
+
+    assert desk.query("summary").json["meta"]["timezone"] == "Asia/Kolkata"
+    assert desk.query("summary", timezone="UTC").json["meta"]["timezone"] == "UTC"
+    custom = desk.custom("events", [{"field": "*", "aggregate": "count"}])
+    assert custom.json["meta"]["timezone"] == "Asia/Kolkata"
+
+
+def test_what_names_no_website_is_asked_by_the_organization(desk: House) -> None:
+    desk.holds(a_view("/a", website="acme"), a_view("/b", website="shop"))
+
+    assert names(desk, subject="acme") == ["/a"]
+    assert desk.query("pages", subject="globex").status == 403

@@ -1,0 +1,195 @@
+"""How pages were used, and by whom: numbers worked out by hand."""
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.query.lake import a_leaving, a_view, an_event, an_identity
+from tests.query.query_service import House, house
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> House:
+    return house(tmp_path)
+
+
+def raged(target: str | None, **more: Any) -> dict[str, Any]:
+    return {"rage_click_count": 2, "rage_click_target": target, **more}
+
+
+def test_frustration_needs_five_page_views(desk: House) -> None:
+    desk.holds(
+        a_leaving("/cart", **raged("#pay"), error_count=1),
+        a_leaving("/cart", **raged("#pay"), visitor="u2"),
+        a_leaving("/cart", **raged("#buy"), dead_click_count=1, dead_click_target="img"),
+        # a target without a click is none, and so is one without a name
+        a_leaving("/cart", rage_click_count=0, rage_click_target="#buy"),
+        a_leaving("/cart", **raged("")),
+        *(a_leaving("/calm", visitor=f"u{n}") for n in range(6)),
+        *(a_leaving("/rare", **raged("#x")) for _ in range(4)),
+        *(a_leaving("/cart", website="blog", **raged("#z")) for _ in range(5)),
+    )
+
+    assert desk.rows("frustration_by_page") == [
+        {
+            "name": "/cart",
+            "page_views": 5,
+            "visitors": 2,
+            "rage_click_rate": 80.0,
+            "dead_click_rate": 20.0,
+            "error_rate": 20.0,
+            "top_dead_click_target": "img",
+            "top_rage_click_target": "#pay",
+        },
+        {
+            "name": "/calm",
+            "page_views": 6,
+            "visitors": 6,
+            "rage_click_rate": 0.0,
+            "dead_click_rate": 0.0,
+            "error_rate": 0.0,
+            "top_dead_click_target": None,
+            "top_rage_click_target": None,
+        },
+    ]
+
+
+def test_a_form_is_abandoned_where_it_was_left(desk: House) -> None:
+    left: dict[str, Any] = {"form_field_count": 2, "form_submit_count": 0, "form_abandoned": True}
+    desk.holds(
+        a_leaving("/join", **left, last_form_field="email"),
+        a_leaving("/join", **left, last_form_field="phone"),
+        a_leaving("/join", **left, last_form_field="phone", visitor="u2"),
+        a_leaving("/join", form_field_count=3, form_submit_count=1, last_form_field="name"),
+        a_leaving("/join", form_field_count=0),
+        a_leaving("/ask", form_submit_count=1),
+    )
+
+    assert desk.rows("form_abandonment_by_page") == [
+        {
+            "name": "/join",
+            "form_starts": 4,
+            "form_submits": 1,
+            "abandonment_rate": 75.0,
+            "top_abandoned_field": "phone",
+        },
+        {
+            "name": "/ask",
+            "form_starts": 1,
+            "form_submits": 1,
+            "abandonment_rate": 0.0,
+            "top_abandoned_field": None,
+        },
+    ]
+
+
+def test_quality_is_of_what_was_reported(desk: House) -> None:
+    desk.holds(
+        a_leaving(
+            "/a", time_on_page=Decimal(40), active_time=Decimal(10), max_scroll_depth=Decimal(100),
+            interaction_count=4, time_to_first_interaction=Decimal(800),
+        ),
+        a_leaving(
+            "/a", time_on_page=Decimal(20), active_time=Decimal(5), max_scroll_depth=Decimal(25),
+            interaction_count=1, time_to_first_interaction=Decimal(0),
+        ),
+        # without its active time it says nothing of attention
+        a_leaving("/a", time_on_page=Decimal(60), time_to_first_interaction=Decimal("1200.5")),
+        a_leaving("/b"),
+    )  # fmt: skip
+
+    assert desk.rows("engagement_quality_by_page") == [
+        {
+            "name": "/a",
+            "page_views": 3,
+            "avg_time_on_page": 40.0,
+            "avg_active_time": 7.5,
+            "attention_ratio": 25.0,
+            "avg_scroll_depth": 62.5,
+            "avg_interactions": 2.5,
+            "median_time_to_first_interaction": 1000.25,
+        },
+        {
+            "name": "/b",
+            "page_views": 1,
+            "avg_time_on_page": None,
+            "avg_active_time": None,
+            "attention_ratio": 0.0,
+            "avg_scroll_depth": None,
+            "avg_interactions": None,
+            "median_time_to_first_interaction": None,
+        },
+    ]
+
+
+def test_a_custom_query_asks_what_was_told_of_a_page(desk: House) -> None:
+    desk.holds(a_leaving("/a", click_count=3), a_leaving("/a", click_count=4), a_leaving("/b"))
+
+    reply = desk.ask(
+        "POST",
+        "/v1/query/custom",
+        {
+            "query": {
+                "table": "engagement",
+                "selects": [{"field": "click_count", "aggregate": "sum", "alias": "clicks"}],
+                "groupBy": ["path"],
+            },
+            "startDate": "2026-11-10",
+            "endDate": "2026-11-10",
+        },
+        website_id="shop",
+    )
+
+    assert reply.json["data"] == [{"path": "/a", "clicks": 7}, {"path": "/b", "clicks": None}]
+
+
+def who(desk: House, visitor: str) -> tuple[str, str | None]:
+    """The id and the traits by which a visitor is known."""
+    one = [{"field": "anonymous_id", "op": "eq", "value": visitor}]
+    [detail] = desk.rows("profile_detail", filters=one)
+    return detail["profile_id"], detail["traits"]
+
+
+def test_a_profile_says_who_the_visitor_was_last_told_to_be(desk: House) -> None:
+    desk.holds(
+        a_view("/a"),
+        an_event("signup", profile_id="old-id"),
+        an_identity("user-7", traits='{"plan":"free"}', at="2026-11-10T12:00:01Z"),
+        an_identity("user-7", traits='{"plan":"pro"}', at="2026-11-10T12:00:02Z"),
+        an_identity("user-8", at="2026-11-10T12:00:03Z"),
+        an_identity("other", visitor="u2", traits="{}"),
+        a_view("/a", visitor="u3", session="s3"),
+        an_event("signup", visitor="u3", profile_id="user-3"),
+        an_identity("rival", visitor="u3", website="blog"),
+    )
+
+    assert who(desk, "u1") == ("user-8", '{"plan":"pro"}')
+    assert who(desk, "u3") == ("user-3", None)
+
+
+def test_a_stranger_does_not_rename_whom_a_server_has_identified(desk: House) -> None:
+    desk.holds(
+        a_view("/a"),
+        an_identity("user-7", traits='{"plan":"pro"}', trusted=True, at="2026-11-10T12:00:01Z"),
+        an_identity("user-7", trusted=True, at="2026-11-10T12:00:02Z"),
+        an_identity("zz", traits='{"plan":"none"}', trusted=False, at="2026-11-10T12:00:03Z"),
+        an_event("signup", profile_id="user-7", trusted=True),
+        an_event("signup", profile_id="zz", trusted=False),
+        a_view("/a", visitor="u2", session="s2"),
+        an_identity("user-2", visitor="u2", trusted=False),
+    )
+    # before there was a column for it
+    desk.lake.holds(
+        a_view("/a", visitor="u3", session="s3"),
+        an_identity("user-3", visitor="u3", sender='{"trusted":true}'),
+        without=("trusted",),
+    )
+    desk.holds(an_identity("zz", visitor="u3", trusted=False, at="2026-11-10T12:00:03Z"))
+
+    assert who(desk, "u1") == ("user-7", '{"plan":"pro"}')
+    assert who(desk, "u2") == ("user-2", None)
+    assert who(desk, "u3") == ("user-3", None)
+    listed = {row["visitor_id"]: row["profile_id"] for row in desk.rows("profile_list")}
+    assert listed == {"u1": "user-7", "u2": None, "u3": None}

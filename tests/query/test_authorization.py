@@ -1,0 +1,212 @@
+"""Every key on every route of the query service, against an access model of its own."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from msgspec import Struct
+
+from query.app import create_app
+from query.docs.openapi import SERVICE
+from schemas.http.middleware import Edge
+from schemas.registry import Store
+from schemas.registry.migrate import migrate
+from schemas.runtime.settings import Settings
+from tests.access_model import Caller, callers, populate, sent_both_ways
+from tests.asgi_client import ask
+from tests.query.query_service import NOVEMBER, NOW
+
+CUSTOM = {
+    "query": {
+        "table": "events",
+        "selects": [{"field": "*", "aggregate": "count", "alias": "n"}],
+    },
+    **NOVEMBER,
+}
+LINK = {"name": "a", "targetUrl": "https://t.example/"}
+WEBSITES = ("shop", "blog", "rival", "nowhere")
+ORGANIZATIONS = ("acme", "globex", "nobody")
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """One route asked about one subject, and what it takes to be answered."""
+
+    route: tuple[str, str]
+    path: str
+    scopes: tuple[str, ...] = ()
+    subject: str | None = None
+    hidden: bool = False
+    """Whether what is out of reach answers like what does not exist."""
+    whole: bool = False
+    """Whether a key that is bound to one website is refused."""
+    query: Mapping[str, str] = {}
+    body: object = None
+    good: int = 200
+
+    def status(self, caller: Caller) -> int:
+        """What the access model says."""
+        if not self.scopes:
+            return self.good
+        if not caller.live:
+            return 401
+        if not caller.holds(*self.scopes) or (self.whole and caller.website):
+            return 403
+        if self.subject is None or caller.reaches(self.subject):
+            return self.good
+        return 404 if self.hidden else 403
+
+
+def requests() -> Iterator[Request]:
+    """Each documented route, for every subject that it can be asked about."""
+    for name in ("/health/live", "/v1/query/types", "/v1/query/tables"):
+        yield Request(route=("GET", name), path=name)
+    for name in ("/health", "/health/ready"):  # nothing runs beside the application in this test
+        yield Request(route=("GET", name), path=name, good=503)
+    yield from _queries()
+    yield from _links()
+    yield from _imports()
+    receipt = "/v1/receipts/{receipt}"
+    scopes = ("read:data", "track:events")
+    yield Request(route=("GET", receipt), path="/v1/receipts/none", scopes=scopes, good=404)
+
+
+def _queries() -> Iterator[Request]:
+    asked: Any = {"scopes": ("read:data",)}
+    export = "/v1/export/{table}"
+    standard = {"parameters": ["summary"], **NOVEMBER}
+    clicks = {"parameters": ["link_total_clicks"], **NOVEMBER}
+    for subject in (*WEBSITES, *ORGANIZATIONS):
+        about: Any = {"subject": subject, "query": {"website_id": subject}}
+        for path, body in (("", standard), ("/custom", CUSTOM), ("/compile", CUSTOM)):
+            target = f"/v1/query{path}"
+            yield Request(route=("POST", target), path=target, body=body, **asked, **about)
+        rows: Any = {"subject": subject, "query": {"website_id": subject, **NOVEMBER}}
+        yield Request(route=("GET", export), path="/v1/export/events", **asked, **rows)
+    for subject in ("go", "away", "nowhere"):
+        about = {"subject": subject, "query": {"link_id": subject}, "whole": True}
+        yield Request(route=("POST", "/v1/query"), path="/v1/query", body=clicks, **asked, **about)
+
+
+def _links() -> Iterator[Request]:
+    every, one = "/v1/links", "/v1/links/{link_id}"
+    for organization in ORGANIZATIONS:
+        body = {**LINK, "organizationId": organization}
+        about: Any = {"subject": organization, "whole": True, "path": every}
+        query = {"organizationId": organization}
+        yield Request(route=("POST", every), scopes=("write:links",), body=body, good=201, **about)
+        yield Request(route=("GET", every), scopes=("read:links",), query=query, **about)
+    for link in ("go", "away", "nowhere"):
+        about = {"subject": link, "path": f"{every}/{link}", "hidden": True}
+        yield Request(route=("GET", one), scopes=("read:links",), **about)
+        about |= {"whole": True, "scopes": ("write:links",)}
+        yield Request(route=("PATCH", one), body={"name": "b"}, **about)
+
+
+def _imports() -> Iterator[Request]:
+    every, one = "/v1/imports", "/v1/imports/{import_id}"
+    for website in WEBSITES:
+        about: Any = {"subject": website, "path": every, "scopes": ("manage:websites",)}
+        body = {"websiteId": website, "name": "a.csv"}
+        yield Request(route=("POST", every), body=body, good=201, **about)
+        yield Request(route=("GET", every), query={"websiteId": website}, **about)
+    for name in ("imp_shop", "imp_rival", "nowhere"):
+        about = {"subject": name, "path": f"{every}/{name}", "scopes": ("manage:websites",)}
+        yield Request(route=("GET", one), hidden=True, **about)
+
+
+# Asked at the end: they take away what the others ask about.
+REMOVALS = (
+    Request(
+        route=("DELETE", "/v1/links/{link_id}"),
+        path="/v1/links/away",
+        scopes=("write:links",),
+        subject="away",
+        hidden=True,
+        whole=True,
+    ),
+    Request(
+        route=("DELETE", "/v1/imports/{import_id}"),
+        path="/v1/imports/imp_rival",
+        scopes=("manage:websites",),
+        subject="imp_rival",
+        hidden=True,
+        good=202,
+    ),
+)
+
+
+class Service(Struct, frozen=True):
+    """A query service whose registry has every kind of key."""
+
+    app: Edge
+    callers: tuple[Caller, ...]
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    settings = Settings(
+        data_dir=str(tmp_path_factory.mktemp("access")), query_memory_mb=256, query_threads=1
+    )
+    migrate(settings.registry_url)
+    store = Store(settings.registry_url)
+    populate(store, NOW)
+    everybody = tuple(callers(store, NOW))
+    made = create_app(settings, store, clock=lambda: NOW, fresh_seconds=60)
+    yield Service(made.app, everybody)
+    made.close()
+    store.close()
+
+
+def deviation(service: Service, caller: Caller, request: Request) -> Iterator[str]:
+    """What is answered otherwise than the model says."""
+    url = f"{request.path}?{urlencode(request.query)}"
+    for headers in sent_both_ways(caller):
+        reply = ask(service.app, request.route[0], url, request.body, headers)
+        if reply.status != request.status(caller):
+            yield (
+                f"{caller.name}: {request.route[0]} {url} answered {reply.status}, "
+                f"not {request.status(caller)}: {reply.body[:200]!r}"
+            )
+
+
+def test_every_key_reaches_what_it_may_and_nothing_else(service: Service) -> None:
+    every = (*requests(), *REMOVALS)
+    wrong = [
+        line
+        for request in every
+        for caller in service.callers
+        if not (request in REMOVALS and request.status(caller) < 400)
+        for line in deviation(service, caller, request)
+    ]
+
+    assert wrong == [], "\n".join(wrong)
+
+
+def test_the_model_knows_every_documented_route() -> None:
+    documented = {(operation.method, operation.path) for operation in SERVICE.operations}
+
+    assert {request.route for request in (*requests(), *REMOVALS)} == documented
+
+
+def test_a_refusal_does_not_tell_whether_the_subject_exists(service: Service) -> None:
+    for caller in service.callers:
+        if not caller.live or caller.organization != "acme":
+            continue
+        for headers in sent_both_ways(caller):
+            body = {"parameters": ["summary"], **NOVEMBER}
+            other, none = (
+                ask(service.app, "POST", f"/v1/query?website_id={name}", body, headers)
+                for name in ("rival", "nowhere")
+            )
+            assert (other.status, other.body) == (none.status, none.body)
+
+
+def test_what_a_request_could_do_to_another_tenant_was_not_done(service: Service) -> None:
+    owner = next(c for c in service.callers if c.organization == "globex")
+    (headers, _) = sent_both_ways(owner)
+
+    links = ask(service.app, "GET", "/v1/links", None, headers).json["data"]
+
+    assert "away" in {link["id"] for link in links}
+    assert {link["organizationId"] for link in links} == {"globex"}

@@ -1,0 +1,277 @@
+"""Any JSON at all: an answer or a refusal, never a fault of ours; and no word of it in the SQL."""
+
+import asyncio
+import json
+import os
+import re
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from query.custom.compiler import compiled
+from query.custom.request import Query
+from query.custom.tables import CUSTOM_TABLES
+from query.custom.validation import check
+from query.engine.duckdb_engine import Bounds, DuckDB
+from query.engine.snapshots import Pinned
+from query.request.time_range import Span
+from query.scope.scope import Scope
+from schemas.lake.delta_table import Version
+from schemas.runtime.settings import Settings
+from tests.query.lake import a_click, a_click_away, a_view, a_vital, an_error
+from tests.query.query_service import NOVEMBER, House, house
+from tests.query.query_strategies import (
+    anything,
+    as_json,
+    sound_custom,
+    sound_filters,
+    sound_standard,
+    spoiled,
+)
+
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "100"))
+"""Of each test; more of them find more, and take longer."""
+
+SETTINGS = settings(
+    max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
+)
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    made = house(tmp_path_factory.mktemp("house"))
+    made.holds(a_view("/"), a_click_away("https://x.example/"), an_error(), a_vital("LCP", 1))
+    made.holds(a_click())
+    yield made
+    made.close()
+
+
+def unsaid(text: str) -> bool:
+    """Whether an answer keeps to itself how it is made."""
+    return not re.search(r"(?i)traceback|read_parquet|\bscoped\b|\.parquet|duckdb|\.py\b", text)
+
+
+@SETTINGS
+@given(body=sound_custom())
+def test_a_sound_custom_query_is_answered(desk: House, body: object) -> None:
+    reply = desk.ask("POST", "/v1/query/custom", body, website_id="shop")
+
+    assert reply.status == 200, reply.body
+
+
+@SETTINGS
+@given(body=sound_standard())
+def test_a_sound_standard_query_is_answered(desk: House, body: object) -> None:
+    reply = desk.ask("POST", "/v1/query", body, website_id="shop")
+
+    assert reply.status == 200
+    assert all(entry["success"] for entry in reply.json["data"]), reply.body
+
+
+@SETTINGS
+@given(body=anything | spoiled(sound_custom()))
+def test_any_json_as_a_custom_query_is_answered_or_refused(desk: House, body: object) -> None:
+    reply = desk.ask("POST", "/v1/query/custom", as_json(body), website_id="shop")
+
+    assert reply.status in (200, 400), reply.body
+    assert reply.json["success"] is (reply.status == 200)
+    explained = desk.ask("POST", "/v1/query/compile", as_json(body), website_id="shop")
+    assert explained.status == reply.status, explained.body
+    assert str(desk.data) not in explained.body.decode()
+    assert unsaid(reply.json.get("error", ""))
+
+
+@SETTINGS
+@given(body=anything | spoiled(sound_standard()))
+def test_any_json_as_a_standard_query_is_answered_or_refused(desk: House, body: object) -> None:
+    reply = desk.ask("POST", "/v1/query", as_json(body), website_id="shop")
+
+    assert reply.status in (200, 400), reply.body
+    assert unsaid(reply.json.get("error", ""))
+    for entry in reply.json.get("data", ()):
+        assert unsaid(entry.get("error", ""))
+
+
+FEWER = settings(SETTINGS, max_examples=max(1, EXAMPLES // 4))
+FILTERS = st.just(list(CUSTOM_TABLES["events"].fields.items())).map(dict).flatmap(sound_filters)
+LINK = {
+    "name": "a",
+    "targetUrl": "https://t.example/",
+    "slug": "s",
+    "externalId": None,
+    "expiresAt": "2027-01-01T00:00:00Z",
+    "ogTitle": "t",
+    "iosUrl": "https://i.example/",
+}
+IMPORT = {"websiteId": "shop", "name": "a.csv"}
+
+
+@FEWER
+@given(filters=anything | FILTERS.filter(bool).flatmap(lambda f: spoiled(st.just({"f": f}))))
+def test_any_filters_of_an_export_are_answered_or_refused(desk: House, filters: Any) -> None:
+    told = as_json(filters["f"] if isinstance(filters, dict) and "f" in filters else filters)
+    began = time.monotonic()
+
+    reply = desk.ask(
+        "GET", "/v1/export/events", website_id="shop", filters=told.decode(), **NOVEMBER
+    )
+
+    assert reply.status in (200, 400), reply.body
+    assert time.monotonic() - began < Settings().query_seconds
+
+
+@FEWER
+@given(body=anything | spoiled(st.just(LINK).map(dict)))
+def test_any_json_as_a_link_is_taken_or_refused(desk: House, body: Any) -> None:
+    began = time.monotonic()
+
+    made = desk.ask("POST", "/v1/links", as_json(body))
+    changed = desk.ask("PATCH", "/v1/links/go", as_json(body))
+
+    assert made.status in (201, 400, 403, 409), made.body
+    assert changed.status in (200, 400, 403, 409), changed.body
+    assert time.monotonic() - began < Settings().query_seconds
+
+
+@FEWER
+@given(body=anything | spoiled(st.just(IMPORT).map(dict)))
+def test_any_json_as_an_import_is_taken_or_refused(desk: House, body: Any) -> None:
+    reply = desk.ask("POST", "/v1/imports", as_json(body), "acme-admin")
+
+    assert reply.status in (201, 400, 403), reply.body
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"\xff\xfe",
+        b"null",
+        b"[]",
+        b'"x"',
+        b"1" * 400,
+        b"[" * 100_000,
+        b'{"query":' * 5_000,
+        b'{"query": {"table": "\\ud800", "selects": []}}',
+        b'{"a": 1e999999}',
+        json.dumps({"query": {"table": "e" * 500_000, "selects": []}}).encode(),
+    ],
+)
+def test_a_body_that_is_none_is_refused(desk: House, body: bytes) -> None:
+    for path in ("/v1/query", "/v1/query/custom"):
+        reply = desk.ask("POST", path, body, website_id="shop")
+
+        assert (reply.status, reply.json["success"]) == (400, False)
+        assert len(reply.json["error"]) < 400
+
+
+def test_a_body_beyond_a_mebibyte_is_refused(desk: House) -> None:
+    reply = desk.ask("POST", "/v1/query", b" " * 1_048_577, website_id="shop")
+
+    assert (reply.status, reply.json["code"]) == (413, "PAYLOAD_TOO_LARGE")
+
+
+# The SQL itself
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DuckDB]:
+    folder = tmp_path_factory.mktemp("engine")
+    made = DuckDB("safety", str(folder), folder / "spill", Bounds(64, 1))
+    yield made
+    made.close()
+
+
+@SETTINGS
+@given(value=st.text(min_size=1, max_size=30), name=st.from_regex(r"[a-z_]{1,20}", fullmatch=True))
+def test_no_word_of_a_request_gets_into_the_sql(engine: DuckDB, value: str, name: str) -> None:
+    def made(value: str, name: str) -> str:
+        query = {
+            "table": "sessions",
+            "selects": [{"field": "duration", "aggregate": "avg", "alias": name}],
+            "groupBy": ["country"],
+            "filters": [{"field": "entry_path", "operator": "contains", "value": value}],
+        }
+        return sql_of(engine, query)
+
+    assert made(value, name) == made("x", "y")
+
+
+def sql_of(engine: DuckDB, query: dict[str, Any]) -> str:
+    """The text that a query of shop becomes."""
+    plan = check(msgspec.convert(query, Query))
+    pinned = Pinned(Version(plan.table.stored, 0, ()), 0)
+    scope = Scope(pinned, plan.table.stored.subject, "shop", Span(0, 86_400_000, "UTC"))
+    return asyncio.run(compiled(engine, plan, scope, 10)).text
+
+
+def test_the_widest_query_allowed_is_answered(desk: House) -> None:
+    listed = {"field": "path", "operator": "in", "value": [f"/{n}" for n in range(40)]}
+    query = {
+        "table": "events",
+        "selects": [{"field": "path", "aggregate": "count", "alias": f"n{i}"} for i in range(20)],
+        "groupBy": ["path", "name", "country", "host", "title"],
+        "filters": [listed] * 50,
+    }
+
+    reply = desk.ask("POST", "/v1/query/custom", {"query": query, **NOVEMBER}, website_id="shop")
+
+    assert reply.status == 200, reply.body
+
+
+def names_in(count: int) -> dict[str, Any]:
+    return {"field": "path", "operator": "in", "value": [f"/{n}" for n in range(count)]}
+
+
+def test_a_long_list_makes_no_longer_statement_than_a_short_one(engine: DuckDB) -> None:
+    counts = {"table": "events", "selects": [{"field": "*", "aggregate": "count"}]}
+    outside = {"field": "path", "operator": "not_in"}
+
+    assert sql_of(engine, {**counts, "filters": [names_in(1000)]}) == sql_of(
+        engine, {**counts, "filters": [names_in(101)]}
+    )
+    long, short = ([{**outside, "value": names_in(n)["value"]}] for n in (100, 1))
+    assert sql_of(engine, {**counts, "filters": long}) == sql_of(
+        engine, {**counts, "filters": short}
+    )
+
+
+@pytest.mark.parametrize("path", ["/v1/query/custom", "/v1/query/compile", "/v1/query"])
+def test_fifty_lists_of_a_thousand_values_are_refused_before_anything_runs(
+    desk: House, path: str
+) -> None:
+    filters = [{"not": {"or": [names_in(1000)] * 10}}] * 5
+    query = {"table": "events", "selects": [{"field": "*", "aggregate": "count"}]}
+    body = {"parameters": ["summary"], "filters": filters, "query": {**query, "filters": filters}}
+
+    reply = desk.ask("POST", path, {**body, **NOVEMBER}, website_id="shop")
+
+    assert "filters' has 50000 values in its lists; at most 2000" in str(reply.json)
+    assert not reply.json["success"] or not reply.json["data"][0]["success"]
+
+
+def test_a_listed_number_is_found_however_its_neighbours_are_written(desk: House) -> None:
+    desk.holds(a_view("/listed", website="shop", load_time=3))
+    listed = {"field": "load_time", "operator": "in", "value": [2**62, 3.0, 0.5, -(10**13)]}
+    many = [*listed["value"], *range(100, 200)]
+    here = {"field": "path", "operator": "eq", "value": "/listed"}
+    count = {"field": "*", "aggregate": "count", "alias": "n"}
+
+    for operator, values, found in (
+        ("in", listed["value"], 1),
+        ("not_in", listed["value"], 0),
+        ("in", many, 1),
+        ("not_in", many, 0),
+    ):
+        filters = [here, {**listed, "operator": operator, "value": values}]
+        query = {"table": "events", "selects": [count], "filters": filters}
+        reply = desk.ask(
+            "POST", "/v1/query/custom", {"query": query, **NOVEMBER}, website_id="shop"
+        )
+        assert reply.json["data"] == [{"n": found}]

@@ -1,0 +1,61 @@
+"""`python -m query` as a process: ready, healthy, stopped in order."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from schemas.registry import Store
+from schemas.registry.migrate import migrate
+from schemas.runtime.heartbeat import read_pulses
+from schemas.runtime.settings import Settings, as_environment
+from tests.http_client import call
+from tests.installation import ROOT, eventually, free_port
+from tests.query.lake import Lake, a_view
+from tests.query.query_service import NOVEMBER, furnish
+
+
+def ready(base: str) -> bool:
+    """Whether the service says so."""
+    try:
+        return call("GET", f"{base}/health/ready").status == 200
+    except ConnectionRefusedError:
+        return False
+
+
+def test_the_service_starts_answers_and_stops(tmp_path: Path) -> None:
+    settings = Settings(data_dir=str(tmp_path), query_port=free_port())
+    migrate(settings.registry_url)
+    store = Store(settings.registry_url)
+    headers = {"x-api-key": furnish(store)["acme"]}
+    lake = Lake(tmp_path / "lake")
+    base = f"http://127.0.0.1:{settings.query_port}"
+    command = [sys.executable, "-m", "query", "--name", "query-7"]
+    with subprocess.Popen(command, cwd=ROOT, env=as_environment(settings)) as process:
+        try:
+            eventually(lambda: ready(base))
+            healthy = call("GET", f"{base}/health").json
+            lake.holds(a_view("/"))
+            asked = {"parameters": ["summary"], **NOVEMBER}
+            url = f"{base}/v1/query?website_id=shop"
+            eventually(
+                lambda: (
+                    call("POST", url, asked, headers).json["data"][0]["data"][0]["pageviews"] == 1
+                )
+            )
+            eventually(lambda: read_pulses(tmp_path / "run")[0].state == "ready")
+            told = [pulse.process for pulse in read_pulses(tmp_path / "run")]
+        finally:
+            process.send_signal(signal.SIGTERM)
+
+    assert process.returncode == 0
+    assert healthy == {
+        "status": "ok",
+        "service": "query",
+        "live": True,
+        "ready": True,
+        "checks": {"lake": "ok", "registry": "ok", "dataFiles": "ok", "storing": "ok"},
+    }
+    assert told == ["query-7"]
+    assert read_pulses(tmp_path / "run") == []  # what it said holds no longer
+    store.close()

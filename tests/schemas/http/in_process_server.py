@@ -1,0 +1,72 @@
+"""The protocol in this process, with limits of a test's own and an application of a few lines."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import uvicorn
+from starlette.types import Receive, Scope, Send
+
+from schemas.http.asgi import ClientGone, answer, read_body
+from schemas.http.client_ip import networks
+from schemas.http.connection_limits import Connections, Limits
+from schemas.http.error_bodies import of_query
+from schemas.http.http_protocol import HttpProtocol
+from schemas.http.server import listen
+from tests.installation import eventually, free_port
+
+left: list[str] = []
+"""Paths whose clients left before they were answered."""
+
+
+async def app(scope: Scope, receive: Receive, send: Send) -> None:
+    """`/body` answers when the body is there, `/wait` when the client has left, `/slow` later."""
+    try:
+        if scope["path"] == "/body":
+            await read_body(scope, receive, 10_000_000, 60)
+        if scope["path"] == "/slow":
+            await asyncio.sleep(0.6)
+        if scope["path"] == "/wait":
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            raise ClientGone
+    except ClientGone:
+        left.append(scope["path"])
+        return
+    await answer(send, 200, b"{}")
+
+
+@contextmanager
+def serving(trusted: str = "", **limits: Any) -> Iterator[int]:
+    """A server; its port."""
+    port = free_port()
+    chosen = Limits(sweep_seconds=0.1, probe_seconds=0.2, **limits)
+    bound: Any = partial(HttpProtocol, Connections(chosen, of_query, networks(trusted)))
+    config = uvicorn.Config(
+        app, http=bound, loop="uvloop", ws="none", lifespan="off", log_config=None,
+        timeout_graceful_shutdown=1,
+    )  # fmt: skip
+    server = uvicorn.Server(config)
+    listening = listen("127.0.0.1", port)
+
+    def run() -> None:
+        with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+            runner.run(server.serve(sockets=[listening]))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        eventually(lambda: server.started, pause=0.01)
+        yield port
+    finally:
+        server.should_exit = True
+        thread.join(10)
+
+
+def connect(port: int, peer: str = "127.0.0.1") -> socket.socket:
+    """A bare connection, from an address of this machine."""
+    return socket.create_connection(("127.0.0.1", port), 8, (peer, 0))

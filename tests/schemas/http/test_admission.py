@@ -1,0 +1,152 @@
+"""Who is counted where: keys, websites, and the networks of strangers."""
+
+from typing import Any
+
+import pytest
+
+from schemas.errors import LimitExceeded
+from schemas.http import admission
+from schemas.http.admission import ALLOWANCE, PUBLIC, Admission
+from schemas.http.rate_limit import LocalRateLimiter
+from schemas.plans import MIB, Group
+from schemas.registry import Organization
+
+NOW = 1_000_000
+HOME, CAFE = "203.0.113.0", "198.51.100.0"
+
+
+def an_organization(plan: str = "free", **limits: int) -> Organization:
+    return Organization(id="acme", name="", plan=plan, limits=limits, created_at=1, updated_at=1)
+
+
+class Counting:
+    """Admission with a clock whose hands a test moves."""
+
+    def __init__(self) -> None:
+        self.now = NOW
+        self.admission = Admission(LocalRateLimiter(), lambda: self.now)
+
+    def keyed(self, owner: Organization, cost: int = 1, size: int = 0) -> int:
+        """Requests that are left."""
+        scope: dict[str, Any] = {}
+        self.admission.keyed(scope, owner, Group.COLLECT, cost, size)
+        return self._left(scope)
+
+    def anonymous(self, owner: Organization, website: str, network: str, size: int = 0) -> int:
+        scope: dict[str, Any] = {}
+        buckets = self.admission.buckets(network, owner, Group.COLLECT, website, self.now)
+        self.admission.anonymous(scope, buckets, self.now, size)
+        return self._left(scope)
+
+    def public(self, network: str, cost: int = 1) -> int:
+        scope: dict[str, Any] = {}
+        self.admission.public(scope, network, cost)
+        return self._left(scope)
+
+    def _left(self, scope: dict[str, Any]) -> int:
+        return int(dict(scope[ALLOWANCE].headers())[b"x-ratelimit-remaining"])
+
+
+@pytest.fixture
+def counting() -> Counting:
+    return Counting()
+
+
+def test_one_network_has_half_of_what_a_website_may_receive(counting: Counting) -> None:
+    owner = an_organization(collect=10)
+
+    assert [counting.anonymous(owner, "shop", HOME) for _ in range(5)] == [4, 3, 2, 1, 0]
+    with pytest.raises(LimitExceeded) as refused:
+        counting.anonymous(owner, "shop", HOME)
+
+    assert refused.value.message == (
+        "Rate limit exceeded. Please try again later. The limit of who sends to this website "
+        "without an API key, from one network is 5 requests per minute."
+    )
+    assert counting.anonymous(owner, "shop", CAFE) == 4
+
+
+def test_all_networks_together_have_no_more_than_the_website(counting: Counting) -> None:
+    owner = an_organization(collect=10)
+    for network in range(10):
+        counting.anonymous(owner, "shop", f"192.0.{network}.0")
+
+    with pytest.raises(LimitExceeded, match="is 10 requests"):
+        counting.anonymous(owner, "shop", HOME)
+
+
+def test_who_has_a_key_is_not_counted_with_who_has_none(counting: Counting) -> None:
+    owner = an_organization(collect=2)
+    for network in (HOME, CAFE):
+        counting.anonymous(owner, "shop", network)
+
+    assert [counting.keyed(owner), counting.anonymous(owner, "blog", HOME)] == [1, 0]
+
+
+def test_bytes_have_limits_of_their_own(counting: Counting) -> None:
+    owner = an_organization(collect_mib=2)
+    counting.keyed(owner)
+    counting.keyed(owner, 0, 2 * MIB)
+    counting.anonymous(owner, "shop", HOME, MIB)
+
+    with pytest.raises(LimitExceeded, match=r"API keys \(collect\) is 2,097,152 bytes per minute"):
+        counting.keyed(owner)
+    with pytest.raises(LimitExceeded, match="from one network is 1,048,576 bytes per minute"):
+        counting.anonymous(owner, "shop", HOME)
+    assert counting.anonymous(owner, "shop", CAFE, MIB) == 2_999
+
+
+def test_a_question_may_cost_more_than_one(counting: Counting) -> None:
+    owner = an_organization(collect=10)
+
+    assert counting.keyed(owner, 7) == 3
+    with pytest.raises(LimitExceeded):
+        counting.keyed(owner, 4)
+    assert counting.keyed(owner, 3) == 0
+
+
+def test_a_new_plan_holds_at_once_and_forgets_nothing(counting: Counting) -> None:
+    counting.keyed(an_organization(collect=1))
+
+    assert counting.keyed(an_organization(collect=5)) == 3
+
+
+def test_what_a_stranger_is_refused_for_is_counted_as_far_as_there_is_room(
+    counting: Counting,
+) -> None:
+    assert counting.public(HOME, PUBLIC.requests - 1) == 1
+    assert counting.public(HOME, 50) == 0
+    with pytest.raises(LimitExceeded):
+        counting.public(HOME)
+    with pytest.raises(LimitExceeded):
+        counting.admission.check_network({}, HOME, NOW)
+    counting.admission.check_network({}, CAFE, NOW)
+
+
+def test_a_flood_of_strangers_forgets_no_tenant(
+    counting: Counting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("schemas.http.rate_limit.MOST_STRANGERS", 100)
+    owner = an_organization(collect=1_000)
+    counting.keyed(owner, 1_000)
+
+    for network in range(900):
+        counting.anonymous(owner, "shop", f"10.{network // 250}.{network % 250}.0")
+
+    assert len(counting.admission._limiter._strangers) == 100  # type: ignore[attr-defined]
+    with pytest.raises(LimitExceeded):
+        counting.keyed(owner)
+    assert counting.anonymous(owner, "shop", HOME) == 99
+
+
+def test_tenants_that_have_gone_quiet_take_no_memory(
+    counting: Counting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admission, "FEW_TENANTS", 10)
+    counting.admission._many = 10
+
+    for minute in range(100):
+        counting.now = NOW + minute * 60_000
+        counting.anonymous(an_organization(), f"website {minute}", HOME)
+
+    assert len(counting.admission._tenants) <= 10

@@ -1,0 +1,292 @@
+"""How long a client may take, and how many connections it may hold; with limits of a test's own."""
+
+import json
+import socket
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from schemas.http.connection_limits import client_network
+from tests.installation import eventually
+from tests.schemas.http.in_process_server import connect, left, serving
+from tests.schemas.http.services import read_replies, read_reply, split_replies
+
+POST = b"POST /body HTTP/1.1\r\nHost: x\r\n"
+GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+SLOW = b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n"
+BUFFERED = 16_000_000
+"""What the kernel keeps of one connection on loopback at most, on both sides."""
+
+
+@pytest.fixture(scope="module")
+def hasty() -> Iterator[int]:
+    """A server that waits for nobody longer than about a second."""
+    with serving(
+        head_seconds=0.5, body_seconds=0.6, keep_alive_seconds=0.7, linger_seconds=0.3
+    ) as port:
+        yield port
+
+
+def test_who_takes_too_long_is_refused_or_let_go(hasty: int) -> None:
+    began = time.monotonic()
+    late = {
+        what: connect(hasty)
+        for what in ("nothing", "empty lines", "half a head", "no body", "half a body", "kept")
+    }
+    late["empty lines"].sendall(b"\r\n\r\n")
+    late["half a head"].sendall(POST)
+    late["no body"].sendall(POST + b"Content-Length: 9\r\n\r\n")
+    late["half a body"].sendall(POST + b"Transfer-Encoding: chunked\r\n\r\n5\r\nabc")
+    late["kept"].sendall(GET)
+    seen = {what: read_replies(connection) for what, connection in late.items()}
+
+    assert time.monotonic() - began < 4
+    assert {what: [reply.status for reply in replies] for what, replies in seen.items()} == {
+        "nothing": [],
+        "empty lines": [],
+        "half a head": [408],
+        "no body": [408],
+        "half a body": [408],
+        "kept": [200],
+    }
+    told = json.loads(seen["half a head"][0].body)
+    assert told == {
+        "success": False,
+        "error": "The head did not arrive within 0.5 seconds",
+        "code": "REQUEST_TIMEOUT",
+    }
+    assert "x-ratelimit-limit" in seen["half a head"][0].headers
+    for connection in late.values():
+        connection.close()
+
+
+def test_who_dribbles_is_not_waited_for(hasty: int) -> None:
+    with connect(hasty) as head, connect(hasty) as body:
+        head.sendall(POST)
+        body.sendall(POST + b"Transfer-Encoding: chunked\r\n\r\n")
+        for _ in range(4):
+            time.sleep(0.2)
+            head.sendall(b"X-A: 1\r\n")
+            body.sendall(b"1\r\na\r\n")
+
+        assert [reply.status for reply in read_replies(head)] == [408]
+        assert [reply.status for reply in read_replies(body)] == [408]
+
+
+def test_who_left_is_not_worked_for_and_who_only_said_all_is() -> None:
+    left.clear()
+    with serving() as port, connect(port) as there, connect(port) as gone:
+        there.sendall(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
+        there.shutdown(socket.SHUT_WR)
+        gone.sendall(b"GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
+        gone.close()
+        said = there.recv(1_000)
+        whole = said + b"".join(iter(lambda: there.recv(1_000), b""))
+
+        eventually(lambda: left == ["/wait"], 4)
+
+    # The interim answer that finds out who left, which clients pass over.
+    assert said.startswith(b"HTTP/1.1 100 Continue\r\n\r\n")
+    assert [reply.status for reply in split_replies(whole)] == [200]
+
+
+def test_an_address_has_only_so_many_unfinished_bodies() -> None:
+    """A quarter of 400,000 bytes, so one body of 60,000 but not two."""
+    begun = POST + b"Content-Length: 100000\r\n\r\n" + b"x" * 60_000
+    with serving(unfinished_bytes=400_000) as port, connect(port) as first:
+        first.sendall(begun)
+        time.sleep(0.2)
+        with connect(port) as second:
+            second.sendall(begun)
+            [refused] = read_replies(second)
+        first.sendall(b"x" * 40_000)
+        taken = read_reply(first)
+        with connect(port) as third:
+            third.sendall(begun + b"x" * 40_000)
+            later = read_reply(third)
+
+    assert (refused.status, json.loads(refused.body)["code"]) == (503, "SERVICE_UNAVAILABLE")
+    assert (taken.status, later.status) == (200, 200)
+
+
+def test_an_address_has_only_so_many_connections() -> None:
+    with serving(address_connections=3, connections=100) as port:
+        held = [connect(port) for _ in range(3)]
+        for connection in held:
+            connection.sendall(GET)
+            assert read_reply(connection).status == 200
+        with connect(port) as one_more:
+            [refused] = read_replies(one_more)
+        held.pop().close()
+
+        def room() -> bool:
+            with connect(port) as again:
+                again.sendall(GET)
+                return b" 200 " in again.recv(20)
+
+        eventually(room, 3)
+        for connection in held:
+            connection.close()
+
+    assert (refused.status, json.loads(refused.body)["code"]) == (503, "SERVICE_UNAVAILABLE")
+    assert refused.headers["retry-after"] == "5"
+    assert "x-ratelimit-reset" in refused.headers
+
+
+def test_a_trusted_proxy_may_hold_all_connections_and_no_more() -> None:
+    with serving("127.0.0.0/8", address_connections=1, connections=4) as port:
+        held = [connect(port) for _ in range(4)]
+        for connection in held:
+            connection.sendall(SLOW)
+        time.sleep(0.2)
+
+        with connect(port) as one_more:
+            assert [reply.status for reply in read_replies(one_more)] == [503]
+        for connection in held:
+            assert read_reply(connection).status == 200
+            connection.close()
+
+
+def test_strangers_that_hold_all_connections_keep_no_newcomer_out() -> None:
+    """Three of 127.120.1.0/24, two of each of 127.121.1.0/24 and 127.0.0.0/24, which came first."""
+    with serving(address_connections=4, connections=7) as port:
+        idle = [connect(port) for _ in range(2)]
+        for connection in idle:
+            connection.sendall(GET)
+            assert read_reply(connection).status == 200
+        held = [
+            connect(port, peer)
+            for peer in ("127.120.1.1", "127.120.1.2", "127.120.1.3", "127.121.1.1", "127.121.1.1")
+        ]
+        for connection in held:
+            connection.sendall(POST + b"Content-Length: 5000\r\n\r\n[")
+            time.sleep(0.15)
+        with connect(port, "127.9.9.9") as newcomer:
+            newcomer.sendall(GET)
+            answered = read_reply(newcomer)
+            [gave_way] = read_replies(held[0])
+            for connection in held[1:]:
+                connection.sendall(b"x" * 4_999)
+            stayed = [read_reply(connection).status for connection in held[1:]]
+        for connection in idle:
+            connection.sendall(GET)
+            assert read_reply(connection).status == 200
+        for connection in held + idle:
+            connection.close()
+
+    assert answered.status == 200
+    assert (gave_way.status, gave_way.headers["retry-after"]) == (503, "5")
+    assert stayed == [200, 200, 200, 200]
+
+
+def test_one_network_may_hold_a_quarter_of_all_connections() -> None:
+    with serving(address_connections=2, connections=16) as port:
+        held = [connect(port, f"127.120.1.{number}") for number in range(1, 5)]
+        with connect(port, "127.120.1.9") as neighbour, connect(port, "127.120.2.9") as other:
+            assert [reply.status for reply in read_replies(neighbour)] == [503]
+            other.sendall(GET)
+            assert read_reply(other).status == 200
+        for connection in held:
+            connection.close()
+
+
+def test_who_is_refused_while_its_request_comes_can_read_why() -> None:
+    """Closed at once, what was sent and not read would reset the connection."""
+    with serving(connections=1) as port, connect(port) as held:
+        held.sendall(SLOW)
+        time.sleep(0.2)
+        for _ in range(20):
+            with connect(port, "127.9.9.9") as newcomer:
+                newcomer.sendall(POST + b"Content-Length: 200000\r\n\r\n" + b"x" * 100_000)
+                time.sleep(0.005)
+                newcomer.sendall(b"x" * 100_000)
+                assert [reply.status for reply in read_replies(newcomer)] == [503]
+        assert read_reply(held).status == 200
+
+
+def is_gone(connection: socket.socket) -> bool:
+    """Whether the server has closed both halves of a connection."""
+    try:
+        connection.sendall(b"x")
+    except OSError:
+        return True
+    return False
+
+
+def test_those_who_stay_after_their_refusal_are_few() -> None:
+    with serving(connections=1, lingering=2) as port, connect(port) as held:
+        held.sendall(b"GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
+        time.sleep(0.2)
+        refused = [connect(port, "127.9.9.9") for _ in range(3)]
+        for connection in refused:
+            assert [reply.status for reply in read_replies(connection)] == [503]
+        assert not is_gone(refused[1])
+        time.sleep(0.1)
+        assert not is_gone(refused[1])
+        eventually(lambda: is_gone(refused[0]), 2)
+        for connection in refused:
+            connection.close()
+
+
+def test_idle_connections_make_room_when_it_is_crowded() -> None:
+    with serving(address_connections=4, crowded_seconds=0.2) as port:
+        held = [connect(port) for _ in range(4)]
+        for connection in held:
+            connection.sendall(GET)
+            assert read_reply(connection).status == 200
+
+        assert held[0].recv(1) == b""
+        for connection in held:
+            connection.close()
+
+
+@pytest.mark.parametrize(
+    ("peer", "network"),
+    [
+        ("203.0.113.9", "203.0.113.9"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1::"),
+        ("2001:db8:1:9:ffff::1", "2001:db8:1::"),
+        ("::ffff:203.0.113.9", "203.0.113.9"),
+        ("fe80::1%eth0", "fe80::"),
+        ("/run/a.sock", "/run/a.sock"),
+    ],
+)
+def test_an_ipv6_client_is_its_network(peer: str, network: str) -> None:
+    assert client_network(peer) == network
+
+
+def test_requests_that_wait_are_few_however_many_are_sent() -> None:
+    with serving(pipelined=4) as port, connect(port) as connection:
+        connection.sendall(GET * 1_000)
+        connection.shutdown(socket.SHUT_WR)
+        replies = read_replies(connection)
+
+    assert [reply.status for reply in replies] == [200] * 1_000
+
+
+def test_a_body_after_its_answer_is_read_away(hasty: int) -> None:
+    with connect(hasty) as connection:
+        connection.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n")
+        first = read_reply(connection)
+        connection.sendall(b"x" * 100_000 + GET)
+        second = read_reply(connection)
+
+    assert (first.status, second.status) == (200, 200)
+
+
+def test_who_sends_on_after_a_refusal_is_not_read_for_ever() -> None:
+    most = 1_000_000
+    with serving(drained_bytes=most, linger_seconds=1.5) as port, connect(port) as connection:
+        connection.sendall(b"rubbish\r\n\r\n")
+        refused = read_reply(connection)
+        connection.setblocking(False)
+        taken, until = 0, time.monotonic() + 1.0
+        while time.monotonic() < until:
+            try:
+                taken += connection.send(b"x" * 65_536)
+            except BlockingIOError:
+                time.sleep(0.01)
+
+    assert refused.status == 400
+    assert taken < most + BUFFERED

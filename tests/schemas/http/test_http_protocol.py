@@ -1,0 +1,254 @@
+"""What clients, proxies and strangers send on one connection, and what both services make of it."""
+
+import json
+import socket
+
+import pytest
+
+from tests.http_client import Reply
+from tests.schemas.http.services import Service, read_replies, read_reply
+
+RATE_HEADERS = {"x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"}
+LIVE = b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n"
+LAST = b"GET /health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+H2C = (
+    "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+    "HTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA\r\n"
+)
+"""As Java's HttpClient sends them on plain http."""
+
+
+def is_refusal(service: Service, reply: Reply, status: int) -> bool:
+    """Whether it has the status, the contract's body of that service, and the three headers."""
+    body = json.loads(reply.body)
+    text = body["message"] if service.name == "collector" else body["error"]
+    said = body["status"] == "error" if service.name == "collector" else body["success"] is False
+    return (
+        reply.status == status
+        and said
+        and isinstance(text, str)
+        and isinstance(body["code"], str)
+        and set(reply.headers) >= RATE_HEADERS
+        and reply.headers["content-type"] == "application/json"
+        and reply.headers["x-content-type-options"] == "nosniff"
+    )
+
+
+def statuses(replies: list[Reply]) -> list[int]:
+    return [reply.status for reply in replies]
+
+
+@pytest.mark.parametrize("together", [True, False], ids=["one segment", "two segments"])
+def test_a_wish_for_http_2_is_ignored_and_the_request_answered(
+    service: Service, together: bool
+) -> None:
+    whole = service.good(H2C)
+    cut = len(whole) - len(service.body)
+
+    with service.connect() as connection:
+        for segment in [whole] if together else [whole[:cut], whole[cut:]]:
+            connection.sendall(segment)
+        first = read_reply(connection)
+        connection.sendall(service.good())
+        second = read_reply(connection)
+
+    assert (first.status, second.status) == (200, 200)
+
+
+@pytest.mark.parametrize("protocol", ["websocket", "TLS/1.0, h2c", "x" * 5000])
+def test_a_wish_for_any_other_protocol_is_ignored_too(service: Service, protocol: str) -> None:
+    asked = service.good(f"UPGRADE: {protocol}\r\nconnection: keep-alive, upgrade\r\n")
+
+    replies = service.say(asked + LIVE + service.good("Connection: close\r\n"))
+
+    assert statuses(replies) == [200, 200, 200]
+
+
+def test_a_wish_to_upgrade_hides_no_second_length(service: Service) -> None:
+    [reply] = service.say(service.good(H2C + "Transfer-Encoding: chunked\r\n"))
+
+    assert is_refusal(service, reply, 400)
+
+
+def test_a_tunnel_is_refused(service: Service) -> None:
+    [reply] = service.say(b"CONNECT example.org:443 HTTP/1.1\r\nHost: x\r\n\r\n" + LIVE)
+
+    assert is_refusal(service, reply, 400)
+
+
+def test_a_client_that_closes_its_half_gets_its_answers(service: Service) -> None:
+    with service.connect() as connection:
+        connection.sendall(service.good() + LIVE + service.good())
+        connection.shutdown(socket.SHUT_WR)
+
+        assert statuses(read_replies(connection)) == [200, 200, 200]
+
+
+def test_a_client_that_closes_its_half_in_mid_body_is_let_go(service: Service) -> None:
+    with service.connect() as connection:
+        connection.sendall(LIVE + service.good()[:-1])
+        connection.shutdown(socket.SHUT_WR)
+
+        assert statuses(read_replies(connection)) == [200]
+
+
+def test_two_thousand_requests_in_one_go_are_answered_in_order(
+    services: dict[str, Service],
+) -> None:
+    collector = services["collector"]
+    asked = (collector.good() * 49 + LIVE) * 40
+
+    with collector.connect() as connection:
+        connection.sendall(asked[:-1])
+        connection.sendall(asked[-1:])
+        connection.shutdown(socket.SHUT_WR)
+        replies = read_replies(connection)
+
+    assert [reply.body[:18] for reply in replies] == (
+        [b'{"status":"success'] * 49 + [b'{"status":"ok","se']
+    ) * 40
+
+
+@pytest.mark.parametrize("size", [10, 30_000])
+def test_what_follows_a_body_counts_from_its_own_begin(service: Service, size: int) -> None:
+    padded = service.body + b" " * size
+    post = f"{service.head}Content-Length: {len(padded)}\r\n\r\n".encode() + padded
+
+    with service.connect() as connection:
+        connection.sendall(post + LIVE[:20])
+        first = read_reply(connection)
+        connection.sendall(LIVE[20:])
+        second = read_reply(connection)
+
+    assert (first.status, second.status) == (200, 200)
+
+
+@pytest.mark.parametrize("before", [1, 3, 200])
+def test_garbage_is_refused_behind_the_answers_that_are_due(service: Service, before: int) -> None:
+    replies = service.say(service.good() + LIVE * (before - 1) + b"rubbish\r\n\r\n" + LIVE)
+
+    assert statuses(replies) == [200] * before + [400]
+    assert is_refusal(service, replies[-1], 400)
+
+
+def test_a_broken_body_is_refused_behind_the_answers_that_are_due(service: Service) -> None:
+    broken = f"{service.head}Transfer-Encoding: chunked\r\n\r\n2\r\n[]\r\nzz\r\n".encode()
+
+    replies = service.say(LIVE + LIVE + broken)
+
+    assert statuses(replies) == [200, 200, 400]
+    assert is_refusal(service, replies[-1], 400)
+
+
+def test_a_body_that_breaks_later_is_refused_too(service: Service) -> None:
+    with service.connect() as connection:
+        connection.sendall(f"{service.head}Transfer-Encoding: chunked\r\n\r\n2\r\n[".encode())
+        connection.sendall(b"]\r\nzz\r\n")
+        [reply] = read_replies(connection)
+
+    assert is_refusal(service, reply, 400)
+
+
+TWICE = {
+    "a length and chunks": "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n",
+    "chunks and a length": "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n",
+    "two lengths": "Content-Length: 3\r\nContent-Length: 3\r\n",
+    "a list of lengths": "Content-Length: 3, 3\r\n",
+    "a signed length": "Content-Length: +3\r\n",
+    "a negative length": "Content-Length: -3\r\n",
+    "a length in hex": "Content-Length: 0x3\r\n",
+    "a space before the colon": "Content-Length : 3\r\n",
+    "two codings": "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+    "an unknown coding": "Transfer-Encoding: xchunked\r\n",
+    "chunked is not the last": "Transfer-Encoding: chunked, gzip\r\n",
+    "a folded line": "X-A: 1\r\n Content-Length: 3\r\n",
+    "a bare line feed": "X-A: 1\nContent-Length: 3\r\n",
+    "a NUL": "X-A: \x00\r\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", TWICE)
+def test_a_body_whose_end_two_could_see_differently_is_refused(service: Service, what: str) -> None:
+    [reply] = service.say(f"{service.head}{TWICE[what]}\r\nabc".encode() + LIVE)
+
+    assert is_refusal(service, reply, 400)
+
+
+HEADS = {
+    "16 KiB in one field": "X-Long: " + "x" * 16_384 + "\r\n",
+    "16 KiB in many fields": "".join(f"X-{n}: {'x' * 250}\r\n" for n in range(65)),
+    "101 fields": "".join(f"X-{n}: 1\r\n" for n in range(101)),
+    "200 KB": "X-Long: " + "x" * 200_000 + "\r\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", HEADS)
+def test_a_head_that_is_too_large_is_refused(service: Service, what: str) -> None:
+    replies = service.say(LIVE + service.head.encode() + HEADS[what].encode() + b"\r\n")
+
+    assert statuses(replies) == [200, 431]
+    assert is_refusal(service, replies[-1], 431)
+
+
+def test_a_key_that_is_sent_twice_is_none(services: dict[str, Service]) -> None:
+    [field] = [one for one in services["query"].head.split("\r\n") if one.startswith("X-Api")]
+
+    [reply] = services["query"].say(services["query"].good(f"{field}\r\nConnection: close\r\n"))
+
+    assert is_refusal(services["query"], reply, 401)
+
+
+def test_a_trailer_is_no_header(service: Service) -> None:
+    line, *fields = service.head.split("\r\n")[:-1]
+    keys = [field for field in fields if field.startswith("X-Api-Key")] or ["X-Api-Key: wrong"]
+    trailers = "\r\n".join([*keys, "Content-Encoding: br", "X-Forwarded-For: 203.0.113.9"])
+    head = f"{line}\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+    chunks = b"%x\r\n%b\r\n0\r\n" % (len(service.body), service.body)
+
+    replies = service.say(head + chunks + trailers.encode() + b"\r\n\r\n" + LAST)
+
+    # The collector asks for no key, and the query service does not see this one.
+    assert statuses(replies) == ([200, 200] if service.name == "collector" else [401, 200])
+
+
+def test_a_body_in_single_bytes_with_short_extensions_is_taken(service: Service) -> None:
+    chunks = b"".join(b"1;n=%d\r\n%c\r\n" % (n % 10, byte) for n, byte in enumerate(service.body))
+    head = f"{service.head}Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n".encode()
+
+    [reply] = service.say(head, chunks + b"0\r\nX-Sum: 1\r\n\r\n")
+
+    assert reply.status == 200
+
+
+@pytest.mark.parametrize(("size", "status"), [(1, 413), (16, 413), (64, 200), (4_096, 200)])
+def test_a_long_body_may_not_come_in_tiny_chunks(
+    services: dict[str, Service], size: int, status: int
+) -> None:
+    service = services["collector"]
+    content = service.body + b" " * 60_000
+    pieces = [content[start : start + size] for start in range(0, len(content), size)]
+    chunks = b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
+    head = f"{service.head}Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n".encode()
+
+    [reply] = service.say(head + chunks)
+
+    assert reply.status == status
+
+
+def test_every_answer_forbids_guessing_its_type(service: Service) -> None:
+    answered = [service.call("GET", path) for path in ("/health/live", "/none", "/openapi.json")]
+    answered += service.say(b"rubbish\r\n\r\n")
+
+    assert {reply.headers["x-content-type-options"] for reply in answered} == {"nosniff"}
+
+
+@pytest.mark.parametrize(("name", "path"), [("collector", "/l/none"), ("query", "/docs")])
+def test_no_page_of_ours_is_shown_in_a_frame(
+    services: dict[str, Service], name: str, path: str
+) -> None:
+    asked = f"GET {path} HTTP/1.1\r\nHost: x\r\nAccept: text/html\r\nConnection: close\r\n\r\n"
+
+    [page] = services[name].say(asked.encode())
+
+    assert page.headers["content-type"].startswith("text/html")
+    assert "frame-ancestors 'none'" in page.headers["content-security-policy"]

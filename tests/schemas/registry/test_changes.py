@@ -1,0 +1,220 @@
+"""What was written is logged, and followers read that alone."""
+
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from schemas.registry import (
+    Follower,
+    Import,
+    ImportState,
+    Key,
+    Link,
+    Organization,
+    Snapshot,
+    Store,
+    Website,
+    validation,
+)
+from schemas.registry import transaction as registry_writing
+from schemas.registry.database import connect
+from schemas.registry.record_mapping import R
+from schemas.registry.records import Action, Change
+
+NOW = 1_795_248_000_000
+
+
+@pytest.fixture
+def url(new_registry: Path, tmp_path: Path) -> str:
+    return f"sqlite:///{shutil.copy(new_registry, tmp_path)}"
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[Store]:
+    store = Store(url, "cli:ann", lambda: NOW)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def owner(store: Store) -> Organization:
+    return store.create(validation.new_organization("Acme", "free", NOW))
+
+
+def a_link(owner: Organization, slug: str) -> Link:
+    return validation.new_link(owner.id, "A", "https://a.example/", NOW, slug=slug)
+
+
+def reading_everything(_store: Store) -> None:
+    raise AssertionError("everything was read")
+
+
+def test_a_change_of_one_link_is_all_that_is_read(
+    store: Store, owner: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    links = [store.create(a_link(owner, f"slug-{n}")) for n in range(20)]
+    follower = Follower(store)
+    before = follower.snapshot
+    monkeypatch.setattr(Store, "everything", reading_everything)
+
+    store.update(Link, links[0].id, NOW + 1, name="Renamed")
+    store.delete(Link, links[1].id)
+    after = follower.refresh()
+
+    assert after.links[links[0].id].name == after.links_by_slug["slug-0"].name == "Renamed"
+    assert (links[1].id in after.links, after.links_by_slug.get("slug-1")) == (False, None)
+    assert (len(after.links), len(after.links_by_slug)) == (19, 19)
+    assert (len(before.links), before.links_by_slug["slug-1"]) == (20, links[1])
+    assert after.links[links[2].id] is before.links[links[2].id]
+
+
+def test_a_slug_that_one_link_gave_up_leads_to_the_other_that_took_it(
+    store: Store, owner: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = store.create(a_link(owner, "spring")), store.create(a_link(owner, "summer"))
+    follower = Follower(store)
+    monkeypatch.setattr(Store, "everything", reading_everything)
+
+    store.update(Link, first.id, NOW, slug="autumn")
+    store.update(Link, second.id, NOW, slug="spring")
+    found = follower.refresh().links_by_slug
+
+    assert {slug: found[slug].id for slug in found} == {"autumn": first.id, "spring": second.id}
+
+
+def test_following_step_by_step_ends_where_reading_everything_does(store: Store) -> None:
+    chance, follower = random.Random(7), Follower(store)
+    for step in range(80):
+        chance.choice(STEPS)(store, chance, step)
+        if chance.random() < 0.5:
+            assert follower.refresh() == Snapshot.read(store), step
+    assert follower.refresh() == Snapshot.read(store)
+
+
+def one_of(store: Store, kind: type[R], chance: random.Random) -> R | None:
+    found = store.list(kind)
+    return chance.choice(found) if found else None
+
+
+def organizations_change(store: Store, chance: random.Random, step: int) -> None:
+    store.create(validation.new_organization(f"Organization {step}", "free", NOW + step))
+    if (gone := one_of(store, Organization, chance)) and chance.random() < 0.2:
+        store.delete(Organization, gone.id)
+
+
+def websites_change(store: Store, chance: random.Random, step: int) -> None:
+    if owner := one_of(store, Organization, chance):
+        website = store.create(validation.new_website(owner.id, "a.example", NOW + step))
+        store.create(validation.new_import(website, "a.csv", NOW + step))
+        store.update(Website, website.id, NOW + step, name=f"Website {step}")
+    if (gone := one_of(store, Website, chance)) and chance.random() < 0.2:
+        store.delete(Website, gone.id)
+
+
+def keys_change(store: Store, chance: random.Random, step: int) -> None:
+    if owner := one_of(store, Organization, chance):
+        store.create(validation.new_key(owner.id, ["admin"], NOW + step)[0])
+    if key := one_of(store, Key, chance):
+        store.update(Key, key.id, NOW + step, revoked_at=NOW + step)
+    if (gone := one_of(store, Key, chance)) and chance.random() < 0.5:
+        store.delete(Key, gone.id)
+
+
+def links_change(store: Store, chance: random.Random, step: int) -> None:
+    if owner := one_of(store, Organization, chance):
+        store.create(a_link(owner, f"slug-{step}"))
+    if link := one_of(store, Link, chance):
+        store.update(Link, link.id, NOW + step, slug=f"new-{step}")
+    if gone := one_of(store, Link, chance):
+        store.delete(Link, gone.id)
+
+
+def imports_change(store: Store, chance: random.Random, step: int) -> None:
+    if one := one_of(store, Import, chance):
+        store.update(Import, one.id, NOW + step, state=ImportState.UNDOING)
+
+
+STEPS: tuple[Callable[[Store, random.Random, int], None], ...] = (
+    organizations_change,
+    websites_change,
+    keys_change,
+    links_change,
+    imports_change,
+)
+
+
+def test_what_a_version_without_the_log_writes_is_seen(
+    url: str, store: Store, owner: Organization
+) -> None:
+    follower = Follower(store)
+    engine = connect(url)
+    with engine.begin() as connection:
+        connection.execute(sa.text("UPDATE organizations SET name = 'By an older version'"))
+        connection.execute(sa.text("UPDATE revision SET number = number + 1"))
+    engine.dispose()
+
+    assert follower.refresh().organizations[owner.id].name == "By an older version"
+    store.update(Organization, owner.id, NOW, name="Again")
+    assert follower.refresh().organizations[owner.id].name == "Again"
+
+
+def test_the_trail_tells_who_changed_what_and_no_value(store: Store, owner: Organization) -> None:
+    link = store.acting_for("key:abc").create(a_link(owner, "spring"))
+    store.acting_for("key:abc").update(Link, link.id, NOW, target_url="https://hidden.example/")
+    key, _ = validation.new_key(owner.id, ["admin"], NOW)
+    store.create(key)
+    store.delete(Link, link.id)
+    other = store.create(validation.new_organization("Another", "free", NOW))
+
+    trail = store.changes(10, owner.id)
+
+    def change(number: int, actor: str, action: Action, kind: str, one: str) -> Change:
+        return Change(
+            number=number,
+            at=NOW,
+            actor=actor,
+            action=action,
+            kind=kind,
+            record_id=one,
+            organization_id=owner.id,
+            fields=("target_url",) if number == 3 else (),
+        )
+
+    assert list(trail) == [
+        change(5, "cli:ann", Action.DELETE, "link", link.id),
+        change(4, "cli:ann", Action.CREATE, "key", key.id),
+        change(3, "key:abc", Action.UPDATE, "link", link.id),
+        change(2, "key:abc", Action.CREATE, "link", link.id),
+        change(1, "cli:ann", Action.CREATE, "organization", owner.id),
+    ]
+    assert [one.record_id for one in store.changes(1)] == [other.id]
+
+
+def test_what_was_refused_leaves_no_trail(store: Store, owner: Organization) -> None:
+    store.create(a_link(owner, "spring"))
+    before = store.changes(10)
+
+    with pytest.raises(registry_writing.Taken):
+        store.create(a_link(owner, "spring"))
+
+    assert store.changes(10) == before
+
+
+def test_old_changes_of_links_make_room_and_those_of_keys_stay(
+    store: Store, owner: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry_writing, "KEPT", 3)
+    monkeypatch.setattr(registry_writing, "PRUNED_EVERY", 5)
+    follower = Follower(store)
+    key, _ = validation.new_key(owner.id, ["admin"], NOW)
+    store.create(key)
+    link = store.create(a_link(owner, "spring"))
+    for number in range(7):
+        store.update(Link, link.id, NOW, name=f"Name {number}")
+
+    assert [change.number for change in store.changes(20)] == [10, 9, 8, 7, 2, 1]
+    assert follower.refresh() == Snapshot.read(store)

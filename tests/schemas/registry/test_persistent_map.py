@@ -1,0 +1,19 @@
+"""A map of many entries whose changed copy shares what did not change."""
+
+from schemas.registry.persistent_map import Sharded
+
+
+def test_a_changed_copy_leaves_the_map_before_it_as_it_was() -> None:
+    before = Sharded((f"k{n}", n) for n in range(1000))
+
+    after = before.changed(["k1", "never there"], {"k2": -2, "new": 7})
+
+    assert (len(before), before["k1"], before["k2"], before.get("new")) == (1000, 1, 2, None)
+    assert (len(after), "k1" in after, after["k2"], after["new"]) == (1000, False, -2, 7)
+    assert sorted(before) == sorted(f"k{n}" for n in range(1000))
+    shared = sum(a is b for a, b in zip(before._shards, after._shards, strict=True))
+    assert shared >= 253
+
+
+def test_a_key_that_is_given_up_and_taken_at_once_is_there() -> None:
+    assert dict(Sharded([("slug", 1)]).changed(["slug"], {"slug": 2})) == {"slug": 2}

@@ -1,0 +1,413 @@
+"""The database of a registry is lost, in each way that we know, and comes back."""
+
+import asyncio
+import logging
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from subprocess import PIPE
+
+import pytest
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+from msgspec import structs
+
+from schemas.receipts import FORMAT, Receipt
+from schemas.registry import (
+    Backups,
+    Follower,
+    Key,
+    Organization,
+    RegistryLost,
+    Store,
+    Website,
+    validation,
+)
+from schemas.registry.backups import BackupDamaged, back_up, read
+from schemas.registry.database import connect
+from schemas.registry.migrate import MIGRATIONS, migrate
+from schemas.registry.restore import fault_of, put_aside, restore
+
+NOW = 1_795_248_000_000
+RECEIPT = Receipt(FORMAT, "events", 1, 3, 17, 0, 2, NOW, "shop")
+DAY = 86_400_000
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "registry.db"
+
+
+@pytest.fixture
+def url(new_registry: Path, path: Path) -> str:
+    shutil.copy(new_registry, path)
+    return f"sqlite:///{path}"
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[Store]:
+    store = Store(url)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def backups(tmp_path: Path) -> Backups:
+    return Backups(tmp_path / "lake" / "_registry")
+
+
+def furnished(store: Store) -> tuple[Organization, Website, Key, str]:
+    owner = store.create(validation.new_organization("Acme", "pro", NOW, {"query": 500}))
+    website = store.create(validation.new_website(owner.id, "shop.example", NOW, "Europe/Berlin"))
+    key, text = validation.new_key(owner.id, ["admin"], NOW, website.id, "Server")
+    store.create(key)
+    store.create(validation.new_link(owner.id, "A", "https://a.example/", NOW, slug="spring"))
+    store.create(validation.new_import(website, "old.csv", NOW))
+    return owner, website, key, text
+
+
+def removed(path: Path) -> None:
+    path.unlink()
+
+
+def emptied(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def zeroed(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.write(bytes(path.stat().st_size))
+
+
+def replaced_by_another_file(path: Path) -> None:
+    other = path.with_name("other")
+    other.write_bytes(b"no database\n" * 400)
+    other.replace(path)
+
+
+LOSSES: tuple[Callable[[Path], None], ...] = (removed, emptied, zeroed, replaced_by_another_file)
+
+
+@pytest.mark.parametrize("lose", LOSSES)
+def test_a_registry_lost_while_it_is_open_is_served_from_memory_and_comes_back(
+    lose: Callable[[Path], None],
+    url: str,
+    path: Path,
+    store: Store,
+    backups: Backups,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    owner, website, key, text = furnished(store)
+    back_up(store, backups, NOW)
+    other = Store(url)
+    follower, waiting = Follower(other, backups, 0.005), asyncio.Event()
+
+    async def watched() -> None:
+        following = asyncio.create_task(follower.run())
+        lose(path)
+        await until(lambda: (follower.trouble or "").startswith("lost since 20"))
+        await asyncio.sleep(0.05)
+        assert follower.snapshot.key(text, NOW) == key
+        with pytest.raises(RegistryLost):
+            other.create(validation.new_organization("Nowhere", "free", NOW))
+        newest = backups.newest()
+        assert newest is not None
+        restore(url, newest.contents, backups.last_revision() + 1, NOW)
+        await until(lambda: follower.trouble is None)
+        other.update(Website, website.id, NOW + 1, name="Written again")
+        await until(lambda: follower.snapshot.websites[website.id].name == "Written again")
+        following.cancel()
+        with suppress(asyncio.CancelledError):
+            await following
+        waiting.set()
+
+    asyncio.run(watched())
+    other.close()
+
+    assert waiting.is_set()
+    assert store.list(Organization) == [owner]
+    told = [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING]
+    assert told == ["registry is not followed", "registry is read again"]
+
+
+async def until(check: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not check():  # noqa: ASYNC110 - what is waited for is no task of ours
+            await asyncio.sleep(0.005)
+
+
+@pytest.mark.parametrize("lose", LOSSES)
+def test_a_process_that_starts_while_the_registry_is_lost_begins_with_the_backup(
+    lose: Callable[[Path], None], url: str, path: Path, store: Store, backups: Backups
+) -> None:
+    _, _, key, text = furnished(store)
+    back_up(store, backups, NOW)
+    store.close()
+    lose(path)
+    before = path.stat().st_size if path.exists() else None
+
+    follower = Follower(Store(url), backups)
+
+    assert follower.snapshot.key(text, NOW) == key
+    assert str(follower.trouble).startswith("lost since 20")
+    assert (path.stat().st_size if path.exists() else None) == before
+    with pytest.raises(RegistryLost):
+        Follower(Store(url), Backups(path.parent / "none"))
+
+
+@pytest.mark.parametrize("lose", LOSSES)
+def test_a_restored_registry_is_the_one_that_was_lost(
+    lose: Callable[[Path], None], url: str, path: Path, store: Store, backups: Backups
+) -> None:
+    furnished(store)
+    back_up(store, backups, NOW)
+    whole = store.everything()
+    store.close()
+    lose(path)
+    lost = path.read_bytes() if path.exists() else None
+    assert fault_of(url) is not None
+    newest = backups.newest()
+    assert newest is not None
+
+    kept = restore(url, newest.contents, backups.last_revision() + 1, NOW)
+
+    again = Store(url)
+    restored = again.everything()
+    again.close()
+    assert list(restored.by_kind()) == list(whole.by_kind())
+    assert restored.receipt_secret == whole.receipt_secret
+    assert restored.stamp.revision == whole.stamp.revision + 1
+    assert restored.stamp.incarnation != whole.stamp.incarnation
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert (kept.read_bytes() if kept and kept.exists() else None) == lost
+    assert fault_of(url) is None
+
+
+def test_a_damaged_page_is_found(url: str, path: Path, store: Store) -> None:
+    furnished(store)
+    store.close()
+    assert fault_of(url) is None
+    with path.open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\xff" * (path.stat().st_size - 4096))
+
+    assert "is damaged" in str(fault_of(url))
+
+
+def test_a_registry_put_aside_takes_what_was_not_checkpointed_with_it(
+    url: str, path: Path, store: Store
+) -> None:
+    owner, *_ = furnished(store)  # still open, so its newest pages lie in the file beside
+    assert path.with_name("registry.db-wal").stat().st_size > 0
+
+    kept = put_aside(path, NOW)
+
+    assert kept is not None
+    assert not list(path.parent.glob("registry.db-*"))
+    moved = Store(f"sqlite:///{kept}")
+    assert moved.list(Organization) == [owner]
+    moved.close()
+
+
+def test_a_torn_backup_is_passed_over_for_the_one_before(store: Store, backups: Backups) -> None:
+    owner, *_ = furnished(store)
+    good = back_up(store, backups, NOW)
+    store.update(Organization, owner.id, NOW, name="Renamed")
+    torn = back_up(store, backups, NOW + 1000)
+    assert good
+    assert torn
+    torn.write_bytes(torn.read_bytes()[:-40])
+
+    newest = backups.newest()
+
+    assert newest is not None
+    assert (newest.path, newest.contents.organizations) == (good, [owner])
+    with pytest.raises(BackupDamaged, match="checksum differs"):
+        read(torn)
+
+
+def test_a_flipped_bit_in_a_backup_is_noticed(store: Store, backups: Backups) -> None:
+    furnished(store)
+    path = back_up(store, backups, NOW)
+    assert path
+    data = bytearray(path.read_bytes())
+    data[data.index(b"shop.example")] ^= 1  # still JSON, but another website
+    path.write_bytes(bytes(data))
+
+    assert backups.newest() is None
+
+
+def test_a_backup_is_for_the_owner_alone_and_holds_no_key(store: Store, backups: Backups) -> None:
+    *_, text = furnished(store)
+    path = back_up(store, backups, NOW)
+    assert path
+
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert text.rpartition("_")[2].encode() not in path.read_bytes()
+
+
+def test_a_state_is_backed_up_once_and_the_newest_and_the_last_of_days_are_kept(
+    store: Store, backups: Backups
+) -> None:
+    owner, *_ = furnished(store)
+    assert back_up(store, backups, NOW)
+    assert back_up(store, backups, NOW) is None
+    for day in range(10):
+        for hour in range(3):
+            at = NOW + day * DAY + hour * 3_600_000
+            store.update(Organization, owner.id, at, name=f"{day}/{hour}")
+            back_up(store, backups, at)
+
+    names = [str(read(p).contents.organizations[0].name) for p in sorted(backups.folder.iterdir())]
+
+    assert names == ["3/2", "4/2", "5/2", "6/2", "7/2", "8/1", "8/2", "9/0", "9/1", "9/2"]
+
+
+def test_a_registry_made_anew_by_accident_does_not_push_its_backups_out(
+    url: str, path: Path, store: Store, backups: Backups
+) -> None:
+    furnished(store)
+    kept = back_up(store, backups, NOW)
+    put_aside(path, NOW)
+    migrate(url)
+    owner = store.create(validation.new_organization("Another", "free", NOW))
+    store.delete(Organization, owner.id)
+
+    assert back_up(store, backups, NOW + 1) is None
+    assert list(backups.folder.iterdir()) == [kept]
+
+
+def test_a_registry_of_the_first_forms_is_brought_forward(path: Path) -> None:
+    url = f"sqlite:///{path}"
+    engine = connect(url, make=True)
+    with engine.begin() as connection:
+        config = Config()
+        config.set_main_option("script_location", str(MIGRATIONS))
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0003")
+        for statement in OLD_ROWS:
+            connection.execute(sa.text(statement))
+    engine.dispose()
+
+    migrate(url)
+
+    store = Store(url)
+    (website,) = store.list(Website)
+    (key,) = store.list(Key)
+    stamp = store.stamp()
+    store.close()
+    assert (website.id, website.domain, key.scopes) == ("w", "shop.example", ("read:data",))
+    assert (stamp.revision, len(stamp.incarnation)) == (8, 16)
+
+
+def test_receipts_are_read_by_every_process_and_after_the_registry_was_lost(
+    url: str, path: Path, store: Store, backups: Backups
+) -> None:
+    furnished(store)
+    back_up(store, backups, NOW)
+    other = Store(url)
+    collector, query = Follower(store), Follower(other)
+    text = collector.snapshot.receipts.written(RECEIPT)
+    assert query.snapshot.receipts.read(text) == RECEIPT
+
+    removed(path)
+    newest = backups.newest()
+    assert newest is not None
+    assert Follower(store, backups).snapshot.receipts.read(text) == RECEIPT
+    restore(url, newest.contents, backups.last_revision() + 1, NOW)
+    other.create(validation.new_organization("Later", "free", NOW))
+    assert query.refresh().receipts.read(text) == RECEIPT
+    other.close()
+
+
+def test_a_backup_of_before_receipts_were_signed_leaves_the_secret_that_was_drawn(
+    url: str, store: Store, backups: Backups
+) -> None:
+    furnished(store)
+    contents = structs.replace(store.everything(), receipt_secret="")
+    path = backups.write(contents, NOW)
+    store.close()
+
+    restore(url, read(path).contents, 99, NOW)
+
+    again = Store(url)
+    drawn = again.everything().receipt_secret
+    again.close()
+    assert len(bytes.fromhex(drawn)) == 32
+
+
+OLD_ROWS = (
+    "INSERT INTO organizations VALUES ('o', 'Acme', 'pro', '{}', 1, 1)",
+    "INSERT INTO websites VALUES ('w', 'o', 'shop.example', 'Shop', 'UTC', 1, 1)",
+    "INSERT INTO keys VALUES ('k', 'o', 'w', 'Key', '[\"read:data\"]', 'h', NULL, NULL, 1, 1)",
+    "UPDATE revision SET number = 7",
+)
+
+
+def test_looking_at_the_file_gives_up_no_lock_of_the_database(url: str, store: Store) -> None:
+    """Closing any descriptor of a file gives up the locks that this process has on it."""
+    furnished(store)
+    other = Store(url)
+    other.stamp()
+    with connect(url).connect() as connection:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        other.stamp()
+        other.close()
+        done = subprocess.run(
+            (sys.executable, "-c", LOCK, url.removeprefix("sqlite:///")), check=True, stdout=PIPE
+        )
+    assert done.stdout == b"locked\n"
+
+
+LOCK = """
+import fcntl, os, sys
+try:  # the bytes on which SQLite's readers have a lock
+    fcntl.lockf(os.open(sys.argv[1], os.O_RDWR), fcntl.LOCK_EX | fcntl.LOCK_NB, 510, 0x40000002)
+    print("free")
+except BlockingIOError:
+    print("locked")
+"""
+
+
+def test_errors_never_tell_the_password_of_the_database() -> None:
+    for url in ("postgresql://u:hidden@word@h:x/d", "postgresql:/u:hidden@h/d", "u:hidden@h"):
+        with pytest.raises(sa.exc.ArgumentError) as refused:
+            connect(url)
+        assert "hidden" not in str(refused.value)
+        assert refused.value.__cause__ is None
+
+
+def test_a_row_that_cannot_be_understood_does_not_end_the_following(
+    url: str, store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    owner, *_ = furnished(store)
+    follower, engine = Follower(store, seconds=0.005), connect(url)
+
+    def put(limits: str) -> None:
+        with engine.begin() as connection:
+            connection.execute(sa.text("UPDATE organizations SET limits = :it"), {"it": limits})
+            connection.execute(sa.text("UPDATE revision SET number = number + 1"))
+
+    async def watched() -> None:
+        following = asyncio.create_task(follower.run())
+        put("no JSON")
+        await until(lambda: follower.trouble is not None)
+        assert follower.stale_seconds > 0
+        put('{"query": 7}')
+        await until(lambda: follower.snapshot.organizations[owner.id].limits == {"query": 7})
+        await until(lambda: follower.stale_seconds == 0)
+        following.cancel()
+        with suppress(asyncio.CancelledError):
+            await following
+
+    asyncio.run(watched())
+    engine.dispose()
+    assert [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING] == [
+        "registry is not followed",
+        "registry is read again",
+    ]

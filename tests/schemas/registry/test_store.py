@@ -1,0 +1,283 @@
+"""The registry keeps records, refuses what cannot be, and is followed."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+
+import schemas.registry.store as registry_store
+from schemas.errors import Malformed
+from schemas.registry import (
+    Follower,
+    Full,
+    Import,
+    ImportState,
+    Key,
+    Link,
+    Organization,
+    Store,
+    Taken,
+    Unknown,
+    Website,
+    validation,
+)
+from schemas.registry.database import METADATA, connect
+from schemas.registry.migrate import configuration, level_of, migrate, newest_level
+from schemas.registry.record_mapping import all_of
+
+NOW = 1_795_248_000_000
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    url = f"sqlite:///{tmp_path}/registry.db"
+    migrate(url)
+    return url
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[Store]:
+    store = Store(url)
+    yield store
+    store.close()
+
+
+def an_organization(store: Store, name: str = "Acme") -> Organization:
+    return store.create(validation.new_organization(name, "free", NOW))
+
+
+def test_the_migrations_make_exactly_the_declared_tables(url: str) -> None:
+    engine = connect(url)
+    with engine.connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), METADATA) == []
+    engine.dispose()
+
+
+def test_the_newest_file_is_the_newest_migration(url: str) -> None:
+    """Whether there is something to do is seen without Alembic."""
+    head = ScriptDirectory.from_config(configuration()).get_current_head()
+
+    assert newest_level() == head == level_of(url)
+
+
+def test_migrating_twice_changes_nothing(url: str, store: Store) -> None:
+    organization = an_organization(store)
+    migrate(url)
+
+    assert store.list(Organization) == [organization]
+
+
+def test_a_record_comes_back_as_it_was_given(store: Store) -> None:
+    organization = an_organization(store)
+    website = store.create(
+        validation.new_website(organization.id, "Shop.Example", NOW, "Asia/Kolkata")
+    )
+    key, _ = validation.new_key(organization.id, ["read:data", "read:links"], NOW, website.id)
+    store.create(key)
+
+    assert store.get(Website, website.id) == website
+    assert website.domain == "shop.example"
+    assert store.get(Key, key.id) == key
+
+
+def test_records_are_listed_by_what_they_belong_to(store: Store) -> None:
+    ours, theirs = an_organization(store, "Ours"), an_organization(store, "Theirs")
+    a = store.create(validation.new_link(ours.id, "A", "https://a.example/", NOW, external_id="x"))
+    b = store.create(validation.new_link(ours.id, "B", "https://b.example/", NOW + 1))
+    store.create(validation.new_link(theirs.id, "C", "https://c.example/", NOW, external_id="x"))
+
+    assert store.list(Link, organization_id=ours.id) == [a, b]
+    assert store.list(Link, organization_id=ours.id, external_id="x") == [a]
+    assert store.list(Link, organization_id=ours.id, limit=1, offset=1) == [b]
+    assert store.count(Link, organization_id=ours.id) == 2
+
+
+def test_a_taken_slug_and_an_unknown_owner_are_refused(store: Store) -> None:
+    organization = an_organization(store)
+    store.create(
+        validation.new_link(organization.id, "A", "https://a.example/", NOW, slug="spring")
+    )
+
+    with pytest.raises(Taken, match="slug is already taken"):
+        store.create(
+            validation.new_link(organization.id, "B", "https://b.example", NOW, slug="spring")
+        )
+    with pytest.raises(Taken, match="does not exist"):
+        store.create(validation.new_website("org_none", "a.example", NOW))
+
+
+def test_an_organization_has_only_so_many_links(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry_store, "MOST", {Link: 2})
+    ours, theirs = an_organization(store, "Ours"), an_organization(store, "Theirs")
+    a, b, c = (validation.new_link(ours.id, name, "https://a.example/", NOW) for name in "abc")
+    store.create(a)
+    store.create(b)
+    before = store.stamp()
+
+    with pytest.raises(Full, match="has 2 links, the most that it may have; delete one"):
+        store.create(c)
+    assert (store.count(Link, organization_id=ours.id), store.stamp()) == (2, before)
+    store.create(validation.new_link(theirs.id, "T", "https://t.example/", NOW))
+    store.delete(Link, a.id)
+    assert store.create(c) == c
+
+
+def test_who_has_a_small_plan_takes_only_so_many_slugs(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry_store, "MOST_LINKS", {"free": 1, "pro": 2})
+    free = an_organization(store, "Free")
+    store.create(validation.new_link(free.id, "a", "https://a.example/", NOW, slug="shop"))
+
+    with pytest.raises(Full, match="has 1 links, the most that it may have; delete one"):
+        store.create(validation.new_link(free.id, "b", "https://a.example/", NOW, slug="bank"))
+    store.update(Organization, free.id, NOW, plan="pro")
+    store.create(validation.new_link(free.id, "b", "https://a.example/", NOW, slug="bank"))
+
+
+def test_an_import_that_was_undone_makes_room_for_another(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry_store, "MOST", {Import: 3})
+    website = store.create(validation.new_website(an_organization(store).id, "a.example", NOW))
+    imports = [validation.new_import(website, f"{n}.csv", NOW + n) for n in range(5)]
+    first, second, third, fourth, fifth = imports
+    for one in imports[:3]:
+        store.create(one)
+    store.update(Import, first.id, NOW, state=ImportState.DONE)
+    store.update(Import, third.id, NOW, state=ImportState.UNDONE)
+
+    store.create(fourth)
+    assert [one.id for one in store.list(Import)] == [first.id, second.id, fourth.id]
+    with pytest.raises(Full, match="has 3 imports, the most that it may have; undo one"):
+        store.create(fifth)
+
+
+def test_an_update_changes_only_what_it_names(store: Store) -> None:
+    organization = an_organization(store)
+    link = store.create(validation.new_link(organization.id, "A", "https://a.example/", NOW))
+
+    changed = store.update(Link, link.id, NOW + 5, name="B")
+
+    assert (changed.name, changed.target_url, changed.updated_at) == ("B", link.target_url, NOW + 5)
+
+
+def test_what_does_not_exist_is_unknown(store: Store) -> None:
+    attempts: tuple[Callable[[], object], ...] = (
+        lambda: store.get(Link, "x"),
+        lambda: store.update(Link, "x", NOW, name="y"),
+        lambda: store.delete(Link, "x"),
+    )
+    for attempt in attempts:
+        with pytest.raises(Unknown, match="no link 'x'"):
+            attempt()
+
+
+def test_a_deleted_organization_takes_everything_with_it(store: Store) -> None:
+    organization = an_organization(store)
+    website = store.create(validation.new_website(organization.id, "a.example", NOW))
+    store.create(validation.new_key(organization.id, ["admin"], NOW, website.id)[0])
+
+    store.delete(Organization, organization.id)
+
+    assert (store.list(Website), store.list(Key)) == ([], [])
+
+
+def test_a_follower_sees_every_write(store: Store) -> None:
+    follower = Follower(store)
+    organization = an_organization(store)
+    key, text = validation.new_key(organization.id, ["admin"], NOW)
+    store.create(key)
+
+    snapshot = follower.refresh()
+
+    assert snapshot.organizations[organization.id] == organization
+    assert snapshot.key(text, NOW) == key
+    assert follower.refresh() is snapshot
+
+
+def test_only_the_whole_live_key_is_taken(store: Store) -> None:
+    organization = an_organization(store)
+    key, text = validation.new_key(organization.id, ["admin"], NOW, expires_at=NOW + 10)
+    store.create(key)
+    snapshot = Follower(store).snapshot
+
+    assert snapshot.key(text, NOW + 9) == key
+    assert snapshot.key(text, NOW + 10) is None
+    assert snapshot.key(text[:-1] + ("2" if text[-1] != "2" else "3"), NOW) is None
+    assert snapshot.key(f"tm_{key.id}_", NOW) is None
+    assert snapshot.key("nonsense", NOW) is None
+
+    store.update(Key, key.id, NOW, revoked_at=NOW)
+    assert Follower(store).snapshot.key(text, NOW) is None
+
+
+def test_the_secret_is_kept_nowhere(url: str, store: Store) -> None:
+    organization = an_organization(store)
+    key, text = validation.new_key(organization.id, ["admin"], NOW)
+    store.create(key)
+    store.close()
+
+    kept = b"".join(p.read_bytes() for p in Path(url.removeprefix("sqlite:///")).parent.iterdir())
+
+    assert key.id.encode() in kept
+    assert text.rpartition("_")[2].encode() not in kept
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "ftp://a.example/",
+        "javascript:alert(1)",
+        "https://user@a.example/",
+        "https://a.example/\r\nSet-Cookie: x",
+        "https:///nowhere",
+        "//a.example/",
+        "https://a.example:99999/",
+        "https://a.example/" + "x" * 2048,
+    ],
+)
+def test_a_target_that_is_no_safe_web_address_is_refused(target: str) -> None:
+    with pytest.raises(Malformed, match="'targetUrl' must be an http or https URL"):
+        validation.new_link("org", "A", target, NOW)
+
+
+def test_every_other_field_is_checked_by_name() -> None:
+    attempts: dict[str, Callable[[], object]] = {
+        "name": lambda: validation.new_organization(" ", "free", NOW),
+        "plan": lambda: validation.new_organization("A", "gold", NOW),
+        "limits": lambda: validation.new_organization("A", "free", NOW, {"bananas": 1}),
+        "domain": lambda: validation.new_website("o", "https://a.example/", NOW),
+        "timezone": lambda: validation.new_website("o", "a.example", NOW, "Mars/Olympus"),
+        "slug": lambda: validation.new_link("o", "A", "https://a.example", NOW, slug="a/b"),
+        "scopes": lambda: validation.new_key("o", ["read:everything"], NOW),
+    }
+    for field, attempt in attempts.items():
+        with pytest.raises(Malformed, match=f"'{field}'"):
+            attempt()
+
+
+def test_a_snapshot_is_of_one_moment(
+    url: str, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Store(url)
+    organization = an_organization(store)
+    whole = all_of
+
+    def interrupted(connection: Any, kind: Any) -> Any:
+        if kind is Website:  # somebody writes between two reads
+            late = other.create(validation.new_organization("Late", "free", NOW))
+            other.create(validation.new_website(late.id, "late.example", NOW))
+        return whole(connection, kind)
+
+    monkeypatch.setattr("schemas.registry.contents.all_of", interrupted)
+    kept = store.everything()
+    other.close()
+
+    assert (kept.organizations, kept.websites) == ([organization], [])

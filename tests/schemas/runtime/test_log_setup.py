@@ -1,0 +1,101 @@
+"""What reaches a log: no stranger and no fault fills a disk by repeating itself."""
+
+import io
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from schemas.runtime.log_setup import Fields, LimitedHandler, RateLimit
+
+
+class Log:
+    """A logger behind the limit, with a clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.out = io.StringIO()
+        self.handler = LimitedHandler(RateLimit(lambda: self.now))
+        self.handler.setStream(self.out)
+        self.handler.setFormatter(Fields("%(levelname)s %(name)s: %(message)s"))
+
+    def of(self, name: str) -> logging.Logger:
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [self.handler], False
+        logger.setLevel(logging.DEBUG)
+        return logger
+
+    @property
+    def lines(self) -> list[str]:
+        return self.out.getvalue().splitlines()
+
+
+@pytest.fixture
+def log() -> Iterator[Log]:
+    made = Log()
+    yield made
+    for name in ("uvicorn.error", "test.ours"):
+        logging.getLogger(name).handlers = []
+        logging.getLogger(name).propagate = True
+        logging.getLogger(name).setLevel(logging.NOTSET)
+
+
+def test_a_flood_of_one_kind_is_one_line_a_second_with_its_count(log: Log) -> None:
+    ours = log.of("test.ours")
+
+    for second in (0, 0, 0, 1.5, 1.6):
+        log.now = 100 + second
+        ours.warning("no pulse", extra={"reason": "full"})
+
+    assert log.lines == [
+        "WARNING test.ours: no pulse reason=full",
+        "WARNING test.ours: no pulse reason=full suppressed=2",
+    ]
+
+
+def test_what_was_left_out_is_told_when_the_flood_is_over(log: Log) -> None:
+    ours = log.of("test.ours")
+    for number in range(4):
+        ours.error("refused %d", number)
+
+    log.now += 5
+    ours.info("another kind")
+    for number in range(4, 6):
+        ours.warning("slow %d", number)
+    log.handler.close()
+
+    assert log.lines == [
+        "ERROR test.ours: refused 0",
+        "ERROR test.ours: refused 3 suppressed=3",
+        "INFO test.ours: another kind",
+        "WARNING test.ours: slow 4",
+        "WARNING test.ours: slow 5 suppressed=1",
+    ]
+
+
+def test_each_table_and_each_exception_is_a_kind_of_its_own(log: Log) -> None:
+    ours = log.of("test.ours")
+    for table in ("events", "vitals", "events"):
+        ours.warning("chore failed", extra={"table": table})
+    for raised in (ValueError("a"), OverflowError("b"), ValueError("c")):
+        ours.error("failed", exc_info=raised)
+
+    text = log.out.getvalue()
+    assert [line for line in log.lines if "chore" in line] == [
+        "WARNING test.ours: chore failed table=events",
+        "WARNING test.ours: chore failed table=vitals",
+    ]
+    assert ("ValueError: a" in text, "OverflowError: b" in text) == (True, True)
+    assert "ValueError: c" not in text
+
+
+def test_junk_of_strangers_is_no_line_at_all(log: Log) -> None:
+    uvicorn = log.of("uvicorn.error")
+
+    uvicorn.warning("Invalid HTTP request received.")
+    uvicorn.warning("Unsupported upgrade request.")
+    uvicorn.warning("No supported WebSocket library detected. Please use …")
+    uvicorn.error("ASGI callable returned without completing response.")  # its key was revoked
+    uvicorn.error("Exception in ASGI application")
+
+    assert log.lines == ["ERROR uvicorn.error: Exception in ASGI application"]

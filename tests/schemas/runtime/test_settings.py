@@ -1,0 +1,68 @@
+"""Settings come from the environment, are checked, and can be handed to a child process."""
+
+from pathlib import Path
+
+import pytest
+
+from schemas.runtime import settings
+from schemas.runtime.settings import SettingRefused, Settings
+
+
+def test_nothing_set_gives_the_defaults() -> None:
+    assert settings.load({}) == Settings()
+
+
+def test_a_variable_is_a_field_in_capitals() -> None:
+    loaded = settings.load({"TIDEMARK_COLLECT_PORT": "5000", "TIDEMARK_DEMO": "0", "OTHER": "x"})
+
+    assert (loaded.collect_port, loaded.demo) == (5000, False)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("TIDEMARK_COLLECT_PORT", "0"),
+        ("TIDEMARK_COLLECT_PORT", "http"),
+        ("TIDEMARK_WORKERS", "-1"),
+        ("TIDEMARK_BATCH_SECONDS", "0"),
+        ("TIDEMARK_LOG_LEVEL", "loud"),
+        ("TIDEMARK_DEMO", "perhaps"),
+        ("TIDEMARK_TOPIC_PREFIX", "a b"),
+        ("TIDEMARK_TRUSTED_PROXIES", "nonsense"),
+        ("TIDEMARK_TRUSTED_PROXIES", "10.0.0.0/8, 1.2.3.4.5"),
+    ],
+)
+def test_a_refused_value_is_named_with_its_variable(variable: str, value: str) -> None:
+    with pytest.raises(SettingRefused, match=f"{variable}='{value}'"):
+        settings.load({variable: value})
+
+
+def test_a_child_gets_the_same_settings() -> None:
+    mine = Settings(data_dir="/tmp/x", demo=False, workers=3, query_seconds=2.5)
+
+    assert settings.load(settings.as_environment(mine)) == mine
+
+
+def test_what_is_not_said_lies_in_the_data_folder() -> None:
+    mine = Settings(data_dir="/srv/tidemark")
+
+    assert mine.data == Path("/srv/tidemark")
+    assert mine.lake_url == "/srv/tidemark/lake"
+    assert mine.registry_url == "sqlite:////srv/tidemark/registry.db"
+    assert mine.brokers == "127.0.0.1:4092"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("postgresql://tidemark:s3cret@db.example/x", "postgresql://tidemark:***@db.example/x"),
+        ("postgresql://t:p@ss/w:rd@db.example/x", "postgresql://t:***@db.example/x"),
+        ("postgresql://db/x?sslmode=require&password=a", "postgresql://db/x?sslmode=require&password=***"),
+        ("s3://bucket/lake?secret_access_key=b&region=eu", "s3://bucket/lake?secret_access_key=***&region=eu"),
+        ("sqlite:////data/registry.db", "sqlite:////data/registry.db"),
+        ("10.0.0.1:9092,10.0.0.2:9092", "10.0.0.1:9092,10.0.0.2:9092"),
+    ],
+)  # fmt: skip
+def test_a_password_in_a_url_is_never_shown(value: str, shown: str) -> None:
+    assert settings.without_password(value) == shown
+    assert settings.as_environment(Settings(registry=value))["TIDEMARK_REGISTRY"] == value

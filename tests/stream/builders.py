@@ -1,0 +1,101 @@
+"""Valid messages, envelopes and lakes; a test names only the detail that it is about."""
+
+import json
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from schemas.envelope import Envelope, join, seal
+from schemas.lake.delta_table import Part, Version, open_table, version_of
+from schemas.runtime.settings import Settings
+from schemas.tables import Table
+from stream.rows.decoder import Arrived, items_of
+from stream.storage.delta_commit import LakeTable
+from stream.storage.parquet_writer import NewPart, statistics
+
+NOON_MS = 1_795_262_400_000
+"""2026-11-21 12:00:00 UTC."""
+
+CHROME = (
+    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) "
+    "Chrome/141.0.0.0 Safari/537.36"
+)
+
+
+def settings(folder: Path, **others: Any) -> Settings:
+    return Settings(data_dir=str(folder), **others)
+
+
+def an_envelope(items: Sequence[Any] | bytes = (), **others: Any) -> Envelope:
+    body = items if isinstance(items, bytes) else json.dumps(list(items)).encode()
+    count = 1 if isinstance(items, bytes) else len(items)
+    given = {
+        "subject_id": "w1",
+        "organization_id": "o1",
+        "received_ms": NOON_MS,
+        "user_agent": CHROME,
+    }
+    return Envelope(**{**given, "count": count, "items": body, **others})
+
+
+def a_message(
+    offset: int, *envelopes: Envelope, partition: int = 0, body: bytes | None = None
+) -> Arrived:
+    whole = join([seal(envelope) for envelope in envelopes]) if body is None else body
+    return Arrived(
+        partition=partition,
+        offset=offset,
+        timestamp_ms=NOON_MS,
+        body=whole,
+        acknowledge=lambda: None,
+        items=items_of(whole),
+    )
+
+
+def named(*names: str) -> Envelope:
+    """An envelope of events with these names."""
+    return an_envelope([{"name": name} for name in names])
+
+
+def version(given: Settings, table: Table) -> Version:
+    handle = open_table(given.lake_url, table)
+    assert handle is not None
+    return version_of(handle, table)
+
+
+def rows(given: Settings, table: Table, *columns: str) -> list[tuple[Any, ...]]:
+    """These columns of everything in a table, sorted."""
+    paths = [part.path for part in version(given, table).parts]
+    if not paths:
+        return []
+    names = ", ".join(f'"{column}"' for column in columns)
+    return duckdb.execute(
+        f"SELECT {names} FROM read_parquet(?, union_by_name = true) ORDER BY ALL", [paths]
+    ).fetchall()
+
+
+def put_instead(table: LakeTable, part: Part, held: pa.Table) -> Path:
+    """Other rows in place of a data file's, in one without a checksum; its path."""
+    folder = Path(part.path).parent
+    made = folder / f"old-{uuid.uuid4().hex}.parquet"
+    pq.write_table(held, made)
+    new = NewPart(
+        f"{folder.name}/{made.name}",
+        part.day,
+        made.stat().st_size,
+        statistics(table.table, held),
+    )
+    table.replace([f"{folder.name}/{Path(part.path).name}"], [new], part.day)
+    table.refresh()
+    return made
+
+
+def balance(given: Settings, ledger: Table) -> tuple[int, int, int]:
+    """Sums of the ledger: received, stored, quarantined."""
+    found = rows(given, ledger, "received", "stored", "quarantined")
+    return sum(r for r, _, _ in found), sum(s for _, s, _ in found), sum(q for *_, q in found)

@@ -1,0 +1,111 @@
+"""What waits to be stored: bounded by bytes, and fair by topic partition."""
+
+import asyncio
+from collections.abc import Sequence
+
+from msgspec import structs
+
+from stream.consumer.fetch_budget import FetchBudget
+from stream.consumer.message_queue import MessageQueue, Size
+from stream.rows.decoder import Arrived
+from tests.stream.builders import a_message
+
+SIZE = Size(messages=4, bytes=1000, items=1000, seconds=1.0)
+
+
+def a_queue(*messages: Arrived, generation: int = 1) -> MessageQueue:
+    queue = MessageQueue(SIZE)
+    for message in messages:
+        queue.add(message, generation)
+    return queue
+
+
+def message(partition: int, offset: int, size: int = 10, items: int = 1) -> Arrived:
+    return structs.replace(a_message(offset, partition=partition, body=b"x" * size), items=items)
+
+
+def places(taken: Sequence[Arrived]) -> list[tuple[int, int]]:
+    return [(m.partition, m.offset) for m in taken]
+
+
+def test_who_fills_one_partition_delays_the_others_by_no_more_than_a_batch() -> None:
+    flood = [message(0, offset) for offset in range(100)]
+
+    queue = a_queue(*flood, message(1, 7), message(2, 8))
+
+    assert places(queue.take(1)) == [(0, 0), (1, 7), (2, 8), (0, 1)]
+    assert places(queue.take(1)) == [(0, 2), (0, 3), (0, 4), (0, 5)]
+
+
+def test_requests_of_500_items_take_no_more_than_their_share_of_a_batch() -> None:
+    flood = [message(0, offset, items=500) for offset in range(4)]
+    single = [message(1, offset) for offset in range(2)]
+
+    queue = a_queue(*flood, *single)
+
+    assert places(queue.take(1)) == [(0, 0), (1, 0), (1, 1), (0, 1)]  # 1,002 items: full
+    assert places(queue.take(1)) == [(0, 2), (0, 3)]
+
+
+def test_who_had_no_turn_is_the_first_in_the_next_batch() -> None:
+    queue = a_queue(*[message(partition, n, 600) for partition in range(4) for n in (0, 1)])
+
+    assert places(queue.take(1)) == [(0, 0), (1, 0)]
+    assert places(queue.take(1)) == [(2, 0), (3, 0)]
+    assert sorted(places(queue.take(1))) == [(0, 1), (1, 1)]
+
+
+def test_a_batch_is_full_by_messages_bytes_or_items() -> None:
+    assert not a_queue(message(0, 0, 999)).enough.is_set()
+    assert a_queue(message(0, 0, 1000)).enough.is_set()
+    assert a_queue(*[message(0, offset) for offset in range(4)]).enough.is_set()
+    assert a_queue(message(0, 0, items=1000)).enough.is_set()
+
+    queue = a_queue(message(0, 0, 600), message(0, 1, 600), message(0, 2, 600))
+    assert places(queue.take(1)) == [(0, 0), (0, 1)]
+    assert (queue.messages, queue.enough.is_set()) == (1, False)
+
+
+def test_what_was_fetched_for_an_earlier_assignment_is_never_taken() -> None:
+    queue = a_queue(message(0, 0), message(1, 5), generation=1)
+
+    assert a_queue(message(0, 0), generation=1).take(2) == []
+    queue.add(message(1, 3), 2)
+    assert places(queue.take(2)) == [(1, 3)]
+
+
+def test_large_messages_that_wait_are_bounded_and_keep_nobody_else_from_being_read() -> None:
+    budget = FetchBudget(whole=1000, least=100)
+
+    budget.fetched("flood", [(0, 600), (1, 600)])
+    assert not budget.allows("flood")
+    assert budget.allows("other")
+    budget.fetched("other", [(7, 100)])
+    assert not budget.allows("other")
+
+    budget.stored({"flood": 1})
+    assert (budget.bytes, budget.allows("flood"), budget.allows("other")) == (700, True, True)
+
+
+def test_the_budget_forgets_what_is_read_again() -> None:
+    budget = FetchBudget(whole=1000, least=100)
+    budget.fetched("a", [(5, 2000)])
+
+    budget.clear()
+    budget.stored({"a": 9, "b": 3})
+    assert (budget.bytes, budget.allows("a")) == (0, True)
+
+
+def test_who_waits_for_room_goes_on_as_soon_as_something_is_stored() -> None:
+    budget = FetchBudget(whole=1000, least=100)
+    budget.fetched("a", [(5, 2000)])
+
+    async def waiting() -> bool:
+        room = asyncio.create_task(budget.room(30.0))
+        await asyncio.sleep(0)
+        assert not room.done()
+        budget.stored({"a": 6})
+        await asyncio.wait_for(room, 5.0)
+        return budget.allows("a")
+
+    assert asyncio.run(waiting())

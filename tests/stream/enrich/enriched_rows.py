@@ -1,0 +1,47 @@
+"""One item down the line, as a row by column name."""
+
+from typing import Any
+
+import msgspec
+
+from schemas.kinds import CUSTOM_EVENT, Kind
+from stream.enrich.pipeline import enrich
+from stream.enrich.rules.lookups import Lookups
+from stream.rows.arrow_tables import as_table
+from stream.rows.row_batch import Rows
+from tests.stream.builders import an_envelope
+
+
+def rows_of(kind: Kind, items: list[Any], **envelope: Any) -> Rows:
+    """Items of one envelope, before the line."""
+    from_one = an_envelope(items, **envelope)
+    count = len(items)
+    return Rows(
+        kind,
+        [msgspec.json.decode(msgspec.json.encode(item), type=kind.item) for item in items],
+        [from_one] * count,
+        {
+            "kafka_partition": [0] * count,
+            "kafka_offset": [0] * count,
+            "seq": list(range(count)),
+        },
+    )
+
+
+def row(
+    item: dict[str, Any],
+    kind: Kind = CUSTOM_EVENT,
+    lookups: Lookups | None = None,
+    **envelope: Any,
+) -> dict[str, Any]:
+    """The row that an item becomes."""
+    rows = rows_of(kind, [item], **envelope)
+    enrich(rows, lookups or Lookups())
+    found: dict[str, Any] = as_table(kind.table, rows.columns).to_pylist()[0]
+    return found
+
+
+def facts(item: dict[str, Any], *columns: str, **others: Any) -> tuple[Any, ...]:
+    """These columns of the row that an item becomes."""
+    found = row(item, **others)
+    return tuple(found[column] for column in columns)

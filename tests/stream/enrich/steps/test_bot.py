@@ -1,0 +1,42 @@
+"""Programs are flagged with the rule that says so; hints flag nobody."""
+
+from typing import Any
+
+import pytest
+from crawleruseragents import CRAWLER_USER_AGENTS_DATA
+
+from stream.enrich.rules.bot_rules import PEOPLE, SORTS, program_of
+from tests.stream.enrich.enriched_rows import facts
+from tests.stream.enrich.golden_cases import cases
+
+VIEW = {"name": "screen_view"}
+
+
+@pytest.mark.parametrize("case", cases("bot"))
+def test_a_bot_is_flagged_with_the_reason(case: dict[str, Any]) -> None:
+    flag, reason = facts(
+        VIEW,
+        "is_bot",
+        "bot_reason",
+        user_agent=case["agent"],
+        headers=case.get("headers", {}),
+        trusted=case.get("key", False),
+    )
+
+    assert [flag, reason or ""] == case["is"]
+
+
+def test_every_agent_of_the_published_list_is_a_program() -> None:
+    listed = [entry for entry in CRAWLER_USER_AGENTS_DATA if entry["pattern"] not in PEOPLE]
+
+    missed = [agent for entry in listed for agent in entry["instances"] if not program_of(agent)]
+
+    assert missed == []
+
+
+def test_what_is_left_out_of_the_published_list_is_in_it() -> None:
+    assert {entry["pattern"] for entry in CRAWLER_USER_AGENTS_DATA} >= set(PEOPLE)
+
+
+def test_every_tag_of_the_published_list_has_a_word() -> None:
+    assert {tag for entry in CRAWLER_USER_AGENTS_DATA for tag in entry["tags"]} == set(SORTS)

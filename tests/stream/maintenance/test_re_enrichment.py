@@ -1,0 +1,313 @@
+"""Stored rows walk newer rules: what changes is shown first, and a day changes at one moment."""
+
+import os
+import signal
+import subprocess
+import sys
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from deploy.cli import main
+from schemas.kinds import CUSTOM_EVENT, KINDS
+from schemas.registry.migrate import migrate
+from schemas.runtime.settings import Settings, as_environment
+from schemas.tables import EVENTS
+from stream.enrich.rules.lookups import Lookups
+from stream.enrich.steps import referrer
+from stream.enrich.steps.rule_version import VERSION
+from stream.maintenance import re_enrichment
+from stream.maintenance.compaction import compact
+from stream.maintenance.re_enrichment import Asked, Done, reenrich
+from stream.storage.delta_commit import LakeTable
+from stream.writing.batch_writer import Drain
+from tests.installation import ROOT
+from tests.stream.builders import (
+    NOON_MS,
+    a_message,
+    an_envelope,
+    put_instead,
+    rows,
+    settings,
+    version,
+)
+from tests.stream.writing.test_backfill_writer import a_backfill, lines
+
+TODAY = date(2026, 11, 21)
+DAY_MS = 86_400_000
+EVERYTHING = [column.name for column in EVENTS.columns if column.name != "day"]
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:141.0) Gecko/20100101 Firefox/141.0"
+
+PAGES = [
+    {"name": "screen_view", "path": "https://a.example/x%20y?utm_source=n", "anonymousId": "v"},
+    {"name": "screen_view", "path": "/b", "referrer": "https://www.google.com/search?q=1"},
+    {"name": "screen_view", "properties": {"path": "https://a.example/100%25", "title": "T"}},
+    {"name": "outbound_click", "href": "https://b.example/y", "text": "more", "path": "/b"},
+    {"name": "signup", "properties": {"plan": "pro"}, "timestamp": NOON_MS - 2 * DAY_MS},
+]
+
+
+def fill(folder: Path, **envelope: Any) -> None:
+    """The same events of two websites on two days of receipt."""
+    drain = Drain(settings(folder), CUSTOM_EVENT, Lookups())
+    for offset, (website, day) in enumerate(
+        (website, day) for day in (0, 1) for website in ("w1", "w2")
+    ):
+        received = NOON_MS - day * DAY_MS
+        sent = an_envelope(
+            PAGES, subject_id=website, received_ms=received, user_agent=FIREFOX, **envelope
+        )
+        drain.store([a_message(offset, sent)])
+
+
+def stale(folder: Path, **columns: Any) -> None:
+    """Make the stored rows look as if other rules had enriched them."""
+    table = LakeTable(settings(folder), EVENTS)
+    for part in version(settings(folder), EVENTS).parts:
+        stored = pq.read_table(part.path, partitioning=None)
+        for name, value in {"rules_version": 1, **columns}.items():
+            at = stored.schema.get_field_index(name)
+            field = stored.schema.field(name)
+            column = pa.array([value] * stored.num_rows, field.type)
+            stored = stored.set_column(at, field, column)
+        put_instead(table, part, stored)
+
+
+def asked(**others: Any) -> Asked:
+    return Asked(TODAY - timedelta(days=1), TODAY, **others)
+
+
+def run(folder: Path, **others: Any) -> list[Done]:
+    return list(reenrich(settings(folder), Lookups(), asked(**others)))
+
+
+def everything(folder: Path) -> list[tuple[Any, ...]]:
+    return rows(settings(folder), EVENTS, *EVERYTHING)
+
+
+def shown(done: Done) -> dict[str, Any]:
+    return {
+        column: (done.changes.rows(column), done.changes.examples(column))
+        for column in sorted(done.changes.values)
+    }
+
+
+def test_rows_that_walk_the_rules_that_made_them_do_not_change(tmp_path: Path) -> None:
+    fill(tmp_path, headers={"origin": "https://a.example", "sec-ch-ua-platform": '"Linux"'})
+    a_backfill(tmp_path).store([a_message(0, lines(1, 3))])
+    before = everything(tmp_path)
+    stale(tmp_path)
+
+    done = run(tmp_path)
+
+    assert [(d.table, d.day, d.rows, d.changes.values) for d in done] == [
+        ("events", TODAY - timedelta(days=1), 10, {}),
+        ("events", TODAY, 13, {}),
+    ]
+    assert everything(tmp_path) == before
+
+
+def test_every_kind_of_row_can_walk_again(tmp_path: Path) -> None:
+    items: dict[str, dict[str, Any]] = {
+        "custom_event": {"name": "a", "path": "/p"},
+        "web_vitals": {"path": "https://a.example/p", "metricName": "LCP", "metricValue": 1.5},
+        "error": {"message": "x", "path": "/p"},
+        "click": {"slug": "s", "referrer": "https://www.google.com/"},
+        "engagement": {"path": "https://a.example/p"},
+        "identity": {"profileId": "p"},
+    }
+    given = settings(tmp_path)
+    for kind in KINDS:
+        sent = an_envelope([items[kind.name]], user_agent=FIREFOX)
+        Drain(given, kind, Lookups()).store([a_message(0, sent)])
+        columns = [c.name for c in kind.table.columns if c.name not in ("day", "rules_version")]
+        before = rows(given, kind.table, *columns)
+        if kind.table.column("rules_version"):
+            with pytest.MonkeyPatch.context() as changed:
+                changed.setattr(re_enrichment, "VERSION", 7)
+                done = [
+                    d for d in reenrich(given, Lookups(), asked()) if d.table == kind.table.name
+                ]
+            assert [(d.rows, d.changes.values) for d in done] == [(1, {})]
+        assert rows(given, kind.table, *columns) == before
+
+
+def test_a_dry_run_shows_what_a_run_then_does_and_no_more(tmp_path: Path) -> None:
+    fill(tmp_path)
+    right = everything(tmp_path)
+    stale(tmp_path, referrer_name="Altavista", browser_name=None)
+    before, number = everything(tmp_path), version(settings(tmp_path), EVENTS).number
+
+    dry = run(tmp_path, dry_run=True)
+    assert (everything(tmp_path), version(settings(tmp_path), EVENTS).number) == (before, number)
+    done = run(tmp_path)
+
+    changes = {
+        "browser_name": (10, [("None", "Firefox", 10)]),
+        "referrer_name": (10, [("Altavista", "Direct", 8), ("Altavista", "Google", 2)]),
+    }
+    assert [shown(each) for each in dry] == [shown(each) for each in done] == [changes, changes]
+    assert everything(tmp_path) == right
+    assert run(tmp_path) == []
+
+
+def test_only_the_website_and_the_days_that_are_asked_for_change(tmp_path: Path) -> None:
+    fill(tmp_path)
+    stale(tmp_path, referrer_name="Altavista")
+
+    done = list(reenrich(settings(tmp_path), Lookups(), Asked(TODAY, TODAY, website="w2")))
+
+    assert [(each.day, each.rows) for each in done] == [(TODAY, 5)]
+    names = rows(settings(tmp_path), EVENTS, "website_id", "received_at", "referrer_name")
+    assert sum(name == "Altavista" for *_, name in names) == 15
+    assert {(w, at.date()) for w, at, name in names if name != "Altavista"} == {("w2", TODAY)}
+    versions = rows(settings(tmp_path), EVENTS, "rules_version")
+    assert sorted(v for (v,) in versions) == sorted([1] * 15 + [VERSION] * 5)
+
+
+def test_what_only_the_request_knew_stays(tmp_path: Path) -> None:
+    fill(tmp_path)
+    stale(tmp_path, country="AT", sender=None, browser_name="Arc", is_bot=True)
+
+    run(tmp_path)
+
+    found = set(rows(settings(tmp_path), EVENTS, "country", "browser_name", "is_bot"))
+    assert found == {("AT", "Arc", True)}
+
+
+def test_an_own_domain_becomes_direct_when_the_registry_says_so(tmp_path: Path) -> None:
+    fill(tmp_path)
+    stale(tmp_path)
+    own = Lookups(domain_of=lambda website: "google.com" if website == "w1" else None)
+
+    done = list(reenrich(settings(tmp_path), own, asked(website="w1")))
+
+    assert shown(done[0])["referrer_name"] == (1, [("Google", "Direct", 1)])
+
+
+def test_each_day_is_one_version_with_as_many_rows(tmp_path: Path) -> None:
+    fill(tmp_path)
+    a_backfill(tmp_path).store([a_message(0, lines(1, 3))])
+    stale(tmp_path, referrer_name="Altavista")
+    number = version(settings(tmp_path), EVENTS).number
+
+    run(tmp_path)
+
+    table = LakeTable(settings(tmp_path), EVENTS)
+    assert table.handle.version() == number + 2
+    for each in (number, number + 1, number + 2):
+        table.handle.load_as_version(each)
+        uris = [uri.removeprefix("file://") for uri in table.handle.file_uris()]
+        by_day: dict[str, set[bool]] = {}
+        count = 0
+        for uri in uris:
+            names = pq.read_table(uri, columns=["referrer_name"])["referrer_name"].to_pylist()
+            by_day.setdefault(uri.split("/")[-2], set()).update(n == "Altavista" for n in names)
+            count += len(names)
+        assert count == 23
+        assert all(len(kinds) == 1 for kinds in by_day.values())
+
+
+@pytest.fixture
+def compacting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int]:
+    """The keeper joins the parts between the first rewrite and its commit."""
+    left = [1]
+    swap = LakeTable.swap
+
+    def overtaken(self: LakeTable, *given: Any, **others: Any) -> None:
+        if left and others.get("changed", True):
+            left.pop()
+            compact(LakeTable(settings(tmp_path), EVENTS), settings(tmp_path, small_parts=2))
+        swap(self, *given, **others)
+
+    monkeypatch.setattr(LakeTable, "swap", overtaken)
+    return left
+
+
+def test_a_compaction_in_between_makes_a_day_start_again(
+    tmp_path: Path, compacting: list[int]
+) -> None:
+    fill(tmp_path)
+    right = everything(tmp_path)
+    stale(tmp_path, referrer_name="Altavista")
+
+    done = run(tmp_path)
+
+    assert (compacting, [each.rows for each in done]) == ([], [10, 10])
+    assert everything(tmp_path) == right
+
+
+KILLED = """
+import os, signal, sys
+from datetime import date
+from schemas.settings import load
+from stream.commit import LakeTable
+from stream.enrich.rules.lookups import Lookups
+from stream.maintenance.re_enrichment import Asked, reenrich
+
+write, done = LakeTable._write, []
+
+def dying(self, actions, moves):
+    if len(done) == 1 and sys.argv[1] == "before":
+        os.kill(os.getpid(), signal.SIGKILL)
+    write(self, actions, moves)
+    done.append(1)
+    if len(done) == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+LakeTable._write = dying
+list(reenrich(load(), Lookups(), Asked(date(2026, 11, 20), date(2026, 11, 21))))
+"""
+
+
+@pytest.mark.parametrize(("moment", "left"), [("before", 10), ("after", 0)])
+def test_a_kill_in_the_middle_leaves_whole_days_and_the_rest_is_done_later(
+    tmp_path: Path, moment: str, left: int
+) -> None:
+    fill(tmp_path)
+    right = everything(tmp_path)
+    stale(tmp_path, referrer_name="Altavista")
+    given: Settings = settings(tmp_path)
+
+    died = subprocess.run(
+        [sys.executable, "-c", KILLED, moment],
+        cwd=ROOT,
+        env={**os.environ, **as_environment(given), "PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+
+    assert died.returncode == -signal.SIGKILL
+    names = [name for (name,) in rows(given, EVENTS, "referrer_name")]
+    assert (len(names), names.count("Altavista")) == (20, left)
+    assert sum(each.rows for each in run(tmp_path)) == left
+    assert everything(tmp_path) == right
+
+
+def test_the_command_shows_columns_with_examples(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fill(tmp_path)
+    stale(tmp_path, referrer_name="Altavista")
+    migrate(settings(tmp_path).registry_url)
+    monkeypatch.setenv("TIDEMARK_DATA_DIR", str(tmp_path))
+
+    main(["reenrich", "--from", "2026-11-20", "--to", "2026-11-21", "--dry-run"])
+
+    assert capsys.readouterr().out.splitlines() == [
+        "referrer_name: 20 rows",
+        "    Altavista → Direct  (16)",
+        "    Altavista → Google  (4)",
+        "20 rows walked the rules; 1 column would change, in the rows named above",
+    ]
+
+
+def test_the_steps_are_those_of_the_line() -> None:
+    from stream.enrich.pipeline import LINE
+    from stream.enrich.re_enrichment_pipeline import AGAIN
+
+    assert [name for name in LINE if name in AGAIN] == list(AGAIN)
+    assert AGAIN["put_referrer"] is referrer.put_referrer

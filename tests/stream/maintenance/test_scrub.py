@@ -1,0 +1,133 @@
+"""The scrub finds what readers do not notice, adopts old files, and goes on after a kill."""
+
+import shutil
+import threading
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from schemas.kinds import CUSTOM_EVENT
+from schemas.lake.damage_reports import Damage
+from schemas.runtime.settings import Settings
+from schemas.tables import EVENTS
+from stream.enrich.rules.lookups import Lookups
+from stream.maintenance.log_copies import copy_log
+from stream.maintenance.scrub import ROUND_MS, Scrubber, State, load, save, scrub, scrub_all
+from stream.recovery.diagnosis import check_files, check_logs, mend_log
+from stream.storage.delta_commit import LakeTable
+from stream.writing.batch_writer import Drain
+from tests.stream.builders import a_message, named, put_instead, settings, version
+
+FILES = 4
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("whole")
+    drain = Drain(settings(folder), CUSTOM_EVENT, Lookups())
+    for offset in range(FILES):
+        drain.store([a_message(offset, named("a", "b"))])
+    return folder
+
+
+@pytest.fixture
+def given(whole: Path, tmp_path: Path) -> Settings:
+    shutil.copytree(whole, tmp_path / "data")
+    return settings(tmp_path / "data", scrub_mb=1000)
+
+
+def flip(file: Path) -> None:
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+
+
+def noted(given: Settings) -> dict[str, str]:
+    return {name: note.problem for name, note in Damage(given.data).files().items()}
+
+
+def a_round(given: Settings) -> None:
+    Scrubber(given, threading.Event()).round(EVENTS)
+
+
+def test_a_flipped_bit_is_found_and_forgotten_once_the_file_is_put_back(given: Settings) -> None:
+    file = Path(version(given, EVENTS).parts[2].path)
+    data = file.read_bytes()
+    flip(file)
+
+    a_round(given)
+    found = noted(given)
+    file.write_bytes(data)
+    a_round(given)
+
+    assert found == {file.name: "holds other bytes than were written"}
+    assert noted(given) == {}
+
+
+def test_a_file_without_checksum_is_adopted_and_held_to_it(given: Settings) -> None:
+    part = version(given, EVENTS).parts[0]
+    old = put_instead(LakeTable(given, EVENTS), part, pq.read_table(part.path, partitioning=None))
+
+    adopted = [one.path for one in scrub_all(given) if one.adopted]
+    flip(old)
+    problems = {one.path: one.problem for one in scrub_all(given) if one.problem}
+
+    path = f"{old.parent.name}/{old.name}"
+    assert adopted == [path]
+    assert problems == {path: "holds other bytes than were written"}
+
+
+def test_a_round_that_was_killed_goes_on_where_it_was(given: Settings) -> None:
+    table, state = LakeTable(given, EVENTS), State()
+    killed = scrub(table, state, lambda read: None)
+    first = [next(killed).path, next(killed).path]
+    next(killed)  # under way
+    save(given, EVENTS, state)
+
+    rest = [one.path for one in scrub(table, load(given, EVENTS), lambda read: None)]
+
+    assert (len(first), len(rest)) == (2, 2)
+    assert not set(first) & set(rest)
+
+
+def test_a_round_is_made_once_a_day_and_a_rate_of_0_makes_none(given: Settings) -> None:
+    a_round(given)
+    ended = load(given, EVENTS)
+    a_round(given)
+    again = load(given, EVENTS)
+    save(given, EVENTS, State(began_ms=ended.began_ms - ROUND_MS, ended_ms=7))
+    Scrubber(settings(given.data, scrub_mb=0), threading.Event()).round(EVENTS)
+    never = load(given, EVENTS)
+    a_round(given)
+
+    assert ended.ended_ms == again.ended_ms > 0
+    assert never.ended_ms == 7
+    assert load(given, EVENTS).ended_ms >= ended.ended_ms
+
+
+def test_the_doctor_names_bad_files_and_entries_and_mends_what_has_a_copy(given: Settings) -> None:
+    files = [Path(part.path) for part in version(given, EVENTS).parts]
+    copy_log(LakeTable(given, EVENTS), given)
+    log = given.data / "lake" / "events" / "_delta_log"
+    size = files[0].stat().st_size
+    assert [*check_logs(given), *check_files(given, checksums=True)] == []
+
+    files[0].write_bytes(b"")
+    flip(files[1])
+    quick, thorough = list(check_files(given)), list(check_files(given, checksums=True))
+    (log / f"{2:020}.json").write_bytes(b"")
+    (log / f"{3:020}.json").unlink()
+    entries = list(check_logs(given))
+    told = mend_log(given, entries[0])
+
+    assert [one.problem for one in quick] == [
+        f"the data file has 0 bytes, not {size}; it holds 2 rows"
+    ]
+    assert len(thorough) == 2
+    assert [one.problem for one in entries] == [
+        "the log entry is empty",
+        "the log entry is missing",
+    ]
+    assert told == f"{2:020}.json, {3:020}.json of table 'events' mended"
+    assert list(check_logs(given)) == []

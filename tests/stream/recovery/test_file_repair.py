@@ -1,0 +1,263 @@
+"""A data file is gone, flipped, truncated or empty: only what it held is harmed."""
+
+import random
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from schemas.kinds import CUSTOM_EVENT
+from schemas.lake.damage_reports import Damage
+from schemas.lake.data_files import named_checksum, outer_problem_of, problem_of
+from schemas.runtime.settings import Settings
+from schemas.tables import EVENTS, LEDGER
+from stream.enrich.rules.lookups import Lookups
+from stream.maintenance.compaction import compact
+from stream.maintenance.merge_plan import pieces
+from stream.maintenance.rewrite import rewrite
+from stream.maintenance.scheduler import Keeper
+from stream.maintenance.verification import Damaged
+from stream.recovery.file_repair import NotRepaired, repair
+from stream.runtime.errors import Unreachable
+from stream.state.table_scan import read_back
+from stream.storage.delta_commit import LakeTable
+from stream.storage.scratch_directory import LOCK
+from stream.writing.batch_writer import Drain
+from tests.accidents import ACCIDENTS, accidents, flip
+from tests.installation import free_port
+from tests.stream.builders import NOON_MS, a_message, an_envelope, put_instead, settings, version
+
+FILES = 4
+
+PROBLEMS = {
+    "deleted": "is missing",
+    "flipped": "holds other bytes than were written",
+    "truncated": r"has \d+ bytes, not \d+",
+    "emptied": r"has 0 bytes, not \d+",
+}
+
+
+def views(offset: int) -> Any:
+    """A message of five visitors without sessions, whose items have ids."""
+    items = [
+        {
+            "name": "screen_view",
+            "anonymousId": f"a{i}",
+            "eventId": f"e{offset}-{i}",
+            "timestamp": NOON_MS,
+        }
+        for i in range(5)
+    ]
+    return a_message(offset, an_envelope(items))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with `events` in FILES files of five rows each."""
+    folder = tmp_path_factory.mktemp("whole")
+    drain = Drain(settings(folder), CUSTOM_EVENT, Lookups())
+    for offset in range(FILES):
+        drain.store([views(offset)])
+    return folder
+
+
+@pytest.fixture
+def given(whole: Path, tmp_path: Path) -> Settings:
+    shutil.copytree(whole, tmp_path / "data")
+    return settings(tmp_path / "data", small_parts=2)
+
+
+@pytest.fixture
+def file(given: Settings) -> Path:
+    """One data file of `events`."""
+    return Path(version(given, EVENTS).parts[1].path)
+
+
+def noted(given: Settings) -> list[str]:
+    return [note.problem for note in Damage(given.data).files().values()]
+
+
+@accidents
+def test_storing_goes_on_for_all_tenants_when_a_data_file_is(
+    given: Settings, file: Path, accident: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    ACCIDENTS[accident](file)
+    drain = Drain(given, CUSTOM_EVENT, Lookups())  # knows nothing yet, and reads back
+
+    stored = [drain.store([views(offset)]) for offset in (FILES, FILES + 1)]
+
+    assert [batch.rows for batch in stored] == [5, 5]
+    said = [r.__dict__ for r in caplog.records if r.getMessage() == "data file is damaged"]
+    assert [one["file"] for one in said] == [f"{file.parent.name}/{file.name}"]
+    assert "copies of its items sent again are not known" in said[0]["so"]
+    assert len(noted(given)) == 1
+
+
+def test_copies_of_what_other_files_hold_are_still_known(given: Settings, file: Path) -> None:
+    lost = Path(file).name
+    kept = {Path(part.path).name for part in version(given, EVENTS).parts} - {lost}
+    file.unlink()
+    drain = Drain(given, CUSTOM_EVENT, Lookups())
+
+    again = a_message(FILES, *(an_envelope(_items(offset)) for offset in range(FILES)))
+    stored = drain.store([again])
+
+    assert (stored.rows, stored.duplicates) == (5, 5 * len(kept))
+
+
+def _items(offset: int) -> list[dict[str, Any]]:
+    return [{"name": "again", "anonymousId": "b", "eventId": f"e{offset}-{i}"} for i in range(5)]
+
+
+@accidents
+def test_compaction_goes_round_a_data_file_that_is(
+    given: Settings, file: Path, accident: str
+) -> None:
+    ACCIDENTS[accident](file)
+    keeper = Keeper(given)
+
+    keeper.round()
+    keeper.round()
+
+    live = {Path(part.path).name: part.rows for part in version(given, EVENTS).parts}
+    assert live.pop(file.name) == 5
+    assert list(live.values()) == [5 * (FILES - 1)]
+    assert len(version(given, LEDGER).parts) == 1
+    [problem] = noted(given)
+    assert re.fullmatch(PROBLEMS[accident], problem)
+
+
+@accidents
+def test_nothing_is_rewritten_from_a_data_file_that_is(
+    given: Settings, file: Path, accident: str
+) -> None:
+    ACCIDENTS[accident](file)
+    table = LakeTable(given, EVENTS)
+    before = sorted((given.data / "lake" / "events").rglob("*.parquet"))
+
+    with pytest.raises(Damaged, match=PROBLEMS[accident]):
+        rewrite(table, pieces(table.handle, EVENTS), lambda found: found)
+
+    assert sorted((given.data / "lake" / "events").rglob("*.parquet")) == before
+
+
+def test_every_one_of_300_flipped_bits_is_found(given: Settings, file: Path) -> None:
+    table = LakeTable(given, EVENTS)
+    compact(table, given)
+    [compacted] = version(given, EVENTS).parts
+    chance = random.Random(7)
+    found = 0
+
+    for path in [file] * 150 + [Path(compacted.path)] * 150:
+        data = path.read_bytes()
+        flipped = bytearray(data)
+        flipped[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+        path.write_bytes(flipped)
+        found += problem_of(path, len(data)) is not None
+        path.write_bytes(data)
+
+    assert found == 300
+    assert problem_of(file, file.stat().st_size) is None
+
+
+def test_every_writer_names_the_checksum(given: Settings) -> None:
+    table = LakeTable(given, EVENTS)
+    compact(table, given)
+    table.refresh()
+    rewrite(table, pieces(table.handle, EVENTS), lambda found: found.slice(1))
+
+    for part in version(given, EVENTS).parts:
+        assert named_checksum(part.path)
+        assert problem_of(Path(part.path), part.size) is None
+
+
+def test_a_file_without_checksum_is_judged_by_its_frame_alone(tmp_path: Path, file: Path) -> None:
+    old = tmp_path / "old.parquet"
+    shutil.copy(file, old)
+    size = old.stat().st_size
+    flip(old)
+
+    assert problem_of(old, size) is None
+    old.write_bytes(bytes(size))
+    assert problem_of(old, size) == outer_problem_of(old, size) == "is no Parquet file"
+
+
+def test_a_compaction_that_fails_leaves_nothing_behind(
+    given: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = LakeTable(given, EVENTS)
+    before = sorted((given.data / "lake" / "events").rglob("*.parquet"))
+
+    def full(*_: object) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(table.store, "adopt", full)
+    with pytest.raises(OSError, match="no space left"):
+        compact(table, given)
+
+    assert sorted((given.data / "lake" / "events").rglob("*.parquet")) == before
+    assert [left.name for left in table.store.scratch().iterdir()] == [LOCK]
+
+
+def test_no_flipped_bit_of_an_old_file_ends_the_reading_back(given: Settings) -> None:
+    table = LakeTable(given, EVENTS)
+    part = version(given, EVENTS).parts[1]
+    old = put_instead(table, part, pq.read_table(part.path, partitioning=None))
+    data = old.read_bytes()
+    chance = random.Random(11)
+
+    for _ in range(60):
+        flipped = bytearray(data)
+        flipped[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+        old.write_bytes(flipped)
+        for batch in read_back(table, ["session_id"], pc.scalar(True), [0], NOON_MS - 1000):
+            batch.to_pylist()
+        for note in table.damage.files().values():
+            table.damage.forget(note)
+
+
+def test_a_note_is_seen_by_others_at_once_and_taken_away(given: Settings, file: Path) -> None:
+    mine, others = Damage(given.data), Damage(given.data)
+    assert others.files() == {}
+    file.unlink()
+    Keeper(given).round()
+
+    [note] = others.files().values()
+    assert (note.table, note.rows, note.day) == ("events", 5, "2026-11-21")
+    mine.forget(note)
+    assert others.files() == {}
+
+
+def test_no_row_is_given_up_while_kafka_does_not_answer(given: Settings, file: Path) -> None:
+    away = settings(given.data, kafka=f"127.0.0.1:{free_port()}")
+    before = version(given, EVENTS)
+    file.unlink()
+
+    with pytest.raises(Unreachable):
+        repair(away, f"events/{file.parent.name}/{file.name}", Lookups(), accept_loss=True)
+
+    assert version(given, EVENTS) == before
+
+
+def test_a_file_of_a_side_table_goes_only_when_its_loss_is_accepted(given: Settings) -> None:
+    part = version(given, LEDGER).parts[0]
+    flip(Path(part.path))
+    subject = f"ledger/day={part.day}/{Path(part.path).name}"
+
+    with pytest.raises(NotRepaired, match="gives back 0 of"):
+        repair(given, subject, Lookups())
+    done = repair(given, subject, Lookups(), accept_loss=True)
+
+    assert (done.recovered, done.lost) == (0, part.rows)
+    assert len(version(given, LEDGER).parts) == FILES - 1
+    with pytest.raises(NotRepaired, match="in no version"):
+        repair(given, subject, Lookups(), accept_loss=True)
+
+
+def test_a_whole_file_is_never_taken_out(given: Settings, file: Path) -> None:
+    with pytest.raises(NotRepaired, match="is whole"):
+        repair(given, f"events/{file.parent.name}/{file.name}", Lookups(), accept_loss=True)

@@ -1,0 +1,118 @@
+"""What was stored is on the disk, in an order that a power cut cannot turn into a lie."""
+
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from schemas.lake.delta_log import LOG
+from stream.storage.object_store import Bucket, Folder, store_at
+from stream.storage.scratch_directory import LOCK
+
+SCRIPT = """
+import sys
+from schemas.kinds import CUSTOM_EVENT
+from stream.drain import Drain
+from stream.enrich.rules.lookups import Lookups
+from tests.stream.builders import a_message, named, settings
+from pathlib import Path
+
+drain = Drain(settings(Path(sys.argv[1])), CUSTOM_EVENT, Lookups())
+print("ready", flush=True)
+drain.store([a_message(0, named("a"))])
+"""
+
+
+@pytest.fixture
+def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of what is synced, in order."""
+    names: list[str] = []
+    monkeypatch.setattr("stream.store.sync", lambda path: names.append(path.name))
+    return names
+
+
+def test_every_new_log_entry_is_settled(tmp_path: Path, synced: list[str]) -> None:
+    log = tmp_path / LOG
+    log.mkdir()
+    for version in range(4):
+        (log / f"{version:020}.json").touch()
+
+    assert Folder(tmp_path).settle(1) == 3
+    assert synced == [f"{2:020}.json", f"{3:020}.json", LOG]
+
+
+def test_entries_after_those_that_were_cleaned_up_are_settled(
+    tmp_path: Path, synced: list[str]
+) -> None:
+    log = tmp_path / LOG
+    log.mkdir()
+    for version in (100, 101):
+        (log / f"{version:020}.json").touch()
+    (log / f"{100:020}.checkpoint.parquet").touch()
+
+    assert Folder(tmp_path).settle(7) == 101
+    assert synced == [f"{100:020}.json", f"{101:020}.json", LOG]
+
+
+def test_a_url_is_an_object_store_and_a_path_a_folder(tmp_path: Path) -> None:
+    assert isinstance(store_at(str(tmp_path)), Folder)
+    assert isinstance(store_at(f"file://{tmp_path}"), Folder)
+    with pytest.raises(ValueError, match="nowhere"):
+        Bucket("nowhere://bucket/lake")
+
+
+def test_what_is_fetched_from_an_object_store_leaves_nothing_in_the_temporary_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "lake").mkdir()
+    (tmp_path / "lake" / "a.parquet").write_bytes(b"data")
+    bucket = Bucket((tmp_path / "lake").as_uri())
+
+    with bucket.fetched("a.parquet") as file:
+        assert file.read_bytes() == b"data"
+    with pytest.raises(ZeroDivisionError), bucket.fetched("a.parquet"):
+        raise ZeroDivisionError
+    with pytest.raises(FileNotFoundError), bucket.fetched("gone.parquet"):
+        pass
+
+    assert [left.name for left in bucket.scratch().iterdir()] == [LOCK]
+    (bucket.scratch().parent / "left-by-the-dead").mkdir()
+    bucket.clear()
+    assert list(bucket.scratch().parent.iterdir()) == [bucket.scratch()]
+
+
+def test_part_then_log_entry_reach_the_disk_in_this_order(tmp_path: Path) -> None:
+    watcher = (
+        "import os, sys\n"
+        "real = os.fsync\n"
+        "def told(number):\n"
+        "    print('fsync', os.readlink(f'/proc/self/fd/{number}'), flush=True)\n"
+        "    real(number)\n"
+        "os.fsync = told\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", watcher + SCRIPT, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    after = done.stdout.split("ready\n")[1]
+    paths = [line.split(f"{tmp_path}/lake/")[1] for line in after.splitlines()]
+    assert [re.sub(r"[0-9a-f]{32}", "#", path) for path in paths] == [
+        f"{table}{rest}"
+        for table in ("ledger", "events")
+        for rest in (
+            "",
+            "/day=2026-11-21/#-#.parquet",
+            "/day=2026-11-21",
+            f"/_delta_log/{0:020}.json",
+            f"/_delta_log/{1:020}.json",
+            "/_delta_log",
+        )
+    ]

@@ -1,0 +1,154 @@
+"""Who writes beside a table is never cleared away, and who was killed is."""
+
+import fcntl
+import gc
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from schemas.kinds import CUSTOM_EVENT
+from schemas.tables import EVENTS
+from stream.enrich.rules.lookups import Lookups
+from stream.maintenance.merge_plan import pieces
+from stream.maintenance.rewrite import rewrite
+from stream.maintenance.scheduler import Keeper
+from stream.storage.delta_commit import LakeTable
+from stream.storage.scratch_directory import LOCK, Scratch
+from stream.writing.batch_writer import Drain
+from tests.installation import ROOT
+from tests.stream.builders import a_message, named, rows, settings
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from stream.scratch import Scratch
+
+held = Scratch(Path(sys.argv[1]))
+(held.folder() / "half").touch()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_the_killed_left_is_cleared_and_what_is_held_stays(tmp_path: Path) -> None:
+    died = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], cwd=ROOT, check=False)
+    writing = Scratch(tmp_path)
+    (writing.folder() / "half").touch()
+    (tmp_path / "of-older-versions").touch()
+    assert (died.returncode, len(list(tmp_path.iterdir()))) == (-signal.SIGKILL, 3)
+
+    Scratch(tmp_path).clear()
+
+    assert list(tmp_path.iterdir()) == [writing.folder()]
+    assert (writing.folder() / "half").exists()
+
+
+def test_each_writer_has_a_folder_of_its_own_that_goes_with_it(tmp_path: Path) -> None:
+    first, second = Scratch(tmp_path), Scratch(tmp_path)
+    assert first.folder() == first.folder() != second.folder()
+
+    del first
+    gc.collect()
+
+    assert list(tmp_path.iterdir()) == [second.folder()]
+
+
+def test_what_another_user_may_keep_to_himself_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+
+    def refused(*_: object) -> int:
+        raise PermissionError(theirs)
+
+    monkeypatch.setattr(os, "open", refused)
+
+    Scratch(tmp_path).clear()
+
+    assert list(tmp_path.iterdir()) == [theirs]
+
+
+def test_nothing_is_cleared_where_nothing_was_written(tmp_path: Path) -> None:
+    Scratch(tmp_path / "none").clear()
+
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("moment", ["before the lock is opened", "before it is held"])
+def test_a_folder_that_is_cleared_before_it_is_held_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    made, flock = tempfile.mkdtemp, fcntl.flock
+    cleared: list[Path] = []
+
+    def clear() -> None:
+        if not cleared:
+            cleared.extend(tmp_path.iterdir())
+            Scratch(tmp_path).clear()
+
+    def made_and_cleared(dir: Path) -> str:
+        folder = made(dir=dir)
+        if moment == "before the lock is opened":
+            clear()
+        return folder
+
+    def cleared_and_held(number: int, how: int) -> None:
+        clear()
+        flock(number, how)
+
+    monkeypatch.setattr(tempfile, "mkdtemp", made_and_cleared)
+    monkeypatch.setattr(fcntl, "flock", cleared_and_held)
+
+    writing = Scratch(tmp_path)
+    folder = writing.folder()
+
+    assert list(tmp_path.iterdir()) == [folder]
+    assert len(cleared) == 1
+    assert folder not in cleared
+
+
+def fill(folder: Path) -> LakeTable:
+    """Two parts of an event each."""
+    drain = Drain(settings(folder), CUSTOM_EVENT, Lookups())
+    for offset in range(2):
+        drain.store([a_message(offset, named("a"))])
+    return LakeTable(settings(folder), EVENTS)
+
+
+def test_a_keeper_that_starts_leaves_a_rewriting_alone(tmp_path: Path) -> None:
+    table = fill(tmp_path)
+    keepers: list[Keeper] = []
+
+    def meanwhile(found: pa.Table) -> pa.Table:
+        keepers.append(Keeper(settings(tmp_path)))
+        keepers[-1].round()
+        return found
+
+    rewrite(table, list(pieces(table.handle, EVENTS)), meanwhile)
+
+    assert len(keepers) == 2
+    assert rows(settings(tmp_path), EVENTS, "name") == [("a",), ("a",)]
+
+
+def test_a_rewriting_that_fails_leaves_no_file(tmp_path: Path) -> None:
+    table = fill(tmp_path)
+    before = sorted((tmp_path / "lake" / "events").rglob("*.parquet"))
+    given: list[pa.Table] = []
+
+    def full(found: pa.Table) -> pa.Table:
+        given.append(found)
+        if len(given) == 2:
+            raise OSError("no space left")
+        return found
+
+    with pytest.raises(OSError, match="no space left"):
+        rewrite(table, list(pieces(table.handle, EVENTS)), full)
+
+    assert sorted((tmp_path / "lake" / "events").rglob("*.parquet")) == before
+    assert [file.name for file in table.store.scratch().iterdir()] == [LOCK]

@@ -1,0 +1,228 @@
+"""However the stream is cut, crashed and handed around: the rows are those of a slow reference.
+
+The reference reads the messages in order and remembers everything. It decides what a copy is, and
+which session an event belongs to, by the sentences of the README.
+"""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from msgspec import Struct
+
+from schemas.kinds import CUSTOM_EVENT
+from schemas.tables import EVENTS, LEDGER, QUARANTINE
+from stream.enrich.rules.lookups import Lookups
+from stream.enrich.steps.identity import number
+from stream.state import sessionizer as sessions_memory
+from stream.state.sessionizer import Visit
+from stream.writing.batch_writer import Drain
+from tests.stream import builders
+from tests.stream.builders import NOON_MS, a_message, an_envelope, rows
+from tests.stream.writing.test_exactly_once import STEPS, PowerCut
+
+MINUTE_MS = 60_000
+HOUR_MS = 60 * MINUTE_MS
+
+
+class Sent(Struct, frozen=True):
+    """One message with one item."""
+
+    partition: int
+    offset: int
+    received_ms: int
+    ms: int
+    event_id: str | None
+    visitor: str | None
+    good: bool
+
+    @property
+    def place(self) -> tuple[int, int]:
+        return self.partition, self.offset
+
+    @property
+    def body(self) -> dict[str, Any]:
+        name: object = "x" if self.good else 7
+        given = {"eventId": self.event_id, "anonymousId": self.visitor, "timestamp": self.ms}
+        return {"name": name, **given}
+
+
+@st.composite
+def traffic(draw: st.DrawFn) -> list[Sent]:
+    """Messages of two topic partitions; their clocks go on, stand, and now and then go back."""
+    received = {0: NOON_MS, 1: NOON_MS}
+    nexts = {0: 0, 1: 0}
+    sent = []
+    for _ in range(draw(st.integers(1, 14))):
+        partition = draw(st.integers(0, 1))
+        hours = draw(st.sampled_from((0, 0, 0, 0, 0.2, 1, 2.5, 3, 12, 24, 30, -1, -40)))
+        received[partition] += int(hours * HOUR_MS)
+        late = draw(st.sampled_from((0, 0, 5, 20, 29, 31, 150, 180)))
+        sent.append(
+            Sent(
+                partition,
+                nexts[partition],
+                received[partition],
+                received[partition] - late * MINUTE_MS,
+                draw(st.sampled_from(("a", "b", None))),
+                draw(st.sampled_from(("ann", "ann", "ben", None))),
+                draw(st.sampled_from((True, True, True, True, False))),
+            )
+        )
+        nexts[partition] += 1
+    return sent
+
+
+def reference(sent: Sequence[Sent]) -> tuple[list[Sent], set[tuple[int, int]], list[set[Any]]]:
+    """What is stored, the places of the copies, and the sessions as sets of places."""
+    stored: list[Sent] = []
+    copies: set[tuple[int, int]] = set()
+    sessions: list[tuple[Sent, list[Sent]]] = []
+    for item in sorted(sent, key=lambda each: each.place):
+        if not item.good:
+            continue
+        if any(is_copy(item, before) for before in stored):
+            copies.add(item.place)
+            continue
+        stored.append(item)
+        if item.visitor is None:
+            continue
+        near = [
+            (distance, first, which)
+            for which, (_, members) in enumerate(sessions)
+            for distance, first in spans(item, members)
+            if distance < 30 * MINUTE_MS
+        ]
+        if near:
+            sessions[best(near, sessions)][1].append(item)
+        else:
+            sessions.append((item, [item]))
+    return stored, copies, [{member.place for member in members} for _, members in sessions]
+
+
+def is_copy(item: Sent, before: Sent) -> bool:
+    """Same id and topic partition, in its slot of three hours or one of the eight before it."""
+    slot = 3 * HOUR_MS
+    near = before.received_ms // slot >= item.received_ms // slot - 8
+    return (
+        item.event_id is not None
+        and (before.event_id, before.partition) == (item.event_id, item.partition)
+        and near
+    )
+
+
+def spans(item: Sent, members: Sequence[Sent]) -> Iterator[tuple[int, int]]:
+    """Distance from, and begin of, what the session received in each of the last hours."""
+    if (members[0].partition, members[0].visitor) != (item.partition, item.visitor):
+        return
+    hour = item.received_ms // HOUR_MS
+    for each in {m.received_ms // HOUR_MS for m in members}:
+        if each >= hour - 2:
+            times = [m.ms for m in members if m.received_ms // HOUR_MS == each]
+            yield max(min(times) - item.ms, item.ms - max(times), 0), min(times)
+
+
+def best(near: list[tuple[int, int, int]], sessions: list[tuple[Sent, list[Sent]]]) -> int:
+    """The nearest; the one that begins first; and then by its name, which says nothing."""
+    distance, first, _ = min(near)
+    tied = [which for d, f, which in near if (d, f) == (distance, first)]
+    return min(tied, key=lambda which: name_of(sessions[which][0]))
+
+
+def name_of(first: Sent) -> str:
+    assert first.visitor is not None
+    visitor = ("w1", number(first.visitor))
+    hour = first.received_ms // HOUR_MS
+    return Visit(visitor, first.ms, hour, first.partition, first.offset, 0).new_session()
+
+
+class Workers:
+    """Two workers that are crashed and handed the messages as hypothesis says."""
+
+    def __init__(self, folder: Path, data: st.DataObject) -> None:
+        self._given = builders.settings(folder)
+        self._data = data
+        self._dies_after = ""
+        self._workers = [self._born(), self._born()]
+
+    def _born(self) -> Drain:
+        return Drain(self._given, CUSTOM_EVENT, Lookups(), self._between)
+
+    def _between(self, step: str) -> None:
+        if step == self._dies_after:
+            raise PowerCut(step)
+
+    def work_off(self, sent: Sequence[Sent]) -> None:
+        nexts = {0: 0, 1: 0}
+        while waiting := [each for each in sent if each.offset >= nexts[each.partition]]:
+            which = self._data.draw(st.integers(0, 1), label="worker")
+            batch = waiting[: self._data.draw(st.integers(1, 4), label="batch")]
+            steps = st.sampled_from(("",) * 10 + STEPS)
+            self._dies_after = self._data.draw(steps, label="dies after")
+            try:
+                self._workers[which].store([arrived(each) for each in batch])
+            except PowerCut:
+                self._workers[which] = self._born()
+            nexts = self._workers[which].next_offsets([0, 1])
+
+
+def arrived(sent: Sent) -> Any:
+    envelope = an_envelope([sent.body], received_ms=sent.received_ms)
+    return a_message(sent.offset, envelope, partition=sent.partition)
+
+
+@settings(
+    max_examples=15,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    database=None,
+)
+@given(sent=traffic(), data=st.data())
+def test_the_stream_may_be_cut_crashed_and_handed_around(
+    sent: list[Sent], data: st.DataObject
+) -> None:
+    room = data.draw(st.sampled_from((1, 3, sessions_memory.SPANS)), label="spans in memory")
+    with (
+        tempfile.TemporaryDirectory() as name,
+        patch.object(sessions_memory, "SPANS", room),
+    ):
+        folder = Path(name)
+        Workers(folder, data).work_off(sent)
+        given = builders.settings(folder)
+        stored, copies, sessions = reference(sent)
+        place = ("kafka_partition", "kafka_offset")
+
+        assert rows(given, EVENTS, *place) == [item.place for item in sorted_places(stored)]
+        noted = rows(given, QUARANTINE, "stage", *place)
+        assert {(p, o) for stage, p, o in noted if stage == "duplicate"} == copies
+        assert len(noted) == len(copies) + sum(not item.good for item in sent)
+        assert sessions_of(given) == sorted(map(sorted, sessions))
+        assert account(given) == (
+            len(sent),
+            len(stored),
+            len(copies),
+            sum(not item.good for item in sent),
+        )
+
+
+def sorted_places(stored: Sequence[Sent]) -> list[Sent]:
+    return sorted(stored, key=lambda item: item.place)
+
+
+def sessions_of(given: Any) -> list[list[tuple[int, int]]]:
+    """Places of the events of each session."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    columns = ("session_id", "kafka_partition", "kafka_offset")
+    for session_id, partition, offset in rows(given, EVENTS, *columns):
+        if session_id is not None:
+            found.setdefault(session_id, []).append((partition, offset))
+    return sorted(sorted(places) for places in found.values())
+
+
+def account(given: Any) -> tuple[int, ...]:
+    columns = ("received", "stored", "duplicate", "quarantined")
+    return tuple(sum(column) for column in zip(*rows(given, LEDGER, *columns), strict=True))
