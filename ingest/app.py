@@ -6,40 +6,40 @@ from contextlib import AbstractAsyncContextManager
 from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ingest.dependencies import Desk, Outbox, Registry
+from ingest.dependencies import Dependencies, Producer, SnapshotSource
 from ingest.endpoints.collect import collect
-from ingest.endpoints.debug import DEBUG, debug
-from ingest.endpoints.debug_log import refusals
-from ingest.endpoints.import_events import history
-from ingest.endpoints.mixed import mixed
-from ingest.endpoints.mixed_routes import MIXED
-from ingest.endpoints.openapi import service
-from ingest.endpoints.robots import ROBOTS, robots
-from ingest.endpoints.scripts import routes as scripts
-from ingest.endpoints.wait_for_storage import waiting
-from ingest.links.click_queue import Clicks
-from ingest.links.redirect import LINKS, links
-from ingest.publishing.acknowledged_counts import Acknowledgements
-from ingest.publishing.anonymous_id import DailySecrets
+from ingest.endpoints.debug import DEBUG_PATH, debug
+from ingest.endpoints.debug_log import error_recorder
+from ingest.endpoints.import_events import import_events
+from ingest.endpoints.mixed import mixed_endpoint
+from ingest.endpoints.mixed_routes import MIXED_ROUTES
+from ingest.endpoints.openapi import collector_api
+from ingest.endpoints.robots import ROBOTS_PATH, robots
+from ingest.endpoints.scripts import script_routes as scripts
+from ingest.endpoints.wait_for_storage import wait_for_storage
+from ingest.links.click_queue import ClickQueue
+from ingest.links.redirect import LINKS_PATH, redirect_endpoint
+from ingest.publishing.acknowledged_counts import AcknowledgedCounter
+from ingest.publishing.anonymous_id import DailySalts
 from ingest.publishing.disk_floor import DiskFloor
-from ingest.publishing.recent_requests import Recent
-from ingest.publishing.storage_watch import Waits
-from ingest.visitor import Visitors
-from schemas.http.client_ip import header_names, networks
-from schemas.http.error_bodies import of_collect
-from schemas.http.health import ROUTES, health, remembered
-from schemas.http.middleware import Edge
-from schemas.http.openapi_endpoint import OPENAPI, described
+from ingest.publishing.recent_requests import RecentRequests
+from ingest.publishing.storage_watch import StorageWatch
+from ingest.visitor import AnonymousIds
+from schemas.http.client_ip import parse_header_names, parse_networks
+from schemas.http.error_bodies import collect_error
+from schemas.http.health import HEALTH_PATHS, health_endpoint, remembered
+from schemas.http.middleware import HttpMiddleware
+from schemas.http.openapi_endpoint import OPENAPI_PATH, openapi_endpoint
 from schemas.http.rate_limit import LocalRateLimiter
-from schemas.kinds import HISTORY, KINDS
+from schemas.kinds import IMPORTED_EVENT, KINDS
 from schemas.runtime.clock import Clock
-from schemas.runtime.heartbeat import refusal
+from schemas.runtime.heartbeat import refusal_reason
 from schemas.runtime.settings import Settings
 
-ELSE = ""
+FALLBACK_PATH = ""
 """Where everything goes that has no path of its own, the lifespan too."""
 
-SECRETS = "visitors"
+SALTS_FOLDER = "visitors"
 """Folder in the data folder with the secrets of the days."""
 
 Lifespan = Callable[[object], AbstractAsyncContextManager[None]]
@@ -47,60 +47,60 @@ Lifespan = Callable[[object], AbstractAsyncContextManager[None]]
 
 
 def create_app(
-    outbox: Outbox,
-    registry: Registry,
+    outbox: Producer,
+    registry: SnapshotSource,
     clock: Clock,
     settings: Settings,
     lifespan: Lifespan | None = None,
-    recent: Recent | None = None,
-    clicks: Clicks | None = None,
-    secrets: DailySecrets | None = None,
+    recent: RecentRequests | None = None,
+    clicks: ClickQueue | None = None,
+    secrets: DailySalts | None = None,
     disk: DiskFloor | None = None,
-    acknowledged: Acknowledgements | None = None,
-) -> Edge:
+    acknowledged: AcknowledgedCounter | None = None,
+) -> HttpMiddleware:
     """The collector as an ASGI application."""
     routes: dict[str, ASGIApp] = {}
-    edge = Edge(
+    edge = HttpMiddleware(
         dispatcher(routes),
-        shape=of_collect,
+        shape=collect_error,
         limiter=LocalRateLimiter(),
         clock=clock,
-        trusted=networks(settings.trusted_proxies),
-        countries=header_names(settings.country_headers),
+        trusted=parse_networks(settings.trusted_proxies),
+        countries=parse_header_names(settings.country_headers),
         credentials=True,
     )
-    recent = recent or Recent()
-    visitors = Visitors(secrets or DailySecrets(settings.data / SECRETS))
-    acknowledged = acknowledged or Acknowledgements(settings.data, "collector", clock)
-    desk = Desk(
+    recent = recent or RecentRequests()
+    visitors = AnonymousIds(secrets or DailySalts(settings.data / SALTS_FOLDER))
+    acknowledged = acknowledged or AcknowledgedCounter(settings.data, "collector", clock)
+    desk = Dependencies(
         edge, outbox, registry, clock, visitors, acknowledged, settings.ingest_epoch, recent
     )
     disk = disk or DiskFloor(settings)
-    checks = {"kafka": lambda: outbox.refusing, "disk": lambda: disk.refusing}
+    checks = {"kafka": lambda: outbox.unavailable_reason, "disk": lambda: disk.unavailable_reason}
     # Items are taken by the last snapshot: unready collectors would lose what they can take.
     spared = {
-        "registry": lambda: registry.trouble,
-        "storing": remembered(lambda: refusal(settings.data / "run", clock())),
+        "registry": lambda: registry.error,
+        "storing": remembered(lambda: refusal_reason(settings.data / "run", clock())),
     }
-    clicks = clicks or Clicks(outbox)
+    clicks = clicks or ClickQueue(outbox)
     counts = {
         "clicksWaiting": lambda: clicks.waiting,
         "clicksLost": lambda: clicks.lost,
         "clicksUnknown": lambda: clicks.unknown,
     }
-    waits = Waits(settings)
+    waits = StorageWatch(settings)
     collecting = {kind.path: collect(kind, desk) for kind in KINDS if kind.path}
-    collecting |= {route.path: mixed(route, desk) for route in MIXED}
-    routes.update({path: waiting(app, waits) for path, app in collecting.items()})
-    edge.on_refusal = refusals(desk, collecting)
-    routes[DEBUG] = debug(desk)
-    routes[HISTORY.path] = history(desk)
-    routes.update(dict.fromkeys(ROUTES, health("collector", checks, counts, spared)))
-    routes[OPENAPI] = described(service)
+    collecting |= {route.path: mixed_endpoint(route, desk) for route in MIXED_ROUTES}
+    routes.update({path: wait_for_storage(app, waits) for path, app in collecting.items()})
+    edge.on_error = error_recorder(desk, collecting)
+    routes[DEBUG_PATH] = debug(desk)
+    routes[IMPORTED_EVENT.path] = import_events(desk)
+    routes.update(dict.fromkeys(HEALTH_PATHS, health_endpoint("collector", checks, counts, spared)))
+    routes[OPENAPI_PATH] = openapi_endpoint(collector_api)
     routes.update(scripts())
-    routes[LINKS] = links(desk, clicks)
-    routes[ROBOTS] = robots
-    routes[ELSE] = Router(redirect_slashes=False, lifespan=lifespan)
+    routes[LINKS_PATH] = redirect_endpoint(desk, clicks)
+    routes[ROBOTS_PATH] = robots
+    routes[FALLBACK_PATH] = Router(redirect_slashes=False, lifespan=lifespan)
     return edge
 
 
@@ -108,8 +108,10 @@ def dispatcher(routes: Mapping[str, ASGIApp]) -> ASGIApp:
     """Looks a path up; under /l/ is one endpoint."""
 
     async def dispatch(scope: Scope, receive: Receive, send: Send) -> None:
-        path = scope.get("path", ELSE)
-        found = routes.get(path) or routes[LINKS if path.startswith(LINKS) else ELSE]
+        path = scope.get("path", FALLBACK_PATH)
+        found = (
+            routes.get(path) or routes[LINKS_PATH if path.startswith(LINKS_PATH) else FALLBACK_PATH]
+        )
         await found(scope, receive, send)
 
     return dispatch

@@ -5,20 +5,22 @@ from collections.abc import Iterable
 IDENTITY = "identity"
 
 
-def chosen(accepted: str | None, kept: Iterable[str]) -> str:
+def negotiate_encoding(accepted: str | None, kept: Iterable[str]) -> str:
     """The coding among `kept`, best first, that `Accept-Encoding` rates highest; else as it is.
 
     A coding with a quality of 0, or one that is not named, is not wanted; `*` speaks for those
     that are not named.
     """
-    wishes = dict(_wish(part) for part in (accepted or "").lower().split(",") if part.strip())
+    wishes = dict(
+        _parse_preference(part) for part in (accepted or "").lower().split(",") if part.strip()
+    )
     others = wishes.get("*", 0.0)
     rated = {coding: wishes.get(coding, others) for coding in kept}
     best = max(rated, key=lambda coding: rated[coding], default=IDENTITY)
     return best if rated.get(best, 0.0) > 0 and rated[best] >= wishes.get(IDENTITY, 0) else IDENTITY
 
 
-def _wish(part: str) -> tuple[str, float]:
+def _parse_preference(part: str) -> tuple[str, float]:
     coding, _, parameters = part.partition(";")
     name, _, value = parameters.partition("=")
     return coding.strip(), _quality(value) if name.strip() == "q" else 1.0

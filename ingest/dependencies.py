@@ -6,47 +6,49 @@ from typing import Protocol
 import msgspec
 from msgspec import Struct
 
-from ingest.publishing.acknowledged_counts import Acknowledgements
-from ingest.publishing.partition_queue import Ticket
-from ingest.publishing.recent_requests import Recent
-from ingest.visitor import Visitors
-from schemas.http.middleware import Edge
+from ingest.publishing.acknowledged_counts import AcknowledgedCounter
+from ingest.publishing.partition_queue import PendingDelivery
+from ingest.publishing.recent_requests import RecentRequests
+from ingest.visitor import AnonymousIds
+from schemas.http.middleware import HttpMiddleware
 from schemas.registry import Snapshot
 from schemas.runtime.clock import Clock
 
 
-class Outbox(Protocol):
+class Producer(Protocol):
     """Where sealed requests go."""
 
     @property
-    def refusing(self) -> str | None:
+    def unavailable_reason(self) -> str | None:
         """Why nothing is taken; None when all is well."""
 
-    def put(self, topic: str, place: int, envelopes: Sequence[bytes], items: int) -> Ticket:
+    def enqueue(
+        self, topic: str, place: int, envelopes: Sequence[bytes], items: int
+    ) -> PendingDelivery:
         """Unavailable when nothing is taken; else what becomes of it, in bounded time."""
 
 
-class Registry(Protocol):
+class SnapshotSource(Protocol):
     """Whatever holds the newest snapshot."""
 
     @property
     def snapshot(self) -> Snapshot: ...
 
     @property
-    def trouble(self) -> str | None:
+    def error(self) -> str | None:
         """Why the last look at the database failed; None when it did not."""
 
 
-class Desk(Struct, frozen=True):
+class Dependencies(Struct, frozen=True):
     """What every endpoint works with."""
 
-    edge: Edge
-    outbox: Outbox
-    registry: Registry
+    middleware: HttpMiddleware
+    producer: Producer
+    registry: SnapshotSource
     clock: Clock
-    visitors: Visitors
-    acknowledged: Acknowledgements
+    anonymous_ids: AnonymousIds
+    acknowledged_counter: AcknowledgedCounter
     epoch: int = 1
     """Which making of the topics offsets count in; receipts say it."""
-    recent: Recent = msgspec.field(default_factory=Recent)
+    recent_requests: RecentRequests = msgspec.field(default_factory=RecentRequests)
     """The last requests of each website."""

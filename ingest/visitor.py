@@ -7,23 +7,23 @@ nobody has the secret of a day that is over.
 
 import hashlib
 
-from ingest.publishing.anonymous_id import DailySecrets
+from ingest.publishing.anonymous_id import DailySalts
 
 
-class Visitors:
+class AnonymousIds:
     """Names visitors for a day; without the secret no name leads back to an address."""
 
-    def __init__(self, secrets: DailySecrets) -> None:
-        self._secrets = secrets
+    def __init__(self, secrets: DailySalts) -> None:
+        self._salts = secrets
 
-    def of_links(self, organization_id: str, address: str, user_agent: str, now_ms: int) -> str:
+    def for_links(self, organization_id: str, address: str, user_agent: str, now_ms: int) -> str:
         """32 hexadecimal digits, for all links of one organization."""
         return self._hash(now_ms, "links", organization_id, address, user_agent)
 
-    def of_website(self, website_id: str, address: str, user_agent: str, now_ms: int) -> str:
+    def for_website(self, website_id: str, address: str, user_agent: str, now_ms: int) -> str:
         """The same for one website, so that nobody can be followed from one to another."""
         return self._hash(now_ms, website_id, address, user_agent)
 
     def _hash(self, now_ms: int, *parts: str) -> str:
         said = "\0".join(parts).encode()
-        return hashlib.blake2b(said, key=self._secrets.of(now_ms), digest_size=16).hexdigest()
+        return hashlib.blake2b(said, key=self._salts.get(now_ms), digest_size=16).hexdigest()

@@ -4,11 +4,11 @@ import argparse
 import sys
 
 from query.app import create_app
-from schemas.http.error_bodies import of_query
+from schemas.http.error_bodies import query_error
 from schemas.http.server import serve
-from schemas.registry import DatabaseError, Store, no_registry
-from schemas.runtime.file_permissions import keep_private
-from schemas.runtime.settings import SettingRefused, load
+from schemas.registry import DatabaseError, RegistryStore, registry_unavailable
+from schemas.runtime.file_permissions import set_umask
+from schemas.runtime.settings import InvalidSetting, load_settings
 
 
 def main() -> None:
@@ -17,15 +17,15 @@ def main() -> None:
     options.add_argument("--name", default="query-1", help="name in status and pulses")
     name = options.parse_args().name
     try:
-        settings = load()
-        keep_private(settings)
-        store = Store(settings.registry_url)
+        settings = load_settings()
+        set_umask(settings)
+        store = RegistryStore(settings.registry_url)
         service = create_app(settings, store, name)
-    except SettingRefused as refused:
+    except InvalidSetting as refused:
         sys.exit(f"query: {refused}")
     except (DatabaseError, ImportError) as away:
-        sys.exit(f"query: {no_registry(away)}")
-    serve(service.app, settings, name, settings.query_port, service.ready, of_query)
+        sys.exit(f"query: {registry_unavailable(away)}")
+    serve(service.app, settings, name, settings.query_port, service.ready, query_error)
     service.close()
     store.close()
 

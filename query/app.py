@@ -13,152 +13,156 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route, Router
 
-from query.custom.endpoint import custom
-from query.custom.explain import explain
-from query.custom.table_catalogue import tables
-from query.dependencies import Desk
-from query.docs.openapi import SERVICE
+from query.custom.endpoint import run_custom_query
+from query.custom.explain import explain_custom_query
+from query.custom.table_catalogue import list_tables
+from query.dependencies import QueryDependencies
+from query.docs.openapi import OPENAPI_SERVICE
 from query.docs.pages import PAGES
 from query.engine.damaged_files import DamagedFiles
-from query.engine.duckdb_engine import Bounds, DuckDB
-from query.engine.export_limits import Turns
-from query.engine.freshness import Watch
-from query.engine.quarantine import Gone
-from query.engine.snapshots import Shelf
-from query.engine.table_offsets import Positions
-from query.engine.tenant_limits import Lanes
-from query.export.endpoint import export
+from query.engine.duckdb_engine import DuckDBEngine, PoolLimits
+from query.engine.export_limits import ExportLimiter
+from query.engine.freshness import FreshnessTracker
+from query.engine.quarantine import LostMessages
+from query.engine.snapshots import SnapshotCache
+from query.engine.table_offsets import TableOffsets
+from query.engine.tenant_limits import TenantLimiter
+from query.export.endpoint import export_rows
 from query.resources import imports, links
-from query.resources.readiness import Look
-from query.resources.receipts import look_up
-from query.response.response_budget import AnswerMemory
-from query.standard.endpoint import standard
-from query.standard.type_catalogue import types
-from schemas.errors import WrongMethod
-from schemas.http.client_ip import networks
-from schemas.http.error_bodies import of_query
-from schemas.http.health import ROUTES as HEALTH
-from schemas.http.health import health
-from schemas.http.middleware import Edge
-from schemas.http.openapi_endpoint import OPENAPI, described
+from query.resources.readiness import ReadinessProbe
+from query.resources.receipts import receipt_status
+from query.response.response_budget import ResponseMemory
+from query.standard.endpoint import run_standard_queries
+from query.standard.type_catalogue import list_types
+from schemas.errors import MethodNotAllowed
+from schemas.http.client_ip import parse_networks
+from schemas.http.error_bodies import query_error
+from schemas.http.health import HEALTH_PATHS as HEALTH
+from schemas.http.health import health_endpoint
+from schemas.http.middleware import HttpMiddleware
+from schemas.http.openapi_endpoint import OPENAPI_PATH, openapi_endpoint
 from schemas.http.rate_limit import LocalRateLimiter
-from schemas.lake.committed_offsets import FRESH_SECONDS
-from schemas.registry import Backups, Follower, Store
-from schemas.registry.link_validation import app_schemes
+from schemas.lake.committed_offsets import SNAPSHOT_MAX_AGE_SECONDS
+from schemas.registry import Backups, RegistryFollower, RegistryStore
+from schemas.registry.link_validation import parse_app_schemes
 from schemas.runtime.clock import Clock, now_ms
 from schemas.runtime.settings import Settings
 
-STANDARD_AT_ONCE, CUSTOM_AT_ONCE = 3, 2
+STANDARD_CONCURRENCY, CUSTOM_CONCURRENCY = 3, 2
 """Questions of one organization: one fewer than run at once in the pool, so that others get in."""
 
-ROWS_OF_ANSWER = 4
+ROW_MEMORY_FACTOR = 4
 """What rows may take while they are shaped: so many times the bytes that an answer may have."""
 
-Endpoint = Callable[[Desk, Request], Awaitable[Response]]
+Endpoint = Callable[[QueryDependencies, Request], Awaitable[Response]]
 
 ROUTES: tuple[tuple[str, str, Endpoint], ...] = (
-    ("POST", "/v1/query", standard),
-    ("GET", "/v1/query/types", types),
-    ("POST", "/v1/query/custom", custom),
-    ("GET", "/v1/query/tables", tables),
-    ("POST", "/v1/query/compile", explain),
-    ("GET", "/v1/export/{table}", export),
-    ("GET", "/v1/receipts/{receipt}", look_up),
-    ("POST", "/v1/links", links.create),
-    ("GET", "/v1/links", links.listed),
-    ("GET", "/v1/links/{link_id}", links.show),
-    ("PATCH", "/v1/links/{link_id}", links.update),
-    ("DELETE", "/v1/links/{link_id}", links.delete),
-    ("POST", "/v1/imports", imports.create),
-    ("GET", "/v1/imports", imports.listed),
-    ("GET", "/v1/imports/{import_id}", imports.show),
-    ("DELETE", "/v1/imports/{import_id}", imports.undo),
+    ("POST", "/v1/query", run_standard_queries),
+    ("GET", "/v1/query/types", list_types),
+    ("POST", "/v1/query/custom", run_custom_query),
+    ("GET", "/v1/query/tables", list_tables),
+    ("POST", "/v1/query/compile", explain_custom_query),
+    ("GET", "/v1/export/{table}", export_rows),
+    ("GET", "/v1/receipts/{receipt}", receipt_status),
+    ("POST", "/v1/links", links.create_link),
+    ("GET", "/v1/links", links.list_links),
+    ("GET", "/v1/links/{link_id}", links.show_link),
+    ("PATCH", "/v1/links/{link_id}", links.update_link),
+    ("DELETE", "/v1/links/{link_id}", links.delete_link),
+    ("POST", "/v1/imports", imports.create_import),
+    ("GET", "/v1/imports", imports.list_imports),
+    ("GET", "/v1/imports/{import_id}", imports.show_import),
+    ("DELETE", "/v1/imports/{import_id}", imports.delete_import),
 )
 
 
-class Service(Struct, frozen=True):
+class QueryService(Struct, frozen=True):
     """The application, and whether it can answer yet."""
 
-    app: Edge
+    app: HttpMiddleware
     ready: Callable[[], bool]
     close: Callable[[], None]
     """Lets go of the engines, once nothing is asked any more."""
-    follower: Follower
+    follower: RegistryFollower
     """Keeps what is known of the registry fresh, while the application lives."""
 
 
 def create_app(
     settings: Settings,
-    store: Store,
+    store: RegistryStore,
     name: str = "query-1",
     clock: Clock = now_ms,
-    fresh_seconds: float = FRESH_SECONDS,
-) -> Service:
+    fresh_seconds: float = SNAPSHOT_MAX_AGE_SECONDS,
+) -> QueryService:
     """The query service over the lake and the registry that the settings name."""
     damaged = DamagedFiles(settings.lake_url, settings.data)
-    standard_pool = _pool(settings, name, "standard", _standard(settings), damaged)
-    custom_pool = _pool(settings, name, "custom", _custom(settings), damaged)
-    desk = Desk(
+    standard_pool = _pool(settings, name, "standard", _standard_limits(settings), damaged)
+    custom_pool = _pool(settings, name, "custom", _custom_limits(settings), damaged)
+    desk = QueryDependencies(
         store=store,
-        follower=Follower(store, Backups.of(settings)),
-        shelf=Shelf(settings.lake_url, clock, fresh_seconds, settings.tombstone_minutes),
-        positions=Positions(settings.lake_url, settings.topic_prefix, settings.ingest_epoch),
-        gone=Gone(),
-        watch=Watch(settings.data / "run", clock, settings.topic_prefix),
-        standard=Lanes(standard_pool, STANDARD_AT_ONCE),
-        custom=Lanes(custom_pool, CUSTOM_AT_ONCE),
-        damaged=damaged,
-        turns=Turns(),
-        seconds=settings.query_seconds,
-        memory=AnswerMemory(settings.answer_bytes),
+        follower=RegistryFollower(store, Backups.for_settings(settings)),
+        snapshots=SnapshotCache(
+            settings.lake_url, clock, fresh_seconds, settings.tombstone_minutes
+        ),
+        table_offsets=TableOffsets(settings.lake_url, settings.topic_prefix, settings.ingest_epoch),
+        lost_messages=LostMessages(),
+        freshness=FreshnessTracker(settings.data / "run", clock, settings.topic_prefix),
+        standard_limiter=TenantLimiter(standard_pool, STANDARD_CONCURRENCY),
+        custom_limiter=TenantLimiter(custom_pool, CUSTOM_CONCURRENCY),
+        damaged_files=damaged,
+        export_limiter=ExportLimiter(),
+        timeout_seconds=settings.query_seconds,
+        response_memory=ResponseMemory(settings.answer_bytes),
         clock=clock,
-        apps=app_schemes(settings.link_schemes),
+        app_schemes=parse_app_schemes(settings.link_schemes),
         stale_seconds=settings.registry_stale_hours * 3600 or inf,
     )
-    look = Look(desk, settings.data / "run")
+    look = ReadinessProbe(desk, settings.data / "run")
     router = Router(_routes(desk, look), redirect_slashes=False, lifespan=_lifespan(desk, look))
-    app = Edge(router, of_query, LocalRateLimiter(), clock, networks(settings.trusted_proxies))
+    app = HttpMiddleware(
+        router, query_error, LocalRateLimiter(), clock, parse_networks(settings.trusted_proxies)
+    )
 
     def close() -> None:
         standard_pool.close()
         custom_pool.close()
 
-    return Service(app, look.ready, close, desk.follower)
+    return QueryService(app, look.is_ready, close, desk.follower)
 
 
-def _standard(settings: Settings) -> Bounds:
-    return Bounds(
+def _standard_limits(settings: Settings) -> PoolLimits:
+    return PoolLimits(
         settings.query_memory_mb,
         settings.query_threads,
-        at_once=4,
-        rows_bytes=ROWS_OF_ANSWER * settings.answer_bytes,
+        concurrency=4,
+        rows_bytes=ROW_MEMORY_FACTOR * settings.answer_bytes,
     )
 
 
-def _custom(settings: Settings) -> Bounds:
+def _custom_limits(settings: Settings) -> PoolLimits:
     """Its threads give way: what anybody may write never slows what everybody looks at."""
-    return structs.replace(_standard(settings), at_once=3, nice=10)
+    return structs.replace(_standard_limits(settings), concurrency=3, nice=10)
 
 
 def _pool(
-    settings: Settings, process: str, pool: str, bounds: Bounds, damaged: DamagedFiles
-) -> DuckDB:
+    settings: Settings, process: str, pool: str, bounds: PoolLimits, damaged: DamagedFiles
+) -> DuckDBEngine:
     spill = settings.data / "spill" / process / pool
     rmtree(spill, ignore_errors=True)  # of a process of that name that was killed
-    return DuckDB(pool, settings.lake_url, spill, bounds, damaged)
+    return DuckDBEngine(pool, settings.lake_url, spill, bounds, damaged)
 
 
-def _routes(desk: Desk, look: Look) -> list[Route]:
+def _routes(desk: QueryDependencies, look: ReadinessProbe) -> list[Route]:
     routes = [
         Route(path, partial(endpoint, desk), methods=[method]) for method, path, endpoint in ROUTES
     ]
     spared = {
-        "registry": look.registry,
-        "dataFiles": desk.damaged.summary,
-        "storing": look.storing,
+        "registry": look.registry_problem,
+        "dataFiles": desk.damaged_files.summary,
+        "storing": look.storage_problem,
     }
-    checked = Plain(health("query", {"lake": look.lake}, spared=spared))
-    document = Route(OPENAPI, Plain(described(lambda: SERVICE)))
+    checked = AsgiEndpoint(health_endpoint("query", {"lake": look.lake_problem}, spared=spared))
+    document = Route(OPENAPI_PATH, AsgiEndpoint(openapi_endpoint(lambda: OPENAPI_SERVICE)))
     fixed = [document, *PAGES, *(Route(path, checked) for path in HEALTH)]
     return [*routes, *_other_methods(), *fixed]
 
@@ -168,19 +172,22 @@ def _other_methods() -> list[Route]:
     methods: dict[str, list[str]] = {}
     for method, path, _ in ROUTES:
         methods.setdefault(path, []).append("GET, HEAD" if method == "GET" else method)
-    return [Route(path, Plain(takes(", ".join(named)))) for path, named in methods.items()]
+    return [
+        Route(path, AsgiEndpoint(method_not_allowed(", ".join(named))))
+        for path, named in methods.items()
+    ]
 
 
-def takes(methods: str) -> Callable[..., Any]:
+def method_not_allowed(methods: str) -> Callable[..., Any]:
     """An endpoint that says which methods its route takes."""
 
     async def endpoint(_scope: Any, _receive: Any, _send: Any) -> None:
-        raise WrongMethod(methods)
+        raise MethodNotAllowed(methods)
 
     return endpoint
 
 
-class Plain:
+class AsgiEndpoint:
     """A plain ASGI endpoint as Starlette's routes want it: an instance, not a function."""
 
     def __init__(self, app: Callable[..., Any]) -> None:
@@ -190,7 +197,7 @@ class Plain:
         await self._app(scope, receive, send)
 
 
-def _lifespan(desk: Desk, look: Look) -> Any:
+def _lifespan(desk: QueryDependencies, look: ReadinessProbe) -> Any:
     @asynccontextmanager
     async def lifespan(_app: object) -> AsyncIterator[None]:
         following = [asyncio.create_task(desk.follower.run()), asyncio.create_task(look.run())]

@@ -13,14 +13,14 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from schemas.runtime.files import replace_file
+from schemas.runtime.files import write_atomically
 
-FOLDER = "acknowledged"
+ACKNOWLEDGED_FOLDER = "acknowledged"
 HOUR_MS = 3_600_000
-KEPT_HOURS = 14 * 24
+RETENTION_HOURS = 14 * 24
 
 
-class Acknowledged(Struct, frozen=True, array_like=True):
+class AcknowledgedCount(Struct, frozen=True, array_like=True):
     """Items of one subject in one topic, by hour of receipt."""
 
     topic: str
@@ -29,7 +29,7 @@ class Acknowledged(Struct, frozen=True, array_like=True):
     items: int
 
 
-Hours = Mapping[int, Mapping[tuple[str, str], int]]
+CountsByHour = Mapping[int, Mapping[tuple[str, str], int]]
 """Items by hour (Unix milliseconds), then by topic and subject."""
 
 
@@ -37,19 +37,19 @@ def write_hour(
     folder: Path, hour_ms: int, process: str, counts: Mapping[tuple[str, str], int]
 ) -> None:
     """Replace what a process acknowledged in an hour."""
-    target = folder / _name(hour_ms) / f"{process}.json"
+    target = folder / _hour_name(hour_ms) / f"{process}.json"
     target.parent.mkdir(parents=True, exist_ok=True)
-    lines = [Acknowledged(topic, subject, items) for (topic, subject), items in counts.items()]
-    replace_file(target, msgspec.json.encode(lines))
+    lines = [AcknowledgedCount(topic, subject, items) for (topic, subject), items in counts.items()]
+    write_atomically(target, msgspec.json.encode(lines))
 
 
-def read_hours(folder: Path) -> Hours:
+def read_hours(folder: Path) -> CountsByHour:
     """The sums of all processes; a file that cannot be read counts as nothing."""
     hours: dict[int, dict[tuple[str, str], int]] = {}
     for path in sorted(folder.glob("*/*.json")):
         try:
-            lines = msgspec.json.decode(path.read_bytes(), type=list[Acknowledged])
-            counts = hours.setdefault(_hour(path.parent.name), {})
+            lines = msgspec.json.decode(path.read_bytes(), type=list[AcknowledgedCount])
+            counts = hours.setdefault(_parse_hour(path.parent.name), {})
         except (OSError, ValueError):
             continue
         for line in lines:
@@ -58,21 +58,21 @@ def read_hours(folder: Path) -> Hours:
     return hours
 
 
-def forget_hours(folder: Path, now_ms: int) -> None:
+def delete_old_hours(folder: Path, now_ms: int) -> None:
     """Remove what is older than two weeks: Kafka has long forgotten it."""
-    oldest = _name(now_ms - KEPT_HOURS * HOUR_MS)
-    for hour in _folders(folder):
+    oldest = _hour_name(now_ms - RETENTION_HOURS * HOUR_MS)
+    for hour in _hour_folders(folder):
         if hour.name < oldest:
             shutil.rmtree(hour, ignore_errors=True)
 
 
-def _folders(folder: Path) -> Iterable[Path]:
+def _hour_folders(folder: Path) -> Iterable[Path]:
     return sorted(folder.iterdir()) if folder.is_dir() else ()
 
 
-def _name(hour_ms: int) -> str:
+def _hour_name(hour_ms: int) -> str:
     return f"{datetime.fromtimestamp(hour_ms / 1000, UTC):%Y-%m-%dT%H}"
 
 
-def _hour(name: str) -> int:
+def _parse_hour(name: str) -> int:
     return int(datetime.strptime(name, "%Y-%m-%dT%H").replace(tzinfo=UTC).timestamp()) * 1000

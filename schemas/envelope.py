@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import Raw, Struct
 
-FORMAT = 1
+CHUNK_FORMAT = 1
 
 
 class Envelope(Struct, array_like=True, frozen=True, gc=False):
@@ -43,7 +43,7 @@ class Envelope(Struct, array_like=True, frozen=True, gc=False):
     """Who sent the items that name nobody: a keyed hash for one day and website; empty: unknown."""
 
 
-HINTS = (
+CLIENT_HINTS = (
     "sec-ch-ua",
     "sec-ch-ua-full-version-list",
     "sec-ch-ua-mobile",
@@ -54,16 +54,16 @@ HINTS = (
 )
 """Client hints: what a browser says of itself beside its user agent."""
 
-HEADERS = (
+ENRICHMENT_HEADERS = (
     "accept-language",
     "origin",
     "referer",
-    *HINTS,
+    *CLIENT_HINTS,
     "purpose",
     "sec-purpose",
 )
 
-COUNTRY = "country"
+COUNTRY_HEADER = "country"
 """Beside the headers: the country that a trusted proxy told, in whichever header it does so."""
 
 
@@ -79,27 +79,27 @@ _decoder = msgspec.msgpack.Decoder(Chunk)
 _envelope_decoder = msgspec.msgpack.Decoder(Envelope)
 
 
-def seal(envelope: Envelope) -> bytes:
+def encode_envelope(envelope: Envelope) -> bytes:
     """The bytes of one envelope."""
     return _encoder.encode(envelope)
 
 
-def open_envelope(sealed: bytes) -> Envelope:
-    """The envelope in bytes that `seal` made."""
+def decode_envelope(sealed: bytes) -> Envelope:
+    """The envelope in bytes that `encode_envelope` made."""
     return _envelope_decoder.decode(sealed)
 
 
-def join(envelopes: Iterable[bytes]) -> bytes:
+def encode_chunk(envelopes: Iterable[bytes]) -> bytes:
     """Sealed envelopes as one Kafka message."""
-    return _encoder.encode((FORMAT, [Raw(envelope) for envelope in envelopes]))
+    return _encoder.encode((CHUNK_FORMAT, [Raw(envelope) for envelope in envelopes]))
 
 
-def open_chunk(message: bytes) -> Chunk:
+def decode_chunk(message: bytes) -> Chunk:
     """The chunk in a Kafka message; ValueError when it is none or of a later format."""
     try:
         chunk = _decoder.decode(message)
     except (msgspec.DecodeError, UnicodeDecodeError) as refused:
         raise ValueError(f"not a chunk: {refused}") from None
-    if chunk.format != FORMAT:
-        raise ValueError(f"chunk of format {chunk.format}; this worker reads {FORMAT}")
+    if chunk.format != CHUNK_FORMAT:
+        raise ValueError(f"chunk of format {chunk.format}; this worker reads {CHUNK_FORMAT}")
     return chunk

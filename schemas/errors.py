@@ -28,7 +28,7 @@ Failure
 from typing import Any, ClassVar
 
 
-class Failure(Exception):
+class ApiError(Exception):
     """A refusal: `status`, `code` and a sentence for the caller."""
 
     status: ClassVar[int] = 500
@@ -37,7 +37,7 @@ class Failure(Exception):
     def __init__(self, message: str, **more: Any) -> None:
         super().__init__(message)
         self.message = message
-        self.more = more
+        self.details = more
         """Further members of the body."""
 
     @property
@@ -46,49 +46,49 @@ class Failure(Exception):
         return None
 
 
-class Malformed(Failure):
+class Malformed(ApiError):
     """The request is not what the contract says; the message names the field and the rule."""
 
     status = 400
     code = "VALIDATION_ERROR"
 
 
-class NoneAccepted(Failure):
+class NoneAccepted(ApiError):
     """Not one item of the batch was good; `rejected` names each."""
 
     status = 400
     code = "NO_ITEM_ACCEPTED"
 
 
-class ResultTooLarge(Failure):
+class ResultTooLarge(ApiError):
     """The answer would have more rows or bytes than one may have; ask for less at once."""
 
     status = 400
     code = "RESULT_TOO_LARGE"
 
 
-class Unauthorized(Failure):
+class Unauthorized(ApiError):
     """No key, or one that is not known, was revoked or has expired."""
 
     status = 401
     code = "AUTH_REQUIRED"
 
 
-class Forbidden(Failure):
+class Forbidden(ApiError):
     """The key does not reach this; the same answer when the subject does not exist."""
 
     status = 403
     code = "ACCESS_DENIED"
 
 
-class NotFound(Failure):
+class NotFound(ApiError):
     """No such route, or no such link for this key."""
 
     status = 404
     code = "NOT_FOUND"
 
 
-class WrongMethod(Failure):
+class MethodNotAllowed(ApiError):
     """The route exists, the method does not; `allow` names those that do."""
 
     status = 405
@@ -99,49 +99,49 @@ class WrongMethod(Failure):
         self.allow = allow
 
 
-class NotAcceptable(Failure):
+class NotAcceptable(ApiError):
     """None of the media types that `Accept` names is one that the route answers with."""
 
     status = 406
     code = "NOT_ACCEPTABLE"
 
 
-class TooSlow(Failure):
+class RequestTimeout(ApiError):
     """The head or the body of a request did not arrive in time."""
 
     status = 408
     code = "REQUEST_TIMEOUT"
 
 
-class Conflict(Failure):
+class Conflict(ApiError):
     """The value is taken."""
 
     status = 409
     code = "CONFLICT"
 
 
-class VersionGone(Failure):
+class VersionGone(ApiError):
     """The version of a table is not kept any more; the message names the oldest that surely is."""
 
     status = 410
     code = "VERSION_GONE"
 
 
-class TooLarge(Failure):
+class PayloadTooLarge(ApiError):
     """The body or an item is larger than allowed."""
 
     status = 413
     code = "PAYLOAD_TOO_LARGE"
 
 
-class HeadTooLarge(Failure):
+class HeadersTooLarge(ApiError):
     """The head of a request has more bytes, or more fields, than allowed."""
 
     status = 431
     code = "HEADERS_TOO_LARGE"
 
 
-class LimitExceeded(Failure):
+class RateLimitExceeded(ApiError):
     """The allowance of this window is used up (interface 7)."""
 
     status = 429
@@ -162,7 +162,7 @@ class LimitExceeded(Failure):
         return self._retry_after
 
 
-class Unavailable(Failure):
+class Unavailable(ApiError):
     """What answers depends on cannot be reached; nothing was taken unless the message says so."""
 
     status = 503
@@ -177,19 +177,19 @@ class Unavailable(Failure):
         return self._retry_after
 
 
-class Overdue(Unavailable):
+class QueryTimeout(Unavailable):
     """The question took longer than its deadline; ask for less."""
 
     code = "QUERY_TIMEOUT"
 
 
-class Unconfirmed(Unavailable):
+class OutcomeUnknown(Unavailable):
     """The items were handed to Kafka, which did not say in time whether it has them."""
 
     code = "OUTCOME_UNKNOWN"
 
 
-class TooHeavy(Unavailable):
+class QueryTooHeavy(Unavailable):
     """The question needs more memory than its pool has; ask for less."""
 
     code = "QUERY_TOO_HEAVY"

@@ -15,30 +15,30 @@ INT53 = 2**53 - 1
 Name = Annotated[str, Meta(min_length=1, max_length=256)]
 Id = Annotated[str, Meta(max_length=256)]
 Label = Annotated[str, Meta(max_length=64)]
-Url = Annotated[str, Meta(max_length=2048)]
+UrlText = Annotated[str, Meta(max_length=2048)]
 Title = Annotated[str, Meta(max_length=512)]
-Campaign = Annotated[str, Meta(max_length=256)]
-Profile = Annotated[str, Meta(max_length=128)]
+CampaignText = Annotated[str, Meta(max_length=256)]
+ProfileId = Annotated[str, Meta(max_length=128)]
 Count = Annotated[int, Meta(ge=0, le=65_535)]
 Seconds = Annotated[float, Meta(ge=0, le=86_400)]
-Percent = Annotated[float, Meta(ge=0, le=100)]
+Percentage = Annotated[float, Meta(ge=0, le=100)]
 Milliseconds = Annotated[int, Meta(ge=0, le=60_000)]
-Position = Annotated[int, Meta(ge=0, le=INT32)]
+NonNegativeInt32 = Annotated[int, Meta(ge=0, le=INT32)]
 Metric = Literal["FCP", "LCP", "CLS", "INP", "TTFB", "FPS"]
 METRICS: tuple[str, ...] = get_args(Metric)
-When = int | float | str | None
+Timestamp = int | float | str | None
 """Unix milliseconds (a fraction is cut) or ISO 8601; absent: the time of receipt."""
 
-EARLIEST_MS = 946_684_800_000
+MIN_EVENT_TIME_MS = 946_684_800_000
 """2000-01-01: the earliest time that an event of the past may have."""
 
-NO_PROPERTIES = Raw(b"")
+EMPTY_RAW = Raw(b"")
 
 
 class Item(Struct, rename="camel", gc=False, kw_only=True):
     """What every kind of item may carry."""
 
-    timestamp: When = None
+    timestamp: Timestamp = None
     event_id: Annotated[str, Meta(max_length=512)] | None = None
     anonymous_id: Id | None = None
     session_id: Id | None = None
@@ -49,26 +49,26 @@ class CustomEvent(Item, kw_only=True):
     """A custom event, page view (`screen_view`, `pageview`) or outbound click (interface 2.5)."""
 
     name: Name
-    properties: Raw = NO_PROPERTIES
+    properties: Raw = EMPTY_RAW
     namespace: Label | None = None
     source: Label | None = None
-    profile_id: Profile | None = None
-    path: Url | None = None
+    profile_id: ProfileId | None = None
+    path: UrlText | None = None
     title: Title | None = None
-    referrer: Url | None = None
-    href: Url | None = None
-    text: Url | None = None
-    utm_source: Campaign | None = field(name="utm_source", default=None)
-    utm_medium: Campaign | None = field(name="utm_medium", default=None)
-    utm_campaign: Campaign | None = field(name="utm_campaign", default=None)
-    utm_term: Campaign | None = field(name="utm_term", default=None)
-    utm_content: Campaign | None = field(name="utm_content", default=None)
+    referrer: UrlText | None = None
+    href: UrlText | None = None
+    text: UrlText | None = None
+    utm_source: CampaignText | None = field(name="utm_source", default=None)
+    utm_medium: CampaignText | None = field(name="utm_medium", default=None)
+    utm_campaign: CampaignText | None = field(name="utm_campaign", default=None)
+    utm_term: CampaignText | None = field(name="utm_term", default=None)
+    utm_content: CampaignText | None = field(name="utm_content", default=None)
     language: Label | None = None
     timezone: Label | None = None
     screen_resolution: Label | None = field(name="screen_resolution", default=None)
     viewport_size: Label | None = field(name="viewport_size", default=None)
     time_on_page: Seconds | None = field(name="time_on_page", default=None)
-    scroll_depth: Percent | None = field(name="scroll_depth", default=None)
+    scroll_depth: Percentage | None = field(name="scroll_depth", default=None)
     interaction_count: Annotated[int, Meta(ge=0, le=10_000)] | None = field(
         name="interaction_count", default=None
     )
@@ -84,12 +84,12 @@ class CustomEvent(Item, kw_only=True):
     """Name of the advertising click id, e.g. gclid, from trackers that cut it off the path."""
 
 
-class HistoricEvent(CustomEvent, kw_only=True):
+class ImportedEvent(CustomEvent, kw_only=True):
     """An event of the past, with what nobody can find out any more: it comes from a file."""
 
     line: Annotated[int, Meta(ge=0, le=INT53)] | None = None
     """Its place in the file: what comes again with a place that is stored counts once."""
-    user_agent: Url | None = field(name="user_agent", default=None)
+    user_agent: UrlText | None = field(name="user_agent", default=None)
     browser_name: Label | None = field(name="browser_name", default=None)
     browser_version: Label | None = field(name="browser_version", default=None)
     os_name: Label | None = field(name="os_name", default=None)
@@ -106,7 +106,7 @@ class HistoricEvent(CustomEvent, kw_only=True):
 class Vital(Item, kw_only=True):
     """One web vitals measurement (interface 2.6)."""
 
-    path: Url
+    path: UrlText
     metric_name: Metric
     metric_value: Annotated[float, Meta(ge=-1e12, le=1e12)]
 
@@ -115,10 +115,10 @@ class ErrorReport(Item, kw_only=True):
     """One client-side error (interface 2.7)."""
 
     message: Annotated[str, Meta(max_length=2048)]
-    path: Url | None = None
-    filename: Url | None = None
-    lineno: Position | None = None
-    colno: Position | None = None
+    path: UrlText | None = None
+    filename: UrlText | None = None
+    lineno: NonNegativeInt32 | None = None
+    colno: NonNegativeInt32 | None = None
     stack: Annotated[str, Meta(max_length=16_384)] | None = None
     error_type: Annotated[str, Meta(max_length=128)] | None = None
     level: Label | None = None
@@ -128,19 +128,19 @@ class Click(Item, kw_only=True):
     """One click on a short link, made by the collector itself."""
 
     slug: Annotated[str, Meta(max_length=64)]
-    referrer: Url | None = None
+    referrer: UrlText | None = None
 
 
 class Engagement(Item, kw_only=True):
     """What a visitor did on one page, told when the page is left."""
 
-    path: Url
+    path: UrlText
     page_index: Count | None = None
     exit_type: Literal["navigation", "spa", "hidden", "unload"] | None = None
     time_on_page: Seconds | None = None
     active_time: Seconds | None = None
     time_to_first_interaction: Annotated[float, Meta(ge=0, le=86_400_000)] | None = None
-    max_scroll_depth: Percent | None = None
+    max_scroll_depth: Percentage | None = None
     scroll_count: Count | None = None
     click_count: Count | None = None
     key_count: Count | None = None
@@ -160,4 +160,4 @@ class Identity(Item, kw_only=True):
     """Who a visitor is by the sender's own id, and what the sender knows of them."""
 
     profile_id: Annotated[str, Meta(min_length=1, max_length=128)]
-    traits: Raw = NO_PROPERTIES
+    traits: Raw = EMPTY_RAW

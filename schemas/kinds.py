@@ -7,8 +7,8 @@ from schemas.items import (
     CustomEvent,
     Engagement,
     ErrorReport,
-    HistoricEvent,
     Identity,
+    ImportedEvent,
     Item,
     Vital,
 )
@@ -30,17 +30,26 @@ class Kind(Struct, frozen=True):
 
 
 CUSTOM_EVENT = Kind("custom_event", "/track", CustomEvent, "events", EVENTS)
-VITAL = Kind("web_vitals", "/vitals", Vital, "vitals", VITALS, batch_only=True)
+WEB_VITAL = Kind("web_vitals", "/vitals", Vital, "vitals", VITALS, batch_only=True)
 ERROR_REPORT = Kind("error", "/errors", ErrorReport, "errors", ERRORS, batch_only=True)
 CLICK = Kind("click", "", Click, "clicks", CLICKS)
 
-ENGAGED = Kind("engagement", "/engagement", Engagement, "engagement", ENGAGEMENT, batch_only=True)
-IDENTIFIED = Kind("identity", "/identify", Identity, "identities", IDENTITIES)
+PAGE_ENGAGEMENT = Kind(
+    "engagement", "/engagement", Engagement, "engagement", ENGAGEMENT, batch_only=True
+)
+VISITOR_IDENTITY = Kind("identity", "/identify", Identity, "identities", IDENTITIES)
 
-KINDS: tuple[Kind, ...] = (CUSTOM_EVENT, VITAL, ERROR_REPORT, CLICK, ENGAGED, IDENTIFIED)
+KINDS: tuple[Kind, ...] = (
+    CUSTOM_EVENT,
+    WEB_VITAL,
+    ERROR_REPORT,
+    CLICK,
+    PAGE_ENGAGEMENT,
+    VISITOR_IDENTITY,
+)
 """What is sent while it happens."""
 
-HISTORY = Kind("import", "/import", HistoricEvent, "backfill", EVENTS)
+IMPORTED_EVENT = Kind("import", "/import", ImportedEvent, "backfill", EVENTS)
 """What happened long ago: a topic and a worker of its own, so that it never delays the others."""
 
-EVERY_KIND: tuple[Kind, ...] = (*KINDS, HISTORY)
+ALL_KINDS: tuple[Kind, ...] = (*KINDS, IMPORTED_EVENT)

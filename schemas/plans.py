@@ -7,7 +7,7 @@ from msgspec import Struct
 
 WINDOW_SECONDS = 60
 MIB = 1024 * 1024
-UNLIMITED = 2**62
+NO_LIMIT = 2**62
 
 
 class Group(StrEnum):
@@ -28,9 +28,9 @@ class Limit(Struct, frozen=True, gc=False):
     """What fits into one window."""
 
     requests: int
-    bytes: int = UNLIMITED
+    bytes: int = NO_LIMIT
     """Of bodies, unpacked."""
-    items: int = UNLIMITED
+    items: int = NO_LIMIT
     """Good items: what the workers behind have to do."""
 
 
@@ -38,13 +38,13 @@ COLLECT_MIB = "collect_mib"
 """Name of an organization's agreed MiB per minute for what it collects."""
 COLLECT_ITEMS = "collect_items"
 """Name of an organization's agreed items per minute for what it collects."""
-OWN_LIMITS = (*Group, COLLECT_MIB, COLLECT_ITEMS)
+LIMIT_NAMES = (*Group, COLLECT_MIB, COLLECT_ITEMS)
 """What an organization may have agreed limits for."""
 
 ITEMS_PER_REQUEST = 10
 """Items that go with each request of a limit: requests of one item never meet the items first."""
 
-NETWORK_SHARE = 2
+NETWORK_DIVISOR = 2
 """One client network without a key may use that part of a limit: half of it."""
 
 BURST_SHARE = 6
@@ -73,11 +73,11 @@ PLANS: Mapping[str, Mapping[Group, Limit]] = {
     }.items()
 }  # fmt: skip
 
-MOST_LINKS: Mapping[str, int] = {"free": 1_000, "pro": 5_000, "scale": 10_000, "enterprise": 10_000}
+MAX_LINKS: Mapping[str, int] = {"free": 1_000, "pro": 5_000, "scale": 10_000, "enterprise": 10_000}
 """Slugs are first come for all organizations: who has no agreement takes only so many."""
 
 
-def allowance(plan: str, group: Group, own: Mapping[str, int]) -> Limit:
+def limit_for(plan: str, group: Group, own: Mapping[str, int]) -> Limit:
     """What fits into one window; `own` are the organization's agreed limits."""
     limit = PLANS[plan][group]
     requests = own.get(group, limit.requests)
@@ -88,10 +88,10 @@ def allowance(plan: str, group: Group, own: Mapping[str, int]) -> Limit:
     return Limit(requests, size, own.get(COLLECT_ITEMS, items))
 
 
-def of_network(limit: Limit) -> Limit:
+def network_limit(limit: Limit) -> Limit:
     """The share of one client network."""
     return Limit(
-        max(1, limit.requests // NETWORK_SHARE),
-        limit.bytes // NETWORK_SHARE,
-        max(1, limit.items // NETWORK_SHARE),
+        max(1, limit.requests // NETWORK_DIVISOR),
+        limit.bytes // NETWORK_DIVISOR,
+        max(1, limit.items // NETWORK_DIVISOR),
     )

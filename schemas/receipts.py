@@ -17,20 +17,20 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-FORMAT = 2
+RECEIPT_FORMAT = 2
 SIGNATURE = 8
 """Bytes: who guesses 6,000 times a minute needs some three billion years."""
-UNSIGNED, CHECKSUM = 1, 4
+UNSIGNED, CHECKSUM_BYTES = 1, 4
 """The format of before, with a CRC-32 instead: anybody can write those."""
-LONGEST = 16_384
+MAX_LENGTH = 16_384
 """Characters; 500 items of several websites need some 2,100, with six measurements each 9,000."""
-ITEMS = 4_096
+MAX_ITEMS = 4_096
 """More than one request can make; who writes a receipt of its own must not ask for a billion."""
-LATEST_MS = 4_102_444_800_000
+MAX_RECEIVED_MS = 4_102_444_800_000
 """2100-01-01, as for envelopes."""
 
-Number = Annotated[int, Meta(ge=0, le=2**62)]
-Place = Annotated[int, Meta(ge=0, lt=ITEMS)]
+UnsignedInt = Annotated[int, Meta(ge=0, le=2**62)]
+ItemIndex = Annotated[int, Meta(ge=0, lt=MAX_ITEMS)]
 
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
 _PLAIN = bytes.maketrans(b"-_", b"+/")
@@ -42,24 +42,24 @@ class Receipt(Struct, array_like=True, frozen=True, gc=False):
     format: int
     topic: str
     """Topic of the kind, without the prefix of this installation."""
-    epoch: Number
+    epoch: UnsignedInt
     """Which making of the topic the offset counts in, where Kafka does not tell its id."""
     partition: Annotated[int, Meta(ge=0, lt=2**31)]
     offset: Annotated[int, Meta(ge=-1, le=2**62)]
     """Of the chunk; -1 when Kafka has it and could not say where."""
-    first: Annotated[int, Meta(ge=0, lt=2**31)]
+    first_position: Annotated[int, Meta(ge=0, lt=2**31)]
     """Position of the first item in the chunk."""
-    count: Annotated[int, Meta(ge=1, le=ITEMS)]
-    received_ms: Annotated[int, Meta(ge=0, lt=LATEST_MS)]
-    owner: str
+    count: Annotated[int, Meta(ge=1, le=MAX_ITEMS)]
+    received_ms: Annotated[int, Meta(ge=0, lt=MAX_RECEIVED_MS)]
+    owner_id: str
     """Website of the items; the organization, when they are of several or of none."""
-    places: Annotated[Sequence[Place], Meta(max_length=ITEMS)] | None = None
+    indexes: Annotated[Sequence[ItemIndex], Meta(max_length=MAX_ITEMS)] | None = None
     """Where each item stood in the request, in the order of the chunk; None: as they came."""
     topic_id: Annotated[str, Meta(max_length=64)] = ""
     """Kafka's id of the topic: the table knows its epoch. Empty: `epoch` is what is known."""
 
 
-class NoReceipt(Exception):
+class InvalidReceipt(Exception):
     """The text is no receipt, not a whole one, or none of ours."""
 
     UNKNOWN = "This is no receipt, or not a whole one"
@@ -91,7 +91,9 @@ class ReceiptKey:
         signed = _bytes_of(text)
         said, signature = signed[:-SIGNATURE], signed[-SIGNATURE:]
         if not hmac.compare_digest(self._signature(said), signature):
-            raise NoReceipt(NoReceipt.OLD if _is_unsigned(signed) else NoReceipt.UNKNOWN)
+            raise InvalidReceipt(
+                InvalidReceipt.OLD if _is_unsigned(signed) else InvalidReceipt.UNKNOWN
+            )
         return _opened(said)
 
     def __eq__(self, other: object) -> bool:
@@ -116,28 +118,28 @@ def unverified(text: str) -> Receipt:
 
 
 def _bytes_of(text: str) -> bytes:
-    if len(text) > LONGEST:
-        raise NoReceipt(NoReceipt.UNKNOWN)
+    if len(text) > MAX_LENGTH:
+        raise InvalidReceipt(InvalidReceipt.UNKNOWN)
     try:
         plain = text.encode("ascii").translate(_PLAIN)
         return binascii.a2b_base64(plain + b"=" * (-len(plain) % 4), strict_mode=True)
     except ValueError:  # not ASCII, not base64
-        raise NoReceipt(NoReceipt.UNKNOWN) from None
+        raise InvalidReceipt(InvalidReceipt.UNKNOWN) from None
 
 
 def _opened(said: bytes) -> Receipt:
     try:
         receipt = _decoder.decode(said)
     except (ValueError, msgspec.DecodeError):
-        raise NoReceipt(NoReceipt.UNKNOWN) from None
-    if receipt.format != FORMAT:
-        raise NoReceipt(NoReceipt.UNKNOWN)
+        raise InvalidReceipt(InvalidReceipt.UNKNOWN) from None
+    if receipt.format != RECEIPT_FORMAT:
+        raise InvalidReceipt(InvalidReceipt.UNKNOWN)
     return receipt
 
 
 def _is_unsigned(signed: bytes) -> bool:
     """Whether it is a whole receipt of the format of before."""
-    said, checksum = signed[:-CHECKSUM], int.from_bytes(signed[-CHECKSUM:])
+    said, checksum = signed[:-CHECKSUM_BYTES], int.from_bytes(signed[-CHECKSUM_BYTES:])
     try:
         return zlib.crc32(said) == checksum and _decoder.decode(said).format == UNSIGNED
     except (ValueError, msgspec.DecodeError):

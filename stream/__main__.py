@@ -4,8 +4,8 @@ import argparse
 import sys
 
 from schemas.runtime import log_setup
-from schemas.runtime.file_permissions import keep_private
-from schemas.runtime.settings import SettingRefused, load
+from schemas.runtime.file_permissions import set_umask
+from schemas.runtime.settings import InvalidSetting, load_settings
 
 QUIET = ("faust", "aiokafka", "mode", "kafka")
 
@@ -17,11 +17,11 @@ def main() -> int:
     parser.add_argument("--level", default="", help="where a backfill worker has read to (JSON)")
     given = parser.parse_args()
     try:
-        settings = load()
-    except SettingRefused as refused:
+        settings = load_settings()
+    except InvalidSetting as refused:
         sys.exit(f"{given.role}: {refused}")
-    keep_private(settings)
-    log_setup.set_up(settings.log_level, QUIET)
+    set_umask(settings)
+    log_setup.set_up_logging(settings.log_level, QUIET)
     # A keeper needs no Faust and no parsers, a worker no DuckDB: each loads its own only.
     if given.role == "backfill":
         from stream import backfill_standby

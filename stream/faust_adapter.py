@@ -21,8 +21,8 @@ from faust.types.events import EventT
 from msgspec import Struct
 
 from stream.consumer.fetch_budget import FetchBudget
-from stream.consumer.message_queue import MessageQueue, Size
-from stream.rows.decoder import Arrived, items_of
+from stream.consumer.message_queue import BatchLimits, MessageQueue
+from stream.rows.decoder import KafkaMessage, items_of
 from stream.runtime.errors import Unreachable
 
 log = logging.getLogger(__name__)
@@ -31,29 +31,33 @@ FETCH_SECONDS = 0.1
 """How long a fetch waits. Faust leaves a partition out of a fetch while its buffer is full and does
 not wake that fetch when there is room again: with its own second, every full buffer costs one."""
 
-IDLE_FETCH_MS = 250
+MAX_FETCH_WAIT_MS = 250
 """How long the broker may hold a fetch for which it has nothing. While it does, what waits in a
 topic partition that the fetch does not name is not fetched; Faust says one and a half seconds."""
-FETCH_BYTES = 8 << 20
+MAX_FETCH_BYTES = 8 << 20
 """In one answer of the broker at most, but for one message."""
-OVERHEAD = 2_048
+MESSAGE_OVERHEAD_BYTES = 2_048
 """Bytes of memory that a message takes besides its own."""
-FULL_SECONDS = 0.1
+FULL_PAUSE_SECONDS = 0.1
 """How long to wait for room at most when so much waits that nothing may be fetched."""
 
 
-class Bounds(Struct, frozen=True):
+class PartitionOffsets(Struct, frozen=True):
     """What Kafka holds of a topic partition: offsets first to next - 1."""
 
     first: int
     next: int
 
 
-Positions = Callable[[Mapping[tuple[str, int], Bounds]], Awaitable[Mapping[tuple[str, int], int]]]
+StartOffsets = Callable[
+    [Mapping[tuple[str, int], PartitionOffsets]], Awaitable[Mapping[tuple[str, int], int]]
+]
 """Where to read on, by topic and partition, given what Kafka holds of each."""
 
 
-async def batches(arrivals: faust.StreamT[Any], size: Size) -> AsyncIterator[Sequence[Arrived]]:
+async def batches(
+    arrivals: faust.StreamT[Any], size: BatchLimits
+) -> AsyncIterator[Sequence[KafkaMessage]]:
     """Messages of the present assignment, taken together and never acknowledged here.
 
     What was fetched before a rebalance is passed over: its partition may be another worker's now,
@@ -62,12 +66,12 @@ async def batches(arrivals: faust.StreamT[Any], size: Size) -> AsyncIterator[Seq
     stream = cast(faust.Stream[Any], arrivals)
     stream.enable_acks = False
     queue = MessageQueue(size)
-    gathering = asyncio.create_task(_gather(stream, queue))
+    gathering = asyncio.create_task(_fill_queue(stream, queue))
     try:
         while not gathering.done():
             with suppress(TimeoutError):
                 async with asyncio.timeout(size.seconds):
-                    await queue.enough.wait()
+                    await queue.batch_ready.wait()
             if batch := queue.take(stream.app.consumer_generation_id):
                 yield batch
         gathering.result()
@@ -75,17 +79,17 @@ async def batches(arrivals: faust.StreamT[Any], size: Size) -> AsyncIterator[Seq
         gathering.cancel()
 
 
-async def _gather(stream: faust.Stream[Any], queue: MessageQueue) -> None:
+async def _fill_queue(stream: faust.Stream[Any], queue: MessageQueue) -> None:
     """Take all that comes, while batches are stored; the fetch budget bounds how much it is."""
     async for _ in stream:
         if (event := stream.current_event) is not None:
-            queue.add(_arrived(event), event.message.generation_id)
+            queue.add(_to_message(event), event.message.generation_id)
 
 
-def _arrived(event: EventT[Any]) -> Arrived:
+def _to_message(event: EventT[Any]) -> KafkaMessage:
     message = event.message
     body = message.value or b""
-    return Arrived(
+    return KafkaMessage(
         partition=message.partition,
         offset=message.offset,
         timestamp_ms=int(message.timestamp * 1000),
@@ -95,8 +99,8 @@ def _arrived(event: EventT[Any]) -> Arrived:
     )
 
 
-def ledger_transport(
-    app: faust.App, topics: Set[str], positions: Positions, budget: FetchBudget
+def table_offset_transport(
+    app: faust.App, topics: Set[str], positions: StartOffsets, budget: FetchBudget
 ) -> driver.Transport:
     """A transport whose consumer reads on where `positions` says, as far as the budget allows."""
 
@@ -104,8 +108,8 @@ def ledger_transport(
         def _create_worker_consumer(self, *given: Any) -> AIOKafkaConsumer:
             consumer = super()._create_worker_consumer(*given)
             # Faust has no settings for these.
-            consumer._fetch_max_wait_ms = IDLE_FETCH_MS
-            consumer._fetch_max_bytes = FETCH_BYTES
+            consumer._fetch_max_wait_ms = MAX_FETCH_WAIT_MS
+            consumer._fetch_max_bytes = MAX_FETCH_BYTES
             return consumer
 
     class LedgerConsumer(driver.Consumer):
@@ -124,10 +128,12 @@ def ledger_transport(
             budget.clear()
             return offsets
 
-        async def _bounds(self, assigned: Sequence[TP]) -> dict[tuple[str, int], Bounds]:
+        async def _bounds(self, assigned: Sequence[TP]) -> dict[tuple[str, int], PartitionOffsets]:
             firsts = await self.earliest_offsets(*assigned)
             nexts = await self.highwaters(*assigned)
-            return {(tp.topic, tp.partition): Bounds(firsts[tp], nexts[tp]) for tp in assigned}
+            return {
+                (tp.topic, tp.partition): PartitionOffsets(firsts[tp], nexts[tp]) for tp in assigned
+            }
 
         async def getmany(self, timeout: float) -> AsyncIterator[tuple[TP, Any]]:  # noqa: ASYNC109
             async for arrival in super().getmany(min(timeout, FETCH_SECONDS)):
@@ -140,11 +146,13 @@ def ledger_transport(
         ) -> Mapping[TP, Any]:
             open_ = {tp for tp in active_partitions or () if budget.allows(tp)}
             if not open_:
-                await budget.room(FULL_SECONDS)
+                await budget.room(FULL_PAUSE_SECONDS)
                 return {}
             records: Mapping[TP, Any] = await super()._getmany(open_, timeout)
             for tp, found in records.items():
-                budget.fetched(tp, [(r.offset, len(r.value or b"") + OVERHEAD) for r in found])
+                budget.fetched(
+                    tp, [(r.offset, len(r.value or b"") + MESSAGE_OVERHEAD_BYTES) for r in found]
+                )
             return records
 
     LedgerConsumer.logger = driver.logger  # a subclass would log its life in our name

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from schemas.registry import SCOPES, Import, Link, Organization, Store, Website
+from schemas.registry import KEY_SCOPES, Import, Link, Organization, RegistryStore, Website
 from schemas.registry.validation import new_key
 
 OWNER: Mapping[str, str] = {
@@ -43,7 +43,7 @@ class Caller(Struct, frozen=True):
         return self.website in (None, WEBSITE_OF.get(subject, subject))
 
 
-def populate(store: Store, now_ms: int) -> None:
+def populate(store: RegistryStore, now_ms: int) -> None:
     """Put both organizations and what they own into an empty registry."""
     stamps: Mapping[str, Any] = {"created_at": now_ms, "updated_at": now_ms}
     for organization in ("acme", "globex"):
@@ -63,15 +63,15 @@ def populate(store: Store, now_ms: int) -> None:
         )
 
 
-def callers(store: Store, now_ms: int) -> Iterator[Caller]:
+def callers(store: RegistryStore, now_ms: int) -> Iterator[Caller]:
     """Every kind of key, registered, and what is none."""
-    for scope in SCOPES:
+    for scope in KEY_SCOPES:
         yield _registered(store, now_ms, f"{scope}", "acme", (scope,))
         yield _registered(store, now_ms, f"{scope} on shop", "acme", (scope,), "shop")
-    everything = tuple(scope for scope in SCOPES if scope != "admin")
+    everything = tuple(scope for scope in KEY_SCOPES if scope != "admin")
     whole = _registered(store, now_ms, "all but admin", "acme", everything)
     yield whole
-    yield _registered(store, now_ms, "of another tenant", "globex", tuple(SCOPES))
+    yield _registered(store, now_ms, "of another tenant", "globex", tuple(KEY_SCOPES))
     yield _registered(store, now_ms, "expired", "acme", everything, ends=now_ms)
     assert whole.text is not None
     head, _, secret = whole.text.rpartition("_")
@@ -88,7 +88,7 @@ def callers(store: Store, now_ms: int) -> Iterator[Caller]:
 
 
 def _registered(
-    store: Store,
+    store: RegistryStore,
     now_ms: int,
     name: str,
     organization: str,
@@ -101,7 +101,7 @@ def _registered(
     return Caller(name, organization, scopes, website, live=ends is None, text=text)
 
 
-def sent_both_ways(caller: Caller) -> Iterator[Mapping[str, str]]:
+def headers_with_key(caller: Caller) -> Iterator[Mapping[str, str]]:
     """The headers of a caller, in each way a key can be sent."""
     if caller.text is None:
         yield {}

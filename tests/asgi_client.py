@@ -13,7 +13,7 @@ from tests.http_client import Reply
 ADDRESS = "203.0.113.7"
 
 
-def ask(
+def request_once(
     app: ASGIApp,
     method: str,
     url: str,
@@ -23,10 +23,10 @@ def ask(
 ) -> Reply:
     """One request; `body` is JSON unless it is bytes."""
     payload = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
-    return asyncio.run(request(app, method, url, [payload or b""], headers, address))
+    return asyncio.run(send_request(app, method, url, [payload or b""], headers, address))
 
 
-async def request(
+async def send_request(
     app: ASGIApp,
     method: str,
     url: str,

@@ -9,7 +9,7 @@ import pytest
 
 from schemas.registry.migrate import migrate
 from tests.groups import group_of, is_listed
-from tests.installation import Stack, format_storage
+from tests.installation import Installation, format_storage
 
 if TYPE_CHECKING:
     from xdist.remote import Producer
@@ -47,9 +47,9 @@ def new_registry(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     """One running Tidemark for all tests that leave it running."""
     folder = tmp_path_factory.mktemp("stack")
     format_storage(folder / "kafka")
-    with Stack(folder, batch_seconds=0.3, compact_seconds=2.0) as stack:
+    with Installation(folder, batch_seconds=0.3, compact_seconds=2.0) as stack:
         yield stack

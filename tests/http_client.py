@@ -44,7 +44,7 @@ def call(
         connection.close()
 
 
-def taken(reply: Reply) -> dict[str, Any]:
+def accepted_body(reply: Reply) -> dict[str, Any]:
     """What the collector says that it took; the receipt, which must be there, left out."""
     body: dict[str, Any] = reply.json
     unverified(body.pop("receipt"))

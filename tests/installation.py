@@ -27,12 +27,12 @@ from typing import Any, Self, TypeVar
 from deploy.demo.registry_records import Demo, read_demo
 from deploy.local.kafka.broker import Broker
 from deploy.local.logs.log_files import last_lines
-from deploy.local.processes.process_file import Account, read_account
-from schemas.runtime.settings import Settings, as_environment
+from deploy.local.processes.process_file import ProcessesStatus, read_processes_file
+from schemas.runtime.settings import Settings, to_environment
 
 ROOT = Path(__file__).parents[1]
-START_SECONDS = 90.0
-STOP_SECONDS = 90.0
+START_TIMEOUT_SECONDS = 90.0
+STOP_TIMEOUT_SECONDS = 90.0
 
 PORTS = range(20_000, 32_000)
 """Below those that the kernel gives to outgoing connections."""
@@ -40,7 +40,7 @@ PORTS = range(20_000, 32_000)
 T = TypeVar("T")
 
 
-class NotRunning(Exception):
+class InstallationFailed(Exception):
     """The processes did not come up, or are not there."""
 
 
@@ -91,7 +91,7 @@ def _formatted_storage() -> Path:
     return folder
 
 
-class Stack:
+class Installation:
     """`tidemark up` with a data folder and ports of its own; further settings by their names."""
 
     def __init__(self, folder: Path, **settings: Any) -> None:
@@ -127,13 +127,13 @@ class Stack:
     @property
     def environment(self) -> dict[str, str]:
         """For `tidemark` and for services that join these."""
-        return {**os.environ, **as_environment(self.settings), "PYTHONPATH": str(ROOT)}
+        return {**os.environ, **to_environment(self.settings), "PYTHONPATH": str(ROOT)}
 
     def start(self) -> Self:
         """Start, and return when everything is ready; what does not come up is ended."""
         self.begin()
         try:
-            eventually(self._up, START_SECONDS)
+            eventually(self._up, START_TIMEOUT_SECONDS)
         except BaseException:  # a person's Ctrl-C, too
             self.stop()
             raise
@@ -160,7 +160,7 @@ class Stack:
             return 0
         self._process.send_signal(signal.SIGTERM)
         try:
-            return self._process.wait(STOP_SECONDS)
+            return self._process.wait(STOP_TIMEOUT_SECONDS)
         finally:
             self._process.kill()  # harmless when it has ended; its children die with it
             self._process.wait()
@@ -177,11 +177,11 @@ class Stack:
                 os.kill(pid, signal.SIGKILL)
 
     @property
-    def account(self) -> Account:
+    def account(self) -> ProcessesStatus:
         """What runs."""
-        account = read_account(self.data)
+        account = read_processes_file(self.data)
         if account is None:
-            raise NotRunning(f"nothing runs on {self.data}\n{last_lines(self.output)}")
+            raise InstallationFailed(f"nothing runs on {self.data}\n{last_lines(self.output)}")
         return account
 
     def pids(self) -> Mapping[str, int]:
@@ -214,8 +214,10 @@ class Stack:
     def _up(self) -> bool:
         assert self._process is not None
         if (code := self._process.poll()) is not None:
-            raise NotRunning(f"`tidemark up` ended with {code}\n{last_lines(self.output, 40)}")
-        account = read_account(self.data)
+            raise InstallationFailed(
+                f"`tidemark up` ended with {code}\n{last_lines(self.output, 40)}"
+            )
+        account = read_processes_file(self.data)
         if account is None or account.supervisor != self._process.pid:
             return False
         return account.ready and read_demo(self.data) is not None

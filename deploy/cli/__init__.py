@@ -7,9 +7,9 @@ from importlib import import_module
 
 import click
 
-from deploy.cli.context import Tidemark
-from schemas.runtime.file_permissions import keep_private
-from schemas.runtime.settings import SettingRefused, load, unknown
+from deploy.cli.context import CliContext
+from schemas.runtime.file_permissions import set_umask
+from schemas.runtime.settings import InvalidSetting, load_settings, unknown_variables
 
 COMMANDS = {
     "up": "running.up",
@@ -67,11 +67,11 @@ def tidemark(context: click.Context) -> None:
     Settings are environment variables: see `tidemark settings`.
     """
     try:
-        settings = load(os.environ)
-    except SettingRefused as refused:
+        settings = load_settings(os.environ)
+    except InvalidSetting as refused:
         raise click.UsageError(str(refused)) from None
-    context.obj = Tidemark(settings, keep_private(settings))
-    for sentence in unknown(os.environ):
+    context.obj = CliContext(settings, set_umask(settings))
+    for sentence in unknown_variables(os.environ):
         click.echo(f"tidemark: {sentence}", err=True)
 
 

@@ -10,24 +10,24 @@ from typing import Any, BinaryIO
 
 import click
 
-from deploy.cli.context import Tidemark, options, print_json, print_rows, with_key
+from deploy.cli.context import CliContext, combine_options, key_options, print_json, print_rows
 from deploy.demo.registry_records import read_demo
-from deploy.local.terminal import printable, printable_lines
+from deploy.local.terminal import escape_line, escape_lines
 from query.client import Broken, Client, Refused, Rows
-from query.export.request import EXPORTED
+from query.export.request import EXPORT_TABLES
 from query.formats.negotiation import FORMULAS
-from query.formats.output_formats import FILES
+from query.formats.output_formats import FILE_FORMATS
 
-NAMES = [format_.name for format_ in FILES]
-READABLE = ("csv", "ndjson")
+FILE_FORMAT_NAMES = [format_.name for format_ in FILE_FORMATS]
+TEXT_FORMATS = ("csv", "ndjson")
 """Formats that are text."""
-TELL_EVERY = 8 * 2**20
-USUAL = "last_7d"
+PROGRESS_BYTES = 8 * 2**20
+DEFAULT_PRESET = "last_7d"
 """The span that is meant when none is given."""
-OPTIONS = {"startDate": "--from", "endDate": "--to", "preset": "--preset"}
+OPTION_BY_MEMBER = {"startDate": "--from", "endDate": "--to", "preset": "--preset"}
 """The option that fills a member of a request."""
 
-common = options(
+query_options = combine_options(
     click.option("--website", metavar="ID", help="The website; the demo's when not given."),
     click.option("--link", metavar="ID", help="A short link instead."),
     click.option(
@@ -41,44 +41,46 @@ common = options(
     click.option("--timezone", metavar="NAME", help="Whose days are meant, e.g. Europe/Berlin."),
     click.option("--filters", metavar="JSON", help="A list of filters, as in the API."),
     click.option("--bots", is_flag=True, help="Rows of programs too."),
-    with_key,
+    key_options,
     click.option("--url", help="Address of the query service; this machine's when not given."),
 )
 
 
 @click.command()
 @click.argument("types", nargs=-1, required=True, metavar="TYPE...")
-@common
+@query_options
 @click.option("--granularity", help="Of a series: minute, hourly, daily, weekly, monthly.")
 @click.option("--limit", type=click.IntRange(min=1), help="Rows of each type.")
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["table", "json", *NAMES]),
+    type=click.Choice(["table", "json", *FILE_FORMAT_NAMES]),
     default="table",
     show_default=True,
     help="How to write; files of rows hold one type.",
 )
 @click.pass_obj
-def ask(tidemark: Tidemark, /, types: tuple[str, ...], format_: str, **given: Any) -> None:
+def ask(tidemark: CliContext, /, types: tuple[str, ...], format_: str, **given: Any) -> None:
     """Ask named questions, e.g. `tidemark ask summary top_pages --preset last_7d`."""
-    if format_ in NAMES and len(types) > 1:
+    if format_ in FILE_FORMAT_NAMES and len(types) > 1:
         raise click.UsageError(f"--format {format_} holds one type; {len(types)} are given")
-    client, asked = _prepared(tidemark, given)
+    client, asked = _prepare_request(tidemark, given)
     if asked.get("filters"):
-        asked["filters"] = _json(asked["filters"])
-    with _refusals():
-        if format_ in NAMES:
-            print_pieces(client.written(types[0], format_, **asked), format_)
+        asked["filters"] = _parse_filters(asked["filters"])
+    with _client_errors():
+        if format_ in FILE_FORMAT_NAMES:
+            write_output(client.written(types[0], format_, **asked), format_)
         else:
-            _show(client.each(types, **asked), json=format_ == "json")
+            _print_results(client.each(types, **asked), json=format_ == "json")
 
 
 @click.command()
-@click.argument("table", type=click.Choice(list(EXPORTED)))
-@common
+@click.argument("table", type=click.Choice(list(EXPORT_TABLES)))
+@query_options
 @click.option("--columns", metavar="A,B", help="Which columns; all when not given.")
-@click.option("--format", "format_", type=click.Choice(NAMES), default="ndjson", show_default=True)
+@click.option(
+    "--format", "format_", type=click.Choice(FILE_FORMAT_NAMES), default="ndjson", show_default=True
+)
 @click.option(
     "--formulas",
     type=click.Choice(FORMULAS),
@@ -91,46 +93,46 @@ def ask(tidemark: Tidemark, /, types: tuple[str, ...], format_: str, **given: An
 )
 @click.pass_obj
 def export(
-    tidemark: Tidemark, /, table: str, format_: str, output: Path | None, **given: Any
+    tidemark: CliContext, /, table: str, format_: str, output: Path | None, **given: Any
 ) -> None:
     """Write the stored rows of a table, of any number."""
-    client, asked = _prepared(tidemark, given)
-    with _refusals():
+    client, asked = _prepare_request(tidemark, given)
+    with _client_errors():
         pieces = client.exported(table, format=format_, **asked)
         if output is None:
-            print_pieces(pieces, format_)
+            write_output(pieces, format_)
             return
         os.umask(tidemark.umask)
         partial = output.with_name(f"{output.name}.part")
         try:
             with partial.open("wb") as file:
-                size = _write(file, pieces, _progress)
+                size = _copy_to(file, pieces, _print_progress)
             partial.replace(output)
         finally:
             partial.unlink(missing_ok=True)
         click.echo(f"\r{output}: {size:,} bytes", err=True)
 
 
-def _show(answers: Mapping[str, Rows | Refused], json: bool) -> None:
+def _print_results(answers: Mapping[str, Rows | Refused], json: bool) -> None:
     """What was answered; then, when something was not, why, and a failure."""
     refused = [str(outcome) for outcome in answers.values() if isinstance(outcome, Refused)]
     good = {name: rows for name, rows in answers.items() if isinstance(rows, Rows)}
     if json:
         print_json(good)
     else:
-        _show_tables(good)
+        _print_tables(good)
     if refused:
-        raise click.ClickException(_in_options("; ".join(refused)))
+        raise click.ClickException(_with_option_names("; ".join(refused)))
 
 
-def _show_tables(answers: Mapping[str, Rows]) -> None:
+def _print_tables(answers: Mapping[str, Rows]) -> None:
     for name, rows in answers.items():
         if len(answers) > 1:
             click.echo(f"{name}:")
         print_rows(rows, list(rows[0]) if rows else ["no rows"], json=False)
 
 
-def _prepared(tidemark: Tidemark, given: dict[str, Any]) -> tuple[Client, dict[str, Any]]:
+def _prepare_request(tidemark: CliContext, given: dict[str, Any]) -> tuple[Client, dict[str, Any]]:
     """The client, and what is asked in its words; what is not said is the demo's."""
     settings = tidemark.settings
     demo = read_demo(settings.data)
@@ -149,58 +151,58 @@ def _prepared(tidemark: Tidemark, given: dict[str, Any]) -> tuple[Client, dict[s
         raise click.UsageError(f"--from and --to go together: {missing} is missing")
     given["include_bots"] = given.pop("bots") or None
     if not (given["start"] or given["end"] or given["preset"]):
-        given["preset"] = USUAL
+        given["preset"] = DEFAULT_PRESET
         if sys.stderr.isatty():
-            click.echo(f"{USUAL}; --from and --to, or --preset, say otherwise", err=True)
+            click.echo(f"{DEFAULT_PRESET}; --from and --to, or --preset, say otherwise", err=True)
     asked = {name: value for name, value in given.items() if value is not None}
     return Client(url, key), {"website_id": website, "link_id": link, **asked}
 
 
-def print_pieces(pieces: Iterable[bytes], format_: str) -> None:
+def write_output(pieces: Iterable[bytes], format_: str) -> None:
     """To standard output: as it is where a program reads it, and shown where a person does."""
     if sys.stdout.isatty():
-        if format_ not in READABLE:
+        if format_ not in TEXT_FORMATS:
             raise click.UsageError(f"{format_} is not for a screen; send it to a file")
-        pieces = printable_lines(pieces)
-    _write(sys.stdout.buffer, pieces)
+        pieces = escape_lines(pieces)
+    _copy_to(sys.stdout.buffer, pieces)
 
 
-def _write(
+def _copy_to(
     file: BinaryIO, pieces: Iterable[bytes], tell: Callable[[int], None] | None = None
 ) -> int:
     size = told = 0
     for piece in pieces:
         size += file.write(piece)
-        if tell and size - told >= TELL_EVERY:
+        if tell and size - told >= PROGRESS_BYTES:
             told = size
             tell(size)
     file.flush()
     return size
 
 
-def _progress(size: int) -> None:
+def _print_progress(size: int) -> None:
     if sys.stderr.isatty():
         click.echo(f"\r{size / 2**20:,.0f} MiB", err=True, nl=False)
 
 
-def _in_options(sentence: str) -> str:
+def _with_option_names(sentence: str) -> str:
     """What the service said of its members, said of the options that filled them."""
-    for member, option in OPTIONS.items():
+    for member, option in OPTION_BY_MEMBER.items():
         sentence = sentence.replace(f"'{member}'", option)
-    return printable(sentence)
+    return escape_line(sentence)
 
 
 @contextmanager
-def _refusals() -> Iterator[None]:
+def _client_errors() -> Iterator[None]:
     try:
         yield
     except Refused as refused:
-        raise click.ClickException(_in_options(str(refused))) from None
+        raise click.ClickException(_with_option_names(str(refused))) from None
     except Broken as broken:
         raise click.ClickException(f"{broken}; is the query service running?") from None
 
 
-def _json(text: str) -> Any:
+def _parse_filters(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as wrong:

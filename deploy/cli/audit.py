@@ -3,9 +3,9 @@
 import click
 import msgspec
 
-from deploy.cli.context import Tidemark, as_json, print_rows
+from deploy.cli.context import CliContext, as_json, print_rows
 from schemas.registry.records import Change
-from schemas.runtime.clock import iso
+from schemas.runtime.clock import format_instant
 
 COLUMNS = ("at", "actor", "action", "kind", "recordId", "organizationId", "fields")
 
@@ -15,17 +15,17 @@ COLUMNS = ("at", "actor", "action", "kind", "recordId", "organizationId", "field
 @click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True)
 @as_json
 @click.pass_obj
-def audit(tidemark: Tidemark, organization: str | None, limit: int, json: bool) -> None:
+def audit(tidemark: CliContext, organization: str | None, limit: int, json: bool) -> None:
     """List what was changed in the registry and by whom, the newest first.
 
     The actor is `key:` and the id of an API key, or `cli:` and who worked at this command line.
     Fields are named; their values are not kept.
     """
-    with tidemark.store() as store:
-        rows = [_shown(change) for change in store.changes(limit, organization)]
+    with tidemark.open_registry() as store:
+        rows = [_change_fields(change) for change in store.changes(limit, organization)]
     print_rows(rows, COLUMNS, json)
 
 
-def _shown(change: Change) -> dict[str, object]:
+def _change_fields(change: Change) -> dict[str, object]:
     fields: dict[str, object] = msgspec.to_builtins(change)
-    return {**fields, "at": iso(change.at)}
+    return {**fields, "at": format_instant(change.at)}

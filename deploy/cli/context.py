@@ -9,15 +9,15 @@ import click
 import msgspec
 from msgspec import Struct
 
-from deploy.local.columns import table
-from deploy.local.terminal import printable, printable_json
-from deploy.local.unavailable import RegistryAway
+from deploy.local.columns import format_table
+from deploy.local.terminal import escape_json, escape_line
+from deploy.local.unavailable import RegistryUnavailable
 from schemas.errors import Malformed
-from schemas.runtime.clock import instant_ms, iso, now_ms
+from schemas.runtime.clock import format_instant, now_ms, parse_instant_ms
 from schemas.runtime.settings import Settings
 
 if TYPE_CHECKING:
-    from schemas.registry import Store
+    from schemas.registry import RegistryStore
     from schemas.registry.record_mapping import Record
 
 as_json = click.option("--json", "json", is_flag=True, help="Print JSON.")
@@ -27,7 +27,7 @@ id_option = click.option(
 )
 
 
-class Tidemark(Struct, frozen=True):
+class CliContext(Struct, frozen=True):
     """What is handed to every command."""
 
     settings: Settings
@@ -35,35 +35,37 @@ class Tidemark(Struct, frozen=True):
     """That of the person: for files that are theirs, not Tidemark's."""
 
     @contextmanager
-    def store(self) -> Iterator["Store"]:
+    def open_registry(self) -> Iterator["RegistryStore"]:
         """The registry, in this version's form; what it refuses becomes one line."""
         # Commands that need no registry do without it and its database driver.
-        from deploy.local.registry_startup import actor, ready_registry, reason
-        from schemas.registry import DatabaseError, Store, Taken, Unknown
+        from deploy.local.registry_startup import cli_actor, error_reason, prepare_registry
+        from schemas.registry import DatabaseError, RecordConflict, RecordNotFound, RegistryStore
 
         try:
-            store = Store(ready_registry(self.settings), actor())
-        except RegistryAway as away:
+            store = RegistryStore(prepare_registry(self.settings), cli_actor())
+        except RegistryUnavailable as away:
             raise click.ClickException(str(away)) from None
         try:
-            before = store.stamp()
+            before = store.read_version()
             yield store
-            if store.stamp() != before:
-                _keep_backup(store, self.settings)
+            if store.read_version() != before:
+                _write_backup(store, self.settings)
         except DatabaseError as away:
-            raise click.ClickException(f"the registry cannot be used: {reason(away)}") from None
-        except (Malformed, Unknown, Taken) as refused:
+            raise click.ClickException(
+                f"the registry cannot be used: {error_reason(away)}"
+            ) from None
+        except (Malformed, RecordNotFound, RecordConflict) as refused:
             raise click.UsageError(str(refused)) from None
         finally:
             store.close()
 
 
-def _keep_backup(store: "Store", settings: Settings) -> None:
+def _write_backup(store: "RegistryStore", settings: Settings) -> None:
     """What was changed comes back, too, when the registry is lost before the keeper looks."""
-    from schemas.registry.backups import Backups, back_up
+    from schemas.registry.backups import Backups, write_backup
 
     try:
-        back_up(store, Backups.of(settings), now_ms())
+        write_backup(store, Backups.for_settings(settings), now_ms())
     except OSError as refused:
         click.echo(f"tidemark: no backup of the registry was written: {refused}", err=True)
 
@@ -75,9 +77,9 @@ def _read_key(_context: click.Context, _param: click.Parameter, path: Path | Non
         raise click.BadParameter(f"cannot be read: {refused}") from None
 
 
-def with_key(command: Any) -> Any:
+def key_options(command: Any) -> Any:
     """The options of an API key; the command gets `key` and `key_file`, which holds its text."""
-    return options(
+    return combine_options(
         click.option(
             "--key",
             envvar=["TIDEMARK_API_KEY", "TIDEMARK_KEY"],
@@ -92,7 +94,7 @@ def with_key(command: Any) -> Any:
     )(command)
 
 
-class Instant(click.ParamType):
+class InstantParam(click.ParamType):
     """An ISO 8601 instant, kept as Unix milliseconds."""
 
     name = "instant"
@@ -101,12 +103,12 @@ class Instant(click.ParamType):
         self, value: Any, param: click.Parameter | None, context: click.Context | None
     ) -> int:
         try:
-            return instant_ms(value)
+            return parse_instant_ms(value)
         except ValueError:
             self.fail(f"'{value}' is no instant such as 2026-12-31T18:00:00Z", param, context)
 
 
-def given(**options: Any) -> dict[str, Any]:
+def require_changes(**options: Any) -> dict[str, Any]:
     """The options that were given; an empty text takes a value away."""
     named = {name: value for name, value in options.items() if value is not None}
     if not named:
@@ -114,11 +116,11 @@ def given(**options: Any) -> dict[str, Any]:
     return named
 
 
-def shown(record: "Record", **more: Any) -> dict[str, Any]:
+def record_fields(record: "Record", **more: Any) -> dict[str, Any]:
     """A record as the API shows it: wire names, instants as ISO 8601, nothing secret."""
     fields: dict[str, Any] = msgspec.to_builtins(record)
     fields.pop("secretHash", None)
-    instants = {name: iso(fields[name]) for name in fields if name.endswith("At")}
+    instants = {name: format_instant(fields[name]) for name in fields if name.endswith("At")}
     return {**fields, **instants, **more}
 
 
@@ -128,7 +130,7 @@ def print_record(fields: Mapping[str, Any], json: bool) -> None:
         return print_json(fields)
     width = max(map(len, fields))
     for name, value in fields.items():
-        click.echo(f"{name:{width}}  {_text(value)}")
+        click.echo(f"{name:{width}}  {_format_value(value)}")
     return None
 
 
@@ -136,8 +138,10 @@ def print_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], json: 
     """An array, or a table of the named columns."""
     if json:
         return print_json(rows)
-    header = [printable(column) for column in columns]
-    for line in table(header, [[_text(row.get(column)) for column in columns] for row in rows]):
+    header = [escape_line(column) for column in columns]
+    for line in format_table(
+        header, [[_format_value(row.get(column)) for column in columns] for row in rows]
+    ):
         click.echo(line)
     return None
 
@@ -145,10 +149,10 @@ def print_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], json: 
 def print_json(value: object) -> None:
     """JSON for a person or a program."""
     text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
-    click.echo(printable_json(text))
+    click.echo(escape_json(text))
 
 
-def options(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def combine_options(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Several options as one decorator, in the order given."""
 
     def decorate(command: Any) -> Any:
@@ -159,9 +163,11 @@ def options(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return decorate
 
 
-def _text(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if value is None:
         return "–"
     if isinstance(value, dict):
-        return printable(", ".join(f"{name}={item}" for name, item in value.items()) or "–")
-    return printable(", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value))
+        return escape_line(", ".join(f"{name}={item}" for name, item in value.items()) or "–")
+    return escape_line(
+        ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    )

@@ -9,14 +9,14 @@ from urllib.parse import urlencode, urlsplit
 
 import click
 
-from deploy.cli.context import Tidemark, with_key
+from deploy.cli.context import CliContext, key_options
 from deploy.demo.registry_records import read_demo
-from deploy.local.terminal import printable
+from deploy.local.terminal import escape_line
 
-SILENT_SECONDS = 60.0
+READ_TIMEOUT_SECONDS = 60.0
 """The collector says something more often than that, if only an empty line."""
 
-TOLD = ("name", "metricName", "message", "exitType", "profileId", "path")
+LABEL_FIELDS = ("name", "metricName", "message", "exitType", "profileId", "path")
 """Members of an item by which a person knows it; the first that is there is shown."""
 
 
@@ -24,11 +24,11 @@ TOLD = ("name", "metricName", "message", "exitType", "profileId", "path")
 @click.argument("website", required=False, metavar="[WEBSITE]")
 @click.option("--once", is_flag=True, help="Show what is there, and do not wait for more.")
 @click.option("--json", "as_json", is_flag=True, help="Print each line as the collector sends it.")
-@with_key
+@key_options
 @click.option("--url", help="Address of the collector; this machine's when not given.")
 @click.pass_obj
 def debug(
-    tidemark: Tidemark, /, website: str | None, once: bool, as_json: bool, **more: Any
+    tidemark: CliContext, /, website: str | None, once: bool, as_json: bool, **more: Any
 ) -> None:
     """Follow what is received for a website, accepted or not and why.
 
@@ -45,29 +45,29 @@ def debug(
     settings = tidemark.settings
     url = more["url"] or f"http://{settings.host}:{settings.collect_port}"
     asked = {"website_id": website} if once else {"website_id": website, "follow": "1"}
-    with answered(url, asked, key) as answer:
-        for line in kept(answer) if once else coming(answer):
-            click.echo(json.dumps(line) if as_json else told(line))
+    with open_debug(url, asked, key) as answer:
+        for line in recent_lines(answer) if once else follow_lines(answer):
+            click.echo(json.dumps(line) if as_json else format_line(line))
 
 
-def kept(answer: HTTPResponse) -> Iterator[dict[str, Any]]:
+def recent_lines(answer: HTTPResponse) -> Iterator[dict[str, Any]]:
     """What is there, the oldest first."""
     yield from reversed(json.load(answer)["items"])
 
 
-def coming(answer: HTTPResponse) -> Iterator[dict[str, Any]]:
+def follow_lines(answer: HTTPResponse) -> Iterator[dict[str, Any]]:
     """What is there and what comes, until the collector stops."""
     for text in answer:
         if text.strip():
             yield json.loads(text)
 
 
-def told(line: Mapping[str, Any]) -> str:
+def format_line(line: Mapping[str, Any]) -> str:
     """One line for a person's terminal, which obeys none of what visitors sent."""
-    return printable(_told(line))
+    return escape_line(_format_line(line))
 
 
-def _told(line: Mapping[str, Any]) -> str:
+def _format_line(line: Mapping[str, Any]) -> str:
     clock = line["receivedAt"][11:23]
     if not line["accepted"]:
         item = "" if "index" not in line else f" item {line['index']}"
@@ -76,7 +76,7 @@ def _told(line: Mapping[str, Any]) -> str:
     if "item" not in line:
         return f"{clock}  accepted  {line['type']}: {line['count']} items, {line['message']}"
     item = line["item"]
-    what = next((str(item[name]) for name in TOLD if item.get(name) is not None), "")
+    what = next((str(item[name]) for name in LABEL_FIELDS if item.get(name) is not None), "")
     where = item.get("path")
     return f"{clock}  accepted  {line['type']}: {what}" + (
         f"  {where}" if where and where != what else ""
@@ -84,11 +84,11 @@ def _told(line: Mapping[str, Any]) -> str:
 
 
 @contextmanager
-def answered(url: str, asked: Mapping[str, str], key: str) -> Iterator[HTTPResponse]:
+def open_debug(url: str, asked: Mapping[str, str], key: str) -> Iterator[HTTPResponse]:
     """The collector's answer; a refusal is one line."""
     parts = urlsplit(url)
     made = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-    connection = made(parts.hostname or "", parts.port, timeout=SILENT_SECONDS)
+    connection = made(parts.hostname or "", parts.port, timeout=READ_TIMEOUT_SECONDS)
     try:
         connection.request(
             "GET", f"{parts.path}/debug?{urlencode(asked)}", headers={"x-api-key": key}

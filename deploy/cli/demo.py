@@ -4,10 +4,10 @@ import secrets
 
 import click
 
-from deploy.cli.context import Tidemark
+from deploy.cli.context import CliContext
 from deploy.demo.first_start import send_week
 from deploy.demo.registry_records import read_demo
-from deploy.demo.sender import NotSent
+from deploy.demo.sender import DemoSendFailed
 
 
 @click.command()
@@ -21,7 +21,7 @@ from deploy.demo.sender import NotSent
 )
 @click.option("--seed", type=int, help="The same seed makes the same visitors; random by default.")
 @click.pass_obj
-def demo(tidemark: Tidemark, visitors: int, rate: float, seed: int | None) -> None:
+def demo(tidemark: CliContext, visitors: int, rate: float, seed: int | None) -> None:
     """Send the visits of made-up people in the last seven days, through the collector."""
     known = read_demo(tidemark.settings.data)
     if known is None:
@@ -31,5 +31,5 @@ def demo(tidemark: Tidemark, visitors: int, rate: float, seed: int | None) -> No
     seed = secrets.randbits(32) if seed is None else seed
     try:
         send_week(tidemark.settings, known, visitors, seed, click.echo, lambda: False, rate)
-    except NotSent as refused:
+    except DemoSendFailed as refused:
         raise click.ClickException(str(refused)) from None

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from deploy.cli.context import Tidemark, as_json, print_json
-from deploy.local.doctor import CHECKS, Outcome, Scope, examine
+from deploy.cli.context import CliContext, as_json, print_json
+from deploy.local.doctor import CHECKS, CheckContext, CheckResult, run_checks
 from deploy.local.doctor.acceptance import NotAccepted, accept, accepted_findings
 
-FINDINGS = 1
-COULD_NOT_LOOK = 2
+EXIT_FINDINGS = 1
+EXIT_NOT_CHECKED = 2
 MOST_REASON = 500
 """Letters of it that are kept."""
 
@@ -30,31 +30,31 @@ def doctor(
     What was accepted, by the id that its finding shows, is no finding any more unless it grows.
     Exit code: 0 all is well, 1 there are findings, 2 it could not look.
     """
-    tidemark = context.find_object(Tidemark)
+    tidemark = context.find_object(CliContext)
     assert tidemark  # noqa: S101 - for the type checker
     settings = tidemark.settings
     if not settings.data.is_dir():
         click.echo(f"tidemark: there is no data folder {settings.data} to look at", err=True)
-        context.exit(COULD_NOT_LOOK)
-    scope = Scope(settings, checksums, accepted_findings(settings))
-    outcomes = examine(CHECKS, scope, repair)
+        context.exit(EXIT_NOT_CHECKED)
+    scope = CheckContext(settings, checksums, accepted_findings(settings))
+    outcomes = run_checks(CHECKS, scope, repair)
     if more["accept"]:
         _accept(tidemark, outcomes, more["accept"], more["reason"])
         return
     if json:
         print_json(outcomes)
     else:
-        for line in _lines(outcomes):
+        for line in _report_lines(outcomes):
             click.echo(line)
-    context.exit(FINDINGS if any(outcome.findings for outcome in outcomes) else 0)
+    context.exit(EXIT_FINDINGS if any(outcome.findings for outcome in outcomes) else 0)
 
 
 def _accept(
-    tidemark: Tidemark, outcomes: Sequence[Outcome], finding_id: str, reason: str | None
+    tidemark: CliContext, outcomes: Sequence[CheckResult], finding_id: str, reason: str | None
 ) -> None:
     if not reason or not reason.strip():
         raise click.UsageError("--accept wants a --reason: the audit trail keeps it")
-    with tidemark.store() as store:
+    with tidemark.open_registry() as store:
         try:
             found = accept(store, outcomes, finding_id, reason.strip()[:MOST_REASON])
         except NotAccepted as refused:
@@ -62,7 +62,7 @@ def _accept(
     click.echo(f"accepted: {found.subject}: {found.problem}")
 
 
-def _lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
+def _report_lines(outcomes: Sequence[CheckResult]) -> Iterator[str]:
     width = max(len(outcome.check) for outcome in outcomes)
     for outcome in outcomes:
         said = {

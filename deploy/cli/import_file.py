@@ -7,60 +7,76 @@ from typing import Any
 
 import click
 
-from deploy.cli.progress_bar import Bar
-from deploy.importer.column_mapping import Mapper
-from deploy.importer.import_records import alone, key_for, note, progress_of
-from deploy.importer.import_run import Progress, run
-from deploy.importer.rejects_file import Rejects
-from deploy.importer.sender import NotSent, Sender
-from deploy.importer.source_file import BadFile, File
-from deploy.importer.stored_rows import watched
-from deploy.local.processes.process_file import read_account
-from deploy.local.processes.readiness import reachable
-from schemas.registry import Import, ImportState, Store, Website
+from deploy.cli.progress_bar import ProgressBar
+from deploy.importer.column_mapping import ColumnMapper
+from deploy.importer.import_records import (
+    exclusive_import,
+    save_progress,
+    saved_progress,
+    temporary_key,
+)
+from deploy.importer.import_run import ImportProgress, run_import
+from deploy.importer.rejects_file import RejectsFile
+from deploy.importer.sender import CollectorClient, ImportSendFailed
+from deploy.importer.source_file import InvalidFile, SourceFile
+from deploy.importer.stored_rows import poll_stored_rows
+from deploy.local.processes.process_file import read_processes_file
+from deploy.local.processes.readiness import local_address
+from schemas.registry import Import, ImportState, RegistryStore, Website
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
 
-NOTHING = "nothing of {} was accepted, {:,} lines were rejected"
-GO_ON = "run the same command again to go on, or `tidemark import undo {}`"
-STOPPED = f"stopped; {GO_ON}"
-ALL_SENT = "stopped; everything was sent: `tidemark import show {}` says how much is stored"
+NOTHING_ACCEPTED = "nothing of {} was accepted, {:,} lines were rejected"
+RESUME_HINT = "run the same command again to go on, or `tidemark import undo {}`"
+STOPPED_MESSAGE = f"stopped; {RESUME_HINT}"
+ALL_SENT_MESSAGE = "stopped; everything was sent: `tidemark import show {}` says how much is stored"
 
 
 class NothingAccepted(Exception):
     """Not one line of the file was taken; the message says why the first was not."""
 
 
-def judged(opened: File, mapper: Mapper, website: Website) -> Progress:
+def run_dry(opened: SourceFile, mapper: ColumnMapper, website: Website) -> ImportProgress:
     """What the collector would say to every line."""
-    from deploy.importer.dry_run import judge_for
+    from deploy.importer.dry_run import dry_run_sender
 
-    bar, at = Bar(), Progress()
-    rejects = Rejects(rejects_of(opened.path))
-    for at in run(opened, mapper, Progress(), judge_for(website), rejects):
-        bar.show(f"{opened.part:4.0%}  {at.accepted:,} good, {at.rejected:,} bad")
+    bar, at = ProgressBar(), ImportProgress()
+    rejects = RejectsFile(rejects_path(opened.path))
+    for at in run_import(opened, mapper, ImportProgress(), dry_run_sender(website), rejects):
+        bar.show(f"{opened.fraction_read:4.0%}  {at.accepted:,} good, {at.rejected:,} bad")
     bar.end()
     rejects.close()
-    _something(opened, at, rejects)
+    _require_accepted(opened, at, rejects)
     return at
 
 
-def sent(
-    settings: Settings, store: Store, one: Import, opened: File, mapper: Mapper, url: str | None
-) -> Progress:
+def send_import(
+    settings: Settings,
+    store: RegistryStore,
+    one: Import,
+    opened: SourceFile,
+    mapper: ColumnMapper,
+    url: str | None,
+) -> ImportProgress:
     """Send what is left; an import into which nothing went is taken back, and does not count."""
-    bar, at = Bar(), progress_of(one)
-    with alone(settings, one), key_for(store, one) as key, _stoppable(one, STOPPED, bar):
-        rejects = Rejects(rejects_of(opened.path), at.lines)
-        sender = Sender(url or _collector(settings), key, one.id, bar.say)
+    bar, at = ProgressBar(), saved_progress(one)
+    with (
+        exclusive_import(settings, one),
+        temporary_key(store, one) as key,
+        _interruptible(one, STOPPED_MESSAGE, bar),
+    ):
+        rejects = RejectsFile(rejects_path(opened.path), at.lines)
+        sender = CollectorClient(url or _collector_url(settings), key, one.id, bar.print_line)
         try:
-            for at in run(opened, mapper, progress_of(one), sender.send, rejects):
-                note(store, one, at)
-                bar.show(f"{opened.part:4.0%}  {at.accepted:,} sent, {at.rejected:,} rejected")
-        except NotSent as cut:
-            raise NotSent(f"{cut}; {GO_ON.format(one.id)}") from None
-        except BadFile as cut:
-            raise BadFile(
+            for at in run_import(opened, mapper, saved_progress(one), sender.send, rejects):
+                save_progress(store, one, at)
+                bar.show(
+                    f"{opened.fraction_read:4.0%}  {at.accepted:,} sent, {at.rejected:,} rejected"
+                )
+        except ImportSendFailed as cut:
+            raise ImportSendFailed(f"{cut}; {RESUME_HINT.format(one.id)}") from None
+        except InvalidFile as cut:
+            raise InvalidFile(
                 f"{cut}; `tidemark import undo {one.id}` takes back what was sent"
             ) from None
         finally:
@@ -70,58 +86,60 @@ def sent(
     # Undone rather than deleted: a run that was killed may have sent what nobody noted.
     state = ImportState.DONE if at.accepted else ImportState.UNDOING
     store.update(Import, one.id, now_ms(), state=state)
-    _something(opened, at, rejects)
+    _require_accepted(opened, at, rejects)
     return at
 
 
-def stored(settings: Settings, one: Import, at: Progress) -> int | None:
+def wait_until_stored(settings: Settings, one: Import, at: ImportProgress) -> int | None:
     """Rows in the table, once everything that was sent is there."""
-    if read_account(settings.data) is None:
+    if read_processes_file(settings.data) is None:
         return None
-    bar, rows = Bar(), 0
-    with _stoppable(one, ALL_SENT, bar):
-        for found in watched(settings, one, now_ms()):
+    bar, rows = ProgressBar(), 0
+    with _interruptible(one, ALL_SENT_MESSAGE, bar):
+        for found in poll_stored_rows(settings, one, now_ms()):
             rows = found.rows
             bar.show(f"{rows:,} of {at.accepted:,} stored")
     bar.end()
     return rows
 
 
-def told(at: Progress, mapper: Mapper, path: Path, **more: Any) -> dict[str, Any]:
+def import_summary(
+    at: ImportProgress, mapper: ColumnMapper, path: Path, **more: Any
+) -> dict[str, Any]:
     """What came of it, for the screen."""
     said = {**more, "accepted": at.accepted, "rejected": at.rejected}
     if at.rejected:
-        said["rejects"] = str(rejects_of(path))
+        said["rejects"] = str(rejects_path(path))
     if mapper.ignored:
         said["ignoredColumns"] = sorted(mapper.ignored)
-    if mapper.left_out:
-        said["factsLeftOut"] = dict(mapper.left_out)
+    if mapper.skipped_values:
+        said["factsLeftOut"] = dict(mapper.skipped_values)
     return said
 
 
-def rejects_of(path: Path) -> Path:
+def rejects_path(path: Path) -> Path:
     """Where the lines go that were not taken."""
     return path.with_name(f"{path.name}.rejects.ndjson")
 
 
-def _something(opened: File, at: Progress, rejects: Rejects) -> None:
+def _require_accepted(opened: SourceFile, at: ImportProgress, rejects: RejectsFile) -> None:
     if at.accepted:
         return
-    said = NOTHING.format(opened.path.name, at.rejected)
+    said = NOTHING_ACCEPTED.format(opened.path.name, at.rejected)
     if first := rejects.first:
         said += f", line {first.line} because {first.reason}"
-    raise NothingAccepted(f"{said}; the reasons are in {rejects_of(opened.path)}")
+    raise NothingAccepted(f"{said}; the reasons are in {rejects_path(opened.path)}")
 
 
 @contextmanager
-def _stoppable(one: Import, sentence: str, bar: Bar) -> Iterator[None]:
+def _interruptible(one: Import, sentence: str, bar: ProgressBar) -> Iterator[None]:
     """Who stops it is told what to do next."""
     try:
         yield
     except KeyboardInterrupt:
-        bar.say(sentence.format(one.id))
+        bar.print_line(sentence.format(one.id))
         raise click.Abort from None
 
 
-def _collector(settings: Settings) -> str:
-    return f"http://{reachable(settings.host)}:{settings.collect_port}"
+def _collector_url(settings: Settings) -> str:
+    return f"http://{local_address(settings.host)}:{settings.collect_port}"

@@ -5,17 +5,26 @@ from typing import Any
 
 import click
 
-from deploy.cli.context import Instant, Tidemark, as_json, given, print_record, shown
-from deploy.cli.record_commands import add_reading, create_owned
+from deploy.cli.context import (
+    CliContext,
+    InstantParam,
+    as_json,
+    print_record,
+    record_fields,
+    require_changes,
+)
+from deploy.cli.record_commands import add_record_commands, create_owned
 from deploy.demo.tenant import replace_demo_key
-from schemas.registry import SCOPES, Key, Store, Website
-from schemas.registry.validation import checked_scopes, new_key
-from schemas.runtime.clock import iso, now_ms
+from schemas.registry import KEY_SCOPES, Key, RegistryStore, Website
+from schemas.registry.validation import new_key, validate_scopes
+from schemas.runtime.clock import format_instant, now_ms
 
 HOUR_MS = 3_600_000
 
 name_option = click.option("--name", help="What it is for.")
-expires_option = click.option("--expires-at", type=Instant(), metavar="INSTANT", help="ISO 8601.")
+expires_option = click.option(
+    "--expires-at", type=InstantParam(), metavar="INSTANT", help="ISO 8601."
+)
 
 
 def scope_option(required: bool) -> Callable[[Any], Any]:
@@ -23,7 +32,7 @@ def scope_option(required: bool) -> Callable[[Any], Any]:
     return click.option(
         "--scope",
         "scopes",
-        type=click.Choice(SCOPES),
+        type=click.Choice(KEY_SCOPES),
         multiple=True,
         required=required,
         help="What it may do; may be given several times.",
@@ -44,7 +53,7 @@ def keys() -> None:
 @as_json
 @click.pass_obj
 def create(
-    tidemark: Tidemark,
+    tidemark: CliContext,
     organization: str,
     website: str | None,
     scopes: tuple[str, ...],
@@ -53,12 +62,12 @@ def create(
     json: bool,
 ) -> None:
     """Create a key. Its text is shown now and never again."""
-    with tidemark.store() as store:
+    with tidemark.open_registry() as store:
         if website is not None:
             _check_owner(store, website, organization)
         key, text = new_key(organization, scopes, now_ms(), website, name or "", expires_at)
         record = create_owned(store, key)
-    print_record(shown(record, key=text), json)
+    print_record(record_fields(record, key=text), json)
 
 
 @keys.command()
@@ -70,7 +79,7 @@ def create(
 @as_json
 @click.pass_obj
 def update(
-    tidemark: Tidemark,
+    tidemark: CliContext,
     record_id: str,
     scopes: tuple[str, ...],
     name: str | None,
@@ -80,15 +89,15 @@ def update(
 ) -> None:
     """Change what is given; scopes are replaced as a whole."""
     now = now_ms()
-    changes = given(
-        scopes=checked_scopes(scopes) if scopes else None,
+    changes = require_changes(
+        scopes=validate_scopes(scopes) if scopes else None,
         name=name,
         expires_at=expires_at,
         revoked_at=now if revoke else None,
     )
-    with tidemark.store() as store:
+    with tidemark.open_registry() as store:
         record = store.update(Key, record_id, now, **changes)
-    print_record(shown(record), json)
+    print_record(record_fields(record), json)
 
 
 @keys.command()
@@ -104,16 +113,16 @@ def update(
 @as_json
 @click.pass_obj
 def rotate(
-    tidemark: Tidemark, record_id: str, overlap_hours: float, expires_at: int | None, json: bool
+    tidemark: CliContext, record_id: str, overlap_hours: float, expires_at: int | None, json: bool
 ) -> None:
     """Make a key that may do the same, and let the old one end after a while.
 
     The new text is shown now and never again. Use it everywhere before the old one ends.
     """
     now = now_ms()
-    with tidemark.store() as store:
+    with tidemark.open_registry() as store:
         old = store.get(Key, record_id)
-        if not old.live(now):
+        if not old.is_active(now):
             raise click.UsageError(f"key '{record_id}' has ended or was revoked; create a new one")
         until = now + round(overlap_hours * HOUR_MS)
         key, text = new_key(
@@ -121,16 +130,16 @@ def rotate(
         )
         ended = store.replace_key(key, old.id, min(until, old.expires_at or until), now)
     replace_demo_key(tidemark.settings.data, old.id, text)
-    more = {"key": text, "replaces": old.id, "replacedEndsAt": iso(ended.expires_at)}
-    print_record(shown(key, **more), json)
+    more = {"key": text, "replaces": old.id, "replacedEndsAt": format_instant(ended.expires_at)}
+    print_record(record_fields(key, **more), json)
 
 
-def _check_owner(store: Store, website: str, organization: str) -> None:
+def _check_owner(store: RegistryStore, website: str, organization: str) -> None:
     if store.get(Website, website).organization_id != organization:
         raise click.UsageError(f"website '{website}' is not of organization '{organization}'")
 
 
-add_reading(
+add_record_commands(
     keys,
     Key,
     ("id", "organizationId", "websiteId", "name", "scopes", "expiresAt", "revokedAt", "lastUsedAt"),

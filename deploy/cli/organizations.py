@@ -2,15 +2,22 @@
 
 import click
 
-from deploy.cli.context import Tidemark, as_json, given, id_option, print_record, shown
-from deploy.cli.record_commands import add_reading
+from deploy.cli.context import (
+    CliContext,
+    as_json,
+    id_option,
+    print_record,
+    record_fields,
+    require_changes,
+)
+from deploy.cli.record_commands import add_record_commands
 from schemas.plans import COLLECT_ITEMS, COLLECT_MIB, PLANS, Group
 from schemas.registry import Organization
-from schemas.registry.validation import checked_limits, checked_name, new_organization
+from schemas.registry.validation import new_organization, validate_limits, validate_name
 from schemas.runtime.clock import now_ms
 
 
-def _limits(
+def _parse_limits(
     _context: click.Context, _option: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, int]:
     limits = {}
@@ -22,12 +29,12 @@ def _limits(
     return limits
 
 
-limit = click.option(
+limit_option = click.option(
     "--limit",
     "limits",
     metavar="GROUP=N",
     multiple=True,
-    callback=_limits,
+    callback=_parse_limits,
     help=f"Per minute, instead of the plan's: requests of {', '.join(Group)}, or {COLLECT_MIB}, "
     f"{COLLECT_ITEMS}.",
 )
@@ -41,12 +48,12 @@ def organizations() -> None:
 @organizations.command()
 @click.option("--name", required=True, help="What it is called.")
 @click.option("--plan", type=click.Choice(list(PLANS)), default="free", show_default=True)
-@limit
+@limit_option
 @id_option
 @as_json
 @click.pass_obj
 def create(
-    tidemark: Tidemark,
+    tidemark: CliContext,
     name: str,
     plan: str,
     limits: dict[str, int],
@@ -54,21 +61,21 @@ def create(
     json: bool,
 ) -> None:
     """Create an organization."""
-    with tidemark.store() as store:
+    with tidemark.open_registry() as store:
         record = store.create(new_organization(name, plan, now_ms(), limits, record_id))
-    print_record(shown(record), json)
+    print_record(record_fields(record), json)
 
 
 @organizations.command()
 @click.argument("record_id", metavar="ID")
 @click.option("--name", help="What it is called.")
 @click.option("--plan", type=click.Choice(list(PLANS)))
-@limit
+@limit_option
 @click.option("--plan-limits", is_flag=True, help="Forget agreed limits; those of the plan hold.")
 @as_json
 @click.pass_obj
 def update(
-    tidemark: Tidemark,
+    tidemark: CliContext,
     record_id: str,
     name: str | None,
     plan: str | None,
@@ -77,15 +84,15 @@ def update(
     json: bool,
 ) -> None:
     """Change what is given; a limit changes its own group only."""
-    with tidemark.store() as store:
+    with tidemark.open_registry() as store:
         kept = {} if plan_limits else store.get(Organization, record_id).limits
-        changes = given(
-            name=name and checked_name("name", name),
+        changes = require_changes(
+            name=name and validate_name("name", name),
             plan=plan,
-            limits={**kept, **checked_limits(limits)} if limits or plan_limits else None,
+            limits={**kept, **validate_limits(limits)} if limits or plan_limits else None,
         )
         record = store.update(Organization, record_id, now_ms(), **changes)
-    print_record(shown(record), json)
+    print_record(record_fields(record), json)
 
 
-add_reading(organizations, Organization, ("id", "name", "plan", "limits"))
+add_record_commands(organizations, Organization, ("id", "name", "plan", "limits"))

@@ -4,17 +4,17 @@ import sys
 import time
 from typing import TextIO
 
-DRAW_SECONDS = 0.2
-SAY_SECONDS = 10.0
+REDRAW_SECONDS = 0.2
+LINE_INTERVAL_SECONDS = 10.0
 
 
-class Bar:
+class ProgressBar:
     """Writes to the standard error, so that what is printed stays clean."""
 
     def __init__(self, out: TextIO | None = None) -> None:
         self._out = out or sys.stderr
         self._in_place = self._out.isatty()
-        self._every = DRAW_SECONDS if self._in_place else SAY_SECONDS
+        self._every = REDRAW_SECONDS if self._in_place else LINE_INTERVAL_SECONDS
         self._last = time.monotonic() if not self._in_place else 0.0
         self._text = self._shown = ""
 
@@ -24,7 +24,7 @@ class Bar:
         if time.monotonic() - self._last >= self._every:
             self._write()
 
-    def say(self, sentence: str) -> None:
+    def print_line(self, sentence: str) -> None:
         """Something that stays on the screen, above the line."""
         self._out.write(f"\r\x1b[K{sentence}\n" if self._in_place else f"{sentence}\n")
         self._out.flush()

@@ -6,23 +6,23 @@ from typing import TypeVar
 
 import click
 
-from deploy.cli.context import Tidemark, as_json, print_record, print_rows, shown
-from schemas.registry import Key, Link, Organization, Store, Unknown, Website
-from schemas.registry.record_mapping import R, Record
+from deploy.cli.context import CliContext, as_json, print_record, print_rows, record_fields
+from schemas.registry import Key, Link, Organization, RecordNotFound, RegistryStore, Website
+from schemas.registry.record_mapping import Record, RecordT
 
 Owned = TypeVar("Owned", Website, Link, Key)
 
 
-def create_owned(store: Store, record: Owned) -> Owned:
+def create_owned(store: RegistryStore, record: Owned) -> Owned:
     """Keep a new record of `--organization`, which must be there."""
     try:
         store.get(Organization, record.organization_id)
-    except Unknown as unknown:
+    except RecordNotFound as unknown:
         raise click.UsageError(f"--organization: {unknown}") from None
     return store.create(record)
 
 
-def add_reading(group: click.Group, kind: type[R], columns: Sequence[str]) -> None:
+def add_record_commands(group: click.Group, kind: type[RecordT], columns: Sequence[str]) -> None:
     """Give a group the three commands that need nothing but the kind."""
     word = kind.__name__.lower()
 
@@ -30,53 +30,55 @@ def add_reading(group: click.Group, kind: type[R], columns: Sequence[str]) -> No
     @click.argument("record_id", metavar="ID")
     @as_json
     @click.pass_obj
-    def show(tidemark: Tidemark, record_id: str, json: bool) -> None:
-        with tidemark.store() as store:
-            print_record(shown(store.get(kind, record_id)), json)
+    def show(tidemark: CliContext, record_id: str, json: bool) -> None:
+        with tidemark.open_registry() as store:
+            print_record(record_fields(store.get(kind, record_id)), json)
 
     @click.command("delete", help=f"Delete one {word} and what belongs to it.")
     @click.argument("record_id", metavar="ID")
     @click.option("--yes", is_flag=True, help="Do not ask; nobody is asked without a terminal.")
     @as_json
     @click.pass_obj
-    def delete(tidemark: Tidemark, record_id: str, yes: bool, json: bool) -> None:
-        with tidemark.store() as store:
-            name = _name(store.get(kind, record_id))
+    def delete(tidemark: CliContext, record_id: str, yes: bool, json: bool) -> None:
+        with tidemark.open_registry() as store:
+            name = _display_name(store.get(kind, record_id))
             if not yes and sys.stdin.isatty():
                 click.confirm(f"Delete {word} {name} and what belongs to it?", abort=True)
             store.delete(kind, record_id)
         print_record({"id": record_id, "deleted": True}, json)
 
-    group.add_command(_list_all(kind, columns) if kind is Organization else _list(kind, columns))
+    group.add_command(
+        _list_all_command(kind, columns) if kind is Organization else _list_command(kind, columns)
+    )
     group.add_command(show)
     group.add_command(delete)
 
 
-def _list_all(kind: type[R], columns: Sequence[str]) -> click.Command:
+def _list_all_command(kind: type[RecordT], columns: Sequence[str]) -> click.Command:
     @click.command("list", help="List all, oldest first.")
     @as_json
     @click.pass_obj
-    def command(tidemark: Tidemark, json: bool) -> None:
-        with tidemark.store() as store:
-            print_rows([shown(record) for record in store.list(kind)], columns, json)
+    def command(tidemark: CliContext, json: bool) -> None:
+        with tidemark.open_registry() as store:
+            print_rows([record_fields(record) for record in store.list(kind)], columns, json)
 
     return command
 
 
-def _list(kind: type[R], columns: Sequence[str]) -> click.Command:
+def _list_command(kind: type[RecordT], columns: Sequence[str]) -> click.Command:
     @click.command("list", help="List them, oldest first.")
     @click.option("--organization", metavar="ID", help="Only those of this organization.")
     @as_json
     @click.pass_obj
-    def command(tidemark: Tidemark, organization: str | None, json: bool) -> None:
-        with tidemark.store() as store:
+    def command(tidemark: CliContext, organization: str | None, json: bool) -> None:
+        with tidemark.open_registry() as store:
             records = store.list(kind, organization_id=organization)
-            print_rows([shown(record) for record in records], columns, json)
+            print_rows([record_fields(record) for record in records], columns, json)
 
     return command
 
 
-def _name(record: Record) -> str:
+def _display_name(record: Record) -> str:
     """What a person calls it, besides its id."""
     named = getattr(record, "name", "")
     return f"'{named}' ({record.id})" if named else f"({record.id})"

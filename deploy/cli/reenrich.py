@@ -5,26 +5,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deploy.cli.context import Tidemark, as_json, print_json
-from deploy.cli.progress_bar import Bar
-from schemas.registry import Store, Website
+from deploy.cli.context import CliContext, as_json, print_json
+from deploy.cli.progress_bar import ProgressBar
+from schemas.registry import RegistryStore, Website
 
 if TYPE_CHECKING:
     from stream.enrich.rules.lookups import Lookups
-    from stream.maintenance.re_enrichment import Changes, Done
+    from stream.maintenance.re_enrichment import ColumnChanges, ReEnrichedDay
 
-DAY = click.DateTime(["%Y-%m-%d"])
+DAY_PARAM = click.DateTime(["%Y-%m-%d"])
 
 
 @click.command()
-@click.option("--from", "first", type=DAY, required=True, help="First day of receipt (UTC).")
-@click.option("--to", "last", type=DAY, required=True, help="Last day, inclusive.")
+@click.option("--from", "first", type=DAY_PARAM, required=True, help="First day of receipt (UTC).")
+@click.option("--to", "last", type=DAY_PARAM, required=True, help="Last day, inclusive.")
 @click.option("--website", metavar="ID", help="Only its rows.")
 @click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 @as_json
 @click.pass_obj
 def reenrich(
-    tidemark: Tidemark,
+    tidemark: CliContext,
     first: datetime,
     last: datetime,
     website: str | None,
@@ -36,16 +36,20 @@ def reenrich(
     Killed in the middle, it goes on where it was when it is run again.
     """
     from schemas.lake.delta_table import UnreadableTable  # with the table format
-    from stream.maintenance.re_enrichment import Asked, Changes, reenrich  # with all parsers
-    from stream.maintenance.verification import Damaged
+    from stream.maintenance.re_enrichment import (  # with all parsers
+        ColumnChanges,
+        ReEnrichmentOptions,
+        re_enrich,
+    )
+    from stream.maintenance.verification import DamagedFileError
 
     if last < first:
         raise click.UsageError(f"--to {last.date()} is before --from {first.date()}")
-    asked = Asked(first.date(), last.date(), website, dry_run)
-    with tidemark.store() as store:
+    asked = ReEnrichmentOptions(first.date(), last.date(), website, dry_run)
+    with tidemark.open_registry() as store:
         if website is not None:
             store.get(Website, website)
-        bar, changes, rows, seen = Bar(), Changes({}), 0, 0
+        bar, changes, rows, seen = ProgressBar(), ColumnChanges({}), 0, 0
 
         def tell(more: int) -> None:
             nonlocal seen
@@ -54,27 +58,27 @@ def reenrich(
 
         days = []
         try:
-            for done in reenrich(tidemark.settings, _lookups(store), asked, tell):
+            for done in re_enrich(tidemark.settings, _lookups(store), asked, tell):
                 days.append(done)
                 changes.add(done.changes)
                 rows += done.rows
-        except (Damaged, UnreadableTable) as damaged:
+        except (DamagedFileError, UnreadableTable) as damaged:
             raise click.ClickException(f"{damaged}; see tidemark doctor") from None
         bar.end()
     if json:
-        return print_json([_told(day) for day in days])
-    _show(rows, changes, dry_run)
+        return print_json([_day_report(day) for day in days])
+    _print_changes(rows, changes, dry_run)
     return None
 
 
-def _lookups(store: Store) -> "Lookups":
+def _lookups(store: RegistryStore) -> "Lookups":
     from stream.enrich.rules.lookups import Lookups
 
     domains = {website.id: website.domain for website in store.list(Website)}
     return Lookups(domain_of=domains.get)
 
 
-def _told(day: "Done") -> dict[str, Any]:
+def _day_report(day: "ReEnrichedDay") -> dict[str, Any]:
     return {
         "table": day.table,
         "day": day.day.isoformat(),
@@ -92,7 +96,7 @@ def _told(day: "Done") -> dict[str, Any]:
     }
 
 
-def _show(rows: int, changes: "Changes", dry_run: bool) -> None:
+def _print_changes(rows: int, changes: "ColumnChanges", dry_run: bool) -> None:
     for column in sorted(changes.values):
         click.echo(f"{column}: {changes.rows(column):,} rows")
         for before, after, count in changes.examples(column):

@@ -2,15 +2,15 @@
 
 import click
 
-from deploy.cli.context import Tidemark
-from deploy.local.enrichment_lookups import lookups_of
+from deploy.cli.context import CliContext
+from deploy.local.enrichment_lookups import enrichment_lookups
 
 
 @click.command()
 @click.argument("file", metavar="TABLE/PATH")
 @click.option("--accept-loss", is_flag=True, help="Give up the rows that Kafka has no more.")
 @click.pass_obj
-def repair(tidemark: Tidemark, file: str, accept_loss: bool) -> None:
+def repair(tidemark: CliContext, file: str, accept_loss: bool) -> None:
     """Take a damaged data file out of its table, and store its rows again from Kafka.
 
     FILE as `tidemark doctor` names it. Without --accept-loss nothing is changed unless Kafka gives
@@ -19,14 +19,14 @@ def repair(tidemark: Tidemark, file: str, accept_loss: bool) -> None:
     from schemas.lake.delta_table import UnreadableTable  # with the table format
     from stream.recovery.file_repair import NotRepaired
     from stream.recovery.file_repair import repair as repair_file
-    from stream.runtime.errors import Surprise
+    from stream.runtime.errors import FatalError
 
-    with tidemark.store() as store:
+    with tidemark.open_registry() as store:
         try:
             done = repair_file(
-                tidemark.settings, file, lookups_of(tidemark.settings, store), accept_loss
+                tidemark.settings, file, enrichment_lookups(tidemark.settings, store), accept_loss
             )
-        except (NotRepaired, Surprise) as refused:
+        except (NotRepaired, FatalError) as refused:
             raise click.ClickException(str(refused)) from None
         except UnreadableTable as damaged:
             raise click.ClickException(f"{damaged}; see tidemark doctor") from None

@@ -2,9 +2,9 @@
 
 import click
 
-from deploy.cli.context import Tidemark, as_json, print_json
-from deploy.cli.progress_bar import Bar
-from schemas.lake.delta_log import LOG
+from deploy.cli.context import CliContext, as_json, print_json
+from deploy.cli.progress_bar import ProgressBar
+from schemas.lake.delta_log import LOG_FOLDER
 
 MEGABYTE = 1_048_576
 
@@ -20,8 +20,8 @@ def scrub(context: click.Context, json: bool) -> None:
     """
     from stream.maintenance.scrub import scrub_all  # with the table format
 
-    settings = context.find_object(Tidemark).settings  # type: ignore[union-attr]
-    bar, done = Bar(), []
+    settings = context.find_object(CliContext).settings  # type: ignore[union-attr]
+    bar, done = ProgressBar(), []
     for one in scrub_all(settings):
         done.append(one)
         bar.show(f"{len(done):,} files, {sum(d.size for d in done) // MEGABYTE:,} MB read")
@@ -32,9 +32,9 @@ def scrub(context: click.Context, json: bool) -> None:
     else:
         for one in damaged:
             click.echo(f"{one.table}: {one.path} {one.problem}")
-        adopted = sum(one.adopted for one in done)
+        adopted = sum(one.is_checksum_new for one in done)
         taken = f", {adopted:,} of them without a checksum until now" if adopted else ""
-        read = [one for one in done if one.path != LOG]
+        read = [one for one in done if one.path != LOG_FOLDER]
         click.echo(f"{len(read):,} data files read{taken}; {len(damaged):,} damaged")
         if damaged:
             click.echo("mend: tidemark doctor --repair; one file: tidemark repair TABLE/PATH")

@@ -3,18 +3,18 @@
 import click
 import msgspec
 
-from deploy.cli.context import Tidemark, as_json, print_json, print_rows
-from deploy.docs.settings_table import describe
-from deploy.local.kafka.topics import declare, partitions, topics_of
-from deploy.local.unavailable import KafkaAway
+from deploy.cli.context import CliContext, as_json, print_json, print_rows
+from deploy.docs.settings_table import describe_settings
+from deploy.local.kafka.topics import ensure_topics, partition_counts, required_topics
+from deploy.local.unavailable import KafkaUnavailable
 
 
 @click.command()
 @as_json
 @click.pass_obj
-def settings(tidemark: Tidemark, json: bool) -> None:
+def settings(tidemark: CliContext, json: bool) -> None:
     """Show every setting: its variable, value, bounds and meaning."""
-    described = list(describe(tidemark.settings))
+    described = list(describe_settings(tidemark.settings))
     if json:
         return print_json(described)
     for one in described:
@@ -28,14 +28,14 @@ def settings(tidemark: Tidemark, json: bool) -> None:
 @click.option("--declare", "make", is_flag=True, help="Make what is missing; never make less.")
 @as_json
 @click.pass_obj
-def topics(tidemark: Tidemark, make: bool, json: bool) -> None:
+def topics(tidemark: CliContext, make: bool, json: bool) -> None:
     """Show the topics: the partitions that the settings ask for, and those that Kafka has."""
-    address, wanted = tidemark.settings.brokers, topics_of(tidemark.settings)
+    address, wanted = tidemark.settings.brokers, required_topics(tidemark.settings)
     try:
         if make:
-            declare(address, wanted)
-        have = partitions(address, [topic.name for topic in wanted])
-    except KafkaAway as away:
+            ensure_topics(address, wanted)
+        have = partition_counts(address, [topic.name for topic in wanted])
+    except KafkaUnavailable as away:
         raise click.ClickException(str(away)) from None
     rows = [{**msgspec.to_builtins(topic), "in_kafka": have[topic.name]} for topic in wanted]
     print_rows(rows, ("name", "partitions", "in_kafka", "replication", "retention_hours"), json)

@@ -7,16 +7,18 @@ from urllib.parse import urlsplit
 
 import click
 
-from deploy.cli.context import Tidemark, as_json, print_json
-from deploy.local.processes.readiness import collect_address
-from ingest.endpoints.scripts import Script, file_name, read_manifest
+from deploy.cli.context import CliContext, as_json, print_json
+from deploy.local.processes.readiness import collector_url
+from ingest.endpoints.scripts import BuiltScript, file_name, read_manifest
 from schemas.registry import Website
 
-SCRIPT = "tidemark"
-EXTRAS = ("vitals", "errors")
+MAIN_SCRIPT = "tidemark"
+EXTRA_SCRIPTS = ("vitals", "errors")
 
 
-def _reached(_context: click.Context, _option: click.Parameter, url: str | None) -> str | None:
+def _validate_collect_url(
+    _context: click.Context, _option: click.Parameter, url: str | None
+) -> str | None:
     if url is None or re.fullmatch(r"/([^/\s]\S*)?", url):
         return url
     try:
@@ -37,7 +39,7 @@ def _reached(_context: click.Context, _option: click.Parameter, url: str | None)
 @click.option(
     "--collect-url",
     metavar="URL",
-    callback=_reached,
+    callback=_validate_collect_url,
     help="Where browsers reach the collector, a URL or a path of the site; its own address.",
 )
 @click.option("--vitals", is_flag=True, help="Measure web vitals, too.")
@@ -46,7 +48,7 @@ def _reached(_context: click.Context, _option: click.Parameter, url: str | None)
 @as_json
 @click.pass_obj
 def snippet(
-    tidemark: Tidemark,
+    tidemark: CliContext,
     website: str,
     collect_url: str | None,
     vitals: bool,
@@ -55,13 +57,13 @@ def snippet(
     json: bool,
 ) -> None:
     """Print the script tags for the pages of WEBSITE, with and without integrity."""
-    with tidemark.store() as store:
+    with tidemark.open_registry() as store:
         store.get(Website, website)
-    base = (collect_url or collect_address(tidemark.settings)).rstrip("/")
-    extras = [name for name, asked in zip(EXTRAS, (vitals, errors), strict=True) if asked]
+    base = (collect_url or collector_url(tidemark.settings)).rstrip("/")
+    extras = [name for name, asked in zip(EXTRA_SCRIPTS, (vitals, errors), strict=True) if asked]
     kept = ("data-persist",) if persist else ()
-    plain = tag(base, SCRIPT, website, *kept, *(f"data-{extra}" for extra in extras))
-    whole = "\n".join(pinned(base, website, extras, kept))
+    plain = script_tag(base, MAIN_SCRIPT, website, *kept, *(f"data-{extra}" for extra in extras))
+    whole = "\n".join(pinned_tags(base, website, extras, kept))
     if json:
         print_json({"script": plain, "pinned": whole})
         return
@@ -70,7 +72,9 @@ def snippet(
     click.echo(whole)
 
 
-def tag(base: str, name: str, website: str, *attributes: str, script: Script | None = None) -> str:
+def script_tag(
+    base: str, name: str, website: str, *attributes: str, script: BuiltScript | None = None
+) -> str:
     """One script tag; with the script's integrity when it is given."""
     told = [f'src="{escape(base)}/{file_name(name, script)}"', f'data-website-id="{website}"']
     if script is not None:
@@ -78,10 +82,10 @@ def tag(base: str, name: str, website: str, *attributes: str, script: Script | N
     return f"<script defer {' '.join((*told, *attributes))}></script>"
 
 
-def pinned(base: str, website: str, extras: list[str], kept: tuple[str, ...]) -> Iterator[str]:
+def pinned_tags(base: str, website: str, extras: list[str], kept: tuple[str, ...]) -> Iterator[str]:
     """A tag for each script, because one that is pinned loads no other that is not."""
     manifest = read_manifest()
-    for name in (SCRIPT, *(f"{SCRIPT}-{extra}" for extra in extras)):
+    for name in (MAIN_SCRIPT, *(f"{MAIN_SCRIPT}-{extra}" for extra in extras)):
         if name not in manifest:
             raise click.ClickException("the tracker scripts are not built: `make setup` does it")
-        yield tag(base, name, website, *kept, script=manifest[name])
+        yield script_tag(base, name, website, *kept, script=manifest[name])

@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deploy.cli.context import Tidemark, as_json, print_json
-from deploy.local.columns import table
+from deploy.cli.context import CliContext, as_json, print_json
+from deploy.local.columns import format_table
 from deploy.local.status_screen import process_table
-from deploy.local.up import Refused
-from deploy.local.up import up as run_everything
+from deploy.local.up import START_ERRORS
+from deploy.local.up import run_installation as run_everything
 
 if TYPE_CHECKING:
-    from deploy.local.status import Condition
+    from deploy.local.status import SystemStatus
 
 EXIT_CODES = {"ok": 0, "degraded": 1, "down": 2}
 
@@ -19,14 +19,14 @@ EXIT_CODES = {"ok": 0, "degraded": 1, "down": 2}
 @click.command()
 @click.option("--logs", is_flag=True, help="Show all logs on the screen, too.")
 @click.pass_obj
-def up(tidemark: Tidemark, logs: bool) -> None:
+def up(tidemark: CliContext, logs: bool) -> None:
     """Start broker, collectors, workers, keeper and query, and keep them running.
 
     Ctrl-C or SIGTERM stops all in order; a second one at once.
     """
     try:
         run_everything(tidemark.settings, logs)
-    except Refused as refused:
+    except START_ERRORS as refused:
         raise click.ClickException(str(refused)) from None
     except OSError as refused:
         raise click.ClickException(f"cannot start: {refused}") from None
@@ -36,31 +36,31 @@ def up(tidemark: Tidemark, logs: bool) -> None:
 @click.option("--check", is_flag=True, help="Exit code: 0 all is well, 1 degraded, 2 down.")
 @as_json
 @click.pass_obj
-def status(tidemark: Tidemark, check: bool, json: bool) -> None:
+def status(tidemark: CliContext, check: bool, json: bool) -> None:
     """Show what runs, how far the workers are behind, and how fresh the tables are.
 
     `down`: nothing is accepted or nothing is answered. `degraded`: a process is not ready, a table
     cannot be read, or the disk is nearly full; what is wrong stands at the end.
     """
-    from deploy.local.status import condition_of  # `up` does without what opens tables
+    from deploy.local.status import system_status  # `up` does without what opens tables
 
-    condition = condition_of(tidemark.settings)
+    condition = system_status(tidemark.settings)
     if json:
         print_json(condition)
     else:
-        for line in _lines(condition):
+        for line in _status_lines(condition):
             click.echo(line)
     if check and (code := EXIT_CODES[condition.state]):
         click.get_current_context().exit(code)
 
 
-def _lines(condition: "Condition") -> list[str]:
+def _status_lines(condition: "SystemStatus") -> list[str]:
     if not condition.processes:
         runs = [f"nothing runs on {condition.data}"]
     else:
         runs = process_table(condition.processes)
     lane = condition.imports
-    tables = table(
+    tables = format_table(
         ("table", "rows", "newest row", "lag chunks", "lag seconds"),
         [
             *(

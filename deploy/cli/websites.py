@@ -2,14 +2,26 @@
 
 import click
 
-from deploy.cli.context import Tidemark, as_json, given, id_option, print_record, shown
-from deploy.cli.record_commands import add_reading, create_owned
+from deploy.cli.context import (
+    CliContext,
+    as_json,
+    id_option,
+    print_record,
+    record_fields,
+    require_changes,
+)
+from deploy.cli.record_commands import add_record_commands, create_owned
 from schemas.registry import Website
-from schemas.registry.allowed_origins import checked_origins
-from schemas.registry.validation import checked_domain, checked_name, checked_timezone, new_website
+from schemas.registry.allowed_origins import validate_origins
+from schemas.registry.validation import (
+    new_website,
+    validate_domain,
+    validate_name,
+    validate_timezone,
+)
 from schemas.runtime.clock import now_ms
 
-allow_origin = click.option(
+origin_option = click.option(
     "--allow-origin",
     "origins",
     metavar="ORIGIN",
@@ -30,11 +42,11 @@ def websites() -> None:
 @click.option("--timezone", default="UTC", show_default=True, help="IANA name.")
 @click.option("--name", default="", help="What it is called; the domain when not given.")
 @id_option
-@allow_origin
+@origin_option
 @as_json
 @click.pass_obj
 def create(
-    tidemark: Tidemark,
+    tidemark: CliContext,
     organization: str,
     domain: str,
     timezone: str,
@@ -44,11 +56,11 @@ def create(
     json: bool,
 ) -> None:
     """Create a website."""
-    with tidemark.store() as store:
+    with tidemark.open_registry() as store:
         now = now_ms()
         website = new_website(organization, domain, now, timezone, name, record_id, origins)
         record = create_owned(store, website)
-    print_record(shown(record), json)
+    print_record(record_fields(record), json)
 
 
 @websites.command()
@@ -56,12 +68,12 @@ def create(
 @click.option("--domain", help="Its host name.")
 @click.option("--timezone", help="IANA name.")
 @click.option("--name", help="What it is called.")
-@allow_origin
+@origin_option
 @click.option("--any-origin", is_flag=True, help="Forget the list: browsers send from any site.")
 @as_json
 @click.pass_obj
 def update(
-    tidemark: Tidemark,
+    tidemark: CliContext,
     record_id: str,
     domain: str | None,
     timezone: str | None,
@@ -73,15 +85,15 @@ def update(
     """Change what is given; the list of origins is replaced as a whole."""
     if origins and any_origin:
         raise click.UsageError("--allow-origin and --any-origin exclude each other")
-    with tidemark.store() as store:
-        changes = given(
-            domain=domain and checked_domain(domain),
-            timezone=timezone and checked_timezone(timezone),
-            name=name and checked_name("name", name),
-            allowed_origins=checked_origins(origins) if origins or any_origin else None,
+    with tidemark.open_registry() as store:
+        changes = require_changes(
+            domain=domain and validate_domain(domain),
+            timezone=timezone and validate_timezone(timezone),
+            name=name and validate_name("name", name),
+            allowed_origins=validate_origins(origins) if origins or any_origin else None,
         )
         record = store.update(Website, record_id, now_ms(), **changes)
-    print_record(shown(record), json)
+    print_record(record_fields(record), json)
 
 
-add_reading(websites, Website, ("id", "organizationId", "domain", "timezone", "name"))
+add_record_commands(websites, Website, ("id", "organizationId", "domain", "timezone", "name"))

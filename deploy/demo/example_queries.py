@@ -13,7 +13,7 @@ from deploy.demo.registry_records import Demo, read_demo
 from schemas.runtime.settings import Settings
 
 
-def question(settings: Settings, shows_key: bool = True) -> str:
+def example_query(settings: Settings, shows_key: bool = True) -> str:
     """A `curl` request to try; empty when there is no demo. The key may stay in its file."""
     demo = read_demo(settings.data)
     if demo is None:
@@ -37,12 +37,12 @@ def _header_file(settings: Settings, demo: Demo) -> Path:
     return path
 
 
-TABLES = ("events", "vitals", "errors")
+COUNTED_TABLES = ("events", "vitals", "errors")
 
 
 def count_items(demo: Demo) -> int | None:
     """Items of the demo website in the last week, of programs too; None when there is no answer."""
-    counts = [_count(demo, table) for table in TABLES]
+    counts = [_count(demo, table) for table in COUNTED_TABLES]
     known = [count for count in counts if count is not None]
     return sum(known) if len(known) == len(counts) else None
 

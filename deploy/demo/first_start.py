@@ -7,31 +7,31 @@ from msgspec import Struct
 
 from deploy.demo.example_queries import count_items
 from deploy.demo.registry_records import Demo, read_demo
-from deploy.demo.sender import NotSent, Stopped, Target, send_all
+from deploy.demo.sender import DemoSendFailed, DemoTarget, IsStopped, send_visits
 from deploy.demo.tenant import create_demo
-from deploy.demo.traffic import Visit, last_week, visits
-from deploy.demo.visitor_profiles import BOT
-from schemas.registry import Link, Store
+from deploy.demo.traffic import DemoVisit, generate_visits, last_week
+from deploy.demo.visitor_profiles import BOT_USER_AGENT
+from schemas.registry import Link, RegistryStore
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
 
-VISITORS = 1200
-SEED = 2026
-VISIBLE_SECONDS = 60.0
-TELL_SECONDS = 1.0
+DEFAULT_VISITORS = 1200
+DEFAULT_SEED = 2026
+VISIBLE_TIMEOUT_SECONDS = 60.0
+PROGRESS_INTERVAL_SECONDS = 1.0
 
-Say = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
-def first_start(settings: Settings, say: Say, stopped: Stopped) -> None:
+def first_start(settings: Settings, say: Notify, stopped: IsStopped) -> None:
     """Does nothing when there is a demo; with `demo` off it sends no traffic."""
     if read_demo(settings.data):
         return
     demo = create_demo(settings)
     if settings.demo:
         try:
-            send_week(settings, demo, VISITORS, SEED, say, stopped)
-        except NotSent as refused:
+            send_week(settings, demo, DEFAULT_VISITORS, DEFAULT_SEED, say, stopped)
+        except DemoSendFailed as refused:
             say(f"demo traffic: {refused}")
 
 
@@ -40,75 +40,75 @@ def send_week(
     demo: Demo,
     visitors: int,
     seed: int,
-    say: Say,
-    stopped: Stopped,
+    say: Notify,
+    stopped: IsStopped,
     rate: float = 0,
 ) -> None:
     """Send the visits of the last seven days, and wait until a query shows them."""
-    made = visits(seed, visitors, *last_week(now_ms()))
+    made = generate_visits(seed, visitors, *last_week(now_ms()))
     before = count_items(demo) or 0
     told = 0.0
-    for sent in send_all(target_of(settings, demo), made, stopped, rate):
-        if sent.visits == sent.of or time.monotonic() - told > TELL_SECONDS:
+    for sent in send_visits(demo_target(settings, demo), made, stopped, rate):
+        if sent.visits == sent.total_visits or time.monotonic() - told > PROGRESS_INTERVAL_SECONDS:
             told = time.monotonic()
             say(
-                f"demo traffic: {sent.visits} of {sent.of} visits, "
+                f"demo traffic: {sent.visits} of {sent.total_visits} visits, "
                 f"{sent.items} items, {sent.clicks} link clicks"
             )
     if not stopped():
-        _wait_until_visible(demo, before, stored_of(made), say, stopped)
+        _wait_until_visible(demo, before, expected_counts(made), say, stopped)
 
 
-def target_of(settings: Settings, demo: Demo) -> Target:
+def demo_target(settings: Settings, demo: Demo) -> DemoTarget:
     """Where the demo's visits go."""
-    store = Store(settings.registry_url)
+    store = RegistryStore(settings.registry_url)
     try:
-        return Target(demo.collect_url, demo.website_id, store.get(Link, demo.link_id).slug)
+        return DemoTarget(demo.collect_url, demo.website_id, store.get(Link, demo.link_id).slug)
     finally:
         store.close()
 
 
 def _wait_until_visible(
-    demo: Demo, before: int, stored: "Stored", say: Say, stopped: Stopped
+    demo: Demo, before: int, stored: "ExpectedCounts", say: Notify, stopped: IsStopped
 ) -> None:
-    until = time.monotonic() + VISIBLE_SECONDS
+    until = time.monotonic() + VISIBLE_TIMEOUT_SECONDS
     while (count_items(demo) or 0) < before + stored.items and not stopped():
         if time.monotonic() > until:
             say("demo traffic: sent; the stream is still storing it")
             return
         time.sleep(0.3)
     if not stopped():
-        say(f"demo traffic: stored: {stored.told}")
+        say(f"demo traffic: stored: {stored.summary}")
 
 
-class Stored(Struct, frozen=True):
+class ExpectedCounts(Struct, frozen=True):
     """What a week of visits leaves in the tables; questions leave programs out unless asked."""
 
-    people: int
-    programs: int
+    human_events: int
+    bot_events: int
     vitals: int
     errors: int
 
     @property
     def items(self) -> int:
         """All rows, clicks on links aside."""
-        return self.people + self.programs + self.vitals + self.errors
+        return self.human_events + self.bot_events + self.vitals + self.errors
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """The same for a person."""
         return (
-            f"{self.people} events of people, {self.programs} of programs, "
+            f"{self.human_events} events of people, {self.bot_events} of programs, "
             f"{self.vitals} vitals, {self.errors} errors"
         )
 
 
-def stored_of(made: Sequence[Visit]) -> Stored:
+def expected_counts(made: Sequence[DemoVisit]) -> ExpectedCounts:
     """What these visits send, counted by where it goes."""
-    programs = sum(len(visit.events) for visit in made if visit.user_agent == BOT)
-    return Stored(
-        people=sum(len(visit.events) for visit in made) - programs,
-        programs=programs,
+    programs = sum(len(visit.events) for visit in made if visit.user_agent == BOT_USER_AGENT)
+    return ExpectedCounts(
+        human_events=sum(len(visit.events) for visit in made) - programs,
+        bot_events=programs,
         vitals=sum(len(visit.vitals) for visit in made),
         errors=sum(len(visit.errors) for visit in made),
     )

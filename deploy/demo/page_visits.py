@@ -4,12 +4,20 @@ import random
 from typing import Any
 from urllib.parse import urlencode
 
-from deploy.demo.visitor_profiles import ERRORS, OUTBOUND, PAGES, Device, Origin, Page, Place
+from deploy.demo.visitor_profiles import (
+    DEMO_ERRORS,
+    DEMO_PAGES,
+    OUTBOUND_LINKS,
+    DemoDevice,
+    DemoLocation,
+    DemoPage,
+    TrafficSource,
+)
 
-SITE = "https://demo.example"
+SITE_URL = "https://demo.example"
 
 # Metric, a typical value on a fast machine, digits after the point.
-METRICS = (
+TYPICAL_VITALS = (
     ("TTFB", 180.0, 1),
     ("FCP", 820.0, 1),
     ("LCP", 1450.0, 1),
@@ -18,74 +26,79 @@ METRICS = (
 )
 
 
-class Walk:
+class PageVisits:
     """Collects the items of one session while it wanders from page to page."""
 
     def __init__(
         self,
         chance: random.Random,
-        device: Device,
-        place: Place,
-        origin: Origin,
+        device: DemoDevice,
+        place: DemoLocation,
+        origin: TrafficSource,
         visitor: str,
         begin_ms: int,
     ) -> None:
         self.events: list[dict[str, Any]] = []
         self.vitals: list[dict[str, Any]] = []
         self.errors: list[dict[str, Any]] = []
-        self._chance = chance
+        self._random = chance
         self._device = device
         self._place = place
         self._origin = origin
-        self._who = {"anonymousId": visitor, "sessionId": f"s_{chance.getrandbits(64):016x}"}
+        self._visitor_fields = {
+            "anonymousId": visitor,
+            "sessionId": f"s_{chance.getrandbits(64):016x}",
+        }
         self._now = begin_ms
         self._previous: str | None = None
 
-    def wander(self) -> None:
+    def generate(self) -> None:
         """View some pages; of those who see only one, most leave at once."""
-        pages = self._chance.choices((1, 2, 3, 4, 5, 9), (48, 17, 14, 10, 7, 4))[0]
-        leaves = pages == 1 and self._chance.random() < 0.8
+        pages = self._random.choices((1, 2, 3, 4, 5, 9), (48, 17, 14, 10, 7, 4))[0]
+        leaves = pages == 1 and self._random.random() < 0.8
         for _ in range(pages):
-            page = self._chance.choices(PAGES, [page.weight for page in PAGES])[0]
-            url = self._view(page, self._chance.lognormvariate(1.2 if leaves else 3.2, 0.9))
-            self._measure(url)
+            page = self._random.choices(DEMO_PAGES, [page.weight for page in DEMO_PAGES])[0]
+            url = self._add_page_view(
+                page, self._random.lognormvariate(1.2 if leaves else 3.2, 0.9)
+            )
+            self._add_vitals(url)
             if not leaves:
-                self._do_something(page, url)
+                self._add_interactions(page, url)
 
-    def _view(self, page: Page, seconds: float) -> str:
+    def _add_page_view(self, page: DemoPage, seconds: float) -> str:
         first = self._previous is None
         query = f"?{urlencode(self._origin.campaign)}" if first and self._origin.campaign else ""
-        url = f"{SITE}{page.path}{query}"
+        url = f"{SITE_URL}{page.path}{query}"
         stay = round(min(seconds, 1800.0), 1)
-        self._add(
+        self._add_event(
             "screen_view",
             url,
             title=page.title,
             referrer=self._origin.referrer if first else self._previous,
             time_on_page=stay,
-            scroll_depth=self._chance.randint(10, 100),
-            interaction_count=self._chance.randint(0, 12),
+            scroll_depth=self._random.randint(10, 100),
+            interaction_count=self._random.randint(0, 12),
             **self._timings(),
             **(self._origin.campaign if first else {}),
         )
         self._previous = url
-        self._pass(stay)
+        self._advance(stay)
         return url
 
     def _timings(self) -> dict[str, int]:
         """How long the parts of loading took, in milliseconds."""
-        pace = self._device.slowness * self._chance.lognormvariate(0, 0.35)
+        pace = self._device.load_factor * self._random.lognormvariate(0, 0.35)
         parts = {"ttfb": 180, "dom_ready_time": 700, "load_time": 1100, "render_time": 240}
         return {name: min(60_000, round(typical * pace)) for name, typical in parts.items()}
 
-    def _measure(self, url: str) -> None:
-        if self._chance.random() < 0.3:
+    def _add_vitals(self, url: str) -> None:
+        if self._random.random() < 0.3:
             return  # the browser said nothing
-        for metric, typical, digits in METRICS:
-            value = typical * self._device.slowness * self._chance.lognormvariate(0, 0.35)
+        for metric, typical, digits in TYPICAL_VITALS:
+            value = typical * self._device.load_factor * self._random.lognormvariate(0, 0.35)
             self.vitals.append(
                 {
-                    **self._who,
+                    **self._visitor_fields,
                     "timestamp": self._now,
                     "path": url,
                     "metricName": metric,
@@ -93,25 +106,25 @@ class Walk:
                 }
             )
 
-    def _do_something(self, page: Page, url: str) -> None:
-        if self._chance.random() < 0.09:
-            href, text = self._chance.choice(OUTBOUND)
-            self._add("outgoing_link", url, href=href, text=text)
-        if page.path == "/signup" and self._chance.random() < 0.4:
-            plan = self._chance.choices(("free", "pro", "scale"), (70, 25, 5))[0]
-            self._add("signup", url, properties={"plan": plan, "trial": plan != "free"})
-        if page.path == "/pricing" and self._chance.random() < 0.06:
-            amount = self._chance.choice((19.0, 49.0, 490.0))
-            self._add("purchase", url, properties={"amount": amount, "currency": "EUR"})
-        if self._chance.random() < 0.015:
-            self._fail(url)
+    def _add_interactions(self, page: DemoPage, url: str) -> None:
+        if self._random.random() < 0.09:
+            href, text = self._random.choice(OUTBOUND_LINKS)
+            self._add_event("outgoing_link", url, href=href, text=text)
+        if page.path == "/signup" and self._random.random() < 0.4:
+            plan = self._random.choices(("free", "pro", "scale"), (70, 25, 5))[0]
+            self._add_event("signup", url, properties={"plan": plan, "trial": plan != "free"})
+        if page.path == "/pricing" and self._random.random() < 0.06:
+            amount = self._random.choice((19.0, 49.0, 490.0))
+            self._add_event("purchase", url, properties={"amount": amount, "currency": "EUR"})
+        if self._random.random() < 0.015:
+            self._add_error(url)
 
-    def _fail(self, url: str) -> None:
-        kind, message, script, line, column = self._chance.choice(ERRORS)
-        source = f"{SITE}/assets/{script}"
+    def _add_error(self, url: str) -> None:
+        kind, message, script, line, column = self._random.choice(DEMO_ERRORS)
+        source = f"{SITE_URL}/assets/{script}"
         self.errors.append(
             {
-                **self._who,
+                **self._visitor_fields,
                 "timestamp": self._now,
                 "path": url,
                 "message": message,
@@ -123,11 +136,11 @@ class Walk:
             }
         )
 
-    def _add(self, name: str, url: str, **more: Any) -> None:
-        self._pass(self._chance.uniform(0.2, 2.0))
+    def _add_event(self, name: str, url: str, **more: Any) -> None:
+        self._advance(self._random.uniform(0.2, 2.0))
         self.events.append(
             {
-                **self._who,
+                **self._visitor_fields,
                 "name": name,
                 "timestamp": self._now,
                 "path": url,
@@ -139,5 +152,5 @@ class Walk:
             }
         )
 
-    def _pass(self, seconds: float) -> None:
+    def _advance(self, seconds: float) -> None:
         self._now += round(seconds * 1000)

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-DEMO = "demo.json"
+DEMO_FILE = "demo.json"
 
 
 class Demo(Struct, frozen=True, rename="camel"):
@@ -23,14 +23,14 @@ class Demo(Struct, frozen=True, rename="camel"):
 def read_demo(folder: Path) -> Demo | None:
     """The demo of this data folder; None before a first start made it."""
     try:
-        return msgspec.json.decode((folder / DEMO).read_bytes(), type=Demo)
+        return msgspec.json.decode((folder / DEMO_FILE).read_bytes(), type=Demo)
     except FileNotFoundError:
         return None
 
 
 def write_demo(folder: Path, demo: Demo) -> None:
     """Whole or not at all, and for the owner's eyes: it holds a key."""
-    path = folder / DEMO
+    path = folder / DEMO_FILE
     waiting = path.with_suffix(f".{os.getpid()}")
     waiting.touch(mode=0o600)
     waiting.write_bytes(msgspec.json.format(msgspec.json.encode(demo), indent=2) + b"\n")

@@ -11,23 +11,23 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 from msgspec import Struct
 
-from deploy.demo.traffic import Visit
+from deploy.demo.traffic import DemoVisit
 
-SENDERS = 4
-ROUND = 40
+SENDER_THREADS = 4
+VISITS_PER_ROUND = 40
 """Visits that are under way before progress is told."""
-PATIENCE_SECONDS = 30.0
+RETRY_TIMEOUT_SECONDS = 30.0
 # 401 and 403 are the collector not having read the new website from the registry yet.
-PASSING = frozenset({401, 403, 404, 429, 503})
+RETRYABLE_STATUSES = frozenset({401, 403, 404, 429, 503})
 
-Stopped = Callable[[], bool]
+IsStopped = Callable[[], bool]
 
 
-class NotSent(Exception):
+class DemoSendFailed(Exception):
     """The collector refused or did not answer; the message says what it said."""
 
 
-class Target(Struct, frozen=True):
+class DemoTarget(Struct, frozen=True):
     """Where visits go."""
 
     collect_url: str
@@ -35,36 +35,36 @@ class Target(Struct, frozen=True):
     slug: str
 
 
-class Sent(Struct, frozen=True):
+class SendProgress(Struct, frozen=True):
     """How much has been sent."""
 
     visits: int
-    of: int
+    total_visits: int
     items: int
     clicks: int
 
 
-def send_all(
-    target: Target, visits: Sequence[Visit], stopped: Stopped, rate: float = 0
-) -> Iterator[Sent]:
+def send_visits(
+    target: DemoTarget, visits: Sequence[DemoVisit], stopped: IsStopped, rate: float = 0
+) -> Iterator[SendProgress]:
     """Send the visits in rounds and tell after each; at most `rate` items a second (0: any)."""
     begun, done, items, clicks = time.monotonic(), 0, 0, 0
-    with ThreadPoolExecutor(SENDERS) as senders:
-        for number in range(0, len(visits), ROUND):
+    with ThreadPoolExecutor(SENDER_THREADS) as senders:
+        for number in range(0, len(visits), VISITS_PER_ROUND):
             if stopped():
                 return
-            these = visits[number : number + ROUND]
-            shares = [these[sender::SENDERS] for sender in range(SENDERS)]
+            these = visits[number : number + VISITS_PER_ROUND]
+            shares = [these[sender::SENDER_THREADS] for sender in range(SENDER_THREADS)]
             list(senders.map(_send_share, itertools.repeat(target), shares))
             done += len(these)
             items += sum(visit.items for visit in these)
             clicks += sum(visit.by_link for visit in these)
-            yield Sent(done, len(visits), items, clicks)
+            yield SendProgress(done, len(visits), items, clicks)
             if rate:
                 time.sleep(max(0.0, begun + items / rate - time.monotonic()))
 
 
-def _send_share(target: Target, share: Sequence[Visit]) -> None:
+def _send_share(target: DemoTarget, share: Sequence[DemoVisit]) -> None:
     address = urlsplit(target.collect_url)
     connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=10)
     try:
@@ -75,7 +75,7 @@ def _send_share(target: Target, share: Sequence[Visit]) -> None:
         connection.close()
 
 
-def _requests(target: Target, visit: Visit) -> Iterator[tuple[str, str, Sequence[Any]]]:
+def _requests(target: DemoTarget, visit: DemoVisit) -> Iterator[tuple[str, str, Sequence[Any]]]:
     client = urlencode({"client_id": target.website_id})
     if visit.by_link:
         yield "GET", f"/l/{target.slug}", ()
@@ -86,7 +86,7 @@ def _requests(target: Target, visit: Visit) -> Iterator[tuple[str, str, Sequence
         yield "POST", f"/errors?{client}", visit.errors
 
 
-def _headers(visit: Visit) -> dict[str, str]:
+def _headers(visit: DemoVisit) -> dict[str, str]:
     headers = {
         "User-Agent": visit.user_agent,
         "Accept-Language": visit.language,
@@ -105,16 +105,18 @@ def _send(
 ) -> None:
     """Send one request; wait while the collector asks for patience."""
     body = msgspec.json.encode(items) if items else None
-    until = time.monotonic() + PATIENCE_SECONDS
+    until = time.monotonic() + RETRY_TIMEOUT_SECONDS
     while True:
         try:
             connection.request(method, path, body, headers)
             answer = connection.getresponse()
             said = answer.read()
         except (OSError, http.client.HTTPException) as error:
-            raise NotSent(f"{method} {path}: {error}") from None
+            raise DemoSendFailed(f"{method} {path}: {error}") from None
         if answer.status < 400:
             return
-        if answer.status not in PASSING or time.monotonic() > until:
-            raise NotSent(f"{method} {path}: {answer.status} {said[:200].decode(errors='replace')}")
+        if answer.status not in RETRYABLE_STATUSES or time.monotonic() > until:
+            raise DemoSendFailed(
+                f"{method} {path}: {answer.status} {said[:200].decode(errors='replace')}"
+            )
         time.sleep(0.5)

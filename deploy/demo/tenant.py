@@ -5,36 +5,36 @@ from pathlib import Path
 from msgspec import structs
 
 from deploy.demo.registry_records import Demo, read_demo, write_demo
-from deploy.local.processes.readiness import collect_address, query_address
-from schemas.registry import Scope, Store, split_key
+from deploy.local.processes.readiness import collector_url, query_service_url
+from schemas.registry import KeyScope, RegistryStore, parse_key
 from schemas.registry.validation import new_key, new_link, new_organization, new_website
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
 
-DOMAIN = "demo.example"
+DEMO_DOMAIN = "demo.example"
 # A plan that does not get in the way of a load test.
-PLAN = "enterprise"
-SCOPES = (
-    Scope.TRACK_EVENTS,
-    Scope.READ_DATA,
-    Scope.READ_LINKS,
-    Scope.WRITE_LINKS,
-    Scope.MANAGE_WEBSITES,
+DEMO_PLAN = "enterprise"
+DEMO_SCOPES = (
+    KeyScope.TRACK_EVENTS,
+    KeyScope.READ_DATA,
+    KeyScope.READ_LINKS,
+    KeyScope.WRITE_LINKS,
+    KeyScope.MANAGE_WEBSITES,
 )
 
 
 def create_demo(settings: Settings) -> Demo:
     """Keep organization, website, link and key, and write how to reach them."""
-    now, store = now_ms(), Store(settings.registry_url, "first start")
+    now, store = now_ms(), RegistryStore(settings.registry_url, "first start")
     try:
-        owner = store.create(new_organization("Demo", PLAN, now))
-        website = store.create(new_website(owner.id, DOMAIN, now, name="Demo website"))
-        link = store.create(new_link(owner.id, "Demo link", f"https://{DOMAIN}/pricing", now))
-        key, text = new_key(owner.id, SCOPES, now, name="Demo key")
+        owner = store.create(new_organization("Demo", DEMO_PLAN, now))
+        website = store.create(new_website(owner.id, DEMO_DOMAIN, now, name="Demo website"))
+        link = store.create(new_link(owner.id, "Demo link", f"https://{DEMO_DOMAIN}/pricing", now))
+        key, text = new_key(owner.id, DEMO_SCOPES, now, name="Demo key")
         store.create(key)
     finally:
         store.close()
-    urls = collect_address(settings), query_address(settings)
+    urls = collector_url(settings), query_service_url(settings)
     demo = Demo(*urls, owner.id, website.id, text, link.id)
     write_demo(settings.data, demo)
     return demo
@@ -43,6 +43,6 @@ def create_demo(settings: Settings) -> Demo:
 def replace_demo_key(folder: Path, old_id: str, text: str) -> None:
     """Keep the text of a key that takes another's place, if that one is the demo's."""
     demo = read_demo(folder)
-    parts = split_key(demo.api_key) if demo else None
+    parts = parse_key(demo.api_key) if demo else None
     if demo and parts and parts[0] == old_id:
         write_demo(folder, structs.replace(demo, api_key=text))

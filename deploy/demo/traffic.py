@@ -8,16 +8,23 @@ from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
-from deploy.demo.page_visits import Walk
-from deploy.demo.visitor_profiles import DEVICES, ORIGINS, PER_HOUR, PLACES, Device, Place
+from deploy.demo.page_visits import PageVisits
+from deploy.demo.visitor_profiles import (
+    DEMO_DEVICES,
+    HOURLY_ACTIVITY,
+    LOCATIONS,
+    TRAFFIC_SOURCES,
+    DemoDevice,
+    DemoLocation,
+)
 
-WEEKEND = 0.55
+WEEKEND_FACTOR = 0.55
 """How lively a Saturday or Sunday is, beside a working day."""
 
-Item = dict[str, Any]
+ItemJson = dict[str, Any]
 
 
-class Visit(Struct, frozen=True):
+class DemoVisit(Struct, frozen=True):
     """One session of one visitor: what their browser sends."""
 
     start_ms: int
@@ -25,9 +32,9 @@ class Visit(Struct, frozen=True):
     country: str
     language: str
     referrer: str | None
-    events: tuple[Item, ...]
-    vitals: tuple[Item, ...]
-    errors: tuple[Item, ...]
+    events: tuple[ItemJson, ...]
+    vitals: tuple[ItemJson, ...]
+    errors: tuple[ItemJson, ...]
     by_link: bool
     """Came over the short link."""
 
@@ -43,31 +50,35 @@ class Weighted(Protocol):
     def weight(self) -> int: ...
 
 
-W = TypeVar("W", bound=Weighted)
+WeightedT = TypeVar("WeightedT", bound=Weighted)
 
 
-def visits(seed: int, visitors: int, start_ms: int, end_ms: int) -> list[Visit]:
+def generate_visits(seed: int, visitors: int, start_ms: int, end_ms: int) -> list[DemoVisit]:
     """Every visit that begins and ends within [start, end), oldest first."""
     chance = random.Random(seed)  # noqa: S311 - made-up people need no secrecy
-    made = [visit for _ in range(visitors) for visit in _visits_of_one(chance, start_ms, end_ms)]
+    made = [
+        visit for _ in range(visitors) for visit in _visits_of_visitor(chance, start_ms, end_ms)
+    ]
     return sorted(made, key=lambda visit: visit.start_ms)
 
 
-def _visits_of_one(chance: random.Random, start_ms: int, end_ms: int) -> Iterator[Visit]:
-    device, place = pick(chance, DEVICES), pick(chance, PLACES)
+def _visits_of_visitor(chance: random.Random, start_ms: int, end_ms: int) -> Iterator[DemoVisit]:
+    device, place = weighted_choice(chance, DEMO_DEVICES), weighted_choice(chance, LOCATIONS)
     visitor = f"anon_{chance.getrandbits(64):016x}"
     for _ in range(chance.choices((1, 2, 3, 5), (66, 20, 10, 4))[0]):
-        begin = _moment(chance, place, start_ms, end_ms)
+        begin = _random_instant(chance, place, start_ms, end_ms)
         visit = _visit(chance, device, place, visitor, begin)
         if all(item["timestamp"] < end_ms for item in visit.events):
             yield visit
 
 
-def _visit(chance: random.Random, device: Device, place: Place, visitor: str, begin: int) -> Visit:
-    origin = pick(chance, ORIGINS)
-    walk = Walk(chance, device, place, origin, visitor, begin)
-    walk.wander()
-    return Visit(
+def _visit(
+    chance: random.Random, device: DemoDevice, place: DemoLocation, visitor: str, begin: int
+) -> DemoVisit:
+    origin = weighted_choice(chance, TRAFFIC_SOURCES)
+    walk = PageVisits(chance, device, place, origin, visitor, begin)
+    walk.generate()
+    return DemoVisit(
         start_ms=begin,
         user_agent=device.user_agent,
         country=place.country,
@@ -80,20 +91,20 @@ def _visit(chance: random.Random, device: Device, place: Place, visitor: str, be
     )
 
 
-def _moment(chance: random.Random, place: Place, start_ms: int, end_ms: int) -> int:
+def _random_instant(chance: random.Random, place: DemoLocation, start_ms: int, end_ms: int) -> int:
     """An instant of the span, more likely where the local day is lively."""
     zone = ZoneInfo(place.timezone)
     while True:
         instant = chance.randrange(start_ms, end_ms)
         local = datetime.fromtimestamp(instant / 1000, UTC).astimezone(zone)
-        liveliness = PER_HOUR[local.hour] / max(PER_HOUR)
+        liveliness = HOURLY_ACTIVITY[local.hour] / max(HOURLY_ACTIVITY)
         if local.weekday() >= 5:
-            liveliness *= WEEKEND
+            liveliness *= WEEKEND_FACTOR
         if chance.random() < liveliness:
             return instant
 
 
-def pick(chance: random.Random, values: Sequence[W]) -> W:
+def weighted_choice(chance: random.Random, values: Sequence[WeightedT]) -> WeightedT:
     """One of the values, by weight."""
     return chance.choices(values, [value.weight for value in values])[0]
 

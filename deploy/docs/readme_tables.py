@@ -7,30 +7,30 @@ from pathlib import Path
 import msgspec
 
 from ingest.endpoints.scripts import read_manifest
-from query.custom.aggregates import AGGREGATES, NUMBERS, ORDERED
+from query.custom.aggregates import AGGREGATES, NUMBER_TYPES, ORDERED_TYPES
 from query.custom.tables import CUSTOM_TABLES
 from query.formats.output_formats import FORMATS
 from query.request.operators import OPERATORS
-from query.standard.declaration.query_type import described
+from query.standard.declaration.query_type import describe_row
 from query.standard.query_types import FAMILIES, QueryType
-from schemas.kinds import EVERY_KIND
-from schemas.plans import MIB, PLANS, UNLIMITED, Group, Limit
+from schemas.kinds import ALL_KINDS
+from schemas.plans import MIB, NO_LIMIT, PLANS, Group, Limit
 from schemas.tables import TABLES
 from stream.enrich.rules.campaign_parameters import CLICK_IDS
-from stream.enrich.rules.channel_rules import PAID, RULES
-from stream.enrich.rules.referrer_list import FILE
+from stream.enrich.rules.channel_rules import CHANNEL_RULES, PAID_MEDIUMS
+from stream.enrich.rules.referrer_list import REFERRERS
 
 ROOT = Path(__file__).parents[2]
 
 
-def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+def markdown_table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     """A Markdown table."""
     lines = [list(head), ["---"] * len(list(head)), *[[str(cell) for cell in row] for row in rows]]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def kinds() -> str:
-    return table(
+def kinds_table() -> str:
+    return markdown_table(
         ("kind", "route", "item", "topic", "table"),
         (
             (
@@ -40,42 +40,43 @@ def kinds() -> str:
                 k.topic,
                 k.table.name,
             )
-            for k in EVERY_KIND
+            for k in ALL_KINDS
         ),
     )
 
 
-def tables() -> str:
+def tables_section() -> str:
     return "\n\n".join(
-        f"### {t.name}\n\nSorted by {', '.join(t.order)}.\n\n"
-        + table(
-            ("column", "type", "meaning"), ((f"`{c.name}`", c.type, c.meaning) for c in t.columns)
+        f"### {t.name}\n\nSorted by {', '.join(t.sort_order)}.\n\n"
+        + markdown_table(
+            ("column", "type", "meaning"),
+            ((f"`{c.name}`", c.type, c.description) for c in t.columns),
         )
         for t in TABLES
     )
 
 
-def plans() -> str:
+def plans_table() -> str:
     rows = ((plan, *(_limit(limits[group]) for group in Group)) for plan, limits in PLANS.items())
-    return table(("plan", *Group), rows)
+    return markdown_table(("plan", *Group), rows)
 
 
 def _limit(limit: Limit) -> str:
-    mib = f", {limit.bytes // MIB:,} MiB" if limit.bytes < UNLIMITED else ""
-    items = f", {limit.items:,} items" if limit.items < UNLIMITED else ""
+    mib = f", {limit.bytes // MIB:,} MiB" if limit.bytes < NO_LIMIT else ""
+    items = f", {limit.items:,} items" if limit.items < NO_LIMIT else ""
     return f"{limit.requests:,}{mib}{items}"
 
 
-def query_types() -> str:
-    return table(
+def query_types_table() -> str:
+    return markdown_table(
         ("type", "asked with", "row", "rows", "what"),
         (
             (
                 ", ".join(f"`{name}`" for name in (t.name, *t.aliases)),
-                _asked_with(t),
-                ", ".join(f"`{name}` {unit}" for name, unit in described(t.row).items()),
-                _rows(t),
-                t.meaning,
+                _inputs(t),
+                ", ".join(f"`{name}` {unit}" for name, unit in describe_row(t.row).items()),
+                _row_count(t),
+                t.description,
             )
             for family in FAMILIES
             for t in family
@@ -83,58 +84,59 @@ def query_types() -> str:
     )
 
 
-def _asked_with(query_type: QueryType) -> str:
+def _inputs(query_type: QueryType) -> str:
     options = query_type.options.__struct_encode_fields__ if query_type.options else ()
-    filters = [f"filter on `{name}`" for name in query_type.needs]
+    filters = [f"filter on `{name}`" for name in query_type.required_filters]
     return ", ".join([query_type.subject, *filters, *(f"`{name}`" for name in options)])
 
 
-def _rows(query_type: QueryType) -> str:
-    return "every bucket" if query_type.series else f"{query_type.limit:,}"
+def _row_count(query_type: QueryType) -> str:
+    return "every bucket" if query_type.series else f"{query_type.default_limit:,}"
 
 
-def operators() -> str:
-    return table(
+def operators_table() -> str:
+    return markdown_table(
         ("operator", "the column", "takes"),
         (
-            (f"`{o.name}`", o.meaning + (" (text only)" if o.text_only else ""), o.takes)
+            (f"`{o.name}`", o.description + (" (text only)" if o.text_only else ""), o.arity)
             for o in OPERATORS
         ),
     )
 
 
-def aggregates() -> str:
-    fits = {NUMBERS: "numbers", ORDERED: "numbers, instants"}
-    rows = ((f"`{a.name}`", a.meaning, fits.get(a.fits, "any column")) for a in AGGREGATES)
-    return table(("aggregate", "is", "of"), rows)
+def aggregates_table() -> str:
+    fits = {NUMBER_TYPES: "numbers", ORDERED_TYPES: "numbers, instants"}
+    rows = ((f"`{a.name}`", a.description, fits.get(a.types, "any column")) for a in AGGREGATES)
+    return markdown_table(("aggregate", "is", "of"), rows)
 
 
-def formats() -> str:
-    rows = ((f"`{f.name}`", f"`{f.media_type}`", f.meaning) for f in FORMATS)
-    return table(("format", "media type", "is"), rows)
+def formats_table() -> str:
+    rows = ((f"`{f.name}`", f"`{f.media_type}`", f.description) for f in FORMATS)
+    return markdown_table(("format", "media type", "is"), rows)
 
 
-def custom_tables() -> str:
+def custom_tables_section() -> str:
     return "\n\n".join(
-        f"#### {t.name}\n\n{t.meaning[0].upper()}{t.meaning[1:]}.\n\n"
-        + table(
-            ("column", "type", "meaning"), ((f"`{c.name}`", c.type, c.meaning) for c in t.columns)
+        f"#### {t.name}\n\n{t.description[0].upper()}{t.description[1:]}.\n\n"
+        + markdown_table(
+            ("column", "type", "meaning"),
+            ((f"`{c.name}`", c.type, c.description) for c in t.columns),
         )
         for t in CUSTOM_TABLES.values()
     )
 
 
-def channels() -> str:
+def channels_table() -> str:
     columns = ("paid", "medium", "source", "campaign", "kind")
     rows = (
         (number, rule.channel, *(_patterns(getattr(rule, column)) for column in columns))
-        for number, rule in enumerate(RULES, 1)
+        for number, rule in enumerate(CHANNEL_RULES, 1)
     )
-    return table(("", "channel", *columns), rows)
+    return markdown_table(("", "channel", *columns), rows)
 
 
-def paid() -> str:
-    return _patterns(PAID)
+def paid_patterns() -> str:
+    return _patterns(PAID_MEDIUMS)
 
 
 def _patterns(patterns: bool | tuple[str, ...]) -> str:
@@ -143,44 +145,44 @@ def _patterns(patterns: bool | tuple[str, ...]) -> str:
     return ", ".join(f"`{pattern}`" for pattern in patterns)
 
 
-def click_ids() -> str:
+def click_ids_table() -> str:
     rows = ((f"`{i.name}`", i.by, i.kind, "yes" if i.paid else "") for i in CLICK_IDS)
-    return table(("click id", "of", "kind", "paid"), rows)
+    return markdown_table(("click id", "of", "kind", "paid"), rows)
 
 
-def places() -> str:
-    rows = ((kind, len(found), ", ".join(found)) for kind, found in FILE.kinds.items())
-    return table(("kind", "places", "which"), rows)
+def referrers_table() -> str:
+    rows = ((kind, len(found), ", ".join(found)) for kind, found in REFERRERS.kinds.items())
+    return markdown_table(("kind", "places", "which"), rows)
 
 
-def scripts() -> str:
+def scripts_table() -> str:
     rows = (
         (f"`{name}.js`", *(f"{size / 1024:.1f}" for size in msgspec.structs.astuple(script.sizes)))
         for name, script in read_manifest().items()
     )
-    return table(("KiB", "plain", "gzip", "brotli"), rows)
+    return markdown_table(("KiB", "plain", "gzip", "brotli"), rows)
 
 
 BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
-    "schemas/README.md": {"kinds": kinds, "tables": tables, "plans": plans},
+    "schemas/README.md": {"kinds": kinds_table, "tables": tables_section, "plans": plans_table},
     "query/README.md": {
-        "types": query_types,
-        "operators": operators,
-        "aggregates": aggregates,
-        "formats": formats,
-        "custom": custom_tables,
+        "types": query_types_table,
+        "operators": operators_table,
+        "aggregates": aggregates_table,
+        "formats": formats_table,
+        "custom": custom_tables_section,
     },
-    "ingest/web/README.md": {"scripts": scripts},
+    "ingest/web/README.md": {"scripts": scripts_table},
     "stream/README.md": {
-        "channels": channels,
-        "paid": paid,
-        "click ids": click_ids,
-        "places": places,
+        "channels": channels_table,
+        "paid": paid_patterns,
+        "click ids": click_ids_table,
+        "places": referrers_table,
     },
 }
 
 
-def filled(text: str, blocks: Mapping[str, Callable[[], str]]) -> str:
+def fill_blocks(text: str, blocks: Mapping[str, Callable[[], str]]) -> str:
     """The README with its blocks as the code has them."""
     for name, block in blocks.items():
         begin, end = f"<!-- begin: {name} -->\n", f"<!-- end: {name} -->"
@@ -195,7 +197,7 @@ def filled(text: str, blocks: Mapping[str, Callable[[], str]]) -> str:
 def main() -> None:
     for name, blocks in BLOCKS.items():
         path = ROOT / name
-        path.write_text(filled(path.read_text(), blocks))
+        path.write_text(fill_blocks(path.read_text(), blocks))
         sys.stdout.write(f"{name}: {', '.join(blocks)}\n")
 
 

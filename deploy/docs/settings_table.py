@@ -7,10 +7,10 @@ from typing import Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from schemas.runtime.settings import PREFIX, Settings, without_password
+from schemas.runtime.settings import PREFIX, Settings, mask_secrets
 
 
-class Described(Struct, frozen=True):
+class SettingRow(Struct, frozen=True):
     """One setting as `tidemark settings` shows it."""
 
     variable: str
@@ -20,21 +20,21 @@ class Described(Struct, frozen=True):
     meaning: str
 
 
-def describe(settings: Settings) -> Iterator[Described]:
+def describe_settings(settings: Settings) -> Iterator[SettingRow]:
     """Every setting: variable, value, default, bounds, meaning."""
     hints = typing.get_type_hints(Settings, include_extras=True)
     for field in msgspec.structs.fields(Settings):
-        metas = list(_metas(hints[field.name]))
-        yield Described(
+        metas = list(_constraints(hints[field.name]))
+        yield SettingRow(
             variable=PREFIX + field.name.upper(),
-            value=without_password(str(getattr(settings, field.name))),
+            value=mask_secrets(str(getattr(settings, field.name))),
             default=str(field.default),
             bounds=_bounds(hints[field.name], metas),
             meaning=next((m.description for m in metas if m.description), "how much is logged"),
         )
 
 
-def _metas(hint: object) -> Iterator[Meta]:
+def _constraints(hint: object) -> Iterator[Meta]:
     for extra in getattr(hint, "__metadata__", ()):
         if isinstance(extra, Meta):
             yield extra

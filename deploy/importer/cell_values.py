@@ -6,13 +6,13 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from schemas.runtime.clock import instant_ms
+from schemas.runtime.clock import parse_instant_ms
 
-NOTHING = frozenset(("", "null", "none", "(none)", "(not set)", "undefined", "\\n"))
-DIRECT = frozenset(("direct", "(direct)", "$direct", "direct / none"))
-PAGE_VIEWS = {"page_view": "pageview", "$pageview": "pageview"}
+EMPTY_WORDS = frozenset(("", "null", "none", "(none)", "(not set)", "undefined", "\\n"))
+DIRECT_WORDS = frozenset(("direct", "(direct)", "$direct", "direct / none"))
+PAGE_VIEW_NAMES = {"page_view": "pageview", "$pageview": "pageview"}
 """What others call a page view."""
-DEVICES = {
+DEVICE_WORDS = {
     "desktop": "desktop",
     "laptop": "desktop",
     "mobile": "mobile",
@@ -23,57 +23,57 @@ DEVICES = {
     "smart tv": "tv",
     "smarttv": "tv",
 }
-WORDS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+BOOLEAN_WORDS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
-def text(cell: Any) -> str | None:
+def parse_text(cell: Any) -> str | None:
     """Any scalar as text."""
     if cell is None or isinstance(cell, dict | list):
         return None
     said = str(cell).strip()
-    return None if said.lower() in NOTHING else said
+    return None if said.lower() in EMPTY_WORDS else said
 
 
-def event_name(cell: Any) -> str | None:
-    said = text(cell)
-    return PAGE_VIEWS.get(said, said) if said else None
+def parse_event_name(cell: Any) -> str | None:
+    said = parse_text(cell)
+    return PAGE_VIEW_NAMES.get(said, said) if said else None
 
 
-def instant(cell: Any) -> int | float | str | None:
+def parse_instant(cell: Any) -> int | float | str | None:
     """An instant: ISO 8601 as it is, numbers as milliseconds, whatever they count."""
-    said = text(cell)
+    said = parse_text(cell)
     if said is None:
         return None
     try:
         count = float(said)
     except ValueError:
-        instant_ms(said)
+        parse_instant_ms(said)
         return said
     if count < 1e11:
         return round(count * 1000)
     return round(count) if count < 1e14 else round(count / 1000)
 
 
-def number(cell: Any) -> float | None:
-    said = text(cell)
+def parse_number(cell: Any) -> float | None:
+    said = parse_text(cell)
     return None if said is None else float(said)
 
 
-def whole(cell: Any) -> int | None:
-    found = number(cell)
+def parse_integer(cell: Any) -> int | None:
+    found = parse_number(cell)
     return None if found is None else round(found)
 
 
-def yes_or_no(cell: Any) -> bool | None:
-    said = text(cell)
+def parse_boolean(cell: Any) -> bool | None:
+    said = parse_text(cell)
     if said is None:
         return None
-    if said.lower() not in WORDS:
+    if said.lower() not in BOOLEAN_WORDS:
         raise ValueError("no yes or no")
-    return WORDS[said.lower()]
+    return BOOLEAN_WORDS[said.lower()]
 
 
-def properties(cell: Any) -> Mapping[str, Any] | None:
+def parse_properties(cell: Any) -> Mapping[str, Any] | None:
     """An object, or one as JSON text."""
     found = json.loads(cell) if isinstance(cell, str) and cell.strip() else cell
     if not found:
@@ -83,35 +83,35 @@ def properties(cell: Any) -> Mapping[str, Any] | None:
     return found
 
 
-def referrer(cell: Any) -> str | None:
-    said = text(cell)
-    return None if said is None or said.lower() in DIRECT else said
+def parse_referrer(cell: Any) -> str | None:
+    said = parse_text(cell)
+    return None if said is None or said.lower() in DIRECT_WORDS else said
 
 
-def device(cell: Any) -> str | None:
-    said = text(cell)
+def parse_device(cell: Any) -> str | None:
+    said = parse_text(cell)
     if said is None:
         return None
-    if said.lower() not in DEVICES:
+    if said.lower() not in DEVICE_WORDS:
         raise ValueError("no device class")
-    return DEVICES[said.lower()]
+    return DEVICE_WORDS[said.lower()]
 
 
-def country(cell: Any) -> str | None:
+def parse_country(cell: Any) -> str | None:
     """An ISO 3166 code, also from an English name."""
-    said = text(cell)
+    said = parse_text(cell)
     if said is None:
         return None
     if len(said) == 2 and said.isascii() and said.isalpha():
         return said.upper()
-    code = _countries().get(said.lower())
+    code = _country_codes().get(said.lower())
     if code is None:
         raise ValueError("no country")
     return code
 
 
 @cache
-def _countries() -> dict[str, str]:
+def _country_codes() -> dict[str, str]:
     lines = files("tzdata").joinpath("zoneinfo", "iso3166.tab").read_text().splitlines()
     named = [line.split("\t") for line in lines if line and not line.startswith("#")]
     return {name.lower(): code for code, name in named} | {

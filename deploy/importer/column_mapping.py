@@ -11,45 +11,45 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from deploy.importer.fields import BY_NAME, FIELDS, Field
+from deploy.importer.fields import FIELD_BY_NAME, IMPORT_FIELDS, ImportField
 
-OURS = frozenset(("received_at", "referrer_name", "outbound_domain"))
+EXPORT_COLUMNS = frozenset(("received_at", "referrer_name", "outbound_domain"))
 """Columns that only our own export has, whose paths are decoded."""
-VISITS = frozenset(("visit_id", "session_id"))
+SESSION_AS_VISITOR_COLUMNS = frozenset(("visit_id", "session_id"))
 """Who writes both calls a visitor a session."""
 PAGE_VIEW = "pageview"
-BAD_TIME = (
+INVALID_TIME_MESSAGE = (
     "the time '{}' cannot be read; write ISO 8601 like 2026-06-05T10:00:00Z, "
     "or Unix seconds, milliseconds or microseconds"
 )
 
 
-class BadMapping(Exception):
+class InvalidMapping(Exception):
     """`--map` names what is not there, or the columns do not say what an event needs."""
 
 
-class BadTime(Exception):
+class InvalidTime(Exception):
     """The line has a time that cannot be read: an event without its time is none."""
 
 
-class Plan(Struct, frozen=True):
+class ColumnPlan(Struct, frozen=True):
     """Which column is which field, for lines with the same columns."""
 
-    columns: Mapping[str, Field]
-    ours: bool
+    columns: Mapping[str, ImportField]
+    is_own_export: bool
     ignored: Sequence[str]
 
 
-class Mapper:
+class ColumnMapper:
     """Makes events of lines, and counts what it leaves out."""
 
     def __init__(self, given: Mapping[str, str]) -> None:
         for name in given.values():
-            if name not in BY_NAME:
-                raise BadMapping(f"'{name}' is no field; fields are {', '.join(BY_NAME)}")
-        self.given = given
-        self._plans: dict[tuple[str, ...], Plan] = {}
-        self.left_out: Counter[str] = Counter()
+            if name not in FIELD_BY_NAME:
+                raise InvalidMapping(f"'{name}' is no field; fields are {', '.join(FIELD_BY_NAME)}")
+        self.overrides = given
+        self._plans: dict[tuple[str, ...], ColumnPlan] = {}
+        self.skipped_values: Counter[str] = Counter()
         """By field: facts that said nothing to us."""
         self.ignored: set[str] = set()
         """Columns that no field is known by."""
@@ -60,50 +60,52 @@ class Mapper:
         found: dict[str, Any] = {}
         for column, field in plan.columns.items():
             try:
-                value = field.read(fields[column])
+                value = field.parse(fields[column])
             except (ValueError, TypeError, OverflowError):
                 if field.name == "timestamp":
-                    raise BadTime(BAD_TIME.format(fields[column])) from None
-                self.left_out[field.name] += 1
+                    raise InvalidTime(INVALID_TIME_MESSAGE.format(fields[column])) from None
+                self.skipped_values[field.name] += 1
                 continue
             if value is not None:
                 found[field.name] = value
-        return _finished(found, plan.ours)
+        return _complete_event(found, plan.is_own_export)
 
-    def _plan(self, columns: tuple[str, ...]) -> Plan:
+    def _plan(self, columns: tuple[str, ...]) -> ColumnPlan:
         if (plan := self._plans.get(columns)) is None:
-            plan = self._plans[columns] = planned(columns, self.given)
+            plan = self._plans[columns] = plan_columns(columns, self.overrides)
             self.ignored |= set(plan.ignored)
         return plan
 
 
-def planned(columns: Sequence[str], given: Mapping[str, str]) -> Plan:
+def plan_columns(columns: Sequence[str], given: Mapping[str, str]) -> ColumnPlan:
     """Find the fields of these columns; what `given` says goes before what they are called."""
-    known = {plain(column): column for column in reversed(columns)}
-    chosen = {column: BY_NAME[name] for column, name in given.items() if column in columns}
+    known = {normalize_column(column): column for column in reversed(columns)}
+    chosen = {column: FIELD_BY_NAME[name] for column, name in given.items() if column in columns}
     taken = set(given.values())
-    if set(known) >= VISITS and "anonymous_id" not in known:
+    if set(known) >= SESSION_AS_VISITOR_COLUMNS and "anonymous_id" not in known:
         for column, name in (("session_id", "anonymousId"), ("visit_id", "sessionId")):
             if name not in taken:
-                chosen.setdefault(known[column], BY_NAME[name])
+                chosen.setdefault(known[column], FIELD_BY_NAME[name])
                 taken.add(name)
-    for field in FIELDS:
-        found = next((known[c] for c in (plain(field.name), *field.columns) if c in known), None)
+    for field in IMPORT_FIELDS:
+        found = next(
+            (known[c] for c in (normalize_column(field.name), *field.columns) if c in known), None
+        )
         if found is not None and field.name not in taken:
             chosen.setdefault(found, field)
-    return Plan(chosen, set(known) >= OURS, [c for c in columns if c not in chosen])
+    return ColumnPlan(chosen, set(known) >= EXPORT_COLUMNS, [c for c in columns if c not in chosen])
 
 
-def plain(column: str) -> str:
+def normalize_column(column: str) -> str:
     """`Event Name` → `event_name`."""
     return re.sub(r"[^a-z0-9]+", "_", column.strip().lower()).strip("_")
 
 
-def _finished(found: dict[str, Any], ours: bool) -> dict[str, Any]:
+def _complete_event(found: dict[str, Any], ours: bool) -> dict[str, Any]:
     """Put together what other programs keep apart."""
     found.setdefault("name", PAGE_VIEW)
     host, query = found.pop("host", None), found.pop("query", None)
-    if page := _page(host, found.get("path"), query, ours):
+    if page := _page_url(host, found.get("path"), query, ours):
         found["path"] = page
     host, path = found.pop("referrerHost", None), found.pop("referrerPath", None)
     if host:
@@ -111,7 +113,7 @@ def _finished(found: dict[str, Any], ours: bool) -> dict[str, Any]:
     return found
 
 
-def _page(host: str | None, path: str | None, query: str | None, ours: bool) -> str | None:
+def _page_url(host: str | None, path: str | None, query: str | None, ours: bool) -> str | None:
     """The page's URL; None when nothing says which page it was."""
     if path is None or "://" in path:
         return path

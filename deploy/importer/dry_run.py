@@ -2,30 +2,30 @@
 
 from collections.abc import Callable, Sequence
 
-from deploy.importer.sender import Bad, Reply
-from ingest.decoding.decoder import Decoder, Rejected
-from ingest.decoding.ndjson import decoded
-from ingest.endpoints.import_events import timely
+from deploy.importer.sender import CollectorReply, ItemRejection
+from ingest.decoding.decoder import Decoder, RejectedItem
+from ingest.decoding.ndjson import decode_body
+from ingest.endpoints.import_events import reject_invalid
 from schemas.errors import NoneAccepted
-from schemas.kinds import HISTORY
+from schemas.kinds import IMPORTED_EVENT
 from schemas.registry import Website
 from schemas.registry.validation import new_import
 from schemas.runtime.clock import now_ms
 
 
-def judge_for(website: Website) -> Callable[[list[bytes]], Reply]:
+def dry_run_sender(website: Website) -> Callable[[list[bytes]], CollectorReply]:
     """Something that answers like the collector, for one website."""
-    decoder, would_be = Decoder(HISTORY), new_import(website, "dry run", now_ms())
+    decoder, would_be = Decoder(IMPORTED_EVENT), new_import(website, "dry run", now_ms())
 
-    def judge(items: list[bytes]) -> Reply:
+    def judge(items: list[bytes]) -> CollectorReply:
         try:
-            accepted = timely(decoded(decoder, b"\n".join(items)), would_be, now_ms())
+            accepted = reject_invalid(decode_body(decoder, b"\n".join(items)), would_be, now_ms())
         except NoneAccepted as none:
-            return Reply(0, _bad(none.more["rejected"]))
-        return Reply(len(accepted.items), _bad(accepted.rejected))
+            return CollectorReply(0, _rejected_items(none.details["rejected"]))
+        return CollectorReply(len(accepted.items), _rejected_items(accepted.rejected))
 
     return judge
 
 
-def _bad(rejected: Sequence[Rejected]) -> tuple[Bad, ...]:
-    return tuple(Bad(each.index, each.message) for each in rejected)
+def _rejected_items(rejected: Sequence[RejectedItem]) -> tuple[ItemRejection, ...]:
+    return tuple(ItemRejection(each.index, each.message) for each in rejected)

@@ -12,85 +12,93 @@ from msgspec import Struct
 from deploy.importer import cell_values
 
 
-class Field(Struct, frozen=True):
+class ImportField(Struct, frozen=True):
     """One field of an event."""
 
     name: str
     """As the collector takes it."""
     columns: tuple[str, ...]
     """What it is called in files."""
-    read: Callable[[Any], Any] = cell_values.text
+    parse: Callable[[Any], Any] = cell_values.parse_text
     """Its value from a cell; ValueError when that says nothing we know."""
 
 
-def _same(*names: str, read: Callable[[Any], Any] = cell_values.text) -> tuple[Field, ...]:
-    return tuple(Field(name, (name,), read) for name in names)
+def _same_name_fields(
+    *names: str, read: Callable[[Any], Any] = cell_values.parse_text
+) -> tuple[ImportField, ...]:
+    return tuple(ImportField(name, (name,), read) for name in names)
 
 
-FIELDS: tuple[Field, ...] = (
-    Field(
+IMPORT_FIELDS: tuple[ImportField, ...] = (
+    ImportField(
         "timestamp",
         (
             *("timestamp", "ts", "time", "datetime", "event_timestamp", "event_time"),
             *("created_at", "occurred_at", "date"),
         ),
-        cell_values.instant,
+        cell_values.parse_instant,
     ),
-    Field("name", ("name", "event_name", "event"), cell_values.event_name),
-    Field("eventId", ("event_id", "eventid", "insert_id", "uuid")),
-    Field(
+    ImportField("name", ("name", "event_name", "event"), cell_values.parse_event_name),
+    ImportField("eventId", ("event_id", "eventid", "insert_id", "uuid")),
+    ImportField(
         "anonymousId",
         (
             *("anonymous_id", "anonymousid", "visitor_id", "user_pseudo_id", "distinct_id"),
             *("visitor", "user_id", "client_id", "device_id"),
         ),
     ),
-    Field("sessionId", ("session_id", "sessionid", "visit_id", "ga_session_id", "session")),
-    Field("profileId", ("profile_id", "profileid")),
-    Field("properties", ("properties", "props", "event_data", "metadata"), cell_values.properties),
-    Field("namespace", ("namespace",)),
-    Field("source", ("source",)),
-    Field("host", ("host", "hostname")),
-    Field(
+    ImportField("sessionId", ("session_id", "sessionid", "visit_id", "ga_session_id", "session")),
+    ImportField("profileId", ("profile_id", "profileid")),
+    ImportField(
+        "properties",
+        ("properties", "props", "event_data", "metadata"),
+        cell_values.parse_properties,
+    ),
+    ImportField("namespace", ("namespace",)),
+    ImportField("source", ("source",)),
+    ImportField("host", ("host", "hostname")),
+    ImportField(
         "path",
         ("path", "url", "page_location", "page_url", "url_path", "pathname", "page_path", "page"),
     ),
-    Field("query", ("url_query", "query_string")),
-    Field("title", ("title", "page_title")),
-    Field(
-        "referrer", ("referrer", "referer", "page_referrer", "referrer_url"), cell_values.referrer
+    ImportField("query", ("url_query", "query_string")),
+    ImportField("title", ("title", "page_title")),
+    ImportField(
+        "referrer",
+        ("referrer", "referer", "page_referrer", "referrer_url"),
+        cell_values.parse_referrer,
     ),
-    Field("referrerHost", ("referrer_domain", "referrer_host")),
-    Field("referrerPath", ("referrer_path",)),
-    *_same("utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content"),
-    Field("clickId", ("click_id", "clickid")),
-    Field("href", ("href", "link_url", "outbound_url")),
-    Field("text", ("text", "link_text")),
-    Field("user_agent", ("user_agent", "useragent", "ua", "http_user_agent")),
-    Field("browser_name", ("browser_name", "browser")),
-    Field("browser_version", ("browser_version",)),
-    Field("os_name", ("os_name", "os", "operating_system")),
-    Field("os_version", ("os_version", "operating_system_version")),
-    Field(
+    ImportField("referrerHost", ("referrer_domain", "referrer_host")),
+    ImportField("referrerPath", ("referrer_path",)),
+    *_same_name_fields("utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content"),
+    ImportField("clickId", ("click_id", "clickid")),
+    ImportField("href", ("href", "link_url", "outbound_url")),
+    ImportField("text", ("text", "link_text")),
+    ImportField("user_agent", ("user_agent", "useragent", "ua", "http_user_agent")),
+    ImportField("browser_name", ("browser_name", "browser")),
+    ImportField("browser_version", ("browser_version",)),
+    ImportField("os_name", ("os_name", "os", "operating_system")),
+    ImportField("os_version", ("os_version", "operating_system_version")),
+    ImportField(
         "device_type",
         ("device_type", "device", "device_category", "screen_size"),
-        cell_values.device,
+        cell_values.parse_device,
     ),
-    Field("country", ("country", "country_code", "geo_country"), cell_values.country),
-    Field("region", ("region", "geo_region", "subdivision1", "subdivision1_code")),
-    Field("city", ("city", "geo_city", "city_name")),
-    Field("language", ("language", "locale", "device_language")),
-    Field("timezone", ("timezone", "time_zone")),
-    Field("screen_resolution", ("screen_resolution", "screen")),
-    Field("viewport_size", ("viewport_size", "viewport")),
-    Field("is_bot", ("is_bot", "bot"), cell_values.yes_or_no),
-    *_same("time_on_page", "scroll_depth", read=cell_values.number),
-    *_same(
+    ImportField("country", ("country", "country_code", "geo_country"), cell_values.parse_country),
+    ImportField("region", ("region", "geo_region", "subdivision1", "subdivision1_code")),
+    ImportField("city", ("city", "geo_city", "city_name")),
+    ImportField("language", ("language", "locale", "device_language")),
+    ImportField("timezone", ("timezone", "time_zone")),
+    ImportField("screen_resolution", ("screen_resolution", "screen")),
+    ImportField("viewport_size", ("viewport_size", "viewport")),
+    ImportField("is_bot", ("is_bot", "bot"), cell_values.parse_boolean),
+    *_same_name_fields("time_on_page", "scroll_depth", read=cell_values.parse_number),
+    *_same_name_fields(
         *("interaction_count", "page_count", "load_time", "dom_ready_time", "dom_interactive"),
         *("ttfb", "request_time", "render_time"),
-        read=cell_values.whole,
+        read=cell_values.parse_integer,
     ),
-    Field("connection_type", ("connection_type",)),
+    ImportField("connection_type", ("connection_type",)),
 )
 
-BY_NAME: Mapping[str, Field] = {field.name: field for field in FIELDS}
+FIELD_BY_NAME: Mapping[str, ImportField] = {field.name: field for field in IMPORT_FIELDS}

@@ -4,46 +4,46 @@ from collections.abc import Sequence
 from contextlib import closing
 from itertools import islice
 
-from deploy.importer.column_mapping import BadMapping, Mapper, planned
-from deploy.importer.fields import BY_NAME, FIELDS
-from deploy.importer.source_file import BadFile, File, Line
+from deploy.importer.column_mapping import ColumnMapper, InvalidMapping, plan_columns
+from deploy.importer.fields import FIELD_BY_NAME, IMPORT_FIELDS
+from deploy.importer.source_file import FileLine, InvalidFile, SourceFile
 
-FIRST = 1_000
+SAMPLE_LINES = 1_000
 """Lines that are looked at: those of NDJSON need not have the same columns."""
 
 
-def check(file: File, mapper: Mapper) -> None:
+def check_file(file: SourceFile, mapper: ColumnMapper) -> None:
     """BadFile or BadMapping when no line could be taken, or `--map` names what is not there."""
-    lines = first(file)
+    lines = read_sample(file)
     if not lines:
-        raise BadFile(f"{file.path.name} holds no events")
+        raise InvalidFile(f"{file.path.name} holds no events")
     columns = list(dict.fromkeys(column for line in lines for column in line.fields))
     if not columns:
         why = lines[0].reason or "an object without fields"
-        raise BadFile(
+        raise InvalidFile(
             f"{file.path.name} cannot be read as {file.format.upper()}: "
             f"line {lines[0].number}: {why}; --format says which format it is"
         )
-    mapped(columns, mapper)
+    check_columns(columns, mapper)
 
 
-def first(file: File) -> list[Line]:
+def read_sample(file: SourceFile) -> list[FileLine]:
     """The beginning of the file."""
     with closing(file.lines()) as lines:
-        return list(islice(lines, FIRST))
+        return list(islice(lines, SAMPLE_LINES))
 
 
-def mapped(columns: Sequence[str], mapper: Mapper) -> None:
+def check_columns(columns: Sequence[str], mapper: ColumnMapper) -> None:
     """BadMapping unless these columns hold what every event needs."""
     has = f"the file has the columns {', '.join(columns)}"
-    if missing := [column for column in mapper.given if column not in columns]:
-        raise BadMapping(f"the file has no column '{missing[0]}'; it has {', '.join(columns)}")
-    fields = {field.name for field in planned(columns, mapper.given).columns.values()}
+    if missing := [column for column in mapper.overrides if column not in columns]:
+        raise InvalidMapping(f"the file has no column '{missing[0]}'; it has {', '.join(columns)}")
+    fields = {field.name for field in plan_columns(columns, mapper.overrides).columns.values()}
     if not fields:
-        known = ", ".join(field.columns[0] for field in FIELDS)
-        raise BadMapping(f"no column is known; {has}; known are {known}; or --map COLUMN=FIELD")
+        known = ", ".join(field.columns[0] for field in IMPORT_FIELDS)
+        raise InvalidMapping(f"no column is known; {has}; known are {known}; or --map COLUMN=FIELD")
     if "timestamp" not in fields:
-        known = ", ".join(BY_NAME["timestamp"].columns)
-        raise BadMapping(
+        known = ", ".join(FIELD_BY_NAME["timestamp"].columns)
+        raise InvalidMapping(
             f"no column holds the time; {has}; known are {known}; or --map COLUMN=timestamp"
         )

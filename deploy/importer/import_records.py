@@ -4,21 +4,23 @@ import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from deploy.importer.import_run import Progress
-from deploy.importer.source_file import File
-from schemas.registry import Import, ImportState, Key, Store, Website
+from deploy.importer.import_run import ImportProgress
+from deploy.importer.source_file import SourceFile
+from schemas.registry import Import, ImportState, Key, RegistryStore, Website
 from schemas.registry.validation import new_import, new_key
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
 
-KEY_MS = 24 * 3_600_000
+KEY_LIFETIME_MS = 24 * 3_600_000
 
 
-class AlreadyThere(Exception):
+class AlreadyImported(Exception):
     """The file was imported before, or is being imported now; the message says which."""
 
 
-def begun(store: Store, website: Website, file: File, again: bool) -> Import:
+def begin_or_resume(
+    store: RegistryStore, website: Website, file: SourceFile, again: bool
+) -> Import:
     """The import of this file: the one that was not finished, else a new one.
 
     One that was begun with `--again` goes on with `--again` only: who does not say it may not know
@@ -27,7 +29,7 @@ def begun(store: Store, website: Website, file: File, again: bool) -> Import:
     same = store.list(Import, website_id=website.id, fingerprint=file.fingerprint)
     done = [one for one in same if one.state is ImportState.DONE]
     if done and not again:
-        raise AlreadyThere(
+        raise AlreadyImported(
             f"{file.path.name} was imported as {done[-1].id}; "
             f"`tidemark import undo {done[-1].id}` takes it back, --again imports it once more"
         )
@@ -36,20 +38,22 @@ def begun(store: Store, website: Website, file: File, again: bool) -> Import:
     return store.create(new_import(website, file.path.name, now_ms(), file.fingerprint))
 
 
-def progress_of(one: Import) -> Progress:
+def saved_progress(one: Import) -> ImportProgress:
     """Where to go on."""
-    return Progress(one.lines, one.accepted, one.rejected)
+    return ImportProgress(one.lines, one.accepted, one.rejected)
 
 
-def note(store: Store, one: Import, at: Progress) -> None:
+def save_progress(store: RegistryStore, one: Import, at: ImportProgress) -> None:
     """Where to go on from now."""
-    store.note(Import, one.id, now_ms(), lines=at.lines, accepted=at.accepted, rejected=at.rejected)
+    store.update_progress(
+        Import, one.id, now_ms(), lines=at.lines, accepted=at.accepted, rejected=at.rejected
+    )
 
 
 @contextmanager
-def key_for(store: Store, one: Import) -> Iterator[str]:
+def temporary_key(store: RegistryStore, one: Import) -> Iterator[str]:
     """A key that lives for this import only; a day at most, should nobody take it away."""
-    expires = now_ms() + KEY_MS
+    expires = now_ms() + KEY_LIFETIME_MS
     name = f"import {one.id}"
     key, text = new_key(
         one.organization_id, ["track:events"], now_ms(), one.website_id, name, expires
@@ -62,7 +66,7 @@ def key_for(store: Store, one: Import) -> Iterator[str]:
 
 
 @contextmanager
-def alone(settings: Settings, one: Import) -> Iterator[None]:
+def exclusive_import(settings: Settings, one: Import) -> Iterator[None]:
     """Nobody else sends this import meanwhile."""
     folder = settings.data / "run"
     folder.mkdir(parents=True, exist_ok=True)
@@ -70,5 +74,5 @@ def alone(settings: Settings, one: Import) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise AlreadyThere(f"{one.id} is being imported by another process") from None
+            raise AlreadyImported(f"{one.id} is being imported by another process") from None
         yield

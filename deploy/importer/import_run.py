@@ -10,15 +10,15 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from deploy.importer.column_mapping import BadTime, Mapper
-from deploy.importer.rejects_file import Reject, Rejects
-from deploy.importer.sender import MOST_BYTES, MOST_ITEMS, Reply
-from deploy.importer.source_file import File, Line
+from deploy.importer.column_mapping import ColumnMapper, InvalidTime
+from deploy.importer.rejects_file import RejectedLine, RejectsFile
+from deploy.importer.sender import MAX_BYTES, MAX_ITEMS, CollectorReply
+from deploy.importer.source_file import FileLine, SourceFile
 
-Send = Callable[[list[bytes]], Reply]
+SendItems = Callable[[list[bytes]], CollectorReply]
 
 
-class Progress(Struct, frozen=True):
+class ImportProgress(Struct, frozen=True):
     """How far an import is."""
 
     lines: int = 0
@@ -27,23 +27,25 @@ class Progress(Struct, frozen=True):
     rejected: int = 0
 
 
-class Waiting(Struct, frozen=True):
+class PendingItem(Struct, frozen=True):
     """A line that is to be sent."""
 
-    line: Line
+    line: FileLine
     item: bytes
 
 
-def packs(file: File, mapper: Mapper, since: int) -> Iterator[list[Waiting | Line]]:
+def request_batches(
+    file: SourceFile, mapper: ColumnMapper, since: int
+) -> Iterator[list[PendingItem | FileLine]]:
     """The lines after `since`, in portions for one request; broken ones stand where they were."""
-    pack: list[Waiting | Line] = []
+    pack: list[PendingItem | FileLine] = []
     size = items = 0
     for line in file.lines():
         if line.number <= since:
             continue
-        made = line if line.reason else _waiting(line, mapper)
-        length = len(made.item) if isinstance(made, Waiting) else 0
-        if len(pack) >= MOST_ITEMS or (items and size + length > MOST_BYTES):
+        made = line if line.reason else _pending_item(line, mapper)
+        length = len(made.item) if isinstance(made, PendingItem) else 0
+        if len(pack) >= MAX_ITEMS or (items and size + length > MAX_BYTES):
             yield pack
             pack, size, items = [], 0, 0
         pack.append(made)
@@ -52,41 +54,45 @@ def packs(file: File, mapper: Mapper, since: int) -> Iterator[list[Waiting | Lin
         yield pack
 
 
-def _waiting(line: Line, mapper: Mapper) -> Waiting | Line:
+def _pending_item(line: FileLine, mapper: ColumnMapper) -> PendingItem | FileLine:
     try:
         event: dict[str, Any] = {**mapper.event(line.fields), "line": line.number}
-    except BadTime as bad:
-        return Line(line.number, line.fields, reason=str(bad))
-    return Waiting(line, msgspec.json.encode(event))
+    except InvalidTime as bad:
+        return FileLine(line.number, line.fields, reason=str(bad))
+    return PendingItem(line, msgspec.json.encode(event))
 
 
-def run(
-    file: File, mapper: Mapper, progress: Progress, send: Send, rejects: Rejects
-) -> Iterator[Progress]:
+def run_import(
+    file: SourceFile,
+    mapper: ColumnMapper,
+    progress: ImportProgress,
+    send: SendItems,
+    rejects: RejectsFile,
+) -> Iterator[ImportProgress]:
     """Send what is left of a file; gives the progress after each answer."""
-    for pack in packs(file, mapper, progress.lines):
-        sent = [each for each in pack if isinstance(each, Waiting)]
-        reply = send([each.item for each in sent]) if sent else Reply()
-        broken = [each for each in pack if isinstance(each, Line)]
-        rejects.write([*_refused(reply, sent), *_broken(broken)])
-        progress = Progress(
-            _number(pack[-1]),
+    for pack in request_batches(file, mapper, progress.lines):
+        sent = [each for each in pack if isinstance(each, PendingItem)]
+        reply = send([each.item for each in sent]) if sent else CollectorReply()
+        broken = [each for each in pack if isinstance(each, FileLine)]
+        rejects.write([*_server_rejects(reply, sent), *_file_rejects(broken)])
+        progress = ImportProgress(
+            _line_number(pack[-1]),
             progress.accepted + reply.count,
             progress.rejected + len(reply.rejected) + len(broken),
         )
         yield progress
 
 
-def _refused(reply: Reply, sent: Sequence[Waiting]) -> Iterator[Reject]:
+def _server_rejects(reply: CollectorReply, sent: Sequence[PendingItem]) -> Iterator[RejectedLine]:
     for bad in reply.rejected:
         line = sent[bad.index].line
-        yield Reject(line.number, bad.message, line.fields)
+        yield RejectedLine(line.number, bad.message, line.fields)
 
 
-def _broken(lines: Sequence[Line]) -> Iterator[Reject]:
+def _file_rejects(lines: Sequence[FileLine]) -> Iterator[RejectedLine]:
     for line in lines:
-        yield Reject(line.number, line.reason, line.fields or line.text)
+        yield RejectedLine(line.number, line.reason, line.fields or line.text)
 
 
-def _number(each: Waiting | Line) -> int:
-    return each.line.number if isinstance(each, Waiting) else each.number
+def _line_number(each: PendingItem | FileLine) -> int:
+    return each.line.number if isinstance(each, PendingItem) else each.number

@@ -8,7 +8,7 @@ from typing import IO
 from msgspec import Struct
 
 
-class Reject(Struct, frozen=True):
+class RejectedLine(Struct, frozen=True):
     """A line that was not taken."""
 
     line: int
@@ -16,26 +16,26 @@ class Reject(Struct, frozen=True):
     content: object
 
 
-class Rejects:
+class RejectsFile:
     """The file of one run; there is one when there is something to tell."""
 
     def __init__(self, path: Path | None, since: int = 0) -> None:
         """Who goes on keeps what was written up to line `since`; who begins keeps nothing."""
         self._path = path
         self._file: IO[str] | None = None
-        self.first: Reject | None = None
+        self.first: RejectedLine | None = None
         """The first of this run."""
         if path and path.exists():
-            kept = list(_up_to(path, since)) if since else []
+            kept = list(_lines_up_to(path, since)) if since else []
             path.unlink()
             self._append(kept)
 
-    def write(self, rejects: list[Reject]) -> None:
+    def write(self, rejects: list[RejectedLine]) -> None:
         """Write down what was not taken of one portion; it is there before the portion is noted."""
         ordered = sorted(rejects, key=lambda each: each.line)
         if ordered and self.first is None:
             self.first = ordered[0]
-        self._append([_text(each) for each in ordered])
+        self._append([_to_json_line(each) for each in ordered])
 
     def close(self) -> None:
         if self._file:
@@ -49,12 +49,12 @@ class Rejects:
         self._file.flush()
 
 
-def _text(each: Reject) -> str:
+def _to_json_line(each: RejectedLine) -> str:
     told = {"line": each.line, "reason": each.reason, "content": each.content}
     return json.dumps(told) + "\n"
 
 
-def _up_to(path: Path, since: int) -> Iterator[str]:
+def _lines_up_to(path: Path, since: int) -> Iterator[str]:
     """Lines that tell of `since` or before; the last may have been cut off by a kill."""
     with path.open() as file:
         for text in file:

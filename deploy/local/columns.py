@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+def format_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """The header and the rows, each column as wide as its widest word."""
     lines = [header, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]

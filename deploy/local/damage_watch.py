@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from schemas.lake.damage_reports import Damage
+from schemas.lake.damage_reports import DamageReports
 from schemas.runtime.clock import now_ms
-from schemas.runtime.heartbeat import refusal
+from schemas.runtime.heartbeat import refusal_reason
 from schemas.runtime.settings import Settings
 
 REPAIR = "tidemark doctor --repair"
@@ -12,12 +12,12 @@ REPAIR = "tidemark doctor --repair"
 
 def damage_of(settings: Settings) -> str:
     """What is damaged or not stored, and what to run, in a sentence; empty when all is well."""
-    count = len(Damage(settings.data).files())
+    count = len(DamageReports(settings.data).files())
     files = (
         f"{count} data file{'s are' if count > 1 else ' is'} damaged; questions that need "
         f"{'them' if count > 1 else 'it'} fail, all else goes on: {REPAIR}"
     )
-    refused = refusal(settings.data / "run", now_ms())
+    refused = refusal_reason(settings.data / "run", now_ms())
     return ". ".join([*([files] if count else []), *([refused] if refused else [])])
 
 

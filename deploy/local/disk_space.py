@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from ingest.publishing.disk_floor import usual_floor
+from ingest.publishing.disk_floor import default_floor
 from schemas.runtime.settings import Settings
 
 MEGABYTE = 1_048_576
@@ -15,7 +15,7 @@ def floor_mb(settings: Settings) -> int:
     if settings.disk_floor_mb:
         return settings.disk_floor_mb
     try:
-        return usual_floor(shutil.disk_usage(settings.data).total) // MEGABYTE
+        return default_floor(shutil.disk_usage(settings.data).total) // MEGABYTE
     except OSError:
         return 0
 
@@ -28,7 +28,7 @@ def free_mb(folder: Path) -> int | None:
         return None
 
 
-class DiskWatch:
+class DiskSpaceMonitor:
     """Says once that the disk gets short, and once that there is room again."""
 
     def __init__(
@@ -39,7 +39,7 @@ class DiskWatch:
         self._say = say
         self._short = False
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Compare what is free with the floor."""
         free = self._free()
         if free is None or (free < self._floor) is self._short:

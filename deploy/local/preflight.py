@@ -12,38 +12,40 @@ from pathlib import Path
 from msgspec import Struct
 
 from deploy.local.disk_space import floor_mb, free_mb
-from schemas.runtime.file_permissions import close
+from schemas.runtime.file_permissions import restrict
 from schemas.runtime.settings import PREFIX, Settings
 
-FREE_PORT_SECONDS = 2.0
+PORT_WAIT_SECONDS = 2.0
 
 
 class CannotStart(Exception):
     """Something stands in the way."""
 
 
-class Address(Struct, frozen=True):
+class ListenAddress(Struct, frozen=True):
     """An address that one of ours will listen on, and the setting that moves it."""
 
-    what: str
+    service: str
     host: str
     port: int
     setting: str
 
 
-def addresses(settings: Settings) -> list[Address]:
+def listen_addresses(settings: Settings) -> list[ListenAddress]:
     """Every address that `up` needs for itself."""
     services = [
-        Address("the collector", settings.host, settings.collect_port, "collect_port"),
-        Address("the query service", settings.host, settings.query_port, "query_port"),
+        ListenAddress("the collector", settings.host, settings.collect_port, "collect_port"),
+        ListenAddress("the query service", settings.host, settings.query_port, "query_port"),
     ]
     if settings.kafka:
         return services
     here = "127.0.0.1"
     return [
         *services,
-        Address("the broker", here, settings.broker_port, "broker_port"),
-        Address("the broker", here, settings.broker_controller_port, "broker_controller_port"),
+        ListenAddress("the broker", here, settings.broker_port, "broker_port"),
+        ListenAddress(
+            "the broker", here, settings.broker_controller_port, "broker_controller_port"
+        ),
     ]
 
 
@@ -52,7 +54,7 @@ def check_folder(settings: Settings) -> None:
     folder = settings.data
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        close(folder, settings)
+        restrict(folder, settings)
         probe = folder / f".probe-{os.getpid()}"
         probe.write_bytes(b"tidemark")
         probe.unlink()
@@ -69,24 +71,24 @@ def check_folder(settings: Settings) -> None:
         )
 
 
-def check_ports(needed: Sequence[Address], seconds: float = FREE_PORT_SECONDS) -> None:
+def check_ports(needed: Sequence[ListenAddress], seconds: float = PORT_WAIT_SECONDS) -> None:
     """Nobody listens where we will; who is about to leave is waited for."""
     until = time.monotonic() + seconds
-    taken: dict[int, Address] = {}
+    taken: dict[int, ListenAddress] = {}
     for address in needed:
         if (other := taken.setdefault(address.port, address)) is not address:
             raise CannotStart(
                 f"{PREFIX}{other.setting.upper()} and {PREFIX}{address.setting.upper()} "
                 f"are both {address.port}. Each needs a port of its own."
             )
-        while refused := _why_not_free(address):
+        while refused := _port_error(address):
             if time.monotonic() > until:
                 raise CannotStart(refused)
             time.sleep(0.1)
 
 
 @contextmanager
-def only_one(folder: Path) -> Iterator[None]:
+def exclusive_lock(folder: Path) -> Iterator[None]:
     """The data folder is ours until the end, also when the end is a SIGKILL."""
     with (folder / "lock").open("a+") as lock:
         try:
@@ -103,7 +105,7 @@ def only_one(folder: Path) -> Iterator[None]:
         yield
 
 
-def _why_not_free(address: Address) -> str | None:
+def _port_error(address: ListenAddress) -> str | None:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         # Without SO_REUSEPORT: that one would share the port with a stranger of the same user.
@@ -114,11 +116,11 @@ def _why_not_free(address: Address) -> str | None:
             variable = f"{PREFIX}{address.setting.upper()}"
             if refused.errno == errno.EADDRINUSE:
                 return (
-                    f"port {address.port} for {address.what} is in use by another program. "
+                    f"port {address.port} for {address.service} is in use by another program. "
                     f"Stop that one, or set {variable}."
                 )
             return (
-                f"{address.host}:{address.port} for {address.what} cannot be listened on: "
+                f"{address.host}:{address.port} for {address.service} cannot be listened on: "
                 f"{refused.strerror}. See {variable} and {PREFIX}HOST."
             )
     return None

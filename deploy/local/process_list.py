@@ -3,91 +3,103 @@
 import sys
 from collections.abc import Iterator
 
-from deploy.local.kafka.broker import Broker, answers
-from deploy.local.processes.process import Spec, Stage
-from deploy.local.processes.readiness import broker_says, http_says, pulse_says, reachable
-from deploy.local.processes.watchdog import Sign, answers_http, either, heartbeat
+from deploy.local.kafka.broker import Broker, broker_answers
+from deploy.local.processes.process import ProcessSpec, ShutdownStage
+from deploy.local.processes.readiness import (
+    broker_ready,
+    heartbeat_ready,
+    http_ready,
+    local_address,
+)
+from deploy.local.processes.watchdog import (
+    LivenessCheck,
+    first_or_second,
+    heartbeat_changed,
+    http_answers,
+)
 from schemas.runtime.settings import Settings
 
 
-def services(settings: Settings) -> list[Spec]:
+def service_specs(settings: Settings) -> list[ProcessSpec]:
     """Collectors, workers, the backfill worker, the keeper and query processes."""
     return [
-        *_shared_port(settings, "ingest", "collector", settings.collectors, Stage.COLLECT),
-        *_workers(settings),
-        _beside(settings, "backfill", Stage.STREAM),
-        _beside(settings, "keeper", Stage.KEEP),
-        *_shared_port(settings, "query", "query", settings.queries, Stage.QUERY),
+        *_http_specs(settings, "ingest", "collector", settings.collectors, ShutdownStage.COLLECT),
+        *_worker_specs(settings),
+        _optional_spec(settings, "backfill", ShutdownStage.STREAM),
+        _optional_spec(settings, "keeper", ShutdownStage.KEEP),
+        *_http_specs(settings, "query", "query", settings.queries, ShutdownStage.QUERY),
     ]
 
 
-def broker(settings: Settings, node: Broker) -> Spec:
+def broker_spec(settings: Settings, node: Broker) -> ProcessSpec:
     """The broker of our own; one failed start is enough to give up.
 
     Its folder is prepared before each start: somebody may have deleted it meanwhile.
     """
-    return Spec(
+    return ProcessSpec(
         name="broker",
         argv=tuple(node.prepare()),
         before=node.prepare,
-        stage=Stage.KAFKA,
-        ready=broker_says(settings.broker_port),
-        sign=lambda: answers(settings.broker_port),
-        where=f"127.0.0.1:{settings.broker_port}",
-        attempts=1,
+        stage=ShutdownStage.KAFKA,
+        is_ready=broker_ready(settings.broker_port),
+        is_alive=lambda: broker_answers(settings.broker_port),
+        address=f"127.0.0.1:{settings.broker_port}",
+        max_attempts=1,
     )
 
 
-def _shared_port(
-    settings: Settings, module: str, word: str, processes: int, stage: Stage
-) -> Iterator[Spec]:
-    collects = stage == Stage.COLLECT
+def _http_specs(
+    settings: Settings, module: str, word: str, processes: int, stage: ShutdownStage
+) -> Iterator[ProcessSpec]:
+    collects = stage == ShutdownStage.COLLECT
     port = settings.collect_port if collects else settings.query_port
     for number in range(1, processes + 1):
         name = f"{word}-{number}"
-        yield Spec(
+        yield ProcessSpec(
             name=name,
-            argv=_python(module, "--name", name),
+            argv=_module_command(module, "--name", name),
             stage=stage,
-            ready=http_says(settings.host, port, settings.data / "run", name),
-            sign=_served(settings, name, port, alone=processes == 1),
-            where=f"http://{settings.host}:{port}",
+            is_ready=http_ready(settings.host, port, settings.data / "run", name),
+            is_alive=_http_sign(settings, name, port, alone=processes == 1),
+            address=f"http://{settings.host}:{port}",
             stop_seconds=25,  # they finish the requests under way within 20
         )
 
 
-def _workers(settings: Settings) -> Iterator[Spec]:
+def _worker_specs(settings: Settings) -> Iterator[ProcessSpec]:
     for number in range(1, settings.workers + 1):
         name = f"worker-{number}"
-        yield Spec(
+        yield ProcessSpec(
             name=name,
-            argv=_python("stream", "worker", "--name", name),
-            stage=Stage.STREAM,
-            ready=pulse_says(settings.data / "run", name),
-            sign=_beats(settings, name),
+            argv=_module_command("stream", "worker", "--name", name),
+            stage=ShutdownStage.STREAM,
+            is_ready=heartbeat_ready(settings.data / "run", name),
+            is_alive=_heartbeat_sign(settings, name),
         )
 
 
-def _beside(settings: Settings, role: str, stage: Stage) -> Spec:
+def _optional_spec(settings: Settings, role: str, stage: ShutdownStage) -> ProcessSpec:
     """One that live traffic does without: when it fails, the rest goes on."""
-    return Spec(
+    return ProcessSpec(
         name=role,
-        argv=_python("stream", role, "--name", role),
+        argv=_module_command("stream", role, "--name", role),
         stage=stage,
-        ready=pulse_says(settings.data / "run", role),
-        sign=_beats(settings, role),
-        needed=False,
+        is_ready=heartbeat_ready(settings.data / "run", role),
+        is_alive=_heartbeat_sign(settings, role),
+        required=False,
     )
 
 
-def _beats(settings: Settings, name: str) -> Sign:
-    return heartbeat(settings.data / "run" / f"{name}.json")
+def _heartbeat_sign(settings: Settings, name: str) -> LivenessCheck:
+    return heartbeat_changed(settings.data / "run" / f"{name}.json")
 
 
-def _served(settings: Settings, name: str, port: int, alone: bool) -> Sign:
-    beats = _beats(settings, name)
-    return either(beats, answers_http(reachable(settings.host), port)) if alone else beats
+def _http_sign(settings: Settings, name: str, port: int, alone: bool) -> LivenessCheck:
+    beats = _heartbeat_sign(settings, name)
+    return (
+        first_or_second(beats, http_answers(local_address(settings.host), port)) if alone else beats
+    )
 
 
-def _python(module: str, *arguments: str) -> tuple[str, ...]:
+def _module_command(module: str, *arguments: str) -> tuple[str, ...]:
     return (sys.executable, "-m", module, *arguments)

@@ -9,93 +9,95 @@ import os
 import sys
 from pathlib import Path
 
-from deploy.demo.registry_records import DEMO
-from deploy.local.unavailable import RegistryAway
+from deploy.demo.registry_records import DEMO_FILE
+from deploy.local.unavailable import RegistryUnavailable
 from schemas.registry import Backups, DatabaseError, first_line
 from schemas.registry.backups import Backup
-from schemas.registry.database import file_of
+from schemas.registry.database import sqlite_path
 from schemas.registry.migrate import migrate
-from schemas.registry.restore import fault_of, is_new, readable_revision, restore
-from schemas.runtime.clock import iso, now_ms
+from schemas.registry.restore import is_empty, readable_revision, registry_fault, restore
+from schemas.runtime.clock import format_instant, now_ms
 from schemas.runtime.settings import Settings
 
-BEGIN_ANEW = "`tidemark registry new` begins anew, with new ids and keys"
+NEW_REGISTRY_HINT = "`tidemark registry new` begins anew, with new ids and keys"
 
 
-def ready_registry(settings: Settings, restores: bool = False, anew: bool = False) -> str:
+def prepare_registry(settings: Settings, restores: bool = False, anew: bool = False) -> str:
     """The registry's URL, when its tables are as this version needs them; RegistryAway.
 
     One that is lost is brought back from its backup if `restores`, in the place that is ours alone:
     a URL that was given may simply be the wrong one. Nor does it go back behind what a damaged one
     still tells: keys that were revoked since would work again. `anew` makes one in any case.
     """
-    url, backups = settings.registry_url, Backups.of(settings)
+    url, backups = settings.registry_url, Backups.for_settings(settings)
     try:
-        fault = None if anew else lost(settings, backups)
+        fault = None if anew else registry_loss(settings, backups)
         newest = backups.newest() if fault else None
-        behind = newest and readable_revision(url) > newest.head.stamp.revision if fault else None
+        behind = newest and readable_revision(url) > newest.header.stamp.revision if fault else None
         if fault and newest and restores and not settings.registry and not behind:
-            kept = bring_back(settings, backups, newest)
-            _say(f"{fault}; it was restored, {told_of(newest)}{_kept(kept)}")
+            kept = restore_backup(settings, backups, newest)
+            _warn(f"{fault}; it was restored, {describe_backup(newest)}{_moved_file_note(kept)}")
         elif fault:
             older = " Its newest backup is older than what can still be read." if behind else ""
-            raise RegistryAway(f"the registry is lost: {fault}.{older} {_remedy(newest)}")
+            raise RegistryUnavailable(f"the registry is lost: {fault}.{older} {_remedy(newest)}")
         else:
             migrate(url)
     except (DatabaseError, OSError, ImportError) as away:
-        raise RegistryAway(f"the registry cannot be opened: {reason(away)}") from None
+        raise RegistryUnavailable(f"the registry cannot be opened: {error_reason(away)}") from None
     return url
 
 
-def lost(settings: Settings, backups: Backups) -> str | None:
+def registry_loss(settings: Settings, backups: Backups) -> str | None:
     """What is wrong with the registry of an installation that had one; None at a first start."""
-    fault = fault_of(settings.registry_url)
+    fault = registry_fault(settings.registry_url)
     if fault is not None:
-        return fault if damaged(settings) or has_traces(settings, backups) else None
-    head = backups.newest_head()
-    if head is not None and head.organizations and is_new(settings.registry_url):
+        return (
+            fault if has_registry_file(settings) or has_registry_traces(settings, backups) else None
+        )
+    head = backups.newest_header()
+    if head is not None and head.organizations and is_empty(settings.registry_url):
         return "nothing was ever written to it, unlike its backups"
     return None
 
 
-def problem_of(settings: Settings) -> str | None:
+def registry_problem(settings: Settings) -> str | None:
     """What is wrong with the registry, for who looks at everything; None when it can be read."""
     try:
-        fault = lost(settings, Backups.of(settings))
+        fault = registry_loss(settings, Backups.for_settings(settings))
     except (DatabaseError, OSError, ImportError) as away:
-        return f"the registry cannot be read: {reason(away)}"
+        return f"the registry cannot be read: {error_reason(away)}"
     return f"the registry is lost: {fault}; see `tidemark registry restore`" if fault else None
 
 
-def has_traces(settings: Settings, backups: Backups) -> bool:
+def has_registry_traces(settings: Settings, backups: Backups) -> bool:
     """Whether something is left here that only a registry with its ids gives meaning to."""
     lake = Path(settings.lake_url.removeprefix("file://"))
     return (
-        backups.newest_head() is not None
-        or (settings.data / DEMO).exists()
+        backups.newest_header() is not None
+        or (settings.data / DEMO_FILE).exists()
         or any(lake.glob("*/_delta_log"))
     )
 
 
-def damaged(settings: Settings) -> bool:
+def has_registry_file(settings: Settings) -> bool:
     """Whether there is a file with something in it, which must not be taken for a first start."""
-    path = file_of(settings.registry_url)
+    path = sqlite_path(settings.registry_url)
     return path is not None and path.exists() and path.stat().st_size > 0
 
 
-def bring_back(settings: Settings, backups: Backups, backup: Backup) -> Path | None:
+def restore_backup(settings: Settings, backups: Backups, backup: Backup) -> Path | None:
     """Restore; answers where the file is kept that was there."""
-    revision = max(backups.last_revision(), backup.head.stamp.revision) + 1
-    return restore(settings.registry_url, backup.contents, revision, now_ms(), actor())
+    revision = max(backups.last_revision(), backup.header.stamp.revision) + 1
+    return restore(settings.registry_url, backup.contents, revision, now_ms(), cli_actor())
 
 
-def told_of(backup: Backup) -> str:
+def describe_backup(backup: Backup) -> str:
     """A backup in a few words."""
-    head = backup.head
-    return f"as it was at {iso(head.taken_ms)} (revision {head.stamp.revision})"
+    head = backup.header
+    return f"as it was at {format_instant(head.taken_ms)} (revision {head.stamp.revision})"
 
 
-def actor() -> str:
+def cli_actor() -> str:
     """Who works at the command line, as the registry's trail names them."""
     try:
         name = getpass.getuser()
@@ -104,7 +106,7 @@ def actor() -> str:
     return f"cli:{name}"[:64]
 
 
-def reason(away: BaseException) -> str:
+def error_reason(away: BaseException) -> str:
     """The first line says it; the others are the database driver's advice."""
     if isinstance(away, DatabaseError):
         return first_line(away)
@@ -115,15 +117,15 @@ def _remedy(newest: Backup | None) -> str:
     if newest is None:
         return (
             "There is no backup of it: put a copy of your own back. "
-            f"{BEGIN_ANEW} (and `--id` of `organizations` and `websites create` takes old ids)."
+            f"{NEW_REGISTRY_HINT} (and `--id` of `organizations` and `websites create` takes old ids)."
         )
-    return f"`tidemark registry restore` brings it back {told_of(newest)}; {BEGIN_ANEW}."
+    return f"`tidemark registry restore` brings it back {describe_backup(newest)}; {NEW_REGISTRY_HINT}."
 
 
-def _kept(path: Path | None) -> str:
+def _moved_file_note(path: Path | None) -> str:
     return f"; what was there is kept as {path.name}" if path else ""
 
 
-def _say(sentence: str) -> None:
+def _warn(sentence: str) -> None:
     sys.stderr.write(f"tidemark: the registry was lost: {sentence}\n")
     sys.stderr.flush()

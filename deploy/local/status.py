@@ -12,28 +12,28 @@ from msgspec import Struct
 
 from deploy.local.disk_space import floor_mb, free_mb
 from deploy.local.doctor.acceptance import accepted_findings
-from deploy.local.processes.process import State, is_alive
-from deploy.local.processes.process_file import Account, Entry, read_account
-from deploy.local.processes.readiness import is_live
-from deploy.local.registry_startup import problem_of
-from deploy.local.worker_lag import lag_chunks, lag_seconds, speaking
-from schemas.kinds import HISTORY, KINDS, Kind
-from schemas.lake.damage_reports import Damage
-from schemas.lake.delta_table import Version, open_table, version_of
-from schemas.runtime.clock import iso, now_ms
-from schemas.runtime.heartbeat import Pulse, read_pulses, refusal
+from deploy.local.processes.process import ProcessState, pid_exists
+from deploy.local.processes.process_file import ProcessesStatus, ProcessStatus, read_processes_file
+from deploy.local.processes.readiness import is_fresh
+from deploy.local.registry_startup import registry_problem
+from deploy.local.worker_lag import lag_chunks, lag_seconds, relevant_heartbeats
+from schemas.kinds import IMPORTED_EVENT, KINDS, Kind
+from schemas.lake.damage_reports import DamageReports
+from schemas.lake.delta_table import TableVersion, open_table, read_version
+from schemas.runtime.clock import format_instant, now_ms
+from schemas.runtime.heartbeat import Heartbeat, read_heartbeats, refusal_reason
 from schemas.runtime.settings import Settings
 from schemas.tables import QUARANTINE, Table
 
-OLD_MS = 30_000
+STATUS_MAX_AGE_MS = 30_000
 """A supervisor says every few seconds how its processes are."""
-PROBLEM_CHARACTERS = 200
+MAX_PROBLEM_LENGTH = 200
 DAY_MS = 24 * 3_600_000
 
-Health = Literal["ok", "degraded", "down"]
+StatusLevel = Literal["ok", "degraded", "down"]
 
 
-class TableCondition(Struct, frozen=True, rename="camel"):
+class TableStatus(Struct, frozen=True, rename="camel"):
     """One table, and the topic that feeds it."""
 
     name: str
@@ -49,131 +49,137 @@ class TableCondition(Struct, frozen=True, rename="camel"):
     """Why it cannot be read."""
 
 
-class LaneCondition(Struct, frozen=True, rename="camel"):
+class ImportsStatus(Struct, frozen=True, rename="camel"):
     """A topic that feeds a table beside the table's own."""
 
     lag_chunks: int | None
     lag_seconds: float | None
 
 
-class Condition(Struct, frozen=True, rename="camel"):
+class SystemStatus(Struct, frozen=True, rename="camel"):
     """Everything at one moment."""
 
     data: str
-    state: Health
+    state: StatusLevel
     problems: tuple[str, ...]
     """What keeps it from being `ok`, a sentence each."""
-    processes: tuple[Entry, ...]
-    tables: tuple[TableCondition, ...]
-    imports: LaneCondition
+    processes: tuple[ProcessStatus, ...]
+    tables: tuple[TableStatus, ...]
+    imports: ImportsStatus
     quarantine_rows: int | None
     """What could not be stored as sent, copies among it; None when the table cannot be read."""
     disk_free_mb: int | None
 
 
-def condition_of(settings: Settings) -> Condition:
+def system_status(settings: Settings) -> SystemStatus:
     """Look at processes, pulses and tables; asks no service."""
     at_ms = now_ms()
-    account = read_account(settings.data)
-    pulses = read_pulses(settings.data / "run")
-    entries = tuple(seen(entry, pulses, at_ms) for entry in account.processes) if account else ()
-    heard = speaking(pulses, {entry.pid for entry in entries if entry.pid}, at_ms)
-    tables = tuple(_table(settings, kind, heard, at_ms) for kind in KINDS)
-    quarantine = _read(settings, QUARANTINE)
+    account = read_processes_file(settings.data)
+    pulses = read_heartbeats(settings.data / "run")
+    entries = (
+        tuple(check_process(entry, pulses, at_ms) for entry in account.processes) if account else ()
+    )
+    heard = relevant_heartbeats(pulses, {entry.pid for entry in entries if entry.pid}, at_ms)
+    tables = tuple(_table_status(settings, kind, heard, at_ms) for kind in KINDS)
+    quarantine = _read_table_version(settings, QUARANTINE)
     free = free_mb(settings.data)
     run = settings.data / "run"
     problems = (
-        *_of_supervisor(account, at_ms),
-        *_told("topics", lambda: [refusal(run, at_ms)]),
-        *_told("what was acknowledged", lambda: _never_received(settings, at_ms)),
-        *(f"{e.name} is {e.state}" for e in entries if e.state != State.READY),
-        *_told("the registry", lambda: [problem_of(settings)]),
+        *_supervisor_problems(account, at_ms),
+        *_problems_of("topics", lambda: [refusal_reason(run, at_ms)]),
+        *_problems_of("what was acknowledged", lambda: _reconciliation_problems(settings, at_ms)),
+        *(f"{e.name} is {e.state}" for e in entries if e.state != ProcessState.READY),
+        *_problems_of("the registry", lambda: [registry_problem(settings)]),
         *(f"table {table.name}: {table.problem}" for table in tables if table.problem),
         *((f"table quarantine: {quarantine}",) if isinstance(quarantine, str) else ()),
-        *_told("damage", lambda: map(str, Damage(settings.data).files().values())),
-        *_of_disk(settings, free),
+        *_problems_of("damage", lambda: map(str, DamageReports(settings.data).files().values())),
+        *_disk_problems(settings, free),
     )
-    return Condition(
+    return SystemStatus(
         data=str(settings.data),
         state="down" if is_down(entries) else "degraded" if problems else "ok",
         problems=problems,
         processes=entries,
         tables=tables,
-        imports=_lane(settings.topic(HISTORY.topic), heard, at_ms),
-        quarantine_rows=_rows(quarantine),
+        imports=_imports_status(settings.topic(IMPORTED_EVENT.topic), heard, at_ms),
+        quarantine_rows=_row_count(quarantine),
         disk_free_mb=free,
     )
 
 
-def is_down(entries: Sequence[Entry]) -> bool:
+def is_down(entries: Sequence[ProcessStatus]) -> bool:
     """Whether nothing is accepted, or nothing is answered: no process of a kind serves."""
     serving: Mapping[str, bool] = {
-        kind: any(e.state == State.READY for e in entries if e.name.partition("-")[0] == kind)
+        kind: any(
+            e.state == ProcessState.READY for e in entries if e.name.partition("-")[0] == kind
+        )
         for kind in ("broker", "collector", "query")
         if kind != "broker" or any(e.name == "broker" for e in entries)
     }
     return not all(serving.values())
 
 
-def seen(entry: Entry, pulses: Sequence[Pulse], at_ms: int) -> Entry:
+def check_process(entry: ProcessStatus, pulses: Sequence[Heartbeat], at_ms: int) -> ProcessStatus:
     """What the supervisor said of a process, corrected by what can be seen now."""
-    if entry.pid is None or entry.state == State.STOPPING:
+    if entry.pid is None or entry.state == ProcessState.STOPPING:
         return entry
-    if not is_alive(entry.pid):
-        return msgspec.structs.replace(entry, state=State.GONE)
-    if entry.name == "broker" or entry.state != State.READY:
+    if not pid_exists(entry.pid):
+        return msgspec.structs.replace(entry, state=ProcessState.GONE)
+    if entry.name == "broker" or entry.state != ProcessState.READY:
         return entry
     own = [pulse for pulse in pulses if (pulse.process, pulse.pid) == (entry.name, entry.pid)]
-    if own and is_live(own[0], at_ms):
+    if own and is_fresh(own[0], at_ms):
         return entry
     since = f"no heartbeat for {(at_ms - own[0].at_ms) // 1000} s" if own else "no heartbeat"
     reason = f"{since}; {entry.reason}" if entry.reason else since
-    return msgspec.structs.replace(entry, state=State.UNREADY, reason=reason)
+    return msgspec.structs.replace(entry, state=ProcessState.UNREADY, reason=reason)
 
 
-def _of_supervisor(account: Account | None, at_ms: int) -> Iterator[str]:
+def _supervisor_problems(account: ProcessesStatus | None, at_ms: int) -> Iterator[str]:
     if account is None:
         yield "nothing runs"
-    elif account.at_ms and abs(at_ms - account.at_ms) > OLD_MS:
+    elif account.at_ms and abs(at_ms - account.at_ms) > STATUS_MAX_AGE_MS:
         silent = abs(at_ms - account.at_ms) // 1000
         yield f"the supervisor has said nothing for {silent} s: the disk may be full"
 
 
-def _never_received(settings: Settings, at_ms: int) -> Iterator[str]:
+def _reconciliation_problems(settings: Settings, at_ms: int) -> Iterator[str]:
     """What was acknowledged in the hours of the last day, and never received."""
-    from stream.recovery.reconciliation import NotLevel, Unreadable, missing
+    from stream.recovery.reconciliation import LedgerUnreadable, WorkersBehind, missing_items
 
     try:
-        lost = missing(settings, at_ms - DAY_MS, 0.0, over_only=True)
-    except (NotLevel, Unreadable):
+        lost = missing_items(settings, at_ms - DAY_MS, 0.0, over_only=True)
+    except (WorkersBehind, LedgerUnreadable):
         return  # other problems say who is late, or what is damaged
     accepted = accepted_findings(settings) if lost else frozenset()
     if items := sum(one.items for one in lost if one.id not in accepted):
         yield f"{items} acknowledged items were never received; see tidemark doctor"
 
 
-def _lane(topic: str, pulses: Sequence[Pulse], at_ms: int) -> LaneCondition:
+def _imports_status(topic: str, pulses: Sequence[Heartbeat], at_ms: int) -> ImportsStatus:
     chunks = lag_chunks(topic, pulses)
-    return LaneCondition(chunks, lag_seconds(topic, pulses, chunks, at_ms))
+    return ImportsStatus(chunks, lag_seconds(topic, pulses, chunks, at_ms))
 
 
-def _table(settings: Settings, kind: Kind, pulses: Sequence[Pulse], at_ms: int) -> TableCondition:
-    version = _read(settings, kind.table)
+def _table_status(
+    settings: Settings, kind: Kind, pulses: Sequence[Heartbeat], at_ms: int
+) -> TableStatus:
+    version = _read_table_version(settings, kind.table)
     topic = settings.topic(kind.topic)
     chunks = lag_chunks(topic, pulses)
     seconds = lag_seconds(topic, pulses, chunks, at_ms)
     if isinstance(version, str):
-        return TableCondition(kind.table.name, None, None, chunks, seconds, version)
-    rows, newest = (version.rows, version.received) if version else (0, None)
-    return TableCondition(kind.table.name, rows, iso(newest), chunks, seconds)
+        return TableStatus(kind.table.name, None, None, chunks, seconds, version)
+    rows, newest = (version.rows, version.newest_received_ms) if version else (0, None)
+    return TableStatus(kind.table.name, rows, format_instant(newest), chunks, seconds)
 
 
-def _of_disk(settings: Settings, free: int | None) -> Iterator[str]:
+def _disk_problems(settings: Settings, free: int | None) -> Iterator[str]:
     if free is not None and free < (floor := floor_mb(settings)):
         yield f"only {free} MB are free on the disk of {settings.data}, less than {floor}"
 
 
-def _told(what: str, look: Callable[[], Iterable[str | None]]) -> Sequence[str]:
+def _problems_of(what: str, look: Callable[[], Iterable[str | None]]) -> Sequence[str]:
     """What one part has to say; that it cannot be looked at hides no other one."""
     try:
         return [said for said in look() if said]
@@ -181,21 +187,21 @@ def _told(what: str, look: Callable[[], Iterable[str | None]]) -> Sequence[str]:
         return [f"{what} cannot be looked at: {_first_line(failed)}"]
 
 
-def _rows(version: Version | str | None) -> int | None:
+def _row_count(version: TableVersion | str | None) -> int | None:
     if isinstance(version, str):
         return None
     return version.rows if version else 0
 
 
-def _read(settings: Settings, table: Table) -> Version | str | None:
+def _read_table_version(settings: Settings, table: Table) -> TableVersion | str | None:
     """The newest version; in a few words why there is none to be had; None when it is empty."""
     try:
         handle = open_table(settings.lake_url, table)
-        return version_of(handle, table) if handle else None
+        return read_version(handle, table) if handle else None
     except Exception as unreadable:
         return _first_line(unreadable)
 
 
 def _first_line(failed: Exception) -> str:
     said = str(failed).strip().splitlines() or [type(failed).__name__]
-    return said[0][:PROBLEM_CHARACTERS]
+    return said[0][:MAX_PROBLEM_LENGTH]

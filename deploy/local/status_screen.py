@@ -7,61 +7,64 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TextIO
 
-from deploy.local.columns import table
-from deploy.local.processes.process import State
-from deploy.local.processes.process_file import Account, Entry
+from deploy.local.columns import format_table
+from deploy.local.processes.process import ProcessState
+from deploy.local.processes.process_file import ProcessesStatus, ProcessStatus
 
-UP_AND_CLEAR = "\x1b[{lines}A\x1b[J"
+CLEAR_LINES = "\x1b[{lines}A\x1b[J"
 
 
-class Screen:
+class StatusScreen:
     """Shows the account of what runs, and one line of news beneath."""
 
     def __init__(self, out: TextIO | None = None, in_place: bool | None = None) -> None:
         self._out = out or sys.stdout
-        self.private = self._out.isatty()
+        self.is_terminal = self._out.isatty()
         """Whether only a person reads it; what is no terminal may be kept by a journal."""
-        self._in_place = self.private if in_place is None else in_place
+        self._in_place = self.is_terminal if in_place is None else in_place
         self._drawn = 0
-        self._said: dict[str, State] = {}
-        self._account: Account | None = None
-        self._news = ""
+        self._printed_states: dict[str, ProcessState] = {}
+        self._account: ProcessesStatus | None = None
+        self._progress = ""
 
-    def show(self, account: Account) -> None:
+    def show(self, account: ProcessesStatus) -> None:
         """The processes changed."""
         self._account = account
         if self._in_place:
             self._redraw()
         else:
-            self._tell_changes(account)
+            self._print_changes(account)
 
-    def news(self, line: str) -> None:
+    def show_progress(self, line: str) -> None:
         """Progress: replaces the last news on a terminal."""
-        self._news = line
+        self._progress = line
         if self._in_place:
             self._redraw()
         else:
             self._write(f"{line}\n")
 
-    def say(self, text: str) -> None:
+    def print_line(self, text: str) -> None:
         """Something that stays."""
         self._erase()
         self._write(f"{text}\n")
         if self._in_place:
             self._redraw()
 
-    def _tell_changes(self, account: Account) -> None:
+    def _print_changes(self, account: ProcessesStatus) -> None:
         for entry in account.processes:
-            if self._said.get(entry.name) == entry.state or entry.state == State.WAITING:
+            if (
+                self._printed_states.get(entry.name) == entry.state
+                or entry.state == ProcessState.WAITING
+            ):
                 continue
-            self._said[entry.name] = entry.state
+            self._printed_states[entry.name] = entry.state
             alive = f"  pid {entry.pid}  {entry.where}" if entry.pid else ""
-            why = f"  ({entry.reason})" if entry.state == State.RESTARTING else ""
+            why = f"  ({entry.reason})" if entry.state == ProcessState.RESTARTING else ""
             self._write(f"{entry.name:12} {entry.state}{alive}{why}".rstrip() + "\n")
 
     def _redraw(self) -> None:
         lines = process_table(self._account.processes) if self._account else []
-        lines += ["", self._news] if self._news else []
+        lines += ["", self._progress] if self._progress else []
         self._erase()
         # A line that wraps would be two to erase.
         width = shutil.get_terminal_size().columns
@@ -70,7 +73,7 @@ class Screen:
 
     def _erase(self) -> None:
         if self._drawn:
-            self._write(UP_AND_CLEAR.format(lines=self._drawn))
+            self._write(CLEAR_LINES.format(lines=self._drawn))
             self._drawn = 0
 
     def _write(self, text: str) -> None:
@@ -79,18 +82,25 @@ class Screen:
             self._out.flush()
 
 
-def process_table(processes: Sequence[Entry]) -> list[str]:
+def process_table(processes: Sequence[ProcessStatus]) -> list[str]:
     """What runs where: state, pid, log; beneath, why one is not well or was started again."""
-    rows = table(
+    rows = format_table(
         ("process", "state", "pid", "restarts", "where", "log"),
         [
-            (e.name, e.state, str(e.pid or "–"), str(e.restarts), e.where or "–", _near(e.log))
+            (
+                e.name,
+                e.state,
+                str(e.pid or "–"),
+                str(e.restarts),
+                e.where or "–",
+                _shorter_path(e.log),
+            )
             for e in processes
         ],
     )
     return [*rows, *(f"{e.name}: {e.reason}" for e in processes if e.reason)]
 
 
-def _near(path: str) -> str:
+def _shorter_path(path: str) -> str:
     """The path as it is written from here, when that is shorter."""
     return min(path, os.path.relpath(path), key=len)

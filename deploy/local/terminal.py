@@ -9,26 +9,26 @@ import io
 import re
 from collections.abc import Iterable, Iterator
 
-CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """C0 and C1 controls, and what turns the direction of writing."""
 
-WITHIN_LINES = re.compile(r"[^\n\t -~\xa0-\u2029\u202f-\u2065\u206a-\U0010ffff]")
+CONTROLS_EXCEPT_NEWLINES = re.compile(r"[^\n\t -~\xa0-\u2029\u202f-\u2065\u206a-\U0010ffff]")
 """The same but for the ends of lines and tabs."""
 
 
-def printable(text: str) -> str:
+def escape_line(text: str) -> str:
     """One line, with a sign in place of each control character."""
-    return CONTROLS.sub("\ufffd", text)
+    return CONTROL_CHARACTERS.sub("\ufffd", text)
 
 
-def printable_json(text: str) -> str:
+def escape_json(text: str) -> str:
     """JSON of the same meaning whose controls are escaped; encoders leave some as they are."""
-    return WITHIN_LINES.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return CONTROLS_EXCEPT_NEWLINES.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def printable_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
+def escape_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """The UTF-8 text of the pieces for a terminal, wherever they are cut."""
     decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8")("replace"), True)
     for piece in pieces:
-        yield WITHIN_LINES.sub("\ufffd", decoder.decode(piece)).encode()
-    yield WITHIN_LINES.sub("\ufffd", decoder.decode(b"", final=True)).encode()
+        yield CONTROLS_EXCEPT_NEWLINES.sub("\ufffd", decoder.decode(piece)).encode()
+    yield CONTROLS_EXCEPT_NEWLINES.sub("\ufffd", decoder.decode(b"", final=True)).encode()

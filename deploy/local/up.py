@@ -11,46 +11,53 @@ from pathlib import Path
 
 import msgspec
 
-from deploy.demo.example_queries import question
+from deploy.demo.example_queries import example_query
 from deploy.demo.registry_records import read_demo
 from deploy.local import preflight, process_list
 from deploy.local.damage_watch import DamageWatch, damage_of
-from deploy.local.disk_space import DiskWatch, floor_mb, free_mb
-from deploy.local.kafka.broker import Broker, BrokerDown
-from deploy.local.kafka.jars import JarRefused
-from deploy.local.logs.log_files import Followed
+from deploy.local.disk_space import DiskSpaceMonitor, floor_mb, free_mb
+from deploy.local.kafka.broker import Broker, BrokerFailed
+from deploy.local.kafka.jars import InvalidJar
+from deploy.local.logs.log_files import LogTail
 from deploy.local.preflight import CannotStart
-from deploy.local.processes.process import Spec
-from deploy.local.processes.process_file import account_of, write_account
-from deploy.local.processes.supervisor import NotStarted, Supervisor
-from deploy.local.status_screen import Screen
-from deploy.local.unavailable import KafkaAway, RegistryAway
-from schemas.runtime.settings import Settings, as_environment
+from deploy.local.processes.process import ProcessSpec
+from deploy.local.processes.process_file import current_status, write_processes_file
+from deploy.local.processes.supervisor import StartupFailed, Supervisor
+from deploy.local.status_screen import StatusScreen
+from deploy.local.unavailable import KafkaUnavailable, RegistryUnavailable
+from schemas.runtime.settings import Settings, to_environment
 
-FOLLOW_SECONDS = 0.2
-TELL_SECONDS = 5.0
+LOG_POLL_SECONDS = 0.2
+STATUS_INTERVAL_SECONDS = 5.0
 
-Refused = (CannotStart, JarRefused, BrokerDown, KafkaAway, NotStarted, RegistryAway)
-"""What ends `up` with one message and exit code 1."""
+START_ERRORS = (
+    CannotStart,
+    InvalidJar,
+    BrokerFailed,
+    KafkaUnavailable,
+    StartupFailed,
+    RegistryUnavailable,
+)
+"""What ends `run_installation` with one message and exit code 1."""
 
 
-def up(settings: Settings, logs: bool = False) -> None:
-    """Return when everything has stopped in order; raise one of `Refused` if it cannot start."""
+def run_installation(settings: Settings, logs: bool = False) -> None:
+    """Return when everything has stopped in order; raise one of `START_ERRORS` if it cannot start."""
     # Children may run elsewhere; what is relative is meant from here.
     settings = msgspec.structs.replace(settings, data_dir=str(settings.data))
     preflight.check_folder(settings)
-    with preflight.only_one(settings.data):
-        preflight.check_ports(preflight.addresses(settings))
-        screen = Screen(in_place=False if logs else None)
-        with examined(settings, screen):
-            specs = prepare(settings)
-        screen.say(f"Tidemark: data in {settings.data}, Kafka at {settings.brokers}")
+    with preflight.exclusive_lock(settings.data):
+        preflight.check_ports(preflight.listen_addresses(settings))
+        screen = StatusScreen(in_place=False if logs else None)
+        with log_repair(settings, screen):
+            specs = prepare_start(settings)
+        screen.print_line(f"Tidemark: data in {settings.data}, Kafka at {settings.brokers}")
         asyncio.run(_supervise(settings, specs, screen, logs))
-        screen.news("stopped")
+        screen.show_progress("stopped")
 
 
 @contextmanager
-def examined(settings: Settings, screen: Screen) -> Iterator[None]:
+def log_repair(settings: Settings, screen: StatusScreen) -> Iterator[None]:
     """Beside what is done within: mend what a power cut tore in the tables, before all starts.
 
     In a process of its own, because what opens tables would stay in our memory. Nothing that is
@@ -61,7 +68,7 @@ def examined(settings: Settings, screen: Screen) -> Iterator[None]:
         return
     with subprocess.Popen(
         (sys.executable, "-m", "stream.storage.log_repair"),
-        env={**os.environ, **as_environment(settings)},
+        env={**os.environ, **to_environment(settings)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -69,40 +76,42 @@ def examined(settings: Settings, screen: Screen) -> Iterator[None]:
     ) as examining:
         yield
         for line in (examining.communicate()[1] or "").splitlines():
-            screen.say(f"tables: {line}")
+            screen.print_line(f"tables: {line}")
 
 
-def prepare(settings: Settings) -> list[Spec]:
+def prepare_start(settings: Settings) -> list[ProcessSpec]:
     """Make the registry and the broker's storage; the processes to run."""
-    from deploy.local.registry_startup import ready_registry  # beside the examination
+    from deploy.local.registry_startup import prepare_registry  # beside the examination
 
     (settings.data / "run").mkdir(exist_ok=True)
-    ready_registry(settings, restores=True)
+    prepare_registry(settings, restores=True)
     if settings.kafka:
-        return process_list.services(settings)
+        return process_list.service_specs(settings)
     node = Broker(settings.data / "kafka", settings.broker_port, settings.broker_controller_port)
-    return [process_list.broker(settings, node), *process_list.services(settings)]
+    return [process_list.broker_spec(settings, node), *process_list.service_specs(settings)]
 
 
-async def _supervise(settings: Settings, specs: list[Spec], screen: Screen, logs: bool) -> None:
-    environment = {**os.environ, **as_environment(settings), "PYTHONUNBUFFERED": "1"}
+async def _supervise(
+    settings: Settings, specs: list[ProcessSpec], screen: StatusScreen, logs: bool
+) -> None:
+    environment = {**os.environ, **to_environment(settings), "PYTHONUNBUFFERED": "1"}
 
     def declare_topics() -> None:
-        from deploy.local.kafka.topics import declare, topics_of
+        from deploy.local.kafka.topics import ensure_topics, required_topics
 
-        declare(settings.brokers, topics_of(settings))
+        ensure_topics(settings.brokers, required_topics(settings))
 
     async def declare_again() -> bool:
         try:
             await asyncio.to_thread(declare_topics)
-        except (KafkaAway, OSError):
+        except (KafkaUnavailable, OSError):
             return False
         return True
 
     def changed() -> None:
-        account = account_of(supervisor.children)
+        account = current_status(supervisor.processes)
         with suppress(OSError):  # a full disk must not keep us from stopping in order
-            write_account(settings.data, account)
+            write_processes_file(settings.data, account)
         screen.show(account)
 
     supervisor = Supervisor(
@@ -115,48 +124,50 @@ async def _supervise(settings: Settings, specs: list[Spec], screen: Screen, logs
         settings.log_mb * 1_048_576,
         declare_again,
     )
-    room = DiskWatch(floor_mb(settings), lambda: free_mb(settings.data), screen.say)
-    damage = DamageWatch(lambda: damage_of(settings), screen.say)
-    beside = [asyncio.create_task(_keep_told(changed, room.look, damage.look))]
+    room = DiskSpaceMonitor(floor_mb(settings), lambda: free_mb(settings.data), screen.print_line)
+    damage = DamageWatch(lambda: damage_of(settings), screen.print_line)
+    beside = [asyncio.create_task(_refresh_status(changed, room.check, damage.look))]
     if logs:
-        beside.append(asyncio.create_task(_follow(supervisor, screen)))
+        beside.append(asyncio.create_task(_follow_logs(supervisor, screen)))
     with _signals(supervisor):
-        await supervisor.run(lambda: _once_ready(settings, supervisor, screen))
+        await supervisor.run(lambda: _on_ready(settings, supervisor, screen))
     for task in beside:
         task.cancel()
 
 
-async def _once_ready(settings: Settings, supervisor: Supervisor, screen: Screen) -> None:
+async def _on_ready(settings: Settings, supervisor: Supervisor, screen: StatusScreen) -> None:
     """Everything answers: make the demo the first time, then show a question to ask."""
-    screen.news("ready")
+    screen.show_progress("ready")
     if not read_demo(settings.data):
         from deploy.demo.first_start import first_start
 
-        await asyncio.to_thread(first_start, settings, screen.news, supervisor.stopping.is_set)
-    if settings.demo and (asked := question(settings, screen.private)):
-        screen.say(asked)
+        await asyncio.to_thread(
+            first_start, settings, screen.show_progress, supervisor.stopping.is_set
+        )
+    if settings.demo and (asked := example_query(settings, screen.is_terminal)):
+        screen.print_line(asked)
 
 
-async def _keep_told(*looks: Callable[[], None]) -> None:
+async def _refresh_status(*looks: Callable[[], None]) -> None:
     """Say how it is now and then, too: what was written last may have found no room."""
     while True:
-        await asyncio.sleep(TELL_SECONDS)
+        await asyncio.sleep(STATUS_INTERVAL_SECONDS)
         for look in looks:
             look()
 
 
-async def _follow(supervisor: Supervisor, screen: Screen) -> None:
-    followed = Followed({c.spec.name: c.log for c in supervisor.children}, screen.say)
+async def _follow_logs(supervisor: Supervisor, screen: StatusScreen) -> None:
+    followed = LogTail({c.spec.name: c.log for c in supervisor.processes}, screen.print_line)
     while True:
-        followed.read_on()
-        await asyncio.sleep(FOLLOW_SECONDS)
+        followed.poll()
+        await asyncio.sleep(LOG_POLL_SECONDS)
 
 
 @contextmanager
 def _signals(supervisor: Supervisor) -> Iterator[None]:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, supervisor.signalled)
+        loop.add_signal_handler(number, supervisor.on_signal)
     try:
         yield
     finally:

@@ -2,16 +2,18 @@
 
 from collections.abc import Sequence, Set
 
-from deploy.local.processes.readiness import is_live
-from schemas.runtime.heartbeat import Pulse
+from deploy.local.processes.readiness import is_fresh
+from schemas.runtime.heartbeat import Heartbeat
 
 
-def speaking(pulses: Sequence[Pulse], running: Set[int], at_ms: int) -> list[Pulse]:
+def relevant_heartbeats(
+    pulses: Sequence[Heartbeat], running: Set[int], at_ms: int
+) -> list[Heartbeat]:
     """The pulses that count: fresh ones, and old ones of processes that run and are frozen.
 
     A partition that a fresh one speaks of is not a frozen one's any more.
     """
-    fresh = [pulse for pulse in pulses if is_live(pulse, at_ms)]
+    fresh = [pulse for pulse in pulses if is_fresh(pulse, at_ms)]
     taken = {(at.topic, at.partition) for pulse in fresh for at in pulse.progress}
     frozen = [
         pulse
@@ -23,7 +25,7 @@ def speaking(pulses: Sequence[Pulse], running: Set[int], at_ms: int) -> list[Pul
     return [*fresh, *frozen]
 
 
-def lag_chunks(topic: str, pulses: Sequence[Pulse]) -> int | None:
+def lag_chunks(topic: str, pulses: Sequence[Heartbeat]) -> int | None:
     """Messages of the topic that are not stored, over all partitions that a worker speaks of."""
     behind = [
         max(0, progress.end_offset - progress.next_offset)
@@ -35,7 +37,7 @@ def lag_chunks(topic: str, pulses: Sequence[Pulse]) -> int | None:
 
 
 def lag_seconds(
-    topic: str, pulses: Sequence[Pulse], chunks: int | None, at_ms: int
+    topic: str, pulses: Sequence[Heartbeat], chunks: int | None, at_ms: int
 ) -> float | None:
     """How long the worker that is furthest behind has not been level with Kafka.
 
@@ -45,6 +47,6 @@ def lag_seconds(
     level = [pulse.complete_ms[topic] for pulse in holders if topic in pulse.complete_ms]
     if chunks is None or not level or len(level) < len(holders):
         return None
-    if chunks == 0 and all(is_live(pulse, at_ms) for pulse in holders):
+    if chunks == 0 and all(is_fresh(pulse, at_ms) for pulse in holders):
         return 0.0
     return round((at_ms - min(level)) / 1000, 1)

@@ -3,16 +3,16 @@
 import zlib
 from collections.abc import Iterator
 
-from schemas.errors import Malformed, TooLarge
+from schemas.errors import Malformed, PayloadTooLarge
 
-GZIP = 31
+GZIP_WBITS = 31
 """zlib's `wbits` for one gzip member and nothing else."""
 
-STEP = 64 * 1024
+BLOCK_BYTES = 64 * 1024
 """Bytes that are unpacked at once: so little is uncounted of a body that breaks off."""
 
 
-def unpack(body: bytes, encoding: str, most: int) -> Iterator[bytes]:
+def decompress(body: bytes, encoding: str, most: int) -> Iterator[bytes]:
     """The body as it was before it was packed, in parts; Malformed or TooLarge where it ends."""
     if encoding in ("", "identity"):
         return iter((body,))
@@ -23,18 +23,20 @@ def unpack(body: bytes, encoding: str, most: int) -> Iterator[bytes]:
 
 def _gunzip(body: bytes, most: int) -> Iterator[bytes]:
     # Not gzip.decompress: 97 KB of it can hold 100 MB, and this stops at the limit.
-    member, left = zlib.decompressobj(wbits=GZIP), most
+    member, left = zlib.decompressobj(wbits=GZIP_WBITS), most
     while True:
         try:
-            part = member.decompress(body, STEP)
+            part = member.decompress(body, BLOCK_BYTES)
         except zlib.error:
             raise Malformed("The body is not valid gzip") from None
         yield part
         left -= len(part)
         if left < 0:
-            raise TooLarge(f"The body may have at most {most:,} bytes, after decompression too")
+            raise PayloadTooLarge(
+                f"The body may have at most {most:,} bytes, after decompression too"
+            )
         body = member.unconsumed_tail
-        if member.eof or len(part) < STEP:
+        if member.eof or len(part) < BLOCK_BYTES:
             break
     if not member.eof or member.unused_data:
         raise Malformed("The body must be one complete gzip member")

@@ -10,22 +10,28 @@ from functools import partial
 import msgspec
 from msgspec import Raw, Struct
 
-from ingest.decoding.error_messages import in_words
-from ingest.decoding.field_aliases import SAME, Names, names_in_text, respelled_text, spellings
-from ingest.decoding.limits import ITEM_BYTES, ITEMS, NESTING
-from ingest.decoding.strict_types import strict
-from schemas.errors import Malformed, NoneAccepted, TooLarge
+from ingest.decoding.error_messages import error_message
+from ingest.decoding.field_aliases import (
+    NO_RENAMES,
+    SentNames,
+    aliases_of,
+    sent_names_in_json,
+    with_wire_names_json,
+)
+from ingest.decoding.limits import MAX_BRACKETS, MAX_ITEM_BYTES, MAX_ITEMS
+from ingest.decoding.strict_types import strict_type
+from schemas.errors import Malformed, NoneAccepted, PayloadTooLarge
 from schemas.items import Item
 from schemas.kinds import Kind
-from schemas.runtime.clock import instant_ms
+from schemas.runtime.clock import parse_instant_ms
 
-REFUSALS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-SPACE = b" \t\n\r"
+DECODE_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+JSON_WHITESPACE = b" \t\n\r"
 
 _raws = msgspec.json.Decoder(list[Raw])
 
 
-class Rejected(Struct, frozen=True):
+class RejectedItem(Struct, frozen=True):
     """One item that was not taken, by its position in the request."""
 
     index: int
@@ -33,17 +39,17 @@ class Rejected(Struct, frozen=True):
     message: str
 
 
-class Accepted(Struct, frozen=True):
+class AcceptedItems(Struct, frozen=True):
     """What is good of a body."""
 
     items: Sequence[Item]
     array: bytes
     """The same items as a JSON array, as they came."""
-    places: Sequence[int]
+    indexes: Sequence[int]
     """Where each item stood in the request."""
-    rejected: Sequence[Rejected] = ()
+    rejected: Sequence[RejectedItem] = ()
 
-    def raws(self) -> list[Raw]:
+    def raw_items(self) -> list[Raw]:
         """Each item's own bytes."""
         return _raws.decode(self.array)
 
@@ -53,30 +59,30 @@ class Decoder:
 
     def __init__(self, kind: Kind) -> None:
         self._kind = kind
-        self._spellings = spellings(kind.item)
-        item = strict(kind.item)
-        self._all = msgspec.json.Decoder(list[item])  # type: ignore[valid-type]  # made above
-        self._one = msgspec.json.Decoder(item)
+        self._aliases = aliases_of(kind.item)
+        item = strict_type(kind.item)
+        self._list_decoder = msgspec.json.Decoder(list[item])  # type: ignore[valid-type]  # made above
+        self._item_decoder = msgspec.json.Decoder(item)
 
-    def decode(self, body: bytes) -> Accepted:
+    def decode(self, body: bytes) -> AcceptedItems:
         """The good items; Malformed when it is no body at all, NoneAccepted when none is good."""
         array, single = self._array(body)
         try:
-            items = self._all.decode(array)
-        except REFUSALS:
+            items = self._list_decoder.decode(array)
+        except DECODE_ERRORS:
             return self._one_by_one(array, single)
         if single and len(items) != 1:
             raise Malformed("The body is not valid JSON")
-        check_count(len(items))
-        if _suspicious(array, items):
+        check_item_count(len(items))
+        if _needs_item_checks(array, items):
             return self._one_by_one(array, single)
-        return Accepted(items, array, range(len(items)))
+        return AcceptedItems(items, array, range(len(items)))
 
     def _array(self, body: bytes) -> tuple[bytes, bool]:
         """The body as an array, and whether it was a single item."""
         first = body[:1]
         if first not in (b"[", b"{"):
-            body = body.strip(SPACE)
+            body = body.strip(JSON_WHITESPACE)
             first = body[:1]
         if first == b"[":
             return body, False
@@ -85,92 +91,104 @@ class Decoder:
         allowed = "an array of items" if self._kind.batch_only else "an item or an array of items"
         raise Malformed(f"The body must be JSON in UTF-8: {allowed}")
 
-    def _one_by_one(self, array: bytes, single: bool) -> Accepted:
-        raws = taken_apart(array, single)
-        texts = [self._respelled(bytes(raw)) for raw in raws]
+    def _one_by_one(self, array: bytes, single: bool) -> AcceptedItems:
+        raws = split_items(array, single)
+        texts = [self._with_wire_names(bytes(raw)) for raw in raws]
         items, places, rejected = [], [], []
         for index, text in enumerate(texts):
-            outcome = self.judge(index, text, partial(self._names, raws[index]))
-            if isinstance(outcome, Rejected):
+            outcome = self.decode_item(index, text, partial(self._sent_names, raws[index]))
+            if isinstance(outcome, RejectedItem):
                 rejected.append(outcome)
             else:
                 items.append(outcome)
                 places.append(index)
         if not items:
-            raise none_accepted(rejected)
-        return Accepted(items, as_array([texts[place] for place in places]), places, rejected)
+            raise none_accepted_error(rejected)
+        return AcceptedItems(
+            items, join_items([texts[place] for place in places]), places, rejected
+        )
 
-    def _respelled(self, text: bytes) -> bytes:
-        return text if len(text) > ITEM_BYTES else respelled_text(text, self._spellings)
+    def _with_wire_names(self, text: bytes) -> bytes:
+        return text if len(text) > MAX_ITEM_BYTES else with_wire_names_json(text, self._aliases)
 
-    def _names(self, raw: Raw) -> Names:
-        return names_in_text(bytes(raw), self._spellings)
+    def _sent_names(self, raw: Raw) -> SentNames:
+        return sent_names_in_json(bytes(raw), self._aliases)
 
-    def judge(
-        self, index: int, text: bytes, sent: Callable[[], Names] = lambda: SAME
-    ) -> Item | Rejected:
+    def decode_item(
+        self, index: int, text: bytes, sent: Callable[[], SentNames] = lambda: NO_RENAMES
+    ) -> Item | RejectedItem:
         """The item, or why it is not taken, in the names that were `sent`."""
-        if len(text) > ITEM_BYTES:
-            return oversized(index)
-        if _brackets(text) > NESTING:
-            return Rejected(index, Malformed.code, "The item has too many arrays and objects in it")
+        if len(text) > MAX_ITEM_BYTES:
+            return oversized_item(index)
+        if _bracket_count(text) > MAX_BRACKETS:
+            return RejectedItem(
+                index, Malformed.code, "The item has too many arrays and objects in it"
+            )
         try:
             text.decode()
-            item = self._one.decode(text)
-        except REFUSALS as error:
-            return Rejected(index, Malformed.code, in_words(error, self._kind.item, sent()))
-        if not _timely(item):
-            return Rejected(
+            item = self._item_decoder.decode(text)
+        except DECODE_ERRORS as error:
+            return RejectedItem(
+                index, Malformed.code, error_message(error, self._kind.item, sent())
+            )
+        if not _has_valid_timestamp(item):
+            return RejectedItem(
                 index, Malformed.code, "'timestamp' must be Unix milliseconds or an ISO 8601 time"
             )
         return item
 
 
-def oversized(index: int) -> Rejected:
+def oversized_item(index: int) -> RejectedItem:
     """What is said of an item of more than ITEM_BYTES, whatever is in it."""
-    return Rejected(index, TooLarge.code, f"An item may have at most {ITEM_BYTES:,} bytes")
+    return RejectedItem(
+        index, PayloadTooLarge.code, f"An item may have at most {MAX_ITEM_BYTES:,} bytes"
+    )
 
 
-def none_accepted(rejected: Sequence[Rejected]) -> NoneAccepted:
+def none_accepted_error(rejected: Sequence[RejectedItem]) -> NoneAccepted:
     """The failure of a request of which nothing is left."""
     return NoneAccepted(f"No item was accepted. {rejected[0].message}", rejected=list(rejected))
 
 
-def check_count(count: int) -> None:
+def check_item_count(count: int) -> None:
     """Malformed when a request has too many items, or none."""
-    if not 1 <= count <= ITEMS:
-        raise Malformed(f"A request takes 1 to {ITEMS} items; this one has {count:,}")
+    if not 1 <= count <= MAX_ITEMS:
+        raise Malformed(f"A request takes 1 to {MAX_ITEMS} items; this one has {count:,}")
 
 
-def taken_apart(array: bytes, single: bool = False) -> list[Raw]:
+def split_items(array: bytes, single: bool = False) -> list[Raw]:
     """The items of a body, not too many of them; Malformed when it is no array."""
     try:
         raws = _raws.decode(array)
-    except REFUSALS as error:
-        reason = in_words(error).replace("The item", "The body")
+    except DECODE_ERRORS as error:
+        reason = error_message(error).replace("The item", "The body")
         raise Malformed(reason) from None
     if single and len(raws) != 1:
         raise Malformed("The body is not valid JSON")
-    check_count(len(raws))
+    check_item_count(len(raws))
     return raws
 
 
-def as_array(texts: Sequence[bytes]) -> bytes:
+def join_items(texts: Sequence[bytes]) -> bytes:
     """Items as a JSON array, each as it is."""
     return b"[" + b",".join(texts) + b"]"
 
 
-def _suspicious(array: bytes, items: Sequence[Item]) -> bool:
+def _needs_item_checks(array: bytes, items: Sequence[Item]) -> bool:
     """Whether an item may break a rule that decoding all of them at once cannot see."""
     return bool(
-        len(array) > ITEM_BYTES
-        or _brackets(array) > NESTING
+        len(array) > MAX_ITEM_BYTES
+        or _bracket_count(array) > MAX_BRACKETS
         or not (array.isascii() or _is_utf8(array))
-        or [item for item in items if isinstance(item.timestamp, str) and not _timely(item)]
+        or [
+            item
+            for item in items
+            if isinstance(item.timestamp, str) and not _has_valid_timestamp(item)
+        ]
     )
 
 
-def _brackets(text: bytes) -> int:
+def _bracket_count(text: bytes) -> int:
     return text.count(b"[") + text.count(b"{")
 
 
@@ -182,12 +200,12 @@ def _is_utf8(text: bytes) -> bool:
     return True
 
 
-def _timely(item: Item) -> bool:
+def _has_valid_timestamp(item: Item) -> bool:
     """Whether a timestamp in words is one."""
     if not isinstance(item.timestamp, str):
         return True
     try:
-        instant_ms(item.timestamp)
+        parse_instant_ms(item.timestamp)
     except ValueError:
         return False
     return True

@@ -6,33 +6,37 @@ from functools import cache
 
 from msgspec import inspect
 
-from ingest.decoding.field_aliases import SAME, Names
-from ingest.decoding.limits import DEPTH
-from schemas.http.validation_messages import rule
+from ingest.decoding.field_aliases import NO_RENAMES, SentNames
+from ingest.decoding.limits import MAX_DEPTH
+from schemas.http.validation_messages import rule_message
 from schemas.items import Item
 
-_PLACE = re.compile(r"(?P<said>.*?)(?: - at `(?P<place>[^`]*)`(?: in `(?P<within>[^`]*)`)?)?", re.S)
+_ERROR_PATTERN = re.compile(
+    r"(?P<said>.*?)(?: - at `(?P<place>[^`]*)`(?: in `(?P<within>[^`]*)`)?)?", re.S
+)
 
 
-def in_words(error: Exception, item: type[Item] = Item, sent: Names = SAME) -> str:
+def error_message(error: Exception, item: type[Item] = Item, sent: SentNames = NO_RENAMES) -> str:
     """A sentence for the sender of such an item, with the names that were `sent`."""
     if isinstance(error, UnicodeDecodeError):
         return "The text is not valid UTF-8"
     if isinstance(error, RecursionError):
         return "The JSON is nested too deeply"
-    found = _PLACE.fullmatch(str(error))
+    found = _ERROR_PATTERN.fullmatch(str(error))
     said, place, within = found.group("said", "place", "within") if found else (str(error), "", "")
     if within is not None:
         return f"A key in {_field(within, sent)} {_rule(said, within)}"
     if missing := re.fullmatch(r"Object missing required field `(.+)`", said):
         return f"'{missing[1]}' is required"
     if chosen := re.fullmatch(r"Invalid enum value (.+)", said):
-        return f"{_field(place, sent)} must be {_choices(item)[_name(place)]}, not {chosen[1]}"
+        return (
+            f"{_field(place, sent)} must be {_literal_values(item)[_name(place)]}, not {chosen[1]}"
+        )
     return f"{_subject(said, place or '$', sent)} {_rule(said, place or '$')}"
 
 
 @cache
-def _choices(item: type[Item]) -> Mapping[str, str]:
+def _literal_values(item: type[Item]) -> Mapping[str, str]:
     """By wire name: the values of a field that has only a few."""
     shape = inspect.type_info(item)
     assert isinstance(shape, inspect.StructType)  # noqa: S101 - for the type checker
@@ -47,13 +51,13 @@ def _choices(item: type[Item]) -> Mapping[str, str]:
     return found
 
 
-def _subject(said: str, place: str, sent: Names) -> str:
+def _subject(said: str, place: str, sent: SentNames) -> str:
     """What broke the rule: the field, or a number somewhere inside it."""
     inside = re.search(r"\w\[", place) and re.fullmatch(r"Expected `[^`]+` [<>]=? \S+", said)
     return f"A number in {_field(place, sent)}" if inside else _field(place, sent)
 
 
-def _field(place: str, sent: Names) -> str:
+def _field(place: str, sent: SentNames) -> str:
     name = _name(place)
     return f"'{sent.get(name, name)}'" if name else "The item"
 
@@ -65,6 +69,6 @@ def _name(place: str) -> str:
 
 def _rule(said: str, place: str) -> str:
     deeper = re.search(r", got `(array|object)`", said)
-    if deeper and place.count("[") >= DEPTH - 1:
-        return f"may be nested at most {DEPTH} deep"
-    return rule(said)
+    if deeper and place.count("[") >= MAX_DEPTH - 1:
+        return f"may be nested at most {MAX_DEPTH} deep"
+    return rule_message(said)

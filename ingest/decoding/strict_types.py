@@ -11,52 +11,52 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from ingest.decoding.field_aliases import spellings
-from ingest.decoding.limits import DEPTH, KEY, PROPERTIES
+from ingest.decoding.field_aliases import aliases_of
+from ingest.decoding.limits import MAX_DEPTH, MAX_KEY_LENGTH, MAX_PROPERTIES
 from schemas.items import Item
 
 INT64 = 2**63
 
-Whole = Annotated[int, Meta(ge=-INT64, le=INT64 - 1)]
-Fraction = Annotated[float, Meta(ge=-float(INT64), le=float(INT64))]
-PropertyName = Annotated[str, Meta(max_length=KEY)]
+BoundedInt = Annotated[int, Meta(ge=-INT64, le=INT64 - 1)]
+BoundedFloat = Annotated[float, Meta(ge=-float(INT64), le=float(INT64))]
+PropertyName = Annotated[str, Meta(max_length=MAX_KEY_LENGTH)]
 
-Leaf = str | Whole | float | bool | None
+ScalarValue = str | BoundedInt | float | bool | None
 
 
-def _objects(depth: int) -> Any:
+def _object_type(depth: int) -> Any:
     """Objects in which at most `depth` arrays and objects nest, themselves included."""
-    below = _values(depth - 1)
+    below = _value_type(depth - 1)
     return dict[PropertyName, below]  # type: ignore[valid-type]  # types are values here
 
 
-def _values(depth: int) -> Any:
+def _value_type(depth: int) -> Any:
     if depth == 0:
-        return Leaf
-    below = _values(depth - 1)
-    return Leaf | list[below] | _objects(depth)  # type: ignore[valid-type]
+        return ScalarValue
+    below = _value_type(depth - 1)
+    return ScalarValue | list[below] | _object_type(depth)  # type: ignore[valid-type]
 
 
-Properties: Any = Annotated[_objects(DEPTH), Meta(max_length=PROPERTIES)]
+Properties: Any = Annotated[_object_type(MAX_DEPTH), Meta(max_length=MAX_PROPERTIES)]
 
 OVERRIDES: dict[str, Any] = {
-    "timestamp": Whole | Fraction | str | None,
+    "timestamp": BoundedInt | BoundedFloat | str | None,
     "properties": Properties | None,
     "traits": Properties | None,
 }
 
 
-Nothing: Any = Annotated[str, Meta(min_length=1, max_length=0)]
+NoValue: Any = Annotated[str, Meta(min_length=1, max_length=0)]
 """What no value is."""
 
 
-def strict(item: type[Item]) -> type[Item]:
+def strict_type(item: type[Item]) -> type[Item]:
     """The same item with its open fields bounded, and with its wire names only."""
     known = item.__struct_fields__
     fields = [(name, type_, None) for name, type_ in OVERRIDES.items() if name in known]
     fields += [
-        (f"spelled_{index}", Nothing, msgspec.field(name=name, default=None))
-        for index, name in enumerate(spellings(item))
+        (f"spelled_{index}", NoValue, msgspec.field(name=name, default=None))
+        for index, name in enumerate(aliases_of(item))
     ]
     made = msgspec.defstruct(
         item.__name__, fields, bases=(item,), rename="camel", kw_only=True, gc=False

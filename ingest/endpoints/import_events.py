@@ -10,116 +10,122 @@ from urllib.parse import parse_qs
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ingest.decoding.decoder import Accepted, Decoder, Rejected, none_accepted
-from ingest.decoding.ndjson import decoded
-from ingest.decoding.request_head import read_head
-from ingest.dependencies import Desk
-from ingest.endpoints.collect import take_body
-from ingest.publishing.envelopes import ELSEWHERE
-from ingest.publishing.publish import confirmed
-from ingest.publishing.throttle import Turns
-from schemas.envelope import Envelope, seal
-from schemas.errors import Conflict, Forbidden, Malformed, WrongMethod
-from schemas.http.asgi import answer
-from schemas.http.auth import NO_REACH, require_key
-from schemas.http.error_bodies import encode
-from schemas.items import EARLIEST_MS, Item
-from schemas.kinds import HISTORY
+from ingest.decoding.decoder import AcceptedItems, Decoder, RejectedItem, none_accepted_error
+from ingest.decoding.ndjson import decode_body
+from ingest.decoding.request_head import read_request_head
+from ingest.dependencies import Dependencies
+from ingest.endpoints.collect import receive_body
+from ingest.publishing.envelopes import WEBSITE_OUT_OF_REACH
+from ingest.publishing.publish import require_acknowledged
+from ingest.publishing.throttle import CpuThrottle
+from schemas.envelope import Envelope, encode_envelope
+from schemas.errors import Conflict, Forbidden, Malformed, MethodNotAllowed
+from schemas.http.asgi import send_json
+from schemas.http.auth import OUT_OF_REACH, require_key
+from schemas.http.error_bodies import encode_json
+from schemas.items import MIN_EVENT_TIME_MS, Item
+from schemas.kinds import IMPORTED_EVENT
 from schemas.plans import Group
 from schemas.registry import Import, Key, Snapshot
-from schemas.registry import Scope as KeyScope
-from schemas.runtime.clock import instant_ms
+from schemas.registry import KeyScope as KeyScope
+from schemas.runtime.clock import parse_instant_ms
 
-AHEAD_MS = 5 * 60_000
+MAX_CLOCK_SKEW_MS = 5 * 60_000
 
-NO_IMPORT = "Name the import as ?import_id=; `tidemark import` or POST /v1/imports makes one"
-NO_TIME = "'timestamp' is required"
-BAD_TIME = "'timestamp' must lie between 2000-01-01 and now"
-BUSY = "Other imports are under way; nothing was taken"
-OVER = "This import was undone and takes nothing more"
+IMPORT_REQUIRED = "Name the import as ?import_id=; `tidemark import` or POST /v1/imports makes one"
+TIMESTAMP_REQUIRED = "'timestamp' is required"
+TIMESTAMP_OUT_OF_RANGE = "'timestamp' must lie between 2000-01-01 and now"
+IMPORTS_BUSY = "Other imports are under way; nothing was taken"
+IMPORT_UNDONE = "This import was undone and takes nothing more"
 
 
-def history(desk: Desk) -> ASGIApp:
+def import_events(desk: Dependencies) -> ASGIApp:
     """The endpoint that takes in events of the past."""
-    decoder, turns = Decoder(HISTORY), Turns(BUSY)
+    decoder, turns = Decoder(IMPORTED_EVENT), CpuThrottle(IMPORTS_BUSY)
 
     async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
-            raise WrongMethod("POST")
+            raise MethodNotAllowed("POST")
         registry, now = desk.registry.snapshot, desk.clock()
-        head = read_head(scope)
+        head = read_request_head(scope)
         key = require_key(registry, head.key, KeyScope.TRACK_EVENTS, now)
         owner = registry.organizations[key.organization_id]
-        desk.edge.admission.keyed(scope, owner, Group.COLLECT)
-        opened = reached(registry, key, scope["query_string"])
-        body = await take_body(scope, receive, head)
-        desk.edge.admission.keyed(scope, owner, Group.COLLECT, cost=0, size=len(body))
-        async with turns.taken():
-            accepted = timely(decoded(decoder, body), opened, now)
-            envelope = sealed(accepted, opened, now)
-            ticket = desk.outbox.put(HISTORY.topic, place(opened), [envelope], len(accepted.items))
-            confirmed(await ticket.answered)
+        desk.middleware.admission.count_with_key(scope, owner, Group.COLLECT)
+        opened = authorize_import(registry, key, scope["query_string"])
+        body = await receive_body(scope, receive, head)
+        desk.middleware.admission.count_with_key(
+            scope, owner, Group.COLLECT, cost=0, size=len(body)
+        )
+        async with turns.slot():
+            accepted = reject_invalid(decode_body(decoder, body), opened, now)
+            envelope = import_envelope(accepted, opened, now)
+            ticket = desk.producer.enqueue(
+                IMPORTED_EVENT.topic, partition_key(opened), [envelope], len(accepted.items)
+            )
+            require_acknowledged(await ticket.report)
             items = len(accepted.items)
-            desk.acknowledged.add(HISTORY.topic, opened.website_id, now, items)
-        await answer(send, 200, success(accepted))
+            desk.acknowledged_counter.add(IMPORTED_EVENT.topic, opened.website_id, now, items)
+        await send_json(send, 200, import_success_body(accepted))
 
     return endpoint
 
 
-def reached(registry: Snapshot, key: Key, query: bytes) -> Import:
+def authorize_import(registry: Snapshot, key: Key, query: bytes) -> Import:
     """The import that the request names; Forbidden when the key does not reach it."""
     named = parse_qs(query.decode("latin-1")).get("import_id")
     if not named:
-        raise Malformed(NO_IMPORT)
+        raise Malformed(IMPORT_REQUIRED)
     found = registry.imports.get(named[0])
     if (
         found is None
         or found.organization_id != key.organization_id
         or key.website_id not in (None, found.website_id)
     ):
-        raise Forbidden(NO_REACH.format(what="import"))
-    if not found.takes:
-        raise Conflict(OVER)
+        raise Forbidden(OUT_OF_REACH.format(what="import"))
+    if not found.accepts_events:
+        raise Conflict(IMPORT_UNDONE)
     return found
 
 
-def timely(accepted: Accepted, opened: Import, now_ms: int) -> Accepted:
+def reject_invalid(accepted: AcceptedItems, opened: Import, now_ms: int) -> AcceptedItems:
     """The items with a time in the past, of the import's website; NoneAccepted without any."""
-    wrong = [why_not(item, opened, now_ms) for item in accepted.items]
+    wrong = [rejection_reason(item, opened, now_ms) for item in accepted.items]
     if not any(wrong):
         return accepted
     refused = [
-        Rejected(index, Malformed.code, reason)
-        for index, reason in zip(accepted.places, wrong, strict=True)
+        RejectedItem(index, Malformed.code, reason)
+        for index, reason in zip(accepted.indexes, wrong, strict=True)
         if reason
     ]
     rejected = sorted([*accepted.rejected, *refused], key=lambda each: each.index)
     good = [number for number, reason in enumerate(wrong) if not reason]
     if not good:
-        raise none_accepted(rejected)
-    raws = accepted.raws()
-    return Accepted(
+        raise none_accepted_error(rejected)
+    raws = accepted.raw_items()
+    return AcceptedItems(
         [accepted.items[number] for number in good],
         b"[" + b",".join(bytes(raws[number]) for number in good) + b"]",
-        [accepted.places[number] for number in good],
+        [accepted.indexes[number] for number in good],
         rejected,
     )
 
 
-def why_not(item: Item, opened: Import, now_ms: int) -> str | None:
+def rejection_reason(item: Item, opened: Import, now_ms: int) -> str | None:
     """What keeps an item out; None when nothing does."""
     if item.website_id not in (None, opened.website_id):
-        return ELSEWHERE
+        return WEBSITE_OUT_OF_REACH
     if item.timestamp is None:
-        return NO_TIME
+        return TIMESTAMP_REQUIRED
     stamp = item.timestamp
-    when = instant_ms(stamp) if isinstance(stamp, str) else stamp
-    return None if EARLIEST_MS <= when <= now_ms + AHEAD_MS else BAD_TIME
+    when = parse_instant_ms(stamp) if isinstance(stamp, str) else stamp
+    return (
+        None if MIN_EVENT_TIME_MS <= when <= now_ms + MAX_CLOCK_SKEW_MS else TIMESTAMP_OUT_OF_RANGE
+    )
 
 
-def sealed(accepted: Accepted, opened: Import, now_ms: int) -> bytes:
+def import_envelope(accepted: AcceptedItems, opened: Import, now_ms: int) -> bytes:
     """The request as an envelope; who sends it now says nothing about visitors of then."""
-    return seal(
+    return encode_envelope(
         Envelope(
             opened.website_id,
             opened.organization_id,
@@ -132,18 +138,18 @@ def sealed(accepted: Accepted, opened: Import, now_ms: int) -> bytes:
     )
 
 
-def place(opened: Import) -> int:
+def partition_key(opened: Import) -> int:
     """The same for all requests of an import."""
     return zlib.crc32(opened.id.encode())
 
 
-def success(accepted: Accepted) -> bytes:
+def import_success_body(accepted: AcceptedItems) -> bytes:
     """What was taken; `rejected` only when something was not."""
     body: dict[str, object] = {
         "status": "success",
-        "type": HISTORY.name,
+        "type": IMPORTED_EVENT.name,
         "count": len(accepted.items),
     }
     if accepted.rejected:
         body["rejected"] = accepted.rejected
-    return encode(body)
+    return encode_json(body)

@@ -11,121 +11,131 @@ from typing import Any
 from msgspec import Raw, Struct
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ingest.decoding.auth import Sender, by_website, identify
-from ingest.decoding.decoder import Rejected, none_accepted
-from ingest.decoding.field_aliases import Fields
-from ingest.decoding.items_by_kind import ShapeOf, Share, Sorted, sort
-from ingest.decoding.limits import BODY_BYTES
-from ingest.decoding.request_head import Head, read_head
-from ingest.dependencies import Desk
-from ingest.endpoints.debug_log import note_rejects
-from ingest.endpoints.mixed_responses import Result, failure_of
-from ingest.endpoints.rate_limits import admit, charge, count
-from ingest.publishing.envelopes import Cover, Sealed, seal_request
-from ingest.publishing.publish import send_surely
-from schemas.errors import Failure, NoneAccepted, TooLarge, WrongMethod
+from ingest.decoding.auth import Sender, authenticate, authenticate_by_website
+from ingest.decoding.decoder import RejectedItem, none_accepted_error
+from ingest.decoding.field_aliases import RawFields
+from ingest.decoding.items_by_kind import FormatOf, ItemsByKind, KindItems, group_by_kind
+from ingest.decoding.limits import MAX_BODY_BYTES
+from ingest.decoding.request_head import RequestHead, read_request_head
+from ingest.dependencies import Dependencies
+from ingest.endpoints.debug_log import record_rejects
+from ingest.endpoints.mixed_responses import MixedResult, request_error
+from ingest.endpoints.rate_limits import admit_request, charge_rejects, count_request
+from ingest.publishing.envelopes import EncodedRequest, EnvelopeHeader, encode_request
+from ingest.publishing.publish import publish
+from schemas.errors import ApiError, MethodNotAllowed, NoneAccepted, PayloadTooLarge
 
-Items = Sequence[Raw | Fields]
+RawItems = Sequence[Raw | RawFields]
 
 
-class Mixed(Struct, frozen=True):
+class MixedRoute(Struct, frozen=True):
     """One route whose items are told apart by what they say of themselves."""
 
     path: str
     method: str
-    read: Callable[[Scope, Receive, Head], Awaitable[Items]]
+    read_items: Callable[[Scope, Receive, RequestHead], Awaitable[RawItems]]
     """The items of a request; Malformed when there are none."""
-    shape_of: ShapeOf
-    reply: Callable[[Send, Result], Awaitable[None]]
-    more: Callable[[Result], Mapping[str, Any]]
+    format_of: FormatOf
+    respond: Callable[[Send, MixedResult], Awaitable[None]]
+    error_details: Callable[[MixedResult], Mapping[str, Any]]
     """What the body of a failure says besides."""
 
 
-def mixed(route: Mixed, desk: Desk) -> ASGIApp:
+def mixed_endpoint(route: MixedRoute, desk: Dependencies) -> ASGIApp:
     """The endpoint of that route."""
 
     async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != route.method:
-            raise WrongMethod(route.method)
-        head, network, now = read_head(scope), desk.edge.network(scope), desk.clock()
-        sender = identify(head, desk.registry.snapshot, now)
-        buckets = admit(desk, scope, sender, network, now)
-        items = await route.read(scope, receive, head)
-        found = sort(items, route.shape_of)
+            raise MethodNotAllowed(route.method)
+        head, network, now = (
+            read_request_head(scope),
+            desk.middleware.client_network(scope),
+            desk.clock(),
+        )
+        sender = authenticate(head, desk.registry.snapshot, now)
+        buckets = admit_request(desk, scope, sender, network, now)
+        items = await route.read_items(scope, receive, head)
+        found = group_by_kind(items, route.format_of)
         if sender is None:
-            sender = by_website(first_website(found), desk.registry.snapshot, head)
-        sealed = sealed_shares(found, sender, head, network, desk)
+            sender = authenticate_by_website(first_website(found), desk.registry.snapshot, head)
+        sealed = encode_by_kind(found, sender, head, network, desk)
         if sealed:
             good = sum(one.count for _, one in sealed)
-            count(desk, scope, sender, network, buckets, size_of(items, scope), good)
-        result = await sent(found, sealed, desk)
-        failure = failure_of(result, route.more(result))
+            count_request(desk, scope, sender, network, buckets, body_size(items, scope), good)
+        result = await publish_by_kind(found, sealed, desk)
+        failure = request_error(result, route.error_details(result))
         if failure is not None:
             raise failure
-        note_rejects(desk, sender.subject_id, route.path, found.rejected.values())
-        charge(desk, sender, network, len(found.rejected))
-        await route.reply(send, result)
+        record_rejects(desk, sender.subject_id, route.path, found.rejected.values())
+        charge_rejects(desk, sender, network, len(found.rejected))
+        await route.respond(send, result)
 
     return endpoint
 
 
-def size_of(items: Items, scope: Scope) -> int:
+def body_size(items: RawItems, scope: Scope) -> int:
     """Bytes that the items came as."""
     bodies = [memoryview(item).nbytes for item in items if isinstance(item, Raw)]
     return sum(bodies) or len(scope["query_string"])
 
 
-def first_website(found: Sorted) -> str | None:
+def first_website(found: ItemsByKind) -> str | None:
     """The website that the first good item names; NoneAccepted when none is good."""
-    if found.first is None:
-        raise none_accepted([found.rejected[index] for index in sorted(found.rejected)])
-    return found.first.website_id
+    if found.first_item is None:
+        raise none_accepted_error([found.rejected[index] for index in sorted(found.rejected)])
+    return found.first_item.website_id
 
 
-def sealed_shares(
-    found: Sorted, sender: Sender, head: Head, address: str, desk: Desk
-) -> list[tuple[Share, Sealed]]:
+def encode_by_kind(
+    found: ItemsByKind, sender: Sender, head: RequestHead, address: str, desk: Dependencies
+) -> list[tuple[KindItems, EncodedRequest]]:
     """What is to be sent; items of websites out of reach become rejects."""
     registry, now = desk.registry.snapshot, desk.clock()
-    cover = Cover(sender, head, address, now, desk.visitors)
-    sealed: list[tuple[Share, Sealed]] = []
-    for share in found.shares.values():
-        if share.size > BODY_BYTES:
-            raise TooLarge(f"The items may have at most {BODY_BYTES:,} bytes, once they are apart")
-    for share in found.shares.values():
+    cover = EnvelopeHeader(sender, head, address, now, desk.anonymous_ids)
+    sealed: list[tuple[KindItems, EncodedRequest]] = []
+    for share in found.by_kind.values():
+        if share.size_bytes > MAX_BODY_BYTES:
+            raise PayloadTooLarge(
+                f"The items may have at most {MAX_BODY_BYTES:,} bytes, once they are apart"
+            )
+    for share in found.by_kind.values():
         try:
-            done = seal_request(share.accepted, cover, registry)
+            done = encode_request(share.accepted, cover, registry)
         except NoneAccepted as none:
-            found.rejected.update({reject.index: reject for reject in none.more["rejected"]})
+            found.rejected.update({reject.index: reject for reject in none.details["rejected"]})
             continue
         found.rejected.update({reject.index: reject for reject in done.rejected})
         sealed.append((share, done))
     return sealed
 
 
-async def sent(found: Sorted, sealed: Sequence[tuple[Share, Sealed]], desk: Desk) -> Result:
+async def publish_by_kind(
+    found: ItemsByKind, sealed: Sequence[tuple[KindItems, EncodedRequest]], desk: Dependencies
+) -> MixedResult:
     """What became of each kind; all are under way at the same time."""
-    sending = [send_surely(desk, share.kind.topic, done) for share, done in sealed]
+    sending = [publish(desk, share.kind.topic, done) for share, done in sealed]
     answers = await asyncio.gather(*sending, return_exceptions=True)
     receipts: dict[str, str] = {}
-    failures: dict[str, Failure] = {}
+    failures: dict[str, ApiError] = {}
     for (share, _), answer in zip(sealed, answers, strict=True):
         if isinstance(answer, str):
             receipts[share.kind.name] = answer
-        elif isinstance(answer, Failure):
+        elif isinstance(answer, ApiError):
             failures[share.kind.name] = answer
         else:
             raise answer
     if receipts:
-        _settle_too_large([share for share, _ in sealed], found, failures)
-    return Result(found, receipts, failures)
+        _reject_too_large([share for share, _ in sealed], found, failures)
+    return MixedResult(found, receipts, failures)
 
 
-def _settle_too_large(shares: Sequence[Share], found: Sorted, failures: dict[str, Failure]) -> None:
+def _reject_too_large(
+    shares: Sequence[KindItems], found: ItemsByKind, failures: dict[str, ApiError]
+) -> None:
     """Reject the items of a kind that will never fit, or a tracker sends all of it for ever."""
     for share in shares:
         failure = failures.get(share.kind.name)
-        if isinstance(failure, TooLarge):
+        if isinstance(failure, PayloadTooLarge):
             del failures[share.kind.name]
-            for place in share.places:
-                found.rejected.setdefault(place, Rejected(place, failure.code, failure.message))
+            for place in share.indexes:
+                found.rejected.setdefault(place, RejectedItem(place, failure.code, failure.message))

@@ -5,83 +5,83 @@ from typing import Any
 
 from msgspec import Struct
 
-from ingest.decoding.decoder import Rejected, none_accepted
-from ingest.decoding.items_by_kind import Sorted
-from schemas.errors import Failure, NoneAccepted, TooLarge, Unconfirmed
+from ingest.decoding.decoder import RejectedItem, none_accepted_error
+from ingest.decoding.items_by_kind import ItemsByKind
+from schemas.errors import ApiError, NoneAccepted, OutcomeUnknown, PayloadTooLarge
 
-PARTLY = (
+PARTIAL_MESSAGE = (
     "Kafka has some of the items only; 'results' says which. Items with an eventId may be sent "
     "again, those that are kept count once"
 )
 
 
-class Result(Struct, frozen=True):
+class MixedResult(Struct, frozen=True):
     """What became of a request."""
 
-    found: Sorted
+    items: ItemsByKind
     receipts: Mapping[str, str]
     """By the name of the kind that Kafka has acknowledged."""
-    failures: Mapping[str, Failure]
+    errors: Mapping[str, ApiError]
     """By the name of the kind that it has not."""
 
     @property
-    def kept(self) -> list[int]:
+    def accepted_indexes(self) -> list[int]:
         """The places of the items that Kafka has."""
-        told = self.found.told
-        return [i for i in range(len(told)) if self.trouble(i) is None]
+        told = self.items.summaries
+        return [i for i in range(len(told)) if self.rejection(i) is None]
 
-    def trouble(self, index: int) -> Rejected | None:
+    def rejection(self, index: int) -> RejectedItem | None:
         """Why an item is not kept."""
-        if index in self.found.rejected:
-            return self.found.rejected[index]
-        failure = self.failures.get(self.found.told[index].kind or "")
-        return None if failure is None else Rejected(index, failure.code, failure.message)
+        if index in self.items.rejected:
+            return self.items.rejected[index]
+        failure = self.errors.get(self.items.summaries[index].kind or "")
+        return None if failure is None else RejectedItem(index, failure.code, failure.message)
 
 
-def of_one(result: Result) -> dict[str, Any]:
+def single_body(result: MixedResult) -> dict[str, Any]:
     """Of a request with one item."""
-    told = result.found.told[0]
-    return {"status": "success", "type": told.type, "count": 1, **receipt(result)}
+    told = result.items.summaries[0]
+    return {"status": "success", "type": told.type, "count": 1, **receipt_member(result)}
 
 
-def of_events(result: Result) -> dict[str, Any]:
+def events_body(result: MixedResult) -> dict[str, Any]:
     """Of a request with items of one shape."""
-    rejected = [result.found.rejected[i] for i in sorted(result.found.rejected)]
-    body = {"status": "success", "type": "custom_event", "count": len(result.kept)}
-    return {**body, **receipt(result), **({"rejected": rejected} if rejected else {})}
+    rejected = [result.items.rejected[i] for i in sorted(result.items.rejected)]
+    body = {"status": "success", "type": "custom_event", "count": len(result.accepted_indexes)}
+    return {**body, **receipt_member(result), **({"rejected": rejected} if rejected else {})}
 
 
-def of_batch(result: Result) -> dict[str, Any]:
+def batch_body(result: MixedResult) -> dict[str, Any]:
     """Of a request with items of any shape."""
-    status = "success" if len(result.kept) == len(result.found.told) else "partial"
-    return {"status": status, **by_item(result)}
+    status = "success" if len(result.accepted_indexes) == len(result.items.summaries) else "partial"
+    return {"status": status, **item_details(result)}
 
 
-def receipt(result: Result) -> dict[str, str]:
+def receipt_member(result: MixedResult) -> dict[str, str]:
     """The receipt of items of one kind."""
     [given] = result.receipts.values()
     return {"receipt": given}
 
 
-def nothing(result: Result) -> dict[str, Any]:  # noqa: ARG001
+def no_details(result: MixedResult) -> dict[str, Any]:  # noqa: ARG001
     """What a failure's body says besides."""
     return {}
 
 
-def by_item(result: Result) -> dict[str, Any]:
+def item_details(result: MixedResult) -> dict[str, Any]:
     """What became of each item, also in the body of a failure."""
-    kept = [result.found.told[i].type for i in result.kept]
+    kept = [result.items.summaries[i].type for i in result.accepted_indexes]
     return {
         "batch": True,
         "processed": len(kept),
         "batched": {type_: kept.count(type_) for type_ in dict.fromkeys(kept)},
         "receipts": dict(result.receipts),
-        "results": [_item(result, index) for index in range(len(result.found.told))],
+        "results": [_item_result(result, index) for index in range(len(result.items.summaries))],
     }
 
 
-def _item(result: Result, index: int) -> dict[str, Any]:
-    told, trouble = result.found.told[index], result.trouble(index)
+def _item_result(result: MixedResult, index: int) -> dict[str, Any]:
+    told, trouble = result.items.summaries[index], result.rejection(index)
     own = {} if told.event_id is None else {"eventId": told.event_id}
     if trouble is None:
         return {"status": "success", "type": told.type, **own}
@@ -89,20 +89,26 @@ def _item(result: Result, index: int) -> dict[str, Any]:
     return {**said, "eventType": told.type, **own}
 
 
-def failure_of(result: Result, more: Mapping[str, Any]) -> Failure | None:
+def request_error(result: MixedResult, more: Mapping[str, Any]) -> ApiError | None:
     """The refusal of a request; None when it was taken, as far as its items are good."""
-    if not result.failures and result.receipts:
+    if not result.errors and result.receipts:
         return None
-    if not result.failures:
-        rejected = [result.found.rejected[i] for i in sorted(result.found.rejected)]
-        return NoneAccepted(none_accepted(rejected).message, rejected=rejected, **more)
-    worst = max(result.failures.values(), key=_weight)
+    if not result.errors:
+        rejected = [result.items.rejected[i] for i in sorted(result.items.rejected)]
+        return NoneAccepted(none_accepted_error(rejected).message, rejected=rejected, **more)
+    worst = max(result.errors.values(), key=_retry_rank)
     if result.receipts:
-        return Unconfirmed(PARTLY, **more)
-    worst.more.update(more)
+        return OutcomeUnknown(PARTIAL_MESSAGE, **more)
+    worst.details.update(more)
     return worst
 
 
-def _weight(failure: Failure) -> int:
+def _retry_rank(failure: ApiError) -> int:
     """What may be sent again is said first: of that nothing is lost."""
-    return 2 if isinstance(failure, Unconfirmed) else 0 if isinstance(failure, TooLarge) else 1
+    return (
+        2
+        if isinstance(failure, OutcomeUnknown)
+        else 0
+        if isinstance(failure, PayloadTooLarge)
+        else 1
+    )

@@ -2,73 +2,75 @@
 
 from starlette.types import Receive, Scope, Send
 
-from ingest.decoding.decoder import SPACE, as_array, taken_apart
-from ingest.decoding.field_aliases import Fields
-from ingest.decoding.request_head import Head
-from ingest.decoding.tracker_formats import NAMED_EVENT, Shape, by_type
-from ingest.endpoints.collect import take_body
-from ingest.endpoints.mixed import Items, Mixed
+from ingest.decoding.decoder import JSON_WHITESPACE, join_items, split_items
+from ingest.decoding.field_aliases import RawFields
+from ingest.decoding.request_head import RequestHead
+from ingest.decoding.tracker_formats import NAMED_EVENT_FORMAT, TrackerFormat, format_by_type
+from ingest.endpoints.collect import receive_body
+from ingest.endpoints.mixed import MixedRoute, RawItems
 from ingest.endpoints.mixed_responses import (
-    Result,
-    by_item,
-    nothing,
-    of_batch,
-    of_events,
-    of_one,
-    receipt,
+    MixedResult,
+    batch_body,
+    events_body,
+    item_details,
+    no_details,
+    receipt_member,
+    single_body,
 )
-from ingest.endpoints.pixel import answer_pixel, fields_of
+from ingest.endpoints.pixel import parse_query_fields, send_pixel
 from schemas.errors import Malformed
-from schemas.http.asgi import answer
+from schemas.http.asgi import send_json
 
 
-async def one_item(scope: Scope, receive: Receive, head: Head) -> Items:
+async def read_item(scope: Scope, receive: Receive, head: RequestHead) -> RawItems:
     """The body is one item."""
-    body = await _body(scope, receive, head, b"{", "an item")
-    return taken_apart(as_array([body]), single=True)
+    body = await _read_json(scope, receive, head, b"{", "an item")
+    return split_items(join_items([body]), single=True)
 
 
-async def many_items(scope: Scope, receive: Receive, head: Head) -> Items:
+async def read_items(scope: Scope, receive: Receive, head: RequestHead) -> RawItems:
     """The body is an array of items."""
-    return taken_apart(await _body(scope, receive, head, b"[", "an array of items"))
+    return split_items(await _read_json(scope, receive, head, b"[", "an array of items"))
 
 
-async def in_query(scope: Scope, receive: Receive, head: Head) -> Items:  # noqa: ARG001
+async def read_query(scope: Scope, receive: Receive, head: RequestHead) -> RawItems:  # noqa: ARG001
     """The query string is one item."""
-    return [fields_of(scope["query_string"])]
+    return [parse_query_fields(scope["query_string"])]
 
 
-async def _body(scope: Scope, receive: Receive, head: Head, first: bytes, allowed: str) -> bytes:
-    body = (await take_body(scope, receive, head)).strip(SPACE)
+async def _read_json(
+    scope: Scope, receive: Receive, head: RequestHead, first: bytes, allowed: str
+) -> bytes:
+    body = (await receive_body(scope, receive, head)).strip(JSON_WHITESPACE)
     if body[:1] != first:
         raise Malformed(f"The body must be JSON in UTF-8: {allowed}")
     return body
 
 
-def a_named_event(fields: Fields) -> Shape:  # noqa: ARG001
+def event_format(fields: RawFields) -> TrackerFormat:  # noqa: ARG001
     """Every item is an event."""
-    return NAMED_EVENT
+    return NAMED_EVENT_FORMAT
 
 
-async def reply_one(send: Send, result: Result) -> None:
-    await answer(send, 200, of_one(result))
+async def respond_single(send: Send, result: MixedResult) -> None:
+    await send_json(send, 200, single_body(result))
 
 
-async def reply_events(send: Send, result: Result) -> None:
-    await answer(send, 200, of_events(result))
+async def respond_events(send: Send, result: MixedResult) -> None:
+    await send_json(send, 200, events_body(result))
 
 
-async def reply_batch(send: Send, result: Result) -> None:
-    await answer(send, 200, of_batch(result))
+async def respond_batch(send: Send, result: MixedResult) -> None:
+    await send_json(send, 200, batch_body(result))
 
 
-async def reply_pixel(send: Send, result: Result) -> None:
-    await answer_pixel(send, receipt(result)["receipt"])
+async def respond_pixel(send: Send, result: MixedResult) -> None:
+    await send_pixel(send, receipt_member(result)["receipt"])
 
 
-MIXED = (
-    Mixed("/", "POST", one_item, by_type, reply_one, nothing),
-    Mixed("/batch", "POST", many_items, by_type, reply_batch, by_item),
-    Mixed("/events", "POST", many_items, a_named_event, reply_events, nothing),
-    Mixed("/px.jpg", "GET", in_query, by_type, reply_pixel, nothing),
+MIXED_ROUTES = (
+    MixedRoute("/", "POST", read_item, format_by_type, respond_single, no_details),
+    MixedRoute("/batch", "POST", read_items, format_by_type, respond_batch, item_details),
+    MixedRoute("/events", "POST", read_items, event_format, respond_events, no_details),
+    MixedRoute("/px.jpg", "GET", read_query, format_by_type, respond_pixel, no_details),
 )

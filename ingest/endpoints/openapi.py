@@ -5,24 +5,35 @@ from typing import Annotated
 from msgspec import Meta
 from msgspec.structs import replace
 
-from ingest.decoding.limits import ITEMS
-from ingest.endpoints.debug import DEBUG
-from ingest.endpoints.responses import REFUSED, Debugged, Exceeded, Refused, Taken
-from ingest.endpoints.robots import OPERATIONS as ROBOTS
-from ingest.endpoints.scripts import OPERATIONS as SCRIPTS
-from ingest.endpoints.tracker_operations import KEYS, TRACKERS, WEBSITE, shown
-from ingest.endpoints.wait_for_storage import MOST_SECONDS, USUAL_SECONDS
-from ingest.links.described import OPERATIONS as LINKS
-from ingest.shown_history import IMPORT
+from ingest.decoding.limits import MAX_ITEMS
+from ingest.endpoints.debug import DEBUG_PATH
+from ingest.endpoints.responses import (
+    COLLECT_ERRORS,
+    CollectErrorBody,
+    CollectRateLimitBody,
+    CollectResponse,
+    DebugResponse,
+)
+from ingest.endpoints.robots import ROBOTS_OPERATIONS as ROBOTS
+from ingest.endpoints.scripts import SCRIPT_OPERATIONS as SCRIPTS
+from ingest.endpoints.tracker_operations import (
+    SECURITY,
+    TRACKER_OPERATIONS,
+    WEBSITE_PARAMETERS,
+    documented_item,
+)
+from ingest.endpoints.wait_for_storage import DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS
+from ingest.links.described import LINK_OPERATIONS as LINKS
+from ingest.shown_history import IMPORT_OPERATION
 from schemas.errors import (
     Forbidden,
-    LimitExceeded,
     Malformed,
+    RateLimitExceeded,
     Unauthorized,
     Unavailable,
 )
-from schemas.http.health import OPERATIONS as HEALTH
-from schemas.http.openapi import Answer, Operation, Parameter, Service
+from schemas.http.health import HEALTH_OPERATIONS as HEALTH
+from schemas.http.openapi import ApiDescription, Operation, Parameter, Response
 from schemas.kinds import KINDS, Kind
 
 EXAMPLES: dict[str, dict[str, object]] = {
@@ -69,26 +80,26 @@ EXAMPLES: dict[str, dict[str, object]] = {
 
 
 def _operation(kind: Kind) -> Operation:
-    item = shown(kind.item)
-    many = Annotated[list[item], Meta(min_length=1, max_length=ITEMS)]  # type: ignore[valid-type]
+    item = documented_item(kind.item)
+    many = Annotated[list[item], Meta(min_length=1, max_length=MAX_ITEMS)]  # type: ignore[valid-type]
     return Operation(
         method="POST",
         path=kind.path,
-        name=kind.path[1:],
-        group="Collect",
-        meaning=f"Send items of the kind {kind.name}",
-        more=f"At most {ITEMS} in one request. Success means that they are kept. "
+        operation_id=kind.path[1:],
+        tag="Collect",
+        summary=f"Send items of the kind {kind.name}",
+        description=f"At most {MAX_ITEMS} in one request. Success means that they are kept. "
         "An item with an eventId that was sent before is kept once.",
-        parameters=WEBSITE,
+        parameters=WEBSITE_PARAMETERS,
         body=many if kind.batch_only else item | many,
         examples=EXAMPLES[kind.path],
-        answers=(Answer(200, "taken", Taken),),
-        failures=REFUSED,
-        keys=KEYS,
+        responses=(Response(200, "taken", CollectResponse),),
+        errors=COLLECT_ERRORS,
+        security=SECURITY,
     )
 
 
-WAIT = (
+WAIT_PARAMETERS = (
     Parameter(
         "wait",
         "answer when the items can be asked for",
@@ -100,60 +111,62 @@ WAIT = (
         {
             "type": "number",
             "exclusiveMinimum": 0,
-            "maximum": MOST_SECONDS,
-            "default": USUAL_SECONDS,
+            "maximum": MAX_TIMEOUT_SECONDS,
+            "default": DEFAULT_TIMEOUT_SECONDS,
         },
     ),
 )
 
 
-def waitable(operation: Operation) -> Operation:
+def with_wait(operation: Operation) -> Operation:
     """An operation that can be waited for."""
-    late = replace(operation.answers[0], status=202, meaning="taken, and not stored in time")
+    late = replace(operation.responses[0], status=202, description="taken, and not stored in time")
     return replace(
         operation,
-        parameters=(*operation.parameters, *WAIT),
-        answers=(*operation.answers, late),
+        parameters=(*operation.parameters, *WAIT_PARAMETERS),
+        responses=(*operation.responses, late),
     )
 
 
-DEBUGGING = Operation(
+DEBUG_OPERATION = Operation(
     method="GET",
-    path=DEBUG,
-    name="debug",
-    group="Collect",
-    meaning="Show the last items received for a website, accepted or not and why",
-    more="The key needs `read:data`. With `follow=1` they come from the oldest on, and then as "
+    path=DEBUG_PATH,
+    operation_id="debug",
+    tag="Collect",
+    summary="Show the last items received for a website, accepted or not and why",
+    description="The key needs `read:data`. With `follow=1` they come from the oldest on, and then as "
     "they are received, a line of JSON each; an empty line when nothing came for a while. Each "
     "collector process shows what it received itself, since its start.",
     parameters=(
         Parameter("website_id", "the website"),
         Parameter("follow", "whether to go on", {"type": "string", "enum": ["0", "1"]}),
     ),
-    answers=(Answer(200, "what was received", Debugged, files=("application/x-ndjson",)),),
-    failures=(Malformed, Unauthorized, Forbidden, LimitExceeded, Unavailable),
+    responses=(
+        Response(200, "what was received", DebugResponse, media_types=("application/x-ndjson",)),
+    ),
+    errors=(Malformed, Unauthorized, Forbidden, RateLimitExceeded, Unavailable),
 )
 
 
-def service() -> Service:
+def collector_api() -> ApiDescription:
     """What the collector is."""
-    collecting = (*(_operation(kind) for kind in KINDS if kind.path), *TRACKERS)
-    return Service(
+    collecting = (*(_operation(kind) for kind in KINDS if kind.path), *TRACKER_OPERATIONS)
+    return ApiDescription(
         title="Tidemark: collection",
-        meaning="Takes events, web vitals and errors from trackers and servers. "
+        description="Takes events, web vitals and errors from trackers and servers. "
         "Every answer says how many requests are left.",
         operations=(
-            *map(waitable, collecting),
-            IMPORT,
-            DEBUGGING,
+            *map(with_wait, collecting),
+            IMPORT_OPERATION,
+            DEBUG_OPERATION,
             *LINKS,
             *ROBOTS,
             *SCRIPTS,
             *HEALTH,
         ),
-        failure=Refused,
-        exceeded=Exceeded,
-        ways={
+        error_body=CollectErrorBody,
+        rate_limit_body=CollectRateLimitBody,
+        security_schemes={
             "website": {"type": "apiKey", "in": "query", "name": "website_id"},
             "client": {"type": "apiKey", "in": "query", "name": "client_id"},
         },

@@ -9,39 +9,41 @@ from collections.abc import Sequence
 from starlette.types import Scope
 
 from ingest.decoding.auth import Sender
-from ingest.dependencies import Desk
-from schemas.errors import LimitExceeded
-from schemas.http.admission import Admission, work
-from schemas.http.asgi import WHOLE_BODY
-from schemas.http.rate_limit import Bucket
+from ingest.dependencies import Dependencies
+from schemas.errors import RateLimitExceeded
+from schemas.http.admission import Admission, rejection_cost
+from schemas.http.asgi import WHOLE_BODY_KEY
+from schemas.http.rate_limit import RateLimitBucket
 from schemas.plans import Group
 
-Buckets = Sequence[Bucket]
+Buckets = Sequence[RateLimitBucket]
 
-SMALL = 4_096
-LARGE = bytes(SMALL + 1)
+SMALL_BODY_BYTES = 4_096
+LARGE_BODY = bytes(SMALL_BODY_BYTES + 1)
 """Stands for a body that is not at hand."""
 
 
-def admit(desk: Desk, scope: Scope, sender: Sender | None, network: str, now_ms: int) -> Buckets:
+def admit_request(
+    desk: Dependencies, scope: Scope, sender: Sender | None, network: str, now_ms: int
+) -> Buckets:
     """LimitExceeded when nothing more fits, before a body costs anything.
 
     Of an unknown sender only the network is looked at, and so of one whose body is small and at
     hand: to decode that takes no longer than to look.
     """
-    admission = desk.edge.admission
+    admission = desk.middleware.admission
     if sender is not None and sender.trusted:
-        return (admission.keyed(scope, sender.organization, Group.COLLECT),)
+        return (admission.count_with_key(scope, sender.organization, Group.COLLECT),)
     admission.check_network(scope, network, now_ms)
-    if sender is None or len(scope.get(WHOLE_BODY) or LARGE) <= SMALL:
+    if sender is None or len(scope.get(WHOLE_BODY_KEY) or LARGE_BODY) <= SMALL_BODY_BYTES:
         return ()
     buckets = _buckets(admission, sender, network, now_ms)
-    admission.check(scope, buckets, now_ms)
+    admission.check_buckets(scope, buckets, now_ms)
     return buckets
 
 
-def count(
-    desk: Desk,
+def count_request(
+    desk: Dependencies,
     scope: Scope,
     sender: Sender,
     network: str,
@@ -50,25 +52,27 @@ def count(
     items: int,
 ) -> None:
     """Count so many good items and their bytes; LimitExceeded when they do not fit."""
-    admission = desk.edge.admission
+    admission = desk.middleware.admission
     if sender.trusted:
         admission.more(scope, buckets[0], size, items)
         return
     now = desk.clock()
     try:
         counted_in = buckets or _buckets(admission, sender, network, now)
-        admission.anonymous(scope, counted_in, now, size, items)
-    except LimitExceeded:  # what was decoded for nothing is the network's fault
-        if cost := work(items, size):
-            admission.charge(network, cost)
+        admission.count_anonymous(scope, counted_in, now, size, items)
+    except RateLimitExceeded:  # what was decoded for nothing is the network's fault
+        if cost := rejection_cost(items, size):
+            admission.charge_network(network, cost)
         raise
 
 
-def charge(desk: Desk, sender: Sender, network: str, rejected: int) -> None:
+def charge_rejects(desk: Dependencies, sender: Sender, network: str, rejected: int) -> None:
     """Count what a good request had of bad items, as of a request that is refused."""
-    if not sender.trusted and (cost := work(rejected, 0)):
-        desk.edge.admission.charge(network, cost)
+    if not sender.trusted and (cost := rejection_cost(rejected, 0)):
+        desk.middleware.admission.charge_network(network, cost)
 
 
 def _buckets(admission: Admission, sender: Sender, network: str, now_ms: int) -> Buckets:
-    return admission.buckets(network, sender.organization, Group.COLLECT, sender.subject_id, now_ms)
+    return admission.anonymous_buckets(
+        network, sender.organization, Group.COLLECT, sender.subject_id, now_ms
+    )

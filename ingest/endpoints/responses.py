@@ -4,31 +4,31 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from ingest.decoding.decoder import Rejected
+from ingest.decoding.decoder import RejectedItem
 from schemas.errors import (
-    Failure,
+    ApiError,
     Forbidden,
-    LimitExceeded,
     Malformed,
     NoneAccepted,
-    TooLarge,
-    TooSlow,
+    OutcomeUnknown,
+    PayloadTooLarge,
+    RateLimitExceeded,
+    RequestTimeout,
     Unauthorized,
     Unavailable,
-    Unconfirmed,
 )
 
-Receipt = Annotated[
+ReceiptText = Annotated[
     str, Meta(description="opaque; what became of the items: GET /v1/receipts/{receipt}")
 ]
 
-Stored = (
+StoredFlag = (
     Annotated[bool, Meta(description="whether they can be asked for; only when `wait` was given")]
     | UnsetType
 )
 
 
-class Refused(Struct):
+class CollectErrorBody(Struct):
     """A refusal; `rejected` names each item when none of a batch was good."""
 
     status: Literal["error"]
@@ -36,7 +36,7 @@ class Refused(Struct):
     code: str
 
 
-class Exceeded(Struct, rename="camel"):
+class CollectRateLimitBody(Struct, rename="camel"):
     """The allowance of this window is used up."""
 
     status: Literal["error"]
@@ -50,18 +50,18 @@ class Exceeded(Struct, rename="camel"):
     retry_after: int
 
 
-class Taken(Struct):
+class CollectResponse(Struct):
     """So many items are kept for good; `rejected` names those that are not."""
 
     status: Literal["success"]
     type: str
     count: int
-    receipt: Receipt
-    stored: Stored = UNSET
-    rejected: list[Rejected] = []
+    receipt: ReceiptText
+    stored: StoredFlag = UNSET
+    rejected: list[RejectedItem] = []
 
 
-class Outcome(Struct, rename="camel", omit_defaults=True):
+class ItemResult(Struct, rename="camel", omit_defaults=True):
     """What became of one item of a batch."""
 
     status: Literal["success", "error"]
@@ -74,19 +74,19 @@ class Outcome(Struct, rename="camel", omit_defaults=True):
     code: str | None = None
 
 
-class TakenBatch(Struct):
+class CollectBatchResponse(Struct):
     """What became of each item; `partial` when some were not good."""
 
     status: Literal["success", "partial"]
     batch: Literal[True]
     processed: Annotated[int, Meta(description="items that are kept")]
     batched: Annotated[dict[str, int], Meta(description="of which type they are")]
-    receipts: Annotated[dict[str, Receipt], Meta(description="by the kind of item")]
-    results: Annotated[list[Outcome], Meta(description="in the order of the request")]
-    stored: Stored = UNSET
+    receipts: Annotated[dict[str, ReceiptText], Meta(description="by the kind of item")]
+    results: Annotated[list[ItemResult], Meta(description="in the order of the request")]
+    stored: StoredFlag = UNSET
 
 
-class Received(Struct, rename="camel"):
+class DebugItem(Struct, rename="camel"):
     """One item, or one request, that a website's trackers sent."""
 
     received_at: str
@@ -94,7 +94,7 @@ class Received(Struct, rename="camel"):
     type: str | UnsetType = UNSET
     """Kind of an item that was accepted."""
     item: dict[str, Any] | UnsetType = UNSET
-    receipt: Receipt | UnsetType = UNSET
+    receipt: ReceiptText | UnsetType = UNSET
     address: Annotated[str, Meta(description="cut to /24 or /48")] | UnsetType = UNSET
     user_agent: str | UnsetType = UNSET
     headers: dict[str, str] | UnsetType = UNSET
@@ -107,22 +107,22 @@ class Received(Struct, rename="camel"):
     message: str | UnsetType = UNSET
 
 
-class Debugged(Struct, rename="camel"):
+class DebugResponse(Struct, rename="camel"):
     """The last items of a website, the newest first."""
 
     status: Literal["success"]
     website_id: str
-    items: list[Received]
+    items: list[DebugItem]
 
 
-REFUSED: tuple[type[Failure], ...] = (
+COLLECT_ERRORS: tuple[type[ApiError], ...] = (
     Malformed,
     NoneAccepted,
     Unauthorized,
     Forbidden,
-    TooSlow,
-    TooLarge,
-    LimitExceeded,
+    RequestTimeout,
+    PayloadTooLarge,
+    RateLimitExceeded,
     Unavailable,
-    Unconfirmed,
+    OutcomeUnknown,
 )

@@ -12,47 +12,47 @@ import msgspec
 from msgspec import Struct, field
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ingest.coding import IDENTITY, chosen
-from schemas.errors import WrongMethod
+from ingest.coding import IDENTITY, negotiate_encoding
+from schemas.errors import MethodNotAllowed
 from schemas.http.asgi import header
-from schemas.http.openapi import Answer, Operation
+from schemas.http.openapi import Operation, Response
 
 log = logging.getLogger(__name__)
 
-BUILT = Path(__file__).parents[1] / "web" / "dist"
+BUILD_FOLDER = Path(__file__).parents[1] / "web" / "dist"
 
-SCRIPTS = {
+SCRIPT_SUMMARIES = {
     "tidemark": "The tracker: page views, engagement, outbound clicks, events",
     "tidemark-vitals": "Web vitals, for pages that ask for them",
     "tidemark-errors": "Errors that nobody caught, for pages that ask for them",
 }
 
-OPERATIONS = tuple(
+SCRIPT_OPERATIONS = tuple(
     Operation(
         method="GET",
         path=f"/{name}.js",
-        name=name,
-        group="Scripts",
-        meaning=meaning,
-        more="Packed with br or gzip. It has a second name with its hash, which `tidemark snippet` "
+        operation_id=name,
+        tag="Scripts",
+        summary=meaning,
+        description="Packed with br or gzip. It has a second name with its hash, which `tidemark snippet` "
         "prints: that one never changes, and may be kept for ever.",
-        answers=(
-            Answer(200, "the script", files=("text/javascript",), headers=("ETag",)),
-            Answer(304, "the one that you have", headers=("ETag",)),
+        responses=(
+            Response(200, "the script", media_types=("text/javascript",), headers=("ETag",)),
+            Response(304, "the one that you have", headers=("ETag",)),
         ),
-        failures=(),
-        keys=({},),
+        errors=(),
+        security=({},),
     )
-    for name, meaning in SCRIPTS.items()
+    for name, meaning in SCRIPT_SUMMARIES.items()
 )
 
-ENDINGS = {"br": ".br", "gzip": ".gz", IDENTITY: ""}
+FILE_SUFFIXES = {"br": ".br", "gzip": ".gz", IDENTITY: ""}
 """The codings that are kept, best first, and how their files end."""
 
-FOR_NOW = b"public, max-age=3600, stale-while-revalidate=86400"
-FOR_EVER = b"public, max-age=31536000, immutable"
+CACHE_BRIEFLY = b"public, max-age=3600, stale-while-revalidate=86400"
+CACHE_IMMUTABLE = b"public, max-age=31536000, immutable"
 
-HEADERS = [
+SCRIPT_HEADERS = [
     (b"content-type", b"text/javascript; charset=utf-8"),
     (b"cross-origin-resource-policy", b"cross-origin"),
     # `Origin`, because an answer without CORS headers must not be reused where they are needed.
@@ -60,7 +60,7 @@ HEADERS = [
 ]
 
 
-class Sizes(Struct, frozen=True):
+class ScriptSizes(Struct, frozen=True):
     """Bytes of a script in each coding."""
 
     plain: int = field(name="")
@@ -68,29 +68,29 @@ class Sizes(Struct, frozen=True):
     brotli: int = field(name=".br")
 
 
-class Script(Struct, frozen=True):
+class BuiltScript(Struct, frozen=True):
     """One built script, as the manifest tells of it."""
 
     hash: str
     integrity: str
-    sizes: Sizes
+    sizes: ScriptSizes
 
 
-def read_manifest(folder: Path = BUILT) -> dict[str, Script]:
+def read_manifest(folder: Path = BUILD_FOLDER) -> dict[str, BuiltScript]:
     """The built scripts by name; none where nothing was built."""
     try:
         text = (folder / "manifest.json").read_bytes()
     except FileNotFoundError:
         return {}
-    return msgspec.json.decode(text, type=dict[str, Script])
+    return msgspec.json.decode(text, type=dict[str, BuiltScript])
 
 
-def file_name(name: str, script: Script | None = None) -> str:
+def file_name(name: str, script: BuiltScript | None = None) -> str:
     """The last part of its address; with its hash when the script is given."""
     return f"{name}.{script.hash}.js" if script else f"{name}.js"
 
 
-def routes(folder: Path = BUILT) -> Iterator[tuple[str, ASGIApp]]:
+def script_routes(folder: Path = BUILD_FOLDER) -> Iterator[tuple[str, ASGIApp]]:
     """Both addresses of every script."""
     manifest = read_manifest(folder)
     if not manifest:
@@ -98,22 +98,24 @@ def routes(folder: Path = BUILT) -> Iterator[tuple[str, ASGIApp]]:
     for name, script in manifest.items():
         bodies = {
             coding: (folder / f"{name}.js{ending}").read_bytes()
-            for coding, ending in ENDINGS.items()
+            for coding, ending in FILE_SUFFIXES.items()
         }
-        yield f"/{file_name(name)}", served(bodies, script.hash, FOR_NOW)
-        yield f"/{file_name(name, script)}", served(bodies, script.hash, FOR_EVER)
+        yield f"/{file_name(name)}", script_endpoint(bodies, script.hash, CACHE_BRIEFLY)
+        yield f"/{file_name(name, script)}", script_endpoint(bodies, script.hash, CACHE_IMMUTABLE)
 
 
-def served(bodies: Mapping[str, bytes], tag: str, fresh: bytes) -> ASGIApp:
+def script_endpoint(bodies: Mapping[str, bytes], tag: str, fresh: bytes) -> ASGIApp:
     """The endpoint of one address."""
 
     async def endpoint(scope: Scope, _receive: Receive, send: Send) -> None:
         if scope["method"] not in ("GET", "HEAD"):
-            raise WrongMethod("GET, HEAD")
-        coding = chosen(header(scope, b"accept-encoding"), [c for c in bodies if c != IDENTITY])
+            raise MethodNotAllowed("GET, HEAD")
+        coding = negotiate_encoding(
+            header(scope, b"accept-encoding"), [c for c in bodies if c != IDENTITY]
+        )
         etag = f'"{tag}-{coding}"'
-        headers = [*HEADERS, (b"cache-control", fresh), (b"etag", etag.encode())]
-        if known(header(scope, b"if-none-match"), etag):
+        headers = [*SCRIPT_HEADERS, (b"cache-control", fresh), (b"etag", etag.encode())]
+        if etag_matches(header(scope, b"if-none-match"), etag):
             await send({"type": "http.response.start", "status": 304, "headers": headers})
             await send({"type": "http.response.body", "body": b""})
             return
@@ -129,7 +131,7 @@ def served(bodies: Mapping[str, bytes], tag: str, fresh: bytes) -> ASGIApp:
     return endpoint
 
 
-def known(asked: str | None, etag: str) -> bool:
+def etag_matches(asked: str | None, etag: str) -> bool:
     """Whether `If-None-Match` names what would be sent."""
     named = {each.strip().removeprefix("W/") for each in (asked or "").split(",")}
     return etag in named or "*" in named

@@ -11,23 +11,23 @@ from urllib.parse import parse_qs
 import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ingest.decoding.limits import BODY_BYTES, BODY_SECONDS
-from ingest.publishing.publish import RECEIPT
-from ingest.publishing.storage_watch import Waits
+from ingest.decoding.limits import BODY_TIMEOUT_SECONDS, MAX_BODY_BYTES
+from ingest.publishing.publish import RECEIPT_HEADER
+from ingest.publishing.storage_watch import StorageWatch
 from schemas.errors import Malformed
-from schemas.http.asgi import WHOLE_BODY, read_body
-from schemas.http.error_bodies import encode
+from schemas.http.asgi import WHOLE_BODY_KEY, read_body
+from schemas.http.error_bodies import encode_json
 from schemas.receipts import Receipt, unverified
 
-STORED = b"tidemark-stored"
+STORED_HEADER = b"tidemark-stored"
 """Header that says the same as the body's `stored`."""
 
-USUAL_SECONDS = 10.0
-MOST_SECONDS = 15.0
+DEFAULT_TIMEOUT_SECONDS = 10.0
+MAX_TIMEOUT_SECONDS = 15.0
 """Less than a collector takes to stop, so that nobody is left without an answer."""
 
 
-def waiting(app: ASGIApp, waits: Waits) -> ASGIApp:
+def wait_for_storage(app: ASGIApp, waits: StorageWatch) -> ASGIApp:
     """The same endpoint; who asks for it waits until the items are stored."""
 
     # No coroutine of its own for those who do not wait: they are nearly all.
@@ -36,41 +36,45 @@ def waiting(app: ASGIApp, waits: Waits) -> ASGIApp:
         return chosen(scope, receive, send)
 
     async def waited(scope: Scope, receive: Receive, send: Send) -> None:
-        seconds = patience(scope["query_string"])
+        seconds = wait_timeout(scope["query_string"])
         if seconds is None:
             await app(scope, receive, send)
             return
         if scope["method"] == "POST":  # who sends slowly, or nothing, takes no place meanwhile
-            scope[WHOLE_BODY] = await read_body(scope, receive, BODY_BYTES, BODY_SECONDS)
-        async with waits.place():
-            held = _Held()
+            scope[WHOLE_BODY_KEY] = await read_body(
+                scope, receive, MAX_BODY_BYTES, BODY_TIMEOUT_SECONDS
+            )
+        async with waits.slot():
+            held = _HeldResponse()
             await app(scope, receive, held.send)
             receipts = held.receipts()
-            stored = await waits.until(receipts, seconds) if receipts else None
-        await held.let_go(send, stored)
+            stored = await waits.wait_for(receipts, seconds) if receipts else None
+        await held.release(send, stored)
 
     return endpoint
 
 
 @lru_cache(maxsize=1024)
-def patience(query: bytes) -> float | None:
+def wait_timeout(query: bytes) -> float | None:
     """Seconds that a caller waits; None when it does not; Malformed."""
     fields = parse_qs(query.decode("latin-1"), keep_blank_values=True)
     if "wait" not in fields:
         return None
     if fields["wait"] != ["stored"]:
         raise Malformed("'wait' must be 'stored'")
-    [text] = fields.get("timeout", [str(USUAL_SECONDS)])[:1]
+    [text] = fields.get("timeout", [str(DEFAULT_TIMEOUT_SECONDS)])[:1]
     try:
         seconds = float(text)
     except ValueError:
         seconds = 0.0
-    if not 0 < seconds <= MOST_SECONDS:
-        raise Malformed(f"'timeout' must be seconds, more than 0 and at most {MOST_SECONDS:g}")
+    if not 0 < seconds <= MAX_TIMEOUT_SECONDS:
+        raise Malformed(
+            f"'timeout' must be seconds, more than 0 and at most {MAX_TIMEOUT_SECONDS:g}"
+        )
     return seconds
 
 
-class _Held:
+class _HeldResponse:
     """An answer that is kept back."""
 
     def __init__(self) -> None:
@@ -85,34 +89,38 @@ class _Held:
 
     def receipts(self) -> list[Receipt]:
         """What the answer says that Kafka has; nothing when it is a refusal."""
-        return [unverified(text) for text in self._texts()] if self._start["status"] == 200 else []
+        return (
+            [unverified(text) for text in self._receipt_texts()]
+            if self._start["status"] == 200
+            else []
+        )
 
-    def _texts(self) -> Iterator[str]:
+    def _receipt_texts(self) -> Iterator[str]:
         headers = dict(self._start["headers"])
-        if RECEIPT in headers:
-            yield headers[RECEIPT].decode()
-        elif (body := self._json()) is not None:
+        if RECEIPT_HEADER in headers:
+            yield headers[RECEIPT_HEADER].decode()
+        elif (body := self._json_body()) is not None:
             yield from body.get("receipts", {}).values()
             if "receipt" in body:
                 yield body["receipt"]
 
-    def _json(self) -> dict[str, Any] | None:
+    def _json_body(self) -> dict[str, Any] | None:
         if dict(self._start["headers"]).get(b"content-type") != b"application/json":
             return None
         body = msgspec.json.decode(self._body)
         return body if isinstance(body, dict) else None
 
-    async def let_go(self, send: Send, stored: bool | None) -> None:
+    async def release(self, send: Send, stored: bool | None) -> None:
         """Answer after all: 202 when it is taken, and not stored yet."""
         if stored is None:
-            await self._answer(send, self._start["status"], self._body)
+            await self._send(send, self._start["status"], self._body)
             return
-        self._start["headers"].append((STORED, b"true" if stored else b"false"))
-        body = self._json()
-        told = self._body if body is None else encode({**body, "stored": stored})
-        await self._answer(send, 200 if stored else 202, told)
+        self._start["headers"].append((STORED_HEADER, b"true" if stored else b"false"))
+        body = self._json_body()
+        told = self._body if body is None else encode_json({**body, "stored": stored})
+        await self._send(send, 200 if stored else 202, told)
 
-    async def _answer(self, send: Send, status: int, body: bytes) -> None:
+    async def _send(self, send: Send, status: int, body: bytes) -> None:
         headers = [pair for pair in self._start["headers"] if pair[0] != b"content-length"]
         headers.append((b"content-length", b"%d" % len(body)))
         await send({**self._start, "status": status, "headers": headers})

@@ -12,34 +12,34 @@ from functools import partial
 
 from msgspec import Struct
 
-from ingest.dependencies import Outbox
-from ingest.publishing.partition_queue import Answer, Outcome
+from ingest.dependencies import Producer
+from ingest.publishing.partition_queue import DeliveryReport, DeliveryStatus
 from schemas.errors import Unavailable
 from schemas.kinds import CLICK
 
 log = logging.getLogger(__name__)
 
-MOST_WAITING = 10_000
-AGAIN_SECONDS = 1.0
-REPORT_SECONDS = 10.0
+MAX_WAITING_CLICKS = 10_000
+RETRY_INTERVAL_SECONDS = 1.0
+LOG_INTERVAL_SECONDS = 10.0
 
 
-class Sealed(Struct, frozen=True, gc=False):
+class EncodedClick(Struct, frozen=True, gc=False):
     """One click, ready to be sent."""
 
-    place: int
+    partition_key: int
     envelope: bytes
 
 
-class Clicks:
+class ClickQueue:
     """Sends clicks, keeps those that cannot be sent, and counts what became of neither."""
 
-    def __init__(self, outbox: Outbox) -> None:
-        self._outbox = outbox
-        self._waiting: deque[Sealed] = deque()
-        self._sending: asyncio.Task[None] | None = None
-        self._under_way = 0
-        self._over = False
+    def __init__(self, outbox: Producer) -> None:
+        self._producer = outbox
+        self._waiting: deque[EncodedClick] = deque()
+        self._retry_task: asyncio.Task[None] | None = None
+        self._in_flight = 0
+        self._closed = False
         self._reported = float("-inf")
         self.lost = 0
         """Never got to Kafka: more than could wait, or still waiting when the collector stopped."""
@@ -51,72 +51,72 @@ class Clicks:
         """How many wait for Kafka."""
         return len(self._waiting)
 
-    def record(self, click: Sealed) -> None:
+    def record(self, click: EncodedClick) -> None:
         """Send a click; what becomes of it is seen to, and nobody has to wait."""
-        if self._waiting or not self._sent(click):
-            self._keep(click)
+        if self._waiting or not self._try_send(click):
+            self._enqueue(click)
 
     def close(self) -> None:
         """Try once more what waits, and count the rest as lost; from now on nothing waits."""
-        self._over = True
-        while self._waiting and self._sent(self._waiting[0]):
+        self._closed = True
+        while self._waiting and self._try_send(self._waiting[0]):
             self._waiting.popleft()
-        if self._sending is not None:
-            self._sending.cancel()
+        if self._retry_task is not None:
+            self._retry_task.cancel()
         if self._waiting:
             self.lost += len(self._waiting)
             log.error("clicks lost at the end", extra={"clicks": len(self._waiting)})
             self._waiting.clear()
 
-    def settle(self) -> None:
+    def count_unacknowledged(self) -> None:
         """The outbox has closed: what it has not answered by now is never known."""
-        if self._under_way:
-            self.unknown += self._under_way
-            log.error("clicks not acknowledged at the end", extra={"clicks": self._under_way})
-            self._under_way = 0
+        if self._in_flight:
+            self.unknown += self._in_flight
+            log.error("clicks not acknowledged at the end", extra={"clicks": self._in_flight})
+            self._in_flight = 0
 
-    def _sent(self, click: Sealed) -> bool:
+    def _try_send(self, click: EncodedClick) -> bool:
         try:
-            ticket = self._outbox.put(CLICK.topic, click.place, [click.envelope], 1)
+            ticket = self._producer.enqueue(CLICK.topic, click.partition_key, [click.envelope], 1)
         except Unavailable:
             return False
-        self._under_way += 1
-        ticket.answered.add_done_callback(partial(self._account, click))
+        self._in_flight += 1
+        ticket.report.add_done_callback(partial(self._on_delivery, click))
         return True
 
-    def _account(self, click: Sealed, answered: "asyncio.Future[Answer]") -> None:
+    def _on_delivery(self, click: EncodedClick, answered: "asyncio.Future[DeliveryReport]") -> None:
         if answered.cancelled():
             return
-        self._under_way -= 1
-        outcome = answered.result().outcome
-        if outcome is Outcome.NOT_SENT:
-            self._keep(click)
-        elif outcome is Outcome.UNKNOWN:
+        self._in_flight -= 1
+        outcome = answered.result().status
+        if outcome is DeliveryStatus.NOT_SENT:
+            self._enqueue(click)
+        elif outcome is DeliveryStatus.UNKNOWN:
             self.unknown += 1
-            self._report("not acknowledged")
+            self._log_loss("not acknowledged")
 
-    def _keep(self, click: Sealed) -> None:
-        if self._over or len(self._waiting) >= MOST_WAITING:
+    def _enqueue(self, click: EncodedClick) -> None:
+        if self._closed or len(self._waiting) >= MAX_WAITING_CLICKS:
             self.lost += 1
-            self._report("stopped" if self._over else "too many wait for Kafka")
+            self._log_loss("stopped" if self._closed else "too many wait for Kafka")
             return
         self._waiting.append(click)
-        if self._sending is None:
-            self._sending = asyncio.get_running_loop().create_task(self._send_on())
+        if self._retry_task is None:
+            self._retry_task = asyncio.get_running_loop().create_task(self._retry_loop())
 
-    async def _send_on(self) -> None:
+    async def _retry_loop(self) -> None:
         try:
             while self._waiting:
-                await asyncio.sleep(AGAIN_SECONDS)
-                while self._waiting and self._sent(self._waiting[0]):
+                await asyncio.sleep(RETRY_INTERVAL_SECONDS)
+                while self._waiting and self._try_send(self._waiting[0]):
                     self._waiting.popleft()
         finally:
-            self._sending = None
+            self._retry_task = None
 
-    def _report(self, reason: str) -> None:
+    def _log_loss(self, reason: str) -> None:
         """One line of the log now and then, however many there are."""
         now = asyncio.get_running_loop().time()
-        if now - self._reported >= REPORT_SECONDS:
+        if now - self._reported >= LOG_INTERVAL_SECONDS:
             self._reported = now
             log.warning(
                 "clicks not counted",

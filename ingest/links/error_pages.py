@@ -2,7 +2,7 @@
 
 from schemas.http.rate_limit_headers import Headers
 
-HTML: Headers = [
+HTML_HEADERS: Headers = [
     (b"content-type", b"text/html; charset=utf-8"),
     (
         b"content-security-policy",
@@ -17,7 +17,7 @@ _STYLE = (
 )
 
 
-def nowhere(said: str, advice: str) -> bytes:
+def error_page(said: str, advice: str) -> bytes:
     """A page with one sentence and one piece of advice; both are ours."""
     return f"""<!doctype html>
 <html lang="en">
@@ -33,6 +33,8 @@ def nowhere(said: str, advice: str) -> bytes:
 """.encode()
 
 
-UNKNOWN = nowhere("This link leads nowhere", "Check its spelling, or ask whoever gave it to you.")
-EXPIRED = nowhere("This link has expired", "Ask whoever gave it to you for a new one.")
-BUSY = nowhere("Too many people follow this link", "Try it again in a minute.")
+UNKNOWN_LINK_PAGE = error_page(
+    "This link leads nowhere", "Check its spelling, or ask whoever gave it to you."
+)
+EXPIRED_LINK_PAGE = error_page("This link has expired", "Ask whoever gave it to you for a new one.")
+RATE_LIMITED_PAGE = error_page("Too many people follow this link", "Try it again in a minute.")

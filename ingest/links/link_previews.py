@@ -6,7 +6,7 @@ from html import escape
 
 from schemas.registry import Link
 
-PROGRAMS = (
+PREVIEW_BOTS = (
     "facebookexternalhit",
     "Facebot",
     "meta-externalfetcher",
@@ -42,9 +42,9 @@ PROGRAMS = (
 
 
 @lru_cache(maxsize=4096)
-def is_preview(user_agent: str) -> bool:
+def is_preview_bot(user_agent: str) -> bool:
     """Whether a program asks in order to show what the link is about."""
-    return any(program in user_agent for program in PROGRAMS)
+    return any(program in user_agent for program in PREVIEW_BOTS)
 
 
 def has_preview(link: Link) -> bool:
@@ -52,10 +52,10 @@ def has_preview(link: Link) -> bool:
     return bool(link.og_title or link.og_description or link.og_image_url or link.og_video_url)
 
 
-def preview(link: Link, target: str) -> bytes:
+def preview_page(link: Link, target: str) -> bytes:
     """The page, with a way on for a person who comes across it."""
     title = escape(link.og_title or link.name)
-    tags = "\n".join(_tags(link))
+    tags = "\n".join(_meta_tags(link))
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -69,7 +69,7 @@ def preview(link: Link, target: str) -> bytes:
 """.encode()
 
 
-def _tags(link: Link) -> Iterator[str]:
+def _meta_tags(link: Link) -> Iterator[str]:
     shown = {
         "og:type": "website",
         "og:title": link.og_title or link.name,

@@ -9,40 +9,46 @@ from collections import OrderedDict
 
 import segno
 
-from ingest.publishing.throttle import Turns
+from ingest.publishing.throttle import CpuThrottle
 
-QUIET = 4
+QUIET_ZONE_MODULES = 4
 """Modules of white around the code, as the standard asks for."""
-KEPT = 1024
-BUSY = "Too many codes are being drawn"
+CACHE_SIZE = 1024
+QR_CODES_BUSY = "Too many codes are being drawn"
 
 
-class Codes:
+class QrCodes:
     """Draws codes, and keeps those that were asked for last."""
 
     def __init__(self) -> None:
-        self._turns = Turns(BUSY)
-        self._kept: OrderedDict[str, bytes] = OrderedDict()
+        self._throttle = CpuThrottle(QR_CODES_BUSY)
+        self._cache: OrderedDict[str, bytes] = OrderedDict()
 
-    async def of(self, url: str) -> bytes:
+    async def get(self, url: str) -> bytes:
         """The code of a URL; Unavailable when too many wait for theirs."""
-        if url not in self._kept:
-            async with self._turns.taken():
-                return self._drawn(url)
-        return self._drawn(url)
+        if url not in self._cache:
+            async with self._throttle.slot():
+                return self._render(url)
+        return self._render(url)
 
-    def _drawn(self, url: str) -> bytes:
+    def _render(self, url: str) -> bytes:
         """Drawn now, unless it was drawn meanwhile."""
-        code = self._kept[url] = self._kept.pop(url, b"") or svg(url)
-        if len(self._kept) > KEPT:
-            self._kept.popitem(last=False)
+        code = self._cache[url] = self._cache.pop(url, b"") or render_svg(url)
+        if len(self._cache) > CACHE_SIZE:
+            self._cache.popitem(last=False)
         return code
 
 
-def svg(url: str) -> bytes:
+def render_svg(url: str) -> bytes:
     """The code, black on white, that grows with the room it is given."""
     drawn = io.BytesIO()
     segno.make(url, error="m", micro=False).save(
-        drawn, kind="svg", border=QUIET, light="#fff", omitsize=True, xmldecl=False, nl=False
+        drawn,
+        kind="svg",
+        border=QUIET_ZONE_MODULES,
+        light="#fff",
+        omitsize=True,
+        xmldecl=False,
+        nl=False,
     )
     return drawn.getvalue()

@@ -8,22 +8,22 @@ import logging
 import os
 from pathlib import Path
 
-from ingest.publishing.envelopes import Sealed
-from schemas.acknowledged_counts import FOLDER, HOUR_MS, forget_hours, write_hour
+from ingest.publishing.envelopes import EncodedRequest
+from schemas.acknowledged_counts import ACKNOWLEDGED_FOLDER, HOUR_MS, delete_old_hours, write_hour
 from schemas.runtime.clock import Clock, now_ms
 
 log = logging.getLogger(__name__)
 
-WRITE_SECONDS = 1.0
-ENTRIES = 2_000
+WRITE_INTERVAL_SECONDS = 1.0
+ENTRIES_PER_SECOND = 2_000
 """Per second between two writings: the more there is to write, the seldomer."""
 
 
-class Acknowledgements:
+class AcknowledgedCounter:
     """The sums of this process since its start."""
 
     def __init__(self, data: Path, process: str, clock: Clock = now_ms) -> None:
-        self._folder = data / FOLDER
+        self._folder = data / ACKNOWLEDGED_FOLDER
         self._clock = clock
         self._process = f"{process}-{clock()}-{os.getpid()}"
         self._counts: dict[tuple[str, str, int], int] = {}
@@ -36,25 +36,25 @@ class Acknowledgements:
         key = topic, subject, received_ms // HOUR_MS
         self._counts[key] = self._counts.get(key, 0) + items
 
-    def add_sealed(self, topic: str, sealed: Sealed) -> None:
+    def add_request(self, topic: str, sealed: EncodedRequest) -> None:
         """Kafka acknowledged a request."""
-        if sealed.shares is None:
-            key = topic, sealed.owner, sealed.received_ms // HOUR_MS
+        if sealed.items_by_website is None:
+            key = topic, sealed.owner_id, sealed.received_ms // HOUR_MS
             self._counts[key] = self._counts.get(key, 0) + sealed.count
         else:
-            for website, items in sealed.shares.items():
+            for website, items in sealed.items_by_website.items():
                 self.add(topic, website, sealed.received_ms, items)
 
-    async def keep(self) -> None:
+    async def run(self) -> None:
         """Write what changed, until cancelled."""
         forgotten = 0
         while True:
-            await asyncio.sleep(max(WRITE_SECONDS, len(self._counts) / ENTRIES))
+            await asyncio.sleep(max(WRITE_INTERVAL_SECONDS, len(self._counts) / ENTRIES_PER_SECOND))
             try:
                 await asyncio.to_thread(self.write)
-                self._forget(self._clock() // HOUR_MS - 2)
+                self._drop_hours(self._clock() // HOUR_MS - 2)
                 if forgotten != (hour := self._clock() // HOUR_MS):
-                    await asyncio.to_thread(forget_hours, self._folder, self._clock())
+                    await asyncio.to_thread(delete_old_hours, self._folder, self._clock())
                     forgotten = hour
             except OSError as full:
                 log.warning("acknowledgements not written", extra={"reason": str(full)})
@@ -69,7 +69,7 @@ class Acknowledgements:
                 write_hour(self._folder, hour * HOUR_MS, self._process, counts)
                 self._written[hour] = items
 
-    def _forget(self, before: int) -> None:
+    def _drop_hours(self, before: int) -> None:
         """Let go of hours that are over and written."""
         gone = {hour for hour in self._written if hour < before}
         if not gone:

@@ -17,68 +17,68 @@ log = logging.getLogger(__name__)
 DAY_MS = 86_400_000
 GRACE_MS = 60_000
 """What came before midnight is named by then."""
-LOOK_SECONDS = 60.0
-SECRET_BYTES = 32
+CLEANUP_INTERVAL_SECONDS = 60.0
+SALT_BYTES = 32
 
 
-class DailySecrets:
+class DailySalts:
     """The secrets of the days that are not over; made when they are first asked for."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._known: dict[int, bytes] = {}
 
-    def of(self, now_ms: int) -> bytes:
+    def get(self, now_ms: int) -> bytes:
         """The secret of that day."""
         day = now_ms // DAY_MS
         found = self._known.get(day)
         if found is None:
-            found = self._known[day] = self._shared(day)
+            found = self._known[day] = self._load_shared(day)
         return found
 
-    async def end_with_their_days(self, clock: Clock) -> None:
+    async def run(self, clock: Clock) -> None:
         """Forget the days that are over, here and on the disk, until cancelled."""
         while True:
-            first = self.forget(clock())
-            await asyncio.to_thread(remove_before, self._folder, first)
-            await asyncio.sleep(LOOK_SECONDS)
+            first = self.expire(clock())
+            await asyncio.to_thread(delete_salts_before, self._folder, first)
+            await asyncio.sleep(CLEANUP_INTERVAL_SECONDS)
 
-    def forget(self, now_ms: int) -> str:
+    def expire(self, now_ms: int) -> str:
         """Forget the days that are over; the name of the first that is not."""
         first = (now_ms - GRACE_MS) // DAY_MS
         for day in [day for day in self._known if day < first]:
             del self._known[day]
-        return name_of(first)
+        return salt_file_name(first)
 
-    def _shared(self, day: int) -> bytes:
+    def _load_shared(self, day: int) -> bytes:
         """Without a disk this process has a secret of its own: no request is refused for it."""
         try:
-            return read_secret(self._folder / name_of(day))
+            return read_salt(self._folder / salt_file_name(day))
         except OSError as error:
             log.warning("secret of the day not shared", extra={"error": str(error)})
-            return secrets.token_bytes(SECRET_BYTES)
+            return secrets.token_bytes(SALT_BYTES)
 
 
-def name_of(day: int) -> str:
+def salt_file_name(day: int) -> str:
     """2026-11-21; names sort as their days do."""
     return datetime.fromtimestamp(day * DAY_MS / 1000, UTC).date().isoformat()
 
 
-def read_secret(path: Path) -> bytes:
+def read_salt(path: Path) -> bytes:
     """The secret in the file, which only its owner can read; made on first use."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not path.exists():
-        _make(path)
+        _create_salt(path)
     secret = path.read_bytes()
-    if len(secret) != SECRET_BYTES:
+    if len(secret) != SALT_BYTES:
         raise OSError(f"{path} is broken")
     return secret
 
 
-def _make(path: Path) -> None:
+def _create_salt(path: Path) -> None:
     waiting = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     waiting.touch(mode=0o600)
-    waiting.write_bytes(secrets.token_bytes(SECRET_BYTES))
+    waiting.write_bytes(secrets.token_bytes(SALT_BYTES))
     try:
         # A link, not a rename: of several collectors that begin a day together one must win.
         path.hardlink_to(waiting)
@@ -88,7 +88,7 @@ def _make(path: Path) -> None:
         waiting.unlink()
 
 
-def remove_before(folder: Path, first: str) -> None:
+def delete_salts_before(folder: Path, first: str) -> None:
     """Remove the secrets of days before the first, and what a killed collector left of them."""
     try:
         for path in folder.glob("????-??-??*"):

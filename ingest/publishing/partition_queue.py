@@ -11,9 +11,9 @@ from enum import Enum, auto
 
 from msgspec import Struct
 
-from schemas.envelope import join
+from schemas.envelope import encode_chunk
 
-BREATH_SECONDS = 0.003
+LINGER_SECONDS = 0.003
 """What a busy lane waits between an answer and the next chunk.
 
 Those who were answered just now send their next requests meanwhile. Without it two halves of the
@@ -21,7 +21,7 @@ senders take turns, with half-full chunks: a tenth more CPU for each request, an
 """
 
 
-class Outcome(Enum):
+class DeliveryStatus(Enum):
     """What became of a request that was put in a lane."""
 
     ACKNOWLEDGED = auto()
@@ -34,136 +34,142 @@ class Outcome(Enum):
 UNKNOWN_OFFSET = -1
 
 
-class Answer(Struct, frozen=True, gc=False):
+class DeliveryReport(Struct, frozen=True, gc=False):
     """What became of a chunk, and where it lies when Kafka has it."""
 
-    outcome: Outcome
+    status: DeliveryStatus
     partition: int = 0
     offset: int = UNKNOWN_OFFSET
     topic_id: str = ""
     """Kafka's id of the topic, when it tells one."""
 
 
-class Ticket(Struct, frozen=True):
+class PendingDelivery(Struct, frozen=True):
     """One request in a chunk: the answer that is to come, and where its items begin."""
 
-    answered: "asyncio.Future[Answer]"
+    report: "asyncio.Future[DeliveryReport]"
     """Others share it: do not cancel it."""
-    first: int
+    first_position: int
     """Position of its first item in the chunk."""
 
 
-Deliver = Callable[[str, int, bytes], Awaitable[Answer]]
+SendMessage = Callable[[str, int, bytes], Awaitable[DeliveryReport]]
 """Sends one message to (topic, partition) and waits for the acknowledgement, however long."""
 
 
-class Load:
+class InFlightBytes:
     """Bytes that wait for Kafka in all lanes."""
 
     def __init__(self, most: int) -> None:
-        self._most = most
+        self._limit = most
         self.bytes = 0
 
     def fits(self, size: int) -> bool:
-        return self.bytes + size <= self._most
+        return self.bytes + size <= self._limit
 
 
-class Chunk:
+class PendingChunk:
     """Requests that travel as one message; all wait for the same answer."""
 
-    __slots__ = ("answered", "deadline", "envelopes", "items", "sent_at", "size")
+    __slots__ = ("deadline", "envelopes", "items", "report", "sent_at", "size")
 
-    def __init__(self, answered: "asyncio.Future[Answer]") -> None:
-        self.answered = answered
+    def __init__(self, answered: "asyncio.Future[DeliveryReport]") -> None:
+        self.report = answered
         self.envelopes: list[bytes] = []
         self.items = 0
         self.size = 0
         self.sent_at: float | None = None
         self.deadline: asyncio.TimerHandle | None = None
 
-    def answer(self, answer: Answer) -> None:
+    def complete(self, answer: DeliveryReport) -> None:
         """Tell all who wait; the first answer holds."""
         if self.deadline is not None:
             self.deadline.cancel()
             self.deadline = None
-        if not self.answered.done():
-            self.answered.set_result(answer)
+        if not self.report.done():
+            self.report.set_result(answer)
 
-    def overdue(self) -> None:
+    def time_out(self) -> None:
         """The deadline has come."""
-        self.answer(Answer(Outcome.NOT_SENT if self.sent_at is None else Outcome.UNKNOWN))
+        self.complete(
+            DeliveryReport(
+                DeliveryStatus.NOT_SENT if self.sent_at is None else DeliveryStatus.UNKNOWN
+            )
+        )
 
 
-class Lane:
+class PartitionQueue:
     """What waits for one topic partition, and the one chunk that is under way."""
 
     def __init__(
         self,
         topic: str,
         partition: int,
-        deliver: Deliver,
-        load: Load,
+        deliver: SendMessage,
+        load: InFlightBytes,
         chunk_bytes: int,
         seconds: float,
     ) -> None:
         self._topic = topic
         self._partition = partition
         self._deliver = deliver
-        self._load = load
+        self._in_flight_bytes = load
         self._chunk_bytes = chunk_bytes
-        self._seconds = seconds
-        self._waiting: deque[Chunk] = deque()
+        self._timeout_seconds = seconds
+        self._waiting: deque[PendingChunk] = deque()
         self._loop = asyncio.get_running_loop()
-        self.running: asyncio.Task[None] | None = None
-        self.under_way: Chunk | None = None
+        self.sender_task: asyncio.Task[None] | None = None
+        self.in_flight: PendingChunk | None = None
 
-    def put(self, envelopes: Sequence[bytes], size: int, items: int) -> Ticket:
+    def enqueue(self, envelopes: Sequence[bytes], size: int, items: int) -> PendingDelivery:
         """Gather one request, whole; a request larger than a chunk goes alone."""
         chunk = self._waiting[-1] if self._waiting else None
-        if chunk is None or chunk.answered.done() or chunk.size + size > self._chunk_bytes:
-            chunk = self._open()
-        ticket = Ticket(chunk.answered, chunk.items)
+        if chunk is None or chunk.report.done() or chunk.size + size > self._chunk_bytes:
+            chunk = self._open_chunk()
+        ticket = PendingDelivery(chunk.report, chunk.items)
         chunk.envelopes.extend(envelopes)
         chunk.items += items
         chunk.size += size
-        self._load.bytes += size
-        if self.running is None:
-            self.running = self._loop.create_task(self._run())
+        self._in_flight_bytes.bytes += size
+        if self.sender_task is None:
+            self.sender_task = self._loop.create_task(self._run())
         return ticket
 
-    def age(self) -> float:
+    def unacknowledged_seconds(self) -> float:
         """Seconds for which the chunk under way has been without an answer."""
-        chunk = self.under_way
+        chunk = self.in_flight
         return 0.0 if chunk is None or chunk.sent_at is None else self._loop.time() - chunk.sent_at
 
-    def _open(self) -> Chunk:
-        chunk = Chunk(self._loop.create_future())
-        chunk.deadline = self._loop.call_later(self._seconds, chunk.overdue)
+    def _open_chunk(self) -> PendingChunk:
+        chunk = PendingChunk(self._loop.create_future())
+        chunk.deadline = self._loop.call_later(self._timeout_seconds, chunk.time_out)
         self._waiting.append(chunk)
         return chunk
 
     async def _run(self) -> None:
         try:
             while self._waiting:
-                await self._take(self._waiting.popleft())
+                await self._process(self._waiting.popleft())
                 if self._waiting:
-                    await asyncio.sleep(BREATH_SECONDS)
+                    await asyncio.sleep(LINGER_SECONDS)
         finally:
-            self.running = None
+            self.sender_task = None
 
-    async def _take(self, chunk: Chunk) -> None:
+    async def _process(self, chunk: PendingChunk) -> None:
         try:
-            if not chunk.answered.done():
+            if not chunk.report.done():
                 await self._send(chunk)
         finally:
-            self._load.bytes -= chunk.size
+            self._in_flight_bytes.bytes -= chunk.size
 
-    async def _send(self, chunk: Chunk) -> None:
+    async def _send(self, chunk: PendingChunk) -> None:
         chunk.sent_at = self._loop.time()
-        self.under_way = chunk
-        answer = Answer(Outcome.UNKNOWN)
+        self.in_flight = chunk
+        answer = DeliveryReport(DeliveryStatus.UNKNOWN)
         try:
-            answer = await self._deliver(self._topic, self._partition, join(chunk.envelopes))
+            answer = await self._deliver(
+                self._topic, self._partition, encode_chunk(chunk.envelopes)
+            )
         finally:
-            self.under_way = None
-            chunk.answer(answer)
+            self.in_flight = None
+            chunk.complete(answer)

@@ -16,133 +16,143 @@ from aiokafka.errors import KafkaError
 from msgspec import Struct
 
 from ingest.publishing.disk_floor import DiskFloor
-from ingest.publishing.partition_queue import Answer, Lane, Load, Outcome, Ticket
-from schemas.errors import TooLarge, Unavailable
-from schemas.lake.topic_identity import identify
+from ingest.publishing.partition_queue import (
+    DeliveryReport,
+    DeliveryStatus,
+    InFlightBytes,
+    PartitionQueue,
+    PendingDelivery,
+)
+from schemas.errors import PayloadTooLarge, Unavailable
+from schemas.lake.topic_identity import fetch_topic_identities
 from schemas.runtime.settings import Settings
 
 log = logging.getLogger(__name__)
 
-MESSAGE_BYTES = 4 * 1024 * 1024
-REQUEST_BYTES = MESSAGE_BYTES - 64 * 1024
+MAX_MESSAGE_BYTES = 4 * 1024 * 1024
+MAX_REQUEST_BYTES = MAX_MESSAGE_BYTES - 64 * 1024
 """What one request may take of a message; Kafka's own share of it is far below the rest."""
-CONNECT_SECONDS = 5.0
-REQUEST_MS = 10_000
-METADATA_MS = 10_000
-IDS_SECONDS = 5.0
-PROBE_SECONDS = 1.0
-LOOK_SECONDS = 0.25
-STALLED_SECONDS = 2.0
-DISCARD_SECONDS = 2.0
+CONNECT_TIMEOUT_SECONDS = 5.0
+REQUEST_TIMEOUT_MS = 10_000
+METADATA_MAX_AGE_MS = 10_000
+TOPIC_IDS_INTERVAL_SECONDS = 5.0
+RECONNECT_INTERVAL_SECONDS = 1.0
+POLL_INTERVAL_SECONDS = 0.25
+STALLED_AFTER_SECONDS = 2.0
+STOP_TIMEOUT_SECONDS = 2.0
 
-HUGE = "The items are of too many websites to travel as one message; send fewer of them at once"
-BUSY = "Too much is waiting for Kafka; nothing was taken"
-AWAY = "Kafka cannot be reached; nothing was taken"
+REQUEST_TOO_LARGE = (
+    "The items are of too many websites to travel as one message; send fewer of them at once"
+)
+QUEUE_FULL = "Too much is waiting for Kafka; nothing was taken"
+KAFKA_UNAVAILABLE = "Kafka cannot be reached; nothing was taken"
 
 # One line of ours says that Kafka is away; aiokafka would log an error for every attempt.
 logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
 
 
-class Counts(Struct):
+class DeliveryCounts(Struct):
     """What happened since the start."""
 
     acknowledged: int = 0
     failed: int = 0
-    rebuilt: int = 0
+    producers_replaced: int = 0
 
 
-class Outbox:
+class KafkaProducer:
     """Takes sealed requests for the topics, and answers what became of them."""
 
     def __init__(self, settings: Settings, topics: Iterable[str]) -> None:
         self._brokers = settings.brokers
         self._names = {topic: settings.topic(topic) for topic in topics}
         self._chunk_bytes = settings.chunk_bytes
-        self._seconds = settings.produce_seconds
-        self._ids: dict[str, str] = {}
+        self._timeout_seconds = settings.produce_seconds
+        self._topic_ids: dict[str, str] = {}
         """Kafka's id of each topic, by its name there."""
-        self._ids_learnt = 0.0
-        self._load = Load(settings.in_flight_bytes)
-        self._lanes: dict[str, list[Lane]] = {topic: [] for topic in self._names}
+        self._topic_ids_read_at = 0.0
+        self._in_flight_bytes = InFlightBytes(settings.in_flight_bytes)
+        self._queues: dict[str, list[PartitionQueue]] = {topic: [] for topic in self._names}
         self._producer: AIOKafkaProducer | None = None
         self._in_flight: set[asyncio.Future[object]] = set()
         self._broken: asyncio.Event = asyncio.Event()
-        self._living: asyncio.Task[None] | None = None
+        self._run_task: asyncio.Task[None] | None = None
         self.disk = DiskFloor(settings)
-        self.counts = Counts()
-        self.refusing: str | None = "no answer yet"
+        self.counts = DeliveryCounts()
+        self.unavailable_reason: str | None = "no answer yet"
         """Why nothing is taken; None when all is well."""
 
     def start(self) -> None:
         """Look for Kafka, for as long as it takes; meanwhile everything is refused."""
-        self._living = asyncio.get_running_loop().create_task(self._live())
-        self._living.add_done_callback(_end_on_surprise)
+        self._run_task = asyncio.get_running_loop().create_task(self._run())
+        self._run_task.add_done_callback(_exit_on_error)
 
-    def put(self, topic: str, place: int, envelopes: Sequence[bytes], items: int) -> Ticket:
+    def enqueue(
+        self, topic: str, place: int, envelopes: Sequence[bytes], items: int
+    ) -> PendingDelivery:
         """Put one request, whole, into the lane of its place.
 
         Unavailable or TooLarge before anything is sent; else the answer comes within
         `produce_seconds`.
         """
         size = sum(map(len, envelopes))
-        if self.refusing is not None:
-            self.disk.claim(0)  # a broker without room is away, too: the disk is what to look at
-            raise Unavailable(AWAY)
-        if size > REQUEST_BYTES:
-            raise TooLarge(HUGE)
-        if not self._load.fits(size):
-            raise Unavailable(BUSY, retry_after=1)
-        self.disk.claim(size)
-        lanes = self._lanes[topic]
-        return lanes[place % len(lanes)].put(envelopes, size, items)
+        if self.unavailable_reason is not None:
+            self.disk.reserve(0)  # a broker without room is away, too: the disk is what to look at
+            raise Unavailable(KAFKA_UNAVAILABLE)
+        if size > MAX_REQUEST_BYTES:
+            raise PayloadTooLarge(REQUEST_TOO_LARGE)
+        if not self._in_flight_bytes.fits(size):
+            raise Unavailable(QUEUE_FULL, retry_after=1)
+        self.disk.reserve(size)
+        lanes = self._queues[topic]
+        return lanes[place % len(lanes)].enqueue(envelopes, size, items)
 
     async def close(self, seconds: float) -> None:
         """Send what waits, for at most so long; then let go of Kafka."""
-        running = [lane.running for lane in self._all_lanes() if lane.running is not None]
+        running = [lane.sender_task for lane in self._all_queues() if lane.sender_task is not None]
         if running:
             _, left = await asyncio.wait(running, timeout=seconds)
             if left:
                 log.warning("not acknowledged at the end", extra={"lanes": len(left)})
             for task in left:
                 task.cancel()
-        if self._living is not None:
-            self._living.cancel()
+        if self._run_task is not None:
+            self._run_task.cancel()
             with suppress(asyncio.CancelledError):
-                await self._living
+                await self._run_task
 
-    async def _live(self) -> None:
+    async def _run(self) -> None:
         while True:
             try:
                 producer = await self._connect()
             except (KafkaError, OSError, TimeoutError) as error:
-                self._refuse(str(error) or "no answer")
-                await asyncio.sleep(PROBE_SECONDS)
+                self._mark_unavailable(str(error) or "no answer")
+                await asyncio.sleep(RECONNECT_INTERVAL_SECONDS)
                 continue
             try:
                 await self._watch(producer)
             except (KafkaError, TimeoutError) as error:
-                self._refuse(repr(error))
+                self._mark_unavailable(repr(error))
             finally:
                 self._producer = None
-                await self._let_go(producer)
+                await self._discard_producer(producer)
 
     async def _connect(self) -> AIOKafkaProducer:
         producer = AIOKafkaProducer(
             bootstrap_servers=self._brokers,
             acks="all",
             enable_idempotence=True,
-            max_batch_size=MESSAGE_BYTES,
-            max_request_size=MESSAGE_BYTES,
-            request_timeout_ms=REQUEST_MS,
-            metadata_max_age_ms=METADATA_MS,
+            max_batch_size=MAX_MESSAGE_BYTES,
+            max_request_size=MAX_MESSAGE_BYTES,
+            request_timeout_ms=REQUEST_TIMEOUT_MS,
+            metadata_max_age_ms=METADATA_MAX_AGE_MS,
         )
         try:
-            async with asyncio.timeout(CONNECT_SECONDS):
+            async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
                 await producer.start()
-            await self._learn_partitions(producer)
-            await self._learn_ids(producer, CONNECT_SECONDS)
+            await self._refresh_partitions(producer)
+            await self._refresh_topic_ids(producer, CONNECT_TIMEOUT_SECONDS)
         except BaseException:
-            await discard(producer)
+            await stop_producer(producer)
             raise
         return producer
 
@@ -152,90 +162,97 @@ class Outbox:
         self._producer = producer
         log.info("kafka answers", extra={"brokers": self._brokers})
         while not self._broken.is_set():
-            oldest = max((lane.age() for lane in self._all_lanes()), default=0.0)
-            if oldest > STALLED_SECONDS:
-                self._refuse("no acknowledgement")
+            oldest = max(
+                (lane.unacknowledged_seconds() for lane in self._all_queues()), default=0.0
+            )
+            if oldest > STALLED_AFTER_SECONDS:
+                self._mark_unavailable("no acknowledgement")
             else:
-                self.refusing = None
-                await self._learn_partitions(producer)
-                if asyncio.get_running_loop().time() - self._ids_learnt > IDS_SECONDS:
+                self.unavailable_reason = None
+                await self._refresh_partitions(producer)
+                if (
+                    asyncio.get_running_loop().time() - self._topic_ids_read_at
+                    > TOPIC_IDS_INTERVAL_SECONDS
+                ):
                     # One of several brokers may be away: what was learnt holds, deliveries go on.
                     with suppress(KafkaError, TimeoutError):
-                        await self._learn_ids(producer, PROBE_SECONDS)
+                        await self._refresh_topic_ids(producer, RECONNECT_INTERVAL_SECONDS)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._broken.wait(), LOOK_SECONDS)
+                await asyncio.wait_for(self._broken.wait(), POLL_INTERVAL_SECONDS)
 
-    async def _learn_partitions(self, producer: AIOKafkaProducer) -> None:
+    async def _refresh_partitions(self, producer: AIOKafkaProducer) -> None:
         """Have a lane for each partition; a topic may grow at any time."""
         for topic, name in self._names.items():
-            lanes = self._lanes[topic]
-            async with asyncio.timeout(CONNECT_SECONDS):
+            lanes = self._queues[topic]
+            async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
                 count = len(await producer.partitions_for(name))
-            lanes += [self._lane(name, partition) for partition in range(len(lanes), count)]
+            lanes += [self._new_queue(name, partition) for partition in range(len(lanes), count)]
 
-    async def _learn_ids(self, producer: AIOKafkaProducer, seconds: float) -> None:
+    async def _refresh_topic_ids(self, producer: AIOKafkaProducer, seconds: float) -> None:
         """Know which making of each topic this is; receipts say it."""
-        self._ids_learnt = asyncio.get_running_loop().time()
+        self._topic_ids_read_at = asyncio.get_running_loop().time()
         async with asyncio.timeout(seconds):
-            found = await identify(producer.client, self._names.values())
-        self._ids = {name: identity.id for name, identity in found.items()}
+            found = await fetch_topic_identities(producer.client, self._names.values())
+        self._topic_ids = {name: identity.id for name, identity in found.items()}
 
-    def _lane(self, name: str, partition: int) -> Lane:
-        limits = (self._load, self._chunk_bytes, self._seconds)
-        return Lane(name, partition, self._deliver, *limits)
+    def _new_queue(self, name: str, partition: int) -> PartitionQueue:
+        limits = (self._in_flight_bytes, self._chunk_bytes, self._timeout_seconds)
+        return PartitionQueue(name, partition, self._send, *limits)
 
-    async def _deliver(self, topic: str, partition: int, message: bytes) -> Answer:
+    async def _send(self, topic: str, partition: int, message: bytes) -> DeliveryReport:
         producer = self._producer
         if producer is None:
-            return Answer(Outcome.NOT_SENT)
+            return DeliveryReport(DeliveryStatus.NOT_SENT)
         try:
             delivered = await producer.send(topic, message, partition=partition)
         except KafkaError as error:
-            return self._fail(Outcome.NOT_SENT, error)
+            return self._fail(DeliveryStatus.NOT_SENT, error)
         self._in_flight.add(delivered)
         try:
             kept = await delivered
         except KafkaError as error:
-            return self._fail(Outcome.UNKNOWN, error)
+            return self._fail(DeliveryStatus.UNKNOWN, error)
         finally:
             self._in_flight.discard(delivered)
         self.counts.acknowledged += 1
         # After a retry Kafka may no longer know the offset of what it has; then it is -1.
-        return Answer(Outcome.ACKNOWLEDGED, partition, kept.offset, self._ids.get(topic, ""))
+        return DeliveryReport(
+            DeliveryStatus.ACKNOWLEDGED, partition, kept.offset, self._topic_ids.get(topic, "")
+        )
 
-    def _fail(self, outcome: Outcome, error: KafkaError) -> Answer:
+    def _fail(self, outcome: DeliveryStatus, error: KafkaError) -> DeliveryReport:
         self.counts.failed += 1
-        self._refuse(repr(error))
+        self._mark_unavailable(repr(error))
         self._broken.set()
-        return Answer(outcome)
+        return DeliveryReport(outcome)
 
-    async def _let_go(self, producer: AIOKafkaProducer) -> None:
-        self.counts.rebuilt += 1
+    async def _discard_producer(self, producer: AIOKafkaProducer) -> None:
+        self.counts.producers_replaced += 1
         for delivered in self._in_flight:
             if not delivered.done():
                 delivered.set_exception(KafkaError("the producer was given up"))
-        await discard(producer)
+        await stop_producer(producer)
 
-    def _refuse(self, reason: str) -> None:
-        if self.refusing is None:
+    def _mark_unavailable(self, reason: str) -> None:
+        if self.unavailable_reason is None:
             log.warning("kafka away", extra={"reason": reason})
-        self.refusing = reason
+        self.unavailable_reason = reason
 
-    def _all_lanes(self) -> Iterable[Lane]:
-        return (lane for lanes in self._lanes.values() for lane in lanes)
+    def _all_queues(self) -> Iterable[PartitionQueue]:
+        return (lane for lanes in self._queues.values() for lane in lanes)
 
 
-def _end_on_surprise(living: "asyncio.Task[None]") -> None:
+def _exit_on_error(living: "asyncio.Task[None]") -> None:
     """What nobody foresaw ends the process in order; the supervisor starts another."""
     if not living.cancelled() and (error := living.exception()) is not None:
         log.critical("outbox ended", exc_info=error)
         signal.raise_signal(signal.SIGTERM)
 
 
-async def discard(producer: AIOKafkaProducer) -> None:
+async def stop_producer(producer: AIOKafkaProducer) -> None:
     """Stop a producer, in bounded time; its own `stop` waits for Kafka as long as that is away."""
     try:
-        await asyncio.wait_for(producer.stop(), DISCARD_SECONDS)
+        await asyncio.wait_for(producer.stop(), STOP_TIMEOUT_SECONDS)
     except (KafkaError, TimeoutError):
         # It has no public way to end the sender, which would go on trying for ever.
         task = producer._sender.sender_task

@@ -1,47 +1,49 @@
 """Sealed items sent for sure: the receipt of what Kafka has, or the failure that says otherwise."""
 
-from ingest.dependencies import Desk
-from ingest.endpoints.debug_log import note
-from ingest.publishing.envelopes import Sealed
-from ingest.publishing.partition_queue import Answer, Outcome
-from schemas.errors import Unavailable, Unconfirmed
-from schemas.receipts import FORMAT, Receipt
+from ingest.dependencies import Dependencies
+from ingest.endpoints.debug_log import record_published
+from ingest.publishing.envelopes import EncodedRequest
+from ingest.publishing.partition_queue import DeliveryReport, DeliveryStatus
+from schemas.errors import OutcomeUnknown, Unavailable
+from schemas.receipts import RECEIPT_FORMAT, Receipt
 
-NOT_SENT = "Kafka took too long; nothing was taken"
-UNKNOWN = "Kafka did not acknowledge in time; whether the items were stored is not known"
+NOT_SENT_MESSAGE = "Kafka took too long; nothing was taken"
+OUTCOME_UNKNOWN_MESSAGE = (
+    "Kafka did not acknowledge in time; whether the items were stored is not known"
+)
 
-RECEIPT = b"tidemark-receipt"
+RECEIPT_HEADER = b"tidemark-receipt"
 """Header of answers that have no JSON body."""
 
 
-async def send_surely(desk: Desk, topic: str, sealed: Sealed) -> str:
+async def publish(desk: Dependencies, topic: str, sealed: EncodedRequest) -> str:
     """The receipt, once Kafka has acknowledged; Unavailable or Unconfirmed."""
-    ticket = desk.outbox.put(topic, sealed.place, sealed.envelopes, sealed.count)
-    kept = confirmed(await ticket.answered)
-    desk.acknowledged.add_sealed(topic, sealed)
+    ticket = desk.producer.enqueue(topic, sealed.partition_key, sealed.envelopes, sealed.count)
+    kept = require_acknowledged(await ticket.report)
+    desk.acknowledged_counter.add_request(topic, sealed)
     receipt = desk.registry.snapshot.receipts.written(
         Receipt(
-            FORMAT,
+            RECEIPT_FORMAT,
             topic,
             desk.epoch,
             kept.partition,
             kept.offset,
-            ticket.first,
+            ticket.first_position,
             sealed.count,
             sealed.received_ms,
-            sealed.owner,
-            sealed.places,
+            sealed.owner_id,
+            sealed.indexes,
             kept.topic_id,
         )
     )
-    note(desk.recent, topic, sealed, receipt)
+    record_published(desk.recent_requests, topic, sealed, receipt)
     return receipt
 
 
-def confirmed(answer: Answer) -> Answer:
+def require_acknowledged(answer: DeliveryReport) -> DeliveryReport:
     """The answer, when it says that Kafka has it."""
-    if answer.outcome is Outcome.NOT_SENT:
-        raise Unavailable(NOT_SENT)
-    if answer.outcome is Outcome.UNKNOWN:
-        raise Unconfirmed(UNKNOWN)
+    if answer.status is DeliveryStatus.NOT_SENT:
+        raise Unavailable(NOT_SENT_MESSAGE)
+    if answer.status is DeliveryStatus.UNKNOWN:
+        raise OutcomeUnknown(OUTCOME_UNKNOWN_MESSAGE)
     return answer

@@ -12,25 +12,25 @@ from contextlib import contextmanager
 
 from msgspec import Struct
 
-from ingest.decoding.decoder import Rejected
+from ingest.decoding.decoder import RejectedItem
 from schemas.errors import Unavailable
 
-REQUESTS = 50
-WEBSITE_BYTES = 64 * 1024
-ALL_BYTES = 16 * 1024 * 1024
-OVERHEAD = 512
+MAX_REQUESTS = 50
+MAX_WEBSITE_BYTES = 64 * 1024
+MAX_TOTAL_BYTES = 16 * 1024 * 1024
+REQUEST_OVERHEAD_BYTES = 512
 """Bytes that a request costs besides those of its items, about."""
-REJECT = 192
+REJECT_OVERHEAD_BYTES = 192
 """The same of an item that was refused, besides its message."""
 
-FOLLOWERS = 50
-OWN_FOLLOWERS = 10
+MAX_FOLLOWERS = 50
+MAX_FOLLOWERS_PER_ORGANIZATION = 10
 """Of one organization, so that others get in."""
-BEHIND = 100
+MAX_QUEUED_REQUESTS = 100
 """Requests that a follower may be behind before it misses some."""
 
 
-class Refusal(Struct, frozen=True, gc=False):
+class RequestError(Struct, frozen=True, gc=False):
     """Why a request was not taken. Not the failure itself, which holds on to all that led to it."""
 
     status: int
@@ -38,117 +38,121 @@ class Refusal(Struct, frozen=True, gc=False):
     message: str
 
 
-class Seen(Struct, frozen=True, gc=False):
+class RecentRequest(Struct, frozen=True, gc=False):
     """One request of one website: what was sent on, what of it was not, or why none was."""
 
     at_ms: int
-    what: str
+    topic_or_path: str
     """Topic of what was sent on; path of what was not."""
     count: int = 0
     """Items of the whole request."""
     envelope: bytes = b""
     """The items as they were sealed; empty when there are none, or too many to keep."""
     receipt: str = ""
-    rejected: Sequence[Rejected] = ()
-    refusal: Refusal | None = None
-    more: int = 0
+    rejected: Sequence[RejectedItem] = ()
+    error: RequestError | None = None
+    omitted_rejects: int = 0
     """Items that were refused besides, too many to keep."""
 
     @property
     def size(self) -> int:
         """Bytes that it costs, about."""
-        said = sum(REJECT + len(reject.message) for reject in self.rejected)
-        return OVERHEAD + len(self.envelope) + said
+        said = sum(REJECT_OVERHEAD_BYTES + len(reject.message) for reject in self.rejected)
+        return REQUEST_OVERHEAD_BYTES + len(self.envelope) + said
 
 
-class _Ring:
+class _RequestBuffer:
     """The last requests of one website."""
 
-    __slots__ = ("bytes", "seen")
+    __slots__ = ("bytes", "requests")
 
     def __init__(self) -> None:
-        self.seen: deque[Seen] = deque()
+        self.requests: deque[RecentRequest] = deque()
         self.bytes = 0
 
-    def forget(self) -> int:
+    def drop_oldest(self) -> int:
         """Forget the oldest; how many bytes that frees."""
-        size = self.seen.popleft().size
+        size = self.requests.popleft().size
         self.bytes -= size
         return size
 
 
-Queue = asyncio.Queue[Seen | None]
+FollowerQueue = asyncio.Queue[RecentRequest | None]
 """What a follower is yet to read; None is the end."""
 
 
-class Follower(Struct, frozen=True):
+class DebugFollower(Struct, frozen=True):
     """Who follows, and what."""
 
     subject_id: str
     organization_id: str
 
 
-class Recent:
+class RecentRequests:
     """The last requests of all websites that sent some, and who follows them."""
 
     def __init__(self) -> None:
-        self._rings: OrderedDict[str, _Ring] = OrderedDict()
+        self._buffers: OrderedDict[str, _RequestBuffer] = OrderedDict()
         self._bytes = 0
-        self._followers: dict[Queue, Follower] = {}
-        self._over = False
+        self._followers: dict[FollowerQueue, DebugFollower] = {}
+        self._closed = False
 
-    def keep(self, subject_id: str, seen: Seen) -> None:
+    def add(self, subject_id: str, seen: RecentRequest) -> None:
         """Keep one more, and forget what is over the bounds."""
-        ring = self._rings.get(subject_id)
+        ring = self._buffers.get(subject_id)
         if ring is None:
-            ring = self._rings[subject_id] = _Ring()
+            ring = self._buffers[subject_id] = _RequestBuffer()
         else:
-            self._rings.move_to_end(subject_id)
+            self._buffers.move_to_end(subject_id)
         grown = seen.size
-        ring.seen.append(seen)
+        ring.requests.append(seen)
         ring.bytes += grown
-        while ring.bytes > WEBSITE_BYTES or len(ring.seen) > REQUESTS:
-            grown -= ring.forget()
+        while ring.bytes > MAX_WEBSITE_BYTES or len(ring.requests) > MAX_REQUESTS:
+            grown -= ring.drop_oldest()
         self._bytes += grown
-        while self._bytes > ALL_BYTES:
-            _, silent = self._rings.popitem(last=False)
+        while self._bytes > MAX_TOTAL_BYTES:
+            _, silent = self._buffers.popitem(last=False)
             self._bytes -= silent.bytes
         if self._followers:
-            self._tell(subject_id, seen)
+            self._notify(subject_id, seen)
 
-    def of(self, subject_id: str) -> Sequence[Seen]:
+    def latest(self, subject_id: str) -> Sequence[RecentRequest]:
         """The last requests, the newest first."""
-        ring = self._rings.get(subject_id)
-        return [] if ring is None else [*reversed(ring.seen)]
+        ring = self._buffers.get(subject_id)
+        return [] if ring is None else [*reversed(ring.requests)]
 
     @contextmanager
-    def follow(self, subject_id: str, organization_id: str) -> Iterator[Queue]:
+    def follow(self, subject_id: str, organization_id: str) -> Iterator[FollowerQueue]:
         """The last requests from the oldest on, and then each as it comes."""
         own = [one for one in self._followers.values() if one.organization_id == organization_id]
-        if self._over or len(self._followers) >= FOLLOWERS or len(own) >= OWN_FOLLOWERS:
+        if (
+            self._closed
+            or len(self._followers) >= MAX_FOLLOWERS
+            or len(own) >= MAX_FOLLOWERS_PER_ORGANIZATION
+        ):
             raise Unavailable("Too many follow what this collector receives", retry_after=10)
-        queue: Queue = asyncio.Queue(BEHIND)
-        for seen in reversed(self.of(subject_id)):
+        queue: FollowerQueue = asyncio.Queue(MAX_QUEUED_REQUESTS)
+        for seen in reversed(self.latest(subject_id)):
             queue.put_nowait(seen)
-        self._followers[queue] = Follower(subject_id, organization_id)
+        self._followers[queue] = DebugFollower(subject_id, organization_id)
         try:
             yield queue
         finally:
             del self._followers[queue]
 
-    def end(self) -> None:
+    def close(self) -> None:
         """Tell all who follow that nothing more comes."""
-        self._over = True
+        self._closed = True
         for queue in self._followers:
-            _put(queue, None)
+            _put_dropping_oldest(queue, None)
 
-    def _tell(self, subject_id: str, seen: Seen) -> None:
+    def _notify(self, subject_id: str, seen: RecentRequest) -> None:
         for queue, followed in self._followers.items():
             if followed.subject_id == subject_id:
-                _put(queue, seen)
+                _put_dropping_oldest(queue, seen)
 
 
-def _put(queue: Queue, seen: Seen | None) -> None:
+def _put_dropping_oldest(queue: FollowerQueue, seen: RecentRequest | None) -> None:
     """The oldest gives way to the newest when a follower does not keep up."""
     if queue.full():
         queue.get_nowait()

@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 
 from schemas.errors import Unavailable
 
-SHARE = 4
+PAUSE_FACTOR = 4
 """Each sort of such work gets one part in so many of a collector's time."""
-MOST_WAITING = 8
+MAX_WAITING = 8
 
 
-class Turns:
+class CpuThrottle:
     """One at a time, and a rest after each, so that all of them keep to their share."""
 
     def __init__(self, busy: str) -> None:
@@ -22,9 +22,9 @@ class Turns:
         self._waiting = 0
 
     @asynccontextmanager
-    async def taken(self) -> AsyncIterator[None]:
+    async def slot(self) -> AsyncIterator[None]:
         """Unavailable when too many wait already."""
-        if self._waiting >= MOST_WAITING:
+        if self._waiting >= MAX_WAITING:
             raise Unavailable(self._busy, retry_after=1)
         self._waiting += 1
         try:
@@ -35,6 +35,6 @@ class Turns:
         began = time.thread_time()
         try:
             yield
-            await asyncio.sleep((SHARE - 1) * (time.thread_time() - began))
+            await asyncio.sleep((PAUSE_FACTOR - 1) * (time.thread_time() - began))
         finally:
             self._lock.release()

@@ -10,17 +10,17 @@ from starlette.types import Message
 from schemas.http.raw_responses import STATUS_LINES
 
 
-class _NobodyWaits:
+class _NullEvent:
     """Stands for the event on which uvicorn's own cycle waits for more of a body."""
 
     def set(self) -> None:
         """The body is here already."""
 
 
-NOBODY_WAITS = _NobodyWaits()
+NULL_EVENT = _NullEvent()
 
 
-class ShortCycle:
+class FastPathCycle:
     """One request on the short road, with the attributes that uvicorn asks any cycle for."""
 
     __slots__ = (
@@ -46,7 +46,7 @@ class ShortCycle:
         self.more_body = False
         self.disconnected = False
         self.response_complete = False
-        self.message_event = NOBODY_WAITS
+        self.message_event = NULL_EVENT
 
     async def run(self, app: Any, scope: dict[str, Any]) -> None:
         """As uvicorn's `run_asgi`; the edge answers every failure, so what is left is a bug."""
@@ -65,13 +65,13 @@ class ShortCycle:
             return
         if self.disconnected:
             return
-        self._transport.write(self._written(self._start, message["body"]))
+        self._transport.write(self._response_bytes(self._start, message["body"]))
         self.response_complete = True
         if not self.keep_alive:
             self._transport.close()
         self._done()
 
-    def _written(self, start: Message, body: bytes) -> bytes:
+    def _response_bytes(self, start: Message, body: bytes) -> bytes:
         lines = [b"%b: %b\r\n" % header for header in start["headers"]]
         if not self.keep_alive:
             lines.append(b"connection: close\r\n")

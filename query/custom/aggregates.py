@@ -4,14 +4,14 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from schemas.tables import Type
+from schemas.tables import ColumnType
 
-NUMBERS = frozenset({Type.LONG, Type.INTEGER, Type.DECIMAL})
-ORDERED = NUMBERS | {Type.TIMESTAMP}
-ANY = frozenset(Type)
+NUMBER_TYPES = frozenset({ColumnType.LONG, ColumnType.INTEGER, ColumnType.DECIMAL})
+ORDERED_TYPES = NUMBER_TYPES | {ColumnType.TIMESTAMP}
+ALL_TYPES = frozenset(ColumnType)
 
 
-class Gives(StrEnum):
+class ResultType(StrEnum):
     """What kind of value comes out."""
 
     NUMBER = "number"
@@ -24,9 +24,9 @@ class Aggregate(Struct, frozen=True):
 
     name: str
     sql: str
-    meaning: str
-    fits: frozenset[Type] = NUMBERS
-    gives: Gives = Gives.NUMBER
+    description: str
+    types: frozenset[ColumnType] = NUMBER_TYPES
+    result: ResultType = ResultType.NUMBER
 
 
 def _quantile(name: str, share: str, meaning: str) -> Aggregate:
@@ -35,12 +35,12 @@ def _quantile(name: str, share: str, meaning: str) -> Aggregate:
 
 
 AGGREGATES = (
-    Aggregate("count", "COUNT({column})", "rows that have it; `*` counts all", fits=ANY),
-    Aggregate("uniq", "COUNT(DISTINCT {column})", "distinct values, exactly", fits=ANY),
+    Aggregate("count", "COUNT({column})", "rows that have it; `*` counts all", types=ALL_TYPES),
+    Aggregate("uniq", "COUNT(DISTINCT {column})", "distinct values, exactly", types=ALL_TYPES),
     Aggregate("sum", "SUM({column})", "sum"),
     Aggregate("avg", "AVG({column})", "mean"),
-    Aggregate("min", "MIN({column})", "least", fits=ORDERED, gives=Gives.SAME),
-    Aggregate("max", "MAX({column})", "greatest", fits=ORDERED, gives=Gives.SAME),
+    Aggregate("min", "MIN({column})", "least", types=ORDERED_TYPES, result=ResultType.SAME),
+    Aggregate("max", "MAX({column})", "greatest", types=ORDERED_TYPES, result=ResultType.SAME),
     _quantile("median", "0.5", "median"),
     _quantile("p75", "0.75", "75th percentile"),
     _quantile("p90", "0.9", "90th percentile"),

@@ -2,19 +2,19 @@
 
 from collections.abc import Sequence
 
-from query.custom.aggregates import NUMBERS, Gives
-from query.custom.session_table import PREFIX, needed, sessions, words
+from query.custom.aggregates import NUMBER_TYPES, ResultType
+from query.custom.session_table import PREFIX, event_columns, identifiers, sessions_cte
 from query.custom.tables import CustomColumn, CustomTable
-from query.custom.validation import Chosen, Plan, Sorted
-from query.engine.engine import Engine, Sql, joined
+from query.custom.validation import SelectedValue, SortTerm, ValidatedQuery
+from query.engine.engine import Engine, Sql, merge_values
 from query.request.property_path import is_property
-from query.scope.scope import Scope, scoped
-from schemas.tables import Type
+from query.scope.scope import Scope, scoped_rows
+from schemas.tables import ColumnType
 
-HASHES = {"anonymous_id": "visitor_hash", "session_id": "session_hash"}
+HASH_COLUMNS = {"anonymous_id": "visitor_hash", "session_id": "session_hash"}
 """Ids that are counted by their hash: the same number, several times as fast."""
 
-MOST_SUMMED = "1e100"
+MAX_SUMMED = "1e100"
 """The greatest number of a property that sums, means and quantiles are made of.
 
 Anybody may send 1e308, of which two have no sum: one visitor would take the answer from all others.
@@ -24,7 +24,9 @@ Of numbers up to this one any number of rows has a sum.
 COUNT = "SELECT COUNT(*)\n  FROM answer"
 
 
-async def compiled(engine: Engine, plan: Plan, scope: Scope, limit: int, offset: int = 0) -> Sql:
+async def compile_page(
+    engine: Engine, plan: ValidatedQuery, scope: Scope, limit: int, offset: int = 0
+) -> Sql:
     """The statement for one page; a last column says how many rows all pages have.
 
     `scope` carries the filters of a stored table.
@@ -34,79 +36,79 @@ async def compiled(engine: Engine, plan: Plan, scope: Scope, limit: int, offset:
         f"SELECT answer.*,\n       COUNT(*) OVER () AS total_rows\n  FROM answer\n{having}"  # noqa: S608
         f" ORDER BY {_ordering(plan.order)}\n LIMIT $limit OFFSET $offset"
     )
-    base = await _answer(engine, plan, scope)
-    values = joined(base.values, plan.having.values, {"limit": limit, "offset": offset})
+    base = await _result_cte(engine, plan, scope)
+    values = merge_values(base.values, plan.having.values, {"limit": limit, "offset": offset})
     return Sql(f"{base.text}\n{page}", values)
 
 
-async def counted(engine: Engine, plan: Plan, scope: Scope) -> Sql:
+async def compile_count(engine: Engine, plan: ValidatedQuery, scope: Scope) -> Sql:
     """The statement that counts the rows of all pages."""
-    base = await _answer(engine, plan, scope)
+    base = await _result_cte(engine, plan, scope)
     having = f"\n WHERE TRUE{plan.having.text}" if plan.having.text else ""
-    return Sql(f"{base.text}\n{COUNT}{having}", joined(base.values, plan.having.values))
+    return Sql(f"{base.text}\n{COUNT}{having}", merge_values(base.values, plan.having.values))
 
 
-async def _answer(engine: Engine, plan: Plan, scope: Scope) -> Sql:
+async def _result_cte(engine: Engine, plan: ValidatedQuery, scope: Scope) -> Sql:
     """How both begin: with the CTE `answer`."""
     body = _body(engine, plan, scope)
-    used = words(body.text)
-    if plan.table.live:
-        names = {name.removeprefix(PREFIX) for name in used | words(plan.where.text)}
-        base = await scoped(engine, scope, needed(names))
-        relation, source = f",\n{sessions(names)}", "sessions"
+    used = identifiers(body.text)
+    if plan.table.is_computed:
+        names = {name.removeprefix(PREFIX) for name in used | identifiers(plan.where.text)}
+        base = await scoped_rows(engine, scope, event_columns(names))
+        relation, source = f",\n{sessions_cte(names)}", "sessions"
         where, filtered = f"\n WHERE TRUE{plan.where.text}", plan.where.values
     else:
-        base = await scoped(engine, scope, _stored(plan, used))
+        base = await scoped_rows(engine, scope, _stored_columns(plan, used))
         relation, source, where, filtered = "", "scoped", "", {}
     text = (
         f"WITH scoped AS (\n{base.text}\n){relation},\n"
         f"answer AS (\nSELECT {body.text}\n  FROM {source}{where}{_grouping(plan)}\n)"
     )
-    return Sql(text, joined(base.values, filtered, body.values))
+    return Sql(text, merge_values(base.values, filtered, body.values))
 
 
-def _body(engine: Engine, plan: Plan, scope: Scope) -> Sql:
+def _body(engine: Engine, plan: ValidatedQuery, scope: Scope) -> Sql:
     groups = [_group(engine, plan, group, scope) for group in plan.groups]
     values = [_value(engine, plan.table, each) for each in plan.selects]
     each = [*groups, *values]
     text = ",\n".join(f"{value.text} AS o{i}" for i, value in enumerate(each))
-    return Sql(text, joined(*(value.values for value in each)))
+    return Sql(text, merge_values(*(value.values for value in each)))
 
 
-def _group(engine: Engine, plan: Plan, group: CustomColumn, scope: Scope) -> Sql:
+def _group(engine: Engine, plan: ValidatedQuery, group: CustomColumn, scope: Scope) -> Sql:
     if group.granularity is not None:
-        return scope.span.bucket(engine.unix_ms(plan.table.time), group.granularity)
-    return Sql(_shown(engine, group, group.sql), group.values)
+        return scope.span.bucket_sql(engine.unix_ms(plan.table.time), group.granularity)
+    return Sql(_output_sql(engine, group, group.sql), group.values)
 
 
-def _value(engine: Engine, table: CustomTable, chosen: Chosen) -> Sql:
+def _value(engine: Engine, table: CustomTable, chosen: SelectedValue) -> Sql:
     column, aggregate = chosen.column, chosen.aggregate
     if column is None:
         return Sql("COUNT(*)")
     sql = column.sql
-    if aggregate.name == "uniq" and table.stored.column(HASHES.get(sql, "")):
-        sql = HASHES[sql]
+    if aggregate.name == "uniq" and table.table.column(HASH_COLUMNS.get(sql, "")):
+        sql = HASH_COLUMNS[sql]
     value = aggregate.sql.format(column=sql)
-    if is_property(column.name) and aggregate.fits is NUMBERS:
-        value += f" FILTER (WHERE {sql} BETWEEN -{MOST_SUMMED} AND {MOST_SUMMED})"
-    shown = _shown(engine, column, value) if aggregate.gives is Gives.SAME else value
+    if is_property(column.name) and aggregate.types is NUMBER_TYPES:
+        value += f" FILTER (WHERE {sql} BETWEEN -{MAX_SUMMED} AND {MAX_SUMMED})"
+    shown = _output_sql(engine, column, value) if aggregate.result is ResultType.SAME else value
     return Sql(shown, column.values)
 
 
-def _shown(engine: Engine, column: CustomColumn, sql: str) -> str:
-    return engine.unix_ms(sql) if column.type is Type.TIMESTAMP else sql
+def _output_sql(engine: Engine, column: CustomColumn, sql: str) -> str:
+    return engine.unix_ms(sql) if column.type is ColumnType.TIMESTAMP else sql
 
 
-def _stored(plan: Plan, used: set[str]) -> Sequence[str]:
-    return [column.name for column in plan.table.stored.columns if column.name in used]
+def _stored_columns(plan: ValidatedQuery, used: set[str]) -> Sequence[str]:
+    return [column.name for column in plan.table.table.columns if column.name in used]
 
 
-def _grouping(plan: Plan) -> str:
+def _grouping(plan: ValidatedQuery) -> str:
     places = ", ".join(str(i + 1) for i in range(len(plan.groups)))
     return f"\n GROUP BY {places}" if places else ""
 
 
-def _ordering(order: Sequence[Sorted]) -> str:
+def _ordering(order: Sequence[SortTerm]) -> str:
     return ", ".join(
         f"o{term.position} {'DESC' if term.descending else 'ASC'} NULLS LAST" for term in order
     )

@@ -7,38 +7,38 @@ from msgspec import Meta, Struct, field
 
 from query.engine.snapshots import AsOf
 from query.request.filters import Filter
-from query.request.order import Name, Order
+from query.request.order import FieldName, OrderTerm
 
-MOST_DAYS = 400
+MAX_DAYS = 400
 DEFAULT_LIMIT = 1_000
 
 ALIAS = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 
 
-class Select(Struct, frozen=True):
+class SelectTerm(Struct, frozen=True):
     """One value to compute; without an alias it is called `<aggregate>_<field>`."""
 
-    field: Name
-    aggregate: Name
-    alias: Name | None = None
+    field: FieldName
+    aggregate: FieldName
+    alias: FieldName | None = None
 
 
-class Query(Struct, frozen=True, rename="camel"):
+class CustomQueryBody(Struct, frozen=True, rename="camel"):
     """The definition."""
 
-    table: Name
-    selects: Annotated[list[Select], Meta(min_length=1, max_length=20)]
+    table: FieldName
+    selects: Annotated[list[SelectTerm], Meta(min_length=1, max_length=20)]
     filters: list[Filter] = []
-    group_by: Annotated[list[Name], Meta(max_length=5)] = []
+    group_by: Annotated[list[FieldName], Meta(max_length=5)] = []
     having: list[Filter] = []
     """Conditions on the aliases of selects."""
-    order_by: Annotated[list[Order], Meta(max_length=25)] = []
+    order_by: Annotated[list[OrderTerm], Meta(max_length=25)] = []
 
 
-class CustomBody(Struct, frozen=True, rename="camel"):
+class CustomRequest(Struct, frozen=True, rename="camel"):
     """What is sent."""
 
-    query: Query
+    query: CustomQueryBody
     start_date: str | None = None
     end_date: str | None = None
     preset: str | None = None

@@ -10,17 +10,24 @@ from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
-from query.standard.sql.definitions import BOUNCE_MS, LASTED, ORDER, OTHERS, PAGE_VIEW, VIEWS
-from schemas.tables import EVENTS, Type
+from query.standard.sql.definitions import (
+    BOUNCE_MS,
+    DURATION_MS,
+    OTHER_COUNT,
+    PAGE_VIEW,
+    ROW_ORDER,
+    VIEW_COUNT,
+)
+from schemas.tables import EVENTS, ColumnType
 
 PREFIX = "s_"
 """Put before the columns of the relation, so that none is called like a column of `scoped`."""
 
-PLACES = {
-    "entry_place": f"ROW_NUMBER() OVER (PARTITION BY session_hash, {PAGE_VIEW} ORDER BY {ORDER})",
+FIRST_ROW_COLUMNS = {
+    "entry_place": f"ROW_NUMBER() OVER (PARTITION BY session_hash, {PAGE_VIEW} ORDER BY {ROW_ORDER})",
     "exit_place": (
         f"ROW_NUMBER() OVER (PARTITION BY session_hash, {PAGE_VIEW} ORDER BY "
-        f"{', '.join(f'{part} DESC' for part in ORDER.split(', '))})"
+        f"{', '.join(f'{part} DESC' for part in ROW_ORDER.split(', '))})"
     ),
 }
 """Positions inside a session, by the name that expressions use."""
@@ -30,24 +37,24 @@ class SessionColumn(Struct, frozen=True):
     """One column: its expression over the rows of one session."""
 
     name: str
-    type: Type
-    meaning: str
+    type: ColumnType
+    description: str
     sql: str
 
 
 def _first(name: str) -> SessionColumn:
-    meaning = next(column.meaning for column in EVENTS.columns if column.name == name)
+    meaning = next(column.description for column in EVENTS.columns if column.name == name)
     value = f"MAX(CASE WHEN entry_place = 1 AND {PAGE_VIEW} THEN {name} END)"
-    return SessionColumn(name, Type.STRING, f"{meaning}; of its first page view", value)
+    return SessionColumn(name, ColumnType.STRING, f"{meaning}; of its first page view", value)
 
 
 def _view(name: str, meaning: str) -> SessionColumn:
     place = f"{name.removesuffix('_path')}_place"
     value = f"MAX(CASE WHEN {place} = 1 AND {PAGE_VIEW} THEN path END)"
-    return SessionColumn(name, Type.STRING, meaning, value)
+    return SessionColumn(name, ColumnType.STRING, meaning, value)
 
 
-FIRST = (
+FIRST_VALUE_COLUMNS = (
     "host",
     "referrer",
     "referrer_name",
@@ -72,52 +79,54 @@ FIRST = (
 )
 
 SESSION_COLUMNS = (
-    SessionColumn("session_id", Type.STRING, "session", "MIN(session_id)"),
-    SessionColumn("anonymous_id", Type.STRING, "visitor", "MIN(anonymous_id)"),
+    SessionColumn("session_id", ColumnType.STRING, "session", "MIN(session_id)"),
+    SessionColumn("anonymous_id", ColumnType.STRING, "visitor", "MIN(anonymous_id)"),
     SessionColumn(
         "profile_id",
-        Type.STRING,
+        ColumnType.STRING,
         "the sender's own id; what came with a key goes first",
         "COALESCE(MIN(profile_id) FILTER (WHERE trusted), MIN(profile_id))",
     ),
-    SessionColumn("started_at", Type.TIMESTAMP, "its first event", "MIN(ts)"),
-    SessionColumn("ended_at", Type.TIMESTAMP, "its last event", "MAX(ts)"),
-    SessionColumn("duration", Type.DECIMAL, "seconds", f"CAST({LASTED} AS DOUBLE) / 1000"),
-    SessionColumn("page_views", Type.LONG, "its page views", VIEWS),
-    SessionColumn("events", Type.LONG, "all its events", "COUNT(*)"),
+    SessionColumn("started_at", ColumnType.TIMESTAMP, "its first event", "MIN(ts)"),
+    SessionColumn("ended_at", ColumnType.TIMESTAMP, "its last event", "MAX(ts)"),
+    SessionColumn(
+        "duration", ColumnType.DECIMAL, "seconds", f"CAST({DURATION_MS} AS DOUBLE) / 1000"
+    ),
+    SessionColumn("page_views", ColumnType.LONG, "its page views", VIEW_COUNT),
+    SessionColumn("events", ColumnType.LONG, "all its events", "COUNT(*)"),
     SessionColumn(
         "is_bounce",
-        Type.BOOLEAN,
+        ColumnType.BOOLEAN,
         "one page view, nothing else but its exit, under 10 seconds",
-        f"({VIEWS} = 1 AND {OTHERS} = 0 AND {LASTED} < {BOUNCE_MS})",
+        f"({VIEW_COUNT} = 1 AND {OTHER_COUNT} = 0 AND {DURATION_MS} < {BOUNCE_MS})",
     ),
     _view("entry_path", "path of its first page view"),
     _view("exit_path", "path of its last page view"),
-    *(_first(name) for name in FIRST),
+    *(_first(name) for name in FIRST_VALUE_COLUMNS),
 )
 
 
-def words(text: str) -> set[str]:
+def identifiers(text: str) -> set[str]:
     """The names that a piece of SQL uses."""
     return set(re.findall(r"\w+", text))
 
 
-def needed(columns: Collection[str]) -> Sequence[str]:
+def event_columns(columns: Collection[str]) -> Sequence[str]:
     """What `scoped` must have to compute these columns of sessions."""
-    used = words(_expressions(columns)) | {"session_hash", "name"}
-    if used & PLACES.keys():
-        used |= words(ORDER)
+    used = identifiers(_expressions(columns)) | {"session_hash", "name"}
+    if used & FIRST_ROW_COLUMNS.keys():
+        used |= identifiers(ROW_ORDER)
     known = [*(column.name for column in EVENTS.columns), "ms"]
     return [name for name in known if name in used]
 
 
-def sessions(columns: Collection[str]) -> str:
-    """The CTEs that make `sessions` with these columns from `scoped`."""
-    places = [name for name in PLACES if name in words(_expressions(columns))]
+def sessions_cte(columns: Collection[str]) -> str:
+    """The CTEs that make `sessions_cte` with these columns from `scoped`."""
+    places = [name for name in FIRST_ROW_COLUMNS if name in identifiers(_expressions(columns))]
     source, placed = "scoped", ""
     if places:
-        made = ",\n".join(f"{PLACES[name]} AS {name}" for name in places)
-        names = ", ".join(needed(columns))
+        made = ",\n".join(f"{FIRST_ROW_COLUMNS[name]} AS {name}" for name in places)
+        names = ", ".join(event_columns(columns))
         placed = f"placed AS (SELECT {names},\n{made}\nFROM scoped),\n"
         source = "placed"
     chosen = [column for column in SESSION_COLUMNS if column.name in columns]
@@ -125,7 +134,7 @@ def sessions(columns: Collection[str]) -> str:
     return (
         f"{placed}sessions AS (\nSELECT {made}\n  FROM {source}\n"
         " WHERE session_hash IS NOT NULL\n GROUP BY session_hash\n"
-        f"HAVING {VIEWS} > 0\n)"
+        f"HAVING {VIEW_COUNT} > 0\n)"
     )
 
 

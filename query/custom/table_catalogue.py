@@ -7,39 +7,41 @@ from starlette.responses import Response
 
 from query.custom.aggregates import AGGREGATES
 from query.custom.tables import CUSTOM_TABLES, CustomColumn, CustomTable
-from query.custom.validation import TIME
-from query.dependencies import Desk
+from query.custom.validation import TIME_PREFIX
+from query.dependencies import QueryDependencies
 from query.request.buckets import Granularity
 from query.request.operators import OPERATORS
-from query.request.property_path import COLUMN, PREFIX
-from query.response.json_value import answered
-from query.standard.declaration.query_type import Subject
-from schemas.tables import CLICKS, Type
+from query.request.property_path import PREFIX, PROPERTIES_COLUMN
+from query.response.json_value import json_response
+from query.standard.declaration.query_type import SubjectKind
+from schemas.tables import CLICKS, ColumnType
 
 
-async def tables(desk: Desk, request: Request) -> Response:
+async def list_tables(desk: QueryDependencies, request: Request) -> Response:
     """Answer a request; it needs no key, because nothing in it is anybody's."""
-    desk.admit_anyone(request)
-    return answered(
+    desk.admit_public(request)
+    return json_response(
         {
             "success": True,
             "tables": [_table(table) for table in CUSTOM_TABLES.values()],
-            "aggregates": [{"name": a.name, "meaning": a.meaning} for a in AGGREGATES],
+            "aggregates": [{"name": a.name, "meaning": a.description} for a in AGGREGATES],
             "operators": [
-                {"name": o.name, "meaning": o.meaning, "takes": o.takes} for o in OPERATORS
+                {"name": o.name, "meaning": o.description, "takes": o.arity} for o in OPERATORS
             ],
-            "timeBuckets": [f"{TIME}{granularity}" for granularity in Granularity],
+            "timeBuckets": [f"{TIME_PREFIX}{granularity}" for granularity in Granularity],
         }
     )
 
 
 def _table(table: CustomTable) -> Mapping[str, object]:
-    subjects = [Subject.WEBSITE, Subject.LINK] if table.stored is CLICKS else [Subject.WEBSITE]
+    subjects = (
+        [SubjectKind.WEBSITE, SubjectKind.LINK] if table.table is CLICKS else [SubjectKind.WEBSITE]
+    )
     return {
         "name": table.name,
-        "meaning": table.meaning,
+        "meaning": table.description,
         "subjects": subjects,
-        "properties": f"{PREFIX}<path>" if table.column(COLUMN) else None,
+        "properties": f"{PREFIX}<path>" if table.column(PROPERTIES_COLUMN) else None,
         "columns": [_column(column) for column in table.columns],
     }
 
@@ -48,8 +50,10 @@ def _column(column: CustomColumn) -> Mapping[str, object]:
     return {
         "name": column.name,
         "type": column.type,
-        "meaning": column.meaning,
+        "meaning": column.description,
         "groupBy": True,
-        "operators": [o.name for o in OPERATORS if column.type is Type.STRING or not o.text_only],
-        "aggregates": [a.name for a in AGGREGATES if column.type in a.fits],
+        "operators": [
+            o.name for o in OPERATORS if column.type is ColumnType.STRING or not o.text_only
+        ],
+        "aggregates": [a.name for a in AGGREGATES if column.type in a.types],
     }

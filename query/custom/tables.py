@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from query.custom.session_table import PREFIX, SESSION_COLUMNS
 from query.request.buckets import Granularity
-from query.request.filters import Field
+from query.request.filters import FilterField
 from schemas.tables import (
     CLICKS,
     ENGAGEMENT,
@@ -14,8 +14,8 @@ from schemas.tables import (
     EVENTS,
     IDENTITIES,
     VITALS,
+    ColumnType,
     Table,
-    Type,
 )
 
 
@@ -23,8 +23,8 @@ class CustomColumn(Struct, frozen=True):
     """A column as requests name it."""
 
     name: str
-    type: Type
-    meaning: str
+    type: ColumnType
+    description: str
     sql: str
     """Our expression over the stored rows, or over the sessions made from them."""
     values: Mapping[str, object] = {}
@@ -37,42 +37,44 @@ class CustomTable(Struct, frozen=True):
     """A table as requests name it."""
 
     name: str
-    meaning: str
-    stored: Table
+    description: str
+    table: Table
     columns: tuple[CustomColumn, ...]
     where: str = ""
     """A condition that is part of what the table is."""
-    live: bool = False
+    is_computed: bool = False
     """Whether its rows are sessions, computed when asked."""
 
     @property
     def time(self) -> str:
         """Our expression for the instant that puts a row into a bucket of time."""
-        return f"{PREFIX}started_at" if self.live else self.stored.time
+        return f"{PREFIX}started_at" if self.is_computed else self.table.time_column
 
     @property
-    def fields(self) -> Mapping[str, Field]:
+    def fields(self) -> Mapping[str, FilterField]:
         """Its columns for filters."""
-        return {column.name: Field(column.type, column.sql) for column in self.columns}
+        return {column.name: FilterField(column.type, column.sql) for column in self.columns}
 
     def column(self, name: str) -> CustomColumn | None:
         """The column of that name."""
         return next((column for column in self.columns if column.name == name), None)
 
 
-def _of(table: Table) -> tuple[CustomColumn, ...]:
+def _from_table(table: Table) -> tuple[CustomColumn, ...]:
     """The public columns of a stored table, under their own names."""
-    return tuple(CustomColumn(c.name, c.type, c.meaning, c.name) for c in table.columns if c.public)
+    return tuple(
+        CustomColumn(c.name, c.type, c.description, c.name) for c in table.columns if c.public
+    )
 
 
-RENAMED = {"link_text": "text", "outbound_domain": "domain"}
+COLUMN_ALIASES = {"link_text": "text", "outbound_domain": "domain"}
 
 
 def _outbound() -> Sequence[CustomColumn]:
     left_out = {"properties", "time_on_page", "scroll_depth"}
     return [
-        CustomColumn(RENAMED.get(c.name, c.name), c.type, c.meaning, c.sql)
-        for c in _of(EVENTS)
+        CustomColumn(COLUMN_ALIASES.get(c.name, c.name), c.type, c.description, c.sql)
+        for c in _from_table(EVENTS)
         if c.name not in left_out
     ]
 
@@ -80,28 +82,30 @@ def _outbound() -> Sequence[CustomColumn]:
 CUSTOM_TABLES = {
     table.name: table
     for table in (
-        CustomTable("events", "custom events, page views, outbound clicks", EVENTS, _of(EVENTS)),
+        CustomTable(
+            "events", "custom events, page views, outbound clicks", EVENTS, _from_table(EVENTS)
+        ),
         CustomTable(
             "sessions",
             "sessions with at least one page view, from their events inside the span",
             EVENTS,
             tuple(
-                CustomColumn(c.name, c.type, c.meaning, f"{PREFIX}{c.name}")
+                CustomColumn(c.name, c.type, c.description, f"{PREFIX}{c.name}")
                 for c in SESSION_COLUMNS
             ),
-            live=True,
+            is_computed=True,
         ),
-        CustomTable("errors", "errors that pages reported", ERRORS, _of(ERRORS)),
-        CustomTable("vitals", "web vitals", VITALS, _of(VITALS)),
-        CustomTable("clicks", "clicks on short links", CLICKS, _of(CLICKS)),
+        CustomTable("errors", "errors that pages reported", ERRORS, _from_table(ERRORS)),
+        CustomTable("vitals", "web vitals", VITALS, _from_table(VITALS)),
+        CustomTable("clicks", "clicks on short links", CLICKS, _from_table(CLICKS)),
         CustomTable(
             "engagement",
             "what visitors did on a page, told on leaving",
             ENGAGEMENT,
-            _of(ENGAGEMENT),
+            _from_table(ENGAGEMENT),
         ),
         CustomTable(
-            "identities", "who visitors say to be, with traits", IDENTITIES, _of(IDENTITIES)
+            "identities", "who visitors say to be, with traits", IDENTITIES, _from_table(IDENTITIES)
         ),
         CustomTable(
             "outbound",

@@ -6,22 +6,22 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from query.custom import aggregates
-from query.custom.aggregates import ANY, Aggregate, Gives
-from query.custom.request import ALIAS, Query, Select
+from query.custom.aggregates import ALL_TYPES, Aggregate, ResultType
+from query.custom.request import ALIAS, CustomQueryBody, SelectTerm
 from query.custom.tables import CUSTOM_TABLES, CustomColumn, CustomTable
 from query.engine.engine import Sql
 from query.request.buckets import GRANULARITIES, Granularity
-from query.request.filters import Field, conditions
-from query.request.property_path import COLUMN, is_property, property_of
-from query.request.suggestions import unknown
+from query.request.filters import FilterField, compile_conditions
+from query.request.property_path import PROPERTIES_COLUMN, is_property, parse_property
+from query.request.suggestions import unknown_name_message
 from schemas.errors import Malformed
-from schemas.tables import Type
+from schemas.tables import ColumnType
 
-TIME = "time:"
+TIME_PREFIX = "time:"
 """Put before a granularity, it is a group: the bucket, called `date`."""
 
 
-class Chosen(Struct, frozen=True):
+class SelectedValue(Struct, frozen=True):
     """One value to compute; `column` is None for `*`."""
 
     aggregate: Aggregate
@@ -29,23 +29,23 @@ class Chosen(Struct, frozen=True):
     alias: str
 
 
-class Sorted(Struct, frozen=True):
+class SortTerm(Struct, frozen=True):
     """One term of the order: the position of an output, groups first."""
 
     position: int
     descending: bool
 
 
-class Plan(Struct, frozen=True):
+class ValidatedQuery(Struct, frozen=True):
     """A custom query that is sound."""
 
     table: CustomTable
     groups: tuple[CustomColumn, ...]
-    selects: tuple[Chosen, ...]
+    selects: tuple[SelectedValue, ...]
     where: Sql
     having: Sql
     """Conditions on the outputs, which are called `o` and their position."""
-    order: tuple[Sorted, ...]
+    order: tuple[SortTerm, ...]
 
     @property
     def granularity(self) -> Granularity | None:
@@ -58,34 +58,38 @@ class Plan(Struct, frozen=True):
         return [*(group.name for group in self.groups), *(each.alias for each in self.selects)]
 
 
-def check(query: Query) -> Plan:
+def validate(query: CustomQueryBody) -> ValidatedQuery:
     """The plan of a query; Malformed names what is wrong with it."""
     table = CUSTOM_TABLES.get(query.table)
     if table is None:
-        raise Malformed(unknown("table", query.table, CUSTOM_TABLES))
+        raise Malformed(unknown_name_message("table", query.table, CUSTOM_TABLES))
     groups = tuple(
         _group(name, table, f"query.groupBy[{i}]", f"g{i}_path")
         for i, name in enumerate(query.group_by)
     )
-    selects = tuple(_chosen(s, table, f"query.selects[{i}]") for i, s in enumerate(query.selects))
+    selects = tuple(
+        _selected_value(s, table, f"query.selects[{i}]") for i, s in enumerate(query.selects)
+    )
     outputs = [*(group.name for group in groups), *(each.alias for each in selects)]
     for name in outputs:
         if outputs.count(name) > 1:
             raise Malformed(f"'{name}' names two columns of the result; give one an alias")
-    where = conditions(query.filters, table.fields, f"table '{table.name}'", "query.filters")
-    having = conditions(
-        query.having, _results(selects, len(groups)), "the result", "query.having", "h"
+    where = compile_conditions(
+        query.filters, table.fields, f"table '{table.name}'", "query.filters"
     )
-    return Plan(table, groups, selects, where, having, _order(query, outputs))
+    having = compile_conditions(
+        query.having, _result_fields(selects, len(groups)), "the result", "query.having", "h"
+    )
+    return ValidatedQuery(table, groups, selects, where, having, _order(query, outputs))
 
 
 def _group(name: str, table: CustomTable, at: str, bound: str) -> CustomColumn:
-    if name.startswith(TIME):
-        granularity = GRANULARITIES.get(name.removeprefix(TIME))
+    if name.startswith(TIME_PREFIX):
+        granularity = GRANULARITIES.get(name.removeprefix(TIME_PREFIX))
         if granularity is None:
-            known = [f"{TIME}{each}" for each in Granularity]
-            raise Malformed(unknown("time bucket", name, known, f" in '{at}'"))
-        return CustomColumn("date", Type.STRING, "", "", granularity=granularity)
+            known = [f"{TIME_PREFIX}{each}" for each in Granularity]
+            raise Malformed(unknown_name_message("time bucket", name, known, f" in '{at}'"))
+        return CustomColumn("date", ColumnType.STRING, "", "", granularity=granularity)
     return _column(name, table, at, bound)
 
 
@@ -93,18 +97,20 @@ def _column(
     name: str, table: CustomTable, at: str, bound: str, *, number: bool = False
 ) -> CustomColumn:
     """The column, or the property, which is a number where it is counted as one."""
-    if is_property(name) and table.column(COLUMN):
-        found = property_of(name, bound, at)
-        type_, sql = (Type.DECIMAL, found.number) if number else (Type.STRING, found.text)
-        return CustomColumn(name, type_, "", sql, {found.bound: found.pointer})
+    if is_property(name) and table.column(PROPERTIES_COLUMN):
+        found = parse_property(name, bound, at)
+        type_, sql = (
+            (ColumnType.DECIMAL, found.number) if number else (ColumnType.STRING, found.text)
+        )
+        return CustomColumn(name, type_, "", sql, {found.parameter: found.pointer})
     column = table.column(name)
     if column is None:
         known = table.fields
-        raise Malformed(unknown("column", name, known, f" in table '{table.name}'"))
+        raise Malformed(unknown_name_message("column", name, known, f" in table '{table.name}'"))
     return column
 
 
-def _chosen(select: Select, table: CustomTable, at: str) -> Chosen:
+def _selected_value(select: SelectTerm, table: CustomTable, at: str) -> SelectedValue:
     if select.alias is not None and not ALIAS.fullmatch(select.alias):
         raise Malformed(
             f"'{at}.alias' must be a letter or '_' and up to 62 more letters, digits or '_'"
@@ -112,46 +118,48 @@ def _chosen(select: Select, table: CustomTable, at: str) -> Chosen:
     aggregate = aggregates.BY_NAME.get(select.aggregate)
     if aggregate is None:
         known = aggregates.BY_NAME
-        raise Malformed(unknown("aggregate", select.aggregate, known, f" in '{at}'"))
+        raise Malformed(unknown_name_message("aggregate", select.aggregate, known, f" in '{at}'"))
     if select.field == "*":
         if aggregate.name != "count":
             raise Malformed(f"'{at}': '{aggregate.name}' needs a column; only 'count' takes '*'")
-        return Chosen(aggregate, None, select.alias or "count_all")
-    number = aggregate.fits is not ANY
+        return SelectedValue(aggregate, None, select.alias or "count_all")
+    number = aggregate.types is not ALL_TYPES
     bound = re.sub(r"\W", "_", at) + "_path"
     column = _column(select.field, table, f"{at}.field", bound, number=number)
-    if column.type not in aggregate.fits:
+    if column.type not in aggregate.types:
         raise Malformed(
             f"'{at}': '{aggregate.name}' does not fit column '{column.name}', "
             f"which is {column.type.value}"
         )
     named = re.sub(r"\W", "_", f"{aggregate.name}_{column.name}")
-    return Chosen(aggregate, column, select.alias or named)
+    return SelectedValue(aggregate, column, select.alias or named)
 
 
-def _results(selects: Sequence[Chosen], groups: int) -> Mapping[str, Field]:
+def _result_fields(selects: Sequence[SelectedValue], groups: int) -> Mapping[str, FilterField]:
     """What `having` may name."""
     return {
-        each.alias: Field(_type(each), f"o{groups + i}", in_ms=True)
+        each.alias: FilterField(_type(each), f"o{groups + i}", in_ms=True)
         for i, each in enumerate(selects)
     }
 
 
-def _type(each: Chosen) -> Type:
-    if each.aggregate.gives is Gives.SAME and each.column is not None:
+def _type(each: SelectedValue) -> ColumnType:
+    if each.aggregate.result is ResultType.SAME and each.column is not None:
         return each.column.type
-    return Type.DECIMAL
+    return ColumnType.DECIMAL
 
 
-def _order(query: Query, outputs: Sequence[str]) -> tuple[Sorted, ...]:
+def _order(query: CustomQueryBody, outputs: Sequence[str]) -> tuple[SortTerm, ...]:
     """What was asked, else the first alias descending; then every group, so that it is total."""
     groups = len(query.group_by)
-    asked = [Sorted(groups, descending=True)]
+    asked = [SortTerm(groups, descending=True)]
     if query.order_by:
         asked = []
         for i, term in enumerate(query.order_by):
             if term.field not in outputs:
-                known = unknown("field", term.field, outputs, f" in 'query.orderBy[{i}]'")
+                known = unknown_name_message(
+                    "field", term.field, outputs, f" in 'query.orderBy[{i}]'"
+                )
                 raise Malformed(known)
-            asked.append(Sorted(outputs.index(term.field), term.direction == "desc"))
-    return (*asked, *(Sorted(position, descending=False) for position in range(groups)))
+            asked.append(SortTerm(outputs.index(term.field), term.direction == "desc"))
+    return (*asked, *(SortTerm(position, descending=False) for position in range(groups)))

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 
-class Failed(Struct):
+class ErrorResponse(Struct):
     """A refusal: what was wrong, in words, and a code for programs."""
 
     success: Literal[False]
@@ -13,7 +13,7 @@ class Failed(Struct):
     code: str
 
 
-class Exceeded(Struct, rename="camel"):
+class RateLimitResponse(Struct, rename="camel"):
     """The allowance of this window is used up."""
 
     success: Literal[False]
@@ -25,7 +25,7 @@ class Exceeded(Struct, rename="camel"):
     retry_after: Annotated[int, Meta(description="seconds", ge=1)]
 
 
-class Entry(Struct):
+class QueryOutcome(Struct):
     """The outcome of one question; `error` and `code` only when it failed."""
 
     parameter: str
@@ -44,16 +44,16 @@ class StandardMeta(Struct):
     timezone: str
 
 
-class StandardAnswer(Struct, rename="camel"):
+class StandardResponse(Struct, rename="camel"):
     """The answer to one request, in the order of its parameters."""
 
     success: Literal[True]
     query_id: str
-    data: list[Entry]
+    data: list[QueryOutcome]
     meta: StandardMeta
 
 
-class Batch(Struct):
+class BatchResponse(Struct):
     """The answers to an array of requests, in their order; each is an answer or a refusal."""
 
     success: Literal[True]
@@ -68,7 +68,7 @@ class CustomMeta(Struct, rename="camel"):
     execution_time: float
 
 
-class CustomAnswer(Struct):
+class CustomResponse(Struct):
     """Rows whose keys are the group-by fields and the aliases."""
 
     success: Literal[True]
@@ -76,7 +76,7 @@ class CustomAnswer(Struct):
     meta: CustomMeta
 
 
-class ShownLink(Struct, rename="camel"):
+class LinkResource(Struct, rename="camel"):
     """A short link."""
 
     id: str
@@ -97,11 +97,11 @@ class ShownLink(Struct, rename="camel"):
     og_video_url: str | None
 
 
-class LinkAnswer(Struct):
+class LinkResponse(Struct):
     """One link."""
 
     success: Literal[True]
-    data: ShownLink
+    data: LinkResource
 
 
 class PageMeta(Struct):
@@ -112,21 +112,21 @@ class PageMeta(Struct):
     total: int
 
 
-class LinksAnswer(Struct):
+class LinkListResponse(Struct):
     """One page of links."""
 
     success: Literal[True]
-    data: list[ShownLink]
+    data: list[LinkResource]
     meta: PageMeta
 
 
-class Done(Struct):
+class SuccessResponse(Struct):
     """It is done."""
 
     success: Literal[True]
 
 
-class TypesAnswer(Struct):
+class TypesResponse(Struct):
     """The names of all query types; with `include_meta` also `configs`, by name."""
 
     success: Literal[True]
@@ -135,7 +135,7 @@ class TypesAnswer(Struct):
     configs: dict[str, dict[str, Any]] | UnsetType = UNSET
 
 
-class TablesAnswer(Struct, rename="camel"):
+class TablesResponse(Struct, rename="camel"):
     """What custom queries may name."""
 
     success: Literal[True]
@@ -145,7 +145,7 @@ class TablesAnswer(Struct, rename="camel"):
     time_buckets: list[str]
 
 
-class TableRead(Struct):
+class TableScan(Struct):
     """A table, its version, and how many rows of the subject lie in the span."""
 
     name: str
@@ -153,10 +153,10 @@ class TableRead(Struct):
     rows: int
 
 
-class Explained(Struct):
+class ExplainResponse(Struct):
     """What a custom query would run and read."""
 
     success: Literal[True]
     sql: str
     values: dict[str, Any]
-    tables: list[TableRead]
+    tables: list[TableScan]

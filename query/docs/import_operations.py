@@ -5,29 +5,29 @@ from typing import Literal
 from msgspec import UNSET, Struct, UnsetType
 
 from query.docs.components import PageMeta
-from query.docs.page_parameters import page_of
+from query.docs.page_parameters import page_parameters
 from query.resources.imports import NewImport
 from schemas.errors import (
+    ApiError,
     Conflict,
-    Failure,
     Forbidden,
-    LimitExceeded,
     Malformed,
     NotFound,
-    TooLarge,
-    TooSlow,
+    PayloadTooLarge,
+    RateLimitExceeded,
+    RequestTimeout,
     Unauthorized,
     Unavailable,
 )
-from schemas.http.openapi import Answer, Operation, Parameter
+from schemas.http.openapi import Operation, Parameter, Response
 from schemas.registry import ImportState
 
-REFUSED: tuple[type[Failure], ...] = (Unauthorized, Forbidden, LimitExceeded, Unavailable)
+ERRORS: tuple[type[ApiError], ...] = (Unauthorized, Forbidden, RateLimitExceeded, Unavailable)
 
-ID = Parameter("import_id", "the import", required=True, within="path")
+ID = Parameter("import_id", "the import", required=True, location="path")
 
 
-class ShownImport(Struct, rename="camel"):
+class ImportResource(Struct, rename="camel"):
     """An import: what was taken and refused so far, and what its undoing removed."""
 
     id: str
@@ -44,68 +44,68 @@ class ShownImport(Struct, rename="camel"):
     """Rows in the table."""
 
 
-class ImportAnswer(Struct):
+class ImportResponse(Struct):
     """One import."""
 
     success: Literal[True]
-    data: ShownImport
+    data: ImportResource
 
 
-class ImportsAnswer(Struct):
+class ImportListResponse(Struct):
     """One page of imports."""
 
     success: Literal[True]
-    data: list[ShownImport]
+    data: list[ImportResource]
     meta: PageMeta
 
 
-IMPORTS = (
+IMPORT_OPERATIONS = (
     Operation(
         method="POST",
         path="/v1/imports",
-        name="createImport",
-        group="Imports",
-        meaning="Open an import of history",
-        more="Events go into it by POST /import of the collector. The key needs `manage:websites`. "
+        operation_id="createImport",
+        tag="Imports",
+        summary="Open an import of history",
+        description="Events go into it by POST /import of the collector. The key needs `manage:websites`. "
         "An organization has at most 1,000 imports; those that were undone make room.",
         body=NewImport,
         examples={},
-        answers=(Answer(201, "the import", ImportAnswer),),
-        failures=(*REFUSED, Malformed, Conflict, TooSlow, TooLarge),
+        responses=(Response(201, "the import", ImportResponse),),
+        errors=(*ERRORS, Malformed, Conflict, RequestTimeout, PayloadTooLarge),
     ),
     Operation(
         method="GET",
         path="/v1/imports",
-        name="listImports",
-        group="Imports",
-        meaning="List imports, oldest first",
+        operation_id="listImports",
+        tag="Imports",
+        summary="List imports, oldest first",
         parameters=(
             Parameter("websiteId", "only those of this website"),
-            *page_of("imports"),
+            *page_parameters("imports"),
         ),
-        answers=(Answer(200, "one page", ImportsAnswer),),
-        failures=(*REFUSED, Malformed),
+        responses=(Response(200, "one page", ImportListResponse),),
+        errors=(*ERRORS, Malformed),
     ),
     Operation(
         method="GET",
         path="/v1/imports/{import_id}",
-        name="showImport",
-        group="Imports",
-        meaning="Show an import, and how many rows of it are stored",
+        operation_id="showImport",
+        tag="Imports",
+        summary="Show an import, and how many rows of it are stored",
         parameters=(ID,),
-        answers=(Answer(200, "the import", ImportAnswer),),
-        failures=(*REFUSED, NotFound),
+        responses=(Response(200, "the import", ImportResponse),),
+        errors=(*ERRORS, NotFound),
     ),
     Operation(
         method="DELETE",
         path="/v1/imports/{import_id}",
-        name="undoImport",
-        group="Imports",
-        meaning="Take an import back",
-        more="Nothing more is taken for it; the keeper removes exactly its rows, at one moment. "
+        operation_id="undoImport",
+        tag="Imports",
+        summary="Take an import back",
+        description="Nothing more is taken for it; the keeper removes exactly its rows, at one moment. "
         "Its state says `undone` then.",
         parameters=(ID,),
-        answers=(Answer(202, "it is being undone", ImportAnswer),),
-        failures=(*REFUSED, NotFound),
+        responses=(Response(202, "it is being undone", ImportResponse),),
+        errors=(*ERRORS, NotFound),
     ),
 )

@@ -1,83 +1,83 @@
 """The operations on short links."""
 
-from query.docs.components import Done, LinkAnswer, LinksAnswer
-from query.docs.page_parameters import page_of
-from query.resources.links import Changes, NewLink
+from query.docs.components import LinkListResponse, LinkResponse, SuccessResponse
+from query.docs.page_parameters import page_parameters
+from query.resources.links import LinkChanges, NewLink
 from schemas.errors import (
+    ApiError,
     Conflict,
-    Failure,
     Forbidden,
-    LimitExceeded,
     Malformed,
     NotFound,
-    TooLarge,
-    TooSlow,
+    PayloadTooLarge,
+    RateLimitExceeded,
+    RequestTimeout,
     Unauthorized,
     Unavailable,
 )
-from schemas.http.openapi import Answer, Operation, Parameter
+from schemas.http.openapi import Operation, Parameter, Response
 
-REFUSED: tuple[type[Failure], ...] = (Unauthorized, Forbidden, LimitExceeded, Unavailable)
-OF_BODY: tuple[type[Failure], ...] = (Malformed, Conflict, TooSlow, TooLarge)
+ERRORS: tuple[type[ApiError], ...] = (Unauthorized, Forbidden, RateLimitExceeded, Unavailable)
+BODY_ERRORS: tuple[type[ApiError], ...] = (Malformed, Conflict, RequestTimeout, PayloadTooLarge)
 
-ID = Parameter("link_id", "the link", required=True, within="path")
+ID = Parameter("link_id", "the link", required=True, location="path")
 
-LINKS = (
+LINK_OPERATIONS = (
     Operation(
         method="POST",
         path="/v1/links",
-        name="createLink",
-        group="Links",
-        meaning="Create a short link",
-        more="It leads on from the collector's /l/{slug}, which counts the clicks.",
+        operation_id="createLink",
+        tag="Links",
+        summary="Create a short link",
+        description="It leads on from the collector's /l/{slug}, which counts the clicks.",
         body=NewLink,
         examples={"a link": {"name": "Spring", "targetUrl": "https://shop.example/spring"}},
-        answers=(Answer(201, "the link", LinkAnswer),),
-        failures=(*REFUSED, *OF_BODY),
+        responses=(Response(201, "the link", LinkResponse),),
+        errors=(*ERRORS, *BODY_ERRORS),
     ),
     Operation(
         method="GET",
         path="/v1/links",
-        name="listLinks",
-        group="Links",
-        meaning="List links, oldest first",
+        operation_id="listLinks",
+        tag="Links",
+        summary="List links, oldest first",
         parameters=(
             Parameter("organizationId", "whose; the key's own when absent"),
             Parameter("externalId", "only those with this id of yours"),
-            *page_of("links"),
+            *page_parameters("links"),
         ),
-        answers=(Answer(200, "one page", LinksAnswer),),
-        failures=(*REFUSED, Malformed),
+        responses=(Response(200, "one page", LinkListResponse),),
+        errors=(*ERRORS, Malformed),
     ),
     Operation(
         method="GET",
         path="/v1/links/{link_id}",
-        name="showLink",
-        group="Links",
-        meaning="Show a link",
+        operation_id="showLink",
+        tag="Links",
+        summary="Show a link",
         parameters=(ID,),
-        answers=(Answer(200, "the link", LinkAnswer),),
-        failures=(*REFUSED, NotFound),
+        responses=(Response(200, "the link", LinkResponse),),
+        errors=(*ERRORS, NotFound),
     ),
     Operation(
         method="PATCH",
         path="/v1/links/{link_id}",
-        name="changeLink",
-        group="Links",
-        meaning="Change a link: what is absent stays, null takes away",
+        operation_id="changeLink",
+        tag="Links",
+        summary="Change a link: what is absent stays, null takes away",
         parameters=(ID,),
-        body=Changes,
-        answers=(Answer(200, "the link", LinkAnswer),),
-        failures=(*REFUSED, *OF_BODY, NotFound),
+        body=LinkChanges,
+        responses=(Response(200, "the link", LinkResponse),),
+        errors=(*ERRORS, *BODY_ERRORS, NotFound),
     ),
     Operation(
         method="DELETE",
         path="/v1/links/{link_id}",
-        name="deleteLink",
-        group="Links",
-        meaning="Delete a link; its clicks stay stored",
+        operation_id="deleteLink",
+        tag="Links",
+        summary="Delete a link; its clicks stay stored",
         parameters=(ID,),
-        answers=(Answer(200, "it is gone", Done),),
-        failures=(*REFUSED, NotFound),
+        responses=(Response(200, "it is gone", SuccessResponse),),
+        errors=(*ERRORS, NotFound),
     ),
 )

@@ -5,33 +5,39 @@ from msgspec import defstruct
 from query.custom.aggregates import AGGREGATES
 from query.custom.request import ALIAS
 from query.custom.tables import CUSTOM_TABLES
-from query.docs.components import Exceeded, Failed
-from query.docs.import_operations import IMPORTS
-from query.docs.link_operations import LINKS
-from query.docs.query_operations import QUESTIONS
-from query.docs.receipt_operations import RECEIPTS
+from query.docs.components import ErrorResponse, RateLimitResponse
+from query.docs.import_operations import IMPORT_OPERATIONS
+from query.docs.link_operations import LINK_OPERATIONS
+from query.docs.query_operations import QUERY_OPERATIONS
+from query.docs.receipt_operations import RECEIPT_OPERATIONS
 from query.request.buckets import GRANULARITIES
 from query.request.operators import OPERATORS
 from query.request.time_parameters import PRESETS
 from query.standard.query_types import FAMILIES
-from schemas.http.health import OPERATIONS as HEALTH
-from schemas.http.openapi import Service
+from schemas.http.health import HEALTH_OPERATIONS as HEALTH
+from schemas.http.openapi import ApiDescription
 
-ROWS = defstruct(
+ROW_SCHEMAS = defstruct(
     "Rows",
     [(t.name, list.__class_getitem__(t.row)) for family in FAMILIES for t in family],
     namespace={"__doc__": "The rows of every query type."},
 )
 
-SERVICE = Service(
+OPENAPI_SERVICE = ApiDescription(
     title="Tidemark: questions",
-    meaning="Answers questions about websites and short links from the stored events. "
+    description="Answers questions about websites and short links from the stored events. "
     "Every answer says how many requests are left; every refusal says what was wrong.",
-    operations=(*QUESTIONS, *RECEIPTS, *LINKS, *IMPORTS, *HEALTH),
-    failure=Failed,
-    exceeded=Exceeded,
-    further=(ROWS,),
-    narrowed={
+    operations=(
+        *QUERY_OPERATIONS,
+        *RECEIPT_OPERATIONS,
+        *LINK_OPERATIONS,
+        *IMPORT_OPERATIONS,
+        *HEALTH,
+    ),
+    error_body=ErrorResponse,
+    rate_limit_body=RateLimitResponse,
+    extra_types=(ROW_SCHEMAS,),
+    property_overrides={
         ("Filter", "operator"): {"examples": [operator.name for operator in OPERATORS]},
         ("Filter", "field"): {"description": "a column of the table, or properties.<key>"},
         ("Select", "aggregate"): {"enum": [aggregate.name for aggregate in AGGREGATES]},

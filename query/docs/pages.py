@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent
 
 HEADERS = {
     "content-security-policy": "default-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -17,7 +17,7 @@ HEADERS = {
 
 
 def _page(path: str, file: str, media_type: str) -> Route:
-    content = (HERE / file).read_bytes()
+    content = (FOLDER / file).read_bytes()
 
     async def page(_request: Request) -> Response:
         return Response(content, media_type=media_type, headers=HEADERS)

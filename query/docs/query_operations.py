@@ -4,65 +4,65 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from query.custom.request import CustomBody
+from query.custom.request import CustomRequest
 from query.docs.components import (
-    Batch,
-    CustomAnswer,
-    Explained,
-    StandardAnswer,
-    TablesAnswer,
-    TypesAnswer,
+    BatchResponse,
+    CustomResponse,
+    ExplainResponse,
+    StandardResponse,
+    TablesResponse,
+    TypesResponse,
 )
-from query.export.request import EXPORTED
+from query.export.request import EXPORT_TABLES
 from query.formats import negotiation
-from query.formats.output_formats import FILES, FORMATS
+from query.formats.output_formats import FILE_FORMATS, FORMATS
 from query.request.time_parameters import PRESETS
-from query.response.response_budget import MOST_ROWS
-from query.standard.endpoint import MOST_REQUESTS
-from query.standard.request import StandardBody
+from query.response.response_budget import MAX_ROWS
+from query.standard.endpoint import MAX_REQUESTS
+from query.standard.request import StandardRequestBody
 from schemas.errors import (
+    ApiError,
     DataDamaged,
-    Failure,
     Forbidden,
-    LimitExceeded,
     Malformed,
     NotAcceptable,
-    Overdue,
+    PayloadTooLarge,
+    QueryTimeout,
+    QueryTooHeavy,
+    RateLimitExceeded,
+    RequestTimeout,
     ResultTooLarge,
-    TooHeavy,
-    TooLarge,
-    TooSlow,
     Unauthorized,
     Unavailable,
     VersionGone,
 )
-from schemas.http.openapi import Answer, Operation, Parameter
+from schemas.http.openapi import Operation, Parameter, Response
 
-REFUSED: tuple[type[Failure], ...] = (
+ERRORS: tuple[type[ApiError], ...] = (
     Malformed,
     ResultTooLarge,
     Unauthorized,
     Forbidden,
     NotAcceptable,
     VersionGone,
-    TooSlow,
-    TooLarge,
-    LimitExceeded,
+    RequestTimeout,
+    PayloadTooLarge,
+    RateLimitExceeded,
     Unavailable,
-    Overdue,
-    TooHeavy,
+    QueryTimeout,
+    QueryTooHeavy,
     DataDamaged,
 )
 
 WEBSITE = Parameter("website_id", "the website that is asked about; this or link_id")
 LINK = Parameter("link_id", "the short link that is asked about")
-ZONE = Parameter(
+TIME_ZONE = Parameter(
     "timezone", "IANA name whose days are meant; goes before the body's", example="Europe/Berlin"
 )
 
-FILE_TYPES = tuple(format_.media_type for format_ in FILES)
+FILE_TYPES = tuple(format_.media_type for format_ in FILE_FORMATS)
 DATES = {"startDate": "2026-11-01", "endDate": "2026-11-30"}
-SEVERAL = Annotated[list[StandardBody], Meta(min_length=1, max_length=MOST_REQUESTS)]
+BATCH_BODY = Annotated[list[StandardRequestBody], Meta(min_length=1, max_length=MAX_REQUESTS)]
 
 COUNT = {"table": "events", "selects": [{"field": "*", "aggregate": "count"}]}
 
@@ -81,18 +81,18 @@ FORMULAS = Parameter(
     {"type": "string", "enum": list(negotiation.FORMULAS), "default": negotiation.FORMULAS[0]},
 )
 
-QUESTIONS = (
+QUERY_OPERATIONS = (
     Operation(
         method="POST",
         path="/v1/query",
-        name="ask",
-        group="Questions",
-        meaning="Ask named questions about a website or a link",
-        more="Up to ten in one request count as one, each ten more as one more. Each has an "
-        f"outcome of its own. All of an HTTP request share one deadline and {MOST_ROWS:,} rows; "
+        operation_id="ask",
+        tag="Questions",
+        summary="Ask named questions about a website or a link",
+        description="Up to ten in one request count as one, each ten more as one more. Each has an "
+        f"outcome of its own. All of an HTTP request share one deadline and {MAX_ROWS:,} rows; "
         "what does not fit into the answer any more fails alone with RESULT_TOO_LARGE.",
-        parameters=(WEBSITE, LINK, ZONE, FORMAT, FORMULAS),
-        body=StandardBody | SEVERAL,
+        parameters=(WEBSITE, LINK, TIME_ZONE, FORMAT, FORMULAS),
+        body=StandardRequestBody | BATCH_BODY,
         examples={
             "three questions": {"parameters": ["summary", "top_pages", "traffic"], **DATES},
             "a series by the hour": {
@@ -109,19 +109,19 @@ QUESTIONS = (
                 "limit": 5,
             },
         },
-        answers=(Answer(200, "the rows", (StandardAnswer, Batch), FILE_TYPES),),
-        failures=REFUSED,
+        responses=(Response(200, "the rows", (StandardResponse, BatchResponse), FILE_TYPES),),
+        errors=ERRORS,
     ),
     Operation(
         method="POST",
         path="/v1/query/custom",
-        name="askFreely",
-        group="Questions",
-        meaning="Ask one free-form question",
-        more="Values are computed from the rows of one table, by group. "
+        operation_id="askFreely",
+        tag="Questions",
+        summary="Ask one free-form question",
+        description="Values are computed from the rows of one table, by group. "
         "`clicks` is asked with link_id, or with website_id for all links of its organization.",
-        parameters=(WEBSITE, LINK, ZONE, FORMAT, FORMULAS),
-        body=CustomBody,
+        parameters=(WEBSITE, LINK, TIME_ZONE, FORMAT, FORMULAS),
+        body=CustomRequest,
         examples={
             "visitors by country": {
                 "query": {
@@ -142,58 +142,58 @@ QUESTIONS = (
                 **DATES,
             },
         },
-        answers=(Answer(200, "the rows", CustomAnswer, FILE_TYPES),),
-        failures=REFUSED,
+        responses=(Response(200, "the rows", CustomResponse, FILE_TYPES),),
+        errors=ERRORS,
     ),
     Operation(
         method="POST",
         path="/v1/query/compile",
-        name="explain",
-        group="Questions",
-        meaning="Show what a free-form question would run and read, without running it",
-        parameters=(WEBSITE, LINK, ZONE),
-        body=CustomBody,
+        operation_id="explain",
+        tag="Questions",
+        summary="Show what a free-form question would run and read, without running it",
+        parameters=(WEBSITE, LINK, TIME_ZONE),
+        body=CustomRequest,
         examples={"a count": {"query": COUNT, **DATES}},
-        answers=(Answer(200, "the statement", Explained),),
-        failures=tuple(failure for failure in REFUSED if failure is not NotAcceptable),
+        responses=(Response(200, "the statement", ExplainResponse),),
+        errors=tuple(failure for failure in ERRORS if failure is not NotAcceptable),
     ),
     Operation(
         method="GET",
         path="/v1/query/types",
-        name="types",
-        group="Questions",
-        meaning="List the named questions",
+        operation_id="types",
+        tag="Questions",
+        summary="List the named questions",
         parameters=(
             Parameter("include_meta", "with columns, units, filters, limits", {"type": "boolean"}),
         ),
-        answers=(Answer(200, "their names", TypesAnswer),),
-        failures=(Malformed, LimitExceeded),
-        keys=({},),
+        responses=(Response(200, "their names", TypesResponse),),
+        errors=(Malformed, RateLimitExceeded),
+        security=({},),
     ),
     Operation(
         method="GET",
         path="/v1/query/tables",
-        name="tables",
-        group="Questions",
-        meaning="List what free-form questions may name",
-        answers=(Answer(200, "tables, columns, aggregates, operators", TablesAnswer),),
-        failures=(LimitExceeded,),
-        keys=({},),
+        operation_id="tables",
+        tag="Questions",
+        summary="List what free-form questions may name",
+        responses=(Response(200, "tables, columns, aggregates, operators", TablesResponse),),
+        errors=(RateLimitExceeded,),
+        security=({},),
     ),
     Operation(
         method="GET",
         path="/v1/export/{table}",
-        name="export",
-        group="Questions",
-        meaning="Take the stored rows of a table, of any number",
-        more="Rows come in the order of time. A body that breaks off is not whole.",
+        operation_id="export",
+        tag="Questions",
+        summary="Take the stored rows of a table, of any number",
+        description="Rows come in the order of time. A body that breaks off is not whole.",
         parameters=(
             Parameter(
                 "table",
                 "the table",
-                {"type": "string", "enum": list(EXPORTED)},
+                {"type": "string", "enum": list(EXPORT_TABLES)},
                 required=True,
-                within="path",
+                location="path",
                 example="events",
             ),
             WEBSITE,
@@ -214,10 +214,10 @@ QUESTIONS = (
                 "the version of the table, as 'meta.versions' of an answer tells it",
                 {"type": "integer", "minimum": -1},
             ),
-            _format([format_.name for format_ in FILES], "ndjson"),
+            _format([format_.name for format_ in FILE_FORMATS], "ndjson"),
             FORMULAS,
         ),
-        answers=(Answer(200, "a file", None, FILE_TYPES),),
-        failures=REFUSED,
+        responses=(Response(200, "a file", None, FILE_TYPES),),
+        errors=ERRORS,
     ),
 )

@@ -4,42 +4,42 @@ from typing import Literal
 
 from msgspec import Struct
 
-from query.resources.receipts import Fate, State
-from schemas.errors import Forbidden, LimitExceeded, NotFound, Unauthorized, Unavailable
-from schemas.http.openapi import Answer, Operation, Parameter
+from query.resources.receipts import ItemState, ItemStatus
+from schemas.errors import Forbidden, NotFound, RateLimitExceeded, Unauthorized, Unavailable
+from schemas.http.openapi import Operation, Parameter, Response
 
 
-class Told(Struct, rename="camel"):
+class ReceiptStatus(Struct, rename="camel"):
     """What became of the items of one request, in the order in which they were sent on."""
 
     receipt: str
     type: str
     received_at: str
     total: int
-    counts: dict[State, int]
-    items: list[Fate]
+    counts: dict[ItemState, int]
+    items: list[ItemStatus]
 
 
-class ReceiptAnswer(Struct):
+class ReceiptResponse(Struct):
     """A receipt, looked up."""
 
     success: Literal[True]
-    data: Told
+    data: ReceiptStatus
 
 
-RECEIPTS = (
+RECEIPT_OPERATIONS = (
     Operation(
         method="GET",
         path="/v1/receipts/{receipt}",
-        name="lookUpReceipt",
-        group="Receipts",
-        meaning="Say what became of the items that a request brought",
-        more="The key needs `track:events` or `read:data`, and must reach the website. Items that "
+        operation_id="lookUpReceipt",
+        tag="Receipts",
+        summary="Say what became of the items that a request brought",
+        description="The key needs `track:events` or `read:data`, and must reach the website. Items that "
         "were refused have no place here: the collector's answer named them.",
         parameters=(
-            Parameter("receipt", "as the collector gave it", required=True, within="path"),
+            Parameter("receipt", "as the collector gave it", required=True, location="path"),
         ),
-        answers=(Answer(200, "the fate of each item", ReceiptAnswer),),
-        failures=(Unauthorized, Forbidden, NotFound, LimitExceeded, Unavailable),
+        responses=(Response(200, "the fate of each item", ReceiptResponse),),
+        errors=(Unauthorized, Forbidden, NotFound, RateLimitExceeded, Unavailable),
     ),
 )

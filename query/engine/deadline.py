@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import duckdb
 
-from schemas.errors import Overdue
+from schemas.errors import QueryTimeout
 
 
 class Deadline:
@@ -19,31 +19,33 @@ class Deadline:
         self._ended: Callable[[], bool] = bool  # not, as far as it is known
         self.passed = False
 
-    def watch(self, loop: asyncio.AbstractEventLoop) -> None:
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Start watching."""
-        self._handle = loop.call_at(self._at, self._strike, loop)
+        self._handle = loop.call_at(self._at, self._interrupt, loop)
 
     def stop(self) -> None:
         """The question is answered, or refused."""
         if self._handle is not None:
             self._handle.cancel()
 
-    def strike_until(self, loop: asyncio.AbstractEventLoop, ended: Callable[[], bool]) -> None:
+    def interrupt_until(self, loop: asyncio.AbstractEventLoop, ended: Callable[[], bool]) -> None:
         """Interrupt now, and again until it has ended: nobody waits for the answer any more."""
         self.stop()
         self._ended = ended
-        self._strike(loop)
+        self._interrupt(loop)
 
-    def _strike(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _interrupt(self, loop: asyncio.AbstractEventLoop) -> None:
         self.passed = True
         if self._ended():
             return
         # Its thread may have closed it a moment ago: then the question has ended by itself.
         with suppress(duckdb.ConnectionException):
             self._cursor.interrupt()
-        self._handle = loop.call_later(0.05, self._strike, loop)
+        self._handle = loop.call_later(0.05, self._interrupt, loop)
 
 
-def overdue() -> Overdue:
+def timeout_error() -> QueryTimeout:
     """What a question meets whose time is over."""
-    return Overdue("The question took longer than its deadline; ask for a shorter span or for less")
+    return QueryTimeout(
+        "The question took longer than its deadline; ask for a shorter span or for less"
+    )

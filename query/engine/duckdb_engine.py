@@ -16,38 +16,38 @@ import duckdb
 
 from query.engine import row_memory
 from query.engine.damaged_files import DamagedFiles
-from query.engine.deadline import Deadline, overdue
-from query.engine.engine import PartGone, Row, Sql
-from query.engine.hardening import Bounds, confine, hardened
-from schemas.errors import TooHeavy, Unavailable
-from schemas.lake.delta_table import Part
-from schemas.tables import Column, Type
+from query.engine.deadline import Deadline, timeout_error
+from query.engine.engine import DataFileMissing, Row, Sql
+from query.engine.hardening import PoolLimits, connect_hardened, restrict_thread
+from schemas.errors import QueryTooHeavy, Unavailable
+from schemas.lake.delta_table import DataFile
+from schemas.tables import Column, ColumnType
 
 log = logging.getLogger(__name__)
 
-__all__ = ["TYPES", "Bounds", "DuckDB", "hardened"]
+__all__ = ["DUCKDB_TYPES", "DuckDBEngine", "PoolLimits", "connect_hardened"]
 
-TYPES: Mapping[Type, str] = {
-    Type.STRING: "VARCHAR",
-    Type.LONG: "BIGINT",
-    Type.INTEGER: "INTEGER",
-    Type.BOOLEAN: "BOOLEAN",
-    Type.DATE: "DATE",
-    Type.DECIMAL: "DECIMAL(18,4)",
-    Type.TIMESTAMP: "TIMESTAMPTZ",
+DUCKDB_TYPES: Mapping[ColumnType, str] = {
+    ColumnType.STRING: "VARCHAR",
+    ColumnType.LONG: "BIGINT",
+    ColumnType.INTEGER: "INTEGER",
+    ColumnType.BOOLEAN: "BOOLEAN",
+    ColumnType.DATE: "DATE",
+    ColumnType.DECIMAL: "DECIMAL(18,4)",
+    ColumnType.TIMESTAMP: "TIMESTAMPTZ",
 }
 
 BATCH_BYTES = 4 * 2**20
 """What the rows of one batch take at most, but for a few that are fetched together."""
 
-MOST_KNOWN = 20_000
+MAX_CACHED_FILES = 20_000
 """Parts whose columns are remembered."""
 
-FOOTERS, FOOTER_BYTES = 500, 1_048_576
+FOOTER_BATCH_FILES, MAX_FOOTER_BYTES = 500, 1_048_576
 """Files that are asked for their columns at once, and what the columns of one may take."""
 
 
-class DuckDB:
+class DuckDBEngine:
     """One pool: an instance, and threads that each run one question on a cursor of their own."""
 
     dialect = "duckdb"
@@ -57,33 +57,33 @@ class DuckDB:
         name: str,
         lake: str,
         spill: Path,
-        bounds: Bounds,
+        bounds: PoolLimits,
         damaged: DamagedFiles | None = None,
     ) -> None:
         spill.mkdir(parents=True, exist_ok=True)
         self._bounds = bounds
         self._damaged = damaged
         self._threads = ThreadPoolExecutor(
-            bounds.at_once,
+            bounds.concurrency,
             thread_name_prefix=name,
-            initializer=confine,
+            initializer=restrict_thread,
             initargs=(bounds.nice, spill),
         )
         # Made in a thread of the pool: the threads that DuckDB starts are confined like that one.
-        self._made = 0
-        self._make = partial(_numbered, lake, spill, bounds)
+        self._generation = 0
+        self._connect = partial(_connect_numbered, lake, spill, bounds)
         self._renewing = asyncio.Lock()
-        self._connection = self._threads.submit(self._make, self._made).result()
+        self._connection = self._threads.submit(self._connect, self._generation).result()
         self._busy = 0
-        self._known: dict[str, frozenset[str]] = {}
+        self._columns_by_file: dict[str, frozenset[str]] = {}
 
-    async def relation(self, parts: Sequence[Part], columns: Sequence[Column]) -> Sql:
+    async def relation(self, parts: Sequence[DataFile], columns: Sequence[Column]) -> Sql:
         """The parts as one relation; a column that none of them has yet is NULL of its type."""
         if not parts:
             nulls = ",\n".join(f"{_null(column)} AS {column.name}" for column in columns)
             return Sql(f"(SELECT {nulls} WHERE FALSE)")
         if self._damaged:
-            self._damaged.refuse(parts)
+            self._damaged.raise_if_damaged(parts)
         paths = [part.path for part in parts]
         there = await self._columns(paths)
         names = ",\n".join(
@@ -100,7 +100,7 @@ class DuckDB:
         # Integer arithmetic on this is ten times as fast as the calendar functions.
         return f"epoch_ms({column})"
 
-    def entries(self, relation: str, columns: Sequence[str]) -> str:
+    def property_entries(self, relation: str, columns: Sequence[str]) -> str:
         # All keys and all values are read at once, in a fifth of the time of looking each key up;
         # `$.*` gives the values of an object in the order of its keys.
         names = ", ".join(columns)
@@ -117,68 +117,68 @@ class DuckDB:
         return await self._rows(sql, seconds, self._bounds.rows_bytes)
 
     async def _rows(self, sql: Sql, seconds: float, most_bytes: int) -> list[Row]:
-        async with self._explained(sql):
+        async with self._with_damage_check(sql):
             cursor = self._connection.cursor()
-            return await self._turn(cursor, seconds, partial(_answer, cursor, sql, most_bytes))
+            return await self._run(cursor, seconds, partial(_fetch_all, cursor, sql, most_bytes))
 
     async def batches(self, sql: Sql, seconds: float, most: int) -> AsyncGenerator[list[Row], None]:
         cursor, in_use = self._connection.cursor(), Lock()
-        begin, go_on = partial(_begin, cursor, sql, in_use), partial(_fetch, cursor, most, in_use)
+        begin, go_on = partial(_execute, cursor, sql, in_use), partial(_fetch, cursor, most, in_use)
         try:
-            async with self._explained(sql):
-                await self._turn(cursor, seconds, begin)
-                while batch := await self._turn(cursor, seconds, go_on):
+            async with self._with_damage_check(sql):
+                await self._run(cursor, seconds, begin)
+                while batch := await self._run(cursor, seconds, go_on):
                     yield batch
         finally:
             # Whoever asked may be gone while a thread still fetches, so a thread waits for that.
             cursor.interrupt()
-            asyncio.get_running_loop().run_in_executor(None, _leave, cursor, in_use)
+            asyncio.get_running_loop().run_in_executor(None, _close, cursor, in_use)
 
     @asynccontextmanager
-    async def _explained(self, sql: Sql) -> AsyncGenerator[None, None]:
+    async def _with_damage_check(self, sql: Sql) -> AsyncGenerator[None, None]:
         """What a damaged data file breaks is said by name, and what it broke is made anew."""
         connection = self._connection
         try:
             yield
-        except (PartGone, duckdb.Error, UnicodeDecodeError) as failed:
+        except (DataFileMissing, duckdb.Error, UnicodeDecodeError) as failed:
             # A damaged file may end the whole instance: "database has been invalidated".
             if isinstance(failed, duckdb.FatalException | duckdb.InternalException):
-                await self._renew(connection)
-            if self._damaged and (damaged := await self._damaged.cause(sql.values)):
+                await self._reopen(connection)
+            if self._damaged and (damaged := await self._damaged.find_cause(sql.values)):
                 raise damaged from failed
             if isinstance(failed, duckdb.FatalException):
                 raise Unavailable("The question met the end of another; ask again", 1) from failed
             raise
 
-    async def _renew(self, broken: duckdb.DuckDBPyConnection) -> None:
+    async def _reopen(self, broken: duckdb.DuckDBPyConnection) -> None:
         async with self._renewing:
             if self._connection is broken:
-                self._made += 1
-                task = self._threads.submit(self._make, self._made)
+                self._generation += 1
+                task = self._threads.submit(self._connect, self._generation)
                 self._connection = await asyncio.wrap_future(task)
                 log.error("engine made anew", extra={"why": "a question ended it"})
 
-    async def _turn(
+    async def _run(
         self,
         cursor: duckdb.DuckDBPyConnection,
         seconds: float,
         work: Callable[[Deadline], list[Row]],
     ) -> list[Row]:
         """What `work` gives in a thread of the pool; interrupted in time, or when not awaited."""
-        if self._busy >= self._bounds.at_once + self._bounds.waiting:
+        if self._busy >= self._bounds.concurrency + self._bounds.max_queued:
             raise Unavailable("Too many questions are being answered; ask again shortly", 1)
         self._busy += 1
         loop = asyncio.get_running_loop()
         # An interrupt before the first row is asked for would be lost, hence the repeated look.
         deadline = Deadline(cursor, loop.time() + seconds)
-        deadline.watch(loop)
+        deadline.start(loop)
         task = self._threads.submit(work, deadline)
         try:
             return await asyncio.wrap_future(task)
         finally:
             self._busy -= 1
             # Not done: nobody waits any more, and the thread must not work on for nobody.
-            deadline.stop() if task.done() else deadline.strike_until(loop, task.done)
+            deadline.stop() if task.done() else deadline.interrupt_until(loop, task.done)
 
     def close(self) -> None:
         """End the threads once their questions are answered, and let go of the instance."""
@@ -188,48 +188,52 @@ class DuckDB:
 
     async def _columns(self, paths: list[str]) -> frozenset[str]:
         """All columns that at least one of the files has."""
-        known = {path: self._known[path] for path in paths if path in self._known}
+        known = {
+            path: self._columns_by_file[path] for path in paths if path in self._columns_by_file
+        }
         new = [path for path in paths if path not in known]
-        for start in range(0, len(new), FOOTERS):
-            known |= await self._learned(new[start : start + FOOTERS])
+        for start in range(0, len(new), FOOTER_BATCH_FILES):
+            known |= await self._read_columns(new[start : start + FOOTER_BATCH_FILES])
         if new:
-            if len(self._known) > MOST_KNOWN:
-                self._known.clear()
-            self._known |= known
+            if len(self._columns_by_file) > MAX_CACHED_FILES:
+                self._columns_by_file.clear()
+            self._columns_by_file |= known
         return frozenset().union(*known.values())
 
-    async def _learned(self, paths: list[str]) -> Mapping[str, frozenset[str]]:
+    async def _read_columns(self, paths: list[str]) -> Mapping[str, frozenset[str]]:
         """The columns of each file; what says so is no part of an answer and bounded by itself."""
         footers = Sql("SELECT file_name, name FROM parquet_schema($paths)", {"paths": paths})
         found: dict[str, set[str]] = {path: set() for path in paths}
-        for file_name, name in await self._rows(footers, 10.0, FOOTER_BYTES * len(paths)):
+        for file_name, name in await self._rows(footers, 10.0, MAX_FOOTER_BYTES * len(paths)):
             found[file_name].add(name)
         return {path: frozenset(names) for path, names in found.items()}
 
 
-def _numbered(lake: str, spill: Path, bounds: Bounds, number: int) -> duckdb.DuckDBPyConnection:
+def _connect_numbered(
+    lake: str, spill: Path, bounds: PoolLimits, number: int
+) -> duckdb.DuckDBPyConnection:
     """An instance with a spill folder of its own."""
     own = spill / str(number)
     own.mkdir(exist_ok=True)
-    return hardened(lake, own, bounds)
+    return connect_hardened(lake, own, bounds)
 
 
-def _answer(
+def _fetch_all(
     cursor: duckdb.DuckDBPyConnection, sql: Sql, most_bytes: int, deadline: Deadline
 ) -> list[Row]:
     try:
-        with _refusals(deadline):
+        with _translated_errors(deadline):
             cursor.execute(_statement(cursor, sql), dict(sql.values))
-            return row_memory.whole(cursor, most_bytes, deadline)
+            return row_memory.fetch_all(cursor, most_bytes, deadline)
     finally:
         cursor.close()
 
 
-def _begin(
+def _execute(
     cursor: duckdb.DuckDBPyConnection, sql: Sql, in_use: Lock, deadline: Deadline
 ) -> list[Row]:
     """Nothing yet, but the rows lie ready or flow when they are fetched."""
-    with in_use, _refusals(deadline):
+    with in_use, _translated_errors(deadline):
         cursor.execute(_statement(cursor, sql), dict(sql.values))
     return []
 
@@ -237,11 +241,11 @@ def _begin(
 def _fetch(
     cursor: duckdb.DuckDBPyConnection, most: int, in_use: Lock, deadline: Deadline
 ) -> list[Row]:
-    with in_use, _refusals(deadline):
-        return row_memory.batch(cursor, most, BATCH_BYTES)
+    with in_use, _translated_errors(deadline):
+        return row_memory.fetch_batch(cursor, most, BATCH_BYTES)
 
 
-def _leave(cursor: duckdb.DuckDBPyConnection, in_use: Lock) -> None:
+def _close(cursor: duckdb.DuckDBPyConnection, in_use: Lock) -> None:
     with in_use:
         cursor.close()
 
@@ -254,22 +258,22 @@ def _statement(cursor: duckdb.DuckDBPyConnection, sql: Sql) -> duckdb.Statement:
 
 
 @contextmanager
-def _refusals(deadline: Deadline) -> Iterator[None]:
+def _translated_errors(deadline: Deadline) -> Iterator[None]:
     """What DuckDB raises, as failures in the caller's words."""
     if deadline.passed:
-        raise overdue()
+        raise timeout_error()
     try:
         yield
     except duckdb.InterruptException:
-        raise overdue() from None
+        raise timeout_error() from None
     except duckdb.OutOfMemoryException:
-        raise TooHeavy(
+        raise QueryTooHeavy(
             "The question needs more memory than is allowed; ask for a shorter span, "
             "more filters or fewer groups"
         ) from None
     except duckdb.IOException as gone:
-        raise PartGone from gone
+        raise DataFileMissing from gone
 
 
 def _null(column: Column) -> str:
-    return f"NULL::{TYPES[column.type]}"
+    return f"NULL::{DUCKDB_TYPES[column.type]}"

@@ -9,13 +9,13 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from schemas.lake.delta_table import Part
+from schemas.lake.delta_table import DataFile
 from schemas.tables import Column
 
 Row = tuple[Any, ...]
 
 
-class PartGone(Exception):
+class DataFileMissing(Exception):
     """A part of the pinned version is not there any more: it was compacted away; pin anew."""
 
 
@@ -31,13 +31,13 @@ class Engine(Protocol):
 
     dialect: str
 
-    async def relation(self, parts: Sequence[Part], columns: Sequence[Column]) -> Sql:
+    async def relation(self, parts: Sequence[DataFile], columns: Sequence[Column]) -> Sql:
         """What follows FROM to read exactly these columns of exactly these parts."""
 
     def unix_ms(self, column: str) -> str:
         """The expression for an instant column as Unix milliseconds."""
 
-    def entries(self, relation: str, columns: Sequence[str]) -> str:
+    def property_entries(self, relation: str, columns: Sequence[str]) -> str:
         """A SELECT of these columns and `property_key`, `property_value` (text) for each property
         in the JSON objects of `properties`; those that are null are left out.
         """
@@ -52,7 +52,7 @@ class Engine(Protocol):
         """
 
 
-def joined(*mappings: Mapping[str, object]) -> dict[str, object]:
+def merge_values(*mappings: Mapping[str, object]) -> dict[str, object]:
     """The values of several pieces of SQL as one; a name used twice is a mistake of ours."""
     together: dict[str, object] = {}
     for values in mappings:

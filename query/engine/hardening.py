@@ -12,17 +12,17 @@ from threading import get_native_id
 import duckdb
 from msgspec import Struct
 
-from query.engine.landlock import write_only_beneath
+from query.engine.landlock import restrict_writes_to
 
 
-class Bounds(Struct, frozen=True):
+class PoolLimits(Struct, frozen=True):
     """What one pool may use."""
 
     memory_mb: int
     threads: int
-    at_once: int = 4
+    concurrency: int = 4
     """Questions that run at the same time."""
-    waiting: int = 64
+    max_queued: int = 64
     """Questions that may wait for their turn; more are refused."""
     nice: int = 0
     """How much its threads give way to others (on Linux, where threads can)."""
@@ -30,7 +30,7 @@ class Bounds(Struct, frozen=True):
     """What the rows of one question may take while they are fetched and shaped."""
 
 
-def confine(nice: int, spill: Path) -> None:
+def restrict_thread(nice: int, spill: Path) -> None:
     """Make this thread, and those that it starts, give way to others and write into `spill` only.
 
     DuckDB alone would write wherever it may read; where the kernel has no Landlock, nothing but
@@ -38,10 +38,10 @@ def confine(nice: int, spill: Path) -> None:
     """
     if nice and sys.platform == "linux":
         os.setpriority(os.PRIO_PROCESS, get_native_id(), nice)
-    write_only_beneath(spill)
+    restrict_writes_to(spill)
 
 
-def hardened(lake: str, spill: Path, bounds: Bounds) -> duckdb.DuckDBPyConnection:
+def connect_hardened(lake: str, spill: Path, bounds: PoolLimits) -> duckdb.DuckDBPyConnection:
     """An instance that can read the lake, and nothing else, and cannot be told otherwise."""
     connection = duckdb.connect(":memory:")
     for setting, value in {

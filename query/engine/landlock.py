@@ -11,12 +11,12 @@ from pathlib import Path
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 """Numbers of the system calls, alike on all machines that Tidemark runs on."""
-VERSION_ONLY = 1
+CREATE_RULESET_VERSION = 1
 PATH_BENEATH = 1
 NO_NEW_PRIVILEGES = 38
 """Of `prctl`: what the kernel asks of a thread before it may restrict itself."""
 
-WRITES = (1 << 1) | sum(1 << bit for bit in range(4, 13))
+WRITE_ACCESS = (1 << 1) | sum(1 << bit for bit in range(4, 13))
 """To write into a file, and to make or remove files, folders, links, sockets and devices."""
 RENAMES, TRUNCATES = 1 << 13, 1 << 14
 """Known from the second and the third version on."""
@@ -28,7 +28,7 @@ class Ruleset(ctypes.Structure):
     _fields_ = (("handled", ctypes.c_uint64),)
 
 
-class Beneath(ctypes.Structure):
+class PathBeneath(ctypes.Structure):
     """`struct landlock_path_beneath_attr`."""
 
     _pack_ = 1
@@ -40,21 +40,21 @@ def version() -> int:
     """The kernel's version of Landlock; 0 where there is none, or where it may not be used."""
     if platform.system() != "Linux":
         return 0
-    return max(0, int(_libc().syscall(CREATE_RULESET, None, 0, VERSION_ONLY)))
+    return max(0, int(_libc().syscall(CREATE_RULESET, None, 0, CREATE_RULESET_VERSION)))
 
 
-def write_only_beneath(folder: Path) -> bool:
+def restrict_writes_to(folder: Path) -> bool:
     """Let this thread, and those that it starts, write nowhere else; whether the kernel does so."""
     known = version()
     if not known:
         return False
-    handled = WRITES | (RENAMES if known >= 2 else 0) | (TRUNCATES if known >= 3 else 0)
+    handled = WRITE_ACCESS | (RENAMES if known >= 2 else 0) | (TRUNCATES if known >= 3 else 0)
     libc = _libc()
     made = Ruleset(handled)
     ruleset = libc.syscall(CREATE_RULESET, ctypes.byref(made), ctypes.sizeof(made), 0)
     opened = os.open(folder, os.O_PATH | os.O_CLOEXEC)
     try:
-        rule = Beneath(handled, opened)
+        rule = PathBeneath(handled, opened)
         libc.syscall(ADD_RULE, ruleset, PATH_BENEATH, ctypes.byref(rule), 0)
         libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0)
         return bool(libc.syscall(RESTRICT_SELF, ruleset, 0) == 0)

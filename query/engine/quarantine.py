@@ -6,35 +6,35 @@ from typing import Any
 
 from msgspec import Struct
 
-from query.engine.engine import Engine, Sql, joined
-from query.engine.snapshots import Pinned
-from schemas.lake.committed_offsets import gone_offsets
-from schemas.lake.delta_table import Part
+from query.engine.engine import Engine, Sql, merge_values
+from query.engine.snapshots import PinnedVersion
+from schemas.lake.committed_offsets import lost_offsets
+from schemas.lake.delta_table import DataFile
 from schemas.receipts import Receipt
 from schemas.tables import QUARANTINE
-from schemas.tables.column import IDENTITY
+from schemas.tables.column import ROW_KEY
 
 LOST = "lost"
 """Stage of the notes about messages that nobody could read."""
 
-LATER_MS = 120_000
+MAX_SEND_DELAY_MS = 120_000
 """How much later than its items a chunk may have been sent: it bears the time when it is torn."""
 
-COLUMNS = ("subject_id", "ts", "topic", *IDENTITY, "stage", "reason")
-NEEDED = tuple(column for column in QUARANTINE.columns if column.name in COLUMNS)
+COLUMNS = ("subject_id", "ts", "topic", *ROW_KEY, "stage", "reason")
+READ_COLUMNS = tuple(column for column in QUARANTINE.columns if column.name in COLUMNS)
 
 
-class Place(Struct, frozen=True):
+class EpochPartition(Struct, frozen=True):
     """One topic partition of one making of its topic."""
 
     topic: str
     epoch: int
     partition: int
-    before: int
+    default_epoch: int
     """The epoch of rows that bear none, because they are older than that column."""
 
 
-class Aside(Struct, frozen=True):
+class QuarantinedItem(Struct, frozen=True):
     """One item that is not a row of its table, and why."""
 
     seq: int | None
@@ -43,20 +43,20 @@ class Aside(Struct, frozen=True):
     reason: str
 
 
-async def set_aside(
+async def quarantined_items(
     engine: Engine,
-    pinned: Pinned,
-    place: Place,
+    pinned: PinnedVersion,
+    place: EpochPartition,
     receipt: Receipt,
     owners: Sequence[str],
     seconds: float,
-) -> list[Aside]:
+) -> list[QuarantinedItem]:
     """The rows about the receipt's items that belong to its owners, or to nobody."""
-    until = receipt.received_ms + LATER_MS
-    parts = pinned.parts(None, receipt.received_ms, until)
+    until = receipt.received_ms + MAX_SEND_DELAY_MS
+    parts = pinned.data_files(None, receipt.received_ms, until)
     if not parts:
         return []
-    relation = await engine.relation(parts, NEEDED)
+    relation = await engine.relation(parts, READ_COLUMNS)
     text = (
         "SELECT seq,\n"  # noqa: S608 - every name is ours, every value bound
         "       subject_id,\n"
@@ -73,53 +73,60 @@ async def set_aside(
     )
     own = {
         "topic": place.topic,
-        "before": place.before,
+        "before": place.default_epoch,
         "epoch": place.epoch,
         "partition": place.partition,
         "offset": receipt.offset,
         "start": _instant(receipt.received_ms),
         "end": _instant(until),
-        "first": receipt.first,
-        "last": receipt.first + receipt.count - 1,
+        "first": receipt.first_position,
+        "last": receipt.first_position + receipt.count - 1,
         "owners": list(owners),
     }
-    rows = await engine.rows(Sql(text, joined(relation.values, own)), seconds)
+    rows = await engine.rows(Sql(text, merge_values(relation.values, own)), seconds)
     return [
-        Aside(None if subject_id is None else seq, stage, reason)
+        QuarantinedItem(None if subject_id is None else seq, stage, reason)
         for seq, subject_id, stage, reason in rows
     ]
 
 
-class Gone:
+class LostMessages:
     """Messages that Kafka deleted before they were read, as the quarantine notes them.
 
     There are none, as a rule. A part never changes, so each is asked once.
     """
 
     def __init__(self) -> None:
-        self._asked: frozenset[str] = frozenset()
-        self._gone: dict[tuple[str, int | None, int], set[range]] = {}
+        self._read_files: frozenset[str] = frozenset()
+        self._ranges: dict[tuple[str, int | None, int], set[range]] = {}
 
-    async def holds(
-        self, engine: Engine, pinned: Pinned, place: Place, offset: int, seconds: float
+    async def contains(
+        self,
+        engine: Engine,
+        pinned: PinnedVersion,
+        place: EpochPartition,
+        offset: int,
+        seconds: float,
     ) -> bool:
         """Whether the chunk at this place is among them."""
-        paths = frozenset(part.path for part in pinned.version.parts)
-        new = [part for part in pinned.version.parts if part.path not in self._asked]
+        paths = frozenset(part.path for part in pinned.version.data_files)
+        new = [part for part in pinned.version.data_files if part.path not in self._read_files]
         if new:
-            for topic, epoch, partition, note in await _notes(engine, new, seconds):
-                self._gone.setdefault((topic, epoch, partition), set()).add(gone_offsets(note))
-        self._asked = paths
-        epochs = (place.epoch, None) if place.epoch == place.before else (place.epoch,)
+            for topic, epoch, partition, note in await _read_lost_ranges(engine, new, seconds):
+                self._ranges.setdefault((topic, epoch, partition), set()).add(lost_offsets(note))
+        self._read_files = paths
+        epochs = (place.epoch, None) if place.epoch == place.default_epoch else (place.epoch,)
         return any(
             offset in offsets
             for epoch in epochs
-            for offsets in self._gone.get((place.topic, epoch, place.partition), ())
+            for offsets in self._ranges.get((place.topic, epoch, place.partition), ())
         )
 
 
-async def _notes(engine: Engine, parts: Sequence[Part], seconds: float) -> list[tuple[Any, ...]]:
-    relation = await engine.relation(parts, NEEDED)
+async def _read_lost_ranges(
+    engine: Engine, parts: Sequence[DataFile], seconds: float
+) -> list[tuple[Any, ...]]:
+    relation = await engine.relation(parts, READ_COLUMNS)
     text = (
         "SELECT topic, epoch, kafka_partition, reason\n"  # noqa: S608 - every name is ours
         f"  FROM {relation.text} AS aside\n"

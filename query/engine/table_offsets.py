@@ -12,8 +12,8 @@ from msgspec import Struct
 from query.engine.snapshots import unreadable
 from schemas.errors import Unavailable
 from schemas.lake.committed_offsets import (
-    NEVER,
-    Log,
+    NO_VERSION,
+    LogFollower,
     app_id,
     epoch_app_id,
     identity_app_id,
@@ -23,11 +23,11 @@ from schemas.lake.delta_table import UnreadableTable, open_table
 from schemas.receipts import Receipt
 from schemas.tables import Table
 
-MOST_ABSENT = 1_000
+MAX_ABSENT_KEYS = 1_000
 """Names that a table does not know and that are remembered."""
 
 
-class Position(Struct, frozen=True):
+class StoredOffset(Struct, frozen=True):
     """How far a table is in one topic partition."""
 
     next: int
@@ -36,7 +36,7 @@ class Position(Struct, frozen=True):
     """A version in which that is so; -1 when nothing was ever stored."""
 
 
-class Positions:
+class TableOffsets:
     """Follows the tables that are asked about; safe to ask from many requests at once."""
 
     def __init__(self, lake: str, prefix: str, epoch: int) -> None:
@@ -44,7 +44,7 @@ class Positions:
         self._prefix = prefix
         self.epoch = epoch
         """What the settings say, for topics without an id."""
-        self._shelves: dict[str, _Followed] = {}
+        self._readers: dict[str, _LogReader] = {}
 
     def topic(self, name: str) -> str:
         """The topic's name in Kafka."""
@@ -55,30 +55,32 @@ class Positions:
         if not receipt.topic_id:
             return receipt.epoch
         name = identity_app_id(self.topic(receipt.topic), receipt.topic_id)
-        return (await self._at(table, name)).next or None
+        return (await self._lookup(table, name)).next or None
 
     async def newest_epoch(self, table: Table, topic: str) -> int:
         """The present making of a topic; those before will not be read any more."""
-        return max(self.epoch, (await self._at(table, epoch_app_id(self.topic(topic)))).next)
+        return max(self.epoch, (await self._lookup(table, epoch_app_id(self.topic(topic)))).next)
 
-    async def of(self, table: Table, epoch: int, topic: str, partition: int) -> Position:
+    async def stored_offset(
+        self, table: Table, epoch: int, topic: str, partition: int
+    ) -> StoredOffset:
         """The position in a topic partition, by a look that begins now."""
-        return await self._at(table, app_id(epoch, self.topic(topic), partition))
+        return await self._lookup(table, app_id(epoch, self.topic(topic), partition))
 
-    async def _at(self, table: Table, name: str) -> Position:
-        followed = self._shelves.setdefault(table.name, _Followed(self._lake, table))
+    async def _lookup(self, table: Table, name: str) -> StoredOffset:
+        followed = self._readers.setdefault(table.name, _LogReader(self._lake, table))
         try:
             async with followed.lock:
-                seen = await asyncio.to_thread(followed.seen, name)
+                seen = await asyncio.to_thread(followed.from_log, name)
             if seen is not None:
                 return seen
             async with followed.reading:
-                return await asyncio.to_thread(followed.read, name)
+                return await asyncio.to_thread(followed.from_table, name)
         except (DeltaError, OSError, UnreadableTable) as error:
             raise unreadable(table, error) from None
 
 
-class _Followed:
+class _LogReader:
     """One table.
 
     Reading the table itself takes a thousand times as long as a look at its log, and old receipts
@@ -94,39 +96,39 @@ class _Followed:
         self.reading = asyncio.Lock()
         self._lake = lake
         self._table = table
-        self._log = Log(folder)
+        self._log = LogFollower(folder)
         self._known: dict[str, int] = {}
         """What the table itself said since the last gap."""
         self._absent: dict[str, None] = {}
         """What it did not know then, the oldest first."""
         self._gaps = 0
 
-    def seen(self, name: str) -> Position | None:
+    def from_log(self, name: str) -> StoredOffset | None:
         """What is known after a look at the log; None when the table has to be read."""
-        if not self._log.look():
+        if not self._log.poll():
             self._known.clear()
             self._absent.clear()
             self._gaps += 1
-        if self._log.version == NEVER:
-            return Position(0, NEVER)
+        if self._log.version == NO_VERSION:
+            return StoredOffset(0, NO_VERSION)
         moved = self._log.next_offset(name)
         if moved is None:
             moved = self._known.get(name, 0 if name in self._absent else None)
-        return None if moved is None else Position(moved, self._log.version)
+        return None if moved is None else StoredOffset(moved, self._log.version)
 
-    def read(self, name: str) -> Position:
+    def from_table(self, name: str) -> StoredOffset:
         """What the table itself says."""
         gaps = self._gaps
         handle: Any = open_table(self._lake, self._table)
         moved = handle.transaction_version(name)
         if gaps == self._gaps:  # else moves may have come that neither the log nor this tells
             self._remember(name, moved)
-        return Position(moved or 0, handle.version())
+        return StoredOffset(moved or 0, handle.version())
 
     def _remember(self, name: str, moved: int | None) -> None:
         if moved is not None:
             self._known[name] = moved
             return
         self._absent[name] = None
-        if len(self._absent) > MOST_ABSENT:
+        if len(self._absent) > MAX_ABSENT_KEYS:
             del self._absent[next(iter(self._absent))]

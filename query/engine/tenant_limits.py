@@ -9,80 +9,80 @@ from contextlib import asynccontextmanager
 
 from msgspec import Struct
 
-from query.engine.deadline import overdue
+from query.engine.deadline import timeout_error
 from query.engine.engine import Engine, Row, Sql
 from schemas.errors import Unavailable
-from schemas.lake.delta_table import Part
+from schemas.lake.delta_table import DataFile
 from schemas.tables import Column
 
-MOST_WAITING = 32
+MAX_QUEUED = 32
 """Questions of one tenant that may wait."""
 
 
-class Lanes:
+class TenantLimiter:
     """The lanes of all tenants into one pool."""
 
     def __init__(self, engine: Engine, at_once: int) -> None:
         self.pool = engine
         self._at_once = at_once
-        self._gates: dict[str, Gate] = {}
+        self._queues: dict[str, TenantQueue] = {}
 
-    def of(self, tenant: str) -> "Lane":
+    def for_tenant(self, tenant: str) -> "TenantEngine":
         """The pool as that tenant may use it."""
-        return Lane(self, self.pool, tenant)
+        return TenantEngine(self, self.pool, tenant)
 
     @asynccontextmanager
-    async def turn(self, tenant: str, seconds: float) -> AsyncIterator[float]:
+    async def slot(self, tenant: str, seconds: float) -> AsyncIterator[float]:
         """One question's turn, and the seconds that are left to it."""
-        gate = self._gates.setdefault(tenant, Gate(asyncio.Semaphore(self._at_once)))
-        if gate.inside >= self._at_once + MOST_WAITING:
+        gate = self._queues.setdefault(tenant, TenantQueue(asyncio.Semaphore(self._at_once)))
+        if gate.count >= self._at_once + MAX_QUEUED:
             raise Unavailable(
-                f"{gate.inside} questions of this organization are being answered; "
+                f"{gate.count} questions of this organization are being answered; "
                 "ask again when some have ended",
                 1,
             )
-        gate.inside += 1
+        gate.count += 1
         try:
             loop = asyncio.get_running_loop()
             ends = loop.time() + seconds
-            await _free(gate, ends)
+            await _wait_for_slot(gate, ends)
             try:
                 yield max(0.0, ends - loop.time())
             finally:
-                gate.free.release()
+                gate.slots.release()
         finally:
-            gate.inside -= 1
-            if not gate.inside:
-                self._gates.pop(tenant, None)  # who asks nothing is not remembered
+            gate.count -= 1
+            if not gate.count:
+                self._queues.pop(tenant, None)  # who asks nothing is not remembered
 
 
-class Gate(Struct):
+class TenantQueue(Struct):
     """Who of one tenant is inside, running or waiting."""
 
-    free: asyncio.Semaphore
-    inside: int = 0
+    slots: asyncio.Semaphore
+    count: int = 0
 
 
-class Lane:
+class TenantEngine:
     """An engine that lets a few questions of one tenant through at once."""
 
-    def __init__(self, lanes: Lanes, engine: Engine, tenant: str) -> None:
-        self._lanes = lanes
+    def __init__(self, lanes: TenantLimiter, engine: Engine, tenant: str) -> None:
+        self._limiter = lanes
         self._engine = engine
         self._tenant = tenant
         self.dialect = engine.dialect
 
-    async def relation(self, parts: Sequence[Part], columns: Sequence[Column]) -> Sql:
+    async def relation(self, parts: Sequence[DataFile], columns: Sequence[Column]) -> Sql:
         return await self._engine.relation(parts, columns)
 
     def unix_ms(self, column: str) -> str:
         return self._engine.unix_ms(column)
 
-    def entries(self, relation: str, columns: Sequence[str]) -> str:
-        return self._engine.entries(relation, columns)
+    def property_entries(self, relation: str, columns: Sequence[str]) -> str:
+        return self._engine.property_entries(relation, columns)
 
     async def rows(self, sql: Sql, seconds: float) -> list[Row]:
-        async with self._lanes.turn(self._tenant, seconds) as left:
+        async with self._limiter.slot(self._tenant, seconds) as left:
             return await self._engine.rows(sql, left)
 
     def batches(self, sql: Sql, seconds: float, most: int) -> AsyncGenerator[list[Row], None]:
@@ -90,9 +90,9 @@ class Lane:
         return self._engine.batches(sql, seconds, most)
 
 
-async def _free(gate: Gate, ends: float) -> None:
+async def _wait_for_slot(gate: TenantQueue, ends: float) -> None:
     try:
         async with asyncio.timeout_at(ends):
-            await gate.free.acquire()
+            await gate.slots.acquire()
     except TimeoutError:
-        raise overdue() from None
+        raise timeout_error() from None

@@ -6,41 +6,43 @@ from contextlib import aclosing
 from starlette.requests import Request
 from starlette.responses import Response
 
-from query.custom.execute import seen_by
-from query.dependencies import Desk
+from query.custom.execute import row_access
+from query.dependencies import QueryDependencies
 from query.engine.engine import Row
-from query.export.request import wanted
-from query.export.slices import exported
-from query.formats.columns import KINDS, Column
-from query.formats.negotiation import chosen
-from query.formats.output_formats import FILES, NDJSON
-from query.formats.streamed_response import Streamed
-from query.request.subject import subject
-from schemas.errors import Failure
+from query.export.request import parse_export_query
+from query.export.slices import export_batches
+from query.formats.columns import COLUMN_KINDS, ResultColumn
+from query.formats.negotiation import negotiate_format
+from query.formats.output_formats import FILE_FORMATS, NDJSON
+from query.formats.streamed_response import StreamedResponse
+from query.request.subject import authorized_subject
+from schemas.errors import ApiError
 from schemas.plans import Group
-from schemas.registry import Scope as KeyScope
+from schemas.registry import KeyScope as KeyScope
 
 
-async def export(desk: Desk, request: Request) -> Response:
+async def export_rows(desk: QueryDependencies, request: Request) -> Response:
     """Answer a request."""
-    key = desk.admit(request, KeyScope.READ_DATA, Group.CUSTOM)
-    who = subject(desk, key, request)
-    format_ = chosen(request, FILES, NDJSON)
-    asked = wanted(request.path_params["table"], request.query_params, desk.clock(), who.zone)
-    seen = seen_by(asked.table, who, key)
-    columns = [Column(column.name, KINDS[column.type]) for column in asked.columns]
+    key = desk.authorize(request, KeyScope.READ_DATA, Group.CUSTOM)
+    who = authorized_subject(desk, key, request)
+    format_ = negotiate_format(request, FILE_FORMATS, NDJSON)
+    asked = parse_export_query(
+        request.path_params["table"], request.query_params, desk.clock(), who.time_zone
+    )
+    seen = row_access(asked.table, who, key)
+    columns = [ResultColumn(column.name, COLUMN_KINDS[column.type]) for column in asked.columns]
 
     async def batches() -> AsyncGenerator[Sequence[Row], None]:
-        with desk.turns.taken(key.organization_id):
-            async with aclosing(exported(desk, asked, seen)) as all_batches:
+        with desk.export_limiter.slot(key.organization_id):
+            async with aclosing(export_batches(desk, asked, seen)) as all_batches:
                 async for batch in all_batches:
                     yield batch
 
     def allowed() -> bool:
         try:
-            subject(desk, desk.key(request, KeyScope.READ_DATA), request)
-        except Failure:
+            authorized_subject(desk, desk.authenticate(request, KeyScope.READ_DATA), request)
+        except ApiError:
             return False
         return True
 
-    return Streamed(format_, asked.table.name, columns, batches(), allowed)
+    return StreamedResponse(format_, asked.table.name, columns, batches(), allowed)

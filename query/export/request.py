@@ -8,49 +8,51 @@ from starlette.datastructures import QueryParams
 
 from query.custom.tables import CUSTOM_TABLES, CustomColumn, CustomTable
 from query.engine.engine import Sql
-from query.engine.snapshots import Number
-from query.request.body import decoded
-from query.request.filters import Filter, conditions
-from query.request.suggestions import unknown
-from query.request.time_parameters import asked_span
-from query.request.time_range import Span
-from query.request.time_zones import checked_zone
+from query.engine.snapshots import VersionNumber
+from query.request.body import decode_json
+from query.request.filters import Filter, compile_conditions
+from query.request.suggestions import unknown_name_message
+from query.request.time_parameters import parse_time_range
+from query.request.time_range import TimeRange
+from query.request.time_zones import check_time_zone
 from schemas.errors import Malformed
 
-MOST_DAYS = 3_660
+MAX_DAYS = 3_660
 
-EXPORTED = {name: table for name, table in CUSTOM_TABLES.items() if not table.live}
+EXPORT_TABLES = {name: table for name, table in CUSTOM_TABLES.items() if not table.is_computed}
 """Tables whose rows are stored; sessions are computed, and asked with a custom query."""
 
 FLAGS = {"true": True, "false": False, "1": True, "0": False}
 
 
-class Wanted(Struct, frozen=True):
+class ExportQuery(Struct, frozen=True):
     """A sound request."""
 
     table: CustomTable
     columns: tuple[CustomColumn, ...]
-    span: Span
+    time_range: TimeRange
     where: Sql
     include_bots: bool
     as_of: int | None = None
     """The version of the table; the newest when none is named."""
 
 
-def wanted(name: str, given: QueryParams, now_ms: int, home: str) -> Wanted:
+def parse_export_query(name: str, given: QueryParams, now_ms: int, home: str) -> ExportQuery:
     """The request; `home` is its zone when it names none. Malformed names parameter and rule."""
-    table = EXPORTED.get(name)
+    table = EXPORT_TABLES.get(name)
     if table is None:
-        raise Malformed(unknown("table", name, EXPORTED))
-    zone = checked_zone("timezone", given.get("timezone") or home)
-    span = asked_span(
-        given.get("startDate"), given.get("endDate"), given.get("preset"), zone, now_ms, MOST_DAYS
+        raise Malformed(unknown_name_message("table", name, EXPORT_TABLES))
+    zone = check_time_zone("timezone", given.get("timezone") or home)
+    span = parse_time_range(
+        given.get("startDate"), given.get("endDate"), given.get("preset"), zone, now_ms, MAX_DAYS
     )
-    where = conditions(_filters(given.get("filters")), table.fields, f"table '{table.name}'")
-    return Wanted(
+    where = compile_conditions(
+        _filters(given.get("filters")), table.fields, f"table '{table.name}'"
+    )
+    return ExportQuery(
         table=table,
         columns=_columns(given.get("columns"), table),
-        span=span,
+        time_range=span,
         where=Sql((f"\n AND {table.where}" if table.where else "") + where.text, where.values),
         include_bots=_flag("include_bots", given.get("include_bots", "false")),
         as_of=_version(given.get("asOf")),
@@ -60,7 +62,7 @@ def wanted(name: str, given: QueryParams, now_ms: int, home: str) -> Wanted:
 def _filters(text: str | None) -> Sequence[Filter]:
     if not text:
         return ()
-    return decoded(text.encode("utf-8", "surrogatepass"), list[Filter], "filters")
+    return decode_json(text.encode("utf-8", "surrogatepass"), list[Filter], "filters")
 
 
 def _columns(text: str | None, table: CustomTable) -> tuple[CustomColumn, ...]:
@@ -70,7 +72,9 @@ def _columns(text: str | None, table: CustomTable) -> tuple[CustomColumn, ...]:
     names = [name.strip() for name in text.split(",")]
     for name in names:
         if table.column(name) is None:
-            raise Malformed(unknown("column", name, table.fields, f" in table '{table.name}'"))
+            raise Malformed(
+                unknown_name_message("column", name, table.fields, f" in table '{table.name}'")
+            )
         if names.count(name) > 1:
             raise Malformed(f"'columns' names '{name}' twice")
     return tuple(column for name in names if (column := table.column(name)))
@@ -80,7 +84,7 @@ def _version(text: str | None) -> int | None:
     if text is None:
         return None
     try:
-        return msgspec.convert(text, Number, strict=False)
+        return msgspec.convert(text, VersionNumber, strict=False)
     except msgspec.ValidationError:
         raise Malformed(
             f"'asOf' is '{text[:40]}'; it must be the number of a version, as 'meta.versions' tells"

@@ -7,32 +7,32 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from query.formats.columns import Column, Kind, Row
-from schemas.http.error_bodies import encode
+from query.formats.columns import ColumnKind, ResultColumn, Row
+from schemas.http.error_bodies import encode_json
 
 GROUP_ROWS = 65_536
 """Rows of one row group of a Parquet file."""
 
-TYPES: Mapping[Kind, Any] = {
-    Kind.TEXT: pa.string(),
-    Kind.INTEGER: pa.int64(),
-    Kind.NUMBER: pa.float64(),
-    Kind.BOOLEAN: pa.bool_(),
-    Kind.INSTANT: pa.timestamp("ms", "UTC"),
-    Kind.NESTED: pa.string(),
+TYPES: Mapping[ColumnKind, Any] = {
+    ColumnKind.TEXT: pa.string(),
+    ColumnKind.INTEGER: pa.int64(),
+    ColumnKind.NUMBER: pa.float64(),
+    ColumnKind.BOOLEAN: pa.bool_(),
+    ColumnKind.INSTANT: pa.timestamp("ms", "UTC"),
+    ColumnKind.NESTED: pa.string(),
 }
 
-MAKERS: Mapping[Kind, Callable[[Any], object]] = {
-    Kind.NUMBER: float,
-    Kind.NESTED: lambda value: encode(value).decode(),
+MAKERS: Mapping[ColumnKind, Callable[[Any], object]] = {
+    ColumnKind.NUMBER: float,
+    ColumnKind.NESTED: lambda value: encode_json(value).decode(),
 }
 """How a value becomes one that Arrow takes, where it is not itself one."""
 
 
-class Table:
+class ArrowRows:
     """What both formats share: the columns' types, and rows turned into columns."""
 
-    def __init__(self, columns: Sequence[Column]) -> None:
+    def __init__(self, columns: Sequence[ResultColumn]) -> None:
         self._kinds = [column.kind for column in columns]
         self.schema = pa.schema([(column.name, TYPES[column.kind]) for column in columns])
 
@@ -43,56 +43,56 @@ class Table:
         return pa.record_batch(arrays, schema=self.schema)
 
 
-class Stream:
+class ArrowStreamWriter:
     """An Arrow IPC stream: readers can begin with its first batch."""
 
-    def __init__(self, columns: Sequence[Column]) -> None:
-        self._table = Table(columns)
-        self._sink = Sink()
+    def __init__(self, columns: Sequence[ResultColumn]) -> None:
+        self._table = ArrowRows(columns)
+        self._sink = BufferSink()
         self._writer = pa.ipc.new_stream(self._sink, self._table.schema)
 
     def start(self) -> bytes:
-        return self._sink.taken()
+        return self._sink.drain()
 
     def rows(self, rows: Sequence[Row]) -> bytes:
         self._writer.write_batch(self._table.batch(rows))
-        return self._sink.taken()
+        return self._sink.drain()
 
     def end(self) -> bytes:
         self._writer.close()
-        return self._sink.taken()
+        return self._sink.drain()
 
 
-class Parquet:
+class ParquetWriter:
     """A Parquet file, one row group at a time; its footer comes last."""
 
-    def __init__(self, columns: Sequence[Column]) -> None:
-        self._table = Table(columns)
-        self._sink = Sink()
+    def __init__(self, columns: Sequence[ResultColumn]) -> None:
+        self._table = ArrowRows(columns)
+        self._sink = BufferSink()
         self._writer = pq.ParquetWriter(self._sink, self._table.schema, compression="zstd")
         self._held: list[Any] = []
 
     def start(self) -> bytes:
-        return self._sink.taken()
+        return self._sink.drain()
 
     def rows(self, rows: Sequence[Row]) -> bytes:
         self._held.append(self._table.batch(rows))
         if sum(batch.num_rows for batch in self._held) >= GROUP_ROWS:
-            self._let_go()
-        return self._sink.taken()
+            self._release()
+        return self._sink.drain()
 
     def end(self) -> bytes:
-        self._let_go()
+        self._release()
         self._writer.close()
-        return self._sink.taken()
+        return self._sink.drain()
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         if self._held:
             self._writer.write_table(pa.Table.from_batches(self._held))
             self._held.clear()
 
 
-class Sink(io.RawIOBase):
+class BufferSink(io.RawIOBase):
     """A file that only lets what was written be taken away."""
 
     def __init__(self) -> None:
@@ -105,14 +105,14 @@ class Sink(io.RawIOBase):
         self._pieces.append(bytes(data))
         return len(data)
 
-    def taken(self) -> bytes:
+    def drain(self) -> bytes:
         """What was written since the last look."""
         taken = b"".join(self._pieces)
         self._pieces.clear()
         return taken
 
 
-def _array(kind: Kind, values: Sequence[Any]) -> Any:
+def _array(kind: ColumnKind, values: Sequence[Any]) -> Any:
     make = MAKERS.get(kind)
     if make is not None:
         values = [None if value is None else make(value) for value in values]

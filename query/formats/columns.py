@@ -6,10 +6,10 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from schemas.tables import Type
+from schemas.tables import ColumnType
 
 
-class Kind(StrEnum):
+class ColumnKind(StrEnum):
     """What the values of a column are."""
 
     TEXT = "text"
@@ -22,22 +22,22 @@ class Kind(StrEnum):
     """Lists and objects; JSON text where a format has none."""
 
 
-KINDS: Mapping[Type, Kind] = {
-    Type.STRING: Kind.TEXT,
-    Type.LONG: Kind.INTEGER,
-    Type.INTEGER: Kind.INTEGER,
-    Type.BOOLEAN: Kind.BOOLEAN,
-    Type.DATE: Kind.TEXT,
-    Type.DECIMAL: Kind.NUMBER,
-    Type.TIMESTAMP: Kind.INSTANT,
+COLUMN_KINDS: Mapping[ColumnType, ColumnKind] = {
+    ColumnType.STRING: ColumnKind.TEXT,
+    ColumnType.LONG: ColumnKind.INTEGER,
+    ColumnType.INTEGER: ColumnKind.INTEGER,
+    ColumnType.BOOLEAN: ColumnKind.BOOLEAN,
+    ColumnType.DATE: ColumnKind.TEXT,
+    ColumnType.DECIMAL: ColumnKind.NUMBER,
+    ColumnType.TIMESTAMP: ColumnKind.INSTANT,
 }
 
 
-class Column(Struct, frozen=True):
+class ResultColumn(Struct, frozen=True):
     """One column; every value is of its kind, or None."""
 
     name: str
-    kind: Kind
+    kind: ColumnKind
 
 
 Row = Sequence[Any]

@@ -7,43 +7,45 @@ from typing import Any
 
 import msgspec
 
-from query.formats.columns import Column, Kind, Row
-from schemas.http.error_bodies import encode
-from schemas.runtime.clock import iso
+from query.formats.columns import ColumnKind, ResultColumn, Row
+from schemas.http.error_bodies import encode_json
+from schemas.runtime.clock import format_instant
 
-LINES = msgspec.json.Encoder()
+LINE_ENCODER = msgspec.json.Encoder()
 
-GUARDED = frozenset("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20'")
+FORMULA_PREFIXES = frozenset("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20'")
 """What a formula begins with in some spreadsheet, and the apostrophe that says that it is none."""
 
 
 def _json_text(value: Any) -> str:
-    return encode(value).decode()
+    return encode_json(value).decode()
 
 
-def _word(value: bool) -> str:
+def _text_boolean(value: bool) -> str:
     return "true" if value else "false"
 
 
-CELLS: Mapping[Kind, Callable[[Any], object]] = {
-    Kind.INSTANT: iso,
-    Kind.NESTED: _json_text,
-    Kind.BOOLEAN: _word,
+CELL_WRITERS: Mapping[ColumnKind, Callable[[Any], object]] = {
+    ColumnKind.INSTANT: format_instant,
+    ColumnKind.NESTED: _json_text,
+    ColumnKind.BOOLEAN: _text_boolean,
 }
 """How a value becomes a cell, where its own text is not it."""
 
 
-class Csv:
+class CsvWriter:
     """RFC 4180: a header, CRLF, quotes where needed; an absent value is an empty cell.
 
     No text can be a formula: one that begins like one gets an apostrophe before it, which a
     spreadsheet does not show. Who takes one apostrophe away before GUARDED has the text back.
     """
 
-    def __init__(self, columns: Sequence[Column]) -> None:
+    def __init__(self, columns: Sequence[ResultColumn]) -> None:
         self._columns = columns
-        self._cells = [(i, CELLS[c.kind]) for i, c in enumerate(columns) if c.kind in CELLS]
-        self._texts = [i for i, column in enumerate(columns) if column.kind is Kind.TEXT]
+        self._cells = [
+            (i, CELL_WRITERS[c.kind]) for i, c in enumerate(columns) if c.kind in CELL_WRITERS
+        ]
+        self._texts = [i for i, column in enumerate(columns) if column.kind is ColumnKind.TEXT]
 
     def start(self) -> bytes:
         return self._lines([[column.name for column in self._columns]])
@@ -60,7 +62,7 @@ class Csv:
             if cells[at] is not None:
                 cells[at] = cell(cells[at])
         for at in self._texts:
-            if cells[at] and cells[at][0] in GUARDED:
+            if cells[at] and cells[at][0] in FORMULA_PREFIXES:
                 cells[at] = f"'{cells[at]}"
         return cells
 
@@ -70,26 +72,28 @@ class Csv:
         return text.getvalue().encode()
 
 
-class UnguardedCsv(Csv):
+class RawCsvWriter(CsvWriter):
     """The same with every text as it is, for programs."""
 
-    def __init__(self, columns: Sequence[Column]) -> None:
+    def __init__(self, columns: Sequence[ResultColumn]) -> None:
         super().__init__(columns)
         self._texts = []
 
 
-class Ndjson:
+class NdjsonWriter:
     """One JSON object per line."""
 
-    def __init__(self, columns: Sequence[Column]) -> None:
+    def __init__(self, columns: Sequence[ResultColumn]) -> None:
         self._names = [column.name for column in columns]
-        self._instants = [i for i, column in enumerate(columns) if column.kind is Kind.INSTANT]
+        self._instants = [
+            i for i, column in enumerate(columns) if column.kind is ColumnKind.INSTANT
+        ]
 
     def start(self) -> bytes:
         return b""
 
     def rows(self, rows: Sequence[Row]) -> bytes:
-        return LINES.encode_lines([self._line(row) for row in rows])
+        return LINE_ENCODER.encode_lines([self._line(row) for row in rows])
 
     def end(self) -> bytes:
         return b""
@@ -97,5 +101,5 @@ class Ndjson:
     def _line(self, row: Row) -> Mapping[str, Any]:
         values = list(row)
         for at in self._instants:
-            values[at] = iso(values[at])
+            values[at] = format_instant(values[at])
         return dict(zip(self._names, values, strict=True))

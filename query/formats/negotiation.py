@@ -9,14 +9,14 @@ from query.formats.output_formats import Format
 from schemas.errors import Malformed, NotAcceptable
 from schemas.http.asgi import header
 
-LONGEST_ACCEPT = 1_000
+MAX_ACCEPT_LENGTH = 1_000
 
 
 FORMULAS = ("text", "keep")
 """What becomes of texts that a spreadsheet would take for formulas; the first when none is said."""
 
 
-def chosen(request: Request, formats: Sequence[Format], default: Format) -> Format:
+def negotiate_format(request: Request, formats: Sequence[Format], default: Format) -> Format:
     """The format; Malformed or NotAcceptable with the names of those that there are."""
     format_ = _of_request(request, formats, default)
     formulas = request.query_params.get("formulas", FORMULAS[0])
@@ -29,12 +29,12 @@ def chosen(request: Request, formats: Sequence[Format], default: Format) -> Form
 def _of_request(request: Request, formats: Sequence[Format], default: Format) -> Format:
     name = request.query_params.get("format")
     if name is not None:
-        return named(name, formats)
-    accepted = (header(request.scope, b"accept") or "")[:LONGEST_ACCEPT]
-    return accepted_of(accepted, formats, default) if accepted.strip() else default
+        return format_by_name(name, formats)
+    accepted = (header(request.scope, b"accept") or "")[:MAX_ACCEPT_LENGTH]
+    return best_accepted(accepted, formats, default) if accepted.strip() else default
 
 
-def only_one(format_: Format, asked: int) -> None:
+def check_single_query(format_: Format, asked: int) -> None:
     """Malformed when a format that holds one table is to hold several."""
     if asked != 1:
         raise Malformed(
@@ -43,7 +43,7 @@ def only_one(format_: Format, asked: int) -> None:
         )
 
 
-def named(name: str, formats: Sequence[Format]) -> Format:
+def format_by_name(name: str, formats: Sequence[Format]) -> Format:
     """The format of that name."""
     for format_ in formats:
         if format_.name == name:
@@ -52,7 +52,7 @@ def named(name: str, formats: Sequence[Format]) -> Format:
     raise Malformed(f"'format' is '{name[:40]}'; it must be one of {known}")
 
 
-def accepted_of(accept: str, formats: Sequence[Format], default: Format) -> Format:
+def best_accepted(accept: str, formats: Sequence[Format], default: Format) -> Format:
     """The format that an `Accept` header likes best; of equals the one it names first."""
     for media_range in _ranges(accept):
         # The default stands first: `*/*` means what is answered when nothing is asked.
@@ -70,13 +70,13 @@ def _ranges(accept: str) -> list[str]:
     found = []
     for part in accept.split(","):
         media_range, *parameters = (piece.strip().lower() for piece in part.split(";"))
-        liking = next((_liking(p) for p in parameters if p.startswith("q=")), 1.0)
+        liking = next((_quality(p) for p in parameters if p.startswith("q=")), 1.0)
         if liking > 0:
             found.append((-liking, media_range))
     return [media_range for _, media_range in sorted(found, key=lambda each: each[0])]
 
 
-def _liking(parameter: str) -> float:
+def _quality(parameter: str) -> float:
     try:
         return float(parameter[2:])
     except ValueError:

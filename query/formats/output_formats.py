@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from query.formats.columns import Column, Writer
-from query.formats.csv_ndjson import Csv, Ndjson, UnguardedCsv
+from query.formats.columns import ResultColumn, Writer
+from query.formats.csv_ndjson import CsvWriter, NdjsonWriter, RawCsvWriter
 
 
 class Format(Struct, frozen=True):
@@ -13,29 +13,29 @@ class Format(Struct, frozen=True):
 
     name: str
     media_type: str
-    ending: str
-    meaning: str
-    writer: Callable[[Sequence[Column]], Writer] | None
+    extension: str
+    description: str
+    writer: Callable[[Sequence[ResultColumn]], Writer] | None
     """None for JSON: the contract's own body, with `meta`, is not a table."""
-    unguarded: Callable[[Sequence[Column]], Writer] | None = None
+    unguarded: Callable[[Sequence[ResultColumn]], Writer] | None = None
     """What writes it with `formulas=keep`, where that differs."""
 
 
-def _arrow(columns: Sequence[Column]) -> Writer:
+def _arrow(columns: Sequence[ResultColumn]) -> Writer:
     # pyarrow is loaded when first asked for: most services never need its memory.
     from query.formats import arrow
 
-    return arrow.Stream(columns)
+    return arrow.ArrowStreamWriter(columns)
 
 
-def _parquet(columns: Sequence[Column]) -> Writer:
+def _parquet(columns: Sequence[ResultColumn]) -> Writer:
     from query.formats import arrow
 
-    return arrow.Parquet(columns)
+    return arrow.ParquetWriter(columns)
 
 
 JSON = Format("json", "application/json", "json", "the contract's body, with `meta`", None)
-NDJSON = Format("ndjson", "application/x-ndjson", "ndjson", "a JSON object per line", Ndjson)
+NDJSON = Format("ndjson", "application/x-ndjson", "ndjson", "a JSON object per line", NdjsonWriter)
 
 FORMATS = (
     JSON,
@@ -44,13 +44,13 @@ FORMATS = (
         "text/csv",
         "csv",
         "RFC 4180 with a header; absent values are empty, texts are no formulas",
-        Csv,
-        UnguardedCsv,
+        CsvWriter,
+        RawCsvWriter,
     ),
     NDJSON,
     Format("arrow", "application/vnd.apache.arrow.stream", "arrows", "an Arrow IPC stream", _arrow),
     Format("parquet", "application/vnd.apache.parquet", "parquet", "a Parquet file", _parquet),
 )
 
-FILES = tuple(format_ for format_ in FORMATS if format_.writer)
+FILE_FORMATS = tuple(format_ for format_ in FORMATS if format_.writer)
 """Formats that are a table and nothing else."""

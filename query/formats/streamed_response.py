@@ -11,41 +11,41 @@ from contextlib import aclosing, suppress
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from query.formats.columns import Column, Row
+from query.formats.columns import ResultColumn, Row
 from query.formats.output_formats import Format
-from query.formats.table_response import named
-from query.response.large_response import gone
-from schemas.http.asgi import ClientGone
+from query.formats.table_response import disposition_headers
+from query.response.large_response import wait_for_disconnect
+from schemas.http.asgi import ClientDisconnected
 
-LOOK_SECONDS = 1.0
+POLL_SECONDS = 1.0
 """How often it is looked at whether the answer may go on."""
 
 Batches = AsyncGenerator[Sequence[Row], None]
 
 
-class Streamed(Response):
+class StreamedResponse(Response):
     """A table in a format, batch by batch, for as long as it is `allowed`."""
 
     def __init__(
         self,
         format_: Format,
         name: str,
-        columns: Sequence[Column],
+        columns: Sequence[ResultColumn],
         batches: Batches,
         allowed: Callable[[], bool],
     ) -> None:
-        super().__init__(media_type=format_.media_type, headers=named(format_, name))
+        super().__init__(media_type=format_.media_type, headers=disposition_headers(format_, name))
         del self.headers["content-length"]
-        self._pieces = pieces(format_, columns, batches)
+        self._pieces = encode_batches(format_, columns, batches)
         self._allowed = allowed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
         sending = asyncio.create_task(self._send(send))
-        leaving = asyncio.create_task(gone(receive))
+        leaving = asyncio.create_task(wait_for_disconnect(receive))
         both = (sending, leaving)
         try:
             while self._allowed() and not any(task.done() for task in both):
-                await asyncio.wait(both, timeout=LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(both, timeout=POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         finally:
             leaving.cancel()
             if not sending.done():
@@ -60,16 +60,16 @@ class Streamed(Response):
             first = await anext(all_pieces)
             status = {"status": self.status_code, "headers": self.raw_headers}
             await send({"type": "http.response.start", **status})
-            await _sent(send, first)
+            await _send_piece(send, first)
             async for piece in all_pieces:
                 if not self._allowed():
-                    raise ClientGone
-                await _sent(send, piece)
+                    raise ClientDisconnected
+                await _send_piece(send, piece)
         await send({"type": "http.response.body", "body": b""})
 
 
-async def pieces(
-    format_: Format, columns: Sequence[Column], batches: Batches
+async def encode_batches(
+    format_: Format, columns: Sequence[ResultColumn], batches: Batches
 ) -> AsyncGenerator[bytes, None]:
     """The bytes of a table; the first piece comes when the first rows are there."""
     assert format_.writer is not None  # noqa: S101 - for the type checker: JSON is no table
@@ -84,5 +84,5 @@ async def pieces(
     yield held + await asyncio.to_thread(writer.end)
 
 
-async def _sent(send: Send, piece: bytes) -> None:
+async def _send_piece(send: Send, piece: bytes) -> None:
     await send({"type": "http.response.body", "body": piece, "more_body": True})

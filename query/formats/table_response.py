@@ -4,37 +4,39 @@ from collections.abc import Iterator, Sequence
 
 from starlette.responses import Response
 
-from query.formats.columns import Column, Row
+from query.formats.columns import ResultColumn, Row
 from query.formats.output_formats import Format
-from query.response.json_response import counted
+from query.response.json_response import reserve_pieces
 from query.response.large_response import LargeResponse
-from query.response.response_budget import AnswerBudget
+from query.response.response_budget import ResponseBudget
 
 BATCH_ROWS = 2_000
 
 
-def written(
+def table_response(
     format_: Format,
     name: str,
-    columns: Sequence[Column],
+    columns: Sequence[ResultColumn],
     rows: Sequence[Row],
-    budget: AnswerBudget,
+    budget: ResponseBudget,
 ) -> Response:
     """The table as a file of that name; ResultTooLarge when it does not fit into the budget."""
-    pieces = counted(_pieces(format_, columns, rows), budget)
-    headers = named(format_, name)
+    pieces = reserve_pieces(_pieces(format_, columns, rows), budget)
+    headers = disposition_headers(format_, name)
     return LargeResponse(pieces, budget, media_type=format_.media_type, headers=headers)
 
 
-def named(format_: Format, name: str) -> dict[str, str]:
+def disposition_headers(format_: Format, name: str) -> dict[str, str]:
     """What tells a client to keep the answer as a file."""
     return {
-        "content-disposition": f'attachment; filename="{name}.{format_.ending}"',
+        "content-disposition": f'attachment; filename="{name}.{format_.extension}"',
         "cache-control": "no-store",
     }
 
 
-def _pieces(format_: Format, columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[bytes]:
+def _pieces(
+    format_: Format, columns: Sequence[ResultColumn], rows: Sequence[Row]
+) -> Iterator[bytes]:
     assert format_.writer is not None  # noqa: S101 - for the type checker: JSON is no table
     writer = format_.writer(columns)
     yield writer.start()

@@ -8,25 +8,25 @@ from starlette.requests import Request
 
 from schemas.errors import Malformed
 from schemas.http.asgi import read_body
-from schemas.http.validation_messages import rule
+from schemas.http.validation_messages import rule_message
 
-MOST_BYTES = 1_048_576
+MAX_BODY_BYTES = 1_048_576
 BODY_SECONDS = 15.0
 
 T = TypeVar("T")
 
 
-async def body_of(request: Request, shape: type[T]) -> T:
+async def read_json(request: Request, shape: type[T]) -> T:
     """The JSON body as `shape`; Malformed names the member and the rule."""
-    return decoded(await bytes_of(request), shape)
+    return decode_json(await read_bytes(request), shape)
 
 
-async def bytes_of(request: Request) -> bytes:
+async def read_bytes(request: Request) -> bytes:
     """The body as it was sent."""
-    return await read_body(request.scope, request.receive, MOST_BYTES, BODY_SECONDS)
+    return await read_body(request.scope, request.receive, MAX_BODY_BYTES, BODY_SECONDS)
 
 
-def decoded(body: bytes, shape: type[T], at: str = "") -> T:
+def decode_json(body: bytes, shape: type[T], at: str = "") -> T:
     """The JSON text as `shape`; `at` is the parameter that it stands in, when it is no body."""
     try:
         return msgspec.json.decode(body, type=shape)
@@ -37,7 +37,7 @@ def decoded(body: bytes, shape: type[T], at: str = "") -> T:
         raise Malformed(f"{where} is not valid JSON") from None
 
 
-def converted(value: object, shape: type[T], at: str) -> T:
+def convert(value: object, shape: type[T], at: str) -> T:
     """A part of a body as `shape`; `at` is where it stands."""
     try:
         return msgspec.convert(value, shape)
@@ -54,4 +54,4 @@ def _sentence(wrong: str, at: str = "") -> str:
     if missing:
         at = f"{member}." if place else ""
         return f"'{at}{missing[1]}' is missing"
-    return f"'{member}' {rule(said)}"
+    return f"'{member}' {rule_message(said)}"

@@ -13,13 +13,13 @@ from datetime import UTC, datetime
 from enum import StrEnum
 
 from query.engine.engine import Sql
-from query.request.time_zones import DAY_MS, Piece
+from query.request.time_zones import DAY_MS, UtcOffsetPeriod
 
 WEEK_MS = 7 * DAY_MS
-MONDAY_MS = 3 * DAY_MS
+MONDAY_OFFSET_MS = 3 * DAY_MS
 """From the Monday before 1970 to 1970."""
 
-Pieces = Sequence[Piece]
+UtcOffsetPeriods = Sequence[UtcOffsetPeriod]
 
 
 class Granularity(StrEnum):
@@ -45,11 +45,11 @@ WIDTH_MS = {Granularity.MINUTE: 60_000, Granularity.HOURLY: 3_600_000}
 """Granularities that are a length of time; the others are days of a calendar."""
 
 
-NEVER = 0
+BEFORE_ALL_MS = 0
 """Before every instant that can be asked."""
 
 
-def expression(ms: str, parts: Pieces, granularity: Granularity) -> Sql:
+def bucket_sql(ms: str, parts: UtcOffsetPeriods, granularity: Granularity) -> Sql:
     """The number of the bucket of an instant given as Unix milliseconds."""
     if granularity is Granularity.MONTHLY:
         return _month_expression(ms, list(_months(parts)))
@@ -58,39 +58,41 @@ def expression(ms: str, parts: Pieces, granularity: Granularity) -> Sql:
     if granularity is Granularity.DAILY:
         return Sql(f"{local} - {local} % {DAY_MS}", offset.values)
     if granularity is Granularity.WEEKLY:
-        return Sql(f"{local} - ({local} + {MONDAY_MS}) % {WEEK_MS}", offset.values)
+        return Sql(f"{local} - ({local} + {MONDAY_OFFSET_MS}) % {WEEK_MS}", offset.values)
     start = f"{ms} - {local} % {WIDTH_MS[granularity]}"
     if len(parts) == 1:
         return Sql(start, offset.values)
-    change = _choice(ms, parts, "change", [NEVER, *(piece.start_ms for piece in parts[1:])])
+    change = _case_by_period(
+        ms, parts, "change", [BEFORE_ALL_MS, *(piece.start_ms for piece in parts[1:])]
+    )
     return Sql(f"GREATEST({start}, {change.text})", {**offset.values, **change.values})
 
 
-def number(ms: int, parts: Pieces, granularity: Granularity) -> int:
+def bucket_number(ms: int, parts: UtcOffsetPeriods, granularity: Granularity) -> int:
     """The same for an instant that is known."""
     at, piece = next((i, piece) for i, piece in enumerate(parts) if ms < piece.end_ms)
     local = ms + piece.offset_ms
     if granularity in WIDTH_MS:
-        return max(ms - local % WIDTH_MS[granularity], piece.start_ms if at else NEVER)
+        return max(ms - local % WIDTH_MS[granularity], piece.start_ms if at else BEFORE_ALL_MS)
     return FIRST_OF[granularity](local)
 
 
-def numbered(parts: Pieces, granularity: Granularity) -> Iterator[tuple[int, str]]:
+def list_buckets(parts: UtcOffsetPeriods, granularity: Granularity) -> Iterator[tuple[int, str]]:
     """Every bucket in the order of time: its number and its label."""
     width = WIDTH_MS.get(granularity)
     if width is not None:
-        yield from _steps(parts, width)
+        yield from _fixed_width_buckets(parts, width)
         return
     firsts = {FIRST_OF[granularity](day) for day in _days(parts)}
     yield from ((first, _label(first)[:10]) for first in sorted(firsts))
 
 
-def _offset_expression(ms: str, parts: Pieces) -> Sql:
+def _offset_expression(ms: str, parts: UtcOffsetPeriods) -> Sql:
     """The offset at an instant."""
-    return _choice(ms, parts, "offset", [piece.offset_ms for piece in parts])
+    return _case_by_period(ms, parts, "offset", [piece.offset_ms for piece in parts])
 
 
-def _choice(ms: str, parts: Pieces, name: str, of: Sequence[int]) -> Sql:
+def _case_by_period(ms: str, parts: UtcOffsetPeriods, name: str, of: Sequence[int]) -> Sql:
     """One number for each piece: that of the piece which an instant is in."""
     values: dict[str, object] = {f"{name}_{i}": value for i, value in enumerate(of)}
     last = len(parts) - 1
@@ -117,7 +119,7 @@ def _month_expression(ms: str, stretches: Sequence[tuple[int, int]]) -> Sql:
     return Sql(half(0, len(stretches)), values)
 
 
-def _months(parts: Pieces) -> Iterator[tuple[int, int]]:
+def _months(parts: UtcOffsetPeriods) -> Iterator[tuple[int, int]]:
     """Stretches of time in one month of the zone: where each ends, and the month's first day."""
     for piece in parts:
         at = piece.start_ms
@@ -127,7 +129,7 @@ def _months(parts: Pieces) -> Iterator[tuple[int, int]]:
             yield at, month
 
 
-def _days(parts: Pieces) -> set[int]:
+def _days(parts: UtcOffsetPeriods) -> set[int]:
     found: set[int] = set()
     for piece in parts:
         first = (piece.start_ms + piece.offset_ms) // DAY_MS
@@ -136,14 +138,14 @@ def _days(parts: Pieces) -> set[int]:
     return {day * DAY_MS for day in found}
 
 
-def _steps(parts: Pieces, width: int) -> Iterator[tuple[int, str]]:
+def _fixed_width_buckets(parts: UtcOffsetPeriods, width: int) -> Iterator[tuple[int, str]]:
     """Each hour or minute: its number and its label."""
     for i, piece in enumerate(parts):
         first = (piece.start_ms + piece.offset_ms) // width
         beyond = -(-(piece.end_ms + piece.offset_ms) // width)
         for step in range(first, beyond if piece.end_ms > piece.start_ms else first):
             start = step * width - piece.offset_ms
-            yield max(start, piece.start_ms if i else NEVER), _label(step * width)
+            yield max(start, piece.start_ms if i else BEFORE_ALL_MS), _label(step * width)
 
 
 def _day(local_ms: int) -> int:
@@ -151,7 +153,7 @@ def _day(local_ms: int) -> int:
 
 
 def _monday(local_ms: int) -> int:
-    return local_ms - (local_ms + MONDAY_MS) % WEEK_MS
+    return local_ms - (local_ms + MONDAY_OFFSET_MS) % WEEK_MS
 
 
 def _month(local_ms: int) -> int:

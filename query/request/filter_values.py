@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from schemas.tables import Type
+from schemas.tables import ColumnType
 
-MOST_NUMBER = 10**14
+MAX_NUMBER = 10**14
 INT64 = range(-(2**63), 2**63)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -30,7 +30,7 @@ def decimal_of(value: Value) -> object:
     """A number as a decimal; None when it is none, or out of bounds."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    if not -MOST_NUMBER <= value <= MOST_NUMBER:  # a whole number of any length has an answer here
+    if not -MAX_NUMBER <= value <= MAX_NUMBER:  # a whole number of any length has an answer here
         return None
     return Decimal(repr(value)).quantize(Decimal("1e-10"))
 
@@ -51,20 +51,20 @@ def _instant(value: Value) -> object:
     return None
 
 
-MAKERS: Mapping[Type, Any] = {
-    Type.STRING: _text,
-    Type.LONG: _whole,
-    Type.INTEGER: _whole,
-    Type.DECIMAL: decimal_of,
-    Type.BOOLEAN: _flag,
-    Type.TIMESTAMP: _instant,
+CONVERTERS: Mapping[ColumnType, Any] = {
+    ColumnType.STRING: _text,
+    ColumnType.LONG: _whole,
+    ColumnType.INTEGER: _whole,
+    ColumnType.DECIMAL: decimal_of,
+    ColumnType.BOOLEAN: _flag,
+    ColumnType.TIMESTAMP: _instant,
 }
 
-WANTED: Mapping[Type, str] = {
-    Type.STRING: "text",
-    Type.LONG: "a number of at most 63 bits",
-    Type.INTEGER: "a number of at most 63 bits",
-    Type.DECIMAL: "a number between -10^14 and 10^14",
-    Type.BOOLEAN: "true or false",
-    Type.TIMESTAMP: "an ISO 8601 instant or Unix milliseconds",
+EXPECTED: Mapping[ColumnType, str] = {
+    ColumnType.STRING: "text",
+    ColumnType.LONG: "a number of at most 63 bits",
+    ColumnType.INTEGER: "a number of at most 63 bits",
+    ColumnType.DECIMAL: "a number between -10^14 and 10^14",
+    ColumnType.BOOLEAN: "true or false",
+    ColumnType.TIMESTAMP: "an ISO 8601 instant or Unix milliseconds",
 }

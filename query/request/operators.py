@@ -9,7 +9,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 
-class Takes(StrEnum):
+class Arity(StrEnum):
     """How many values stand on the right."""
 
     ONE = "one value"
@@ -29,8 +29,8 @@ class Operator(Struct, frozen=True):
 
     name: str
     sql: str
-    meaning: str
-    takes: Takes = Takes.ONE
+    description: str
+    arity: Arity = Arity.ONE
     text_only: bool = False
     long: str = ""
     """Of a list of more than FEW values: planned more dearly, and then looked up in a table."""
@@ -51,14 +51,14 @@ OPERATORS = (
         "in",
         "list_contains({value}, {column})",
         "is one of",
-        Takes.MANY,
+        Arity.MANY,
         long="{column} = ANY({value})",
     ),
     Operator(
         "not_in",
         "({column} IS NULL OR NOT list_contains({value}, {column}))",
         "is none of, or is absent",
-        Takes.MANY,
+        Arity.MANY,
         long="({column} IS NULL OR {column} <> ALL({value}))",
     ),
     Operator("contains", "strpos({column}, {value}) > 0", "has it inside", text_only=True),
@@ -72,8 +72,8 @@ OPERATORS = (
     Operator(
         "ends_with", "right({column}, length({value})) = {value}", "ends with it", text_only=True
     ),
-    Operator("is_null", "{column} IS NULL", "is absent", Takes.NONE),
-    Operator("is_not_null", "{column} IS NOT NULL", "is there", Takes.NONE),
+    Operator("is_null", "{column} IS NULL", "is absent", Arity.NONE),
+    Operator("is_not_null", "{column} IS NOT NULL", "is there", Arity.NONE),
 )
 
 BY_NAME = {operator.name: operator for operator in OPERATORS}

@@ -4,11 +4,11 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-Name = Annotated[str, Meta(max_length=256)]
+FieldName = Annotated[str, Meta(max_length=256)]
 
 
-class Order(Struct, frozen=True):
+class OrderTerm(Struct, frozen=True):
     """One term: a column of the answer."""
 
-    field: Name
+    field: FieldName
     direction: Literal["asc", "desc"] = "desc"

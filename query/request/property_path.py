@@ -8,21 +8,21 @@ from msgspec import Struct
 
 from schemas.errors import Malformed
 
-COLUMN = "properties"
-PREFIX = f"{COLUMN}."
-DEEPEST = 8
+PROPERTIES_COLUMN = "properties"
+PREFIX = f"{PROPERTIES_COLUMN}."
+MAX_KEYS = 8
 
 
-class Property(Struct, frozen=True):
+class PropertyPath(Struct, frozen=True):
     """One property: the name of the bound value that holds its path, and that path."""
 
-    bound: str
+    parameter: str
     pointer: str
 
     @property
     def text(self) -> str:
         """The value as text: a string as it is, anything else as JSON writes it."""
-        return f"json_extract_string({COLUMN}, ${self.bound})"
+        return f"json_extract_string({PROPERTIES_COLUMN}, ${self.parameter})"
 
     @property
     def number(self) -> str:
@@ -30,12 +30,12 @@ class Property(Struct, frozen=True):
         return self._typed("'BIGINT', 'UBIGINT', 'DOUBLE'", f"TRY_CAST({self.text} AS DOUBLE)")
 
     @property
-    def flag(self) -> str:
+    def boolean(self) -> str:
         """`true` or `false` where it is one."""
         return self._typed("'BOOLEAN'", self.text)
 
     def _typed(self, types: str, value: str) -> str:
-        return f"CASE WHEN json_type({COLUMN}, ${self.bound}) IN ({types}) THEN {value} END"
+        return f"CASE WHEN json_type({PROPERTIES_COLUMN}, ${self.parameter}) IN ({types}) THEN {value} END"
 
 
 def is_property(name: str) -> bool:
@@ -43,12 +43,12 @@ def is_property(name: str) -> bool:
     return name.startswith(PREFIX)
 
 
-def property_of(name: str, bound: str, at: str) -> Property:
+def parse_property(name: str, bound: str, at: str) -> PropertyPath:
     """The property of that name; Malformed when its path is none."""
     keys = name.removeprefix(PREFIX).split(".")
-    if not all(keys) or len(keys) > DEEPEST or "\x00" in name:
+    if not all(keys) or len(keys) > MAX_KEYS or "\x00" in name:
         raise Malformed(
-            f"'{at}' is '{name[:60]}'; give a path of 1 to {DEEPEST} keys such as properties.plan"
+            f"'{at}' is '{name[:60]}'; give a path of 1 to {MAX_KEYS} keys such as properties.plan"
         )
     escaped = (key.replace("~", "~0").replace("/", "~1") for key in keys)
-    return Property(bound, "/" + "/".join(escaped))
+    return PropertyPath(bound, "/" + "/".join(escaped))

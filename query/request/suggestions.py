@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 
-def unknown(what: str, given: str, known: Iterable[str], where: str = "") -> str:
+def unknown_name_message(what: str, given: str, known: Iterable[str], where: str = "") -> str:
     """`Unknown column 'contry' in table 'events'; did you mean 'country'?`"""
     names = list(known)
     shown = given if len(given) <= 60 else given[:60] + "…"

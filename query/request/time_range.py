@@ -8,62 +8,73 @@ from msgspec import Struct
 from query.engine.engine import Sql
 from query.request import buckets, time_zones
 from query.request.buckets import WIDTH_MS, Granularity
-from query.request.time_zones import DAY_MS, Piece, checked_zone
+from query.request.time_zones import DAY_MS, UtcOffsetPeriod, check_time_zone
 from schemas.errors import Malformed
 
-__all__ = ["Granularity", "Piece", "Point", "Span", "checked_zone", "pieces", "span"]
+__all__ = [
+    "Granularity",
+    "SeriesPoint",
+    "TimeRange",
+    "UtcOffsetPeriod",
+    "check_time_zone",
+    "time_range",
+    "utc_offset_periods",
+]
 
-MOST_POINTS = 10_000
+MAX_POINTS = 10_000
 FIRST_DAY = date(1970, 1, 1)
 LAST_DAY = date(9000, 1, 1)
 
 
-class Point(Struct, frozen=True):
+class SeriesPoint(Struct, frozen=True):
     """One bucket of a series: its number in SQL, and its label in the answer."""
 
     bucket: int
     label: str
 
 
-class Span(Struct, frozen=True):
+class TimeRange(Struct, frozen=True):
     """start <= instant < end, and the zone in which its days are days."""
 
     start_ms: int
     end_ms: int
     zone: str
 
-    def bucket(self, ms: str, granularity: Granularity) -> Sql:
+    def bucket_sql(self, ms: str, granularity: Granularity) -> Sql:
         """The expression that numbers the bucket of an instant given as Unix milliseconds."""
-        return buckets.expression(ms, pieces(self), granularity)
+        return buckets.bucket_sql(ms, utc_offset_periods(self), granularity)
 
-    def points(self, granularity: Granularity) -> list[Point]:
+    def points(self, granularity: Granularity) -> list[SeriesPoint]:
         """Every bucket of the span, in the order of time; Malformed when there are too many."""
         width = WIDTH_MS.get(granularity, DAY_MS)
         count = (self.end_ms - self.start_ms) // width
-        if count > MOST_POINTS:
+        if count > MAX_POINTS:
             raise Malformed(
                 f"'granularity' {granularity.value} makes {count:,} points of this span; at most "
-                f"{MOST_POINTS:,} are allowed: ask for a shorter span or for wider points"
+                f"{MAX_POINTS:,} are allowed: ask for a shorter span or for wider points"
             )
-        return [Point(*each) for each in buckets.numbered(pieces(self), granularity)]
+        return [
+            SeriesPoint(*each)
+            for each in buckets.list_buckets(utc_offset_periods(self), granularity)
+        ]
 
-    def running(self, now_ms: int, granularity: Granularity) -> str | None:
+    def current_bucket_label(self, now_ms: int, granularity: Granularity) -> str | None:
         """The label of the bucket that `now` is in, which can still grow."""
         if not self.start_ms <= now_ms < self.end_ms:
             return None
-        number = buckets.number(now_ms, pieces(self), granularity)
+        number = buckets.bucket_number(now_ms, utc_offset_periods(self), granularity)
         return next(point.label for point in self.points(granularity) if point.bucket == number)
 
     @property
     def days(self) -> tuple[date, date] | None:
         """The first day and the first day beyond, when the span is made of whole days."""
-        start, end = (time_zones.local(ms, self.zone) for ms in (self.start_ms, self.end_ms))
+        start, end = (time_zones.to_local(ms, self.zone) for ms in (self.start_ms, self.end_ms))
         first, beyond = start.date(), end.date()
-        whole = Span(_midnight(first, self.zone), _midnight(beyond, self.zone), self.zone)
+        whole = TimeRange(_midnight(first, self.zone), _midnight(beyond, self.zone), self.zone)
         return (first, beyond) if whole == self else None
 
 
-def span(start: date, end: date, zone: str, most_days: int) -> Span:
+def time_range(start: date, end: date, zone: str, most_days: int) -> TimeRange:
     """The days from `start` to `end` in the zone; Malformed when there are none or too many."""
     if end < start:
         raise Malformed(f"'endDate' is {end}, which is before 'startDate' {start}")
@@ -71,20 +82,20 @@ def span(start: date, end: date, zone: str, most_days: int) -> Span:
         raise Malformed(
             f"'startDate' and 'endDate' must be after {FIRST_DAY} and before the future"
         )
-    bounded((end - start).days + 1, most_days)
-    return Span(_midnight(start, zone), _midnight(end + timedelta(days=1), zone), zone)
+    check_days((end - start).days + 1, most_days)
+    return TimeRange(_midnight(start, zone), _midnight(end + timedelta(days=1), zone), zone)
 
 
-def bounded(days: int, most: int) -> None:
+def check_days(days: int, most: int) -> None:
     """Malformed when these are too many days."""
     if days > most:
         raise Malformed(f"'startDate' to 'endDate' is {days:,} days; at most {most:,} are allowed")
 
 
-def pieces(whole: Span) -> Sequence[Piece]:
+def utc_offset_periods(whole: TimeRange) -> Sequence[UtcOffsetPeriod]:
     """The span, cut where the zone's clock was changed; at least one piece."""
-    return time_zones.cut(whole.start_ms, whole.end_ms, whole.zone)
+    return time_zones.split_at_offset_changes(whole.start_ms, whole.end_ms, whole.zone)
 
 
 def _midnight(at: date, zone: str) -> int:
-    return time_zones.instant(datetime.combine(at, time()), zone)
+    return time_zones.to_unix_ms(datetime.combine(at, time()), zone)

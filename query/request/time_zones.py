@@ -14,7 +14,7 @@ from schemas.errors import Malformed
 DAY_MS = 86_400_000
 
 
-class Piece(Struct, frozen=True):
+class UtcOffsetPeriod(Struct, frozen=True):
     """A stretch of time in which the zone's offset from UTC stays the same."""
 
     start_ms: int
@@ -22,23 +22,23 @@ class Piece(Struct, frozen=True):
     offset_ms: int
 
 
-def checked_zone(field: str, name: str) -> str:
+def check_time_zone(field: str, name: str) -> str:
     """The name, when the IANA database has it."""
-    if name not in _zones():
+    if name not in _zone_names():
         raise Malformed(f"'{field}' is '{name[:60]}'; give an IANA name such as Europe/Berlin")
     return name
 
 
 @lru_cache(maxsize=256)
-def cut(start_ms: int, end_ms: int, zone: str) -> tuple[Piece, ...]:
+def split_at_offset_changes(start_ms: int, end_ms: int, zone: str) -> tuple[UtcOffsetPeriod, ...]:
     """The stretch, cut where the zone's clock was changed; at least one piece."""
     there = ZoneInfo(zone)
     cuts = [start_ms, *_changes(there, start_ms, end_ms), end_ms]
-    return tuple(Piece(a, b, _offset(there, a)) for a, b in pairwise(cuts))
+    return tuple(UtcOffsetPeriod(a, b, _offset(there, a)) for a, b in pairwise(cuts))
 
 
-def instant(local: datetime, zone: str, *, last: bool = False) -> int:
-    """The Unix milliseconds at which the zone's clocks show `local`.
+def to_unix_ms(local: datetime, zone: str, *, last: bool = False) -> int:
+    """The Unix milliseconds at which the zone's clocks show `to_local`.
 
     A time that occurs twice is the first of both, or the `last`; one that clocks skipped is the
     moment at which they skipped it.
@@ -51,7 +51,7 @@ def instant(local: datetime, zone: str, *, last: bool = False) -> int:
     return early + bisect_left(range(early, late), True, key=changed)
 
 
-def local(ms: int, zone: str) -> datetime:
+def to_local(ms: int, zone: str) -> datetime:
     """What the zone's clocks show at that instant, without a zone."""
     return _local(ms, ZoneInfo(zone))
 
@@ -85,5 +85,5 @@ def _offset(zone: ZoneInfo, ms: int) -> int:
 
 
 @lru_cache(maxsize=1)
-def _zones() -> frozenset[str]:
+def _zone_names() -> frozenset[str]:
     return frozenset(available_timezones())

@@ -11,22 +11,22 @@ from msgspec import UNSET, Meta, Struct, UnsetType, structs
 from starlette.requests import Request
 from starlette.responses import Response
 
-from query.dependencies import Desk
-from query.request.body import body_of
-from query.resources.pagination import listing
-from query.response.json_value import answered
+from query.dependencies import QueryDependencies
+from query.request.body import read_json
+from query.resources.pagination import list_page
+from query.response.json_value import json_response
 from schemas.errors import Conflict, Forbidden, Malformed, NotFound
-from schemas.http.auth import NO_REACH, reach_organization
+from schemas.http.auth import OUT_OF_REACH, authorize_organization
 from schemas.plans import Group
-from schemas.registry import Key, Link, Scope, Taken, Unknown, validation
-from schemas.registry.link_validation import TEXTS, URLS, checked_member
-from schemas.runtime.clock import iso
+from schemas.registry import Key, KeyScope, Link, RecordConflict, RecordNotFound, validation
+from schemas.registry.link_validation import TEXT_FIELDS, URL_FIELDS, validate_field
+from schemas.runtime.clock import format_instant
 
 ExternalId = Annotated[str, Meta(max_length=255)]
 Instant = str | int | None
 T = TypeVar("T")
 
-LAST_MS = 253_402_300_799_000
+MAX_MS = 253_402_300_799_000
 """The end of the year 9999."""
 
 
@@ -48,7 +48,7 @@ class NewLink(Struct, frozen=True, rename="camel"):
     og_video_url: str | None = None
 
 
-class Changes(Struct, frozen=True, rename="camel"):
+class LinkChanges(Struct, frozen=True, rename="camel"):
     """The body that changes a link: what is absent stays, null takes away."""
 
     name: str | UnsetType = UNSET
@@ -65,12 +65,12 @@ class Changes(Struct, frozen=True, rename="camel"):
     og_video_url: str | UnsetType | None = UNSET
 
 
-async def create(desk: Desk, request: Request) -> Response:
+async def create_link(desk: QueryDependencies, request: Request) -> Response:
     """POST /v1/links: 201 with the new link; 409 when the slug is taken, or there are too many."""
-    key = _writer(desk, request)
-    body = await body_of(request, NewLink)
+    key = _authorize_write(desk, request)
+    body = await read_json(request, NewLink)
     organization_id = body.organization_id or key.organization_id
-    reach_organization(desk.registry, key, organization_id)
+    authorize_organization(desk.registry, key, organization_id)
     link = validation.new_link(
         organization_id,
         body.name,
@@ -86,49 +86,51 @@ async def create(desk: Desk, request: Request) -> Response:
         og_description=body.og_description,
         og_image_url=body.og_image_url,
         og_video_url=body.og_video_url,
-        apps=desk.apps,
+        apps=desk.app_schemes,
     )
-    made = await _written(desk, lambda: desk.store_for(key).create(link))
-    return answered({"success": True, "data": shown(made)}, 201)
+    made = await _write(desk, lambda: desk.store_for(key).create(link))
+    return json_response({"success": True, "data": link_json(made)}, 201)
 
 
-async def listed(desk: Desk, request: Request) -> Response:
+async def list_links(desk: QueryDependencies, request: Request) -> Response:
     """GET /v1/links: one page of the organization's links, oldest first."""
-    key = desk.admit(request, Scope.READ_LINKS, Group.LINKS)
+    key = desk.authorize(request, KeyScope.READ_LINKS, Group.LINKS)
     given = request.query_params
     where = {
         "organization_id": given.get("organizationId") or key.organization_id,
         "external_id": given.get("externalId"),
     }
-    reach_organization(desk.registry, key, str(where["organization_id"]))
-    return await listing(desk, request, Link, where, shown)
+    authorize_organization(desk.registry, key, str(where["organization_id"]))
+    return await list_page(desk, request, Link, where, link_json)
 
 
-async def show(desk: Desk, request: Request) -> Response:
+async def show_link(desk: QueryDependencies, request: Request) -> Response:
     """GET /v1/links/{id}."""
-    key = desk.admit(request, Scope.READ_LINKS, Group.LINKS)
-    return answered({"success": True, "data": shown(await _own(desk, key, request))})
+    key = desk.authorize(request, KeyScope.READ_LINKS, Group.LINKS)
+    return json_response(
+        {"success": True, "data": link_json(await _link_of_tenant(desk, key, request))}
+    )
 
 
-async def update(desk: Desk, request: Request) -> Response:
+async def update_link(desk: QueryDependencies, request: Request) -> Response:
     """PATCH /v1/links/{id}: the named fields are changed."""
-    key = _writer(desk, request)
-    link = await _own(desk, key, request)
-    changes = _changes(await body_of(request, Changes), desk.apps)
+    key = _authorize_write(desk, request)
+    link = await _link_of_tenant(desk, key, request)
+    changes = _changes(await read_json(request, LinkChanges), desk.app_schemes)
     store, now = desk.store_for(key), desk.clock()
-    made = await _written(desk, lambda: store.update(Link, link.id, now, **changes))
-    return answered({"success": True, "data": shown(made)})
+    made = await _write(desk, lambda: store.update(Link, link.id, now, **changes))
+    return json_response({"success": True, "data": link_json(made)})
 
 
-async def delete(desk: Desk, request: Request) -> Response:
+async def delete_link(desk: QueryDependencies, request: Request) -> Response:
     """DELETE /v1/links/{id}: the link is gone, its clicks stay stored."""
-    key = _writer(desk, request)
-    link = await _own(desk, key, request)
-    await _written(desk, lambda: desk.store_for(key).delete(Link, link.id))
-    return answered({"success": True})
+    key = _authorize_write(desk, request)
+    link = await _link_of_tenant(desk, key, request)
+    await _write(desk, lambda: desk.store_for(key).delete(Link, link.id))
+    return json_response({"success": True})
 
 
-def shown(link: Link) -> Mapping[str, object]:
+def link_json(link: Link) -> Mapping[str, object]:
     """A link as answers show it: the contract's names, instants as ISO 8601."""
     return {
         "id": link.id,
@@ -137,7 +139,7 @@ def shown(link: Link) -> Mapping[str, object]:
         "targetUrl": link.target_url,
         "slug": link.slug,
         "externalId": link.external_id,
-        "expiresAt": iso(link.expires_at),
+        "expiresAt": format_instant(link.expires_at),
         "expiredRedirectUrl": link.expired_redirect_url,
         "iosUrl": link.ios_url,
         "androidUrl": link.android_url,
@@ -145,60 +147,60 @@ def shown(link: Link) -> Mapping[str, object]:
         "ogDescription": link.og_description,
         "ogImageUrl": link.og_image_url,
         "ogVideoUrl": link.og_video_url,
-        "createdAt": iso(link.created_at),
-        "updatedAt": iso(link.updated_at),
+        "createdAt": format_instant(link.created_at),
+        "updatedAt": format_instant(link.updated_at),
     }
 
 
-def _writer(desk: Desk, request: Request) -> Key:
-    key = desk.admit(request, Scope.WRITE_LINKS, Group.LINKS)
+def _authorize_write(desk: QueryDependencies, request: Request) -> Key:
+    key = desk.authorize(request, KeyScope.WRITE_LINKS, Group.LINKS)
     if key.website_id is not None:
-        raise Forbidden(NO_REACH.format(what="organization"))
+        raise Forbidden(OUT_OF_REACH.format(what="organization"))
     return key
 
 
-async def _own(desk: Desk, key: Key, request: Request) -> Link:
+async def _link_of_tenant(desk: QueryDependencies, key: Key, request: Request) -> Link:
     """The link of the path, from the store itself so that it is never an old one."""
     link_id = request.path_params["link_id"]
     try:
         link = await desk.in_registry(lambda: desk.store.get(Link, link_id))
-    except Unknown:
+    except RecordNotFound:
         link = None
     if link is None or link.organization_id != key.organization_id or key.website_id is not None:
         raise NotFound("No such link")
     return link
 
 
-async def _written(desk: Desk, write: Callable[[], T]) -> T:
+async def _write(desk: QueryDependencies, write: Callable[[], T]) -> T:
     try:
         made = await desk.in_registry(write)
-    except Taken as taken:
+    except RecordConflict as taken:
         raise Conflict(f"{str(taken)[:1].upper()}{str(taken)[1:]}") from None
-    except Unknown:
+    except RecordNotFound:
         raise NotFound("No such link") from None
-    await desk.catch_up()
+    await desk.refresh_registry()
     return made
 
 
 CHECKS: Mapping[str, Callable[[Any], object]] = {
-    "name": lambda value: validation.checked_name("name", value),
-    "slug": validation.checked_slug,
+    "name": lambda value: validation.validate_name("name", value),
+    "slug": validation.validate_slug,
     "expires_at": lambda value: _instant(value),
 }
 
 
-def _changes(body: Changes, apps: Sequence[str]) -> dict[str, object]:
+def _changes(body: LinkChanges, apps: Sequence[str]) -> dict[str, object]:
     given = {name: value for name, value in structs.asdict(body).items() if value is not UNSET}
     return {name: _checked(name, value, apps) for name, value in given.items()}
 
 
 def _checked(name: str, value: Any, apps: Sequence[str]) -> object:
-    if name in (*URLS, *TEXTS):
-        return checked_member(name, value, apps)
-    return CHECKS.get(name, _as_is)(value)
+    if name in (*URL_FIELDS, *TEXT_FIELDS):
+        return validate_field(name, value, apps)
+    return CHECKS.get(name, _unchanged)(value)
 
 
-def _as_is(value: object) -> object:
+def _unchanged(value: object) -> object:
     return value
 
 
@@ -214,6 +216,6 @@ def _instant(value: Instant) -> int | None:
         except ValueError:
             raise Malformed("'expiresAt' must be an ISO 8601 instant or null") from None
         ms = round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
-    if not 0 <= ms <= LAST_MS:
+    if not 0 <= ms <= MAX_MS:
         raise Malformed("'expiresAt' must lie between 1970 and 9999")
     return ms

@@ -6,36 +6,36 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from query.dependencies import Desk
-from query.response.json_value import answered
+from query.dependencies import QueryDependencies
+from query.response.json_value import json_response
 from schemas.errors import Malformed
-from schemas.registry.record_mapping import R
+from schemas.registry.record_mapping import RecordT
 
 DEFAULT_LIMIT = 100
-MOST_LIMIT = 1_000
-MOST_PAGE = 1_000_000
+MAX_LIMIT = 1_000
+MAX_PAGE = 1_000_000
 
 
-async def listing(
-    desk: Desk,
+async def list_page(
+    desk: QueryDependencies,
     request: Request,
-    kind: type[R],
+    kind: type[RecordT],
     where: Mapping[str, Any],
-    shown: Callable[[R], Mapping[str, object]],
+    shown: Callable[[RecordT], Mapping[str, object]],
 ) -> Response:
     """The page that `page` and `limit` of the query string ask for; Malformed names the rule."""
     given = request.query_params
-    limit = number(given, "limit", DEFAULT_LIMIT, MOST_LIMIT)
-    page = number(given, "page", 1, MOST_PAGE)
+    limit = query_integer(given, "limit", DEFAULT_LIMIT, MAX_LIMIT)
+    page = query_integer(given, "page", 1, MAX_PAGE)
     total = await desk.in_registry(lambda: desk.store.count(kind, **where))
     found = await desk.in_registry(
         lambda: desk.store.list(kind, limit=limit, offset=(page - 1) * limit, **where)
     )
     meta = {"page": page, "limit": limit, "total": total}
-    return answered({"success": True, "data": [shown(one) for one in found], "meta": meta})
+    return json_response({"success": True, "data": [shown(one) for one in found], "meta": meta})
 
 
-def number(given: Mapping[str, str], name: str, default: int, most: int) -> int:
+def query_integer(given: Mapping[str, str], name: str, default: int, most: int) -> int:
     """A whole number of the query string."""
     text = given.get(name)
     if text is None:

@@ -3,55 +3,55 @@
 import asyncio
 from pathlib import Path
 
-from query.dependencies import Desk
+from query.dependencies import QueryDependencies
 from schemas.errors import Unavailable
-from schemas.runtime.heartbeat import refusal, silence
+from schemas.runtime.heartbeat import refusal_reason, silence
 from schemas.tables import EVENTS
 
-EVERY_SECONDS = 1.0
+POLL_SECONDS = 1.0
 
 
-class Look:
+class ReadinessProbe:
     """Looks every second, so that health never waits for a disk."""
 
-    def __init__(self, desk: Desk, run: Path) -> None:
+    def __init__(self, desk: QueryDependencies, run: Path) -> None:
         self._desk = desk
         self._run = run
-        self._lake: str | None = "not looked at yet"
+        self._lake_problem: str | None = "not looked at yet"
         self._storing: str | None = None
 
-    def lake(self) -> str | None:
+    def lake_problem(self) -> str | None:
         """What is wrong with the lake."""
-        return self._lake
+        return self._lake_problem
 
-    def registry(self) -> str | None:
+    def registry_problem(self) -> str | None:
         """What is wrong with the registry; questions are answered from the last snapshot then."""
-        return self._desk.follower.trouble
+        return self._desk.follower.error
 
-    def storing(self) -> str | None:
+    def storage_problem(self) -> str | None:
         """Why something is not stored at the moment; what is stored is answered."""
         return self._storing
 
-    def ready(self) -> bool:
+    def is_ready(self) -> bool:
         """Whether questions can be answered."""
-        return self._lake is None
+        return self._lake_problem is None
 
     async def run(self) -> None:
         """Look until cancelled."""
         while True:
-            await self.once()
-            await asyncio.sleep(EVERY_SECONDS)
+            await self.check()
+            await asyncio.sleep(POLL_SECONDS)
 
-    async def once(self) -> None:
+    async def check(self) -> None:
         """Look now."""
         self._storing = await asyncio.to_thread(_not_storing, self._run, self._desk.clock())
         try:
-            pinned = await self._desk.shelf.pin(EVENTS)
-            await self._desk.damaged.look(pinned.version)
-            self._lake = None
+            pinned = await self._desk.snapshots.pin(EVENTS)
+            await self._desk.damaged_files.check_newest(pinned.version)
+            self._lake_problem = None
         except Unavailable as unavailable:
-            self._lake = unavailable.message
+            self._lake_problem = unavailable.message
 
 
 def _not_storing(run: Path, at_ms: int) -> str | None:
-    return refusal(run, at_ms) or silence(run, at_ms)
+    return refusal_reason(run, at_ms) or silence(run, at_ms)

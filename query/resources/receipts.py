@@ -12,25 +12,25 @@ from msgspec import UNSET, Struct, UnsetType
 from starlette.requests import Request
 from starlette.responses import Response
 
-from query.dependencies import Desk
-from query.engine.quarantine import Aside, Place, set_aside
-from query.response.json_value import answered
+from query.dependencies import QueryDependencies
+from query.engine.quarantine import EpochPartition, QuarantinedItem, quarantined_items
+from query.response.json_value import json_response
 from schemas.errors import NotFound
-from schemas.http.auth import reach_organization, reach_website
-from schemas.kinds import EVERY_KIND, Kind
+from schemas.http.auth import authorize_organization, authorize_website
+from schemas.kinds import ALL_KINDS, Kind
 from schemas.plans import Group
-from schemas.receipts import NoReceipt, Receipt
-from schemas.registry import Key, Scope
-from schemas.runtime.clock import iso
+from schemas.receipts import InvalidReceipt, Receipt
+from schemas.registry import Key, KeyScope
+from schemas.runtime.clock import format_instant
 from schemas.tables import QUARANTINE
 
 DUPLICATE = "duplicate"
 """Stage of the quarantine's rows about items that were seen before."""
 
-OF_TOPIC: Mapping[str, Kind] = {kind.topic: kind for kind in EVERY_KIND}
+KIND_BY_TOPIC: Mapping[str, Kind] = {kind.topic: kind for kind in ALL_KINDS}
 
 
-class State(StrEnum):
+class ItemState(StrEnum):
     """What became of an item."""
 
     STORED = "stored"
@@ -44,100 +44,102 @@ class State(StrEnum):
     """Kafka has it, but could not say where."""
 
 
-class Fate(Struct, frozen=True):
+class ItemStatus(Struct, frozen=True):
     """One item, by its place in the request."""
 
     index: int
-    state: State
+    state: ItemState
     stage: str | UnsetType = UNSET
     reason: str | UnsetType = UNSET
 
 
-async def look_up(desk: Desk, request: Request) -> Response:
+async def receipt_status(desk: QueryDependencies, request: Request) -> Response:
     """The fate of each item, and how many share it."""
-    key = desk.admit(request, Scope.READ_DATA, Group.QUERY, Scope.TRACK_EVENTS)
+    key = desk.authorize(request, KeyScope.READ_DATA, Group.QUERY, KeyScope.TRACK_EVENTS)
     text = request.path_params["receipt"]
     try:
         receipt = desk.registry.receipts.read(text)
-        kind = OF_TOPIC[receipt.topic]
-    except NoReceipt as none:
+        kind = KIND_BY_TOPIC[receipt.topic]
+    except InvalidReceipt as none:
         raise NotFound(str(none)) from None
     except KeyError:
-        raise NotFound(NoReceipt.UNKNOWN) from None
+        raise NotFound(InvalidReceipt.UNKNOWN) from None
     owners = _owners(desk, key, receipt)
-    fates = await _fates(desk, key, kind, receipt, owners)
+    fates = await _statuses(desk, key, kind, receipt, owners)
     states = [fate.state for fate in fates]
-    return answered(
+    return json_response(
         {
             "success": True,
             "data": {
                 "receipt": text,
                 "type": kind.name,
-                "receivedAt": iso(receipt.received_ms),
+                "receivedAt": format_instant(receipt.received_ms),
                 "total": receipt.count,
-                "counts": {state: states.count(state) for state in State},
+                "counts": {state: states.count(state) for state in ItemState},
                 "items": fates,
             },
         }
     )
 
 
-def _owners(desk: Desk, key: Key, receipt: Receipt) -> Sequence[str]:
+def _owners(desk: QueryDependencies, key: Key, receipt: Receipt) -> Sequence[str]:
     """Under which ids the items were sent; Forbidden when the key does not reach them."""
-    owner = receipt.owner
+    owner = receipt.owner_id
     if owner not in desk.registry.organizations:
-        return (reach_website(desk.registry, key, owner).id,)
-    reach_organization(desk.registry, key, owner)
-    return (owner, *desk.registry.websites_of.get(owner, ()))
+        return (authorize_website(desk.registry, key, owner).id,)
+    authorize_organization(desk.registry, key, owner)
+    return (owner, *desk.registry.websites_by_organization.get(owner, ()))
 
 
-async def _fates(
-    desk: Desk, key: Key, kind: Kind, receipt: Receipt, owners: Sequence[str]
-) -> list[Fate]:
+async def _statuses(
+    desk: QueryDependencies, key: Key, kind: Kind, receipt: Receipt, owners: Sequence[str]
+) -> list[ItemStatus]:
     if receipt.offset < 0:
-        return _alike(receipt, State.UNKNOWN)
-    epoch = await desk.positions.epoch_of(kind.table, receipt)
+        return _same_status(receipt, ItemState.UNKNOWN)
+    epoch = await desk.table_offsets.epoch_of(kind.table, receipt)
     if epoch is None:
-        return _alike(receipt, State.PENDING)  # of a topic that no worker has met yet
+        return _same_status(receipt, ItemState.PENDING)  # of a topic that no worker has met yet
     where = (epoch, receipt.topic, receipt.partition)
-    if (await desk.positions.of(kind.table, *where)).next <= receipt.offset:
-        old = epoch < await desk.positions.newest_epoch(kind.table, receipt.topic)
-        return _alike(receipt, State.LOST if old else State.PENDING)
-    aside = await desk.positions.of(QUARANTINE, *where)
+    if (await desk.table_offsets.stored_offset(kind.table, *where)).next <= receipt.offset:
+        old = epoch < await desk.table_offsets.newest_epoch(kind.table, receipt.topic)
+        return _same_status(receipt, ItemState.LOST if old else ItemState.PENDING)
+    aside = await desk.table_offsets.stored_offset(QUARANTINE, *where)
     if aside.next <= receipt.offset:
-        return _alike(receipt, State.STORED)
-    pinned = await desk.shelf.pin(QUARANTINE, least=aside.version)
-    engine = desk.standard.of(key.organization_id)
-    place = Place(
-        desk.positions.topic(receipt.topic), epoch, receipt.partition, desk.positions.epoch
+        return _same_status(receipt, ItemState.STORED)
+    pinned = await desk.snapshots.pin(QUARANTINE, least=aside.version)
+    engine = desk.standard_limiter.for_tenant(key.organization_id)
+    place = EpochPartition(
+        desk.table_offsets.topic(receipt.topic), epoch, receipt.partition, desk.table_offsets.epoch
     )
-    if await desk.gone.holds(engine, pinned, place, receipt.offset, desk.seconds):
-        return _alike(receipt, State.LOST)
-    found = await set_aside(engine, pinned, place, receipt, owners, desk.seconds)
-    return _told_apart(receipt, found)
+    if await desk.lost_messages.contains(
+        engine, pinned, place, receipt.offset, desk.timeout_seconds
+    ):
+        return _same_status(receipt, ItemState.LOST)
+    found = await quarantined_items(engine, pinned, place, receipt, owners, desk.timeout_seconds)
+    return _status_of_each(receipt, found)
 
 
-def _alike(receipt: Receipt, state: State) -> list[Fate]:
-    return [Fate(index, state) for index in _places(receipt)]
+def _same_status(receipt: Receipt, state: ItemState) -> list[ItemStatus]:
+    return [ItemStatus(index, state) for index in _indexes(receipt)]
 
 
-def _told_apart(receipt: Receipt, found: Sequence[Aside]) -> list[Fate]:
+def _status_of_each(receipt: Receipt, found: Sequence[QuarantinedItem]) -> list[ItemStatus]:
     """Each item's own fate: stored unless it was set aside, alone or with its whole chunk."""
     by_seq = {aside.seq: aside for aside in found}
     whole = by_seq.get(None)
     return [
-        _fate(index, by_seq.get(seq, whole))
-        for seq, index in enumerate(_places(receipt), receipt.first)
+        _status(index, by_seq.get(seq, whole))
+        for seq, index in enumerate(_indexes(receipt), receipt.first_position)
     ]
 
 
-def _fate(index: int, aside: Aside | None) -> Fate:
+def _status(index: int, aside: QuarantinedItem | None) -> ItemStatus:
     if aside is None:
-        return Fate(index, State.STORED)
+        return ItemStatus(index, ItemState.STORED)
     if aside.stage == DUPLICATE:
-        return Fate(index, State.DUPLICATE, reason=aside.reason)
-    return Fate(index, State.QUARANTINED, aside.stage, aside.reason)
+        return ItemStatus(index, ItemState.DUPLICATE, reason=aside.reason)
+    return ItemStatus(index, ItemState.QUARANTINED, aside.stage, aside.reason)
 
 
-def _places(receipt: Receipt) -> Sequence[int]:
-    return range(receipt.count) if receipt.places is None else receipt.places
+def _indexes(receipt: Receipt) -> Sequence[int]:
+    return range(receipt.count) if receipt.indexes is None else receipt.indexes

@@ -2,9 +2,9 @@
 
 from starlette.responses import Response
 
-from schemas.http.error_bodies import encode
+from schemas.http.error_bodies import encode_json
 
 
-def answered(body: object, status: int = 200) -> Response:
+def json_response(body: object, status: int = 200) -> Response:
     """The value as JSON."""
-    return Response(encode(body), status, media_type="application/json")
+    return Response(encode_json(body), status, media_type="application/json")

@@ -9,16 +9,16 @@ from threading import Lock
 
 from msgspec import Struct
 
-from query.engine.deadline import overdue
+from query.engine.deadline import timeout_error
 from schemas.errors import ResultTooLarge, Unavailable
 
-MOST_ROWS = 100_000
+MAX_ROWS = 100_000
 """Rows of one HTTP request, those of comparisons included."""
-ANSWERS_OF_ALL, ANSWERS_OF_ONE = 16, 4
+MAX_RESPONSES, MAX_RESPONSES_PER_TENANT = 16, 4
 """Answers of the largest size that a process holds, and those of one organization."""
 
 
-class AnswerMemory:
+class ResponseMemory:
     """Bytes of answers that are made and not sent yet."""
 
     def __init__(self, answer_bytes: int) -> None:
@@ -31,19 +31,19 @@ class AnswerMemory:
         """Bytes of all organizations."""
         return sum(self._held.values())
 
-    def take(self, tenant: str, size: int) -> None:
+    def reserve(self, tenant: str, size: int) -> None:
         """Count bytes that are held from now on; Unavailable when too many are."""
         with self._lock:
             own = self._held.get(tenant, 0) + size
-            if own > ANSWERS_OF_ONE * self.answer_bytes:
+            if own > MAX_RESPONSES_PER_TENANT * self.answer_bytes:
                 raise Unavailable(
                     "Large answers of this organization wait to be read; read them first", 1
                 )
-            if self.held + size > ANSWERS_OF_ALL * self.answer_bytes:
+            if self.held + size > MAX_RESPONSES * self.answer_bytes:
                 raise Unavailable("Too many large answers are being sent; ask again shortly", 1)
             self._held[tenant] = own
 
-    def give_back(self, tenant: str, size: int) -> None:
+    def release(self, tenant: str, size: int) -> None:
         """Bytes that were sent, or will not be."""
         with self._lock:
             left = self._held.pop(tenant, 0) - size
@@ -51,7 +51,7 @@ class AnswerMemory:
                 self._held[tenant] = left
 
 
-class Mark(Struct, frozen=True):
+class Savepoint(Struct, frozen=True):
     """How much of a budget was used at a moment."""
 
     size: int
@@ -59,10 +59,10 @@ class Mark(Struct, frozen=True):
     full: bool
 
 
-class AnswerBudget:
+class ResponseBudget:
     """What is left to one HTTP request."""
 
-    def __init__(self, memory: AnswerMemory, tenant: str, seconds: float) -> None:
+    def __init__(self, memory: ResponseMemory, tenant: str, seconds: float) -> None:
         self._memory = memory
         self._tenant = tenant
         self._lock = Lock()
@@ -82,51 +82,51 @@ class AnswerBudget:
         Once something did not fit, what comes after it is not tried.
         """
         if self._full:
-            raise self._refusal()
+            raise self._too_large()
         if not self.seconds:
-            raise overdue()
+            raise timeout_error()
 
-    def take_rows(self, count: int) -> None:
+    def add_rows(self, count: int) -> None:
         """Count rows of the answer."""
         with self._lock:
             self._rows += count
-            if self._rows > MOST_ROWS:
-                raise self._refusal()
+            if self._rows > MAX_ROWS:
+                raise self._too_large()
 
-    def take(self, size: int) -> None:
+    def reserve(self, size: int) -> None:
         """Count bytes of the answer."""
         with self._lock:
             # Closed: a thread goes on for a while after whoever waited for it has left.
             if self._closed or self._size + size > self._memory.answer_bytes:
-                raise self._refusal()
-            self._memory.take(self._tenant, size)
+                raise self._too_large()
+            self._memory.reserve(self._tenant, size)
             self._size += size
 
-    def give_back(self, size: int) -> None:
+    def release(self, size: int) -> None:
         """Bytes that are not part of the answer after all."""
         with self._lock:
             if not self._closed:
                 self._size -= size
-                self._memory.give_back(self._tenant, size)
+                self._memory.release(self._tenant, size)
 
-    def mark(self) -> Mark:
+    def savepoint(self) -> Savepoint:
         """How much is used now."""
-        return Mark(self._size, self._rows, self._full)
+        return Savepoint(self._size, self._rows, self._full)
 
-    def back_to(self, mark: Mark) -> None:
+    def roll_back(self, mark: Savepoint) -> None:
         """What was made since is thrown away."""
-        self.give_back(self._size - mark.size)
+        self.release(self._size - mark.size)
         self._rows, self._full = mark.rows, mark.full
 
     def close(self) -> None:
         """The answer was sent, or nobody wants it any more."""
-        self.give_back(self._size)
+        self.release(self._size)
         self._closed = True
 
-    def _refusal(self) -> ResultTooLarge:
+    def _too_large(self) -> ResultTooLarge:
         self._full = True
         return ResultTooLarge(
-            f"This does not fit into the answer any more, which may have {MOST_ROWS:,} rows and "
+            f"This does not fit into the answer any more, which may have {MAX_ROWS:,} rows and "
             f"{self._memory.answer_bytes / 2**20:g} MiB for all questions of a request together; "
             "ask it in a request of its own, or with a lower 'limit'"
         )

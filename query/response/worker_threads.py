@@ -8,16 +8,16 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-FEW = 500
+MIN_OFFLOADED_ROWS = 500
 """Rows that are shaped sooner than a thread is woken and heard."""
 
-THREADS = ThreadPoolExecutor(2, thread_name_prefix="shape")
+WORKERS = ThreadPoolExecutor(2, thread_name_prefix="shape")
 
 T = TypeVar("T")
 
 
-async def aside(rows: int, work: Callable[[], T]) -> T:
+async def run_in_worker(rows: int, work: Callable[[], T]) -> T:
     """What the work on so many rows gives."""
-    if rows <= FEW:
+    if rows <= MIN_OFFLOADED_ROWS:
         return work()
-    return await asyncio.get_running_loop().run_in_executor(THREADS, work)
+    return await asyncio.get_running_loop().run_in_executor(WORKERS, work)

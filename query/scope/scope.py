@@ -10,15 +10,15 @@ from datetime import UTC, datetime
 
 from msgspec import Struct
 
-from query.engine.engine import Engine, Sql, joined
-from query.engine.snapshots import Pinned
-from query.request.time_range import Granularity, Span
-from schemas.lake.delta_table import Part
+from query.engine.engine import Engine, Sql, merge_values
+from query.engine.snapshots import PinnedVersion
+from query.request.time_range import Granularity, TimeRange
+from schemas.lake.delta_table import DataFile
 from schemas.tables import Column, Table
 
-ALWAYS = ("ts", "is_bot")
+REQUIRED_COLUMNS = ("ts", "is_bot")
 BUCKET = "bucket"
-ENTRIES = "entries"
+PROPERTY_ENTRIES = "entries"
 MS = "ms"
 EPOCH = "epoch"
 
@@ -26,15 +26,15 @@ EPOCH = "epoch"
 class Scope(Struct, frozen=True):
     """What one question may see."""
 
-    pinned: Pinned
+    pinned: PinnedVersion
     subject_column: str
     subject: str
-    span: Span
+    span: TimeRange
     granularity: Granularity = Granularity.DAILY
     where: Sql = Sql("")
     """Further conditions on columns of the table, each line beginning with AND."""
     include_bots: bool = False
-    beside: tuple["Scope", ...] = ()
+    other_tables: tuple["Scope", ...] = ()
     """The same subject and span in other tables."""
 
     @property
@@ -42,22 +42,22 @@ class Scope(Struct, frozen=True):
         return self.pinned.version.table
 
     @property
-    def parts(self) -> Sequence[Part]:
+    def data_files(self) -> Sequence[DataFile]:
         """The files that may hold rows of the subject and the span."""
-        same = self.subject_column == self.table.subject
+        same = self.subject_column == self.table.subject_column
         subject = self.subject if same else None
-        return self.pinned.parts(subject, self.span.start_ms, self.span.end_ms)
+        return self.pinned.data_files(subject, self.span.start_ms, self.span.end_ms)
 
 
-async def scoped(engine: Engine, scope: Scope, names: Sequence[str]) -> Sql:
-    """The body of the `scoped` CTE with the named columns.
+async def scoped_rows(engine: Engine, scope: Scope, names: Sequence[str]) -> Sql:
+    """The body of the `scoped_rows` CTE with the named columns.
 
     Besides columns of the table there are `ms` (Unix milliseconds of `ts`) and `bucket`.
     """
     table, span = scope.table, scope.span
-    relation = await engine.relation(scope.parts, _columns(table, scope, names))
+    relation = await engine.relation(scope.data_files, _columns(table, scope, names))
     ms = engine.unix_ms("ts")
-    bucket = span.bucket(ms, scope.granularity) if BUCKET in names else Sql("")
+    bucket = span.bucket_sql(ms, scope.granularity) if BUCKET in names else Sql("")
     made = {
         MS: f"{ms} AS {MS}",
         BUCKET: f"{bucket.text} AS {BUCKET}",
@@ -72,12 +72,12 @@ async def scoped(engine: Engine, scope: Scope, names: Sequence[str]) -> Sql:
         f" AND ts >= $start AND ts < $end{bots}{scope.where.text}"
     )
     own = {"subject": scope.subject, "start": _instant(span.start_ms), "end": _instant(span.end_ms)}
-    return Sql(text, joined(relation.values, own, bucket.values, scope.where.values))
+    return Sql(text, merge_values(relation.values, own, bucket.values, scope.where.values))
 
 
 def _columns(table: Table, scope: Scope, names: Sequence[str]) -> list[Column]:
     """The columns of the table that are needed, in the table's order."""
-    needed = {scope.subject_column, *ALWAYS, *names}
+    needed = {scope.subject_column, *REQUIRED_COLUMNS, *names}
     return [c for c in table.columns if c.name in needed or _names(scope.where.text, c.name)]
 
 

@@ -7,86 +7,88 @@ from typing import TypeVar
 
 from msgspec import Struct, structs
 
-from query.dependencies import Desk
-from query.engine.deadline import overdue
-from query.engine.engine import PartGone
-from query.engine.snapshots import Pinned
-from query.request.body import converted
-from query.request.subject import Who
-from query.request.suggestions import unknown
-from query.response.response_budget import AnswerBudget
-from query.response.worker_threads import aside
-from query.standard.comparison import Comparison, comparison
-from query.standard.execute import Answer, Work, run
-from query.standard.query_types import QUERY_TYPES, QueryType, Subject
-from query.standard.request import Asked, Questions
-from query.standard.scope import scope_of
-from schemas.errors import DataDamaged, Failure, Malformed, Unavailable
+from query.dependencies import QueryDependencies
+from query.engine.deadline import timeout_error
+from query.engine.engine import DataFileMissing
+from query.engine.snapshots import PinnedVersion
+from query.request.body import convert
+from query.request.subject import QuerySubject
+from query.request.suggestions import unknown_name_message
+from query.response.response_budget import ResponseBudget
+from query.response.worker_threads import run_in_worker
+from query.standard.comparison import Comparison, compare
+from query.standard.execute import PreparedQuery, QueryResult, execute
+from query.standard.query_types import QUERY_TYPES, QueryType, SubjectKind
+from query.standard.request import StandardQuery, StandardRequest
+from query.standard.scope import build_scope
+from schemas.errors import ApiError, DataDamaged, Malformed, Unavailable
 from schemas.tables import Table
 
-AT_ONCE = 4
+CONCURRENCY = 4
 """Questions of one request that run at the same time, so that it never fills the queue alone."""
 
 
-class Answered(Struct, frozen=True):
+class ComparedResult(Struct, frozen=True):
     """One answer, and what was asked for beside it."""
 
-    answer: Answer
+    result: QueryResult
     partial: str | None = None
     """Of a series: the label of the bucket that can still grow."""
     comparison: Comparison | None = None
 
 
-class Batch(Struct, frozen=True):
+class QueryBatch(Struct, frozen=True):
     """The query types of one request, asked within one budget."""
 
-    desk: Desk
-    who: Who
-    asked: Questions
-    budget: AnswerBudget
+    desk: QueryDependencies
+    subject: QuerySubject
+    request: StandardRequest
+    budget: ResponseBudget
 
     @property
     def tables(self) -> Mapping[str, Table]:
         """All tables that are read."""
-        return {t.name: t for one in self.asked.asked for t in tables_of(one, self.who)}
+        return {t.name: t for one in self.request.queries for t in tables_read(one, self.subject)}
 
 
-Pins = Mapping[str, Pinned]
+Snapshots = Mapping[str, PinnedVersion]
 
-Made = TypeVar("Made")
-Make = Callable[[Asked, Answered], Made]
+Outcome = TypeVar("Outcome")
+MakeOutcome = Callable[[StandardQuery, ComparedResult], Outcome]
 """Makes of an answer what is kept of it; runs in a thread where there are many rows."""
 
 
-async def answers(batch: Batch, make: Make[Made]) -> tuple[Pins, Sequence[Made | Failure]]:
+async def execute_batch(
+    batch: QueryBatch, make: MakeOutcome[Outcome]
+) -> tuple[Snapshots, Sequence[Outcome | ApiError]]:
     """Every outcome, from one version per table; anew when a part was compacted away meanwhile."""
-    before = batch.budget.mark()
+    before = batch.budget.savepoint()
     try:
-        return await _from_pinned(batch, make, anew=False)
-    except PartGone:
-        batch.budget.back_to(before)
+        return await _execute_at(batch, make, anew=False)
+    except DataFileMissing:
+        batch.budget.roll_back(before)
     try:
-        return await _from_pinned(batch, make, anew=True)
-    except PartGone:
+        return await _execute_at(batch, make, anew=True)
+    except DataFileMissing:
         pass
-    await batch.desk.shelf.refuse_gone(batch.asked.as_of, batch.tables.values())
+    await batch.desk.snapshots.raise_if_vacuumed(batch.request.as_of, batch.tables.values())
     raise Unavailable("The stored data cannot be read at the moment")
 
 
-async def _from_pinned(
-    batch: Batch, make: Make[Made], anew: bool
-) -> tuple[Pins, Sequence[Made | Failure]]:
-    pins, damaged = await _pinned(batch, anew)
-    turns = asyncio.Semaphore(AT_ONCE)
+async def _execute_at(
+    batch: QueryBatch, make: MakeOutcome[Outcome], anew: bool
+) -> tuple[Snapshots, Sequence[Outcome | ApiError]]:
+    pins, damaged = await _pin_tables(batch, anew)
+    turns = asyncio.Semaphore(CONCURRENCY)
 
-    async def outcome(one: Asked) -> Made | Failure:
-        for table in tables_of(one, batch.who):
+    async def outcome(one: StandardQuery) -> Outcome | ApiError:
+        for table in tables_read(one, batch.subject):
             if table.name in damaged:
                 return damaged[table.name]
         async with turns:
-            return await _outcome(batch, one, pins, make)
+            return await _execute_one(batch, one, pins, make)
 
-    asking = [asyncio.create_task(outcome(one)) for one in batch.asked.asked]
+    asking = [asyncio.create_task(outcome(one)) for one in batch.request.queries]
     try:
         outcomes = await asyncio.gather(*asking)
     finally:
@@ -98,68 +100,72 @@ async def _from_pinned(
     return pins, outcomes
 
 
-async def _pinned(batch: Batch, anew: bool) -> tuple[Pins, Mapping[str, DataDamaged]]:
+async def _pin_tables(batch: QueryBatch, anew: bool) -> tuple[Snapshots, Mapping[str, DataDamaged]]:
     """The version of each table; questions about others than a damaged one are answered."""
-    pins: dict[str, Pinned] = {}
+    pins: dict[str, PinnedVersion] = {}
     damaged: dict[str, DataDamaged] = {}
     for name, table in batch.tables.items():
         try:
-            pins[name] = await batch.desk.shelf.pin_at(table, batch.asked.as_of, anew)
+            pins[name] = await batch.desk.snapshots.pin_at(table, batch.request.as_of, anew)
         except DataDamaged as refused:
             damaged[name] = refused
     return pins, damaged
 
 
-async def _outcome(batch: Batch, one: Asked, pins: Pins, make: Make[Made]) -> Made | Failure:
+async def _execute_one(
+    batch: QueryBatch, one: StandardQuery, pins: Snapshots, make: MakeOutcome[Outcome]
+) -> Outcome | ApiError:
     budget = batch.budget
     try:
         budget.check()
         async with asyncio.timeout_at(budget.ends):
-            answered = await _answered(batch, one, pins)
+            answered = await _execute_with_comparison(batch, one, pins)
             compared = answered.comparison.rows if answered.comparison else ()
-            budget.take_rows(len(answered.answer.rows) + len(compared))
-            return await aside(len(answered.answer.rows), partial(make, one, answered))
-    except Failure as refused:
+            budget.add_rows(len(answered.result.rows) + len(compared))
+            return await run_in_worker(len(answered.result.rows), partial(make, one, answered))
+    except ApiError as refused:
         return refused
     except TimeoutError:
-        return overdue()
+        return timeout_error()
 
 
-async def _answered(batch: Batch, one: Asked, pins: Pins) -> Answered:
-    work = _work(batch, one, pins)
-    answer = await run(work, batch.asked.page)
+async def _execute_with_comparison(
+    batch: QueryBatch, one: StandardQuery, pins: Snapshots
+) -> ComparedResult:
+    work = _prepare(batch, one, pins)
+    answer = await execute(work, batch.request.page)
     compared = running = None
-    if one.other is not None:
-        points = work.points if work.query_type.timed else []
-        held = _work(batch, structs.replace(one, span=one.other), pins)
-        compared = await comparison(held, answer, points)
-    if work.query_type.timed:
-        running = work.scope.span.running(work.now_ms, work.bucketed.granularity)
-    return Answered(answer, running, compared)
+    if one.comparison_range is not None:
+        points = work.points if work.query_type.starts_with_time else []
+        held = _prepare(batch, structs.replace(one, time_range=one.comparison_range), pins)
+        compared = await compare(held, answer, points)
+    if work.query_type.starts_with_time:
+        running = work.scope.span.current_bucket_label(work.now_ms, work.bucket_scope.granularity)
+    return ComparedResult(answer, running, compared)
 
 
-def _work(batch: Batch, one: Asked, pins: Pins) -> Work:
-    who, desk = batch.who, batch.desk
-    query_type = known(one.name, who.kind)
+def _prepare(batch: QueryBatch, one: StandardQuery, pins: Snapshots) -> PreparedQuery:
+    who, desk = batch.subject, batch.desk
+    query_type = find_query_type(one.name, who.kind)
     now_ms = desk.clock()
-    options = query_type.options and converted(one.own, query_type.options, one.at)
-    scope = scope_of(query_type, who.id, batch.asked, one, pins, now_ms)
-    engine = desk.standard.of(who.owner)
-    return Work(engine, query_type, scope, options, now_ms, batch.budget.ends)
+    options = query_type.options and convert(one.options, query_type.options, one.path)
+    scope = build_scope(query_type, who.id, batch.request, one, pins, now_ms)
+    engine = desk.standard_limiter.for_tenant(who.organization_id)
+    return PreparedQuery(engine, query_type, scope, options, now_ms, batch.budget.ends)
 
 
-def known(name: str, kind: Subject) -> QueryType:
+def find_query_type(name: str, kind: SubjectKind) -> QueryType:
     """The query type of that name for that kind of subject."""
     query_type = QUERY_TYPES.get(name)
     if query_type is None:
         fitting = [n for n, each in QUERY_TYPES.items() if each.subject is kind]
-        raise Malformed(unknown("query type", name, fitting))
+        raise Malformed(unknown_name_message("query type", name, fitting))
     if query_type.subject is not kind:
         raise Malformed(f"Query type '{name}' is asked with '{query_type.subject}', not '{kind}'")
     return query_type
 
 
-def tables_of(one: Asked, who: Who) -> Sequence[Table]:
+def tables_read(one: StandardQuery, who: QuerySubject) -> Sequence[Table]:
     """The tables that a question reads."""
     query_type = QUERY_TYPES.get(one.name)
     return query_type.tables if query_type and query_type.subject is who.kind else ()

@@ -5,28 +5,28 @@ from functools import partial
 
 from msgspec import Struct, structs
 
-from query.engine.engine import Engine, Row, Sql, joined
-from query.response.worker_threads import aside
+from query.engine.engine import Engine, Row, Sql, merge_values
+from query.response.worker_threads import run_in_worker
 from query.scope.scope import Scope
-from query.standard.declaration.query_type import Detail, Statement, forms, shaped
-from query.standard.statement import whole
+from query.standard.declaration.query_type import NestedList, Statement, field_specs, to_row
+from query.standard.statement import build_statement
 
 
-async def added(
-    engine: Engine, detail: Detail, scope: Scope, answer: Sequence[Struct], seconds: float
+async def fill_nested_lists(
+    engine: Engine, detail: NestedList, scope: Scope, answer: Sequence[Struct], seconds: float
 ) -> list[Struct]:
     """The rows with the list of each."""
     names = {value: None for row in answer if (value := getattr(row, detail.key[0])) is not None}
     if not names:
         return list(answer)
-    every = {each.table.name: each for each in (*scope.beside, scope)}
-    narrowed = narrow(every[detail.table.name], detail.by, list(names))
-    statement = Statement(sql=detail.sql, given=detail.given)
-    rows = await engine.rows(await whole(engine, narrowed, statement), seconds)
-    return await aside(len(rows) + len(answer), partial(_filled, detail, answer, rows))
+    every = {each.table.name: each for each in (*scope.other_tables, scope)}
+    narrowed = narrow_scope(every[detail.table.name], detail.filter_column, list(names))
+    statement = Statement(sql=detail.sql, ctes=detail.ctes)
+    rows = await engine.rows(await build_statement(engine, narrowed, statement), seconds)
+    return await run_in_worker(len(rows) + len(answer), partial(_with_lists, detail, answer, rows))
 
 
-def _filled(detail: Detail, answer: Sequence[Struct], rows: Sequence[Row]) -> list[Struct]:
+def _with_lists(detail: NestedList, answer: Sequence[Struct], rows: Sequence[Row]) -> list[Struct]:
     width = len(detail.key)
     lists: dict[tuple[object, ...], list[object]] = {}
     for row in rows:
@@ -38,15 +38,15 @@ def _filled(detail: Detail, answer: Sequence[Struct], rows: Sequence[Row]) -> li
     ]
 
 
-def _element(detail: Detail, values: Row) -> object:
-    return shaped(detail.row, values, forms(detail.row)) if detail.row else values[0]
+def _element(detail: NestedList, values: Row) -> object:
+    return to_row(detail.row, values, field_specs(detail.row)) if detail.row else values[0]
 
 
-def narrow(scope: Scope, column: str, values: Sequence[object], prefix: str = "one") -> Scope:
+def narrow_scope(scope: Scope, column: str, values: Sequence[object], prefix: str = "one") -> Scope:
     """The scope, of these values of a column only."""
     bound = {f"{prefix}_{i}": value for i, value in enumerate(values)}
     among = ", ".join(f"${name}" for name in bound)
     where = Sql(
-        f"{scope.where.text}\n AND {column} IN ({among})", joined(scope.where.values, bound)
+        f"{scope.where.text}\n AND {column} IN ({among})", merge_values(scope.where.values, bound)
     )
-    return structs.replace(scope, where=where, beside=())
+    return structs.replace(scope, where=where, other_tables=())

@@ -8,17 +8,17 @@ puts only the keys in order, and the type's own statement is asked about the few
 from msgspec import Struct, structs
 
 from query.engine.engine import Engine, Row
-from query.request.time_range import Span
+from query.request.time_range import TimeRange
 from query.scope.scope import Scope
-from query.standard.declaration.query_type import Choice, Cte, Statement
-from query.standard.nested_lists import narrow
-from query.standard.statement import whole
+from query.standard.declaration.query_type import Cte, PageKeyQuery, Statement
+from query.standard.nested_lists import narrow_scope
+from query.standard.statement import build_statement
 
-MOST = 1_000
+MAX_KEYS = 1_000
 """Keys that are chosen at most; for pages further on the whole answer is made."""
 
 # Rows that are equal in what they are ordered by are chosen together: the type's own order decides.
-CUT = Cte(
+CUTOFF = Cte(
     "cut",
     """
     SELECT MIN(standing) AS least, MAX(together) AS total
@@ -28,7 +28,7 @@ CUT = Cte(
              LIMIT $last) AS foremost
     """,
 )
-ON_THE_PAGE = """
+PAGE_SQL = """
     SELECT chosen, began, ended, total
       FROM ordered
       JOIN cut
@@ -36,33 +36,33 @@ ON_THE_PAGE = """
 """
 
 
-class Chosen(Struct, frozen=True):
+class PageKeys(Struct, frozen=True):
     """A scope of the rows that the page is about, and how many rows all pages have."""
 
     scope: Scope
     total: int
 
 
-async def chosen(
-    engine: Engine, choice: Choice, scope: Scope, last: int, seconds: float
-) -> Chosen | None:
+async def find_page_keys(
+    engine: Engine, choice: PageKeyQuery, scope: Scope, last: int, seconds: float
+) -> PageKeys | None:
     """What the rows up to the `last` are made of; None when it is not worth while to choose."""
-    if last > MOST:
+    if last > MAX_KEYS:
         return None
     statement = Statement(
-        given=(*choice.given, Cte("ordered", choice.sql), CUT),
-        sql=ON_THE_PAGE,
+        ctes=(*choice.ctes, Cte("ordered", choice.sql), CUTOFF),
+        sql=PAGE_SQL,
         values={"last": last},
-        afresh=choice.afresh,
+        not_materialized=choice.not_materialized,
     )
-    rows = await engine.rows(await whole(engine, scope, statement), seconds)
-    if not rows or len(rows) > MOST:
+    rows = await engine.rows(await build_statement(engine, scope, statement), seconds)
+    if not rows or len(rows) > MAX_KEYS:
         return None
-    return Chosen(_of(scope, choice.key, rows), rows[0][-1])
+    return PageKeys(_narrowed_scope(scope, choice.key, rows), rows[0][-1])
 
 
-def _of(scope: Scope, key: str, rows: list[Row]) -> Scope:
+def _narrowed_scope(scope: Scope, key: str, rows: list[Row]) -> Scope:
     """The scope, of these keys and of the time that they have rows in."""
-    span = Span(min(row[1] for row in rows), max(row[2] for row in rows) + 1, scope.span.zone)
-    narrowed = narrow(scope, key, [row[0] for row in rows], "key")
-    return structs.replace(narrowed, span=span, beside=scope.beside)
+    span = TimeRange(min(row[1] for row in rows), max(row[2] for row in rows) + 1, scope.span.zone)
+    narrowed = narrow_scope(scope, key, [row[0] for row in rows], "key")
+    return structs.replace(narrowed, span=span, other_tables=scope.other_tables)

@@ -1,6 +1,6 @@
 """QUERY_TYPES: every standard question by its name; one family per file."""
 
-from query.standard.declaration.query_type import QueryType, Subject, index
+from query.standard.declaration.query_type import QueryType, SubjectKind, index_by_name
 from query.standard.types.custom_events import CUSTOM_EVENTS
 from query.standard.types.engagement import ENGAGEMENT
 from query.standard.types.error_groups import ERROR_GROUPS
@@ -63,6 +63,6 @@ FAMILIES = (
     TIMELINE,
 )
 
-QUERY_TYPES = index(*FAMILIES)
+QUERY_TYPES = index_by_name(*FAMILIES)
 
-__all__ = ["FAMILIES", "QUERY_TYPES", "QueryType", "Subject"]
+__all__ = ["FAMILIES", "QUERY_TYPES", "QueryType", "SubjectKind"]

@@ -4,46 +4,49 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
-from query.engine.snapshots import Pinned
-from query.request.filters import Field, Filter, conditions
+from query.engine.snapshots import PinnedVersion
+from query.request.filters import Filter, FilterField, compile_conditions
 from query.scope.scope import Scope
 from query.standard.declaration.query_type import QueryType
-from query.standard.request import Asked, Questions
+from query.standard.request import StandardQuery, StandardRequest
 from schemas.errors import Malformed
 from schemas.tables import Table
 
 
-def fields(table: Table) -> Mapping[str, Field]:
+def filterable_fields(table: Table) -> Mapping[str, FilterField]:
     """The columns of a table that filters may name."""
-    return {c.name: Field(c.type, c.name) for c in table.columns if c.public}
+    return {c.name: FilterField(c.type, c.name) for c in table.columns if c.public}
 
 
-def scope_of(
+def build_scope(
     query_type: QueryType,
     subject: str,
-    asked: Questions,
-    one: Asked,
-    pins: Mapping[str, Pinned],
+    asked: StandardRequest,
+    one: StandardQuery,
+    pins: Mapping[str, PinnedVersion],
     now_ms: int,
 ) -> Scope:
     """The scope of one question; Malformed when its filters are wrong or one is missing."""
-    require(query_type.needs, asked.filters)
+    check_required_filters(query_type.required_filters, asked.filters)
     main, *others = query_type.tables
     scope = Scope(
         pinned=pins[main.name],
-        subject_column=main.subject,
+        subject_column=main.subject_column,
         subject=subject,
-        span=query_type.over(one.span, now_ms),
+        span=query_type.time_range_override(one.time_range, now_ms),
         granularity=one.granularity,
-        where=conditions(asked.filters, fields(main), f"table '{main.name}'"),
+        where=compile_conditions(asked.filters, filterable_fields(main), f"table '{main.name}'"),
         include_bots=asked.include_bots,
     )
     return structs.replace(
-        scope, beside=tuple(_beside(scope, pins[t.name], asked.filters) for t in others)
+        scope,
+        other_tables=tuple(
+            _scope_of_other_table(scope, pins[t.name], asked.filters) for t in others
+        ),
     )
 
 
-def require(needs: Sequence[str], filters: Sequence[Filter]) -> None:
+def check_required_filters(needs: Sequence[str], filters: Sequence[Filter]) -> None:
     """Malformed when a filter that the type needs is missing."""
     given = {filter_.field for filter_ in filters}
     for name in needs:
@@ -54,13 +57,13 @@ def require(needs: Sequence[str], filters: Sequence[Filter]) -> None:
             )
 
 
-def _beside(scope: Scope, pinned: Pinned, filters: Sequence[Filter]) -> Scope:
+def _scope_of_other_table(scope: Scope, pinned: PinnedVersion, filters: Sequence[Filter]) -> Scope:
     """The same in another table, with the filters on columns that it has."""
     table = pinned.version.table
-    known = fields(table)
+    known = filterable_fields(table)
     fitting = [each for each in filters if _names(each) <= known.keys()]
-    where = conditions(fitting, known, f"table '{table.name}'")
-    return structs.replace(scope, pinned=pinned, subject_column=table.subject, where=where)
+    where = compile_conditions(fitting, known, f"table '{table.name}'")
+    return structs.replace(scope, pinned=pinned, subject_column=table.subject_column, where=where)
 
 
 def _names(given: Filter) -> set[str]:

@@ -6,12 +6,12 @@ A ratio or a median is sorted by the two decimals that are shown, so that pages 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from query.request.order import Order
-from query.request.suggestions import unknown
-from query.standard.declaration.query_type import QueryType, forms
+from query.request.order import OrderTerm
+from query.request.suggestions import unknown_name_message
+from query.standard.declaration.query_type import QueryType, field_specs
 from schemas.errors import Malformed
 
-RATIOS: Mapping[tuple[str, ...], tuple[str, str]] = {
+RATIO_SQL: Mapping[tuple[str, ...], tuple[str, str]] = {
     ("_part", "_whole"): ("{0} * 100", "{1}"),
     ("_total", "_count"): ("{0}", "{1}"),
     ("_ms", "_count"): ("{0}", "{1} * 1000"),
@@ -22,16 +22,18 @@ RATIOS: Mapping[tuple[str, ...], tuple[str, str]] = {
 T = TypeVar("T")
 
 
-def checked(query_type: QueryType, orders: Sequence[Order]) -> Sequence[Order]:
+def check_order(query_type: QueryType, orders: Sequence[OrderTerm]) -> Sequence[OrderTerm]:
     """The orders, when the rows of the type have such fields."""
     for i, order in enumerate(orders):
-        known = forms(query_type.row)
+        known = field_specs(query_type.row)
         if order.field not in known:
-            raise Malformed(unknown("field", order.field, known, f" in 'orderBy[{i}]'"))
+            raise Malformed(
+                unknown_name_message("field", order.field, known, f" in 'orderBy[{i}]'")
+            )
     return orders
 
 
-def terms(query_type: QueryType, orders: Sequence[Order]) -> Sequence[str]:
+def order_terms(query_type: QueryType, orders: Sequence[OrderTerm]) -> Sequence[str]:
     """The orders in SQL over the columns that the type gives."""
     return [
         f"{_value(query_type, order.field)} {order.direction.upper()} NULLS LAST"
@@ -39,7 +41,7 @@ def terms(query_type: QueryType, orders: Sequence[Order]) -> Sequence[str]:
     ]
 
 
-def sort(rows: Iterable[tuple[int, T]], orders: Sequence[Order]) -> list[tuple[int, T]]:
+def sort_rows(rows: Iterable[tuple[int, T]], orders: Sequence[OrderTerm]) -> list[tuple[int, T]]:
     """Numbered rows in that order; rows that are equal in it stay as they are."""
     found = list(rows)
     for order in reversed(orders):
@@ -57,15 +59,15 @@ def _key(row: Any, field: str, descending: bool) -> tuple[bool, Any]:
 def _value(query_type: QueryType, field: str) -> str:
     """The value of a field; a plain one by its position, because SQL may call it otherwise."""
     at = 1
-    for name, form in forms(query_type.row).items():
+    for name, form in field_specs(query_type.row).items():
         if name == field:
             break
         at += len(form.suffixes)
-    if form.order:
-        return form.order.format(*(f"{field}{suffix}" for suffix in form.suffixes))
-    if form.suffixes not in RATIOS:
+    if form.sort_sql:
+        return form.sort_sql.format(*(f"{field}{suffix}" for suffix in form.suffixes))
+    if form.suffixes not in RATIO_SQL:
         return str(at)
     columns = [f"COALESCE({field}{suffix}, 0)" for suffix in form.suffixes]
-    numerator, denominator = (each.format(*columns) for each in RATIOS[form.suffixes])
+    numerator, denominator = (each.format(*columns) for each in RATIO_SQL[form.suffixes])
     shown = f"(({numerator}) * 200 + ({denominator})) // NULLIF(2 * ({denominator}), 0)"
     return f"COALESCE({shown}, 0)"

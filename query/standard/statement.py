@@ -5,46 +5,48 @@ from collections.abc import Mapping
 
 from msgspec import structs
 
-from query.engine.engine import Engine, Sql, joined
-from query.scope.scope import ENTRIES, Scope, scoped
-from query.standard.declaration.query_type import OF_ENTRY, Statement, named
+from query.engine.engine import Engine, Sql, merge_values
+from query.scope.scope import PROPERTY_ENTRIES, Scope, scoped_rows
+from query.standard.declaration.query_type import ENTRY_COLUMNS, Statement, columns_used
 from schemas.tables import Table
 
-HELD = "held"
+UNFILTERED = "held"
 
 
-async def whole(engine: Engine, scope: Scope, statement: Statement) -> Sql:
+async def build_statement(engine: Engine, scope: Scope, statement: Statement) -> Sql:
     """The statement behind a WITH of all that it names."""
-    words = statement.words
-    relations = {"scoped": await scoped(engine, scope, named(scope.table, words))}
-    if HELD in words:
+    words = statement.identifiers
+    relations = {"scoped": await scoped_rows(engine, scope, columns_used(scope.table, words))}
+    if UNFILTERED in words:
         unfiltered = structs.replace(scope, where=Sql(""))
-        base = await scoped(engine, unfiltered, named(scope.table, words))
-        relations[HELD] = apart(base, HELD)
-    if ENTRIES in words:
-        relations[ENTRIES] = Sql(engine.entries("scoped", OF_ENTRY))
-    for other in scope.beside:
-        name = beside(other.table)
+        base = await scoped_rows(engine, unfiltered, columns_used(scope.table, words))
+        relations[UNFILTERED] = prefix_values(base, UNFILTERED)
+    if PROPERTY_ENTRIES in words:
+        relations[PROPERTY_ENTRIES] = Sql(engine.property_entries("scoped", ENTRY_COLUMNS))
+    for other in scope.other_tables:
+        name = table_cte_name(other.table)
         if name in words:
-            relations[name] = apart(await scoped(engine, other, named(other.table, words)), name)
+            relations[name] = prefix_values(
+                await scoped_rows(engine, other, columns_used(other.table, words)), name
+            )
     return Sql(
         f"WITH {_listed(relations, statement)}\n{statement.sql}",
-        joined(*(relation.values for relation in relations.values()), statement.values),
+        merge_values(*(relation.values for relation in relations.values()), statement.values),
     )
 
 
-def beside(table: Table) -> str:
+def table_cte_name(table: Table) -> str:
     """What the rows of another table are called."""
     return f"scoped_{table.name}"
 
 
-def apart(sql: Sql, prefix: str) -> Sql:
+def prefix_values(sql: Sql, prefix: str) -> Sql:
     """The same with other names for its values, so that it may stand beside another."""
     text = re.sub(r"\$(\w+)", rf"${prefix}_\1", sql.text)
     return Sql(text, {f"{prefix}_{name}": value for name, value in sql.values.items()})
 
 
 def _listed(relations: Mapping[str, Sql], statement: Statement) -> str:
-    kept = "AS NOT MATERIALIZED" if statement.afresh else "AS"
+    kept = "AS NOT MATERIALIZED" if statement.not_materialized else "AS"
     held = [f"{name} {kept} (\n{each.text}\n)" for name, each in relations.items()]
-    return ",\n".join([*held, *(f"{cte.name} AS ({cte.sql})" for cte in statement.given)])
+    return ",\n".join([*held, *(f"{cte.name} AS ({cte.sql})" for cte in statement.ctes)])

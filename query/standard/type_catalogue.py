@@ -6,49 +6,51 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from query.dependencies import Desk
-from query.formats.result_table import declared
+from query.dependencies import QueryDependencies
+from query.formats.result_table import declared_columns
 from query.request.buckets import Granularity
 from query.request.time_parameters import PRESETS
-from query.response.json_value import answered
-from query.standard.declaration.query_type import forms
+from query.response.json_value import json_response
+from query.standard.declaration.query_type import field_specs
 from query.standard.query_types import QUERY_TYPES, QueryType
-from query.standard.scope import fields
+from query.standard.scope import filterable_fields
 from schemas.errors import Malformed
 
 FLAGS = {"true": True, "1": True, "false": False, "0": False}
 
 
-async def types(desk: Desk, request: Request) -> Response:
+async def list_types(desk: QueryDependencies, request: Request) -> Response:
     """Answer a request; it needs no key, because nothing in it is anybody's."""
-    desk.admit_anyone(request)
+    desk.admit_public(request)
     asked = request.query_params.get("include_meta", "false")
     if asked not in FLAGS:
         raise Malformed(f"'include_meta' is '{asked[:40]}'; it must be true or false")
-    described = {"configs": {n: config(t) for n, t in QUERY_TYPES.items()}} if FLAGS[asked] else {}
-    return answered(
+    described = (
+        {"configs": {n: type_config(t) for n, t in QUERY_TYPES.items()}} if FLAGS[asked] else {}
+    )
+    return json_response(
         {"success": True, "types": list(QUERY_TYPES), **described, "presets": list(PRESETS)}
     )
 
 
-def config(query_type: QueryType) -> Mapping[str, object]:
+def type_config(query_type: QueryType) -> Mapping[str, object]:
     """What a caller may know about a type."""
-    shape = forms(query_type.row)
+    shape = field_specs(query_type.row)
     options = query_type.options
     return {
         "name": query_type.name,
         "aliases": query_type.aliases,
-        "description": query_type.meaning,
+        "description": query_type.description,
         "subject": query_type.subject,
         "columns": [
             {"name": column.name, "type": column.kind, "unit": form.unit or None}
-            for column, form in zip(declared(query_type.row), shape.values(), strict=True)
+            for column, form in zip(declared_columns(query_type.row), shape.values(), strict=True)
         ],
-        "allowedFilters": list(fields(query_type.table)),
-        "requiredFilters": query_type.needs,
-        "defaultLimit": None if query_type.series else query_type.limit,
-        "maxLimit": query_type.most,
-        "granularity": list(Granularity) if query_type.timed else [],
+        "allowedFilters": list(filterable_fields(query_type.table)),
+        "requiredFilters": query_type.required_filters,
+        "defaultLimit": None if query_type.series else query_type.default_limit,
+        "maxLimit": query_type.max_limit,
+        "granularity": list(Granularity) if query_type.starts_with_time else [],
         "options": msgspec.json.schema(options) if options else None,
         "example": query_type.example,
     }

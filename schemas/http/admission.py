@@ -17,39 +17,39 @@ from typing import NoReturn
 from msgspec import Struct
 from starlette.types import Scope
 
-from schemas.http.rate_limit import Bucket, RateLimiter, Refused, take
-from schemas.http.rate_limit_headers import Allowance, exceeded
-from schemas.plans import PLANS, Group, Limit, allowance, of_network
+from schemas.http.rate_limit import ExceededLimit, RateLimitBucket, RateLimiter, count_in_all
+from schemas.http.rate_limit_headers import RateLimitStatus, rate_limit_error
+from schemas.plans import PLANS, Group, Limit, limit_for, network_limit
 from schemas.registry import Organization
 from schemas.runtime.clock import Clock
 
-ALLOWANCE = "tidemark.allowance"
+RATE_LIMIT_KEY = "tidemark.allowance"
 """In the scope: what the answer tells, of a request that was counted."""
 
-PUBLIC = PLANS["free"][Group.PUBLIC]
+PUBLIC_GROUP_LIMIT = PLANS["free"][Group.PUBLIC]
 
-BODY_SIZE = "tidemark.body_size"
+BODY_SIZE_KEY = "tidemark.body_size"
 """In the scope: bytes that the body has taken so far, packed or unpacked, whichever is more."""
 
 REJECTS_PER_REQUEST = 10
 BYTES_PER_REQUEST = 16_384
 """What costs a network as much as one more refused request, because it takes about as long."""
 
-FEW_TENANTS = 1_000
+CLEANUP_THRESHOLD = 1_000
 """Tenants below which nobody looks for those that have gone quiet."""
 
-OF_PUBLIC = "requests from one network that name nobody or were refused"
+PUBLIC_SUBJECT = "requests from one network that name nobody or were refused"
 
 
-class _Tenant(Struct, frozen=True, gc=False):
+class _TenantLimits(Struct, frozen=True, gc=False):
     """An organization, a website, or the links of an organization."""
 
     owner: Organization
     key: tuple[Group, str]
-    whole: Bucket
-    share: Limit
+    total: RateLimitBucket
+    network_limit: Limit
     """Of one network."""
-    of_network: str
+    network_subject: str
 
 
 class Admission:
@@ -57,12 +57,12 @@ class Admission:
 
     def __init__(self, limiter: RateLimiter, clock: Clock) -> None:
         self._limiter = limiter
-        self._known = limiter.known
+        self._known = limiter.find_anonymous
         self._clock = clock
-        self._tenants: dict[tuple[Group, str], _Tenant] = {}
-        self._many = FEW_TENANTS
+        self._tenants: dict[tuple[Group, str], _TenantLimits] = {}
+        self._cleanup_at = CLEANUP_THRESHOLD
 
-    def keyed(
+    def count_with_key(
         self,
         scope: Scope,
         owner: Organization,
@@ -70,119 +70,128 @@ class Admission:
         cost: int = 1,
         size: int = 0,
         items: int = 0,
-    ) -> Bucket:
+    ) -> RateLimitBucket:
         """Count a request with a key; `more` counts its bytes and items later."""
         now = self._clock()
-        bucket = self._tenant(owner, group, owner.id, now).whole
+        bucket = self._tenant(owner, group, owner.id, now).total
         if not bucket.fits(now, cost, size, items):
-            self._refuse(scope, bucket.refusal(cost, size, items))
+            self._raise_exceeded(scope, bucket.exceeded(cost, size, items))
         bucket.add(now, cost, size, items)
-        scope[ALLOWANCE] = bucket
+        scope[RATE_LIMIT_KEY] = bucket
         return bucket
 
-    def more(self, scope: Scope, bucket: Bucket, size: int, items: int) -> None:
+    def more(self, scope: Scope, bucket: RateLimitBucket, size: int, items: int) -> None:
         """Count bytes and items of a request that is counted itself."""
         now = self._clock()
         if not bucket.fits(now, 0, size, items):
-            self._refuse(scope, bucket.refusal(0, size, items))
+            self._raise_exceeded(scope, bucket.exceeded(0, size, items))
         bucket.add(now, 0, size, items)
 
     def check_network(self, scope: Scope, network: str, now_ms: int) -> None:
         """Refuse who was refused too often, before anything is decoded; nothing is counted."""
         public = self._known(network)
         if public is not None and not public.fits(now_ms):
-            self._refuse(scope, public.refusal())
+            self._raise_exceeded(scope, public.exceeded())
 
-    def buckets(
+    def anonymous_buckets(
         self, network: str, owner: Organization, group: Group, subject: str, now_ms: int
-    ) -> Sequence[Bucket]:
+    ) -> Sequence[RateLimitBucket]:
         """What a request without a key is counted in: its network's share, and the whole."""
         tenant = self._tenants.get((group, subject))
         if tenant is None or tenant.owner is not owner:
             tenant = self._tenant(owner, group, subject, now_ms)
         key = (tenant.key, network)
-        share = self._limiter.stranger(key, tenant.share, tenant.of_network, now_ms)
-        return (share, tenant.whole)
+        share = self._limiter.anonymous_bucket(
+            key, tenant.network_limit, tenant.network_subject, now_ms
+        )
+        return (share, tenant.total)
 
-    def check(self, scope: Scope, buckets: Sequence[Bucket], now_ms: int) -> None:
+    def check_buckets(self, scope: Scope, buckets: Sequence[RateLimitBucket], now_ms: int) -> None:
         """Refuse at once when one of them is full."""
         for bucket in buckets:
             if not bucket.fits(now_ms):
-                self._refuse(scope, bucket.refusal())
+                self._raise_exceeded(scope, bucket.exceeded())
 
-    def anonymous(
-        self, scope: Scope, buckets: Sequence[Bucket], now_ms: int, size: int = 0, items: int = 0
+    def count_anonymous(
+        self,
+        scope: Scope,
+        buckets: Sequence[RateLimitBucket],
+        now_ms: int,
+        size: int = 0,
+        items: int = 0,
     ) -> None:
         """Count a good request without a key."""
         share, whole = buckets
         if not share.fits(now_ms, 1, size, items):
-            self._refuse(scope, share.refusal(1, size, items))
+            self._raise_exceeded(scope, share.exceeded(1, size, items))
         if not whole.fits(now_ms, 1, size, items):
-            self._refuse(scope, whole.refusal(1, size, items))
+            self._raise_exceeded(scope, whole.exceeded(1, size, items))
         left = share.add(now_ms, 1, size, items)
-        scope[ALLOWANCE] = share if left <= whole.add(now_ms, 1, size, items) else whole
+        scope[RATE_LIMIT_KEY] = share if left <= whole.add(now_ms, 1, size, items) else whole
 
-    def public(self, scope: Scope, network: str, cost: int = 1) -> None:
+    def count_public(self, scope: Scope, network: str, cost: int = 1) -> None:
         """Count a request that names nobody, or that was refused: as much as is left."""
-        outcome = self.charge(network, cost)
-        if isinstance(outcome, Refused):
-            self._refuse(scope, outcome)
-        scope[ALLOWANCE] = outcome
+        outcome = self.charge_network(network, cost)
+        if isinstance(outcome, ExceededLimit):
+            self._raise_exceeded(scope, outcome)
+        scope[RATE_LIMIT_KEY] = outcome
 
-    def charge(self, network: str, cost: int) -> Bucket | Refused:
+    def charge_network(self, network: str, cost: int) -> RateLimitBucket | ExceededLimit:
         """The same, of a request that is answered as it is."""
         now = self._clock()
-        bucket = self._limiter.stranger(network, PUBLIC, OF_PUBLIC, now)
+        bucket = self._limiter.anonymous_bucket(network, PUBLIC_GROUP_LIMIT, PUBLIC_SUBJECT, now)
         bucket.fits(now)
-        left = max(1, PUBLIC.requests - bucket.requests)
-        return take((bucket,), now, min(cost, left))
+        left = max(1, PUBLIC_GROUP_LIMIT.requests - bucket.requests)
+        return count_in_all((bucket,), now, min(cost, left))
 
-    def seen(self, network: str) -> Allowance:
+    def public_status(self, network: str) -> RateLimitStatus:
         """What a network may ask that names nobody."""
         now = self._clock()
-        bucket = self._known(network) or Bucket(PUBLIC, OF_PUBLIC, now)
+        bucket = self._known(network) or RateLimitBucket(PUBLIC_GROUP_LIMIT, PUBLIC_SUBJECT, now)
         bucket.fits(now)
-        return bucket.allowance()
+        return bucket.status()
 
-    def _refuse(self, scope: Scope, refused: Refused) -> NoReturn:
-        scope[ALLOWANCE] = refused.allowance
-        raise exceeded(refused.allowance, self._clock(), refused.which)
+    def _raise_exceeded(self, scope: Scope, refused: ExceededLimit) -> NoReturn:
+        scope[RATE_LIMIT_KEY] = refused.status
+        raise rate_limit_error(refused.status, self._clock(), refused.message)
 
-    def _tenant(self, owner: Organization, group: Group, id_: str, now_ms: int) -> _Tenant:
+    def _tenant(self, owner: Organization, group: Group, id_: str, now_ms: int) -> _TenantLimits:
         key = (group, id_)
         found = self._tenants.get(key)
         if found is None or found.owner is not owner:
-            found = self._tenants[key] = self._made(owner, key, now_ms, found)
+            found = self._tenants[key] = self._new_tenant(owner, key, now_ms, found)
         return found
 
-    def _made(
-        self, owner: Organization, key: tuple[Group, str], now_ms: int, before: _Tenant | None
-    ) -> _Tenant:
+    def _new_tenant(
+        self, owner: Organization, key: tuple[Group, str], now_ms: int, before: _TenantLimits | None
+    ) -> _TenantLimits:
         """What holds for the tenant from now on; what it used before stays used."""
         group, id_ = key
-        limit = allowance(owner.plan, group, owner.limits)
+        limit = limit_for(owner.plan, group, owner.limits)
         subject = _subject(owner, group, id_)
         if before is None:
-            self._drop_quiet(now_ms)
-            whole = self._limiter.tenant(key, limit, subject, now_ms)
+            self._drop_idle(now_ms)
+            whole = self._limiter.tenant_bucket(key, limit, subject, now_ms)
         else:
-            whole = before.whole
+            whole = before.total
             whole.agree(limit)
-        return _Tenant(owner, key, whole, of_network(limit), f"{subject}, from one network")
+        return _TenantLimits(
+            owner, key, whole, network_limit(limit), f"{subject}, from one network"
+        )
 
-    def _drop_quiet(self, now_ms: int) -> None:
+    def _drop_idle(self, now_ms: int) -> None:
         """Drop tenants of whom nothing is in the window: nothing is forgotten with them."""
-        if len(self._tenants) < self._many:
+        if len(self._tenants) < self._cleanup_at:
             return
         for tenant in self._tenants.values():
-            tenant.whole.fits(now_ms)
+            tenant.total.fits(now_ms)
         self._tenants = {
-            key: one for key, one in self._tenants.items() if one.whole.requests or one.whole.bytes
+            key: one for key, one in self._tenants.items() if one.total.requests or one.total.bytes
         }
-        self._many = max(FEW_TENANTS, 2 * len(self._tenants))
+        self._cleanup_at = max(CLEANUP_THRESHOLD, 2 * len(self._tenants))
 
 
-def work(rejected: int, size: int) -> int:
+def rejection_cost(rejected: int, size: int) -> int:
     """Refused requests that take as long as it took to reject that many items in so many bytes."""
     return rejected // REJECTS_PER_REQUEST + size // BYTES_PER_REQUEST
 

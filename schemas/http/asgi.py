@@ -5,18 +5,18 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
-from schemas.errors import TooLarge, TooSlow
-from schemas.http.error_bodies import encode
+from schemas.errors import PayloadTooLarge, RequestTimeout
+from schemas.http.error_bodies import encode_json
 from schemas.http.rate_limit_headers import Headers
 
-WHOLE_BODY = "tidemark.body"
+WHOLE_BODY_KEY = "tidemark.body"
 """Where a protocol of ours leaves a body that came in one piece."""
 
 BY_NAME = "tidemark.headers"
 """In the scope: the headers by name, once somebody asked for one."""
 
 
-class ClientGone(Exception):
+class ClientDisconnected(Exception):
     """The client closed the connection before its body was complete; there is no one to answer."""
 
 
@@ -46,46 +46,46 @@ def headers_by_name(scope: Scope) -> dict[bytes, bytes]:
 
 async def read_body(scope: Scope, receive: Receive, most: int, seconds: float) -> bytes:
     """The whole body; TooLarge beyond `most` bytes, TooSlow when it takes longer than `seconds`."""
-    whole: bytes | None = scope.get(WHOLE_BODY)
+    whole: bytes | None = scope.get(WHOLE_BODY_KEY)
     if whole is not None:
-        return _bounded(whole, most)
+        return _check_size(whole, most)
     declared = header(scope, b"content-length")
     if declared is not None and declared.isdigit() and int(declared) > most:
-        raise TooLarge(f"The body may have at most {most:,} bytes")
+        raise PayloadTooLarge(f"The body may have at most {most:,} bytes")
     try:
         async with asyncio.timeout(seconds):
             message = await receive()
             if message["type"] == "http.request" and not message.get("more_body"):
-                return _bounded(message.get("body", b""), most)
-            return await _rest(message, receive, most)
+                return _check_size(message.get("body", b""), most)
+            return await _read_rest(message, receive, most)
     except TimeoutError:
-        raise TooSlow(f"The body did not arrive within {seconds:g} seconds") from None
+        raise RequestTimeout(f"The body did not arrive within {seconds:g} seconds") from None
 
 
-async def _rest(message: Any, receive: Receive, most: int) -> bytes:
+async def _read_rest(message: Any, receive: Receive, most: int) -> bytes:
     pieces: list[bytes] = []
     size = 0
     while True:
         if message["type"] == "http.disconnect":
-            raise ClientGone
+            raise ClientDisconnected
         pieces.append(message.get("body", b""))
         size += len(pieces[-1])
         if size > most:
-            raise TooLarge(f"The body may have at most {most:,} bytes")
+            raise PayloadTooLarge(f"The body may have at most {most:,} bytes")
         if not message.get("more_body"):
             return b"".join(pieces)
         message = await receive()
 
 
-def _bounded(body: bytes, most: int) -> bytes:
+def _check_size(body: bytes, most: int) -> bytes:
     if len(body) > most:
-        raise TooLarge(f"The body may have at most {most:,} bytes")
+        raise PayloadTooLarge(f"The body may have at most {most:,} bytes")
     return body
 
 
-async def answer(send: Send, status: int, body: object, headers: Headers | None = None) -> None:
+async def send_json(send: Send, status: int, body: object, headers: Headers | None = None) -> None:
     """A JSON answer; `body` may be bytes that are JSON already."""
-    payload = body if isinstance(body, bytes) else encode(body)
+    payload = body if isinstance(body, bytes) else encode_json(body)
     base: Headers = [
         (b"content-type", b"application/json"),
         (b"content-length", b"%d" % len(payload)),

@@ -7,28 +7,28 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 Networks = Sequence[IPv4Network | IPv6Network]
 
 
-def networks(text: str) -> Networks:
+def parse_networks(text: str) -> Networks:
     """The networks of a comma-separated setting; ValueError names the wrong one."""
     return [ip_network(part.strip(), strict=False) for part in text.split(",") if part.strip()]
 
 
-def header_names(text: str) -> Sequence[bytes]:
+def parse_header_names(text: str) -> Sequence[bytes]:
     """The headers of a comma-separated setting."""
     return [part.strip().lower().encode() for part in text.split(",") if part.strip()]
 
 
-def client_address(peer: str, forwarded: str | None, trusted: Networks) -> str:
+def client_ip(peer: str, forwarded: str | None, trusted: Networks) -> str:
     """The nearest address that no trusted proxy speaks for; the peer's where a hop is none."""
-    if not forwarded or not trusted or not within(peer, trusted):
+    if not forwarded or not trusted or not in_networks(peer, trusted):
         return peer
-    hops = [bare(part.strip()) for part in forwarded.split(",")]
+    hops = [strip_port(part.strip()) for part in forwarded.split(",")]
     for hop in reversed(list(filter(None, hops))):
-        if not within(hop, trusted):
-            return hop if parsed(hop) else peer
+        if not in_networks(hop, trusted):
+            return hop if parse_ip(hop) else peer
     return peer
 
 
-def bare(hop: str) -> str:
+def strip_port(hop: str) -> str:
     """An address of `X-Forwarded-For` without brackets and port."""
     if hop.startswith("["):
         return hop[1:].partition("]")[0]
@@ -37,22 +37,22 @@ def bare(hop: str) -> str:
 
 
 @lru_cache(maxsize=65_536)
-def cut(address: str) -> str:
+def truncate_ip(address: str) -> str:
     """The first address of its /24 or /48; empty when it is none."""
-    found = parsed(address)
+    found = parse_ip(address)
     if found is None:
         return ""
     return str(ip_network((found, 24 if found.version == 4 else 48), strict=False)[0])
 
 
-def within(address: str, trusted: Networks) -> bool:
+def in_networks(address: str, trusted: Networks) -> bool:
     """Whether an address lies in one of the networks."""
-    found = parsed(address)
+    found = parse_ip(address)
     return found is not None and any(found in network for network in trusted)
 
 
 @lru_cache(maxsize=65_536)
-def parsed(address: str) -> IPv4Address | IPv6Address | None:
+def parse_ip(address: str) -> IPv4Address | IPv6Address | None:
     """An address; IPv4 when it is only written as IPv6."""
     try:
         found = ip_address(address.partition("%")[0])

@@ -10,13 +10,13 @@ from collections import Counter
 
 from msgspec import Struct
 
-from schemas.http.client_ip import Networks, cut, parsed, within
-from schemas.http.error_bodies import Shape
-from schemas.http.eviction import Connection, Groups
+from schemas.http.client_ip import Networks, in_networks, parse_ip, truncate_ip
+from schemas.http.error_bodies import ErrorShape
+from schemas.http.eviction import Connection, NetworkGroups
 from schemas.http.pipelining import PipelineTurns
 
 
-class Limits(Struct, frozen=True):
+class ConnectionLimits(Struct, frozen=True):
     """What one connection may cost, and how many there may be."""
 
     head_bytes: int = 16 * 1024
@@ -50,36 +50,36 @@ class Limits(Struct, frozen=True):
     """Connections beside these that were refused or gave way, and may still read why."""
 
 
-class Connections:
+class OpenConnections:
     """All open connections of one server."""
 
-    def __init__(self, limits: Limits, shape: Shape, trusted: Networks = ()) -> None:
+    def __init__(self, limits: ConnectionLimits, shape: ErrorShape, trusted: Networks = ()) -> None:
         self.limits = limits
-        self.shape = shape
+        self.error_shape = shape
         """Of the bodies of refusals."""
         self.turns = PipelineTurns()
         self.now = 0.0
         """Time of the event loop, as of the last sweep."""
         self._trusted = trusted
         self._open: dict[Connection, str] = {}
-        self._of_address: Counter[str] = Counter()
-        self._groups = Groups()
+        self._by_address: Counter[str] = Counter()
+        self._groups = NetworkGroups()
         self._lingering: dict[Connection, None] = {}
-        self._unfinished = 0
-        self._unfinished_of: Counter[str] = Counter()
+        self._unfinished_bytes = 0
+        self._unfinished_by_address: Counter[str] = Counter()
         self._sweeping = False
 
-    def enter(self, connection: Connection, peer: str) -> bool:
+    def admit(self, connection: Connection, peer: str) -> bool:
         """Whether there is room for one more connection, also of that client; some is made."""
         if not self._sweeping:
             self._sweeping, self.now = True, asyncio.get_running_loop().time()
             asyncio.get_running_loop().call_later(self.limits.sweep_seconds, self._sweep)
-        address = "" if self._trusted and within(peer, self._trusted) else client_network(peer)
-        if self._share(address) >= 1 or not (self._has_room() or self._make_room()):
+        address = "" if self._trusted and in_networks(peer, self._trusted) else client_network(peer)
+        if self._usage_ratio(address) >= 1 or not (self._has_room() or self._evict()):
             return False
         self._open[connection] = address
-        self._of_address[address] += 1
-        self._groups.add(connection, _group(address))
+        self._by_address[address] += 1
+        self._groups.add(connection, _network_of(address))
         return True
 
     def linger(self, connection: Connection) -> None:
@@ -88,55 +88,57 @@ class Connections:
         if len(self._lingering) > self.limits.lingering:
             eldest = next(iter(self._lingering))
             del self._lingering[eldest]
-            eldest.end()
+            eldest.terminate()
 
-    def leave(self, connection: Connection) -> None:
+    def remove(self, connection: Connection) -> None:
         """Forget a connection; one that never entered is not missed."""
         self._lingering.pop(connection, None)
         address = self._open.pop(connection, None)
         if address is None:
             return
-        self._of_address[address] -= 1
-        if not self._of_address[address]:
-            del self._of_address[address]
-        self._groups.remove(connection, _group(address))
+        self._by_address[address] -= 1
+        if not self._by_address[address]:
+            del self._by_address[address]
+        self._groups.remove(connection, _network_of(address))
 
-    def hold(self, connection: Connection, size: int) -> bool:
+    def hold_body(self, connection: Connection, size: int) -> bool:
         """Whether so many bytes more of an unfinished body may be kept; they are counted anyway."""
         address, most = self._open.get(connection, ""), self.limits.unfinished_bytes
-        self._unfinished += size
-        self._unfinished_of[address] += size
-        alone = bool(address) and self._unfinished_of[address] > most / 4
-        return not alone and self._unfinished <= most
+        self._unfinished_bytes += size
+        self._unfinished_by_address[address] += size
+        alone = bool(address) and self._unfinished_by_address[address] > most / 4
+        return not alone and self._unfinished_bytes <= most
 
-    def release(self, connection: Connection, size: int) -> None:
+    def release_body(self, connection: Connection, size: int) -> None:
         """So many bytes are no longer kept, or no longer unfinished."""
         address = self._open.get(connection, "")
-        self._unfinished -= size
-        self._unfinished_of[address] -= size
-        if not self._unfinished_of[address]:
-            del self._unfinished_of[address]
+        self._unfinished_bytes -= size
+        self._unfinished_by_address[address] -= size
+        if not self._unfinished_by_address[address]:
+            del self._unfinished_by_address[address]
 
     def _has_room(self) -> bool:
         return len(self._open) < self.limits.connections
 
-    def _make_room(self) -> bool:
+    def _evict(self) -> bool:
         """Whether a connection gave way; not if all of them are being answered."""
         chosen = self._groups.candidate()
         if chosen is None:
             return False
-        chosen.give_way()
-        self.leave(chosen)
+        chosen.evict()
+        self.remove(chosen)
         self.linger(chosen)
         return True
 
-    def _share(self, address: str) -> float:
+    def _usage_ratio(self, address: str) -> float:
         """The part of what one client may hold that it holds; trusted proxies may hold all."""
         if not address:
             return 0.0
         most = self.limits.address_connections
         of_group = max(most, self.limits.connections // 4)
-        return max(self._of_address[address] / most, self._groups.size(_group(address)) / of_group)
+        return max(
+            self._by_address[address] / most, self._groups.size(_network_of(address)) / of_group
+        )
 
     def _sweep(self) -> None:
         loop = asyncio.get_running_loop()
@@ -145,9 +147,9 @@ class Connections:
         if not self._has_room():
             self._groups.sort()
         for connection, address in list(self._open.items()):
-            connection.look(self.now, crowded or self._share(address) > 0.5)
+            connection.check_timeouts(self.now, crowded or self._usage_ratio(address) > 0.5)
         for connection in list(self._lingering):
-            connection.look(self.now, True)
+            connection.check_timeouts(self.now, True)
         self._sweeping = bool(self._open or self._lingering)
         if self._sweeping:
             loop.call_later(self.limits.sweep_seconds, self._sweep)
@@ -155,12 +157,12 @@ class Connections:
 
 def client_network(peer: str) -> str:
     """What counts as one address: an IPv4 address, or the /48 of an IPv6 client."""
-    address = parsed(peer)
+    address = parse_ip(peer)
     if address is None:
         return peer
-    return str(address) if address.version == 4 else cut(peer)
+    return str(address) if address.version == 4 else truncate_ip(peer)
 
 
-def _group(address: str) -> str:
+def _network_of(address: str) -> str:
     """The network of a client: a /24 or a /48."""
-    return cut(address) or address
+    return truncate_ip(address) or address

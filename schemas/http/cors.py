@@ -9,19 +9,19 @@ from starlette.types import Scope
 from schemas.http.asgi import header, headers_by_name
 from schemas.http.rate_limit_headers import Headers
 
-EXPOSED = b"X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After"
-DAY = b"86400"
-ANY_METHOD = "GET, POST, PUT, PATCH, DELETE"
+EXPOSED_HEADERS = b"X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After"
+MAX_AGE_SECONDS = b"86400"
+ALL_METHODS = "GET, POST, PUT, PATCH, DELETE"
 
 
-def headers(scope: Scope, credentials: bool) -> Headers:
+def cors_headers(scope: Scope, credentials: bool) -> Headers:
     """What an answer to a cross-origin request needs; nothing when there is no `Origin`."""
     origin = headers_by_name(scope).get(b"origin")
     if not origin:
         return []
     given: Headers = [
         (b"access-control-allow-origin", origin),
-        (b"access-control-expose-headers", EXPOSED),
+        (b"access-control-expose-headers", EXPOSED_HEADERS),
         (b"timing-allow-origin", origin),
         (b"vary", b"Origin"),
     ]
@@ -30,11 +30,11 @@ def headers(scope: Scope, credentials: bool) -> Headers:
     return given
 
 
-def preflight(scope: Scope, methods: str) -> Headers:
+def preflight_headers(scope: Scope, methods: str) -> Headers:
     """What a preflight's answer adds: the route's methods and the asked headers, for a day."""
     asked = header(scope, b"access-control-request-headers") or "content-type"
     return [
         (b"access-control-allow-methods", f"{methods}, OPTIONS".encode()),
         (b"access-control-allow-headers", asked.encode("latin-1")),
-        (b"access-control-max-age", DAY),
+        (b"access-control-max-age", MAX_AGE_SECONDS),
     ]

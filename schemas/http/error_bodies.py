@@ -5,21 +5,21 @@ from typing import Any
 
 import msgspec
 
-from schemas.errors import Failure, LimitExceeded
+from schemas.errors import ApiError, RateLimitExceeded
 
-Shape = Callable[[Failure], dict[str, Any]]
+ErrorShape = Callable[[ApiError], dict[str, Any]]
 
-encode = msgspec.json.Encoder().encode
+encode_json = msgspec.json.Encoder().encode
 
 
-def of_query(failure: Failure) -> dict[str, Any]:
+def query_error(failure: ApiError) -> dict[str, Any]:
     """The query API's: `success`, `error`, and the code."""
-    return {"success": False, "error": failure.message, "code": failure.code, **failure.more}
+    return {"success": False, "error": failure.message, "code": failure.code, **failure.details}
 
 
-def of_collect(failure: Failure) -> dict[str, Any]:
+def collect_error(failure: ApiError) -> dict[str, Any]:
     """The collection API's: `status`, `message`, and the code; a 429 has the shape of both."""
-    body = {"status": "error", "message": failure.message, "code": failure.code, **failure.more}
-    if isinstance(failure, LimitExceeded):
+    body = {"status": "error", "message": failure.message, "code": failure.code, **failure.details}
+    if isinstance(failure, RateLimitExceeded):
         return {"success": False, "error": failure.message, **body}
     return body

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Protocol
 
-LOOKS = 64
+SAMPLE_SIZE = 64
 """Connections of one network that are compared."""
-MOST_LOOKS = 256
+MAX_SAMPLED = 256
 """Connections that are looked at for one newcomer; the next one begins with others."""
 
 
@@ -20,20 +20,20 @@ class Connection(Protocol):
     since: float
     """When the present stage began; when the last answer was complete."""
 
-    def look(self, now: float, crowded: bool) -> None:
+    def check_timeouts(self, now: float, crowded: bool) -> None:
         """Close the connection when it has been idle, or stalled, for too long."""
 
-    def answering(self) -> bool:
+    def is_responding(self) -> bool:
         """Whether a request that is here whole is being answered."""
 
-    def give_way(self) -> None:
+    def evict(self) -> None:
         """Refuse what has come in part, or close what is idle."""
 
-    def end(self) -> None:
+    def terminate(self) -> None:
         """Close without waiting for the client."""
 
 
-class Groups:
+class NetworkGroups:
     """Connections by client network; the longest unfinished ones first, as of the last `sort`.
 
     The network "" is that of trusted proxies: its connections give way last.
@@ -63,11 +63,11 @@ class Groups:
 
     def candidate(self) -> Connection | None:
         """The longest unfinished of the largest network that has one; None if all are answered."""
-        left = MOST_LOOKS
+        left = MAX_SAMPLED
         for size, network in self._largest_first():
             members = self._members[network]
-            seen = list(islice(members, min(LOOKS, left)))
-            unfinished = [connection for connection in seen if not connection.answering()]
+            seen = list(islice(members, min(SAMPLE_SIZE, left)))
+            unfinished = [connection for connection in seen if not connection.is_responding()]
             if unfinished:
                 return min(unfinished, key=_since)
             for connection in seen:
@@ -88,7 +88,7 @@ class Groups:
     def _largest_first(self) -> Iterator[tuple[int, str]]:
         """Sizes are few, even if networks are many: n connections have less than √2n sizes."""
         for size in sorted(self._by_size, reverse=True):
-            for network in list(islice(self._by_size[size], MOST_LOOKS)):
+            for network in list(islice(self._by_size[size], MAX_SAMPLED)):
                 yield size, network
         if "" in self._members:
             yield len(self._members[""]), ""
@@ -110,4 +110,4 @@ def _since(connection: Connection) -> float:
 
 
 def _rank(connection: Connection) -> tuple[bool, float]:
-    return connection.answering(), connection.since
+    return connection.is_responding(), connection.since

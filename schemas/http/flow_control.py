@@ -11,15 +11,15 @@ from typing import Any
 
 from uvicorn.protocols.http.flow_control import FlowControl
 
-LARGE = 64 * 1024
+LARGE_READ_BYTES = 64 * 1024
 """Bytes of a read after which others come first."""
-DISCARD_SECONDS = 0.05
+DISCARD_PAUSE_SECONDS = 0.05
 """Between two reads of what is read away: 5 MB/s get through, at next to no cost."""
-AT_ONCE = struct.pack("ii", 1, 0)
+LINGER_ZERO = struct.pack("ii", 1, 0)
 """SO_LINGER of a connection that is reset."""
 
 
-class Flow(FlowControl):
+class ReadFlowControl(FlowControl):
     """When a connection is read.
 
     Not while requests wait in its pipeline, whoever asks for it; and not at once after a large
@@ -29,23 +29,23 @@ class Flow(FlowControl):
     def __init__(self, transport: asyncio.Transport, waiting: deque[Any]) -> None:
         super().__init__(transport)
         self._waiting = waiting
-        self._resting = False
+        self._suspended = False
 
     def resume_reading(self) -> None:
         if self.read_paused and not self._waiting:
             self.read_paused = False
-            if not self._resting:
+            if not self._suspended:
                 self._transport.resume_reading()
 
     def pause_for(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
         """Read nothing for so long; with 0, until everybody else was looked at."""
-        if not self._resting and not self._transport.is_closing():
-            self._resting = True
+        if not self._suspended and not self._transport.is_closing():
+            self._suspended = True
             self._transport.pause_reading()
-            loop.call_later(seconds, self._go_on)
+            loop.call_later(seconds, self._resume)
 
-    def _go_on(self) -> None:
-        self._resting = False
+    def _resume(self) -> None:
+        self._suspended = False
         if not self.read_paused and not self._transport.is_closing():
             self._transport.resume_reading()
 
@@ -62,8 +62,10 @@ def unread_bytes(transport: asyncio.Transport) -> int:
     return waiting + int(struct.unpack("i", told)[0])
 
 
-def reset(transport: asyncio.Transport) -> None:
+def reset_connection(transport: asyncio.Transport) -> None:
     """Close without waiting for anything: what was not taken is thrown away, by the kernel too."""
     with suppress(OSError):
-        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
+        transport.get_extra_info("socket").setsockopt(
+            socket.SOL_SOCKET, socket.SO_LINGER, LINGER_ZERO
+        )
     transport.abort()

@@ -7,17 +7,17 @@ from typing import Literal
 from msgspec import UNSET, Struct, UnsetType
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from schemas.errors import WrongMethod
-from schemas.http.asgi import answer
-from schemas.http.openapi import Answer, Operation
+from schemas.errors import MethodNotAllowed
+from schemas.http.asgi import send_json
+from schemas.http.openapi import Operation, Response
 
-Check = Callable[[], str | None]
+HealthCheck = Callable[[], str | None]
 """Answers what is wrong in a few words; None when all is well."""
 
-Count = Callable[[], int]
+HealthCount = Callable[[], int]
 Clock = Callable[[], float]
 
-ROUTES = ("/health", "/health/live", "/health/ready")
+HEALTH_PATHS = ("/health", "/health/live", "/health/ready")
 
 
 class Health(Struct):
@@ -33,19 +33,19 @@ class Health(Struct):
     """What is worth knowing though it makes nothing unready."""
 
 
-OPERATIONS = tuple(
+HEALTH_OPERATIONS = tuple(
     Operation(
         method="GET",
         path=path,
-        name=name,
-        group="Health",
-        meaning=meaning,
-        answers=(Answer(200, "it is so", Health), Answer(503, "not now", Health)),
-        failures=(),
-        keys=({},),
+        operation_id=name,
+        tag="Health",
+        summary=meaning,
+        responses=(Response(200, "it is so", Health), Response(503, "not now", Health)),
+        errors=(),
+        security=({},),
     )
     for path, name, meaning in zip(
-        ROUTES,
+        HEALTH_PATHS,
         ("health", "live", "ready"),
         ("Whether it is well", "Whether the process lives", "Whether it can serve"),
         strict=True,
@@ -53,7 +53,9 @@ OPERATIONS = tuple(
 )
 
 
-def remembered(look: Check, seconds: float = 1.0, clock: Clock = time.monotonic) -> Check:
+def remembered(
+    look: HealthCheck, seconds: float = 1.0, clock: Clock = time.monotonic
+) -> HealthCheck:
     """A check that reads files, made at most once in so long: anybody may ask, and as often."""
     looked = float("-inf")
     said: str | None = None
@@ -67,11 +69,11 @@ def remembered(look: Check, seconds: float = 1.0, clock: Clock = time.monotonic)
     return check
 
 
-def health(
+def health_endpoint(
     service: str,
-    checks: Mapping[str, Check],
-    counts: Mapping[str, Count] | None = None,
-    spared: Mapping[str, Check] | None = None,
+    checks: Mapping[str, HealthCheck],
+    counts: Mapping[str, HealthCount] | None = None,
+    spared: Mapping[str, HealthCheck] | None = None,
 ) -> ASGIApp:
     """The endpoint of all three routes; 503 from `/health` and `/health/ready` when not ready.
 
@@ -81,7 +83,7 @@ def health(
 
     async def endpoint(scope: Scope, _receive: Receive, send: Send) -> None:
         if scope["method"] not in ("GET", "HEAD"):
-            raise WrongMethod("GET")
+            raise MethodNotAllowed("GET")
         wrong = {name: said for name, check in every.items() if (said := check()) is not None}
         ready = checks.keys().isdisjoint(wrong)
         body: dict[str, object] = {
@@ -94,6 +96,6 @@ def health(
         if counts:
             body["counts"] = {name: count() for name, count in counts.items()}
         live_only = scope["path"] == "/health/live"
-        await answer(send, 200 if live_only or ready else 503, body)
+        await send_json(send, 200 if live_only or ready else 503, body)
 
     return endpoint

@@ -13,97 +13,101 @@ from collections.abc import Iterable
 
 import httptools
 
-from schemas.errors import Failure, HeadTooLarge, Malformed, TooLarge, Unavailable
-from schemas.http.flow_control import DISCARD_SECONDS, LARGE
+from schemas.errors import ApiError, HeadersTooLarge, Malformed, PayloadTooLarge, Unavailable
+from schemas.http.flow_control import DISCARD_PAUSE_SECONDS, LARGE_READ_BYTES
 from schemas.http.http_connection import BODY, HEAD, IDLE, UPGRADE, HttpConnection
 
-SLICE = 16 * 1024
+PARSE_SLICE_BYTES = 16 * 1024
 """Bytes that are parsed at once, so that few requests are made of what one read brought."""
 CONTENT_PER_FRAMING = 8
 """Bytes of content that make up for one of chunk framing: parsing a chunk costs as much as some
 hundred bytes of content, so a long body may not come in tiny ones."""
 
-NO_HTTP = "This is no valid HTTP request"
-FULL = "Too many bodies are on their way, in all or from this address; send it again later"
-NO_TUNNEL = "CONNECT is not served here"
+INVALID_HTTP = "This is no valid HTTP request"
+BODIES_FULL = "Too many bodies are on their way, in all or from this address; send it again later"
+CONNECT_NOT_SUPPORTED = "CONNECT is not served here"
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """Stops the parser; why is in `failure`."""
 
 
 class HttpProtocol(HttpConnection):
     """One connection of a client, whose bytes are parsed within limits."""
 
-    size = 0
+    slice_bytes = 0
     """Bytes of the slice that is being parsed."""
-    fed = 0
+    head_bytes = 0
     """Bytes that came since the slice in which the present head began."""
-    framing = 0
+    framing_budget = 0
     """Bytes of framing that may still come before the next byte of content."""
 
     def data_received(self, data: bytes) -> None:
-        if self.deaf:
-            self.read_away(len(data))
-        elif len(data) <= SLICE:
+        if self.discarding:
+            self.discard_input(len(data))
+        elif len(data) <= PARSE_SLICE_BYTES:
             self._feed(data)
         else:
             self._feed_in_slices(data)
-            if len(data) > LARGE:
-                self.flow.pause_for(self.loop, DISCARD_SECONDS if self.answered_early() else 0)
+            if len(data) > LARGE_READ_BYTES:
+                self.flow.pause_for(
+                    self.loop, DISCARD_PAUSE_SECONDS if self.responded_early() else 0
+                )
 
     def _feed_in_slices(self, data: bytes) -> None:
         view = memoryview(data)
-        for start in range(0, len(data), SLICE):
-            if self.deaf:
+        for start in range(0, len(data), PARSE_SLICE_BYTES):
+            if self.discarding:
                 return
-            if self.rest or len(self.pipeline) > self.limits.pipelined:
-                self.rest += view[start:]
+            if self.unparsed or len(self.pipeline) > self.limits.pipelined:
+                self.unparsed += view[start:]
                 return
-            self._feed(view[start : start + SLICE])
+            self._feed(view[start : start + PARSE_SLICE_BYTES])
 
     def _feed(self, data: bytes | memoryview) -> None:
         """Parse a piece; what came behind a wish to upgrade goes to the parser after it."""
         rest = self._parsed(data)
-        while rest and not self.deaf:
+        while rest and not self.discarding:
             if len(self.pipeline) > self.limits.pipelined:
-                self.rest += rest
+                self.unparsed += rest
                 return
             rest = self._parsed(rest)
 
     def _parsed(self, data: bytes | memoryview) -> memoryview | None:
         """What the parser left, because the request before it wished to upgrade."""
-        self.size = size = len(data)
+        self.slice_bytes = size = len(data)
         if self.stage == HEAD:
-            self.fed += size
+            self.head_bytes += size
         elif self.stage == BODY:
-            self.framing -= size
+            self.framing_budget -= size
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as wish:
             self._parse_without_upgrade()
             return memoryview(data)[wish.args[0] :]
         except httptools.HttpParserError:
-            self.refuse(self.failure or Malformed(NO_HTTP))
+            self.refuse(self.pending_error or Malformed(INVALID_HTTP))
         else:
-            if self.stage == HEAD and self.fed > self.limits.head_bytes + SLICE:
+            if self.stage == HEAD and self.head_bytes > self.limits.head_bytes + PARSE_SLICE_BYTES:
                 self.refuse(self._head_too_large())
-            elif self.stage == BODY and (failure := self._body_refused()):
+            elif self.stage == BODY and (failure := self._body_error()):
                 self.refuse(failure)
         return None
 
-    def _body_refused(self) -> Failure | None:
-        if self.framing < 0:
+    def _body_error(self) -> ApiError | None:
+        if self.framing_budget < 0:
             most = self.limits.framing_bytes
-            return TooLarge(f"Chunk heads and trailers: at most {most:,} bytes beside the content")
-        return None if self.room else Unavailable(FULL, retry_after=5)
+            return PayloadTooLarge(
+                f"Chunk heads and trailers: at most {most:,} bytes beside the content"
+            )
+        return None if self.accepts_body else Unavailable(BODIES_FULL, retry_after=5)
 
     # What the parser calls
 
     def on_message_begin(self) -> None:
         self.stage = HEAD
-        self.fed = self.size
-        self.since = self.shared.now
+        self.head_bytes = self.slice_bytes
+        self.since = self.open_connections.now
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -116,14 +120,14 @@ class HttpProtocol(HttpConnection):
 
     def on_headers_complete(self) -> None:
         if len(self.headers) > self.limits.head_fields or (
-            self.fed > self.limits.head_bytes and self._head_size() > self.limits.head_bytes
+            self.head_bytes > self.limits.head_bytes and self._head_size() > self.limits.head_bytes
         ):
-            self.failure = self._head_too_large()
-            raise Refused
+            self.pending_error = self._head_too_large()
+            raise RequestRefused
         if self.parser.should_upgrade():
             self.stage = UPGRADE
             return
-        self.framing = self.limits.framing_bytes
+        self.framing_budget = self.limits.framing_bytes
         self.begin_request()
         self.stage = BODY
 
@@ -133,23 +137,25 @@ class HttpProtocol(HttpConnection):
 
     def on_body(self, body: bytes) -> None:
         size = len(body)
-        self.earn(size)
+        self.credit_framing(size)
         if not self.cycle.response_complete:
-            self.held += size
-            self.room = self.shared.hold(self, size)
+            self.body_bytes += size
+            self.accepts_body = self.open_connections.hold_body(self, size)
         super().on_body(body)
 
-    def earn(self, content: int) -> None:
+    def credit_framing(self, content: int) -> None:
         """So much content came: so much more may come, and some framing."""
         most = self.limits.framing_bytes
-        self.framing = min(self.framing + content + content // CONTENT_PER_FRAMING, most)
+        self.framing_budget = min(
+            self.framing_budget + content + content // CONTENT_PER_FRAMING, most
+        )
 
     def on_message_complete(self) -> None:
         if self.stage == UPGRADE:
             return
         self.stage = IDLE
-        if self.held:
-            self.release()
+        if self.body_bytes:
+            self.release_body()
         self.end_request()
 
     def end_request(self) -> None:
@@ -160,7 +166,7 @@ class HttpProtocol(HttpConnection):
         """The same request to a new parser, as if it had not asked for another protocol."""
         method = self.parser.get_method()
         if method == b"CONNECT":
-            self.refuse(Malformed(NO_TUNNEL))
+            self.refuse(Malformed(CONNECT_NOT_SUPPORTED))
             return
         version = self.parser.get_http_version().encode()
         lines = [b"%b %b HTTP/%b" % (method, self.url, version), *without_upgrade(self.headers)]
@@ -172,9 +178,9 @@ class HttpProtocol(HttpConnection):
         fields = sum(len(name) + len(value) + 4 for name, value in self.headers)
         return len(self.url) + fields
 
-    def _head_too_large(self) -> HeadTooLarge:
+    def _head_too_large(self) -> HeadersTooLarge:
         limits = self.limits
-        return HeadTooLarge(
+        return HeadersTooLarge(
             f"The head of a request may have at most {limits.head_bytes:,} bytes "
             f"and {limits.head_fields} fields"
         )

@@ -12,43 +12,49 @@ from collections.abc import Callable, Sequence
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from schemas.errors import Failure, NotFound, WrongMethod
+from schemas.errors import ApiError, MethodNotAllowed, NotFound
 from schemas.http import cors
-from schemas.http.admission import ALLOWANCE, BODY_SIZE, PUBLIC, Admission, work
-from schemas.http.asgi import ClientGone, answer, header
-from schemas.http.client_ip import Networks, client_address, cut, within
-from schemas.http.error_bodies import Shape
+from schemas.http.admission import (
+    BODY_SIZE_KEY,
+    PUBLIC_GROUP_LIMIT,
+    RATE_LIMIT_KEY,
+    Admission,
+    rejection_cost,
+)
+from schemas.http.asgi import ClientDisconnected, header, send_json
+from schemas.http.client_ip import Networks, client_ip, in_networks, truncate_ip
+from schemas.http.error_bodies import ErrorShape
 from schemas.http.rate_limit import RateLimiter
 from schemas.http.rate_limit_headers import Headers
 from schemas.runtime.clock import Clock
 
 log = logging.getLogger(__name__)
 
-COUNTRY_TOLD = "tidemark.country"
+COUNTRY_KEY = "tidemark.country"
 """In the scope: the client's country, when a trusted proxy tells it."""
-PUBLIC_LIMIT = PUBLIC.requests
-CHARGED = (400, 401, 403, 404, 408, 413)
+PUBLIC_REQUESTS = PUBLIC_GROUP_LIMIT.requests
+CHARGED_STATUSES = (400, 401, 403, 404, 408, 413)
 """Refusals that count against the network of who has no key."""
 
 
-class Internal(Failure):
+class InternalError(ApiError):
     """Something of ours went wrong; the log has it, the caller gets no detail."""
 
 
-OnRefusal = Callable[[Scope, Failure], None]
+OnError = Callable[[Scope, ApiError], None]
 
 
-def unnoted(_scope: Scope, _failure: Failure) -> None:
+def ignore_error(_scope: Scope, _failure: ApiError) -> None:
     """Nobody wants to know."""
 
 
-class Edge:
+class HttpMiddleware:
     """Wraps an ASGI application."""
 
     def __init__(
         self,
         app: ASGIApp,
-        shape: Shape,
+        shape: ErrorShape,
         limiter: RateLimiter,
         clock: Clock,
         trusted: Networks = (),
@@ -56,13 +62,13 @@ class Edge:
         credentials: bool = False,
     ) -> None:
         self._app = app
-        self._shape = shape
+        self._error_shape = shape
         self.admission = Admission(limiter, clock)
         self._trusted = trusted
         self._countries = countries
         """Headers in which the trusted proxies tell the client's country."""
         self._credentials = credentials
-        self.on_refusal: OnRefusal = unnoted
+        self.on_error: OnError = ignore_error
         """Told of each refusal before it is answered; set by who wants to know."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -70,60 +76,60 @@ class Edge:
             await self._app(scope, receive, send)
             return
         scope.setdefault("app", self)  # Starlette's router raises, not answers, when there is one
-        if self._trusted and within(_peer(scope), self._trusted):
-            scope[COUNTRY_TOLD] = self._country(scope)
+        if self._trusted and in_networks(_peer(scope), self._trusted):
+            scope[COUNTRY_KEY] = self._country(scope)
         started = False
 
         async def dressed(message: Message) -> None:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                message["headers"] = [*message["headers"], *self._dress(scope)]
+                message["headers"] = [*message["headers"], *self._response_headers(scope)]
             await send(message)
 
         if scope["method"] == "OPTIONS":
-            await answer_options(dressed, scope, await self._methods(scope, receive))
+            await send_options(dressed, scope, await self._allowed_methods(scope, receive))
             return
         try:
             await self._app(scope, receive, dressed)
-        except ClientGone:
+        except ClientDisconnected:
             return
         except Exception as error:
             if started:
                 raise
-            failure = self._failure(error)
-            self.on_refusal(scope, failure)
-            await self._refuse(dressed, scope, failure)
+            failure = self._to_api_error(error)
+            self.on_error(scope, failure)
+            await self._send_error(dressed, scope, failure)
 
-    async def _methods(self, scope: Scope, receive: Receive) -> str:
+    async def _allowed_methods(self, scope: Scope, receive: Receive) -> str:
         """What the route takes, as it says itself to a method that none takes."""
         try:
-            await self._app(dict(scope), receive, unheard)
-        except (Failure, HTTPException) as refused:
-            failure = self._failure(refused)
-            if isinstance(failure, WrongMethod):
+            await self._app(dict(scope), receive, discard_message)
+        except (ApiError, HTTPException) as refused:
+            failure = self._to_api_error(refused)
+            if isinstance(failure, MethodNotAllowed):
                 return failure.allow
-        return cors.ANY_METHOD  # no such route: what is asked of it must be able to say so
+        return cors.ALL_METHODS  # no such route: what is asked of it must be able to say so
 
-    def admit_stranger(self, scope: Scope) -> None:
+    def admit_anonymous(self, scope: Scope) -> None:
         """Count a request that names no tenant, by its network."""
-        self.admission.public(scope, self.network(scope))
+        self.admission.count_public(scope, self.client_network(scope))
 
-    def network(self, scope: Scope) -> str:
+    def client_network(self, scope: Scope) -> str:
         """The client's address as it may be kept: cut to /24 or /48."""
-        return cut(self.address(scope))
+        return truncate_ip(self.client_ip(scope))
 
-    def address(self, scope: Scope) -> str:
+    def client_ip(self, scope: Scope) -> str:
         """The client's address; never to be kept uncut."""
         peer = _peer(scope)
         if not self._trusted:
             return peer
-        return client_address(peer, header(scope, b"x-forwarded-for"), self._trusted)
+        return client_ip(peer, header(scope, b"x-forwarded-for"), self._trusted)
 
     def scheme(self, scope: Scope) -> str:
         """http or https, as the client asked: a trusted proxy tells."""
         told = header(scope, b"x-forwarded-proto")
-        if told in ("http", "https") and within(_peer(scope), self._trusted):
+        if told in ("http", "https") and in_networks(_peer(scope), self._trusted):
             return told
         return str(scope["scheme"])
 
@@ -132,50 +138,52 @@ class Edge:
         told = ((header(scope, name) or "").rpartition(",")[2].strip() for name in self._countries)
         return next(filter(None, told), "")
 
-    def _dress(self, scope: Scope) -> Headers:
-        shown = scope.get(ALLOWANCE) or self.admission.seen(self.network(scope))
-        return shown.headers() + cors.headers(scope, self._credentials)
+    def _response_headers(self, scope: Scope) -> Headers:
+        shown = scope.get(RATE_LIMIT_KEY) or self.admission.public_status(
+            self.client_network(scope)
+        )
+        return shown.headers() + cors.cors_headers(scope, self._credentials)
 
-    def _failure(self, error: Exception) -> Failure:
-        if isinstance(error, Failure):
+    def _to_api_error(self, error: Exception) -> ApiError:
+        if isinstance(error, ApiError):
             return error
         if isinstance(error, HTTPException) and error.status_code == 404:
             return NotFound("No such route")
         if isinstance(error, HTTPException) and error.status_code == 405:
-            return WrongMethod((error.headers or {}).get("Allow", "another method"))
+            return MethodNotAllowed((error.headers or {}).get("Allow", "another method"))
         log.error("request failed", exc_info=error)
-        return Internal("Something went wrong on our side; the log has the details")
+        return InternalError("Something went wrong on our side; the log has the details")
 
-    async def _refuse(self, send: Send, scope: Scope, failure: Failure) -> None:
-        if failure.status in CHARGED and ALLOWANCE not in scope:
+    async def _send_error(self, send: Send, scope: Scope, failure: ApiError) -> None:
+        if failure.status in CHARGED_STATUSES and RATE_LIMIT_KEY not in scope:
             try:
-                rejected = len(failure.more.get("rejected", ()))
-                cost = 1 + work(rejected, scope.get(BODY_SIZE, 0))
-                self.admission.public(scope, self.network(scope), cost)
-            except Failure as exhausted:
+                rejected = len(failure.details.get("rejected", ()))
+                cost = 1 + rejection_cost(rejected, scope.get(BODY_SIZE_KEY, 0))
+                self.admission.count_public(scope, self.client_network(scope), cost)
+            except ApiError as exhausted:
                 failure = exhausted
         extra: Headers = []
         if failure.retry_after is not None:
             extra.append((b"retry-after", b"%d" % failure.retry_after))
-        if isinstance(failure, WrongMethod):
+        if isinstance(failure, MethodNotAllowed):
             extra.append((b"allow", failure.allow.encode()))
         if failure.status == 401:
             extra.append((b"www-authenticate", b"Bearer"))
-        await answer(send, failure.status, self._shape(failure), extra)
+        await send_json(send, failure.status, self._error_shape(failure), extra)
 
 
 def _peer(scope: Scope) -> str:
     return str(scope["client"][0]) if scope.get("client") else ""
 
 
-async def answer_options(send: Send, scope: Scope, methods: str) -> None:
+async def send_options(send: Send, scope: Scope, methods: str) -> None:
     """204 that names the methods, and lets a browser go on."""
     headers: Headers = [(b"content-length", b"0"), (b"allow", f"{methods}, OPTIONS".encode())]
     if header(scope, b"access-control-request-method"):
-        headers += cors.preflight(scope, methods)
+        headers += cors.preflight_headers(scope, methods)
     await send({"type": "http.response.start", "status": 204, "headers": headers})
     await send({"type": "http.response.body", "body": b""})
 
 
-async def unheard(message: Message) -> None:
+async def discard_message(message: Message) -> None:
     """Where an answer goes that nobody waits for."""

@@ -10,13 +10,13 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct
 
-from schemas.errors import Failure, HeadTooLarge
+from schemas.errors import ApiError, HeadersTooLarge
 
 Schema = dict[str, Any]
 
-PLACE = "#/components/schemas/{name}"
-VERSION = "0.1.0"
-ANYWHERE: tuple[type[Failure], ...] = (HeadTooLarge,)
+SCHEMA_REF = "#/components/schemas/{name}"
+API_VERSION = "0.1.0"
+PROTOCOL_ERRORS: tuple[type[ApiError], ...] = (HeadersTooLarge,)
 """What the HTTP protocol itself refuses, whatever the operation."""
 
 
@@ -24,22 +24,22 @@ class Parameter(Struct, frozen=True):
     """One member of the query string or the path."""
 
     name: str
-    meaning: str
+    description: str
     schema: Mapping[str, Any] = {}
     """Text when nothing else is said."""
     required: bool = False
-    within: str = "query"
+    location: str = "query"
     example: object = UNSET
 
 
-class Answer(Struct, frozen=True):
+class Response(Struct, frozen=True):
     """One way in which an operation succeeds."""
 
     status: int
-    meaning: str
-    shape: Any = None
+    description: str
+    body: Any = None
     """The type of a JSON body; a tuple of types when it is one of several."""
-    files: tuple[str, ...] = ()
+    media_types: tuple[str, ...] = ()
     """Further media types."""
     headers: tuple[str, ...] = ()
 
@@ -49,18 +49,18 @@ class Operation(Struct, frozen=True, kw_only=True):
 
     method: str
     path: str
-    name: str
-    group: str
-    meaning: str
-    more: str = ""
+    operation_id: str
+    tag: str
+    summary: str
+    description: str = ""
     parameters: tuple[Parameter, ...] = ()
     body: Any = None
     """The type of a JSON body."""
     examples: Mapping[str, object] = {}
     """Bodies by what they ask; a test sends each to a running service."""
-    answers: tuple[Answer, ...]
-    failures: tuple[type[Failure], ...]
-    keys: tuple[Mapping[str, Sequence[str]], ...] = ({"key": ()}, {"bearer": ()})
+    responses: tuple[Response, ...]
+    errors: tuple[type[ApiError], ...]
+    security: tuple[Mapping[str, Sequence[str]], ...] = ({"key": ()}, {"bearer": ()})
     """Ways to say who asks; any of them will do."""
 
 
@@ -70,35 +70,35 @@ LIMIT_HEADERS = {
     "X-RateLimit-Reset": ("integer", "Unix time in seconds at which the next window begins"),
 }
 
-KEYS = {
+SECURITY_SCHEMES = {
     "key": {"type": "apiKey", "in": "header", "name": "x-api-key"},
     "bearer": {"type": "http", "scheme": "bearer"},
 }
 
 
-class Service(Struct, frozen=True):
+class ApiDescription(Struct, frozen=True):
     """What is described."""
 
     title: str
-    meaning: str
+    description: str
     operations: tuple[Operation, ...]
-    failure: type[Struct]
+    error_body: type[Struct]
     """The body of every refusal but 429's."""
-    exceeded: type[Struct]
+    rate_limit_body: type[Struct]
     """The body of 429."""
-    ways: Mapping[str, Any] = {}
+    security_schemes: Mapping[str, Any] = {}
     """Further ways to say who asks, by the name that operations use."""
-    further: tuple[Any, ...] = ()
+    extra_types: tuple[Any, ...] = ()
     """Types that are worth showing though no body is of them."""
-    narrowed: Mapping[tuple[str, str], Mapping[str, Any]] = {}
+    property_overrides: Mapping[tuple[str, str], Mapping[str, Any]] = {}
     """What a member of a type takes besides its type, by type and member."""
 
 
-def document(service: Service) -> dict[str, Any]:
+def openapi_document(service: ApiDescription) -> dict[str, Any]:
     """The OpenAPI document as plain values."""
     types = list(dict.fromkeys(_types(service)))
-    schemas, components = msgspec.json.schema_components(types, ref_template=PLACE)
-    for (name, member), more in service.narrowed.items():
+    schemas, components = msgspec.json.schema_components(types, ref_template=SCHEMA_REF)
+    for (name, member), more in service.property_overrides.items():
         components[name]["properties"][member].update(more)
     shown = dict(zip(types, schemas, strict=True))
     paths: dict[str, dict[str, Any]] = {}
@@ -107,48 +107,55 @@ def document(service: Service) -> dict[str, Any]:
         paths.setdefault(operation.path, {})[operation.method.lower()] = described
     return {
         "openapi": "3.1.0",
-        "info": {"title": service.title, "version": VERSION, "description": service.meaning},
+        "info": {
+            "title": service.title,
+            "version": API_VERSION,
+            "description": service.description,
+        },
         "servers": [{"url": "/"}],
-        "tags": [{"name": name} for name in dict.fromkeys(o.group for o in service.operations)],
+        "tags": [{"name": name} for name in dict.fromkeys(o.tag for o in service.operations)],
         "paths": paths,
-        "components": {"schemas": components, "securitySchemes": {**KEYS, **service.ways}},
+        "components": {
+            "schemas": components,
+            "securitySchemes": {**SECURITY_SCHEMES, **service.security_schemes},
+        },
     }
 
 
-def encoded(service: Service) -> tuple[bytes, str]:
+def encode_document(service: ApiDescription) -> tuple[bytes, str]:
     """The document's bytes, and the ETag that names them."""
-    body = msgspec.json.encode(document(service), order="deterministic")
+    body = msgspec.json.encode(openapi_document(service), order="deterministic")
     return body, f'"{sha256(body).hexdigest()[:24]}"'
 
 
-def _types(service: Service) -> Iterator[Any]:
-    yield from (service.failure, service.exceeded, *service.further)
+def _types(service: ApiDescription) -> Iterator[Any]:
+    yield from (service.error_body, service.rate_limit_body, *service.extra_types)
     for operation in service.operations:
         if operation.body is not None:
             yield operation.body
-        for answer in operation.answers:
-            yield from _shapes(answer)
+        for answer in operation.responses:
+            yield from _body_types(answer)
 
 
-def _shapes(answer: Answer) -> tuple[Any, ...]:
-    if answer.shape is None:
+def _body_types(answer: Response) -> tuple[Any, ...]:
+    if answer.body is None:
         return ()
-    return answer.shape if isinstance(answer.shape, tuple) else (answer.shape,)
+    return answer.body if isinstance(answer.body, tuple) else (answer.body,)
 
 
 def _operation(
-    operation: Operation, service: Service, shown: Mapping[Any, Schema]
+    operation: Operation, service: ApiDescription, shown: Mapping[Any, Schema]
 ) -> dict[str, Any]:
     described: dict[str, Any] = {
-        "operationId": operation.name,
-        "tags": [operation.group],
-        "summary": operation.meaning,
-        "description": operation.more,
+        "operationId": operation.operation_id,
+        "tags": [operation.tag],
+        "summary": operation.summary,
+        "description": operation.description,
         "parameters": [_parameter(parameter) for parameter in operation.parameters],
-        "security": [dict(way) for way in operation.keys],
+        "security": [dict(way) for way in operation.security],
         "responses": {
-            **{str(answer.status): _answer(answer, shown) for answer in operation.answers},
-            **_refusals((*operation.failures, *ANYWHERE), service, shown),
+            **{str(answer.status): _response(answer, shown) for answer in operation.responses},
+            **_error_responses((*operation.errors, *PROTOCOL_ERRORS), service, shown),
         },
     }
     if operation.body is not None:
@@ -161,9 +168,9 @@ def _operation(
 def _parameter(parameter: Parameter) -> dict[str, Any]:
     described = {
         "name": parameter.name,
-        "in": parameter.within,
+        "in": parameter.location,
         "required": parameter.required,
-        "description": parameter.meaning,
+        "description": parameter.description,
         "schema": dict(parameter.schema) or {"type": "string"},
     }
     if parameter.example is not UNSET:
@@ -171,24 +178,27 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
     return described
 
 
-def _answer(answer: Answer, shown: Mapping[Any, Schema]) -> dict[str, Any]:
-    content: dict[str, Any] = {media_type: {"schema": {}} for media_type in answer.files}
-    if shapes := [shown[shape] for shape in _shapes(answer)]:
+def _response(answer: Response, shown: Mapping[Any, Schema]) -> dict[str, Any]:
+    content: dict[str, Any] = {media_type: {"schema": {}} for media_type in answer.media_types}
+    if shapes := [shown[shape] for shape in _body_types(answer)]:
         schema = shapes[0] if len(shapes) == 1 else {"anyOf": shapes}
         content = {"application/json": {"schema": schema}, **content}
-    described: dict[str, Any] = {"description": answer.meaning, "headers": _headers(answer.headers)}
+    described: dict[str, Any] = {
+        "description": answer.description,
+        "headers": _headers(answer.headers),
+    }
     return described | ({"content": content} if content else {})
 
 
-def _refusals(
-    failures: Iterable[type[Failure]], service: Service, shown: Mapping[Any, Schema]
+def _error_responses(
+    failures: Iterable[type[ApiError]], service: ApiDescription, shown: Mapping[Any, Schema]
 ) -> dict[str, Any]:
-    by_status: dict[int, list[type[Failure]]] = {}
+    by_status: dict[int, list[type[ApiError]]] = {}
     for failure in failures:
         by_status.setdefault(failure.status, []).append(failure)
     described = {}
     for status, kinds in sorted(by_status.items()):
-        shape = service.exceeded if status == 429 else service.failure
+        shape = service.rate_limit_body if status == 429 else service.error_body
         said = "; ".join(f"`{k.code}`: {(k.__doc__ or '').splitlines()[0]}" for k in kinds)
         described[str(status)] = {
             "description": said,

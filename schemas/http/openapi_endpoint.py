@@ -5,23 +5,23 @@ from functools import cache
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from schemas.errors import WrongMethod
+from schemas.errors import MethodNotAllowed
 from schemas.http.asgi import header
-from schemas.http.openapi import Service, encoded
+from schemas.http.openapi import ApiDescription, encode_document
 
-OPENAPI = "/openapi.json"
+OPENAPI_PATH = "/openapi.json"
 
 
-def described(service: Callable[[], Service]) -> ASGIApp:
+def openapi_endpoint(service: Callable[[], ApiDescription]) -> ASGIApp:
     """The endpoint; the document is made when it is first asked for, and kept."""
 
     @cache
     def made() -> tuple[bytes, str]:
-        return encoded(service())
+        return encode_document(service())
 
     async def endpoint(scope: Scope, _receive: Receive, send: Send) -> None:
         if scope["method"] not in ("GET", "HEAD"):
-            raise WrongMethod("GET")
+            raise MethodNotAllowed("GET")
         body, tag = made()
         known = tag in (header(scope, b"if-none-match") or "")
         headers = [

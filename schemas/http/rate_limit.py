@@ -13,17 +13,17 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from schemas.http.rate_limit_headers import WINDOW_MS, Allowance, Headers
+from schemas.http.rate_limit_headers import WINDOW_MS, Headers, RateLimitStatus
 from schemas.plans import BURST_BYTES, BURST_ITEMS, BURST_SHARE, Limit
 
 STEP_MS = WINDOW_MS // 12
-NEVER_MS = 2**62
+FAR_FUTURE_MS = 2**62
 
-MOST_STRANGERS = 30_000
+MAX_ANONYMOUS_BUCKETS = 30_000
 """Buckets of client networks that are remembered; 250 bytes each, 2 KB at most."""
 
 
-class Entry(Struct, frozen=True, gc=False):
+class WindowEntry(Struct, frozen=True, gc=False):
     """Requests within STEP of one another, some seconds ago."""
 
     last_ms: int
@@ -32,7 +32,7 @@ class Entry(Struct, frozen=True, gc=False):
     items: int
 
 
-class Bucket:
+class RateLimitBucket:
     """What is counted together within the last 60 s, and how much of it fits.
 
     Plain slots: a Struct takes three times as long to change, and this changes with each request.
@@ -64,10 +64,10 @@ class Bucket:
         self.items = 0
         self.first_ms = self.last_ms = now_ms
         """When the newest entry began, and when it was last added to."""
-        self.older: list[Entry] = []
+        self.older: list[WindowEntry] = []
         self.older_requests = self.older_bytes = self.older_items = 0
         """Of all above, what stands in older entries; the newest entry has the rest."""
-        self.leaves_ms = NEVER_MS
+        self.leaves_ms = FAR_FUTURE_MS
         """When the oldest of the older entries leaves the window."""
         self.settled_ms = now_ms + STEP_MS
         """Until when no entry leaves or begins."""
@@ -86,7 +86,7 @@ class Bucket:
         Nothing fits any more when the bytes or items are used up, not even a request without any.
         """
         if not self.first_ms <= now_ms < self.settled_ms:
-            self._settle(now_ms)
+            self._expire(now_ms)
         limit = self.limit
         return (
             (self.requests + cost <= limit.requests or not self.requests)
@@ -104,23 +104,25 @@ class Bucket:
         self.requests = used = self.requests + cost
         return self.limit.requests - used
 
-    def allowance(self) -> Allowance:
+    def status(self) -> RateLimitStatus:
         """What is left."""
-        resets = self.last_ms + WINDOW_MS if self.leaves_ms == NEVER_MS else self.leaves_ms
-        return Allowance(self.limit.requests, max(0, self.limit.requests - self.requests), resets)
+        resets = self.last_ms + WINDOW_MS if self.leaves_ms == FAR_FUTURE_MS else self.leaves_ms
+        return RateLimitStatus(
+            self.limit.requests, max(0, self.limit.requests - self.requests), resets
+        )
 
     def headers(self) -> Headers:
         """What is left, as an answer tells it."""
         most = self.limit.requests
         left = most - self.requests
-        resets = self.last_ms + WINDOW_MS if self.leaves_ms == NEVER_MS else self.leaves_ms
+        resets = self.last_ms + WINDOW_MS if self.leaves_ms == FAR_FUTURE_MS else self.leaves_ms
         return [
             (b"x-ratelimit-limit", b"%d" % most),
             (b"x-ratelimit-remaining", b"%d" % (left if left > 0 else 0)),
             (b"x-ratelimit-reset", b"%d" % -(-resets // 1000)),
         ]
 
-    def refusal(self, cost: int = 1, size: int = 0, items: int = 0) -> "Refused":
+    def exceeded(self, cost: int = 1, size: int = 0, items: int = 0) -> "ExceededLimit":
         """What to tell of a request that does not fit."""
         limit = self.limit
         room = limit.requests - min(cost, limit.requests)
@@ -144,18 +146,18 @@ class Bucket:
                 resets = entry.last_ms + WINDOW_MS
                 break
         told = f"The limit of {self.subject} is {which} per minute."
-        return Refused(Allowance(limit.requests, 0, resets), told)
+        return ExceededLimit(RateLimitStatus(limit.requests, 0, resets), told)
 
-    def _burst(self) -> "Refused":
+    def _burst(self) -> "ExceededLimit":
         """What to tell when all that is used up is what may come at once."""
         items = max(BURST_ITEMS, self.limit.items // BURST_SHARE)
         which = f"{items:,} items"
         if self.items < self.burst_items:
             which = f"{max(BURST_BYTES, self.limit.bytes // BURST_SHARE):,} bytes"
         told = f"The limit of {self.subject} is {which} within {STEP_MS // 1000} seconds."
-        return Refused(Allowance(self.limit.requests, 0, self.first_ms + STEP_MS), told)
+        return ExceededLimit(RateLimitStatus(self.limit.requests, 0, self.first_ms + STEP_MS), told)
 
-    def _settle(self, now_ms: int) -> None:
+    def _expire(self, now_ms: int) -> None:
         """Let go of what has left the window, and begin a new entry when the newest is full."""
         if (
             now_ms < self.first_ms - WINDOW_MS
@@ -167,7 +169,7 @@ class Bucket:
             self._begin_entry(now_ms)
         while self.older and self.older[0].last_ms + WINDOW_MS <= now_ms:
             self._drop_oldest()
-        self.leaves_ms = self.older[0].last_ms + WINDOW_MS if self.older else NEVER_MS
+        self.leaves_ms = self.older[0].last_ms + WINDOW_MS if self.older else FAR_FUTURE_MS
         self.settled_ms = min(self.first_ms + STEP_MS, self.leaves_ms)
         self.agree(self.limit)
 
@@ -179,7 +181,7 @@ class Bucket:
             self.items - self.older_items,
         )
         if any(newest):
-            self.older.append(Entry(self.last_ms, *newest))
+            self.older.append(WindowEntry(self.last_ms, *newest))
             self.older_requests, self.older_bytes = self.requests, self.bytes
             self.older_items = self.items
         self.first_ms = self.last_ms = now_ms
@@ -194,12 +196,12 @@ class Bucket:
         self.older_items -= gone.items
 
 
-class Refused(Struct, frozen=True, gc=False):
+class ExceededLimit(Struct, frozen=True, gc=False):
     """A request that does not fit."""
 
-    allowance: Allowance
+    status: RateLimitStatus
     """Nothing remains; `reset_ms` is when the same request fits."""
-    which: str
+    message: str
     """A sentence that names the limit."""
 
 
@@ -209,28 +211,32 @@ class RateLimiter(Protocol):
     A shared one answers with buckets whose `add` tells the others, and whose counts they raise.
     """
 
-    def tenant(self, key: Hashable, limit: Limit, subject: str, now_ms: int) -> Bucket:
+    def tenant_bucket(
+        self, key: Hashable, limit: Limit, subject: str, now_ms: int
+    ) -> RateLimitBucket:
         """A tenant's bucket; whoever asked for it keeps it."""
 
-    def stranger(self, key: Hashable, limit: Limit, subject: str, now_ms: int) -> Bucket:
+    def anonymous_bucket(
+        self, key: Hashable, limit: Limit, subject: str, now_ms: int
+    ) -> RateLimitBucket:
         """A bucket such as anybody may fill; those least recently used are forgotten."""
 
     @property
-    def known(self) -> Callable[[Hashable], Bucket | None]:
+    def find_anonymous(self) -> Callable[[Hashable], RateLimitBucket | None]:
         """Answers with the bucket of a stranger, if there is one."""
 
 
-def take(
-    buckets: Sequence[Bucket], now_ms: int, cost: int = 1, size: int = 0, items: int = 0
-) -> Bucket | Refused:
+def count_in_all(
+    buckets: Sequence[RateLimitBucket], now_ms: int, cost: int = 1, size: int = 0, items: int = 0
+) -> RateLimitBucket | ExceededLimit:
     """Count `cost` requests, `size` bytes and the items in all of the buckets, or in none.
 
     Answers with the bucket that has the fewest requests left, or what the first said that refuses.
     """
     for bucket in buckets:
         if not bucket.fits(now_ms, cost, size, items):
-            return bucket.refusal(cost, size, items)
-    nearest, fewest = buckets[0], NEVER_MS
+            return bucket.exceeded(cost, size, items)
+    nearest, fewest = buckets[0], FAR_FUTURE_MS
     for bucket in buckets:
         left = bucket.add(now_ms, cost, size, items)
         if left < fewest:
@@ -242,20 +248,28 @@ class LocalRateLimiter:
     """Counts in this process; strangers cannot fill its memory."""
 
     def __init__(self) -> None:
-        self._strangers: OrderedDict[Hashable, Bucket] = OrderedDict()
-        self.known: Callable[[Hashable], Bucket | None] = self._strangers.get
+        self._anonymous: OrderedDict[Hashable, RateLimitBucket] = OrderedDict()
+        self.find_anonymous: Callable[[Hashable], RateLimitBucket | None] = self._anonymous.get
 
-    def tenant(self, key: Hashable, limit: Limit, subject: str, now_ms: int) -> Bucket:  # noqa: ARG002
-        return Bucket(limit, subject, now_ms)
+    def tenant_bucket(
+        self,
+        key: Hashable,  # noqa: ARG002
+        limit: Limit,
+        subject: str,
+        now_ms: int,
+    ) -> RateLimitBucket:
+        return RateLimitBucket(limit, subject, now_ms)
 
-    def stranger(self, key: Hashable, limit: Limit, subject: str, now_ms: int) -> Bucket:
-        bucket = self._strangers.get(key)
+    def anonymous_bucket(
+        self, key: Hashable, limit: Limit, subject: str, now_ms: int
+    ) -> RateLimitBucket:
+        bucket = self._anonymous.get(key)
         if bucket is None:
-            bucket = self._strangers[key] = Bucket(limit, subject, now_ms)
-            if len(self._strangers) > MOST_STRANGERS:
-                self._strangers.popitem(last=False)
+            bucket = self._anonymous[key] = RateLimitBucket(limit, subject, now_ms)
+            if len(self._anonymous) > MAX_ANONYMOUS_BUCKETS:
+                self._anonymous.popitem(last=False)
             return bucket
-        self._strangers.move_to_end(key)
+        self._anonymous.move_to_end(key)
         if bucket.limit is not limit:
             bucket.agree(limit)
         return bucket

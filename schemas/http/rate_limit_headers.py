@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from msgspec import Struct
 
-from schemas.errors import LimitExceeded
+from schemas.errors import RateLimitExceeded
 from schemas.plans import WINDOW_SECONDS
 
 Headers = list[tuple[bytes, bytes]]
@@ -12,7 +12,7 @@ Headers = list[tuple[bytes, bytes]]
 WINDOW_MS = WINDOW_SECONDS * 1000
 
 
-class Allowance(Struct, frozen=True, gc=False):
+class RateLimitStatus(Struct, frozen=True, gc=False):
     """What a response says about the caller's limit."""
 
     limit: int
@@ -28,10 +28,10 @@ class Allowance(Struct, frozen=True, gc=False):
         ]
 
 
-def exceeded(allowance: Allowance, now_ms: int, which: str = "") -> LimitExceeded:
+def rate_limit_error(allowance: RateLimitStatus, now_ms: int, which: str = "") -> RateLimitExceeded:
     """The failure that says which limit it is and when to come back."""
     reset = datetime.fromtimestamp(allowance.reset_ms / 1000, UTC)
-    return LimitExceeded(
+    return RateLimitExceeded(
         allowance.limit,
         reset.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         max(1, -(-(allowance.reset_ms - now_ms) // 1000)),

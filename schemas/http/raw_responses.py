@@ -2,27 +2,29 @@
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
-from schemas.errors import Failure
-from schemas.http.error_bodies import Shape, encode
-from schemas.http.middleware import PUBLIC_LIMIT
-from schemas.http.rate_limit_headers import WINDOW_MS, Allowance, Headers
+from schemas.errors import ApiError
+from schemas.http.error_bodies import ErrorShape, encode_json
+from schemas.http.middleware import PUBLIC_REQUESTS
+from schemas.http.rate_limit_headers import WINDOW_MS, Headers, RateLimitStatus
 from schemas.runtime.clock import now_ms
 
-NO_SNIFFING = (b"x-content-type-options", b"nosniff")
+NOSNIFF_HEADER = (b"x-content-type-options", b"nosniff")
 """On every answer: no browser guesses that what was stored is a page."""
 
-STATUS_LINES = {status: line + b"%b: %b\r\n" % NO_SNIFFING for status, line in STATUS_LINE.items()}
+STATUS_LINES = {
+    status: line + b"%b: %b\r\n" % NOSNIFF_HEADER for status, line in STATUS_LINE.items()
+}
 """The status line of an answer, and the header that every answer has."""
 
 
-def refusal(failure: Failure, shape: Shape) -> bytes:
+def error_response(failure: ApiError, shape: ErrorShape) -> bytes:
     """The whole answer; the connection is closed after it."""
-    body = encode(shape(failure))
+    body = encode_json(shape(failure))
     headers: Headers = [
         (b"content-type", b"application/json"),
         (b"content-length", b"%d" % len(body)),
         (b"connection", b"close"),
-        *Allowance(PUBLIC_LIMIT, PUBLIC_LIMIT, now_ms() + WINDOW_MS).headers(),
+        *RateLimitStatus(PUBLIC_REQUESTS, PUBLIC_REQUESTS, now_ms() + WINDOW_MS).headers(),
     ]
     if failure.retry_after is not None:
         headers.append((b"retry-after", b"%d" % failure.retry_after))

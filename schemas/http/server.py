@@ -15,22 +15,22 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
-from schemas.http.client_ip import networks
-from schemas.http.connection_limits import Connections, Limits
-from schemas.http.error_bodies import Shape
+from schemas.http.client_ip import parse_networks
+from schemas.http.connection_limits import ConnectionLimits, OpenConnections
+from schemas.http.error_bodies import ErrorShape
 from schemas.http.http_protocol import HttpProtocol
-from schemas.http.raw_responses import NO_SNIFFING
+from schemas.http.raw_responses import NOSNIFF_HEADER
 from schemas.runtime import log_setup
 from schemas.runtime.clock import now_ms
-from schemas.runtime.heartbeat import Pulse, remove_pulse, write_pulse
+from schemas.runtime.heartbeat import Heartbeat, remove_heartbeat, write_heartbeat
 from schemas.runtime.settings import Settings
 
 log = logging.getLogger(__name__)
 
-PULSE_SECONDS = 2.0
-STOP_SECONDS = 20
-STOP_LOOK_SECONDS = 0.2
-OTHER_FILES = 256 + Limits().lingering
+HEARTBEAT_INTERVAL_SECONDS = 2.0
+SHUTDOWN_TIMEOUT_SECONDS = 20
+SHUTDOWN_POLL_SECONDS = 0.2
+RESERVED_FILES = 256 + ConnectionLimits().lingering
 """Files that a service may have open besides its connections, refused ones among them."""
 
 
@@ -52,7 +52,7 @@ def serve(
     name: str,
     port: int,
     ready: Callable[[], bool],
-    shape: Shape,
+    shape: ErrorShape,
     protocol: type[HttpProtocol] = HttpProtocol,
     on_stop: Callable[[], None] = lambda: None,
 ) -> None:
@@ -61,8 +61,10 @@ def serve(
     `shape` is that of the bodies of refusals. `on_stop` is called when it is told to stop: answers
     that never end by themselves end then.
     """
-    log_setup.set_up(settings.log_level)
-    connections = Connections(limits(settings), shape, networks(settings.trusted_proxies))
+    log_setup.set_up_logging(settings.log_level)
+    connections = OpenConnections(
+        connection_limits(settings), shape, parse_networks(settings.trusted_proxies)
+    )
     bound: Any = partial(protocol, connections)  # uvicorn only calls it
     config = uvicorn.Config(
         app,
@@ -75,35 +77,35 @@ def serve(
         log_config=None,
         server_header=False,
         date_header=False,
-        headers=[(name.decode(), value.decode()) for name, value in [NO_SNIFFING]],
-        timeout_graceful_shutdown=STOP_SECONDS,
+        headers=[(name.decode(), value.decode()) for name, value in [NOSNIFF_HEADER]],
+        timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_SECONDS,
         backlog=2048,
     )
     server = uvicorn.Server(config)
     listening = listen(settings.host, port)
     # uvicorn raises the signal again after its orderly stop; by then it has been obeyed.
     for ordered in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(ordered, _obeyed)
+        signal.signal(ordered, _ignore_signal)
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
         runner.run(_serve(server, listening, settings.data / "run", name, ready, on_stop))
 
 
-def limits(settings: Settings) -> Limits:
+def connection_limits(settings: Settings) -> ConnectionLimits:
     """The limits that are set, as far as this process may open files."""
-    wanted = settings.connections + OTHER_FILES
+    wanted = settings.connections + RESERVED_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     room = wanted if soft == resource.RLIM_INFINITY else soft
-    return Limits(
-        connections=max(1, min(wanted, room) - OTHER_FILES),
+    return ConnectionLimits(
+        connections=max(1, min(wanted, room) - RESERVED_FILES),
         address_connections=settings.address_connections,
         stalled_seconds=settings.stalled_seconds,
     )
 
 
-def _obeyed(_number: int, _frame: FrameType | None) -> None:
+def _ignore_signal(_number: int, _frame: FrameType | None) -> None:
     """Nothing is left to do."""
 
 
@@ -116,8 +118,8 @@ async def _serve(
     on_stop: Callable[[], None],
 ) -> None:
     beside = [
-        asyncio.create_task(_beat(run, name, ready)),
-        asyncio.create_task(_tell(server, on_stop)),
+        asyncio.create_task(_write_heartbeats(run, name, ready)),
+        asyncio.create_task(_notify_shutdown(server, on_stop)),
     ]
     try:
         await server.serve(sockets=[listening])
@@ -125,21 +127,21 @@ async def _serve(
         for task in beside:
             task.cancel()
         await asyncio.gather(*beside, return_exceptions=True)
-        remove_pulse(run, name)
+        remove_heartbeat(run, name)
 
 
-async def _tell(server: uvicorn.Server, on_stop: Callable[[], None]) -> None:
+async def _notify_shutdown(server: uvicorn.Server, on_stop: Callable[[], None]) -> None:
     while not server.should_exit:  # noqa: ASYNC110 - uvicorn has no event for it
-        await asyncio.sleep(STOP_LOOK_SECONDS)
+        await asyncio.sleep(SHUTDOWN_POLL_SECONDS)
     on_stop()
 
 
-async def _beat(run: Path, name: str, ready: Callable[[], bool]) -> None:
+async def _write_heartbeats(run: Path, name: str, ready: Callable[[], bool]) -> None:
     while True:
         state = "ready" if ready() else "starting"
-        pulse = Pulse(process=name, pid=os.getpid(), at_ms=now_ms(), state=state)
+        pulse = Heartbeat(process=name, pid=os.getpid(), at_ms=now_ms(), state=state)
         try:
-            await asyncio.to_thread(write_pulse, run, pulse)
+            await asyncio.to_thread(write_heartbeat, run, pulse)
         except OSError as full:  # there may be room again in a moment
             log.warning("no pulse", extra={"reason": str(full)})
-        await asyncio.sleep(PULSE_SECONDS if state == "ready" else 0.2)
+        await asyncio.sleep(HEARTBEAT_INTERVAL_SECONDS if state == "ready" else 0.2)

@@ -12,31 +12,31 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from schemas.lake.delta_log import LOG
-from schemas.lake.table_location import folder_of, locate
+from schemas.lake.delta_log import LOG_FOLDER
+from schemas.lake.table_location import local_folder, table_url
 from schemas.tables import Table
 
-FRESH_SECONDS = 0.2
+SNAPSHOT_MAX_AGE_SECONDS = 0.2
 """How old the version may be that a question pins."""
 
-FORGETS_SECONDS = 30.0
+FOLLOW_TIMEOUT_SECONDS = 30.0
 """Entries stay for at least a minute; who has not looked for so long begins anew."""
 
-NEVER = -1
+NO_VERSION = -1
 """Number of the version of a table that does not exist yet."""
 
 
-class _Move(Struct, rename="camel"):
+class _Transaction(Struct, rename="camel"):
     app_id: str
     version: int
 
 
-class _Action(Struct):
-    txn: _Move | None = None
+class _LogAction(Struct):
+    txn: _Transaction | None = None
 
 
-_GONE = re.compile(r"messages (\d+) to (\d+) were gone")
-_decoder = msgspec.json.Decoder(_Action)
+_LOST_PATTERN = re.compile(r"messages (\d+) to (\d+) were gone")
+_decoder = msgspec.json.Decoder(_LogAction)
 
 
 def app_id(epoch: int, topic: str, partition: int) -> str:
@@ -61,16 +61,16 @@ def cluster_app_id(topic: str, cluster: str) -> str:
 
 def log_folder(lake: str, table: Table) -> Path | None:
     """The folder of the table's log; None when it is not on a local disk."""
-    folder = folder_of(locate(lake, table))
-    return folder / LOG if folder else None
+    folder = local_folder(table_url(lake, table))
+    return folder / LOG_FOLDER if folder else None
 
 
-def gone(first: int, next_: int) -> str:
+def lost_messages_reason(first: int, next_: int) -> str:
     """The note about messages that Kafka deleted before they were read."""
     return f"messages {first} to {next_ - 1} were gone from Kafka, unread"
 
 
-def made_anew(epoch: int, next_: int) -> str:
+def topic_recreated_reason(epoch: int, next_: int) -> str:
     """The note about a topic that was made anew: how far the one before it had been read."""
     return (
         f"the topic was made anew: of the one before (epoch {epoch}) messages up to {next_ - 1} "
@@ -78,52 +78,52 @@ def made_anew(epoch: int, next_: int) -> str:
     )
 
 
-def gone_offsets(note: str) -> range:
+def lost_offsets(note: str) -> range:
     """The offsets that such a note is about."""
-    said = _GONE.match(note)
+    said = _LOST_PATTERN.match(note)
     return range(int(said[1]), int(said[2]) + 1) if said else range(0)
 
 
-class Log:
+class LogFollower:
     """Follows one table's log. Not for two threads at once."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._looked = float("-inf")
-        self._moves: dict[str, int] = {}
-        self.version = NEVER
+        self._polled_at = float("-inf")
+        self._offsets: dict[str, int] = {}
+        self.version = NO_VERSION
         """Number of the newest entry that was read."""
 
-    def looked_within(self, seconds: float) -> bool:
+    def polled_within(self, seconds: float) -> bool:
         """Whether the last look is no older than that."""
-        return time.monotonic() - self._looked < seconds
+        return time.monotonic() - self._polled_at < seconds
 
-    def look(self) -> bool:
+    def poll(self) -> bool:
         """Read what came since; False when there was a gap, and what was known before is void."""
-        followed = self.looked_within(FORGETS_SECONDS)
+        followed = self.polled_within(FOLLOW_TIMEOUT_SECONDS)
         if not followed:
-            self._begin()
-        while (moves := self._entry(self.version + 1)) is not None:
-            self._moves |= moves
+            self._restart()
+        while (moves := self._read_entry(self.version + 1)) is not None:
+            self._offsets |= moves
             self.version += 1
-        self._looked = time.monotonic()
+        self._polled_at = time.monotonic()
         return followed
 
     def next_offset(self, name: str) -> int | None:
         """The next offset as the entries since the last gap moved it; None when none did."""
-        return self._moves.get(name)
+        return self._offsets.get(name)
 
-    def holds(self, name: str, offset: int) -> bool:
+    def contains(self, name: str, offset: int) -> bool:
         """Whether entries since the last gap brought the chunk at this offset."""
-        return self._moves.get(name, 0) > offset
+        return self._offsets.get(name, 0) > offset
 
-    def _begin(self) -> None:
+    def _restart(self) -> None:
         """Stand at the newest entry, and know nothing of what came before."""
         numbers = [int(entry.stem) for entry in self._folder.glob("[0-9]*[0-9].json")]
-        self.version = max(numbers, default=NEVER)
-        self._moves = {}
+        self.version = max(numbers, default=NO_VERSION)
+        self._offsets = {}
 
-    def _entry(self, number: int) -> dict[str, int] | None:
+    def _read_entry(self, number: int) -> dict[str, int] | None:
         """What an entry moves; None when it is not there, or torn: then it was never committed."""
         try:
             lines = (self._folder / f"{number:020}.json").read_bytes().splitlines()

@@ -14,12 +14,12 @@ import msgspec
 from msgspec import Struct
 
 from schemas.runtime.clock import now_ms
-from schemas.runtime.files import replace_file
+from schemas.runtime.files import write_atomically
 
 log = logging.getLogger(__name__)
 
-FOLDER = "damage"
-SETTLED_NS = 100_000_000
+DAMAGE_FOLDER = "damage"
+MTIME_SETTLED_NS = 100_000_000
 """A folder that changed within this time may change again within the same tick of its clock."""
 
 
@@ -50,17 +50,17 @@ class DamagedFile(Struct, frozen=True):
         return f"data file {self.path} of table '{self.table}' {self.problem} ({self.rows} rows)"
 
 
-class Damage:
+class DamageReports:
     """The notes in a data folder."""
 
     def __init__(self, data: Path) -> None:
-        self._folder = data / FOLDER
+        self._folder = data / DAMAGE_FOLDER
         self._read_ns = -1
-        self._noted: Mapping[str, DamagedFile] = {}
-        self._own: dict[str, DamagedFile] = {}
+        self._reports: Mapping[str, DamagedFile] = {}
+        self._unwritten: dict[str, DamagedFile] = {}
         """What could not be written down: the disk may be full."""
 
-    def note(self, found: DamagedFile, consequence: str) -> bool:
+    def report(self, found: DamagedFile, consequence: str) -> bool:
         """Write it down, and say once what follows from it; whether it is new."""
         if found.name in self.files():
             return False
@@ -72,14 +72,14 @@ class Damage:
         )
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            replace_file(self._folder / f"{found.name}.json", msgspec.json.encode(found))
+            write_atomically(self._folder / f"{found.name}.json", msgspec.json.encode(found))
         except OSError:
-            self._own[found.name] = found
+            self._unwritten[found.name] = found
         return True
 
-    def forget(self, found: DamagedFile) -> None:
+    def clear(self, found: DamagedFile) -> None:
         """The file is well again, or gone for good."""
-        self._own.pop(found.name, None)
+        self._unwritten.pop(found.name, None)
         (self._folder / f"{found.name}.json").unlink(missing_ok=True)
 
     def files(self) -> Mapping[str, DamagedFile]:
@@ -87,14 +87,14 @@ class Damage:
         try:
             changed = self._folder.stat().st_mtime_ns
         except OSError:
-            return dict(self._own)
+            return dict(self._unwritten)
         if changed != self._read_ns:
-            self._noted = {note.name: note for note in _read(self._folder)}
-            settled = time.time_ns() - changed > SETTLED_NS
+            self._reports = {note.name: note for note in _read(self._folder)}
+            settled = time.time_ns() - changed > MTIME_SETTLED_NS
             self._read_ns = changed if settled else -1
-        return {**self._noted, **self._own} if self._own else self._noted
+        return {**self._reports, **self._unwritten} if self._unwritten else self._reports
 
-    def of(self, table: str) -> Mapping[str, DamagedFile]:
+    def of_table(self, table: str) -> Mapping[str, DamagedFile]:
         """Those of one table."""
         return {name: note for name, note in self.files().items() if note.table == table}
 

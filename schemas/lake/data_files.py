@@ -11,13 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-CHECKSUM_LETTERS = 32
+CHECKSUM_LENGTH = 32
 """Of a SHA-256: 128 bits tell every accident."""
 
 _NAME = re.compile(r"[0-9a-f]{32}-([0-9a-f]{32})\.parquet$")
 _MAGIC = b"PAR1"
-_SMALLEST = 12
-_READ = 1_048_576
+_MIN_BYTES = 12
+_READ_BYTES = 1_048_576
 
 
 def data_file_path(day: str, checksum: str) -> str:
@@ -27,18 +27,18 @@ def data_file_path(day: str, checksum: str) -> str:
 
 def checksum(data: bytes | memoryview) -> str:
     """Of bytes in memory."""
-    return hashlib.sha256(data).hexdigest()[:CHECKSUM_LETTERS]
+    return hashlib.sha256(data).hexdigest()[:CHECKSUM_LENGTH]
 
 
-def checksum_of(file: Path, pace: Callable[[int], None] | None = None) -> str:
+def file_checksum(file: Path, pace: Callable[[int], None] | None = None) -> str:
     """Of a file's bytes; `pace` is told of each stretch that was read, and may take its time."""
     digest = hashlib.sha256()
     with file.open("rb") as opened:
-        while block := opened.read(_READ):
+        while block := opened.read(_READ_BYTES):
             digest.update(block)
             if pace:
                 pace(len(block))
-    return digest.hexdigest()[:CHECKSUM_LETTERS]
+    return digest.hexdigest()[:CHECKSUM_LENGTH]
 
 
 def named_checksum(path: str) -> str | None:
@@ -47,7 +47,7 @@ def named_checksum(path: str) -> str | None:
     return found[1] if found else None
 
 
-def problem_of(
+def file_problem(
     file: Path,
     size: int | None,
     known: str | None = None,
@@ -57,25 +57,25 @@ def problem_of(
 
     `known` is a checksum that was noted elsewhere, for a file whose name holds none.
     """
-    if problem := outer_problem_of(file, size):
+    if problem := frame_problem(file, size):
         return problem
     wanted = named_checksum(file.name) or known
     try:
-        if wanted and checksum_of(file, pace) != wanted:
+        if wanted and file_checksum(file, pace) != wanted:
             return "holds other bytes than were written"
     except OSError as refused:
         return _unreadable(refused)
     return None
 
 
-def outer_problem_of(file: Path, size: int | None) -> str | None:
+def frame_problem(file: Path, size: int | None) -> str | None:
     """The same without reading more than its ends."""
     try:
         with file.open("rb") as opened:
             found = opened.seek(0, 2)
             if size is not None and found != size:
                 return f"has {found} bytes, not {size}"
-            if found < _SMALLEST or _ends(opened) != (_MAGIC, _MAGIC):
+            if found < _MIN_BYTES or _magic_bytes(opened) != (_MAGIC, _MAGIC):
                 return "is no Parquet file"
     except OSError as refused:
         return _unreadable(refused)
@@ -88,7 +88,7 @@ def _unreadable(refused: OSError) -> str:
     return f"cannot be read ({refused.strerror or refused})"
 
 
-def _ends(opened: BinaryIO) -> tuple[bytes, bytes]:
+def _magic_bytes(opened: BinaryIO) -> tuple[bytes, bytes]:
     opened.seek(0)
     first = opened.read(len(_MAGIC))
     opened.seek(-len(_MAGIC), 2)

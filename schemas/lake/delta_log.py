@@ -12,22 +12,22 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from schemas.lake.data_files import problem_of as damage_of
+from schemas.lake.data_files import file_problem as damage_of
 
-LOG = "_delta_log"
-HINT = "_last_checkpoint"
-COPIES = "_log_copies"
+LOG_FOLDER = "_delta_log"
+LAST_CHECKPOINT_FILE = "_last_checkpoint"
+COPIES_FOLDER = "_log_copies"
 """Beside the log: the keeper's copies of its entries since the last checkpoint, and the checksums
 of checkpoints."""
-CONTENT = "tidemark"
+CONTENT_KEY = "tidemark"
 """Under this name `commitInfo` says what else is in the entry."""
 
 MOST_NAMED = 3
 """Broken entries that a message names."""
-_LOOKS = 3
+_ATTEMPTS = 3
 
 
-class BrokenEntry(Struct, frozen=True):
+class DamagedEntry(Struct, frozen=True):
     """One entry that cannot be believed."""
 
     version: int
@@ -57,26 +57,26 @@ class _Transaction(Struct, rename="camel"):
     version: int
 
 
-class _Hint(Struct, rename="camel"):
+class _LastCheckpoint(Struct, rename="camel"):
     version: int
     size_in_bytes: int | None = None
 
 
-class _Info(Struct):
+class _CommitInfo(Struct):
     tidemark: str | None = None
 
 
-class _Line(Struct, rename="camel"):
+class _LogAction(Struct, rename="camel"):
     add: _Add | None = None
     remove: _Remove | None = None
     txn: _Transaction | None = None
-    commit_info: _Info | None = None
+    commit_info: _CommitInfo | None = None
 
 
-_decoder = msgspec.json.Decoder(_Line)
+_decoder = msgspec.json.Decoder(_LogAction)
 
 
-def content(
+def commit_content(
     adds: Iterable[tuple[str, int, str | None]], removes: Iterable[str], txns: Mapping[str, int]
 ) -> str:
     """What a commit consists of: numbers of its actions, and a checksum over them."""
@@ -90,7 +90,7 @@ def content(
     return f"adds={adds_} removes={removes_} txns={txns_} sha256={digest}"
 
 
-def problem_of(entry: bytes) -> str | None:
+def entry_problem(entry: bytes) -> str | None:
     """What is wrong with an entry's bytes."""
     if not entry.strip():
         return "is empty"
@@ -104,40 +104,40 @@ def problem_of(entry: bytes) -> str | None:
     return None
 
 
-def _content_of(lines: Sequence[_Line]) -> str:
-    return content(
+def _content_of(lines: Sequence[_LogAction]) -> str:
+    return commit_content(
         [(line.add.path, line.add.size, line.add.stats) for line in lines if line.add],
         [line.remove.path for line in lines if line.remove],
         {line.txn.app_id: line.txn.version for line in lines if line.txn},
     )
 
 
-def is_whole(entry: bytes) -> bool:
+def is_intact(entry: bytes) -> bool:
     """Whether nothing is wrong with an entry's bytes."""
-    return problem_of(entry) is None
+    return entry_problem(entry) is None
 
 
-def broken_entries(log: Path) -> Sequence[BrokenEntry]:
+def damaged_entries(log: Path) -> Sequence[DamagedEntry]:
     """The entries since the last checkpoint that are missing, empty, torn or incomplete, and it.
 
     That the newest are missing is known by the keeper's copies of them. Looked for again when
     there are some: entries may be cleaned up at this very moment.
     """
-    found: Sequence[BrokenEntry] = ()
-    for _ in range(_LOOKS):
-        if not (found := _broken(log)):
+    found: Sequence[DamagedEntry] = ()
+    for _ in range(_ATTEMPTS):
+        if not (found := _find_damaged(log)):
             break
     return found
 
 
-def named(broken: Sequence[BrokenEntry]) -> str:
+def named(broken: Sequence[DamagedEntry]) -> str:
     """The first of them by name, with what is wrong; of the others the number."""
     told = ", ".join(f"{entry.name} {entry.problem}" for entry in broken[:MOST_NAMED])
     more = len(broken) - MOST_NAMED
     return f"{told} and {more:,} more" if more > 0 else told
 
 
-def entries(log: Path) -> dict[int, Path]:
+def log_entries(log: Path) -> dict[int, Path]:
     """The entries that are there, by version."""
     there = sorted(log.glob("[0-9]*[0-9].json"))
     return {int(path.stem): path for path in there if path.stem.isdecimal()}
@@ -159,30 +159,30 @@ def checkpoint_name(version: int) -> str:
     return f"{version:020}.checkpoint.parquet"
 
 
-def checkpoint_checksum(log: Path, version: int) -> Path:
+def checkpoint_checksum_path(log: Path, version: int) -> Path:
     """Where the keeper notes the checksum of a checkpoint."""
-    return log.parent / COPIES / f"{version:020}.checkpoint.sha256"
+    return log.parent / COPIES_FOLDER / f"{version:020}.checkpoint.sha256"
 
 
-def broken_checkpoint(log: Path) -> BrokenEntry | None:
+def damaged_checkpoint(log: Path) -> DamagedEntry | None:
     """The checkpoint from which the table would be opened, if it cannot be believed."""
     try:
-        hint = msgspec.json.decode((log / HINT).read_bytes(), type=_Hint)
+        hint = msgspec.json.decode((log / LAST_CHECKPOINT_FILE).read_bytes(), type=_LastCheckpoint)
     except (OSError, msgspec.DecodeError):
         hint = None  # then the newest that is there is taken
     newest = last_checkpoint(log)
     if hint and hint.version > newest:
-        return BrokenEntry(hint.version, "is missing", checkpoint_name(hint.version))
+        return DamagedEntry(hint.version, "is missing", checkpoint_name(hint.version))
     file = log / checkpoint_name(newest)
     if newest < 0 or not file.exists():
         return None  # none, or one of several pieces by another program
     size = hint.size_in_bytes if hint and hint.version == newest else None
     try:
-        known = checkpoint_checksum(log, newest).read_text().strip() or None
+        known = checkpoint_checksum_path(log, newest).read_text().strip() or None
     except OSError:
         known = None
     problem = damage_of(file, size, known)
-    return BrokenEntry(newest, problem, file.name) if problem else None
+    return DamagedEntry(newest, problem, file.name) if problem else None
 
 
 def entry_name(version: int) -> str:
@@ -190,18 +190,18 @@ def entry_name(version: int) -> str:
     return f"{version:020}.json"
 
 
-def _broken(log: Path) -> list[BrokenEntry]:
-    there, copied = entries(log), entries(log.parent / COPIES)
+def _find_damaged(log: Path) -> list[DamagedEntry]:
+    there, copied = log_entries(log), log_entries(log.parent / COPIES_FOLDER)
     if not there and not copied:
         return []
-    checkpoint = broken_checkpoint(log)
+    checkpoint = damaged_checkpoint(log)
     found = [checkpoint] if checkpoint else []
     newest = max(*there, *copied, -1)
     for version in range(last_checkpoint(log) + 1, newest + 1):
         try:
-            problem = problem_of((log / entry_name(version)).read_bytes())
+            problem = entry_problem((log / entry_name(version)).read_bytes())
         except FileNotFoundError:
             problem = "is missing"
         if problem:
-            found.append(BrokenEntry(version, problem))
+            found.append(DamagedEntry(version, problem))
     return found

@@ -5,12 +5,12 @@ from pathlib import Path
 from schemas.tables import Table
 
 
-def locate(lake: str, table: Table) -> str:
+def table_url(lake: str, table: Table) -> str:
     """URL of a table."""
     return f"{lake.rstrip('/')}/{table.name}"
 
 
-def folder_of(url: str) -> Path | None:
+def local_folder(url: str) -> Path | None:
     """The local folder that a URL means; None when it is somewhere else."""
     if "://" in url and not url.startswith("file://"):
         return None

@@ -26,7 +26,7 @@ from aiokafka.protocol.types import (
 )
 from msgspec import Struct
 
-API = 3
+METADATA_API_KEY = 3
 NO_ID = bytes(16)
 
 
@@ -77,7 +77,7 @@ BROKER = Schema(("node_id", Int32), ("host", TEXT), ("port", Int32), ("rack", TE
 class MetadataResponse10(Response):  # type: ignore[misc]
     """What Kafka says of brokers and topics, with ids."""
 
-    API_KEY = API
+    API_KEY = METADATA_API_KEY
     API_VERSION = 10
     SCHEMA = Schema(
         ("throttle_time_ms", Int32),
@@ -94,7 +94,7 @@ class MetadataRequest10(RequestStruct):  # type: ignore[misc]
     """Asks about named topics; none is created by it."""
 
     FLEXIBLE_VERSION = True
-    API_KEY = API
+    API_KEY = METADATA_API_KEY
     API_VERSION = 10
     RESPONSE_TYPE = MetadataResponse10
     SCHEMA = Schema(
@@ -109,7 +109,7 @@ class MetadataRequest10(RequestStruct):  # type: ignore[misc]
 class IdentityRequest(Request[MetadataRequest10]):  # type: ignore[misc]
     """The same, as aiokafka's client sends it."""
 
-    API_KEY = API
+    API_KEY = METADATA_API_KEY
 
     def __init__(self, topics: Iterable[str]) -> None:
         self._topics: list[object] = [(NO_ID, topic, {}) for topic in topics]
@@ -118,7 +118,9 @@ class IdentityRequest(Request[MetadataRequest10]):  # type: ignore[misc]
         return request_struct_class(self._topics, False, False, False, {})
 
 
-async def identify(client: AIOKafkaClient, topics: Iterable[str]) -> Mapping[str, TopicIdentity]:
+async def fetch_topic_identities(
+    client: AIOKafkaClient, topics: Iterable[str]
+) -> Mapping[str, TopicIdentity]:
     """The identities of those topics that are there; KafkaError when nobody answers."""
     topics = list(topics)
     node = client.get_random_node()
@@ -127,17 +129,17 @@ async def identify(client: AIOKafkaClient, topics: Iterable[str]) -> Mapping[str
     try:
         said = await client.send(node, IdentityRequest(topics))
     except (NotImplementedError, IncompatibleBrokerVersion):
-        return await _by_cluster(client, node, topics)
+        return await _identities_by_cluster(client, node, topics)
     cluster = said.cluster_id or ""
     found = {name: topic_id for error, name, topic_id, *_ in said.topics if not error}
     return {
-        name: TopicIdentity(cluster if topic_id == NO_ID else _text(topic_id), cluster)
+        name: TopicIdentity(cluster if topic_id == NO_ID else _encode_uuid(topic_id), cluster)
         for name, topic_id in found.items()
         if topic_id != NO_ID or cluster
     }
 
 
-async def _by_cluster(
+async def _identities_by_cluster(
     client: AIOKafkaClient, node: int, topics: list[str]
 ) -> Mapping[str, TopicIdentity]:
     said = await client.send(node, MetadataRequest(topics))
@@ -146,11 +148,11 @@ async def _by_cluster(
     return {name: TopicIdentity(cluster, cluster) for name in there if cluster}
 
 
-def _text(topic_id: bytes) -> str:
+def _encode_uuid(topic_id: bytes) -> str:
     return base64.urlsafe_b64encode(topic_id).decode().rstrip("=")
 
 
-class Identities:
+class TopicIdentityClient:
     """Asks Kafka by a client of its own, made anew when a question failed. For one event loop."""
 
     def __init__(self, brokers: str, request_ms: int = 2_000) -> None:
@@ -159,10 +161,10 @@ class Identities:
         self._client: AIOKafkaClient | None = None
         self._connecting = asyncio.Lock()
 
-    async def of(self, topics: Iterable[str]) -> Mapping[str, TopicIdentity]:
+    async def fetch(self, topics: Iterable[str]) -> Mapping[str, TopicIdentity]:
         """The identities of those topics that are there; KafkaError when nobody answers."""
         try:
-            return await identify(await self._connected(), topics)
+            return await fetch_topic_identities(await self._connected_client(), topics)
         except (KafkaError, OSError, TimeoutError) as away:
             await self.close()
             raise away if isinstance(away, KafkaError) else KafkaError(repr(away)) from away
@@ -173,7 +175,7 @@ class Identities:
         if client is not None:
             await client.close()
 
-    async def _connected(self) -> AIOKafkaClient:
+    async def _connected_client(self) -> AIOKafkaClient:
         async with self._connecting:
             if self._client is None:
                 client = AIOKafkaClient(

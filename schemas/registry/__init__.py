@@ -1,42 +1,49 @@
 """The registry: organizations, websites, links, keys and their plans, in a relational database.
 
-`Store` reads and writes it (SQLite by default, PostgreSQL by URL). The HTTP services read a
-`Snapshot` of it in memory, which a `Follower` keeps within a second of the database.
+`RegistryStore` reads and writes it (SQLite by default, PostgreSQL by URL). The HTTP services read a
+`Snapshot` of it in memory, which a `RegistryFollower` keeps within a second of the database.
 """
 
 from sqlalchemy.exc import SQLAlchemyError as DatabaseError
 
-from schemas.registry.api_keys import SCOPES, NewKey, Scope, hash_secret, make_key, split_key
+from schemas.registry.api_keys import (
+    KEY_SCOPES,
+    KeyScope,
+    NewKey,
+    generate_key,
+    hash_secret,
+    parse_key,
+)
 from schemas.registry.backups import Backups
 from schemas.registry.database_file import RegistryLost
-from schemas.registry.follower import Follower, first_line, no_registry
+from schemas.registry.follower import RegistryFollower, first_line, registry_unavailable
 from schemas.registry.records import Import, ImportState, Key, Link, Organization, Website
 from schemas.registry.snapshot import Snapshot
-from schemas.registry.store import Full, Store, Unknown
-from schemas.registry.transaction import Taken
+from schemas.registry.store import RecordLimitReached, RecordNotFound, RegistryStore
+from schemas.registry.transaction import RecordConflict
 
 __all__ = [
-    "SCOPES",
+    "KEY_SCOPES",
     "Backups",
     "DatabaseError",
-    "Follower",
-    "Full",
     "Import",
     "ImportState",
     "Key",
+    "KeyScope",
     "Link",
     "NewKey",
     "Organization",
+    "RecordConflict",
+    "RecordLimitReached",
+    "RecordNotFound",
+    "RegistryFollower",
     "RegistryLost",
-    "Scope",
+    "RegistryStore",
     "Snapshot",
-    "Store",
-    "Taken",
-    "Unknown",
     "Website",
     "first_line",
+    "generate_key",
     "hash_secret",
-    "make_key",
-    "no_registry",
-    "split_key",
+    "parse_key",
+    "registry_unavailable",
 ]

@@ -9,21 +9,21 @@ from collections.abc import Sequence
 
 from schemas.errors import Malformed
 
-MOST = 50
-ORIGIN = re.compile(
+MAX_ORIGINS = 50
+ORIGIN_PATTERN = re.compile(
     r"https?://((\*\.)?[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*|\[[0-9a-f:.]{2,45}\])(:\d{1,5})?"
 )
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 
-def checked_origins(values: Sequence[str]) -> tuple[str, ...]:
+def validate_origins(values: Sequence[str]) -> tuple[str, ...]:
     """The list as it is kept: lower case, without default ports, each once; Malformed."""
-    if len(values) > MOST:
-        raise Malformed(f"'allowedOrigins' may have at most {MOST} origins")
-    return tuple(dict.fromkeys(map(_checked, values)))
+    if len(values) > MAX_ORIGINS:
+        raise Malformed(f"'allowedOrigins' may have at most {MAX_ORIGINS} origins")
+    return tuple(dict.fromkeys(map(_validate_origin, values)))
 
 
-def allows(origins: Sequence[str], origin: str) -> bool:
+def origin_allowed(origins: Sequence[str], origin: str) -> bool:
     """Whether a browser's `Origin` is one of the list, or a subdomain of a `*.` of it."""
     if origin in origins:
         return True
@@ -35,10 +35,10 @@ def allows(origins: Sequence[str], origin: str) -> bool:
     )
 
 
-def _checked(value: str) -> str:
+def _validate_origin(value: str) -> str:
     origin = value.strip().lower().rstrip("/")
     origin = origin.removesuffix(DEFAULT_PORTS.get(origin.partition(":")[0], "/"))
-    if not ORIGIN.fullmatch(origin) or len(origin) > 255:
+    if not ORIGIN_PATTERN.fullmatch(origin) or len(origin) > 255:
         raise Malformed(
             f"'allowedOrigins' has '{value[:100]}'; give an origin such as https://shop.example "
             "or https://*.shop.example"

@@ -11,12 +11,12 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from schemas.registry.ids import short
+from schemas.registry.ids import random_id
 
-PREFIX = "tm"
+KEY_PREFIX = "tm"
 
 
-class Scope(StrEnum):
+class KeyScope(StrEnum):
     """What a key may do."""
 
     TRACK_EVENTS = "track:events"
@@ -27,7 +27,7 @@ class Scope(StrEnum):
     ADMIN = "admin"
 
 
-SCOPES = tuple(scope.value for scope in Scope)
+KEY_SCOPES = tuple(scope.value for scope in KeyScope)
 
 
 class NewKey(Struct, frozen=True):
@@ -41,16 +41,16 @@ class NewKey(Struct, frozen=True):
         return f"NewKey(id={self.id!r})"
 
 
-def make_key() -> NewKey:
+def generate_key() -> NewKey:
     """A fresh key."""
-    key_id, secret = short(10), short(32)
-    return NewKey(key_id, hash_secret(secret), f"{PREFIX}_{key_id}_{secret}")
+    key_id, secret = random_id(10), random_id(32)
+    return NewKey(key_id, hash_secret(secret), f"{KEY_PREFIX}_{key_id}_{secret}")
 
 
-def split_key(text: str) -> tuple[str, str] | None:
+def parse_key(text: str) -> tuple[str, str] | None:
     """Key id and secret; None when it is not of our form."""
     parts = text.split("_")
-    if len(parts) != 3 or parts[0] != PREFIX or not parts[1] or not parts[2]:
+    if len(parts) != 3 or parts[0] != KEY_PREFIX or not parts[1] or not parts[2]:
         return None
     return parts[1], parts[2]
 
@@ -60,6 +60,6 @@ def hash_secret(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def proves(secret: str, secret_hash: str) -> bool:
+def secret_matches(secret: str, secret_hash: str) -> bool:
     """Whether the secret belongs to the hash, in constant time."""
     return hmac.compare_digest(hash_secret(secret), secret_hash)

@@ -18,17 +18,17 @@ from typing import Literal, Self
 import msgspec
 from msgspec import Struct
 
-from schemas.registry.contents import Contents, Stamp
-from schemas.registry.store import Store
-from schemas.runtime.files import sync
+from schemas.registry.contents import Contents, RegistryVersion
+from schemas.registry.store import RegistryStore
+from schemas.runtime.files import fsync
 from schemas.runtime.settings import Settings
 
 log = logging.getLogger(__name__)
 
-FOLDER = "_registry"
+BACKUP_FOLDER = "_registry"
 """In the lake: readers of tables leave names with an underscore alone."""
-NEWEST = 5
-DAYS = 7
+KEPT_NEWEST = 5
+KEPT_DAYS = 7
 
 _NAME = re.compile(r"r\d{12}-\d{8}T\d{6}Z\.json")
 
@@ -37,12 +37,12 @@ class BackupDamaged(Exception):
     """The file is not a whole backup that this version can read."""
 
 
-class Head(Struct, frozen=True, rename="camel"):
+class BackupHeader(Struct, frozen=True, rename="camel"):
     """What a backup is of."""
 
     format: Literal[1]
     taken_ms: int
-    stamp: Stamp
+    stamp: RegistryVersion
     organizations: int
     sha256: str
 
@@ -51,7 +51,7 @@ class Backup(Struct, frozen=True):
     """One backup, read and found whole."""
 
     path: Path
-    head: Head
+    header: BackupHeader
     contents: Contents
 
 
@@ -62,26 +62,26 @@ class Backups:
         self.folder = folder
 
     @classmethod
-    def of(cls, settings: Settings) -> Self:
+    def for_settings(cls, settings: Settings) -> Self:
         """Those of this installation: with its lake, or in the data folder of a lake far away."""
         if "://" in settings.lake_url.removeprefix("file://"):
-            return cls(settings.data / FOLDER)
-        return cls(Path(settings.lake_url.removeprefix("file://")) / FOLDER)
+            return cls(settings.data / BACKUP_FOLDER)
+        return cls(Path(settings.lake_url.removeprefix("file://")) / BACKUP_FOLDER)
 
     def newest(self) -> Backup | None:
         """The newest that is whole."""
         for path in self.paths():
             try:
-                return read(path)
+                return read_backup(path)
             except (BackupDamaged, OSError) as damaged:
                 log.warning("backup of the registry not read", extra={"reason": str(damaged)})
         return None
 
-    def newest_head(self) -> Head | None:
+    def newest_header(self) -> BackupHeader | None:
         """What the newest file is of, without reading all of it."""
         for path in self.paths():
             with suppress(OSError, BackupDamaged), path.open("rb") as file:
-                return _head(path, file.readline())
+                return _parse_header(path, file.readline())
         return None
 
     def last_revision(self) -> int:
@@ -92,12 +92,12 @@ class Backups:
         """Keep one more, durably, and remove those that are too many."""
         body = msgspec.json.encode(contents)
         sha256 = hashlib.sha256(body).hexdigest()
-        head = Head(1, now_ms, contents.stamp, len(contents.organizations), sha256)
+        head = BackupHeader(1, now_ms, contents.stamp, len(contents.organizations), sha256)
         at = datetime.fromtimestamp(now_ms / 1000, UTC)
         path = self.folder / f"r{contents.stamp.revision:012}-{at:%Y%m%dT%H%M%SZ}.json"
         self.folder.mkdir(parents=True, exist_ok=True)
-        _write(path, msgspec.json.encode(head) + b"\n" + body + b"\n")
-        for old in _surplus(self.paths()):
+        _write_durably(path, msgspec.json.encode(head) + b"\n" + body + b"\n")
+        for old in _expired(self.paths()):
             old.unlink(missing_ok=True)
         return path
 
@@ -107,10 +107,10 @@ class Backups:
         return sorted((path for path in found if _NAME.fullmatch(path.name)), reverse=True)
 
 
-def read(path: Path) -> Backup:
+def read_backup(path: Path) -> Backup:
     """The backup in a file; BackupDamaged, or OSError."""
     head, _, body = path.read_bytes().partition(b"\n")
-    told, body = _head(path, head), body.removesuffix(b"\n")
+    told, body = _parse_header(path, head), body.removesuffix(b"\n")
     if hashlib.sha256(body).hexdigest() != told.sha256:
         raise BackupDamaged(f"{path} is not what was written: its checksum differs")
     try:
@@ -119,40 +119,40 @@ def read(path: Path) -> Backup:
         raise BackupDamaged(f"{path} is of another version: {refused}") from None
 
 
-def back_up(store: Store, backups: Backups, now_ms: int) -> Path | None:
+def write_backup(store: RegistryStore, backups: Backups, now_ms: int) -> Path | None:
     """Write a backup, unless the newest is of this very state.
 
     A registry that was made anew by accident does not push out what the one before it held.
     """
-    stamp, newest = store.stamp(), backups.newest_head()
+    stamp, newest = store.read_version(), backups.newest_header()
     if not stamp.revision or (newest is not None and newest.stamp == stamp):
         return None
-    contents = store.everything()
+    contents = store.read_contents()
     another = newest is not None and newest.stamp.incarnation != stamp.incarnation
     if newest and another and newest.organizations and not contents.organizations:
         return None
     return backups.write(contents, now_ms)
 
 
-def _head(path: Path, line: bytes) -> Head:
+def _parse_header(path: Path, line: bytes) -> BackupHeader:
     try:
-        return msgspec.json.decode(line, type=Head)
+        return msgspec.json.decode(line, type=BackupHeader)
     except msgspec.MsgspecError:
         raise BackupDamaged(f"{path} does not begin like a backup") from None
 
 
-def _surplus(newest_first: Iterable[Path]) -> Iterator[Path]:
+def _expired(newest_first: Iterable[Path]) -> Iterator[Path]:
     """All but the newest, and but the last of each of some days."""
     days: list[str] = []
     for place, path in enumerate(newest_first):
         day = path.name.split("-")[1][:8]
         first = day not in days
         days += [day] if first else []
-        if place >= NEWEST and not (first and len(days) <= DAYS):
+        if place >= KEPT_NEWEST and not (first and len(days) <= KEPT_DAYS):
             yield path
 
 
-def _write(path: Path, data: bytes) -> None:
+def _write_durably(path: Path, data: bytes) -> None:
     """Whole or not at all, for the owner's eyes, and there after a power cut."""
     waiting = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(waiting, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -166,4 +166,4 @@ def _write(path: Path, data: bytes) -> None:
         with suppress(OSError):
             waiting.unlink()
         raise
-    sync(path.parent)
+    fsync(path.parent)

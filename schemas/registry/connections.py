@@ -3,24 +3,24 @@
 import sqlalchemy as sa
 
 from schemas.registry import database
-from schemas.registry.database_file import DatabaseFile, Identity, RegistryLost
+from schemas.registry.database_file import DatabaseFileWatch, FileIdentity, RegistryLost
 
 
-class Connections:
+class RegistryConnections:
     """A pool of connections; RegistryLost while the file of a SQLite registry is gone."""
 
     def __init__(self, url: str) -> None:
-        self._engine = database.connect(url)
-        path = database.file_of(url)
-        self._file = DatabaseFile(path) if path else None
-        self._opened: Identity | None = None
+        self._engine = database.create_engine(url)
+        path = database.sqlite_path(url)
+        self._file = DatabaseFileWatch(path) if path else None
+        self._opened: FileIdentity | None = None
 
     def engine(self) -> sa.Engine:
         """Connects to the file that is there now."""
         if self._file is None:
             return self._engine
         try:
-            found = self._file.look()
+            found = self._file.check()
         except RegistryLost:
             self._opened = None
             raise

@@ -6,14 +6,14 @@ import sqlalchemy as sa
 from msgspec import Struct
 
 from schemas.registry.database import CHANGES, REVISION
-from schemas.registry.record_mapping import Record, all_of, by_ids, name_of
+from schemas.registry.record_mapping import Record, kind_name, read_all, read_by_ids
 from schemas.registry.records import Import, Key, Link, Organization, Website
 
-MOST_CHANGES = 1_000
+MAX_CHANGES = 1_000
 """Beyond them everything is read instead."""
 
 
-class Stamp(Struct, frozen=True):
+class RegistryVersion(Struct, frozen=True):
     """By which two states of a registry are told apart."""
 
     incarnation: str
@@ -23,7 +23,7 @@ class Stamp(Struct, frozen=True):
 class Contents(Struct, frozen=True):
     """Everything in the registry, as of one moment."""
 
-    stamp: Stamp
+    stamp: RegistryVersion
     organizations: Sequence[Organization]
     websites: Sequence[Website]
     links: Sequence[Link]
@@ -43,43 +43,43 @@ class Contents(Struct, frozen=True):
         )
 
 
-class Since(Struct, frozen=True):
+class ChangesSince(Struct, frozen=True):
     """What was written after an earlier state: records as they are now, and ids that are gone."""
 
-    contents: Contents
+    changed: Contents
     """Only what was written."""
-    gone: Mapping[str, Sequence[str]]
+    deleted_ids: Mapping[str, Sequence[str]]
     """By the name of their kind."""
 
 
-def read_stamp(connection: sa.Connection) -> Stamp:
+def read_version(connection: sa.Connection) -> RegistryVersion:
     """The state that the registry is in."""
     row = connection.execute(sa.select(REVISION.c.incarnation, REVISION.c.number)).one()
-    return Stamp(str(row.incarnation), int(row.number))
+    return RegistryVersion(str(row.incarnation), int(row.number))
 
 
-def read_everything(connection: sa.Connection) -> Contents:
+def read_contents(connection: sa.Connection) -> Contents:
     """All records."""
     return Contents(
-        read_stamp(connection),
-        all_of(connection, Organization),
-        all_of(connection, Website),
-        all_of(connection, Link),
-        all_of(connection, Key),
-        all_of(connection, Import),
+        read_version(connection),
+        read_all(connection, Organization),
+        read_all(connection, Website),
+        read_all(connection, Link),
+        read_all(connection, Key),
+        read_all(connection, Import),
         str(connection.execute(sa.select(REVISION.c.receipt_secret)).scalar_one()),
     )
 
 
-def read_since(connection: sa.Connection, seen: Stamp) -> Since | None:
+def read_changes_since(connection: sa.Connection, seen: RegistryVersion) -> ChangesSince | None:
     """What the log of changes tells; None when it does not tell all that was written.
 
     It does not when the registry was restored, when older changes were removed from it, or when a
     version of before wrote, which keeps no log.
     """
-    stamp = read_stamp(connection)
+    stamp = read_version(connection)
     written = stamp.revision - seen.revision
-    if stamp.incarnation != seen.incarnation or not 0 <= written <= MOST_CHANGES:
+    if stamp.incarnation != seen.incarnation or not 0 <= written <= MAX_CHANGES:
         return None
     query = sa.select(CHANGES.c.kind, CHANGES.c.record_id).where(CHANGES.c.number > seen.revision)
     rows = connection.execute(query).all()
@@ -90,12 +90,12 @@ def read_since(connection: sa.Connection, seen: Stamp) -> Since | None:
         touched.setdefault(str(kind), set()).add(str(record_id))
     now = Contents(
         stamp,
-        by_ids(connection, Organization, touched.get(name_of(Organization), ())),
-        by_ids(connection, Website, touched.get(name_of(Website), ())),
-        by_ids(connection, Link, touched.get(name_of(Link), ())),
-        by_ids(connection, Key, touched.get(name_of(Key), ())),
-        by_ids(connection, Import, touched.get(name_of(Import), ())),
+        read_by_ids(connection, Organization, touched.get(kind_name(Organization), ())),
+        read_by_ids(connection, Website, touched.get(kind_name(Website), ())),
+        read_by_ids(connection, Link, touched.get(kind_name(Link), ())),
+        read_by_ids(connection, Key, touched.get(kind_name(Key), ())),
+        read_by_ids(connection, Import, touched.get(kind_name(Import), ())),
     )
     for kind, found in now.by_kind():
-        touched.get(name_of(kind), set()).difference_update(record.id for record in found)
-    return Since(now, {name: tuple(gone) for name, gone in touched.items() if gone})
+        touched.get(kind_name(kind), set()).difference_update(record.id for record in found)
+    return ChangesSince(now, {name: tuple(gone) for name, gone in touched.items() if gone})

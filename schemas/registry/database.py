@@ -20,7 +20,7 @@ METADATA = sa.MetaData(
 )
 
 
-def _owner() -> sa.Column[str]:
+def _owner_column() -> sa.Column[str]:
     return sa.Column(
         "organization_id",
         sa.String(32),
@@ -30,7 +30,7 @@ def _owner() -> sa.Column[str]:
     )
 
 
-def _stamps() -> tuple[sa.Column[int], sa.Column[int]]:
+def _timestamp_columns() -> tuple[sa.Column[int], sa.Column[int]]:
     return (
         sa.Column("created_at", sa.BigInteger, nullable=False),
         sa.Column("updated_at", sa.BigInteger, nullable=False),
@@ -44,26 +44,26 @@ ORGANIZATIONS = sa.Table(
     sa.Column("name", sa.String(255), nullable=False),
     sa.Column("plan", sa.String(32), nullable=False),
     sa.Column("limits", sa.JSON, nullable=False),
-    *_stamps(),
+    *_timestamp_columns(),
 )
 
 WEBSITES = sa.Table(
     "websites",
     METADATA,
     sa.Column("id", sa.String(32), primary_key=True),
-    _owner(),
+    _owner_column(),
     sa.Column("domain", sa.String(255), nullable=False),
     sa.Column("name", sa.String(255), nullable=False),
     sa.Column("timezone", sa.String(64), nullable=False),
     sa.Column("allowed_origins", sa.JSON, nullable=False, server_default="[]"),
-    *_stamps(),
+    *_timestamp_columns(),
 )
 
 LINKS = sa.Table(
     "links",
     METADATA,
     sa.Column("id", sa.String(32), primary_key=True),
-    _owner(),
+    _owner_column(),
     sa.Column("name", sa.String(255), nullable=False),
     sa.Column("target_url", sa.String(2048), nullable=False),
     sa.Column("slug", sa.String(64), nullable=False, unique=True),
@@ -76,14 +76,14 @@ LINKS = sa.Table(
     sa.Column("og_description", sa.String(500)),
     sa.Column("og_image_url", sa.String(2048)),
     sa.Column("og_video_url", sa.String(2048)),
-    *_stamps(),
+    *_timestamp_columns(),
 )
 
 KEYS = sa.Table(
     "keys",
     METADATA,
     sa.Column("id", sa.String(32), primary_key=True),
-    _owner(),
+    _owner_column(),
     sa.Column("website_id", sa.String(32), sa.ForeignKey("websites.id", ondelete="CASCADE")),
     sa.Column("name", sa.String(255), nullable=False),
     sa.Column("scopes", sa.JSON, nullable=False),
@@ -91,14 +91,14 @@ KEYS = sa.Table(
     sa.Column("expires_at", sa.BigInteger),
     sa.Column("revoked_at", sa.BigInteger),
     sa.Column("last_used_at", sa.BigInteger),
-    *_stamps(),
+    *_timestamp_columns(),
 )
 
 IMPORTS = sa.Table(
     "imports",
     METADATA,
     sa.Column("id", sa.String(32), primary_key=True),
-    _owner(),
+    _owner_column(),
     sa.Column(
         "website_id",
         sa.String(32),
@@ -113,7 +113,7 @@ IMPORTS = sa.Table(
     sa.Column("accepted", sa.BigInteger, nullable=False),
     sa.Column("rejected", sa.BigInteger, nullable=False),
     sa.Column("removed", sa.BigInteger, nullable=False),
-    *_stamps(),
+    *_timestamp_columns(),
 )
 
 CHANGES = sa.Table(
@@ -145,13 +145,13 @@ The secret that signs receipts is drawn when a registry is made, and comes back 
 """
 
 
-def connect(url: str, make: bool = False) -> sa.Engine:
+def create_engine(url: str, make: bool = False) -> sa.Engine:
     """An engine for the registry; SQLite gets WAL, foreign keys, patience, and a file if `make`.
 
     Errors never tell the values of a statement, nor the password of the URL.
     """
     options: dict[str, Any] = {"hide_parameters": True}
-    if (path := file_of(url)) is not None:
+    if (path := sqlite_path(url)) is not None:
         if make:
             path.parent.mkdir(parents=True, exist_ok=True)
         options["creator"] = _opener(path, make)
@@ -159,21 +159,21 @@ def connect(url: str, make: bool = False) -> sa.Engine:
         options["pool_pre_ping"] = True  # a server that was restarted has closed them all
         # Who follows says in one line what the pool would say in thirty for each connection.
         logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
-    engine = sa.create_engine(_parsed(url), **options)
+    engine = sa.create_engine(_parse_url(url), **options)
     if engine.dialect.name == "sqlite":
-        sa.event.listen(engine, "connect", _prepare_sqlite)
+        sa.event.listen(engine, "connect", _set_pragmas)
     return engine
 
 
-def file_of(url: str) -> Path | None:
+def sqlite_path(url: str) -> Path | None:
     """The file of a SQLite registry; None when it is a database server's."""
-    parsed = _parsed(url)
+    parsed = _parse_url(url)
     if parsed.get_backend_name() != "sqlite" or parsed.database in (None, ":memory:"):
         return None
     return Path(str(parsed.database))
 
 
-def _parsed(url: str) -> sa.URL:
+def _parse_url(url: str) -> sa.URL:
     if url.startswith(("postgresql://", "postgres://")):
         url = "postgresql+pg8000://" + url.split("://", 1)[1]
     try:
@@ -192,7 +192,7 @@ def _opener(path: Path, make: bool) -> Callable[[], sqlite3.Connection]:
 
 
 @contextmanager
-def one_moment(engine: sa.Engine) -> Iterator[sa.Connection]:
+def read_transaction(engine: sa.Engine) -> Iterator[sa.Connection]:
     """A connection on which all reads see one state of the database."""
     with engine.connect() as connection:
         if engine.dialect.name == "sqlite":
@@ -202,6 +202,6 @@ def one_moment(engine: sa.Engine) -> Iterator[sa.Connection]:
         yield connection
 
 
-def _prepare_sqlite(connection: Any, _record: object) -> None:
+def _set_pragmas(connection: Any, _record: object) -> None:
     for pragma in ("journal_mode=WAL", "foreign_keys=ON", "synchronous=FULL"):
         connection.execute(f"PRAGMA {pragma}")

@@ -14,44 +14,44 @@ from pathlib import Path
 
 from sqlalchemy.exc import SQLAlchemyError
 
-MAGIC = b"SQLite format 3\0"
+SQLITE_MAGIC = b"SQLite format 3\0"
 
-Identity = tuple[int, int]
+FileIdentity = tuple[int, int]
 """Device and inode."""
 
-_guard = threading.Lock()
-_held: dict[Identity, list[int]] = {}
+_lock = threading.Lock()
+_descriptors: dict[FileIdentity, list[int]] = {}
 """Descriptors of each file that is watched, the newest last."""
-_watches: dict[Identity, int] = {}
+_watches: dict[FileIdentity, int] = {}
 
 
 class RegistryLost(SQLAlchemyError):
     """The database file is gone, or is a database no more; the message says which."""
 
 
-class DatabaseFile:
+class DatabaseFileWatch:
     """One watch. `look` costs a few microseconds."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._known: Identity | None = None
+        self._known: FileIdentity | None = None
         self._looking = threading.Lock()
 
-    def look(self) -> Identity:
+    def check(self) -> FileIdentity:
         """Which file lies at the path now; RegistryLost when that is no database."""
         with self._looking:
             try:
-                found, before = _identity(self._path), self._known
+                found, before = _file_identity(self._path), self._known
                 if found != before:
-                    self._known = found = _hold(self._path, found)
+                    self._known = found = _acquire(self._path, found)
                     if before is not None:
                         _release(before)
-                head = os.pread(_held[found][-1], len(MAGIC), 0)
+                head = os.pread(_descriptors[found][-1], len(SQLITE_MAGIC), 0)
             except FileNotFoundError:
                 raise RegistryLost(f"{self._path} is missing") from None
             except OSError as refused:
                 raise RegistryLost(f"{self._path} cannot be read: {refused.strerror}") from None
-        if head != MAGIC:
+        if head != SQLITE_MAGIC:
             raise RegistryLost(f"{self._path} is {'no database any more' if head else 'empty'}")
         return found
 
@@ -62,26 +62,26 @@ class DatabaseFile:
             self._known = None
 
 
-def _identity(found: Path | int) -> Identity:
+def _file_identity(found: Path | int) -> FileIdentity:
     status = found.stat() if isinstance(found, Path) else os.fstat(found)
     return status.st_dev, status.st_ino
 
 
-def _hold(path: Path, identity: Identity) -> Identity:
+def _acquire(path: Path, identity: FileIdentity) -> FileIdentity:
     """Count one more watch; answers which file it is, which may be a newer one by now."""
-    with _guard:
-        if identity not in _held:
+    with _lock:
+        if identity not in _descriptors:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-            identity = _identity(descriptor)
-            _held.setdefault(identity, []).append(descriptor)
+            identity = _file_identity(descriptor)
+            _descriptors.setdefault(identity, []).append(descriptor)
         _watches[identity] = _watches.get(identity, 0) + 1
     return identity
 
 
-def _release(identity: Identity) -> None:
-    with _guard:
+def _release(identity: FileIdentity) -> None:
+    with _lock:
         _watches[identity] -= 1
         if not _watches[identity]:
             del _watches[identity]
-            for descriptor in _held.pop(identity):
+            for descriptor in _descriptors.pop(identity):
                 os.close(descriptor)

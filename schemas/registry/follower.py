@@ -14,84 +14,86 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from schemas.registry.backups import Backups
 from schemas.registry.database_file import RegistryLost
-from schemas.registry.last_use import LastUse
+from schemas.registry.last_use import KeyUses
 from schemas.registry.snapshot import Snapshot
-from schemas.registry.store import Store
-from schemas.runtime.clock import iso, now_ms
+from schemas.registry.store import RegistryStore
+from schemas.runtime.clock import format_instant, now_ms
 
 log = logging.getLogger(__name__)
 
 
-class Follower:
+class RegistryFollower:
     """`run` looks at the registry every `seconds`."""
 
-    def __init__(self, store: Store, backups: Backups | None = None, seconds: float = 0.5) -> None:
+    def __init__(
+        self, store: RegistryStore, backups: Backups | None = None, seconds: float = 0.5
+    ) -> None:
         self._store = store
         self._seconds = seconds
         self._refreshing = threading.Lock()
-        self._uses = LastUse()
-        self._kind: str | None = None
-        self._read = time.monotonic()
-        self.trouble: str | None = None
+        self._key_uses = KeyUses()
+        self._error_kind: str | None = None
+        self._read_at = time.monotonic()
+        self.error: str | None = None
         """Why the registry is not followed, and since when; the snapshot stays."""
-        self.snapshot = self._noting(self._first(backups))
+        self.snapshot = self._with_key_uses(self._initial_snapshot(backups))
 
     @property
     def stale_seconds(self) -> float:
         """For how long the registry could not be read; 0 while it can."""
-        return time.monotonic() - self._read if self.trouble else 0.0
+        return time.monotonic() - self._read_at if self.error else 0.0
 
     def refresh(self) -> Snapshot:
         """Read what was written since, or everything where that does not tell enough."""
         with self._refreshing:  # or an older snapshot might come after a newer one
-            if self._store.stamp() != self.snapshot.stamp:
-                since = self._store.since(self.snapshot.stamp)
-                later = self.snapshot.after(since) if since else None
-                self.snapshot = later or self._noting(Snapshot.read(self._store))
+            if self._store.read_version() != self.snapshot.version:
+                since = self._store.read_changes_since(self.snapshot.version)
+                later = self.snapshot.apply(since) if since else None
+                self.snapshot = later or self._with_key_uses(Snapshot.read(self._store))
             return self.snapshot
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Follow, and write down which keys were used."""
-        self._uses.write(self._store, self.refresh().keys)
+        self._key_uses.write(self._store, self.refresh().keys)
 
     async def run(self) -> None:
         """Follow until cancelled; each change between well and not is one line in the log."""
         while True:
             await asyncio.sleep(self._seconds)
             try:
-                await asyncio.to_thread(self.look)
+                await asyncio.to_thread(self.poll)
             except Exception as error:  # whatever is wrong there: who stops looking never sees more
-                self._note(error)
+                self._log_error(error)
             else:
-                if self.trouble:
+                if self.error:
                     log.warning("registry is read again")
-                self.trouble, self._kind, self._read = None, None, time.monotonic()
+                self.error, self._error_kind, self._read_at = None, None, time.monotonic()
 
-    def _noting(self, snapshot: Snapshot) -> Snapshot:
-        return msgspec.structs.replace(snapshot, uses=self._uses.noted)
+    def _with_key_uses(self, snapshot: Snapshot) -> Snapshot:
+        return msgspec.structs.replace(snapshot, key_uses=self._key_uses.used_at)
 
-    def _first(self, backups: Backups | None) -> Snapshot:
+    def _initial_snapshot(self, backups: Backups | None) -> Snapshot:
         try:
             return Snapshot.read(self._store)
         except SQLAlchemyError as error:
             newest = backups.newest() if backups else None
             if newest is None:
                 raise
-            self._note(error, newest.path.name)
-            return Snapshot.of(newest.contents)
+            self._log_error(error, newest.path.name)
+            return Snapshot.from_contents(newest.contents)
 
-    def _note(self, error: Exception, backup: str = "") -> None:
+    def _log_error(self, error: Exception, backup: str = "") -> None:
         kind = "lost" if isinstance(error, RegistryLost) else "not read"
-        if kind == self._kind:
+        if kind == self._error_kind:
             return
-        self._kind = kind
-        self.trouble = f"{kind} since {iso(now_ms())}"
+        self._error_kind = kind
+        self.error = f"{kind} since {format_instant(now_ms())}"
         served = f"backup {backup}" if backup else "the last snapshot"
         told = {"reason": first_line(error), "served": served}
         log.error("registry is not followed", extra=told)
 
 
-def no_registry(error: BaseException) -> str:
+def registry_unavailable(error: BaseException) -> str:
     """Why a process has nothing to begin with, and what an operator can do."""
     return (
         f"the registry cannot be opened, and there is no backup of it: {first_line(error)}. "

@@ -11,35 +11,35 @@ from contextlib import suppress
 from sqlalchemy.exc import SQLAlchemyError
 
 from schemas.registry.records import Key
-from schemas.registry.store import Store
+from schemas.registry.store import RegistryStore
 
-EVERY_SECONDS = 60.0
-COARSE_MS = 3_600_000
+WRITE_INTERVAL_SECONDS = 60.0
+RESOLUTION_MS = 3_600_000
 
 
-class LastUse:
+class KeyUses:
     """What was noted, and what of it is written."""
 
     def __init__(self) -> None:
-        self.noted: dict[str, int] = {}
+        self.used_at: dict[str, int] = {}
         """Instants, Unix milliseconds, by key id. Only of keys that proved themselves."""
         self._written: dict[str, int] = {}
-        self._looked = float("-inf")
+        self._checked_at = float("-inf")
 
-    def write(self, store: Store, keys: Mapping[str, Key]) -> None:
+    def write(self, store: RegistryStore, keys: Mapping[str, Key]) -> None:
         """Write what is new by an hour or more, at most once a minute; else a minute later."""
-        if not self.noted or time.monotonic() - self._looked < EVERY_SECONDS:
+        if not self.used_at or time.monotonic() - self._checked_at < WRITE_INTERVAL_SECONDS:
             return
-        self._looked = time.monotonic()
+        self._checked_at = time.monotonic()
         due = {
             key_id: at
-            for key_id, at in self.noted.copy().items()
-            if key_id in keys and at - self._before(keys[key_id]) >= COARSE_MS
+            for key_id, at in self.used_at.copy().items()
+            if key_id in keys and at - self._written_at(keys[key_id]) >= RESOLUTION_MS
         }
         with suppress(SQLAlchemyError):
             if due:
-                store.note_uses(due)
+                store.record_key_uses(due)
                 self._written |= due
 
-    def _before(self, key: Key) -> int:
+    def _written_at(self, key: Key) -> int:
         return self._written.get(key.id) or key.last_used_at or 0

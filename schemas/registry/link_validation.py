@@ -12,65 +12,67 @@ from msgspec.structs import fields
 from schemas.errors import Malformed
 from schemas.registry.records import Link
 
-SCHEME = re.compile(r"[a-z][a-z0-9+.-]{0,40}")
-CONTROL = re.compile(r"[\x00-\x20\x7f]")
+SCHEME_PATTERN = re.compile(r"[a-z][a-z0-9+.-]{0,40}")
+CONTROL_PATTERN = re.compile(r"[\x00-\x20\x7f]")
 
-WEB = ("http", "https")
-UNSAFE = frozenset({"javascript", "data", "vbscript", "file", "blob", "about", "view-source"})
+WEB_SCHEMES = ("http", "https")
+UNSAFE_SCHEMES = frozenset(
+    {"javascript", "data", "vbscript", "file", "blob", "about", "view-source"}
+)
 """Schemes that run or show what the URL brings along, or what lies on the visitor's machine."""
 
-TARGETS = ("target_url", "ios_url", "android_url")
+TARGET_FIELDS = ("target_url", "ios_url", "android_url")
 """Where visitors are sent who may have an app for it."""
-URLS = (*TARGETS, "expired_redirect_url", "og_image_url", "og_video_url")
-TEXTS: Mapping[str, int] = {"og_title": 200, "og_description": 500}
+URL_FIELDS = (*TARGET_FIELDS, "expired_redirect_url", "og_image_url", "og_video_url")
+TEXT_FIELDS: Mapping[str, int] = {"og_title": 200, "og_description": 500}
 """Most characters."""
-WIRE: Mapping[str, str] = {field.name: field.encode_name for field in fields(Link)}
-APPS_TOO = frozenset(WIRE[name] for name in TARGETS)
+WIRE_NAMES: Mapping[str, str] = {field.name: field.encode_name for field in fields(Link)}
+APP_URL_NAMES = frozenset(WIRE_NAMES[name] for name in TARGET_FIELDS)
 
 
-def checked_member(name: str, value: str | None, apps: Sequence[str] = ()) -> str | None:
+def validate_field(name: str, value: str | None, apps: Sequence[str] = ()) -> str | None:
     """A URL or text of a link by its rule; empty takes it away, unless it is the target."""
     if not value and name != "target_url":
         return None
-    if name in TEXTS:
-        return checked_text(WIRE[name], value or "", TEXTS[name])
-    return checked_url(WIRE[name], value or "", apps if name in TARGETS else ())
+    if name in TEXT_FIELDS:
+        return validate_text(WIRE_NAMES[name], value or "", TEXT_FIELDS[name])
+    return validate_url(WIRE_NAMES[name], value or "", apps if name in TARGET_FIELDS else ())
 
 
-def checked_url(member: str, value: str, apps: Sequence[str] = ()) -> str:
+def validate_url(member: str, value: str, apps: Sequence[str] = ()) -> str:
     """A URL to which a browser may be sent: http(s), or of one of these schemes of apps."""
-    known = " or ".join([*WEB, *apps])
+    known = " or ".join([*WEB_SCHEMES, *apps])
     rule = f"'{member}' must be an {known} URL of at most 2,048 characters without user name"
-    if member in APPS_TOO:
+    if member in APP_URL_NAMES:
         rule += "; TIDEMARK_LINK_SCHEMES adds schemes of apps"
     try:
         parts = urlsplit(value)
         parts.port  # noqa: B018 - reading it checks it
     except ValueError:
         raise Malformed(rule) from None
-    leads = parts.hostname if parts.scheme in WEB else parts.netloc or parts.path
+    leads = parts.hostname if parts.scheme in WEB_SCHEMES else parts.netloc or parts.path
     if (
-        parts.scheme not in (*WEB, *apps)
+        parts.scheme not in (*WEB_SCHEMES, *apps)
         or not leads
         or parts.username is not None
-        or CONTROL.search(value)
+        or CONTROL_PATTERN.search(value)
         or len(value) > 2048
     ):
         raise Malformed(rule)
     return value
 
 
-def checked_text(member: str, value: str, most: int) -> str:
+def validate_text(member: str, value: str, most: int) -> str:
     """Text that is shown to people."""
     if not 1 <= len(value.strip()) <= most:
         raise Malformed(f"'{member}' must have 1 to {most} characters")
     return value.strip()
 
 
-def app_schemes(text: str) -> tuple[str, ...]:
+def parse_app_schemes(text: str) -> tuple[str, ...]:
     """The schemes of a comma-separated setting; ValueError names one that is none, or unsafe."""
     schemes = tuple(part.strip().lower() for part in text.split(",") if part.strip())
     for scheme in schemes:
-        if not SCHEME.fullmatch(scheme) or scheme in UNSAFE:
+        if not SCHEME_PATTERN.fullmatch(scheme) or scheme in UNSAFE_SCHEMES:
             raise ValueError(f"'{scheme}' cannot be a scheme of apps")
     return schemes

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from schemas.registry.database import connect
+from schemas.registry.database import create_engine
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -20,18 +20,18 @@ _LEVEL = sa.table("alembic_version", sa.column("version_num", sa.String))
 
 def migrate(url: str) -> None:
     """Make the tables, or change them to this form; harmless when nothing is to be done."""
-    engine = connect(url, make=True)
+    engine = create_engine(url, make=True)
     try:
         with engine.begin() as connection:
-            if _level(connection) != newest_level():
+            if _level(connection) != newest_schema_revision():
                 _upgrade(connection)
     finally:
         engine.dispose()
 
 
-def level_of(url: str) -> str | None:
+def schema_revision(url: str) -> str | None:
     """The form that the tables are in: the number of their last migration."""
-    engine = connect(url)
+    engine = create_engine(url)
     try:
         with engine.connect() as connection:
             return _level(connection)
@@ -39,7 +39,7 @@ def level_of(url: str) -> str | None:
         engine.dispose()
 
 
-def newest_level() -> str:
+def newest_schema_revision() -> str:
     """The form that this version needs; files of migrations are named mNUMBER_WHAT."""
     return max(file.stem[1:5] for file in (MIGRATIONS / "versions").glob("m????_*.py"))
 

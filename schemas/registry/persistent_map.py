@@ -12,7 +12,7 @@ V = TypeVar("V")
 SHARDS = 256
 
 
-class Sharded(Mapping[str, V]):
+class PersistentMap(Mapping[str, V]):
     """Looks up like a dictionary."""
 
     __slots__ = ("_shards",)
@@ -22,9 +22,9 @@ class Sharded(Mapping[str, V]):
         for key, value in entries:
             self._shards[hash(key) % SHARDS][key] = value
 
-    def changed(self, taken: Iterable[str], given: Mapping[str, V]) -> "Sharded[V]":
+    def updated(self, taken: Iterable[str], given: Mapping[str, V]) -> "PersistentMap[V]":
         """A copy without the keys of `taken`, and with the entries of `given`."""
-        copy: Sharded[V] = Sharded.__new__(Sharded)
+        copy: PersistentMap[V] = PersistentMap.__new__(PersistentMap)
         copy._shards = list(self._shards)
         gone = [key for key in taken if key in self]
         for place in {hash(key) % SHARDS for key in (*gone, *given)}:

@@ -21,9 +21,9 @@ from schemas.registry.records import (
 )
 
 Record = Organization | Website | Link | Key | Import
-R = TypeVar("R", Organization, Website, Link, Key, Import)
+RecordT = TypeVar("RecordT", Organization, Website, Link, Key, Import)
 
-TABLES: Mapping[type[Record], sa.Table] = {
+RECORD_TABLES: Mapping[type[Record], sa.Table] = {
     Organization: database.ORGANIZATIONS,
     Website: database.WEBSITES,
     Link: database.LINKS,
@@ -31,41 +31,43 @@ TABLES: Mapping[type[Record], sa.Table] = {
     Import: database.IMPORTS,
 }
 
-LISTED = frozenset({"scopes", "allowed_origins"})
-AT_ONCE = 500
+LIST_COLUMNS = frozenset({"scopes", "allowed_origins"})
+IDS_PER_QUERY = 500
 """Ids in one statement."""
 
 
-def name_of(kind: type) -> str:
+def kind_name(kind: type) -> str:
     """What the log of changes calls a kind."""
     return kind.__name__.lower()
 
 
-def owner_of(record: Record) -> str:
+def owner_id(record: Record) -> str:
     """The organization that a record belongs to."""
     return record.id if isinstance(record, Organization) else record.organization_id
 
 
-def plain_values(record: Record | Change) -> dict[str, Any]:
+def to_row(record: Record | Change) -> dict[str, Any]:
     """A record as a row of its table."""
-    return plain(msgspec.structs.asdict(record))
+    return to_column_values(msgspec.structs.asdict(record))
 
 
-def plain(values: dict[str, Any]) -> dict[str, Any]:
+def to_column_values(values: dict[str, Any]) -> dict[str, Any]:
     """Words of a closed set as text, which is all that some drivers know."""
     return {name: v.value if isinstance(v, StrEnum) else v for name, v in values.items()}
 
 
-def all_of(connection: sa.Connection, kind: type[R]) -> list[R]:
+def read_all(connection: sa.Connection, kind: type[RecordT]) -> list[RecordT]:
     """All records of a kind, oldest first."""
-    return records(connection, kind, _oldest_first(TABLES[kind]))
+    return read_records(connection, kind, _oldest_first(RECORD_TABLES[kind]))
 
 
-def by_ids(connection: sa.Connection, kind: type[R], ids: Collection[str]) -> list[R]:
+def read_by_ids(
+    connection: sa.Connection, kind: type[RecordT], ids: Collection[str]
+) -> list[RecordT]:
     """Those of a kind that have one of these ids, oldest first."""
-    table, left, found = TABLES[kind], iter(sorted(ids)), list[R]()
-    while some := list(islice(left, AT_ONCE)):
-        found += records(connection, kind, _oldest_first(table).where(table.c.id.in_(some)))
+    table, left, found = RECORD_TABLES[kind], iter(sorted(ids)), list[RecordT]()
+    while some := list(islice(left, IDS_PER_QUERY)):
+        found += read_records(connection, kind, _oldest_first(table).where(table.c.id.in_(some)))
     return found
 
 
@@ -73,24 +75,26 @@ def _oldest_first(table: sa.Table) -> sa.Select[Any]:
     return sa.select(table).order_by(table.c.created_at, table.c.id)
 
 
-def records(connection: sa.Connection, kind: type[R], query: sa.Select[Any]) -> list[R]:
+def read_records(
+    connection: sa.Connection, kind: type[RecordT], query: sa.Select[Any]
+) -> list[RecordT]:
     """What a query for whole rows of a kind finds."""
     found = connection.execute(query)
     names = list(found.keys())
-    return [record_of(kind, dict(zip(names, row, strict=True))) for row in found]
+    return [to_record(kind, dict(zip(names, row, strict=True))) for row in found]
 
 
-def record_of(kind: type[R], row: Mapping[Any, Any]) -> R:
+def to_record(kind: type[RecordT], row: Mapping[Any, Any]) -> RecordT:
     """The record that one row is."""
     values = dict(row)
-    for listed in LISTED & values.keys():
+    for listed in LIST_COLUMNS & values.keys():
         values[listed] = tuple(values[listed])  # JSON has lists only
     if "state" in values:
         values["state"] = ImportState(values["state"])
     return kind(**values)
 
 
-def change_of(row: Mapping[Any, Any]) -> Change:
+def to_change(row: Mapping[Any, Any]) -> Change:
     """The change that one row of the log is."""
     values = {**row, "action": Action(row["action"]), "fields": tuple(row["fields"])}
     return Change(**values)

@@ -86,7 +86,7 @@ class Import(Struct, frozen=True, rename="camel", kw_only=True):
     updated_at: int
 
     @property
-    def takes(self) -> bool:
+    def accepts_events(self) -> bool:
         """Whether events may still come."""
         return self.state in (ImportState.OPEN, ImportState.DONE)
 
@@ -136,8 +136,8 @@ class Key(Struct, frozen=True, rename="camel", kw_only=True):
     created_at: int
     updated_at: int
 
-    def allows(self, scope: str) -> bool:
+    def has_scope(self, scope: str) -> bool:
         return scope in self.scopes or "admin" in self.scopes
 
-    def live(self, now_ms: int) -> bool:
+    def is_active(self, now_ms: int) -> bool:
         return self.revoked_at is None and (self.expires_at is None or now_ms < self.expires_at)

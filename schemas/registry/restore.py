@@ -11,37 +11,37 @@ import sqlalchemy as sa
 
 from schemas.registry import database
 from schemas.registry.contents import Contents
-from schemas.registry.database_file import DatabaseFile, RegistryLost
-from schemas.registry.ids import short
+from schemas.registry.database_file import DatabaseFileWatch, RegistryLost
+from schemas.registry.ids import random_id
 from schemas.registry.migrate import migrate
-from schemas.registry.record_mapping import TABLES, plain_values
+from schemas.registry.record_mapping import RECORD_TABLES, to_row
 from schemas.registry.records import Action, Change
-from schemas.runtime.files import sync
+from schemas.runtime.files import fsync
 
-COMPANIONS = ("", "-wal", "-shm")
+SQLITE_SUFFIXES = ("", "-wal", "-shm")
 """What SQLite adds to the name of a database for the files beside it."""
 
 
-def fault_of(url: str) -> str | None:
+def registry_fault(url: str) -> str | None:
     """Why there is no registry that could be used; None when there is one. Makes nothing.
 
     A database server that cannot be reached raises its error: that is not a registry lost.
     """
-    path = database.file_of(url)
-    if path is not None and (fault := _fault_of_file(path)) is not None:
+    path = database.sqlite_path(url)
+    if path is not None and (fault := _file_fault(path)) is not None:
         return fault
-    engine = database.connect(url)
+    engine = database.create_engine(url)
     try:
         with engine.connect() as connection:
             made = sa.inspect(connection).has_table(database.REVISION.name)
-            return None if made else f"{_named(url)} has no tables"
+            return None if made else f"{_display_url(url)} has no tables"
     finally:
         engine.dispose()
 
 
-def is_new(url: str) -> bool:
+def is_empty(url: str) -> bool:
     """Whether nothing was ever written to a registry."""
-    engine = database.connect(url)
+    engine = database.create_engine(url)
     try:
         with engine.connect() as connection:
             number = sa.select(database.REVISION.c.number)
@@ -52,10 +52,10 @@ def is_new(url: str) -> bool:
 
 def readable_revision(url: str) -> int:
     """The revision that even a damaged file may tell; -1 when it does not."""
-    path = database.file_of(url)
+    path = database.sqlite_path(url)
     if path is None or not path.exists() or not path.stat().st_size:
         return -1
-    engine = database.connect(url)
+    engine = database.create_engine(url)
     try:
         with engine.connect() as connection:
             number = sa.select(database.REVISION.c.number)
@@ -73,7 +73,7 @@ def restore(
 
     `revision` is above that of every backup, so that the next ones are newer than all of them.
     """
-    path, incarnation = database.file_of(url), short(16)
+    path, incarnation = database.sqlite_path(url), random_id(16)
     restored = Change(
         number=revision,
         at=now_ms,
@@ -84,43 +84,43 @@ def restore(
     )
     if path is None:
         migrate(url)
-        _fill(url, contents, restored)
+        _write_contents(url, contents, restored)
         return None
     making = path.with_name(f".{path.name}.{os.getpid()}")
-    for companion in COMPANIONS:
+    for companion in SQLITE_SUFFIXES:
         Path(f"{making}{companion}").unlink(missing_ok=True)
     migrate(f"sqlite:///{making}")
     making.chmod(0o600)
-    _fill(f"sqlite:///{making}", contents, restored)
-    kept = put_aside(path, now_ms)
+    _write_contents(f"sqlite:///{making}", contents, restored)
+    kept = move_aside(path, now_ms)
     making.replace(path)
-    sync(path.parent)
+    fsync(path.parent)
     return kept
 
 
-def put_aside(path: Path, now_ms: int) -> Path | None:
+def move_aside(path: Path, now_ms: int) -> Path | None:
     """Rename a database with the files beside it, so that a new one does not inherit them."""
     at = datetime.fromtimestamp(now_ms / 1000, UTC)
     aside = path.with_name(f"{path.name}.{at:%Y%m%dT%H%M%SZ}.aside")
-    found = [companion for companion in COMPANIONS if Path(f"{path}{companion}").exists()]
+    found = [companion for companion in SQLITE_SUFFIXES if Path(f"{path}{companion}").exists()]
     for companion in found:
         Path(f"{path}{companion}").rename(f"{aside}{companion}")
     return aside if found else None
 
 
-def _fill(url: str, contents: Contents, restored: Change) -> None:
+def _write_contents(url: str, contents: Contents, restored: Change) -> None:
     """All records in one transaction, instead of those that are there; the trail goes on."""
-    engine = database.connect(url)
+    engine = database.create_engine(url)
     try:
         with engine.begin() as connection:
             connection.execute(sa.delete(database.ORGANIZATIONS))
             for kind, records in contents.by_kind():
                 if records:
-                    rows = [plain_values(record) for record in records]
-                    connection.execute(sa.insert(TABLES[kind]), rows)
+                    rows = [to_row(record) for record in records]
+                    connection.execute(sa.insert(RECORD_TABLES[kind]), rows)
             reached = sa.select(database.REVISION.c.number)
             number = max(restored.number, connection.execute(reached).scalar_one() + 1)
-            change = {**plain_values(restored), "number": number}
+            change = {**to_row(restored), "number": number}
             connection.execute(sa.insert(database.CHANGES).values(change))
             row = {"number": number, "incarnation": restored.record_id}
             if contents.receipt_secret:  # else the one that was drawn with the tables stays
@@ -130,10 +130,10 @@ def _fill(url: str, contents: Contents, restored: Change) -> None:
         engine.dispose()
 
 
-def _fault_of_file(path: Path) -> str | None:
-    watch = DatabaseFile(path)
+def _file_fault(path: Path) -> str | None:
+    watch = DatabaseFileWatch(path)
     try:
-        watch.look()
+        watch.check()
         with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=rw", uri=True)) as connection:
             (said,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     except RegistryLost as lost:
@@ -147,5 +147,5 @@ def _fault_of_file(path: Path) -> str | None:
     return None if said == "ok" else f"{path} is damaged: {said}"
 
 
-def _named(url: str) -> str:
+def _display_url(url: str) -> str:
     return sa.make_url(url).render_as_string(hide_password=True)

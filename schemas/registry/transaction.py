@@ -11,34 +11,34 @@ from typing import Any, Self
 import sqlalchemy as sa
 
 from schemas.registry import database
-from schemas.registry.record_mapping import name_of
+from schemas.registry.record_mapping import kind_name
 from schemas.registry.records import Action, Import, Link
 
-OFTEN = (name_of(Link), name_of(Import))
+PRUNED_KINDS = (kind_name(Link), kind_name(Import))
 """Kinds that callers of the API change, as often as their allowance lets them."""
-KEPT = 100_000
+KEPT_CHANGES = 100_000
 """Changes of those that are kept, the newest; all others stay."""
-PRUNED_EVERY = 1_000
+PRUNE_INTERVAL = 1_000
 
 
-class Taken(Exception):
+class RecordConflict(Exception):
     """Another record has this id or slug, or the organization or website does not exist."""
 
 
-class Writing:
+class WriteTransaction:
     """A context manager around the transaction; Taken when the database refuses it."""
 
     def __init__(self, engine: sa.Engine, actor: str, clock: Callable[[], int]) -> None:
-        self._begun = engine.begin()
+        self._transaction = engine.begin()
         self._actor = actor
         self._clock = clock
         self._changes: list[dict[str, Any]] = []
 
     def __enter__(self) -> Self:
-        self.connection = self._begun.__enter__()
+        self.connection = self._transaction.__enter__()
         return self
 
-    def note(
+    def log_change(
         self,
         action: Action,
         kind: type,
@@ -51,7 +51,7 @@ class Writing:
             "at": self._clock(),
             "actor": self._actor,
             "action": action.value,
-            "kind": name_of(kind),
+            "kind": kind_name(kind),
             "record_id": record_id,
             "organization_id": organization_id,
             "fields": sorted(fields),
@@ -60,12 +60,12 @@ class Writing:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if kind is None and self._changes:
-            self._log()
-        self._begun.__exit__(kind, error, trace)
-        if isinstance(error, sa.exc.DBAPIError) and _is_refusal(error):
-            raise Taken(_reason(error)) from None
+            self._write_changes()
+        self._transaction.__exit__(kind, error, trace)
+        if isinstance(error, sa.exc.DBAPIError) and _is_constraint_violation(error):
+            raise RecordConflict(_conflict_reason(error)) from None
 
-    def _log(self) -> None:
+    def _write_changes(self) -> None:
         """Last, so that writers of a database server wait for one another as shortly as can be."""
         number, log = database.REVISION.c.number, database.CHANGES
         raised = sa.update(database.REVISION).values(number=number + len(self._changes))
@@ -73,17 +73,17 @@ class Writing:
         first = last - len(self._changes) + 1
         rows = [{"number": first + place, **row} for place, row in enumerate(self._changes)]
         self.connection.execute(sa.insert(log), rows)
-        if first // PRUNED_EVERY != (last + 1) // PRUNED_EVERY:
-            old = log.c.kind.in_(OFTEN) & (log.c.number <= last - KEPT)
+        if first // PRUNE_INTERVAL != (last + 1) // PRUNE_INTERVAL:
+            old = log.c.kind.in_(PRUNED_KINDS) & (log.c.number <= last - KEPT_CHANGES)
             self.connection.execute(sa.delete(log).where(old))
 
 
-def _is_refusal(error: sa.exc.DBAPIError) -> bool:
+def _is_constraint_violation(error: sa.exc.DBAPIError) -> bool:
     """Whether a constraint stands in the way; PostgreSQL's driver knows those of keys alone."""
     return isinstance(error, sa.exc.IntegrityError) or "foreign key" in str(error.orig).lower()
 
 
-def _reason(error: sa.exc.DBAPIError) -> str:
+def _conflict_reason(error: sa.exc.DBAPIError) -> str:
     text = str(error.orig).lower()
     if "slug" in text:
         return "this slug is already taken"

@@ -8,16 +8,16 @@ from collections.abc import Mapping, Sequence
 from zoneinfo import available_timezones
 
 from schemas.errors import Malformed
-from schemas.plans import OWN_LIMITS, PLANS
-from schemas.registry.allowed_origins import checked_origins
-from schemas.registry.api_keys import SCOPES, make_key
-from schemas.registry.ids import short
-from schemas.registry.link_validation import checked_member, checked_url
+from schemas.plans import LIMIT_NAMES, PLANS
+from schemas.registry.allowed_origins import validate_origins
+from schemas.registry.api_keys import KEY_SCOPES, generate_key
+from schemas.registry.ids import random_id
+from schemas.registry.link_validation import validate_field, validate_url
 from schemas.registry.records import Import, Key, Link, Organization, Website
 
-DOMAIN = re.compile(r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,62}\.)*[a-z0-9_-]*(:\d{1,5})?")
-ID = re.compile(r"[A-Za-z0-9_-]{1,32}")
-SLUG = re.compile(r"[A-Za-z0-9_-]{3,50}")
+DOMAIN_PATTERN = re.compile(r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,62}\.)*[a-z0-9_-]*(:\d{1,5})?")
+ID_PATTERN = re.compile(r"[A-Za-z0-9_-]{1,32}")
+SLUG_PATTERN = re.compile(r"[A-Za-z0-9_-]{3,50}")
 
 
 def new_organization(
@@ -29,10 +29,10 @@ def new_organization(
 ) -> Organization:
     """With a new id, unless that of an organization that was lost is given."""
     return Organization(
-        id=checked_id(record_id) if record_id is not None else f"org_{short(10)}",
-        name=checked_name("name", name),
-        plan=checked_plan(plan),
-        limits=checked_limits(limits or {}),
+        id=validate_id(record_id) if record_id is not None else f"org_{random_id(10)}",
+        name=validate_name("name", name),
+        plan=validate_plan(plan),
+        limits=validate_limits(limits or {}),
         created_at=now_ms,
         updated_at=now_ms,
     )
@@ -48,14 +48,14 @@ def new_website(
     allowed_origins: Sequence[str] = (),
 ) -> Website:
     """With a new id, unless that of a website that was lost is given."""
-    domain = checked_domain(domain)
+    domain = validate_domain(domain)
     return Website(
-        id=checked_id(record_id) if record_id is not None else f"web_{short(12)}",
+        id=validate_id(record_id) if record_id is not None else f"web_{random_id(12)}",
         organization_id=organization_id,
         domain=domain,
         name=name or domain,
-        timezone=checked_timezone(timezone),
-        allowed_origins=checked_origins(allowed_origins),
+        timezone=validate_timezone(timezone),
+        allowed_origins=validate_origins(allowed_origins),
         created_at=now_ms,
         updated_at=now_ms,
     )
@@ -81,20 +81,20 @@ def new_link(
 ) -> Link:
     """`apps` are the schemes that targets may have besides http and https."""
     return Link(
-        id=f"lnk_{short(12)}",
+        id=f"lnk_{random_id(12)}",
         organization_id=organization_id,
-        name=checked_name("name", name),
-        target_url=checked_url("targetUrl", target_url, apps),
-        slug=checked_slug(slug) if slug is not None else short(8),
+        name=validate_name("name", name),
+        target_url=validate_url("targetUrl", target_url, apps),
+        slug=validate_slug(slug) if slug is not None else random_id(8),
         external_id=external_id,
         expires_at=expires_at,
-        expired_redirect_url=checked_member("expired_redirect_url", expired_redirect_url),
-        ios_url=checked_member("ios_url", ios_url, apps),
-        android_url=checked_member("android_url", android_url, apps),
-        og_title=checked_member("og_title", og_title),
-        og_description=checked_member("og_description", og_description),
-        og_image_url=checked_member("og_image_url", og_image_url),
-        og_video_url=checked_member("og_video_url", og_video_url),
+        expired_redirect_url=validate_field("expired_redirect_url", expired_redirect_url),
+        ios_url=validate_field("ios_url", ios_url, apps),
+        android_url=validate_field("android_url", android_url, apps),
+        og_title=validate_field("og_title", og_title),
+        og_description=validate_field("og_description", og_description),
+        og_image_url=validate_field("og_image_url", og_image_url),
+        og_video_url=validate_field("og_video_url", og_video_url),
         created_at=now_ms,
         updated_at=now_ms,
     )
@@ -102,10 +102,10 @@ def new_link(
 
 def new_import(website: Website, name: str, now_ms: int, fingerprint: str = "") -> Import:
     return Import(
-        id=f"imp_{short(12)}",
+        id=f"imp_{random_id(12)}",
         organization_id=website.organization_id,
         website_id=website.id,
-        name=checked_name("name", name),
+        name=validate_name("name", name),
         fingerprint=fingerprint,
         created_at=now_ms,
         updated_at=now_ms,
@@ -121,13 +121,13 @@ def new_key(
     expires_at: int | None = None,
 ) -> tuple[Key, str]:
     """The record to keep, and the key's text to show once."""
-    made = make_key()
+    made = generate_key()
     key = Key(
         id=made.id,
         organization_id=organization_id,
         website_id=website_id,
         name=name,
-        scopes=checked_scopes(scopes),
+        scopes=validate_scopes(scopes),
         secret_hash=made.secret_hash,
         expires_at=expires_at,
         created_at=now_ms,
@@ -136,55 +136,55 @@ def new_key(
     return key, made.text
 
 
-def checked_id(value: str) -> str:
-    if not ID.fullmatch(value):
+def validate_id(value: str) -> str:
+    if not ID_PATTERN.fullmatch(value):
         raise Malformed("'id' must have 1 to 32 letters, digits, '_' or '-'")
     return value
 
 
-def checked_name(field: str, value: str) -> str:
+def validate_name(field: str, value: str) -> str:
     if not 1 <= len(value.strip()) <= 255:
         raise Malformed(f"'{field}' must have 1 to 255 characters")
     return value.strip()
 
 
-def checked_plan(value: str) -> str:
+def validate_plan(value: str) -> str:
     if value not in PLANS:
         raise Malformed(f"'plan' is '{value}'; it must be one of {', '.join(PLANS)}")
     return value
 
 
-def checked_limits(value: Mapping[str, int]) -> dict[str, int]:
+def validate_limits(value: Mapping[str, int]) -> dict[str, int]:
     for group, limit in value.items():
-        if group not in OWN_LIMITS:
-            raise Malformed(f"'limits' has '{group}'; groups are {', '.join(OWN_LIMITS)}")
+        if group not in LIMIT_NAMES:
+            raise Malformed(f"'limits' has '{group}'; groups are {', '.join(LIMIT_NAMES)}")
         if not 1 <= limit <= 1_000_000_000:
             raise Malformed(f"limit of '{group}' must be 1 to 1,000,000,000 per minute")
     return dict(value)
 
 
-def checked_domain(value: str) -> str:
+def validate_domain(value: str) -> str:
     domain = value.strip().lower()
-    if not DOMAIN.fullmatch(domain):
+    if not DOMAIN_PATTERN.fullmatch(domain):
         raise Malformed(f"'domain' is '{value}'; give a host name such as shop.example")
     return domain
 
 
-def checked_timezone(value: str) -> str:
+def validate_timezone(value: str) -> str:
     if value not in available_timezones():
         raise Malformed(f"'timezone' is '{value}'; give an IANA name such as Europe/Berlin")
     return value
 
 
-def checked_slug(value: str) -> str:
-    if not SLUG.fullmatch(value):
+def validate_slug(value: str) -> str:
+    if not SLUG_PATTERN.fullmatch(value):
         raise Malformed("'slug' must have 3 to 50 letters, digits, '_' or '-'")
     return value
 
 
-def checked_scopes(value: Sequence[str]) -> tuple[str, ...]:
-    unknown = [scope for scope in value if scope not in SCOPES]
+def validate_scopes(value: Sequence[str]) -> tuple[str, ...]:
+    unknown = [scope for scope in value if scope not in KEY_SCOPES]
     if unknown or not value:
         given = ", ".join(unknown) or "empty"
-        raise Malformed(f"'scopes' is {given}; scopes are {', '.join(SCOPES)}")
+        raise Malformed(f"'scopes' is {given}; scopes are {', '.join(KEY_SCOPES)}")
     return tuple(dict.fromkeys(value))

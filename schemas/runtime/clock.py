@@ -13,17 +13,17 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def instant_ms(text: str) -> int:
+def parse_instant_ms(text: str) -> int:
     """Milliseconds of an ISO 8601 instant, UTC when it names no zone; ValueError when none."""
     moment = datetime.fromisoformat(text)
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return (aware - EPOCH) // timedelta(milliseconds=1)
+    return (aware - UNIX_EPOCH) // timedelta(milliseconds=1)
 
 
-def iso(ms: int | None) -> str | None:
+def format_instant(ms: int | None) -> str | None:
     """Unix milliseconds as ISO 8601 in UTC with milliseconds."""
     if ms is None:
         return None

@@ -6,22 +6,22 @@ from pathlib import Path
 
 from schemas.runtime.settings import Settings
 
-MASKS = {"owner": 0o077, "group": 0o007}
+UMASKS = {"owner": 0o077, "group": 0o007}
 """By `data_access`: what is taken away from the mode of all that is made."""
 
 
-def keep_private(settings: Settings) -> int:
+def set_umask(settings: Settings) -> int:
     """From now on this process makes files for its owner (and the group); the mask of before."""
-    return os.umask(MASKS[settings.data_access])
+    return os.umask(UMASKS[settings.data_access])
 
 
-def exposed(path: Path, settings: Settings) -> bool:
+def is_exposed(path: Path, settings: Settings) -> bool:
     """Whether more may reach it than the settings say."""
-    return bool(stat.S_IMODE(path.stat().st_mode) & MASKS[settings.data_access])
+    return bool(stat.S_IMODE(path.stat().st_mode) & UMASKS[settings.data_access])
 
 
-def close(path: Path, settings: Settings) -> None:
+def restrict(path: Path, settings: Settings) -> None:
     """Take away what others may; what belongs to somebody else is left as it is."""
     found = path.stat()
-    if found.st_uid == os.getuid() and exposed(path, settings):
-        path.chmod(stat.S_IMODE(found.st_mode) & ~MASKS[settings.data_access])
+    if found.st_uid == os.getuid() and is_exposed(path, settings):
+        path.chmod(stat.S_IMODE(found.st_mode) & ~UMASKS[settings.data_access])

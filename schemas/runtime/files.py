@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 
-def replace_file(path: Path, content: bytes) -> None:
+def write_atomically(path: Path, content: bytes) -> None:
     """The old or the new content, and nothing half written is left when there is no room."""
     waiting = path.with_name(f".{path.stem}.{os.getpid()}")
     try:
@@ -15,7 +15,7 @@ def replace_file(path: Path, content: bytes) -> None:
         raise
 
 
-def sync(path: Path) -> None:
+def fsync(path: Path) -> None:
     """Have the disk keep a file's bytes, or a folder's names."""
     descriptor = os.open(path, os.O_RDONLY)
     try:

@@ -12,19 +12,19 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from schemas.runtime.files import replace_file
+from schemas.runtime.files import write_atomically
 
-STALE_MS = 15_000
+STALE_AFTER_MS = 15_000
 REFUSED = "refused"
 """State of who ended because an operator has to decide something."""
-REFUSED_MS = 60_000
+REFUSED_VALID_MS = 60_000
 """A supervisor starts it again and again, and so says it anew long before this is over."""
 
 SILENT_MS = 30_000
 """A worker that is killed is back, and has its partitions again, long before this is over."""
 
 
-class Progress(Struct, frozen=True):
+class PartitionProgress(Struct, frozen=True):
     """How far a worker is with one topic partition."""
 
     topic: str
@@ -35,21 +35,21 @@ class Progress(Struct, frozen=True):
     """Offset that the next message will get."""
 
 
-class Pulse(Struct, frozen=True):
+class Heartbeat(Struct, frozen=True):
     """One process's account of itself."""
 
     process: str
     pid: int
     at_ms: int
     state: str = "ready"
-    progress: tuple[Progress, ...] = ()
+    progress: tuple[PartitionProgress, ...] = ()
     complete_ms: dict[str, int] = {}
     """By topic: whatever this worker's partitions took in before this instant is stored."""
     reason: str = ""
     """Why it refuses, or what it does not store, and what is to be done."""
 
 
-def write_pulse(run: Path, pulse: Pulse) -> None:
+def write_heartbeat(run: Path, pulse: Heartbeat) -> None:
     """Replace the process's pulse; readers see the old or the new one.
 
     OSError when there is no room: then the old one is touched, which takes none, so that a full
@@ -58,33 +58,33 @@ def write_pulse(run: Path, pulse: Pulse) -> None:
     path = run / f"{pulse.process}.json"
     try:
         run.mkdir(parents=True, exist_ok=True)
-        replace_file(path, msgspec.json.encode(pulse))
+        write_atomically(path, msgspec.json.encode(pulse))
     except OSError:
         with suppress(OSError):
             os.utime(path)
         raise
 
 
-def remove_pulse(run: Path, process: str) -> None:
+def remove_heartbeat(run: Path, process: str) -> None:
     """Of a process that ends in order: what it said holds no longer."""
     path = run / f"{process}.json"
     with suppress(OSError, msgspec.DecodeError):
-        if msgspec.json.decode(path.read_bytes(), type=Pulse).pid == os.getpid():
+        if msgspec.json.decode(path.read_bytes(), type=Heartbeat).pid == os.getpid():
             path.unlink()
 
 
-def read_pulses(run: Path) -> list[Pulse]:
+def read_heartbeats(run: Path) -> list[Heartbeat]:
     """All pulses, stale ones too, by name of the process."""
     found = []
     for path in sorted(run.glob("*.json")):
         try:
-            found.append(msgspec.json.decode(path.read_bytes(), type=Pulse))
+            found.append(msgspec.json.decode(path.read_bytes(), type=Heartbeat))
         except (OSError, msgspec.DecodeError):
             continue  # being replaced, or not a pulse
     return found
 
 
-def level_since(topic: str, pulses: Iterable[Pulse], partitions: int) -> int | None:
+def complete_until(topic: str, pulses: Iterable[Heartbeat], partitions: int) -> int | None:
     """Before when all partitions of the topic are complete; None when not all are told of.
 
     While workers share the partitions out anew, some have no holder, and nothing can be said.
@@ -97,19 +97,19 @@ def level_since(topic: str, pulses: Iterable[Pulse], partitions: int) -> int | N
     return min(since)
 
 
-def refusal(run: Path, at_ms: int) -> str | None:
+def refusal_reason(run: Path, at_ms: int) -> str | None:
     """Why something is not stored until an operator decides; None when nobody says so."""
     reasons = [
         f"{pulse.process}: {pulse.reason}"
-        for pulse in read_pulses(run)
-        if pulse.reason and at_ms - pulse.at_ms < REFUSED_MS
+        for pulse in read_heartbeats(run)
+        if pulse.reason and at_ms - pulse.at_ms < REFUSED_VALID_MS
     ]
     return "; ".join(reasons) or None
 
 
 def silence(run: Path, at_ms: int) -> str | None:
     """For how long no worker has said how far it is; None while one does, or when none ever did."""
-    told = [pulse.at_ms for pulse in read_pulses(run) if pulse.progress]
+    told = [pulse.at_ms for pulse in read_heartbeats(run) if pulse.progress]
     silent_ms = at_ms - max(told, default=at_ms)
     if silent_ms <= SILENT_MS:
         return None

@@ -11,10 +11,10 @@ from typing import Any
 
 _OWN = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
 
-LIMIT_SECONDS = 1.0
-KINDS = 1000
+MIN_INTERVAL_SECONDS = 1.0
+MAX_RECORD_KINDS = 1000
 
-JUNK = (
+CLIENT_NOISE = (
     "Invalid HTTP request received.",
     "Unsupported upgrade request.",
     "No supported WebSocket library detected.",
@@ -23,10 +23,10 @@ JUNK = (
 """What uvicorn says when a client sends rubbish, or when an answer breaks off because its client
 has left or its key was revoked: nobody needs a line. A fault of ours is logged where it happens."""
 
-Kind = tuple[object, ...]
+RecordKind = tuple[object, ...]
 
 
-class Fields(logging.Formatter):
+class FieldFormatter(logging.Formatter):
     """`time level logger: message key=value …`"""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -35,37 +35,37 @@ class Fields(logging.Formatter):
         return " ".join((line, *(f"{name}={value}" for name, value in fields.items())))
 
 
-class RateLimit(logging.Filter):
+class LogRateLimiter(logging.Filter):
     """Lets one record of a kind through in a second; the next one says how many were not."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
         self._clock = clock
-        self._since: dict[Kind, float] = {}
-        self._left_out: dict[Kind, int] = {}
-        self._last: dict[Kind, logging.LogRecord] = {}
+        self._since: dict[RecordKind, float] = {}
+        self._suppressed: dict[RecordKind, int] = {}
+        self._last: dict[RecordKind, logging.LogRecord] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        kind, now = kind_of(record), self._clock()
-        if now - self._since.get(kind, now - LIMIT_SECONDS) < LIMIT_SECONDS:
+        kind, now = record_kind(record), self._clock()
+        if now - self._since.get(kind, now - MIN_INTERVAL_SECONDS) < MIN_INTERVAL_SECONDS:
             self._last[kind] = record
-            self._left_out[kind] = self._left_out.get(kind, 0) + 1
+            self._suppressed[kind] = self._suppressed.get(kind, 0) + 1
             return False
-        if len(self._since) >= KINDS:
+        if len(self._since) >= MAX_RECORD_KINDS:
             self._since.clear()
         self._since[kind] = now
         self._last.pop(kind, None)  # it would hold the frames of its exception for ever
-        if left_out := self._left_out.pop(kind, 0):
+        if left_out := self._suppressed.pop(kind, 0):
             record.suppressed = left_out
         return True
 
-    def overdue(self, at_once: bool = False) -> list[logging.LogRecord]:
+    def suppressed_records(self, at_once: bool = False) -> list[logging.LogRecord]:
         """The last record of each kind of which something was left out and nothing came since."""
         now = self._clock()
         told = []
-        for kind in list(self._left_out):  # other threads may add to it
-            if at_once or now - self._since.get(kind, 0.0) >= LIMIT_SECONDS:
-                left_out, last = self._left_out.pop(kind, 0), self._last.pop(kind, None)
+        for kind in list(self._suppressed):  # other threads may add to it
+            if at_once or now - self._since.get(kind, 0.0) >= MIN_INTERVAL_SECONDS:
+                left_out, last = self._suppressed.pop(kind, 0), self._last.pop(kind, None)
                 if left_out and last:
                     last.exc_info = last.exc_text = None
                     last.suppressed = left_out
@@ -73,41 +73,41 @@ class RateLimit(logging.Filter):
         return told
 
 
-class LimitedHandler(logging.StreamHandler[Any]):
+class RateLimitedHandler(logging.StreamHandler[Any]):
     """Writes to the standard error what the limit lets through, and in the end what it counted."""
 
-    def __init__(self, limit: RateLimit) -> None:
+    def __init__(self, limit: LogRateLimiter) -> None:
         super().__init__()
         self._limit = limit
-        self.addFilter(is_worth_a_line)
+        self.addFilter(is_worth_logging)
         self.addFilter(limit)
 
     def emit(self, record: logging.LogRecord) -> None:
-        for counted in self._limit.overdue():
+        for counted in self._limit.suppressed_records():
             super().emit(counted)
         super().emit(record)
 
     def close(self) -> None:
-        for counted in self._limit.overdue(at_once=True):
+        for counted in self._limit.suppressed_records(at_once=True):
             super().emit(counted)
         super().close()
 
 
-def kind_of(record: logging.LogRecord) -> Kind:
+def record_kind(record: logging.LogRecord) -> RecordKind:
     """The place in the code, the kind of exception, and the table if it is about one."""
     raised = record.exc_info[0] if record.exc_info else None
     return (record.pathname, record.lineno, raised, record.__dict__.get("table"))
 
 
-def is_worth_a_line(record: logging.LogRecord) -> bool:
+def is_worth_logging(record: logging.LogRecord) -> bool:
     """Everything but what strangers can have uvicorn say."""
-    return record.name != "uvicorn.error" or not str(record.msg).startswith(JUNK)
+    return record.name != "uvicorn.error" or not str(record.msg).startswith(CLIENT_NOISE)
 
 
-def set_up(level: str, quiet: tuple[str, ...] = ()) -> None:
+def set_up_logging(level: str, quiet: tuple[str, ...] = ()) -> None:
     """Log to the standard error from `level` on; from `quiet` loggers warnings only."""
-    handler = LimitedHandler(RateLimit())
-    handler.setFormatter(Fields("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler = RateLimitedHandler(LogRateLimiter())
+    handler.setFormatter(FieldFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     for name in quiet:
         logging.getLogger(name).setLevel(logging.WARNING)

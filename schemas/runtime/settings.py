@@ -15,23 +15,23 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from schemas.http.client_ip import networks
+from schemas.http.client_ip import parse_networks
 
 PREFIX = "TIDEMARK_"
-PLACES = Path(sys.prefix) / "share" / "tidemark" / "geo"
-PLACE_FILES = ("places.mmdb", "places-ipv6.mmdb")
+GEO_FOLDER = Path(sys.prefix) / "share" / "tidemark" / "geo"
+GEO_FILES = ("places.mmdb", "places-ipv6.mmdb")
 """The place database that set-up fetches: mostly one file, some have another for IPv6."""
-BESIDE = ("TIDEMARK_API_KEY", "TIDEMARK_KEY")
+OTHER_VARIABLES = ("TIDEMARK_API_KEY", "TIDEMARK_KEY")
 """Variables with the prefix that commands read for themselves."""
 
 _PASSWORD = re.compile(r"(://[^:/?#]*:).*@")
 _SECRET = re.compile(r"([?&;][a-z_]*(?:pass|pwd|secret|token|key)[a-z_]*=)[^&;]*", re.IGNORECASE)
 
 Port = Annotated[int, Meta(ge=1, le=65_535)]
-Processes = Annotated[int, Meta(ge=1, le=64)]
+ProcessCount = Annotated[int, Meta(ge=1, le=64)]
 
 
-class SettingRefused(Exception):
+class InvalidSetting(Exception):
     """A variable has a value that its setting does not allow."""
 
 
@@ -92,9 +92,9 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = 30.0
 
     # How many
-    collectors: Annotated[Processes, Meta(description="collector processes")] = 1
-    workers: Annotated[Processes, Meta(description="stream worker processes")] = 1
-    queries: Annotated[Processes, Meta(description="query service processes")] = 1
+    collectors: Annotated[ProcessCount, Meta(description="collector processes")] = 1
+    workers: Annotated[ProcessCount, Meta(description="stream worker processes")] = 1
+    queries: Annotated[ProcessCount, Meta(description="query service processes")] = 1
     partitions: Annotated[
         int, Meta(ge=1, le=1024, description="partitions of each topic, when it is created")
     ] = 8
@@ -229,10 +229,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return self.registry or f"sqlite:///{self.data / 'registry.db'}"
 
     @property
-    def place_files(self) -> Sequence[Path]:
+    def geo_files(self) -> Sequence[Path]:
         """The .mmdb files that are asked for places, in this order."""
         named = [Path(part.strip()) for part in self.geo.split(",") if part.strip()]
-        return named or [PLACES / name for name in PLACE_FILES]
+        return named or [GEO_FOLDER / name for name in GEO_FILES]
 
     @property
     def brokers(self) -> str:
@@ -244,7 +244,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return self.topic_prefix + name
 
 
-def load(environ: Mapping[str, str] = os.environ) -> Settings:
+def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
     """Settings from the environment; SettingRefused names the variable and the rule."""
     given = {
         name: environ[variable]
@@ -256,23 +256,23 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
             msgspec.convert({name: value}, Settings, strict=False)
         except msgspec.ValidationError as refused:
             reason = str(refused).split(" - at ")[0]
-            shown = without_password(value)
-            raise SettingRefused(f"{PREFIX}{name.upper()}={shown!r}: {reason}") from None
+            shown = mask_secrets(value)
+            raise InvalidSetting(f"{PREFIX}{name.upper()}={shown!r}: {reason}") from None
     settings = msgspec.convert(given, Settings, strict=False)
     try:
-        networks(settings.trusted_proxies)
+        parse_networks(settings.trusted_proxies)
     except ValueError as refused:
         name = f"{PREFIX}TRUSTED_PROXIES"
-        raise SettingRefused(f"{name}={settings.trusted_proxies!r}: {refused}") from None
+        raise InvalidSetting(f"{name}={settings.trusted_proxies!r}: {refused}") from None
     return settings
 
 
-def unknown(environ: Mapping[str, str] = os.environ) -> Iterator[str]:
+def unknown_variables(environ: Mapping[str, str] = os.environ) -> Iterator[str]:
     """A sentence for each variable with our prefix that no setting reads.
 
     Not refused: an orchestrator may add variables of its own for a service of this name.
     """
-    known = {PREFIX + name.upper() for name in Settings.__struct_fields__} | {*BESIDE}
+    known = {PREFIX + name.upper() for name in Settings.__struct_fields__} | {*OTHER_VARIABLES}
     for variable in sorted(environ):
         if variable.startswith(PREFIX) and variable not in known:
             near = difflib.get_close_matches(variable, known, n=1, cutoff=0.8)
@@ -280,11 +280,11 @@ def unknown(environ: Mapping[str, str] = os.environ) -> Iterator[str]:
             yield f"{variable} is no setting and has no effect{hint}"
 
 
-def without_password(value: str) -> str:
+def mask_secrets(value: str) -> str:
     """A value as it may be shown: what a URL holds as a secret is masked."""
     return _SECRET.sub(r"\1***", _PASSWORD.sub(r"\1***@", value))
 
 
-def as_environment(settings: Settings) -> dict[str, str]:
-    """The variables that make `load` give these settings again, for a child process."""
+def to_environment(settings: Settings) -> dict[str, str]:
+    """The variables that make `load_settings` give these settings again, for a child process."""
     return {PREFIX + n.upper(): str(getattr(settings, n)) for n in Settings.__struct_fields__}

@@ -1,7 +1,7 @@
 """TABLES: what the stream stores and the query service reads; one file per family of columns."""
 
 from schemas.tables.clicks import CLICKS
-from schemas.tables.column import Column, Table, Type
+from schemas.tables.column import Column, ColumnType, Table
 from schemas.tables.engagement import ENGAGEMENT
 from schemas.tables.errors import ERRORS
 from schemas.tables.events import EVENTS
@@ -31,6 +31,6 @@ __all__ = [
     "TABLES",
     "VITALS",
     "Column",
+    "ColumnType",
     "Table",
-    "Type",
 ]

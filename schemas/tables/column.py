@@ -5,7 +5,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 
-class Type(StrEnum):
+class ColumnType(StrEnum):
     """Column types that every engine reads alike: signed, no DOUBLE, milliseconds in `TIMESTAMP`.
 
     The values are the names of Delta Lake's primitive types.
@@ -24,8 +24,8 @@ class Column(Struct, frozen=True):
     """One column: what it is called, holds and means."""
 
     name: str
-    type: Type
-    meaning: str
+    type: ColumnType
+    description: str
     public: bool = True
     """Whether custom queries may name it."""
 
@@ -35,106 +35,112 @@ class Table(Struct, frozen=True):
 
     name: str
     columns: tuple[Column, ...]
-    order: tuple[str, ...]
-    subject: str = "website_id"
-    time: str = "ts"
+    sort_order: tuple[str, ...]
+    subject_column: str = "website_id"
+    time_column: str = "ts"
 
     def column(self, name: str) -> Column | None:
         """The column of that name."""
         return next((c for c in self.columns if c.name == name), None)
 
 
-DAY = Column("day", Type.DATE, "UTC day of receipt; the partition, not in the file", public=False)
+DAY_COLUMN = Column(
+    "day", ColumnType.DATE, "UTC day of receipt; the partition, not in the file", public=False
+)
 
 # Where a row came from: with its epoch its identity for ever, and what makes the order total.
-ORIGIN = (
+OFFSET_COLUMNS = (
     Column(
         "kafka_partition",
-        Type.INTEGER,
+        ColumnType.INTEGER,
         "topic partition of its chunk; -1 minus that for the backfill topic",
         public=False,
     ),
-    Column("kafka_offset", Type.LONG, "offset of its chunk", public=False),
-    Column("seq", Type.INTEGER, "position in its chunk", public=False),
+    Column("kafka_offset", ColumnType.LONG, "offset of its chunk", public=False),
+    Column("seq", ColumnType.INTEGER, "position in its chunk", public=False),
 )
 
-EPOCH = Column(
+EPOCH_COLUMN = Column(
     "epoch",
-    Type.INTEGER,
+    ColumnType.INTEGER,
     "making of the topic that the offset counts in; NULL is 0, before makings were told apart",
     public=False,
 )
 
-WHEN = (
-    Column("ts", Type.TIMESTAMP, "when it happened (client time, clamped), UTC, milliseconds"),
-    Column("received_at", Type.TIMESTAMP, "when the collector received it"),
+TIME_COLUMNS = (
+    Column(
+        "ts", ColumnType.TIMESTAMP, "when it happened (client time, clamped), UTC, milliseconds"
+    ),
+    Column("received_at", ColumnType.TIMESTAMP, "when the collector received it"),
 )
 
-WHO = (
-    Column("event_id", Type.STRING, "the sender's id of this item"),
-    Column("anonymous_id", Type.STRING, "visitor, as the tracker calls it"),
-    Column("session_id", Type.STRING, "session, as the tracker calls it"),
-    Column("visitor_hash", Type.LONG, "anonymous_id as 63 bits", public=False),
-    Column("session_hash", Type.LONG, "session_id as 63 bits", public=False),
+VISITOR_COLUMNS = (
+    Column("event_id", ColumnType.STRING, "the sender's id of this item"),
+    Column("anonymous_id", ColumnType.STRING, "visitor, as the tracker calls it"),
+    Column("session_id", ColumnType.STRING, "session, as the tracker calls it"),
+    Column("visitor_hash", ColumnType.LONG, "anonymous_id as 63 bits", public=False),
+    Column("session_hash", ColumnType.LONG, "session_id as 63 bits", public=False),
     Column(
         "visitor_made",
-        Type.BOOLEAN,
+        ColumnType.BOOLEAN,
         "whether the visitor is a keyed hash of address and user agent, for one day",
     ),
     Column(
         "event_hash",
-        Type.LONG,
+        ColumnType.LONG,
         "by which a copy is known, 63 bits of event_id or Idempotency-Key; NULL without one",
         public=False,
     ),
 )
 
-AGENT = (
-    Column("browser_name", Type.STRING, "browser, e.g. Chrome"),
-    Column("browser_version", Type.STRING, "its version, as far as it is a fact: 141, 18.6"),
-    Column("os_name", Type.STRING, "operating system, e.g. Windows"),
-    Column("os_version", Type.STRING, "its version, when it is a fact: 11, 15.6"),
+USER_AGENT_COLUMNS = (
+    Column("browser_name", ColumnType.STRING, "browser, e.g. Chrome"),
+    Column("browser_version", ColumnType.STRING, "its version, as far as it is a fact: 141, 18.6"),
+    Column("os_name", ColumnType.STRING, "operating system, e.g. Windows"),
+    Column("os_version", ColumnType.STRING, "its version, when it is a fact: 11, 15.6"),
     Column(
-        "device_type", Type.STRING, "desktop, mobile, tablet, tv, console, watch, headset or car"
+        "device_type",
+        ColumnType.STRING,
+        "desktop, mobile, tablet, tv, console, watch, headset or car",
     ),
 )
 
-PLACE = (
-    Column("country", Type.STRING, "ISO 3166 code, e.g. DE"),
-    Column("region", Type.STRING, "state or region"),
-    Column("city", Type.STRING, "city"),
+LOCATION_COLUMNS = (
+    Column("country", ColumnType.STRING, "ISO 3166 code, e.g. DE"),
+    Column("region", ColumnType.STRING, "state or region"),
+    Column("city", ColumnType.STRING, "city"),
 )
 
-BOT = (
-    Column("is_bot", Type.BOOLEAN, "sent by a program rather than a person"),
-    Column("bot_reason", Type.STRING, "which rule says so; `hint: …` sets no flag"),
-    Column("rules_version", Type.INTEGER, "version of the enrichment rules", public=False),
+BOT_COLUMNS = (
+    Column("is_bot", ColumnType.BOOLEAN, "sent by a program rather than a person"),
+    Column("bot_reason", ColumnType.STRING, "which rule says so; `hint: …` sets no flag"),
+    Column("rules_version", ColumnType.INTEGER, "version of the enrichment rules", public=False),
     Column(
         "sender",
-        Type.STRING,
+        ColumnType.STRING,
         "user agent and client hints as JSON, for newer rules to read again",
         public=False,
     ),
 )
 
-TRUSTED = Column(
+TRUSTED_COLUMN = Column(
     "trusted",
-    Type.BOOLEAN,
+    ColumnType.BOOLEAN,
     "whether an API key came with it; without one anybody may have sent it",
 )
 
-WEBSITE = Column("website_id", Type.STRING, "the website", public=False)
+WEBSITE_COLUMN = Column("website_id", ColumnType.STRING, "the website", public=False)
 
-OF_WEBSITE = (WEBSITE, *WHEN, *ORIGIN, *WHO)
+WEBSITE_ROW_COLUMNS = (WEBSITE_COLUMN, *TIME_COLUMNS, *OFFSET_COLUMNS, *VISITOR_COLUMNS)
 """What every row begins with that a tracker of a website sent."""
 
-PAGE = (
-    Column("host", Type.STRING, "host of the page"),
-    Column("path", Type.STRING, "path of the page, decoded, no trailing slash"),
+PAGE_COLUMNS = (
+    Column("host", ColumnType.STRING, "host of the page"),
+    Column("path", ColumnType.STRING, "path of the page, decoded, no trailing slash"),
 )
 
-IDENTITY = ("epoch", "kafka_partition", "kafka_offset", "seq")
+ROW_KEY = ("epoch", "kafka_partition", "kafka_offset", "seq")
 """What no two rows of a table share, ever: offsets begin again when a topic is made anew."""
 
-IN_TIME = ("ts", *IDENTITY)
+TIME_ORDER = ("ts", *ROW_KEY)
 """The total order of the rows of one subject."""

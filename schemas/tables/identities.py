@@ -1,17 +1,27 @@
 """Who a visitor says to be: the sender's own id of a person, and what it knows of them."""
 
-from schemas.tables.column import BOT, DAY, EPOCH, IN_TIME, OF_WEBSITE, TRUSTED, Column, Table, Type
+from schemas.tables.column import (
+    BOT_COLUMNS,
+    DAY_COLUMN,
+    EPOCH_COLUMN,
+    TIME_ORDER,
+    TRUSTED_COLUMN,
+    WEBSITE_ROW_COLUMNS,
+    Column,
+    ColumnType,
+    Table,
+)
 
 IDENTITIES = Table(
     name="identities",
     columns=(
-        *OF_WEBSITE,
-        Column("profile_id", Type.STRING, "the sender's own id of the person"),
-        Column("traits", Type.STRING, "what the sender says of the person, as JSON text"),
-        *BOT,
-        TRUSTED,
-        EPOCH,
-        DAY,
+        *WEBSITE_ROW_COLUMNS,
+        Column("profile_id", ColumnType.STRING, "the sender's own id of the person"),
+        Column("traits", ColumnType.STRING, "what the sender says of the person, as JSON text"),
+        *BOT_COLUMNS,
+        TRUSTED_COLUMN,
+        EPOCH_COLUMN,
+        DAY_COLUMN,
     ),
-    order=("website_id", *IN_TIME),
+    sort_order=("website_id", *TIME_ORDER),
 )

@@ -1,44 +1,56 @@
 """Kept beside the rows: what was not stored, and the account of all that was received."""
 
-from schemas.tables.column import DAY, EPOCH, IDENTITY, ORIGIN, Column, Table, Type
+from schemas.tables.column import (
+    DAY_COLUMN,
+    EPOCH_COLUMN,
+    OFFSET_COLUMNS,
+    ROW_KEY,
+    Column,
+    ColumnType,
+    Table,
+)
 
 QUARANTINE = Table(
     name="quarantine",
     columns=(
-        Column("subject_id", Type.STRING, "website or link, when it could be read"),
-        Column("ts", Type.TIMESTAMP, "when it was received, as far as known"),
-        Column("topic", Type.STRING, "topic it came through"),
-        *ORIGIN,
-        Column("stage", Type.STRING, "decode, enrich, write, duplicate or lost"),
-        Column("reason", Type.STRING, "what was wrong, or whose copy it is"),
-        Column("payload", Type.STRING, "the bytes, as base64, cut at 64 KiB"),
-        EPOCH,
-        DAY,
+        Column("subject_id", ColumnType.STRING, "website or link, when it could be read"),
+        Column("ts", ColumnType.TIMESTAMP, "when it was received, as far as known"),
+        Column("topic", ColumnType.STRING, "topic it came through"),
+        *OFFSET_COLUMNS,
+        Column("stage", ColumnType.STRING, "decode, enrich, write, duplicate or lost"),
+        Column("reason", ColumnType.STRING, "what was wrong, or whose copy it is"),
+        Column("payload", ColumnType.STRING, "the bytes, as base64, cut at 64 KiB"),
+        EPOCH_COLUMN,
+        DAY_COLUMN,
     ),
-    order=("topic", "ts", *IDENTITY),
-    subject="subject_id",
+    sort_order=("topic", "ts", *ROW_KEY),
+    subject_column="subject_id",
 )
 
 LEDGER = Table(
     name="ledger",
     columns=(
-        Column("subject_id", Type.STRING, "website or link"),
-        Column("ts", Type.TIMESTAMP, "hour of receipt"),
-        Column("topic", Type.STRING, "topic"),
-        *ORIGIN,
+        Column("subject_id", ColumnType.STRING, "website or link"),
+        Column("ts", ColumnType.TIMESTAMP, "hour of receipt"),
+        Column("topic", ColumnType.STRING, "topic"),
+        *OFFSET_COLUMNS,
         Column(
-            "received", Type.LONG, "items received = stored + duplicate + quarantined + dropped"
+            "received",
+            ColumnType.LONG,
+            "items received = stored + duplicate + quarantined + dropped",
         ),
         Column(
-            "stored", Type.LONG, "rows in the topic's table; below 0 takes back an earlier row's"
+            "stored",
+            ColumnType.LONG,
+            "rows in the topic's table; below 0 takes back an earlier row's",
         ),
-        Column("duplicate", Type.LONG, "items whose event id was seen before"),
-        Column("quarantined", Type.LONG, "rows in quarantine, duplicates aside"),
-        Column("dropped", Type.LONG, "items left out on purpose"),
-        Column("drop_reason", Type.STRING, "why, when dropped is not 0"),
-        EPOCH,
-        DAY,
+        Column("duplicate", ColumnType.LONG, "items whose event id was seen before"),
+        Column("quarantined", ColumnType.LONG, "rows in quarantine, duplicates aside"),
+        Column("dropped", ColumnType.LONG, "items left out on purpose"),
+        Column("drop_reason", ColumnType.STRING, "why, when dropped is not 0"),
+        EPOCH_COLUMN,
+        DAY_COLUMN,
     ),
-    order=("subject_id", "ts", "topic", *IDENTITY),
-    subject="subject_id",
+    sort_order=("subject_id", "ts", "topic", *ROW_KEY),
+    subject_column="subject_id",
 )

@@ -1,31 +1,33 @@
 """Web vitals."""
 
 from schemas.tables.column import (
-    AGENT,
-    BOT,
-    DAY,
-    EPOCH,
-    IN_TIME,
-    OF_WEBSITE,
-    PAGE,
-    PLACE,
+    BOT_COLUMNS,
+    DAY_COLUMN,
+    EPOCH_COLUMN,
+    LOCATION_COLUMNS,
+    PAGE_COLUMNS,
+    TIME_ORDER,
+    USER_AGENT_COLUMNS,
+    WEBSITE_ROW_COLUMNS,
     Column,
+    ColumnType,
     Table,
-    Type,
 )
 
 VITALS = Table(
     name="vitals",
     columns=(
-        *OF_WEBSITE,
-        *PAGE,
-        Column("metric_name", Type.STRING, "FCP, LCP, CLS, INP, TTFB or FPS"),
-        Column("metric_value", Type.DECIMAL, "milliseconds; CLS without unit; FPS per second"),
-        *AGENT,
-        *PLACE,
-        *BOT,
-        EPOCH,
-        DAY,
+        *WEBSITE_ROW_COLUMNS,
+        *PAGE_COLUMNS,
+        Column("metric_name", ColumnType.STRING, "FCP, LCP, CLS, INP, TTFB or FPS"),
+        Column(
+            "metric_value", ColumnType.DECIMAL, "milliseconds; CLS without unit; FPS per second"
+        ),
+        *USER_AGENT_COLUMNS,
+        *LOCATION_COLUMNS,
+        *BOT_COLUMNS,
+        EPOCH_COLUMN,
+        DAY_COLUMN,
     ),
-    order=("website_id", *IN_TIME),
+    sort_order=("website_id", *TIME_ORDER),
 )

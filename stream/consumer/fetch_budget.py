@@ -10,18 +10,18 @@ from collections import deque
 from collections.abc import Hashable, Iterable, Mapping
 from contextlib import suppress
 
-WHOLE = 24 << 20
+TOTAL_BYTES = 24 << 20
 """Bytes that may wait in all: a batch and half of the next, so that a worker has always work."""
-LEAST = 1 << 20
+MIN_PARTITION_BYTES = 1 << 20
 """And of one topic partition, whatever others have waiting. One fetch goes beyond either."""
 
 
 class FetchBudget:
     """What was fetched and is not stored yet, by topic partition."""
 
-    def __init__(self, whole: int = WHOLE, least: int = LEAST) -> None:
-        self._whole = whole
-        self._least = least
+    def __init__(self, whole: int = TOTAL_BYTES, least: int = MIN_PARTITION_BYTES) -> None:
+        self._total = whole
+        self._minimum = least
         self._waiting: dict[Hashable, deque[tuple[int, int]]] = {}
         """Offset and bytes of each message, in the order of Kafka."""
         self._bytes: dict[Hashable, int] = {}
@@ -31,7 +31,7 @@ class FetchBudget:
 
     def allows(self, partition: Hashable) -> bool:
         """Whether more of this topic partition may be fetched."""
-        return self.bytes < self._whole or self._bytes.get(partition, 0) < self._least
+        return self.bytes < self._total or self._bytes.get(partition, 0) < self._minimum
 
     def fetched(self, partition: Hashable, messages: Iterable[tuple[int, int]]) -> None:
         """Messages of these offsets and sizes wait from now on."""

@@ -10,10 +10,10 @@ from heapq import heappop, heappush
 
 from msgspec import Struct
 
-from stream.rows.decoder import Arrived
+from stream.rows.decoder import KafkaMessage
 
 
-class Size(Struct, frozen=True):
+class BatchLimits(Struct, frozen=True):
     """When a batch is full; `seconds` after the one before it is taken as it is."""
 
     messages: int
@@ -21,10 +21,10 @@ class Size(Struct, frozen=True):
     items: int
     seconds: float
 
-    def is_reached(self, messages: int, held: int, items: int) -> bool:
+    def are_reached(self, messages: int, held: int, items: int) -> bool:
         return messages >= self.messages or held >= self.bytes or items >= self.items
 
-    def share(self, message: Arrived) -> float:
+    def share(self, message: KafkaMessage) -> float:
         """What part of a batch the message is."""
         return max(message.items / self.items, len(message.body) / self.bytes)
 
@@ -32,16 +32,16 @@ class Size(Struct, frozen=True):
 class MessageQueue:
     """The messages of one assignment: those of an earlier one may be another worker's by now."""
 
-    def __init__(self, size: Size) -> None:
-        self.enough = asyncio.Event()
+    def __init__(self, size: BatchLimits) -> None:
+        self.batch_ready = asyncio.Event()
         """Whether there is a full batch."""
         self.messages = 0
         self._size = size
         self._bytes = self._items = 0
         self._generation: int | None = -1
-        self._partitions: dict[int, deque[Arrived]] = {}
+        self._partitions: dict[int, deque[KafkaMessage]] = {}
 
-    def add(self, message: Arrived, generation: int | None) -> None:
+    def add(self, message: KafkaMessage, generation: int | None) -> None:
         """A message that was fetched in this generation of the consumer group."""
         if generation != self._generation:
             self._partitions.clear()
@@ -50,12 +50,12 @@ class MessageQueue:
         self._partitions.setdefault(message.partition, deque()).append(message)
         self._count(1, len(message.body), message.items)
 
-    def take(self, generation: int | None) -> list[Arrived]:
+    def take(self, generation: int | None) -> list[KafkaMessage]:
         """The next batch; nothing when the assignment is another one by now."""
-        taken: list[Arrived] = []
+        taken: list[KafkaMessage] = []
         held = items = 0
         turns = [(0.0, turn, partition) for turn, partition in enumerate(self._partitions)]
-        while turns and not self._size.is_reached(len(taken), held, items):
+        while turns and not self._size.are_reached(len(taken), held, items):
             share, turn, partition = heappop(turns)
             waiting = self._partitions[partition]
             message = waiting.popleft()
@@ -78,7 +78,7 @@ class MessageQueue:
         self.messages += messages
         self._bytes += held
         self._items += items
-        if self._size.is_reached(self.messages, self._bytes, self._items):
-            self.enough.set()
+        if self._size.are_reached(self.messages, self._bytes, self._items):
+            self.batch_ready.set()
         else:
-            self.enough.clear()
+            self.batch_ready.clear()

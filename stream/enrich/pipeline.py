@@ -14,90 +14,92 @@ from stream.enrich.rules.lookups import Lookups
 from stream.enrich.steps.bot import put_bot
 from stream.enrich.steps.campaign import put_campaign
 from stream.enrich.steps.channel import put_channel
-from stream.enrich.steps.display import put_device
-from stream.enrich.steps.event_time import put_when
+from stream.enrich.steps.display import put_display
+from stream.enrich.steps.event_time import put_event_time
 from stream.enrich.steps.form import put_form
 from stream.enrich.steps.identity import put_identity
 from stream.enrich.steps.language import put_language
-from stream.enrich.steps.location import put_place
-from stream.enrich.steps.outbound_link import put_outbound
+from stream.enrich.steps.location import put_location
+from stream.enrich.steps.outbound_link import put_outbound_link
 from stream.enrich.steps.page import put_page
 from stream.enrich.steps.referrer import put_referrer
-from stream.enrich.steps.rule_version import put_rules
+from stream.enrich.steps.rule_version import put_rules_version
 from stream.enrich.steps.sender import put_sender
 from stream.enrich.steps.subject import put_subject
-from stream.enrich.steps.tracker_fields import put_given
-from stream.enrich.steps.user_agent import put_agent
-from stream.rows.quarantine import Quarantined, Stage
-from stream.rows.row_batch import Rows
+from stream.enrich.steps.tracker_fields import put_tracker_fields
+from stream.enrich.steps.user_agent import put_user_agent
+from stream.rows.quarantine import QuarantineEntry, QuarantineStage
+from stream.rows.row_batch import RowBatch
 
-Step = Callable[[Rows, Lookups], None]
+Step = Callable[[RowBatch, Lookups], None]
 
-LINE: Mapping[str, Step] = {
+PIPELINE: Mapping[str, Step] = {
     "put_subject": put_subject,
-    "put_when": put_when,
-    "put_given": put_given,
+    "put_when": put_event_time,
+    "put_given": put_tracker_fields,
     "put_form": put_form,
     "put_identity": put_identity,
     "put_page": put_page,
     "put_campaign": put_campaign,
     "put_referrer": put_referrer,
     "put_channel": put_channel,
-    "put_agent": put_agent,
-    "put_device": put_device,
-    "put_place": put_place,
+    "put_agent": put_user_agent,
+    "put_device": put_display,
+    "put_place": put_location,
     "put_bot": put_bot,
     "put_language": put_language,
-    "put_outbound": put_outbound,
+    "put_outbound": put_outbound_link,
     "put_sender": put_sender,
-    "put_rules": put_rules,
+    "put_rules": put_rules_version,
 }
 
-BAD_ROW = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+ROW_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What a hostile value can make a pure function raise. Not among them: no memory, no disk."""
 
 
-def enrich(rows: Rows, lookups: Lookups, line: Mapping[str, Step] = LINE) -> None:
+def run_pipeline(rows: RowBatch, lookups: Lookups, line: Mapping[str, Step] = PIPELINE) -> None:
     """Send `rows` down the line."""
     for step in line.values():
         step(rows, lookups)
 
 
-def enriched(
-    rows: Rows, lookups: Lookups, line: Mapping[str, Step] = LINE
-) -> tuple[Rows, list[Quarantined]]:
+def enrich_rows(
+    rows: RowBatch, lookups: Lookups, line: Mapping[str, Step] = PIPELINE
+) -> tuple[RowBatch, list[QuarantineEntry]]:
     """The rows after the line, and those that a step failed on.
 
     A batch with a bad row is walked again row by row, so that only the bad one is left out.
     """
     try:
-        enrich(rows, lookups, line)
-    except BAD_ROW:
-        return _one_by_one(rows, lookups, line)
+        run_pipeline(rows, lookups, line)
+    except ROW_ERRORS:
+        return _enrich_one_by_one(rows, lookups, line)
     return rows, []
 
 
-def _one_by_one(
-    rows: Rows, lookups: Lookups, line: Mapping[str, Step]
-) -> tuple[Rows, list[Quarantined]]:
+def _enrich_one_by_one(
+    rows: RowBatch, lookups: Lookups, line: Mapping[str, Step]
+) -> tuple[RowBatch, list[QuarantineEntry]]:
     good: list[int] = []
-    refused: list[Quarantined] = []
+    refused: list[QuarantineEntry] = []
     for index in range(len(rows)):
         try:
-            enrich(rows.only([index]), lookups, line)
-        except BAD_ROW as bad:
-            refused.append(refuse(rows, index, Stage.ENRICH, bad))
+            run_pipeline(rows.subset([index]), lookups, line)
+        except ROW_ERRORS as bad:
+            refused.append(quarantine_entry(rows, index, QuarantineStage.ENRICH, bad))
         else:
             good.append(index)
-    rest = rows.only(good)
-    enrich(rest, lookups, line)
+    rest = rows.subset(good)
+    run_pipeline(rest, lookups, line)
     return rest, refused
 
 
-def refuse(rows: Rows, index: int, stage: Stage, bad: Exception) -> Quarantined:
+def quarantine_entry(
+    rows: RowBatch, index: int, stage: QuarantineStage, bad: Exception
+) -> QuarantineEntry:
     """One row as quarantined, with its item as bytes again."""
     envelope = rows.envelopes[index]
-    return Quarantined(
+    return QuarantineEntry(
         stage,
         f"{type(bad).__name__}: {bad}",
         item_bytes(rows.items[index]),

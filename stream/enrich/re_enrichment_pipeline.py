@@ -13,70 +13,83 @@ import pyarrow as pa
 from msgspec import Raw
 
 from schemas.envelope import Envelope
-from schemas.items import NO_PROPERTIES, Item
+from schemas.items import EMPTY_RAW, Item
 from schemas.kinds import Kind
-from stream.enrich.pipeline import Step, enrich
+from stream.enrich.pipeline import Step, run_pipeline
 from stream.enrich.rules.campaign_parameters import UTM
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.rules.referrer_list import DIRECT
 from stream.enrich.steps.bot import DATA_CENTRE, put_bot
 from stream.enrich.steps.campaign import put_campaign
 from stream.enrich.steps.channel import put_channel
-from stream.enrich.steps.outbound_link import put_outbound
+from stream.enrich.steps.outbound_link import put_outbound_link
 from stream.enrich.steps.page import put_page
 from stream.enrich.steps.referrer import put_referrer
-from stream.enrich.steps.rule_version import put_rules
-from stream.enrich.steps.sender import Sender, read
-from stream.enrich.steps.user_agent import put_agent
-from stream.rows.arrow_tables import as_table
-from stream.rows.row_batch import ORIGIN, Rows
+from stream.enrich.steps.rule_version import put_rules_version
+from stream.enrich.steps.sender import StoredSender, parse_sender
+from stream.enrich.steps.user_agent import put_user_agent
+from stream.rows.arrow_tables import arrow_table
+from stream.rows.row_batch import ROW_IDENTITY, RowBatch
 
-AGAIN: Mapping[str, Step] = {
+RE_ENRICHMENT_PIPELINE: Mapping[str, Step] = {
     "put_page": put_page,
     "put_campaign": put_campaign,
     "put_referrer": put_referrer,
     "put_channel": put_channel,
-    "put_agent": put_agent,
+    "put_agent": put_user_agent,
     "put_bot": put_bot,
-    "put_outbound": put_outbound,
-    "put_rules": put_rules,
+    "put_outbound": put_outbound_link,
+    "put_rules": put_rules_version,
 }
 
-OF_SENDER = (
+SENDER_COLUMNS = (
     *("browser_name", "browser_version", "os_name", "os_version", "device_type"),
     *("is_bot", "bot_reason"),
 )
 """Columns that are worked out from what the sender's program said; else they stay."""
 
-OF_PAGE = ("host", "path")
+PAGE_COLUMNS = ("host", "path")
 
-SAME = ("name", "title", "href", *UTM, "click_id", "slug", "message", "metric_name")
+SAME_NAMED_COLUMNS = ("name", "title", "href", *UTM, "click_id", "slug", "message", "metric_name")
 """Item fields that stand in a column of the same name."""
 
-READ = frozenset(
-    (*ORIGIN, *SAME, *OF_SENDER, *OF_PAGE, "referrer", "link_text", "properties", "sender")
+INPUT_COLUMNS = frozenset(
+    (
+        *ROW_IDENTITY,
+        *SAME_NAMED_COLUMNS,
+        *SENDER_COLUMNS,
+        *PAGE_COLUMNS,
+        "referrer",
+        "link_text",
+        "properties",
+        "sender",
+    )
 ) | {"import_id"}
 """Columns that the steps are given, besides the subject."""
 
 Columns = dict[str, list[Any]]
 
 
-def enriched_again(kind: Kind, stored: pa.Table, lookups: Lookups) -> pa.Table:
+def re_enrich_rows(kind: Kind, stored: pa.Table, lookups: Lookups) -> pa.Table:
     """The columns that the present rules give stored rows, as a table of those columns alone."""
-    names = [n for n in stored.column_names if n in READ or n == kind.table.subject]
+    names = [n for n in stored.column_names if n in INPUT_COLUMNS or n == kind.table.subject_column]
     told: Columns = stored.select(names).to_pydict()
-    rows = Rows(kind, _items(kind, told), _envelopes(kind, told), {n: told[n] for n in ORIGIN})
+    rows = RowBatch(
+        kind, _items(kind, told), _envelopes(kind, told), {n: told[n] for n in ROW_IDENTITY}
+    )
     rows.facts["hosted"] = [reason == DATA_CENTRE for reason in told["bot_reason"]]
-    enrich(rows, lookups, AGAIN)
-    made = {name: column for name, column in rows.columns.items() if name in rows.wanted}
-    _keep(made, told, OF_SENDER, _knows_its_sender(told))
+    run_pipeline(rows, lookups, RE_ENRICHMENT_PIPELINE)
+    made = {name: column for name, column in rows.columns.items() if name in rows.table_columns}
+    _keep_stored(made, told, SENDER_COLUMNS, _knows_its_sender(told))
     if "host" in made:
-        _keep(made, told, OF_PAGE, [path is not None for path in told["path"]])
-    whole = as_table(kind.table, {kind.table.subject: told[kind.table.subject], **made})
-    return whole.select([name for name in made if name not in ORIGIN])
+        _keep_stored(made, told, PAGE_COLUMNS, [path is not None for path in told["path"]])
+    whole = arrow_table(
+        kind.table, {kind.table.subject_column: told[kind.table.subject_column], **made}
+    )
+    return whole.select([name for name in made if name not in ROW_IDENTITY])
 
 
-def _keep(made: Columns, told: Columns, names: Sequence[str], new: Sequence[bool]) -> None:
+def _keep_stored(made: Columns, told: Columns, names: Sequence[str], new: Sequence[bool]) -> None:
     """What is stored, where there was nothing to work it out from."""
     for name in made.keys() & told.keys() & set(names):
         made[name] = [
@@ -96,17 +109,17 @@ def _knows_its_sender(told: Columns) -> list[bool]:
 def _items(kind: Kind, told: Columns) -> list[Item]:
     """The items as far as they are stored; their URLs put together again."""
     fields = set(kind.item.__struct_fields__)
-    given = {name: told[name] for name in SAME if name in fields and name in told}
+    given = {name: told[name] for name in SAME_NAMED_COLUMNS if name in fields and name in told}
     if "referrer" in told:
         given["referrer"] = [None if sent == DIRECT else sent for sent in told["referrer"]]
     if "path" in told:
-        given["path"] = list(map(_address, told["host"], told["path"]))
+        given["path"] = list(map(_page_url, told["host"], told["path"]))
     if "link_text" in told:
         given["text"] = told["link_text"]
     if "properties" in told:
-        given["properties"] = [Raw(p.encode()) if p else NO_PROPERTIES for p in told["properties"]]
+        given["properties"] = [Raw(p.encode()) if p else EMPTY_RAW for p in told["properties"]]
     absent = dict.fromkeys(_required(kind.item) - set(given), "")
-    count = len(told[kind.table.subject])
+    count = len(told[kind.table.subject_column])
     values = zip(*given.values(), strict=True) if given else [()] * count
     return [kind.item(**absent, **dict(zip(given, each, strict=True))) for each in values]
 
@@ -115,7 +128,7 @@ def _required(item: type[Item]) -> set[str]:
     return {field.name for field in msgspec.structs.fields(item) if field.required}
 
 
-def _address(host: str | None, path: str | None) -> str | None:
+def _page_url(host: str | None, path: str | None) -> str | None:
     """A page's URL, whose path was decoded before it was stored."""
     if path is None:
         return None
@@ -126,7 +139,7 @@ def _envelopes(kind: Kind, told: Columns) -> list[Envelope]:
     """One for each subject and sender, as many rows as it has."""
     made: dict[tuple[str, str | None], Envelope] = {}
     found = []
-    for key in zip(told[kind.table.subject], told["sender"], strict=True):
+    for key in zip(told[kind.table.subject_column], told["sender"], strict=True):
         if key not in made:
             made[key] = _envelope(*key)
         found.append(made[key])
@@ -134,5 +147,5 @@ def _envelopes(kind: Kind, told: Columns) -> list[Envelope]:
 
 
 def _envelope(subject_id: str, sender: str | None) -> Envelope:
-    told = read(sender) if sender else Sender()
+    told = parse_sender(sender) if sender else StoredSender()
     return Envelope(subject_id, "", 0, 0, b"", "", told.user_agent, told.trusted, told.headers)

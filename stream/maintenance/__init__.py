@@ -8,14 +8,19 @@ from collections.abc import Callable, Mapping
 
 from schemas.runtime.settings import Settings
 from stream.maintenance.compaction import compact
-from stream.maintenance.import_deletion import Undoer
+from stream.maintenance.import_deletion import ImportDeletion
 from stream.maintenance.log_copies import copy_log
-from stream.maintenance.vacuum import Tidier
+from stream.maintenance.vacuum import VacuumTask
 from stream.storage.delta_commit import LakeTable
 
-Chore = Callable[[LakeTable, Settings], None]
+Task = Callable[[LakeTable, Settings], None]
 
 
-def chores() -> Mapping[str, Chore]:
+def tasks() -> Mapping[str, Task]:
     """The chores, with what each of them remembers between rounds."""
-    return {"undo": Undoer(), "copy log": copy_log, "compact": compact, "tidy": Tidier()}
+    return {
+        "undo": ImportDeletion(),
+        "copy log": copy_log,
+        "compact": compact,
+        "tidy": VacuumTask(),
+    }

@@ -16,25 +16,25 @@ from pathlib import Path
 import duckdb
 import pyarrow.parquet as pq
 
-from schemas.lake.data_files import checksum_of, data_file_path
+from schemas.lake.data_files import data_file_path, file_checksum
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
-from schemas.tables import Column, Table, Type
-from stream.maintenance.merge_plan import Piece, merges, pieces
-from stream.maintenance.verification import Damaged, verified, without_damaged
-from stream.runtime.errors import Fenced, Unbalanced
+from schemas.tables import Column, ColumnType, Table
+from stream.maintenance.merge_plan import LiveDataFile, live_data_files, merge_plan
+from stream.maintenance.verification import DamagedFileError, undamaged_files, verified_files
+from stream.runtime.errors import Fenced, LedgerMismatch
 from stream.storage.delta_commit import LakeTable
-from stream.storage.object_store import workspace
-from stream.storage.parquet_writer import MEASURED, NewPart, statistics
-from stream.storage.table_schema import PARTITION
+from stream.storage.object_store import temporary_directory
+from stream.storage.parquet_writer import STATISTICS_COLUMNS, NewDataFile, statistics
+from stream.storage.table_schema import DAY_COLUMN
 
 log = logging.getLogger(__name__)
 
 ROW_GROUP = 122_880
-HISTORY_BYTES = 32 * 1024 * 1024
+HISTORY_FILE_BYTES = 32 * 1024 * 1024
 """Size of a part of history: some months of a busy website, so that readers skip the others."""
-MEMORY = "512MB"
-CONSEQUENCE = "compaction goes round it; questions that need it fail"
+MEMORY_LIMIT = "512MB"
+DAMAGE_CONSEQUENCE = "compaction goes round it; questions that need it fail"
 
 
 class Side(StrEnum):
@@ -47,34 +47,34 @@ class Side(StrEnum):
     """They were imported."""
 
 
-SQL_TYPES = {
-    Type.STRING: "VARCHAR",
-    Type.LONG: "BIGINT",
-    Type.INTEGER: "INTEGER",
-    Type.BOOLEAN: "BOOLEAN",
-    Type.DATE: "DATE",
-    Type.DECIMAL: "DECIMAL(18, 4)",
-    Type.TIMESTAMP: "TIMESTAMP WITH TIME ZONE",
+DUCKDB_TYPES = {
+    ColumnType.STRING: "VARCHAR",
+    ColumnType.LONG: "BIGINT",
+    ColumnType.INTEGER: "INTEGER",
+    ColumnType.BOOLEAN: "BOOLEAN",
+    ColumnType.DATE: "DATE",
+    ColumnType.DECIMAL: "DECIMAL(18, 4)",
+    ColumnType.TIMESTAMP: "TIMESTAMP WITH TIME ZONE",
 }
 
 
 def compact(table: LakeTable, settings: Settings) -> None:
     """Join what is due, one commit for each day; damaged files are left as they are."""
     table.refresh()
-    found = without_damaged(table, pieces(table.handle, table.table))
-    for day, joined in merges(found, now_ms(), settings.small_parts):
+    found = undamaged_files(table, live_data_files(table.handle, table.table))
+    for day, joined in merge_plan(found, now_ms(), settings.small_parts):
         try:
-            _join(table, day, joined)
-        except Damaged:  # noted: the next round goes round it
+            _compact_day(table, day, joined)
+        except DamagedFileError:  # noted: the next round goes round it
             continue
         except Fenced as refused:  # another keeper was faster
             log.warning("not compacted", extra={"table": table.table.name, "reason": str(refused)})
             return
 
 
-def _join(table: LakeTable, day: date, joined: Sequence[Piece]) -> None:
-    parts = rewrite(table, day, joined)
-    table.replace([piece.path for piece in joined], parts, day.isoformat())
+def _compact_day(table: LakeTable, day: date, joined: Sequence[LiveDataFile]) -> None:
+    parts = merge_files(table, day, joined)
+    table.replace_same_rows([piece.path for piece in joined], parts, day.isoformat())
     log.info(
         "compacted",
         extra={
@@ -87,30 +87,30 @@ def _join(table: LakeTable, day: date, joined: Sequence[Piece]) -> None:
     )
 
 
-def rewrite(table: LakeTable, day: date, joined: Sequence[Piece]) -> list[NewPart]:
+def merge_files(table: LakeTable, day: date, joined: Sequence[LiveDataFile]) -> list[NewDataFile]:
     """The same rows in new parts: those in time, and those that came late; history by itself."""
-    parts: list[NewPart] = []
+    parts: list[NewDataFile] = []
     with (
         ExitStack() as failing,
-        verified(table, joined, CONSEQUENCE) as files,
-        workspace(table.store) as folder,
+        verified_files(table, joined, DAMAGE_CONSEQUENCE) as files,
+        temporary_directory(table.store) as folder,
         closing(_connect(folder)) as connection,
     ):
-        for side in (Side.HISTORY,) if joined[0].imported else (Side.DAY, Side.LATE):
+        for side in (Side.HISTORY,) if joined[0].is_imported else (Side.DAY, Side.LATE):
             target = folder / f"{side}.parquet"
-            connection.execute(*copy_statement(connection, table.table, day, files, side, target))
+            connection.execute(*merge_statement(connection, table.table, day, files, side, target))
             for file in sorted(target.iterdir()) if target.is_dir() else [target]:
                 if part := _adopt(table, day, file):
                     failing.callback(table.store.remove, part.path)
                     parts.append(part)
         written = sum(part.stats["numRecords"] for part in parts)
         if written != (read := sum(piece.rows for piece in joined)):
-            raise Unbalanced(f"{table.table.name}: {written} rows were made of {read}")
+            raise LedgerMismatch(f"{table.table.name}: {written} rows were made of {read}")
         failing.pop_all()
     return parts
 
 
-def copy_statement(
+def merge_statement(
     connection: duckdb.DuckDBPyConnection,
     table: Table,
     day: date,
@@ -128,13 +128,13 @@ def copy_statement(
         [paths],
     ).fetchall()
     columns = ",\n               ".join(_columns(table, {name for name, *_ in held}))
-    size = f",\n            FILE_SIZE_BYTES {HISTORY_BYTES}" if side is Side.HISTORY else ""
+    size = f",\n            FILE_SIZE_BYTES {HISTORY_FILE_BYTES}" if side is Side.HISTORY else ""
     text = f"""
         COPY (
             SELECT {columns}
               FROM read_parquet($files, union_by_name = true, hive_partitioning = false)
-             WHERE {_within(table, side)}
-             ORDER BY {", ".join(table.order)}
+             WHERE {_condition(table, side)}
+             ORDER BY {", ".join(table.sort_order)}
         ) TO '{str(target).replace("'", "''")}' (
             FORMAT parquet,
             PARQUET_VERSION v2,
@@ -147,40 +147,40 @@ def copy_statement(
     return text, {"files": paths, "midnight": f"{day} 00:00:00+00"}
 
 
-def _within(table: Table, side: Side) -> str:
+def _condition(table: Table, side: Side) -> str:
     if side is Side.HISTORY:
         return "TRUE"
     sign = "<" if side is Side.LATE else ">="
-    return f"{table.time} {sign} CAST($midnight AS TIMESTAMP WITH TIME ZONE)"
+    return f"{table.time_column} {sign} CAST($midnight AS TIMESTAMP WITH TIME ZONE)"
 
 
 def _columns(table: Table, held: set[str]) -> Iterator[str]:
     """The table's columns; NULL for one that is younger than all the files."""
     for column in table.columns:
-        if column.name != PARTITION:
-            yield column.name if column.name in held else _absent(column)
+        if column.name != DAY_COLUMN:
+            yield column.name if column.name in held else _null_column(column)
 
 
-def _absent(column: Column) -> str:
-    return f"CAST(NULL AS {SQL_TYPES[column.type]}) AS {column.name}"
+def _null_column(column: Column) -> str:
+    return f"CAST(NULL AS {DUCKDB_TYPES[column.type]}) AS {column.name}"
 
 
-def _adopt(table: LakeTable, day: date, file: Path) -> NewPart | None:
+def _adopt(table: LakeTable, day: date, file: Path) -> NewDataFile | None:
     """The finished file as a part; None when no row is in it."""
-    names = [table.table.subject, table.table.time, *MEASURED]
+    names = [table.table.subject_column, table.table.time_column, *STATISTICS_COLUMNS]
     schema = pq.read_schema(file)
     measured = pq.read_table(file, columns=[name for name in names if name in schema.names])
     if not measured.num_rows:
         return None
-    path = data_file_path(day.isoformat(), checksum_of(file))
+    path = data_file_path(day.isoformat(), file_checksum(file))
     size = table.store.adopt(file, path)
-    return NewPart(path, day.isoformat(), size, statistics(table.table, measured))
+    return NewDataFile(path, day.isoformat(), size, statistics(table.table, measured))
 
 
 def _connect(scratch: Path) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
     connection.execute("SET temp_directory = ?", [str(scratch)])
-    connection.execute(f"SET memory_limit = '{MEMORY}'")
+    connection.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
     connection.execute("SET threads = 1")
     connection.execute("SET TimeZone = 'UTC'")
     return connection

@@ -7,37 +7,37 @@ at a start `stream.storage.log_repair` does so.
 
 from pathlib import Path
 
-from schemas.lake.data_files import checksum_of
+from schemas.lake.data_files import file_checksum
 from schemas.lake.delta_log import (
-    COPIES,
-    LOG,
-    checkpoint_checksum,
+    COPIES_FOLDER,
+    LOG_FOLDER,
+    checkpoint_checksum_path,
     checkpoint_name,
-    entries,
-    is_whole,
+    is_intact,
     last_checkpoint,
+    log_entries,
 )
 from schemas.runtime.settings import Settings
 from stream.storage.delta_commit import LakeTable
-from stream.storage.log_repair import restore
-from stream.storage.object_store import Folder
+from stream.storage.log_repair import restore_entries
+from stream.storage.object_store import LocalStorage
 
 
 def copy_log(table: LakeTable, settings: Settings) -> None:  # noqa: ARG001 - as every chore
     """Put back what is damaged, copy what is new, and drop what a checkpoint holds by now."""
-    if not isinstance(table.store, Folder):
+    if not isinstance(table.store, LocalStorage):
         return
-    log, copies = table.store.root / LOG, table.store.root / COPIES
+    log, copies = table.store.root / LOG_FOLDER, table.store.root / COPIES_FOLDER
     copies.mkdir(exist_ok=True)
-    restore(log)
-    there, copied = entries(log), entries(copies)
+    restore_entries(log)
+    there, copied = log_entries(log), log_entries(copies)
     since = last_checkpoint(log)
     for version in sorted(there.keys() - copied.keys()):
-        if version > since and is_whole(entry := there[version].read_bytes()):
+        if version > since and is_intact(entry := there[version].read_bytes()):
             waiting = copies / f"_{there[version].name}"
             waiting.write_bytes(entry)
             waiting.replace(copies / there[version].name)
-    note_checkpoint(table.store.root / LOG)
+    note_checkpoint(table.store.root / LOG_FOLDER)
     for version, copy in copied.items():
         if version <= since:
             copy.unlink()
@@ -46,11 +46,11 @@ def copy_log(table: LakeTable, settings: Settings) -> None:  # noqa: ARG001 - as
 def note_checkpoint(log: Path) -> None:
     """Note the checksum of the newest checkpoint, once; those of older ones go."""
     newest = last_checkpoint(log)
-    noted, file = checkpoint_checksum(log, newest), log / checkpoint_name(newest)
+    noted, file = checkpoint_checksum_path(log, newest), log / checkpoint_name(newest)
     if newest < 0 or noted.exists() or not file.exists():
         return
     waiting = noted.with_name(f"_{noted.name}")
-    waiting.write_text(checksum_of(file))
+    waiting.write_text(file_checksum(file))
     waiting.replace(noted)
     for old in noted.parent.glob("[0-9]*.sha256"):
         if old != noted:

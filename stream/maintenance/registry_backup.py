@@ -7,26 +7,26 @@ import logging
 import threading
 import time
 
-from schemas.registry import Backups, DatabaseError, Store, first_line
-from schemas.registry.backups import back_up
+from schemas.registry import Backups, DatabaseError, RegistryStore, first_line
+from schemas.registry.backups import write_backup
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
 
 log = logging.getLogger(__name__)
 
-LOOK_SECONDS = 2.0
-REST = 20
+POLL_SECONDS = 2.0
+PAUSE_FACTOR = 20
 """Pauses last this many times as long as the work: a twentieth of a core at most."""
 
 
-def keep_backups(settings: Settings, stop: threading.Event) -> None:
+def back_up_registry(settings: Settings, stop: threading.Event) -> None:
     """Look every other second until told to stop; what goes wrong is said once."""
-    store, backups = Store(settings.registry_url), Backups.of(settings)
+    store, backups = RegistryStore(settings.registry_url), Backups.for_settings(settings)
     pause, told = 0.0, ""
     while not stop.wait(pause):
         begun = time.monotonic()
         try:
-            back_up(store, backups, now_ms())
+            write_backup(store, backups, now_ms())
             said = ""
         except DatabaseError as away:
             said = first_line(away)
@@ -35,4 +35,4 @@ def keep_backups(settings: Settings, stop: threading.Event) -> None:
         if said and said != told:
             log.warning("registry not backed up", extra={"reason": said})
         told = said
-        pause = max(LOOK_SECONDS, REST * (time.monotonic() - begun))
+        pause = max(POLL_SECONDS, PAUSE_FACTOR * (time.monotonic() - begun))

@@ -15,73 +15,73 @@ from deltalake.exceptions import DeltaError
 
 from schemas.lake.delta_table import UnreadableTable
 from schemas.runtime.clock import now_ms
-from schemas.runtime.heartbeat import Pulse, remove_pulse, write_pulse
+from schemas.runtime.heartbeat import Heartbeat, remove_heartbeat, write_heartbeat
 from schemas.runtime.settings import Settings
 from schemas.tables import TABLES, Table
-from stream.maintenance import Chore, chores
-from stream.maintenance.registry_backup import keep_backups
-from stream.maintenance.scrub import REST_SECONDS, Scrubber
-from stream.maintenance.verification import Damaged
-from stream.runtime.errors import ORDERLY, Surprise
+from stream.maintenance import Task, tasks
+from stream.maintenance.registry_backup import back_up_registry
+from stream.maintenance.scrub import POLL_SECONDS, Scrubber
+from stream.maintenance.verification import DamagedFileError
+from stream.runtime.errors import EXIT_OK, FatalError
 from stream.storage.delta_commit import LakeTable
-from stream.storage.log_repair import examine
+from stream.storage.log_repair import repair_logs
 
 log = logging.getLogger(__name__)
 
-PULSE_SECONDS = 2.0
+HEARTBEAT_SECONDS = 2.0
 
 
-FAILURES = (
+TASK_ERRORS = (
     DeltaError,
     OSError,
     duckdb.Error,
     pa.ArrowException,
     ValueError,
     UnreadableTable,
-    Surprise,
-    Damaged,
+    FatalError,
+    DamagedFileError,
 )
 """What a damaged file or log, a full disk or a rival raises: of one table, and for one round."""
 
 
-class Keeper:
+class MaintenanceScheduler:
     """Keeps the tables in shape; what is wrong with one keeps none of the others waiting."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._chores = chores()
+        self._tasks = tasks()
         self._tables: dict[str, LakeTable] = {}
-        self._told: dict[tuple[str, str], str] = {}
+        self._reported: dict[tuple[str, str], str] = {}
         """What was said last about a chore of a table: the same is not said again."""
         for table in TABLES:
-            self._try("open", table, self._open)
+            self._run_logged("open", table, self._open)
 
-    def round(self) -> None:
+    def run_cycle(self) -> None:
         """Every chore for every table; one that fails is tried again on the next round."""
         for table in TABLES:
             if table.name not in self._tables:
-                self._try("open", table, self._open)
-            for name, chore in self._chores.items() if table.name in self._tables else ():
-                self._try(name, table, partial(self._do, chore))
+                self._run_logged("open", table, self._open)
+            for name, chore in self._tasks.items() if table.name in self._tables else ():
+                self._run_logged(name, table, partial(self._run_task, chore))
 
     def _open(self, table: Table) -> None:
         opened = LakeTable(self._settings, table)
-        opened.store.clear()
+        opened.store.clear_scratch()
         self._tables[table.name] = opened
 
-    def _do(self, chore: Chore, table: Table) -> None:
+    def _run_task(self, chore: Task, table: Table) -> None:
         chore(self._tables[table.name], self._settings)
 
-    def _try(self, name: str, table: Table, work: Callable[[Table], None]) -> None:
+    def _run_logged(self, name: str, table: Table, work: Callable[[Table], None]) -> None:
         try:
             work(table)
-        except FAILURES as failed:
+        except TASK_ERRORS as failed:
             said = {"chore": name, "table": table.name, "reason": str(failed)}
-            if self._told.get((name, table.name)) != said["reason"]:
+            if self._reported.get((name, table.name)) != said["reason"]:
                 log.warning("chore failed", extra=said)
-            self._told[name, table.name] = said["reason"]
+            self._reported[name, table.name] = said["reason"]
         else:
-            self._told.pop((name, table.name), None)
+            self._reported.pop((name, table.name), None)
 
 
 def run(settings: Settings, name: str) -> int:
@@ -90,41 +90,41 @@ def run(settings: Settings, name: str) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     lock = _lock(settings)
-    working = threading.Thread(target=_work, args=(settings, lock, stop), daemon=True)
+    working = threading.Thread(target=_run_tasks, args=(settings, lock, stop), daemon=True)
     working.start()
-    while not stop.wait(PULSE_SECONDS):
+    while not stop.wait(HEARTBEAT_SECONDS):
         if not working.is_alive():
             log.critical("keeper ends")
             os._exit(75)
         try:
-            write_pulse(settings.data / "run", Pulse(name, os.getpid(), now_ms()))
+            write_heartbeat(settings.data / "run", Heartbeat(name, os.getpid(), now_ms()))
         except OSError as full:  # there may be room again in a moment
             log.warning("no pulse", extra={"reason": str(full)})
-    remove_pulse(settings.data / "run", name)
+    remove_heartbeat(settings.data / "run", name)
     logging.shutdown()
-    os._exit(ORDERLY)
+    os._exit(EXIT_OK)
 
 
-def _work(settings: Settings, lock: IO[str], stop: threading.Event) -> None:
+def _run_tasks(settings: Settings, lock: IO[str], stop: threading.Event) -> None:
     fcntl.flock(lock, fcntl.LOCK_EX)  # a second keeper waits here until the first is gone
-    threading.Thread(target=keep_backups, args=(settings, stop), daemon=True).start()
+    threading.Thread(target=back_up_registry, args=(settings, stop), daemon=True).start()
     log.info("keeper started", extra={"lake": settings.lake_url})
-    examine(settings)
-    threading.Thread(target=_scrub, args=(settings, stop), daemon=True).start()
-    keeper = Keeper(settings)
+    repair_logs(settings)
+    threading.Thread(target=_run_scrub, args=(settings, stop), daemon=True).start()
+    keeper = MaintenanceScheduler(settings)
     while not stop.is_set():
-        keeper.round()
+        keeper.run_cycle()
         stop.wait(settings.compact_seconds)
 
 
-def _scrub(settings: Settings, stop: threading.Event) -> None:
+def _run_scrub(settings: Settings, stop: threading.Event) -> None:
     """Beside the chores, because it waits most of the time."""
     scrubber, told = Scrubber(settings, stop), dict[str, str]()
-    while not stop.wait(REST_SECONDS):
+    while not stop.wait(POLL_SECONDS):
         for table in TABLES:
             try:
-                scrubber.round(table)
-            except FAILURES as failed:
+                scrubber.run_cycle(table)
+            except TASK_ERRORS as failed:
                 if told.get(table.name) != str(failed):
                     log.warning("scrub failed", extra={"table": table.name, "reason": str(failed)})
                 told[table.name] = str(failed)

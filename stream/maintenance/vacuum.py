@@ -15,11 +15,11 @@ from stream.storage.delta_commit import LakeTable
 log = logging.getLogger(__name__)
 
 CHECKPOINT_VERSIONS = 100
-ORPHAN_HOURS = 24
+ORPHAN_RETENTION_HOURS = 24
 DAY_SECONDS = 86_400.0
 
 
-class Tidier:
+class VacuumTask:
     """Remembers when each table was tidied."""
 
     def __init__(self) -> None:
@@ -50,6 +50,8 @@ def checkpoint(table: LakeTable) -> None:
 
 def _vacuum(handle: DeltaTable, name: str, full: bool) -> None:
     """Delete files no version needs; `full` also those that none ever named."""
-    gone = handle.vacuum(retention_hours=ORPHAN_HOURS if full else None, dry_run=False, full=full)
+    gone = handle.vacuum(
+        retention_hours=ORPHAN_RETENTION_HOURS if full else None, dry_run=False, full=full
+    )
     if gone:
         log.info("vacuumed", extra={"table": name, "files": len(gone), "full": full})

@@ -18,34 +18,34 @@ from schemas.lake.committed_offsets import app_id, epoch_app_id, identity_app_id
 from schemas.runtime.settings import Settings
 from schemas.tables import QUARANTINE
 from stream.enrich.rules.lookups import Lookups
-from stream.maintenance.merge_plan import pieces
-from stream.maintenance.verification import verified
-from stream.recovery.topic_replay import Stretch, identity_of, replay
-from stream.rows.decoder import Arrived
-from stream.rows.ledger import Tally
-from stream.rows.quarantine import Quarantined, Stage
+from stream.maintenance.merge_plan import live_data_files
+from stream.maintenance.verification import verified_files
+from stream.recovery.topic_replay import ReplayRange, replay, topic_identity
+from stream.rows.decoder import KafkaMessage
+from stream.rows.ledger import LedgerCounts
+from stream.rows.quarantine import QuarantineEntry, QuarantineStage
 from stream.storage.delta_commit import LakeTable
-from stream.writing.batch_writer import Drain
+from stream.writing.batch_writer import BatchWriter
 from stream.writing.ledger_repair import MOST_PARTITIONS
 
-KEYS = ("kafka_partition", "kafka_offset", "seq")
+ROW_IDENTITY = ("kafka_partition", "kafka_offset", "seq")
 
-_PLACES = pa.schema(
+_IDENTITY_SCHEMA = pa.schema(
     [("kafka_partition", pa.int32()), ("kafka_offset", pa.int64()), ("seq", pa.int32())]
 )
-BEFORE_MS = 5 * 60_000
-AFTER_MS = 60 * 60_000
+MAX_EARLY_MS = 5 * 60_000
+MAX_LATE_MS = 60 * 60_000
 """How much earlier or later than its items were received Kafka may have taken a message."""
 
 
-class Span(Struct, frozen=True):
+class ReceivedRange(Struct, frozen=True):
     """When the rows were received, Unix milliseconds, both included."""
 
     first_ms: int
     last_ms: int
 
 
-def spans(table: LakeTable) -> dict[str, Span]:
+def received_ranges(table: LakeTable) -> dict[str, ReceivedRange]:
     """When the rows of each live file were received, by the log; of days where it says nothing."""
     actions = table.handle.get_add_actions(flatten=True)
     columns = {name: actions.column(name).to_pylist() for name in actions.schema.names}
@@ -57,12 +57,12 @@ def spans(table: LakeTable) -> dict[str, Span]:
         columns.get("max.received_at", nothing),
         strict=True,
     )
-    return {path: _span(day, first, last) for path, day, first, last in named}
+    return {path: _received_range(day, first, last) for path, day, first, last in named}
 
 
-def _span(day: date, first: datetime | None, last: datetime | None) -> Span:
+def _received_range(day: date, first: datetime | None, last: datetime | None) -> ReceivedRange:
     midnight = _ms(datetime.combine(day, time(), UTC))
-    return Span(
+    return ReceivedRange(
         midnight if first is None else _ms(first),
         midnight + 86_400_000 - 1 if last is None else _ms(last),
     )
@@ -73,52 +73,55 @@ def _ms(instant: datetime) -> int:
     return round(aware.timestamp() * 1000)
 
 
-class Found(Struct, frozen=True):
+class RecoveredRows(Struct, frozen=True):
     """What of the lost rows Kafka still had."""
 
     rows: pa.Table
-    copies: Sequence[Quarantined]
+    duplicates: Sequence[QuarantineEntry]
     """Items that were sent again after the damage, and stored then."""
     epoch: int
     """Of the topic that Kafka has."""
 
 
-class Replayed(Drain):
+class RowRecovery(BatchWriter):
     """A drain that makes rows and stores none."""
 
-    def again(self, table: LakeTable, span: Span, wanted: int) -> Found:
+    def recover(self, table: LakeTable, span: ReceivedRange, wanted: int) -> RecoveredRows:
         """The lost rows of the span; no more than `wanted` are looked for."""
         self._main.refresh()
         epoch = self._epoch()
-        below = self._below(epoch)
+        below = self._end_offsets(epoch)
         if epoch is None or not below:
-            return Found(_none(self), (), self.epoch)
+            return RecoveredRows(_no_rows(self), (), self.epoch)
         self.epoch = epoch
-        held = pa.concat_tables([_held(table, span, epoch), self._noted(span)])
+        held = pa.concat_tables(
+            [_stored_identities(table, span, epoch), self._duplicate_identities(span)]
+        )
         made: list[pa.Table] = []
 
-        def take(arrived: Sequence[Arrived]) -> bool:
-            rows = _within(self._fitted(arrived, Tally({})).table, span)
+        def take(arrived: Sequence[KafkaMessage]) -> bool:
+            rows = _within(self._to_batch(arrived, LedgerCounts({})).table, span)
             made.append(_without(rows, held))
             return bool(sum(part.num_rows for part in made) < wanted)
 
-        stretch = Stretch(span.first_ms - BEFORE_MS, span.last_ms + AFTER_MS, below)
+        stretch = ReplayRange(span.first_ms - MAX_EARLY_MS, span.last_ms + MAX_LATE_MS, below)
         replay(self._settings.brokers, self.topic, stretch, take)
         if not made:
-            return Found(_none(self), (), self.epoch)
-        told = self._past.tell(
-            pa.concat_tables(made).combine_chunks(), lambda p: self._main.next_offset(self._name(p))
+            return RecoveredRows(_no_rows(self), (), self.epoch)
+        told = self._state.resolve(
+            pa.concat_tables(made).combine_chunks(),
+            lambda p: self._main.next_offset(self._offset_key(p)),
         )
-        return Found(told.rows, told.copies, epoch)
+        return RecoveredRows(told.rows, told.duplicates, epoch)
 
     def _epoch(self) -> int | None:
         """Under which epoch the table read the topic that Kafka has; None when it is another."""
-        identity = identity_of(self._settings.brokers, self.topic)
+        identity = topic_identity(self._settings.brokers, self.topic)
         if identity and (known := self._main.next_offset(identity_app_id(self.topic, identity.id))):
             return known
         return None if self._main.next_offset(epoch_app_id(self.topic)) else self.epoch
 
-    def _below(self, epoch: int | None) -> dict[int, int]:
+    def _end_offsets(self, epoch: int | None) -> dict[int, int]:
         if epoch is None:
             return {}
         nexts = {
@@ -127,55 +130,62 @@ class Replayed(Drain):
         }
         return {partition: offset for partition, offset in nexts.items() if offset}
 
-    def _noted(self, span: Span) -> pa.Table:
+    def _duplicate_identities(self, span: ReceivedRange) -> pa.Table:
         """Where duplicates lay: they were received, and are no rows."""
         self._quarantine.refresh()
-        found = [_PLACES.empty_table()]
-        for piece in pieces(self._quarantine.handle, QUARANTINE):
-            if piece.last and _ms(piece.last) < span.first_ms:
+        found = [_IDENTITY_SCHEMA.empty_table()]
+        for piece in live_data_files(self._quarantine.handle, QUARANTINE):
+            if piece.last_time and _ms(piece.last_time) < span.first_ms:
                 continue
-            with verified(self._quarantine, [piece]) as (file,):
-                rows = pq.read_table(file, columns=["topic", "stage", *KEYS], partitioning=None)
+            with verified_files(self._quarantine, [piece]) as (file,):
+                rows = pq.read_table(
+                    file, columns=["topic", "stage", *ROW_IDENTITY], partitioning=None
+                )
             mine = pc.and_(
                 pc.equal(rows["topic"], self.topic),
-                pc.equal(rows["stage"], Stage.DUPLICATE.value),
+                pc.equal(rows["stage"], QuarantineStage.DUPLICATE.value),
             )
-            found.append(rows.filter(mine).select(list(KEYS)).cast(_PLACES))
+            found.append(rows.filter(mine).select(list(ROW_IDENTITY)).cast(_IDENTITY_SCHEMA))
         return pa.concat_tables(found)
 
 
-def make_again(
-    settings: Settings, kind: Kind, lookups: Lookups, table: LakeTable, span: Span, wanted: int
-) -> Found:
+def recover_rows(
+    settings: Settings,
+    kind: Kind,
+    lookups: Lookups,
+    table: LakeTable,
+    span: ReceivedRange,
+    wanted: int,
+) -> RecoveredRows:
     """The lost rows of a kind's table; Damaged when another file that could hold them is, too."""
-    return Replayed(settings, kind, lookups).again(table, span, wanted)
+    return RowRecovery(settings, kind, lookups).recover(table, span, wanted)
 
 
-def _none(drain: Replayed) -> pa.Table:
-    return drain._fitted([], Tally({})).table
+def _no_rows(drain: RowRecovery) -> pa.Table:
+    return drain._to_batch([], LedgerCounts({})).table
 
 
-def _held(table: LakeTable, span: Span, epoch: int) -> pa.Table:
+def _stored_identities(table: LakeTable, span: ReceivedRange, epoch: int) -> pa.Table:
     """Identities of all rows of this epoch that whole files hold."""
-    noted = table.damage.of(table.table.name)
-    received = spans(table)
-    found = [_PLACES.empty_table()]
-    for piece in pieces(table.handle, table.table):
+    noted = table.damage_reports.of_table(table.table.name)
+    received = received_ranges(table)
+    found = [_IDENTITY_SCHEMA.empty_table()]
+    for piece in live_data_files(table.handle, table.table):
         own = received[piece.path]
         apart = own.last_ms < span.first_ms or span.last_ms < own.first_ms
-        if apart or piece.imported or piece.path.rpartition("/")[2] in noted:
+        if apart or piece.is_imported or piece.path.rpartition("/")[2] in noted:
             continue
-        with verified(table, [piece]) as (file,):
+        with verified_files(table, [piece]) as (file,):
             names = pq.read_schema(file).names
-            columns = [*KEYS, "received_at", *(["epoch"] if "epoch" in names else [])]
+            columns = [*ROW_IDENTITY, "received_at", *(["epoch"] if "epoch" in names else [])]
             rows = _within(pq.read_table(file, columns=columns, partitioning=None), span)
         if "epoch" in names:  # of rows from before epochs were told, any may be meant
             rows = rows.filter(pc.fill_null(pc.equal(rows["epoch"], epoch), True))
-        found.append(rows.select(list(KEYS)).cast(_PLACES))
+        found.append(rows.select(list(ROW_IDENTITY)).cast(_IDENTITY_SCHEMA))
     return pa.concat_tables(found)
 
 
-def _within(rows: pa.Table, span: Span) -> pa.Table:
+def _within(rows: pa.Table, span: ReceivedRange) -> pa.Table:
     at = rows["received_at"].cast(pa.timestamp("us", "UTC")).cast(pa.int64())
     first, last = span.first_ms * 1000, (span.last_ms + 1) * 1000
     return rows.filter(pc.and_(pc.greater_equal(at, first), pc.less(at, last)))
@@ -183,6 +193,8 @@ def _within(rows: pa.Table, span: Span) -> pa.Table:
 
 def _without(rows: pa.Table, held: pa.Table) -> pa.Table:
     """The rows whose identity is not held."""
-    keyed = rows.select(list(KEYS)).append_column("at", pa.array(range(rows.num_rows), pa.int64()))
-    left = keyed.join(held, list(KEYS), join_type="left anti")
+    keyed = rows.select(list(ROW_IDENTITY)).append_column(
+        "at", pa.array(range(rows.num_rows), pa.int64())
+    )
+    left = keyed.join(held, list(ROW_IDENTITY), join_type="left anti")
     return rows.take(left["at"].sort())

@@ -7,14 +7,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from msgspec import Struct
 
-from schemas.lake.delta_table import Part, open_table, version_of
+from schemas.lake.delta_table import DataFile, open_table, read_version
 from schemas.runtime.settings import Settings
 from schemas.tables import CLICKS, LEDGER
 
 COLUMNS = ["subject_id", "topic", "ts", "stored"]
 
 
-class Stored(Struct, frozen=True):
+class SubjectRows(Struct, frozen=True):
     """What was stored of one subject."""
 
     subject_id: str
@@ -23,10 +23,10 @@ class Stored(Struct, frozen=True):
     """The hour in which the last of them was received, Unix milliseconds."""
 
 
-def stored_of_websites(settings: Settings, since_day: str) -> Sequence[Stored]:
+def recent_subjects(settings: Settings, since_day: str) -> Sequence[SubjectRows]:
     """By website, or organization where a sender named none; what cannot be read is left out."""
     handle = open_table(settings.lake_url, LEDGER)
-    parts = version_of(handle, LEDGER).parts if handle else ()
+    parts = read_version(handle, LEDGER).data_files if handle else ()
     found = [table for part in parts if part.day >= since_day and (table := _read(part))]
     if not found:
         return []
@@ -34,13 +34,13 @@ def stored_of_websites(settings: Settings, since_day: str) -> Sequence[Stored]:
     rows = rows.filter(pc.not_equal(rows["topic"], settings.topic(CLICKS.name)))
     sums = rows.group_by("subject_id").aggregate([("stored", "sum"), ("ts", "max")])
     return [
-        Stored(row["subject_id"], row["stored_sum"], round(row["ts_max"].timestamp() * 1000))
+        SubjectRows(row["subject_id"], row["stored_sum"], round(row["ts_max"].timestamp() * 1000))
         for row in sums.to_pylist()
         if row["subject_id"] and row["stored_sum"] > 0
     ]
 
 
-def _read(part: Part) -> pa.Table | None:
+def _read(part: DataFile) -> pa.Table | None:
     try:
         return pq.read_table(part.path, columns=COLUMNS, partitioning=None)
     except (OSError, pa.ArrowException):

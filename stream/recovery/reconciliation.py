@@ -13,36 +13,36 @@ import pyarrow.parquet as pq
 from deltalake.exceptions import DeltaError
 from msgspec import Struct
 
-from schemas.acknowledged_counts import FOLDER, HOUR_MS, read_hours
-from schemas.kinds import EVERY_KIND
-from schemas.lake.delta_table import UnreadableTable, open_table, version_of
+from schemas.acknowledged_counts import ACKNOWLEDGED_FOLDER, HOUR_MS, read_hours
+from schemas.kinds import ALL_KINDS
+from schemas.lake.delta_table import UnreadableTable, open_table, read_version
 from schemas.runtime.clock import now_ms
 from schemas.runtime.finding import Finding, finding_id
-from schemas.runtime.heartbeat import STALE_MS, level_since, read_pulses
+from schemas.runtime.heartbeat import STALE_AFTER_MS, complete_until, read_heartbeats
 from schemas.runtime.settings import Settings
 from schemas.tables import LEDGER
-from stream.storage.object_store import store_at
+from stream.storage.object_store import storage_at
 
 WAIT_SECONDS = 5.0
-LOOK_SECONDS = 0.25
-LATE_MS = 60_000
+POLL_SECONDS = 0.25
+HOUR_GRACE_MS = 60_000
 """An hour that ended so long ago is over, whatever waited for Kafka at its end."""
-MOST_NAMED = 5
+MAX_NAMED_SUBJECTS = 5
 """Subjects that a finding names; of the others the number."""
 
-Key = tuple[int, str, str]
+CountKey = tuple[int, str, str]
 """Hour (Unix milliseconds), topic, subject."""
 
 
-class NotLevel(Exception):
+class WorkersBehind(Exception):
     """Workers are behind, or none runs: what is missing may only be late."""
 
 
-class Unreadable(Exception):
+class LedgerUnreadable(Exception):
     """The ledger cannot be read."""
 
 
-class Missing(Struct, frozen=True):
+class MissingItems(Struct, frozen=True):
     """Items of one topic and hour that were acknowledged and never received."""
 
     topic: str
@@ -60,32 +60,32 @@ class Missing(Struct, frozen=True):
         return finding_id("never received", self.topic, self.hour_ms, self.items)
 
 
-def missing(
+def missing_items(
     settings: Settings,
     since_ms: int = 0,
     wait_seconds: float = WAIT_SECONDS,
     over_only: bool = False,
-) -> list[Missing]:
+) -> list[MissingItems]:
     """What is missing of what was acknowledged until now; NotLevel when nobody can tell.
 
     The account is read first, and the ledger once the workers say that they have stored all that
     Kafka took before. With `over_only` the present hour is left out, and nobody has to wait.
     """
-    began = now_ms() - (LATE_MS if over_only else 0)
+    began = now_ms() - (HOUR_GRACE_MS if over_only else 0)
     last = began - HOUR_MS if over_only else began
     hours = {
         hour: counts
-        for hour, counts in read_hours(settings.data / FOLDER).items()
+        for hour, counts in read_hours(settings.data / ACKNOWLEDGED_FOLDER).items()
         if hour + HOUR_MS > since_ms and hour <= last
     }
     if not hours:
         return []
     topics = {topic for counts in hours.values() for topic, _ in counts}
-    _until_level(settings, topics, began, wait_seconds)
+    _wait_until_stored(settings, topics, began, wait_seconds)
     try:
-        received = _received(settings, min(hours), max(hours) + HOUR_MS)
+        received = _ledger_received(settings, min(hours), max(hours) + HOUR_MS)
     except (OSError, pa.ArrowException, DeltaError, UnreadableTable) as damaged:
-        raise Unreadable(f"the ledger cannot be read: {damaged}") from damaged
+        raise LedgerUnreadable(f"the ledger cannot be read: {damaged}") from damaged
     found = []
     for hour, counts in sorted(hours.items()):
         for topic in sorted({topic for topic, _ in counts}):
@@ -96,16 +96,20 @@ def missing(
                 if items > received.get((hour, topic, subject), 0)
             }
             if short:
-                found.append(Missing(topic, hour, sum(own.values()), short))
+                found.append(MissingItems(topic, hour, sum(own.values()), short))
     return found
 
 
-def findings(lost: list[Missing]) -> Iterator[Finding]:
+def findings(lost: list[MissingItems]) -> Iterator[Finding]:
     """The same for an operator, a finding for each topic and hour."""
     for one in lost:
         named = sorted(one.by_subject.items(), key=lambda share: -share[1])
-        said = ", ".join(f"{subject}: {items}" for subject, items in named[:MOST_NAMED])
-        more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
+        said = ", ".join(f"{subject}: {items}" for subject, items in named[:MAX_NAMED_SUBJECTS])
+        more = (
+            f" and {len(named) - MAX_NAMED_SUBJECTS} more"
+            if len(named) > MAX_NAMED_SUBJECTS
+            else ""
+        )
         hour = datetime.fromtimestamp(one.hour_ms / 1000, UTC)
         yield Finding(
             subject=f"{one.topic}, hour of {hour:%Y-%m-%dT%H:%MZ}",
@@ -119,39 +123,39 @@ def findings(lost: list[Missing]) -> Iterator[Finding]:
         )
 
 
-def _until_level(settings: Settings, topics: set[str], at_ms: int, seconds: float) -> None:
+def _wait_until_stored(settings: Settings, topics: set[str], at_ms: int, seconds: float) -> None:
     until = time.monotonic() + seconds
-    while behind := [topic for topic in sorted(topics) if not _level(settings, topic, at_ms)]:
+    while behind := [topic for topic in sorted(topics) if not _is_stored(settings, topic, at_ms)]:
         if time.monotonic() > until:
-            raise NotLevel(f"workers are not level with {', '.join(behind)}")
-        time.sleep(LOOK_SECONDS)
+            raise WorkersBehind(f"workers are not level with {', '.join(behind)}")
+        time.sleep(POLL_SECONDS)
 
 
-def _level(settings: Settings, topic: str, at_ms: int) -> bool:
+def _is_stored(settings: Settings, topic: str, at_ms: int) -> bool:
     """Whether all that Kafka took before this instant is stored, in every partition."""
-    pulses = read_pulses(settings.data / "run")
+    pulses = read_heartbeats(settings.data / "run")
     name = settings.topic(topic)
     held = [at.partition for pulse in pulses for at in pulse.progress if at.topic == name]
-    live = [pulse for pulse in pulses if now_ms() - pulse.at_ms < STALE_MS]
-    since = level_since(name, live, max(held, default=-1) + 1)
+    live = [pulse for pulse in pulses if now_ms() - pulse.at_ms < STALE_AFTER_MS]
+    since = complete_until(name, live, max(held, default=-1) + 1)
     return since is not None and since >= at_ms
 
 
-def _received(settings: Settings, start_ms: int, end_ms: int) -> Mapping[Key, int]:
+def _ledger_received(settings: Settings, start_ms: int, end_ms: int) -> Mapping[CountKey, int]:
     """What the ledger says was received, in this stretch of hours."""
     handle = open_table(settings.lake_url, LEDGER)
     if handle is None:
         return {}
-    names = {settings.topic(kind.topic): kind.topic for kind in EVERY_KIND}
-    store = store_at(handle.table_uri)
+    names = {settings.topic(kind.topic): kind.topic for kind in ALL_KINDS}
+    store = storage_at(handle.table_uri)
     root = handle.table_uri.removeprefix("file://").rstrip("/")
-    sums: dict[Key, int] = {}
-    for part in version_of(handle, LEDGER).parts:
-        if not part.may_hold(None, start_ms, end_ms):
+    sums: dict[CountKey, int] = {}
+    for part in read_version(handle, LEDGER).data_files:
+        if not part.may_contain(None, start_ms, end_ms):
             continue
         columns = ["ts", "topic", "subject_id", "received"]
         path = part.path.removeprefix(f"{root}/")
-        rows = pq.read_table(path, columns=columns, filesystem=store.tree())
+        rows = pq.read_table(path, columns=columns, filesystem=store.filesystem())
         for ts, topic, subject, items in _grouped(rows):
             if topic in names:
                 key = ts // 1000, names[topic], subject or ""

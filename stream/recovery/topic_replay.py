@@ -10,29 +10,29 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
 from msgspec import Struct
 
-from schemas.lake.topic_identity import Identities, TopicIdentity
-from stream.rows.decoder import Arrived
+from schemas.lake.topic_identity import TopicIdentity, TopicIdentityClient
+from stream.rows.decoder import KafkaMessage
 from stream.runtime.errors import Unreachable
 
 BATCH_BYTES = 32 * 1024 * 1024
 BATCH_MESSAGES = 256
-SILENCE_MS = 10_000
+IDLE_MS = 10_000
 """After so long without a message nothing more will come."""
 
-Take = Callable[[Sequence[Arrived]], bool]
+HandleBatch = Callable[[Sequence[KafkaMessage]], bool]
 """Told of messages of one topic; answers whether more are wanted."""
 
 
-class Stretch(Struct, frozen=True):
+class ReplayRange(Struct, frozen=True):
     """What is to be read again: by the time when Kafka took it, and below the next offsets."""
 
     since_ms: int
     until_ms: int
-    below: Mapping[int, int]
+    end_offsets: Mapping[int, int]
     """By topic partition: the first offset that is not to be read."""
 
 
-def replay(brokers: str, topic: str, stretch: Stretch, take: Take) -> None:
+def replay(brokers: str, topic: str, stretch: ReplayRange, take: HandleBatch) -> None:
     """Give all messages of the stretch that Kafka has still; Unreachable without Kafka."""
     try:
         asyncio.run(_replay(brokers, topic, stretch, take))
@@ -40,13 +40,13 @@ def replay(brokers: str, topic: str, stretch: Stretch, take: Take) -> None:
         raise Unreachable(f"Kafka at {brokers} does not answer: {away!r}") from None
 
 
-def identity_of(brokers: str, topic: str) -> TopicIdentity | None:
+def topic_identity(brokers: str, topic: str) -> TopicIdentity | None:
     """Which making of the topic Kafka has; None when it tells none. Unreachable without Kafka."""
 
     async def asked() -> TopicIdentity | None:
-        identities = Identities(brokers)
+        identities = TopicIdentityClient(brokers)
         try:
-            return (await identities.of([topic])).get(topic)
+            return (await identities.fetch([topic])).get(topic)
         finally:
             await identities.close()
 
@@ -56,22 +56,22 @@ def identity_of(brokers: str, topic: str) -> TopicIdentity | None:
         raise Unreachable(f"Kafka at {brokers} does not answer: {away!r}") from None
 
 
-async def _replay(brokers: str, topic: str, stretch: Stretch, take: Take) -> None:
+async def _replay(brokers: str, topic: str, stretch: ReplayRange, take: HandleBatch) -> None:
     consumer = AIOKafkaConsumer(
         bootstrap_servers=brokers, enable_auto_commit=False, auto_offset_reset="none"
     )
     await consumer.start()
     try:
-        places = [TopicPartition(topic, partition) for partition in sorted(stretch.below)]
+        places = [TopicPartition(topic, partition) for partition in sorted(stretch.end_offsets)]
         consumer.assign(places)
         stops = await _seek(consumer, places, stretch)
         while left := [place for place in places if await consumer.position(place) < stops[place]]:
-            found = await consumer.getmany(*left, timeout_ms=SILENCE_MS, max_records=BATCH_MESSAGES)
+            found = await consumer.getmany(*left, timeout_ms=IDLE_MS, max_records=BATCH_MESSAGES)
             if not found:
                 return
             messages = [message for place in left for message in found.get(place, ())]
             arrived = [
-                Arrived(m.partition, m.offset, m.timestamp, m.value or b"", lambda: None)
+                KafkaMessage(m.partition, m.offset, m.timestamp, m.value or b"", lambda: None)
                 for m in messages
                 if m.offset < stops[TopicPartition(topic, m.partition)]
             ]
@@ -83,7 +83,7 @@ async def _replay(brokers: str, topic: str, stretch: Stretch, take: Take) -> Non
 
 
 async def _seek(
-    consumer: AIOKafkaConsumer, places: Sequence[TopicPartition], stretch: Stretch
+    consumer: AIOKafkaConsumer, places: Sequence[TopicPartition], stretch: ReplayRange
 ) -> dict[TopicPartition, int]:
     """Stand at the stretch's begin in all partitions; where it ends, by partition."""
     begins = await consumer.beginning_offsets(places)
@@ -92,15 +92,15 @@ async def _seek(
     ends = await consumer.end_offsets(places)
     stops = {}
     for place in places:
-        below = min(stretch.below[place.partition], ends[place])
+        below = min(stretch.end_offsets[place.partition], ends[place])
         first = since[place].offset if since[place] else ends[place]
         consumer.seek(place, max(first, begins[place]))
         stops[place] = min(below, until[place].offset) if until[place] else below
     return stops
 
 
-def _portions(arrived: Iterable[Arrived]) -> Iterable[Sequence[Arrived]]:
-    portion: list[Arrived] = []
+def _portions(arrived: Iterable[KafkaMessage]) -> Iterable[Sequence[KafkaMessage]]:
+    portion: list[KafkaMessage] = []
     size = 0
     for message in arrived:
         portion.append(message)

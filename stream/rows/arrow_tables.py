@@ -7,28 +7,28 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemas.tables import Table
-from schemas.tables.column import EPOCH
-from stream.enrich.pipeline import refuse
-from stream.rows.quarantine import Quarantined, Stage
-from stream.rows.row_batch import Rows
+from schemas.tables.column import EPOCH_COLUMN
+from stream.enrich.pipeline import quarantine_entry
+from stream.rows.quarantine import QuarantineEntry, QuarantineStage
+from stream.rows.row_batch import RowBatch
 from stream.storage.table_schema import arrow_schema
 
-UNFIT = (pa.ArrowException, ArithmeticError, TypeError, ValueError)
+CONVERSION_ERRORS = (pa.ArrowException, ArithmeticError, TypeError, ValueError)
 """What Arrow raises on a value that does not fit its column."""
 
 
-def fit(rows: Rows) -> tuple[pa.Table, list[Quarantined]]:
+def to_arrow(rows: RowBatch) -> tuple[pa.Table, list[QuarantineEntry]]:
     """The rows as one table, and those with a value that fits no column."""
     try:
-        return as_table(rows.kind.table, rows.columns), []
-    except UNFIT:
-        return _one_by_one(rows)
+        return arrow_table(rows.kind.table, rows.columns), []
+    except CONVERSION_ERRORS:
+        return _convert_one_by_one(rows)
 
 
-def as_table(table: Table, columns: dict[str, list[Any]]) -> pa.Table:
+def arrow_table(table: Table, columns: dict[str, list[Any]]) -> pa.Table:
     """Values by column name; a column that is not there is NULL."""
     schema = arrow_schema(table)
-    count = len(columns[table.subject])
+    count = len(columns[table.subject_column])
     return pa.Table.from_arrays(
         [
             _array(columns[field.name], field.type)
@@ -42,7 +42,7 @@ def as_table(table: Table, columns: dict[str, list[Any]]) -> pa.Table:
 
 def with_epoch(rows: pa.Table, epoch: int) -> pa.Table:
     """The rows, which all come from this making of their topic."""
-    index = rows.schema.get_field_index(EPOCH.name)
+    index = rows.schema.get_field_index(EPOCH_COLUMN.name)
     epochs = pa.repeat(pa.scalar(epoch, pa.int32()), rows.num_rows)
     return rows.set_column(index, rows.schema.field(index), epochs)
 
@@ -55,25 +55,25 @@ def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
     return pa.array(values, kind)
 
 
-def _one_by_one(rows: Rows) -> tuple[pa.Table, list[Quarantined]]:
+def _convert_one_by_one(rows: RowBatch) -> tuple[pa.Table, list[QuarantineEntry]]:
     table = rows.kind.table
     good: list[int] = []
-    refused: list[Quarantined] = []
+    refused: list[QuarantineEntry] = []
     for index in range(len(rows)):
         try:
-            as_table(table, _some(rows, [index]))
-        except UNFIT as bad:
-            refused.append(refuse(rows, index, Stage.WRITE, bad))
+            arrow_table(table, _subset(rows, [index]))
+        except CONVERSION_ERRORS as bad:
+            refused.append(quarantine_entry(rows, index, QuarantineStage.WRITE, bad))
         else:
             good.append(index)
-    return as_table(table, _some(rows, good)), refused
+    return arrow_table(table, _subset(rows, good)), refused
 
 
-def _some(rows: Rows, indexes: list[int]) -> dict[str, list[Any]]:
+def _subset(rows: RowBatch, indexes: list[int]) -> dict[str, list[Any]]:
     return {name: [column[i] for i in indexes] for name, column in rows.columns.items()}
 
 
-def by_day(rows: pa.Table, column: str) -> Iterator[tuple[str, pa.Table]]:
+def split_by_day(rows: pa.Table, column: str) -> Iterator[tuple[str, pa.Table]]:
     """The rows of each UTC day of `column`, with the day as the log writes it."""
     days = pc.cast(rows[column], pa.timestamp("us")).cast(pa.date32(), safe=False)
     there = sorted(pc.unique(days).to_pylist())
@@ -83,4 +83,4 @@ def by_day(rows: pa.Table, column: str) -> Iterator[tuple[str, pa.Table]]:
 
 def received_column(table: Table) -> str:
     """The column that says when a row was received, which decides its partition."""
-    return "received_at" if table.column("received_at") else table.time
+    return "received_at" if table.column("received_at") else table.time_column

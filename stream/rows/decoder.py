@@ -8,22 +8,22 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from schemas.envelope import Envelope, open_chunk
+from schemas.envelope import Envelope, decode_chunk
 from schemas.items import Item
 from schemas.kinds import Kind
-from stream.rows.ledger import Tally
-from stream.rows.quarantine import Quarantined, Stage
-from stream.rows.row_batch import ORIGIN, Rows
+from stream.rows.ledger import LedgerCounts
+from stream.rows.quarantine import QuarantineEntry, QuarantineStage
+from stream.rows.row_batch import ROW_IDENTITY, RowBatch
 
-UNDECODABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+DECODE_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """What msgspec raises on bytes that are not what they should be."""
 
 
-LATEST_MS = 4_102_444_800_000
+MAX_RECEIVED_MS = 4_102_444_800_000
 """2100: a time of receipt beyond it was not written by a collector."""
 
 
-class Arrived(Struct, frozen=True):
+class KafkaMessage(Struct, frozen=True):
     """One Kafka message."""
 
     partition: int
@@ -36,22 +36,24 @@ class Arrived(Struct, frozen=True):
     """What its envelopes say that it holds."""
 
 
-class Opened(Struct, frozen=True):
+class DecodedBatch(Struct, frozen=True):
     """A batch taken apart."""
 
-    rows: Rows
-    refused: list[Quarantined]
+    rows: RowBatch
+    quarantined: list[QuarantineEntry]
 
 
-def open_batch(kind: Kind, arrived: Sequence[Arrived], tally: Tally) -> Opened:
+def decode_batch(kind: Kind, arrived: Sequence[KafkaMessage], tally: LedgerCounts) -> DecodedBatch:
     """All items of the messages; `tally` counts what was received."""
-    opening = _Opening(kind, tally)
+    opening = _Decoder(kind, tally)
     for message in arrived:
-        opening.message(message)
-    return Opened(opening.rows, opening.refused)
+        opening.decode_message(message)
+    return DecodedBatch(opening.rows, opening.refused)
 
 
-def slices(arrived: Sequence[Arrived], rows: int, size: int) -> Iterator[Sequence[Arrived]]:
+def split_batch(
+    arrived: Sequence[KafkaMessage], rows: int, size: int
+) -> Iterator[Sequence[KafkaMessage]]:
     """The messages in portions of about so many items, or of about so many bytes."""
     start = items = held = 0
     for index, message in enumerate(arrived):
@@ -66,21 +68,21 @@ def slices(arrived: Sequence[Arrived], rows: int, size: int) -> Iterator[Sequenc
 def items_of(body: bytes) -> int:
     """How many items a message says that it holds; 1 when it is no chunk."""
     try:
-        return sum(envelope.count for envelope in open_chunk(body).envelopes)
+        return sum(envelope.count for envelope in decode_chunk(body).envelopes)
     except ValueError:
         return 1
 
 
-class _Opening:
-    def __init__(self, kind: Kind, tally: Tally) -> None:
-        self.rows = Rows(kind, [], [], {name: [] for name in ORIGIN})
-        self.refused: list[Quarantined] = []
+class _Decoder:
+    def __init__(self, kind: Kind, tally: LedgerCounts) -> None:
+        self.rows = RowBatch(kind, [], [], {name: [] for name in ROW_IDENTITY})
+        self.refused: list[QuarantineEntry] = []
         self._kind = kind
         self._tally = tally
 
-    def message(self, message: Arrived) -> None:
+    def decode_message(self, message: KafkaMessage) -> None:
         try:
-            chunk = open_chunk(message.body)
+            chunk = decode_chunk(message.body)
         except ValueError as none:
             self._receive(message, None, message.timestamp_ms, 1)
             self._refuse(message, 0, None, message.timestamp_ms, str(none), message.body)
@@ -88,23 +90,23 @@ class _Opening:
         seq = 0
         for envelope in chunk.envelopes:
             if envelope.request_id:
-                self.rows.begins[id(envelope)] = seq
-            if 0 <= envelope.received_ms < LATEST_MS:
+                self.rows.first_seq[id(envelope)] = seq
+            if 0 <= envelope.received_ms < MAX_RECEIVED_MS:
                 seq += self._envelope(message, envelope, seq)
             else:
-                seq += self._undated(message, envelope, seq)
+                seq += self._envelope_without_time(message, envelope, seq)
 
-    def _envelope(self, message: Arrived, envelope: Envelope, seq: int) -> int:
+    def _envelope(self, message: KafkaMessage, envelope: Envelope, seq: int) -> int:
         """Take one envelope apart; answers how many positions of the chunk it takes."""
         try:
-            items = _items(self._kind.item).decode(envelope.items)
-        except UNDECODABLE:
+            items = _items_decoder(self._kind.item).decode(envelope.items)
+        except DECODE_ERRORS:
             return self._item_by_item(message, envelope, seq)
         self._receive(message, envelope.subject_id, envelope.received_ms, len(items))
         self._add(message, envelope, items, range(seq, seq + len(items)))
         return len(items)
 
-    def _undated(self, message: Arrived, envelope: Envelope, seq: int) -> int:
+    def _envelope_without_time(self, message: KafkaMessage, envelope: Envelope, seq: int) -> int:
         """An envelope whose instant no table could keep; the message's is taken."""
         self._receive(message, envelope.subject_id, message.timestamp_ms, 1)
         reason = f"received_ms {envelope.received_ms}"
@@ -112,25 +114,25 @@ class _Opening:
         self._refuse(message, seq, envelope.subject_id, stamp, reason, envelope.items)
         return 1
 
-    def _item_by_item(self, message: Arrived, envelope: Envelope, seq: int) -> int:
+    def _item_by_item(self, message: KafkaMessage, envelope: Envelope, seq: int) -> int:
         try:
-            raws = _raws.decode(envelope.items)
-        except UNDECODABLE as none:
+            raws = _raw_decoder.decode(envelope.items)
+        except DECODE_ERRORS as none:
             self._receive(message, envelope.subject_id, envelope.received_ms, 1)
             self._refuse_item(message, seq, envelope, str(none), envelope.items)
             return 1
         self._receive(message, envelope.subject_id, envelope.received_ms, len(raws))
         for index, raw in enumerate(raws, seq):
             try:
-                item = _item(self._kind.item).decode(raw)
-            except UNDECODABLE as bad:
+                item = _item_decoder(self._kind.item).decode(raw)
+            except DECODE_ERRORS as bad:
                 self._refuse_item(message, index, envelope, str(bad), bytes(raw))
             else:
                 self._add(message, envelope, [item], range(index, index + 1))
         return len(raws)
 
     def _add(
-        self, message: Arrived, envelope: Envelope, items: list[Item], positions: range
+        self, message: KafkaMessage, envelope: Envelope, items: list[Item], positions: range
     ) -> None:
         count = len(items)
         rows = self.rows
@@ -140,17 +142,19 @@ class _Opening:
         rows.columns["kafka_offset"] += [message.offset] * count
         rows.columns["seq"] += positions
 
-    def _receive(self, message: Arrived, subject: str | None, received_ms: int, count: int) -> None:
-        self._tally.receive(subject, received_ms, message.partition, message.offset, count)
+    def _receive(
+        self, message: KafkaMessage, subject: str | None, received_ms: int, count: int
+    ) -> None:
+        self._tally.add_received(subject, received_ms, message.partition, message.offset, count)
 
     def _refuse_item(
-        self, message: Arrived, seq: int, envelope: Envelope, reason: str, payload: bytes
+        self, message: KafkaMessage, seq: int, envelope: Envelope, reason: str, payload: bytes
     ) -> None:
         self._refuse(message, seq, envelope.subject_id, envelope.received_ms, reason, payload)
 
     def _refuse(
         self,
-        message: Arrived,
+        message: KafkaMessage,
         seq: int,
         subject: str | None,
         received_ms: int,
@@ -158,8 +162,8 @@ class _Opening:
         payload: bytes,
     ) -> None:
         self.refused.append(
-            Quarantined(
-                Stage.DECODE,
+            QuarantineEntry(
+                QuarantineStage.DECODE,
                 reason,
                 payload,
                 received_ms,
@@ -171,14 +175,14 @@ class _Opening:
         )
 
 
-_raws = msgspec.json.Decoder(list[Raw])
+_raw_decoder = msgspec.json.Decoder(list[Raw])
 
 
 @cache
-def _items(item: type[Item]) -> msgspec.json.Decoder[list[Item]]:
+def _items_decoder(item: type[Item]) -> msgspec.json.Decoder[list[Item]]:
     return msgspec.json.Decoder(types.GenericAlias(list, (item,)))
 
 
 @cache
-def _item(item: type[Item]) -> msgspec.json.Decoder[Item]:
+def _item_decoder(item: type[Item]) -> msgspec.json.Decoder[Item]:
     return msgspec.json.Decoder(item)

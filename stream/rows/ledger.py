@@ -13,14 +13,14 @@ import pyarrow as pa
 from msgspec import Struct
 
 from schemas.tables import LEDGER
-from stream.rows.quarantine import Quarantined
-from stream.storage.delta_commit import Move, Moves
+from stream.rows.quarantine import QuarantineEntry
+from stream.storage.delta_commit import OffsetUpdate, OffsetUpdates
 from stream.storage.table_schema import arrow_schema
 
 HOUR_MS = 3_600_000
 
 
-class Account(Struct):
+class LedgerEntry(Struct):
     """Sums of one subject and hour in one topic partition."""
 
     last_offset: int = 0
@@ -35,39 +35,41 @@ class Account(Struct):
         return self.received - self.quarantined - self.duplicate - self.dropped
 
 
-Key = tuple[str | None, int, int]
+LedgerKey = tuple[str | None, int, int]
 """Subject, hour as Unix milliseconds, topic partition."""
 
 
-class Tally:
+class LedgerCounts:
     """Counts a batch; offsets below `since` are in the ledger already."""
 
     def __init__(self, since: Mapping[int, int]) -> None:
         self._since = since
-        self._accounts: dict[Key, Account] = defaultdict(Account)
-        self._told: dict[str, Move] = {}
+        self._entries: dict[LedgerKey, LedgerEntry] = defaultdict(LedgerEntry)
+        self._known_drops: dict[str, OffsetUpdate] = {}
 
-    def receive(
+    def add_received(
         self, subject: str | None, received_ms: int, partition: int, offset: int, count: int
     ) -> None:
         """Items of one envelope."""
         if offset >= self._since.get(partition, 0):
-            account = self._account(subject, received_ms, partition)
+            account = self._entry(subject, received_ms, partition)
             account.received += count
             account.last_offset = max(account.last_offset, offset)
 
-    def quarantine(self, refused: Quarantined) -> None:
+    def add_quarantined(self, refused: QuarantineEntry) -> None:
         """One of the received that is not stored."""
-        if refused.counts and refused.offset >= self._since.get(refused.partition, 0):
-            account = self._account(refused.subject_id, refused.received_ms, refused.partition)
+        if refused.counts_as_received and refused.offset >= self._since.get(refused.partition, 0):
+            account = self._entry(refused.subject_id, refused.received_ms, refused.partition)
             account.quarantined += 1
 
-    def duplicate(self, subject: str | None, received_ms: int, partition: int, offset: int) -> None:
+    def add_duplicate(
+        self, subject: str | None, received_ms: int, partition: int, offset: int
+    ) -> None:
         """One of the received that the table holds already."""
         if offset >= self._since.get(partition, 0):
-            self._account(subject, received_ms, partition).duplicate += 1
+            self._entry(subject, received_ms, partition).duplicate += 1
 
-    def drop(
+    def add_dropped(
         self,
         told: tuple[str, int],
         reason: str,
@@ -83,25 +85,25 @@ class Tally:
         """
         name, known = told
         if offset >= known:
-            account = self._account(subject, received_ms, partition)
+            account = self._entry(subject, received_ms, partition)
             account.dropped += 1
             account.drop_reason = reason
             account.last_offset = max(account.last_offset, offset)
-            last = self._told.get(name, Move(known, known))
-            self._told[name] = Move(known, max(last.next, offset + 1))
+            last = self._known_drops.get(name, OffsetUpdate(known, known))
+            self._known_drops[name] = OffsetUpdate(known, max(last.next, offset + 1))
 
     @property
-    def told(self) -> Moves:
+    def known_drops(self) -> OffsetUpdates:
         """What the ledger knows of drops once it holds these rows: for the same commit."""
-        return self._told
+        return self._known_drops
 
-    def stored(self) -> int:
+    def stored_count(self) -> int:
         """How many rows the topic's table must get, by this account."""
-        return sum(account.stored for account in self._accounts.values())
+        return sum(account.stored for account in self._entries.values())
 
     def rows(self, topic: str, epoch: int) -> pa.Table:
         """The accounts as rows of the ledger."""
-        entries = list(self._accounts.items())
+        entries = list(self._entries.items())
         return pa.table(
             {
                 "subject_id": [key[0] for key, _ in entries],
@@ -121,5 +123,5 @@ class Tally:
             schema=arrow_schema(LEDGER),
         )
 
-    def _account(self, subject: str | None, received_ms: int, partition: int) -> Account:
-        return self._accounts[subject, received_ms // HOUR_MS * HOUR_MS, partition]
+    def _entry(self, subject: str | None, received_ms: int, partition: int) -> LedgerEntry:
+        return self._entries[subject, received_ms // HOUR_MS * HOUR_MS, partition]

@@ -8,15 +8,15 @@ from enum import StrEnum
 import pyarrow as pa
 from msgspec import Struct
 
-from schemas.lake.committed_offsets import gone, made_anew
+from schemas.lake.committed_offsets import lost_messages_reason, topic_recreated_reason
 from schemas.tables import QUARANTINE
 from stream.storage.table_schema import arrow_schema
 
-PAYLOAD_BYTES = 65_536
-REASON_LETTERS = 1_000
+MAX_PAYLOAD_BYTES = 65_536
+MAX_REASON_LENGTH = 1_000
 
 
-class Stage(StrEnum):
+class QuarantineStage(StrEnum):
     """Where it failed."""
 
     DECODE = "decode"
@@ -28,10 +28,10 @@ class Stage(StrEnum):
     """Kafka deleted messages before they were read: a note about them, not one of them."""
 
 
-class Quarantined(Struct, frozen=True):
+class QuarantineEntry(Struct, frozen=True):
     """One item (or chunk, or envelope, when it could not be taken apart) that is kept aside."""
 
-    stage: Stage
+    stage: QuarantineStage
     reason: str
     payload: bytes
     received_ms: int
@@ -39,32 +39,36 @@ class Quarantined(Struct, frozen=True):
     offset: int
     seq: int
     subject_id: str | None = None
-    counts: bool = True
+    counts_as_received: bool = True
     """Whether it was received; a note about messages that Kafka had deleted was not."""
 
 
-class Lost(Struct, frozen=True):
+class OffsetRange(Struct, frozen=True):
     """Messages that Kafka deleted before they were read: offsets first to next - 1."""
 
     first: int
     next: int
 
 
-def lost_note(partition: int, first: int, next_: int, stamp_ms: int) -> Quarantined:
+def lost_range_entry(partition: int, first: int, next_: int, stamp_ms: int) -> QuarantineEntry:
     """The note about messages first to next - 1, which nobody can read any more."""
-    reason = gone(first, next_)
-    return Quarantined(Stage.LOST, reason, b"", stamp_ms, partition, first, 0, counts=False)
+    reason = lost_messages_reason(first, next_)
+    return QuarantineEntry(
+        QuarantineStage.LOST, reason, b"", stamp_ms, partition, first, 0, counts_as_received=False
+    )
 
 
-def made_anew_note(
+def recreated_topic_entry(
     partition: int, epoch: int, next_: int, offset: int, stamp_ms: int
-) -> Quarantined:
+) -> QuarantineEntry:
     """The note about the topic before this one, beside the first message of the new one."""
-    reason = made_anew(epoch, next_)
-    return Quarantined(Stage.LOST, reason, b"", stamp_ms, partition, offset, 0, counts=False)
+    reason = topic_recreated_reason(epoch, next_)
+    return QuarantineEntry(
+        QuarantineStage.LOST, reason, b"", stamp_ms, partition, offset, 0, counts_as_received=False
+    )
 
 
-def quarantine_rows(topic: str, epoch: int, refused: Sequence[Quarantined]) -> pa.Table:
+def quarantine_rows(topic: str, epoch: int, refused: Sequence[QuarantineEntry]) -> pa.Table:
     """The refused as rows of the quarantine table."""
     return pa.table(
         {
@@ -75,7 +79,7 @@ def quarantine_rows(topic: str, epoch: int, refused: Sequence[Quarantined]) -> p
             "kafka_offset": [q.offset for q in refused],
             "seq": [q.seq for q in refused],
             "stage": [q.stage.value for q in refused],
-            "reason": [q.reason[:REASON_LETTERS] for q in refused],
+            "reason": [q.reason[:MAX_REASON_LENGTH] for q in refused],
             "payload": [_text(q.payload) for q in refused],
             "epoch": [epoch] * len(refused),
         },
@@ -84,9 +88,9 @@ def quarantine_rows(topic: str, epoch: int, refused: Sequence[Quarantined]) -> p
 
 
 def _text(payload: bytes) -> str:
-    return binascii.b2a_base64(payload[:PAYLOAD_BYTES], newline=False).decode()
+    return binascii.b2a_base64(payload[:MAX_PAYLOAD_BYTES], newline=False).decode()
 
 
-def payload_of(text: str) -> bytes:
+def decode_payload(text: str) -> bytes:
     """The bytes again, for who wants to send them once more."""
     return base64.b64decode(text)

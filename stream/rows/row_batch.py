@@ -17,11 +17,11 @@ from schemas.kinds import Kind
 Fact = TypeVar("Fact")
 Column = list[Any]
 
-BLOCK = 256
+TRANSPOSE_ROWS = 256
 """Items that are turned into columns together."""
 
 
-class Rows:
+class RowBatch:
     """Items of one kind and what is known about them so far."""
 
     def __init__(
@@ -37,46 +37,46 @@ class Rows:
         """Of each item; one object for all items of an envelope."""
         self.columns = columns
         """By column name; the table's, once the line has been walked."""
-        self.wanted = frozenset(column.name for column in kind.table.columns)
-        self.fields = frozenset(kind.item.__struct_fields__)
+        self.table_columns = frozenset(column.name for column in kind.table.columns)
+        self.item_fields = frozenset(kind.item.__struct_fields__)
         self.facts: dict[str, list[Any]] = {}
         """What one step leaves for the steps after it."""
-        self.begins: dict[int, int] = {}
+        self.first_seq: dict[int, int] = {}
         """Of envelopes with an `Idempotency-Key`, by `id`: the position of their first item."""
-        self._given: dict[str, Column] = {}
+        self._item_fields: dict[str, Column] = {}
         self._runs: list[Envelope] = []
         self._lengths: list[int] = []
 
     def __len__(self) -> int:
         return len(self.items)
 
-    def wants(self, column: str) -> bool:
+    def has_column(self, column: str) -> bool:
         """Whether the table has such a column."""
-        return column in self.wanted
+        return column in self.table_columns
 
-    def given(self, field: str) -> Column:
+    def item_field(self, field: str) -> Column:
         """What the items say; nothing for a field that this kind does not have."""
-        if field not in self.fields:
+        if field not in self.item_fields:
             return [None] * len(self.items)
-        if not self._given:
-            self._given = self._transposed()
-        return self._given[field]
+        if not self._item_fields:
+            self._item_fields = self._to_columns()
+        return self._item_fields[field]
 
-    def _transposed(self) -> dict[str, Column]:
+    def _to_columns(self) -> dict[str, Column]:
         """All fields of the items as columns; by blocks that stay near the processor."""
         names = self.kind.item.__struct_fields__
         columns: list[Column] = [[] for _ in names]
-        for start in range(0, len(self.items), BLOCK):
-            block = zip(*map(astuple, self.items[start : start + BLOCK]), strict=True)
+        for start in range(0, len(self.items), TRANSPOSE_ROWS):
+            block = zip(*map(astuple, self.items[start : start + TRANSPOSE_ROWS]), strict=True)
             for column, values in zip(columns, block, strict=True):
                 column += values
         return dict(zip(names, columns, strict=True))
 
     def per_envelope(self, fact: Callable[[Envelope], Fact]) -> list[Fact]:
         """A fact of each row's envelope, asked once for neighbours of one envelope."""
-        return self.spread(map(fact, self.runs()))
+        return self.repeat_runs(map(fact, self.envelope_runs()))
 
-    def runs(self) -> list[Envelope]:
+    def envelope_runs(self) -> list[Envelope]:
         """The envelopes, neighbours of one envelope counted as one."""
         if not self._runs:
             runs = [list(run) for _, run in groupby(self.envelopes, id)]
@@ -84,21 +84,21 @@ class Rows:
             self._lengths = list(map(len, runs))
         return self._runs
 
-    def spread(self, told: Iterable[Fact]) -> list[Fact]:
+    def repeat_runs(self, told: Iterable[Fact]) -> list[Fact]:
         """What is told of each run, for each of its rows."""
         return list(chain.from_iterable(map(repeat, told, self._lengths)))
 
-    def only(self, indexes: Sequence[int]) -> Self:
+    def subset(self, indexes: Sequence[int]) -> Self:
         """Some of the rows, as they were before the line."""
         some = type(self)(
             self.kind,
             [self.items[i] for i in indexes],
             [self.envelopes[i] for i in indexes],
-            {name: [self.columns[name][i] for i in indexes] for name in ORIGIN},
+            {name: [self.columns[name][i] for i in indexes] for name in ROW_IDENTITY},
         )
-        some.begins = self.begins
+        some.first_seq = self.first_seq
         return some
 
 
-ORIGIN = ("kafka_partition", "kafka_offset", "seq")
+ROW_IDENTITY = ("kafka_partition", "kafka_offset", "seq")
 """The columns that opening fills: a row's identity."""

@@ -9,32 +9,32 @@ import gc
 
 import pyarrow as pa
 
-GARBAGE = 50_000
+GC_THRESHOLD = 50_000
 """Objects that may wait for the cycle collector."""
 
-KEPT = 96 << 20
+RETAINED_BYTES = 96 << 20
 """Bytes that stay for the next batch."""
 
-LARGE = 32 << 20
+MMAP_BYTES = 32 << 20
 """Blocks from this size on come from the system and go back there; the most that glibc takes."""
 
 TRIM_THRESHOLD, TOP_PAD, MMAP_THRESHOLD, ARENAS = -1, -2, -3, -8
 """What glibc's `mallopt` calls its options."""
 
 
-def settle() -> None:
+def tune_allocator() -> None:
     """Once everything is there that stays for the worker's life."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(GARBAGE, 20, 100)
+    gc.set_threshold(GC_THRESHOLD, 20, 100)
     pa.set_memory_pool(pa.system_memory_pool())
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is None:  # another C library, with habits of its own
         return
     for option, value in (
-        (TRIM_THRESHOLD, KEPT),
-        (TOP_PAD, KEPT // 8),
-        (MMAP_THRESHOLD, LARGE),
+        (TRIM_THRESHOLD, RETAINED_BYTES),
+        (TOP_PAD, RETAINED_BYTES // 8),
+        (MMAP_THRESHOLD, MMAP_BYTES),
         (ARENAS, 1),
     ):
         mallopt(option, value)

@@ -19,80 +19,80 @@ Surprise
 
 from typing import ClassVar
 
-ORDERLY = 0
-OPERATOR = 78
+EXIT_OK = 0
+EXIT_CONFIG = 78
 """Exit code of who cannot go on before an operator decides something."""
 
 
-class Surprise(Exception):
+class FatalError(Exception):
     """Something that a worker answers by ending: what it held is read again from the table on."""
 
     code: ClassVar[int] = 75
 
 
-class Fenced(Surprise):
+class Fenced(FatalError):
     """A commit refused because the table's next offset is not where the batch begins."""
 
 
-class Hole(Surprise):
+class OffsetGap(FatalError):
     """A batch begins or goes on above the next offset, and nothing explains what lies between."""
 
 
-class Unreachable(Surprise):
+class Unreachable(FatalError):
     """Kafka does not answer."""
 
 
-class KeepsFailing(Surprise):
+class RetriesExhausted(FatalError):
     """Writing or committing failed on every try."""
 
 
-class Unbalanced(Surprise):
+class LedgerMismatch(FatalError):
     """Received is not stored + quarantined."""
 
 
-class LogDamaged(Surprise):
+class LogDamaged(FatalError):
     """A table cannot be opened any more; the next start leaves it out, and stores the others."""
 
 
-class TopicChanged(Surprise):
+class TopicReplaced(FatalError):
     """The topic is another one by now than when its partitions were assigned."""
 
 
-class Recreated(Surprise):
+class OffsetOutOfRange(FatalError):
     """Kafka's log ends below the table's next offset."""
 
-    code = OPERATOR
+    code = EXIT_CONFIG
 
 
-class OtherKafka(Surprise):
+class WrongCluster(FatalError):
     """The topic is of a Kafka cluster that the table does not know."""
 
-    code = OPERATOR
+    code = EXIT_CONFIG
 
 
-class Unplaced(Surprise):
+class GeoDatabaseMissing(FatalError):
     """Rows stored without their place would never get one: addresses are not kept."""
 
-    code = OPERATOR
+    code = EXIT_CONFIG
 
 
-class NoRegistry(Surprise):
+class RegistryMissing(FatalError):
     """Rows that are stored without their website's domain would never tell its own pages apart."""
 
-    code = OPERATOR
+    code = EXIT_CONFIG
 
 
-class Mended(Surprise):
+class TableRepaired(FatalError):
     """A table was left out because its log was damaged, and is whole again."""
 
 
-class Unexpected(Surprise):
+class Unexpected(FatalError):
     """An error of another kind: its agent would not store anything any more."""
 
     code = 70
 
 
-class Stuck(Surprise):
+class Stuck(FatalError):
     """No commit for long although there is something to store."""
 
     code = 70

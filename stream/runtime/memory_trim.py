@@ -9,7 +9,7 @@ import ctypes
 import pyarrow as pa
 
 
-def give_back() -> None:
+def trim_memory() -> None:
     """Give back what is free; where the C library is another one, it does so by itself."""
     pa.default_memory_pool().release_unused()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)

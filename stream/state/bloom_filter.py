@@ -21,7 +21,7 @@ _SHIFTS = np.uint64(0), np.uint64(6), np.uint64(12), np.uint64(18)
 _ID_BITS = 63
 
 
-class Probe:
+class HashProbe:
     """Ids with what is asked of every filter, worked out once."""
 
     def __init__(self, ids: Ids) -> None:
@@ -31,40 +31,40 @@ class Probe:
             self.bits |= _ONE << ((ids >> shift) & _LOW)
 
 
-class Sieve:
+class BloomFilter:
     """Which ids may have been put in."""
 
     def __init__(self, count: int) -> None:
         """Room for so many ids."""
         size = max(6, (count // IDS_PER_WORD).bit_length())
         self._words = np.zeros(1 << size, np.uint64)
-        self._rests = False
+        self._is_spilled = False
         # By the first bits, so that ids that are sorted fill the words one after the other.
         self._shift = np.uint64(_ID_BITS - size)
 
     @property
-    def room(self) -> int:
+    def capacity(self) -> int:
         """How many ids it takes before it lets too many pass."""
         return len(self._words) * IDS_PER_WORD
 
     @property
     def nbytes(self) -> int:
         """Memory that it takes; what rests on the disk takes none."""
-        return 0 if self._rests else self._words.nbytes
+        return 0 if self._is_spilled else self._words.nbytes
 
-    def rest(self, folder: Path) -> None:
+    def spill(self, folder: Path) -> None:
         """Go on in a file without a name: gone with the process, whatever ends it."""
         with tempfile.TemporaryFile(dir=folder) as file:
             self._words.tofile(file)
             file.flush()
             self._words = np.asarray(np.memmap(file, np.uint64, "r+"))
-        self._rests = True
+        self._is_spilled = True
 
-    def put(self, ids: Ids) -> None:
-        probe = Probe(ids)
+    def add(self, ids: Ids) -> None:
+        probe = HashProbe(ids)
         np.bitwise_or.at(self._words, ids >> self._shift, probe.bits)
 
-    def suspects(self, probe: Probe) -> npt.NDArray[np.intp]:
+    def candidates(self, probe: HashProbe) -> npt.NDArray[np.intp]:
         """Places of the ids that may have been put in."""
         words = self._words.take(probe.ids >> self._shift)
         words &= probe.bits

@@ -11,43 +11,43 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from stream.state.bloom_filter import Ids, Mask, Probe
-from stream.state.id_bucket import Slot
+from stream.state.bloom_filter import HashProbe, Ids, Mask
+from stream.state.id_bucket import IdBucket
 
-SLOT_MS = 3 * 3_600_000
-WINDOW = 8
+BUCKET_MS = 3 * 3_600_000
+WINDOW_BUCKETS = 8
 """Slots before its own in which a copy's original may lie: 24 hours at least."""
-SLACK = 1
+SLACK_BUCKETS = 1
 """Slots that are kept beyond, for collectors whose clocks do not agree."""
 
-TOGETHER = 1024
+MAX_BINCOUNT_RANGE = 1024
 
 Numbers = npt.NDArray[np.int64]
 
 
-class Seen:
+class IdIndex:
     """The ids of one topic partition, by slot of receipt."""
 
     def __init__(self) -> None:
-        self.slots: dict[int, Slot] = {}
+        self.buckets: dict[int, IdBucket] = {}
 
     def add(self, ids: Ids, slots: Numbers) -> None:
         numbers = distinct(slots)
         for number in numbers:
             own = ids if len(numbers) == 1 else ids[slots == number]
-            self.slots.setdefault(number, Slot()).add(own)
+            self.buckets.setdefault(number, IdBucket()).add(own)
 
-    def forget(self, before: int) -> None:
+    def expire(self, before: int) -> None:
         """Drop the slots before this one."""
-        self.slots = {number: slot for number, slot in self.slots.items() if number >= before}
+        self.buckets = {number: slot for number, slot in self.buckets.items() if number >= before}
 
-    def copies(self, ids: Ids, slots: Numbers) -> Mask:
+    def duplicates(self, ids: Ids, slots: Numbers) -> Mask:
         """Which of these are copies, of what was stored or of one another, in their order."""
         found = self._stored(ids, slots)
-        for group in _alike(ids):
+        for group in _equal_ids(ids):
             originals: list[int] = []
             for index in group:
-                if any(original >= slots[index] - WINDOW for original in originals):
+                if any(original >= slots[index] - WINDOW_BUCKETS for original in originals):
                     found[index] = True
                 elif not found[index]:
                     originals.append(int(slots[index]))
@@ -55,15 +55,15 @@ class Seen:
 
     def _stored(self, ids: Ids, slots: Numbers) -> Mask:
         found = np.zeros(len(ids), np.bool_)
-        probe = Probe(ids)
+        probe = HashProbe(ids)
         newest = int(slots.max()) if len(slots) else 0
-        for number, slot in self.slots.items():
-            if number >= newest - WINDOW:
-                slot.mark(probe, found)
+        for number, slot in self.buckets.items():
+            if number >= newest - WINDOW_BUCKETS:
+                slot.find(probe, found)
             else:
-                near = np.flatnonzero(slots <= number + WINDOW)
+                near = np.flatnonzero(slots <= number + WINDOW_BUCKETS)
                 part = found[near]
-                slot.mark(Probe(ids[near]), part)
+                slot.find(HashProbe(ids[near]), part)
                 found[near] = part
         return found
 
@@ -73,12 +73,12 @@ def distinct(numbers: Numbers) -> list[int]:
     least, most = int(numbers.min()), int(numbers.max())
     if least == most:
         return [least]
-    if most - least >= TOGETHER:
+    if most - least >= MAX_BINCOUNT_RANGE:
         return [int(number) for number in np.unique(numbers)]
     return [least + int(gap) for gap in np.flatnonzero(np.bincount(numbers - least))]
 
 
-def _alike(ids: Ids) -> Iterator[Sequence[int]]:
+def _equal_ids(ids: Ids) -> Iterator[Sequence[int]]:
     """Places of the same id, for each id that is there more than once."""
     order = np.argsort(ids, kind="stable")
     in_order = ids[order]

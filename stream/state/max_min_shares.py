@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 
-def fair_share(sizes: Iterable[int], room: int) -> int:
+def max_min_share(sizes: Iterable[int], room: int) -> int:
     """How much each may have at most, so that all together have no more than there is room for."""
     rest = sorted(sizes)
     for index, size in enumerate(rest):

@@ -13,88 +13,88 @@ from typing import Generic, TypeVar
 
 from msgspec import Struct
 
-from stream.storage.delta_commit import Move
+from stream.storage.delta_commit import OffsetUpdate
 
 log = logging.getLogger(__name__)
 
-What = TypeVar("What")
+State = TypeVar("State")
 
-Read = Callable[[Collection[int], int], Mapping[int, What]]
+Scan = Callable[[Collection[int], int], Mapping[int, State]]
 """What the rows of these topic partitions teach that were received in this stretch or later."""
 
 
-class Past(Struct, Generic[What]):
+class PartitionSnapshot(Struct, Generic[State]):
     """What is known of one topic partition."""
 
     next: int
     """The rows below this offset are known."""
     since: int
     """Of these, all that were received in this stretch of time or later."""
-    what: What
+    state: State
 
 
-class Memory(Generic[What]):
+class PartitionStates(Generic[State]):
     """The pasts of the topic partitions that a worker holds."""
 
     def __init__(self, name: str) -> None:
-        self.pieces = 0
+        self.files_scanned = 0
         """How many were read back so far; who watches sees that it goes on."""
         self._name = name
-        self._held: frozenset[int] = frozenset()
+        self._assigned: frozenset[int] = frozenset()
         """Read together, because each part of the table holds rows of all."""
-        self._pasts: Mapping[int, Past[What]] = {}
+        self._snapshots: Mapping[int, PartitionSnapshot[State]] = {}
         """Always replaced as a whole: `hold` comes from another thread."""
 
-    def hold(self, partitions: frozenset[int]) -> None:
+    def assign(self, partitions: frozenset[int]) -> None:
         """These were assigned; what is known of others goes."""
-        self._held = partitions
-        self._pasts = {p: past for p, past in self._pasts.items() if p in partitions}
+        self._assigned = partitions
+        self._snapshots = {p: past for p, past in self._snapshots.items() if p in partitions}
 
-    def recall(
-        self, sinces: Mapping[int, int], next_of: Callable[[int], int], read: Read[What]
-    ) -> Mapping[int, What]:
+    def get(
+        self, sinces: Mapping[int, int], next_of: Callable[[int], int], read: Scan[State]
+    ) -> Mapping[int, State]:
         """What is known of these topic partitions; `sinces` says how far back it has to go."""
-        pasts = self._pasts
-        if not all(reaches(pasts.get(p), next_of(p), since) for p, since in sinces.items()):
-            self._pasts = pasts = self._read_again(sinces, next_of, read)
-        return {partition: pasts[partition].what for partition in sinces}
+        pasts = self._snapshots
+        if not all(is_current(pasts.get(p), next_of(p), since) for p, since in sinces.items()):
+            self._snapshots = pasts = self._rebuild(sinces, next_of, read)
+        return {partition: pasts[partition].state for partition in sinces}
 
-    def advance(self, moves: Mapping[int, Move]) -> None:
+    def advance(self, moves: Mapping[int, OffsetUpdate]) -> None:
         """A batch was committed, and what it teaches has been added."""
         for partition, move in moves.items():
-            past = self._pasts.get(partition)
+            past = self._snapshots.get(partition)
             if past and past.next == move.expected:
                 past.next = move.next
 
-    def forget(self, partition: int, since: int, drop: Callable[[What, int], None]) -> None:
+    def expire(self, partition: int, since: int, drop: Callable[[State, int], None]) -> None:
         """Rows received before this are not asked for any more."""
-        past = self._pasts.get(partition)
+        past = self._snapshots.get(partition)
         if past and since > past.since:
-            drop(past.what, since)
+            drop(past.state, since)
             past.since = since
 
-    def present(self, partitions: Collection[int]) -> Mapping[int, What]:
+    def cached(self, partitions: Collection[int]) -> Mapping[int, State]:
         """What is known of these, where something is."""
-        pasts = self._pasts
-        return {p: pasts[p].what for p in partitions if p in pasts}
+        pasts = self._snapshots
+        return {p: pasts[p].state for p in partitions if p in pasts}
 
-    def known(self) -> Collection[What]:
+    def all_states(self) -> Collection[State]:
         """All that is known."""
-        return [past.what for past in self._pasts.values()]
+        return [past.state for past in self._snapshots.values()]
 
-    def _read_again(
-        self, sinces: Mapping[int, int], next_of: Callable[[int], int], read: Read[What]
-    ) -> Mapping[int, Past[What]]:
+    def _rebuild(
+        self, sinces: Mapping[int, int], next_of: Callable[[int], int], read: Scan[State]
+    ) -> Mapping[int, PartitionSnapshot[State]]:
         begun = time.monotonic()
         since = min(sinces.values())
-        asked = self._held | set(sinces)
+        asked = self._assigned | set(sinces)
         good = {
             p: past
-            for p, past in self._pasts.items()
-            if p in asked and reaches(past, next_of(p), sinces.get(p, since))
+            for p, past in self._snapshots.items()
+            if p in asked and is_current(past, next_of(p), sinces.get(p, since))
         }
         stale = sorted(asked - set(good))
-        self._pasts = good  # what is stale is not kept while it is read anew
+        self._snapshots = good  # what is stale is not kept while it is read anew
         found = read(stale, since)
         log.info(
             "read back",
@@ -104,9 +104,12 @@ class Memory(Generic[What]):
                 "seconds": round(time.monotonic() - begun, 2),
             },
         )
-        return {**good, **{p: Past(next_of(p), since, what) for p, what in found.items()}}
+        return {
+            **good,
+            **{p: PartitionSnapshot(next_of(p), since, what) for p, what in found.items()},
+        }
 
 
-def reaches(past: Past[What] | None, next_: int, since: int) -> bool:
+def is_current(past: PartitionSnapshot[State] | None, next_: int, since: int) -> bool:
     """Whether nothing is missing in it."""
     return past is not None and past.next == next_ and past.since <= since

@@ -2,18 +2,18 @@
 
 from msgspec import Struct
 
-GAP_MS = 30 * 60_000
+SESSION_TIMEOUT_MS = 30 * 60_000
 HOUR_MS = 3_600_000
-WINDOW = 2
+WINDOW_HOURS = 2
 """Hours before its own in which what an event joins may have been received."""
-OWN_SPANS = 64
+MAX_SPANS_PER_VISITOR = 64
 """Of one visitor: nobody has more, but for who makes up times to begin one with each event."""
 
-Visitor = tuple[str, int]
+VisitorKey = tuple[str, int]
 """Website and hash of the visitor."""
 
 
-class Span(Struct, frozen=True, gc=False):
+class SessionSpan(Struct, frozen=True, gc=False):
     """First and last event that one session received in one hour."""
 
     session_id: str
@@ -24,28 +24,30 @@ class Span(Struct, frozen=True, gc=False):
     def distance(self, ms: int) -> int:
         return max(self.first - ms, ms - self.last, 0)
 
-    def stretched(self, first: int, last: int) -> "Span":
+    def extended(self, first: int, last: int) -> "SessionSpan":
         if self.first <= first and last <= self.last:
             return self
-        return Span(self.session_id, self.hour, min(self.first, first), max(self.last, last))
+        return SessionSpan(self.session_id, self.hour, min(self.first, first), max(self.last, last))
 
 
-Spans = tuple[Span, ...]
+SessionSpans = tuple[SessionSpan, ...]
 
 
-def nearest(spans: Spans, ms: int, hour: int) -> str | None:
+def nearest(spans: SessionSpans, ms: int, hour: int) -> str | None:
     """The session that an event of this time joins; None when all are too far."""
     near = [
         (distance, span.first, span.session_id)
         for span in spans
-        if span.hour >= hour - WINDOW and (distance := span.distance(ms)) < GAP_MS
+        if span.hour >= hour - WINDOW_HOURS and (distance := span.distance(ms)) < SESSION_TIMEOUT_MS
     ]
     return min(near)[2] if near else None
 
 
-def extended(spans: Spans, session_id: str, hour: int, first: int, last: int) -> Spans:
+def extended(
+    spans: SessionSpans, session_id: str, hour: int, first: int, last: int
+) -> SessionSpans:
     """The same, and the session received events of this time in this hour."""
     for index, span in enumerate(spans):
         if span.hour == hour and span.session_id == session_id:
-            return (*spans[:index], span.stretched(first, last), *spans[index + 1 :])
-    return (*spans[-(OWN_SPANS - 1) :], Span(session_id, hour, first, last))
+            return (*spans[:index], span.extended(first, last), *spans[index + 1 :])
+    return (*spans[-(MAX_SPANS_PER_VISITOR - 1) :], SessionSpan(session_id, hour, first, last))

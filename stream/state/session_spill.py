@@ -13,38 +13,38 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from stream.enrich.rules.lookups import Memo
-from stream.enrich.steps.identity import number
-from stream.state.bloom_filter import Ids, Mask, Probe, Sieve
-from stream.state.max_min_shares import fair_share
-from stream.state.session_spans import Span, Spans, Visitor
+from stream.enrich.rules.lookups import GenerationalCache
+from stream.enrich.steps.identity import hash63
+from stream.state.bloom_filter import BloomFilter, HashProbe, Ids, Mask
+from stream.state.max_min_shares import max_min_share
+from stream.state.session_spans import SessionSpan, SessionSpans, VisitorKey
 
-MOST = 2_000_000
+MAX_SPILLED_SPANS = 2_000_000
 """Spans in the files of one topic partition: 80 MB. Beyond it, who has most loses the oldest."""
 
-MADE = "gap_"
+DERIVED_PREFIX = "gap_"
 """How the ids of sessions that were made here begin; the rest is a number."""
 
-ROW = np.dtype(
+SPAN_DTYPE = np.dtype(
     [("website", "i4"), ("hour", "i4"), ("session", "u8"), ("first", "i8"), ("last", "i8")]
 )
-Rows = npt.NDArray[np.void]
+SpanArray = npt.NDArray[np.void]
 Numbers = npt.NDArray[np.intp]
 
-_numbers: Memo[str, int] = Memo(number)
+_numbers: GenerationalCache[str, int] = GenerationalCache(hash63)
 
 
-def made_id(session: int) -> str:
+def derived_session_id(session: int) -> str:
     """The id of a session that was made here."""
-    return f"{MADE}{session:016x}"
+    return f"{DERIVED_PREFIX}{session:016x}"
 
 
-class Run:
+class SortedRun:
     """Spans sorted by visitor, in a file."""
 
-    def __init__(self, folder: Path, keys: Ids, rows: Rows) -> None:
-        self.filter = Sieve(len(keys))
-        self.filter.put(keys)
+    def __init__(self, folder: Path, keys: Ids, rows: SpanArray) -> None:
+        self.filter = BloomFilter(len(keys))
+        self.filter.add(keys)
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder) as file:
             keys.tofile(file)
@@ -52,15 +52,15 @@ class Run:
             file.flush()
             # As plain arrays, which are faster to cut.
             self.keys: Ids = np.asarray(np.memmap(file, np.uint64, "r", shape=keys.shape))
-            held = np.memmap(file, ROW, "r", offset=keys.nbytes, shape=rows.shape)
-            self.rows: Rows = np.asarray(held)
+            held = np.memmap(file, SPAN_DTYPE, "r", offset=keys.nbytes, shape=rows.shape)
+            self.rows: SpanArray = np.asarray(held)
 
     def __len__(self) -> int:
         return len(self.keys)
 
-    def find(self, keys: Ids, websites: npt.NDArray[np.int32]) -> tuple[Numbers, Rows]:
+    def find(self, keys: Ids, websites: npt.NDArray[np.int32]) -> tuple[Numbers, SpanArray]:
         """The spans of these visitors, and for each the place of its visitor among the asked."""
-        suspects = self.filter.suspects(Probe(keys))
+        suspects = self.filter.candidates(HashProbe(keys))
         first = np.searchsorted(self.keys, keys[suspects])
         counts = np.searchsorted(self.keys, keys[suspects], "right") - first
         of = np.repeat(suspects, counts)
@@ -70,21 +70,21 @@ class Run:
         return of[own], rows[own]
 
 
-class SpilledSpans:
+class SessionSpill:
     """Of one topic partition's visitors: of each the newest spill, which is all that is known."""
 
-    def __init__(self, folder: Path, most: int = MOST) -> None:
+    def __init__(self, folder: Path, most: int = MAX_SPILLED_SPANS) -> None:
         self._folder = folder
         self._most = most
-        self._runs: list[Run] = []
+        self._runs: list[SortedRun] = []
         """From old and large to new and small; the newest that has a visitor is right."""
         self._websites: dict[str, int] = {}
-        self._before = 0
+        self._expired_before = 0
 
     def __len__(self) -> int:
         return sum(map(len, self._runs))
 
-    def spill(self, visitors: Iterable[tuple[Visitor, Spans]]) -> None:
+    def spill(self, visitors: Iterable[tuple[VisitorKey, SessionSpans]]) -> None:
         """Keep these in a file."""
         keys: list[int] = []
         rows: list[tuple[int, ...]] = []
@@ -92,16 +92,16 @@ class SpilledSpans:
             website = self._websites.setdefault(visitor[0], len(self._websites))
             for span in spans:
                 keys.append(_key(visitor))
-                session = int(span.session_id.removeprefix(MADE), 16)
+                session = int(span.session_id.removeprefix(DERIVED_PREFIX), 16)
                 rows.append((website, span.hour, session, span.first, span.last))
         if keys:
-            self._add(np.array(keys, np.uint64), np.array(rows, ROW))
+            self._add(np.array(keys, np.uint64), np.array(rows, SPAN_DTYPE))
             if len(self) > self._most:
-                self._thin_out()
+                self._evict()
 
-    def find(self, visitors: Sequence[Visitor]) -> Mapping[Visitor, Spans]:
+    def find(self, visitors: Sequence[VisitorKey]) -> Mapping[VisitorKey, SessionSpans]:
         """What was spilled of these visitors, where something was."""
-        found: dict[Visitor, Spans] = {}
+        found: dict[VisitorKey, SessionSpans] = {}
         asked = [visitor for visitor in visitors if visitor[0] in self._websites]
         websites = np.array([self._websites[website] for website, _ in asked], np.int32)
         keys = np.fromiter(map(_key, asked), np.uint64, len(asked))
@@ -112,47 +112,47 @@ class SpilledSpans:
             for at, (_, hour, session, first, last) in zip(
                 there.tolist(), rows.tolist(), strict=True
             ):
-                if hour >= self._before:
-                    span = Span(made_id(session), hour, first, last)
+                if hour >= self._expired_before:
+                    span = SessionSpan(derived_session_id(session), hour, first, last)
                     found[asked[at]] = (*found.get(asked[at], ()), span)
             left = np.setdiff1d(left, there)
         return found
 
     def forget(self, before: int) -> None:
         """Drop what was received before this hour, at the latest when its run is joined."""
-        self._before = before
+        self._expired_before = before
         self._runs = [run for run in self._runs if run.rows["hour"].max() >= before]
 
-    def _add(self, keys: Ids, rows: Rows) -> None:
+    def _add(self, keys: Ids, rows: SpanArray) -> None:
         """A new run, joined with those before it that are not much larger."""
         order = np.argsort(keys, kind="stable")
         keys, rows = keys[order], rows[order]
         while self._runs and len(self._runs[-1]) <= 2 * len(keys):
             keys, rows = self._joined(self._runs.pop(), keys, rows)
-        self._runs.append(Run(self._folder, keys, rows))
+        self._runs.append(SortedRun(self._folder, keys, rows))
 
-    def _joined(self, old: Run, keys: Ids, rows: Rows) -> tuple[Ids, Rows]:
-        stays = (old.rows["hour"] >= self._before) & ~_within(old.keys, keys)
+    def _joined(self, old: SortedRun, keys: Ids, rows: SpanArray) -> tuple[Ids, SpanArray]:
+        stays = (old.rows["hour"] >= self._expired_before) & ~_within(old.keys, keys)
         keys = np.concatenate((old.keys[stays], keys))
         rows = np.concatenate((old.rows[stays], rows))
         order = np.argsort(keys, kind="stable")
         return keys[order], rows[order]
 
-    def _thin_out(self) -> None:
+    def _evict(self) -> None:
         """Drop a quarter: of the websites that have most, what was received first."""
         keys, rows = self._runs[-1].keys, self._runs[-1].rows
         for run in reversed(self._runs[:-1]):
             keys, rows = self._joined(run, keys, rows)
-        share = fair_share(np.bincount(rows["website"]).tolist(), self._most * 3 // 4)
+        share = max_min_share(np.bincount(rows["website"]).tolist(), self._most * 3 // 4)
         order = np.lexsort((-rows["last"], -rows["hour"], rows["website"]))
         sorted_ = rows["website"][order]
         rank = np.arange(len(order)) - np.searchsorted(sorted_, sorted_)
         stays = np.zeros(len(order), np.bool_)
         stays[order[rank < share]] = True
-        self._runs = [Run(self._folder, keys[stays], rows[stays])]
+        self._runs = [SortedRun(self._folder, keys[stays], rows[stays])]
 
 
-def _key(visitor: Visitor) -> int:
+def _key(visitor: VisitorKey) -> int:
     """By which a visitor is sorted; who has the same by chance is told apart by the website."""
     website, visitor_hash = visitor
     return visitor_hash ^ _numbers[website]

@@ -15,16 +15,16 @@ from schemas.lake.damage_reports import DamagedFile
 from stream.storage.delta_commit import LakeTable
 from stream.storage.table_schema import arrow_schema
 
-PARTITION, RECEIVED = "kafka_partition", "received_at"
-READ_AHEAD = 1
+PARTITION, RECEIVED_AT = "kafka_partition", "received_at"
+READ_AHEAD_GROUPS = 1
 """Row groups beside the one that is worked on; more take memory and save no time."""
-CONSEQUENCE = (
+DAMAGE_CONSEQUENCE = (
     "storing goes on without it: copies of its items sent again are not known as copies, and "
     "visits that it began may begin anew"
 )
 
 
-def read_back(
+def scan_recent_rows(
     table: LakeTable,
     columns: Sequence[str],
     wanted: pc.Expression,
@@ -36,17 +36,17 @@ def read_back(
     Oldest parts first. What lies in memory at a time is a few hundred thousand rows.
     """
     since = datetime.fromtimestamp(since_ms / 1000, UTC)
-    recent = (pc.field(RECEIVED) >= pa.scalar(since, pa.timestamp("us", "UTC"))) & wanted
+    recent = (pc.field(RECEIVED_AT) >= pa.scalar(since, pa.timestamp("us", "UTC"))) & wanted
     chosen = recent & pc.field(PARTITION).isin(sorted(partitions))
-    noted = table.damage.of(table.table.name)
-    for held in _held(table, since):
+    noted = table.damage_reports.of_table(table.table.name)
+    for held in _candidate_files(table, since):
         if held.name in noted:
             continue
         try:
             yield from _rows(table, held.path, columns, chosen)
         except (OSError, pa.ArrowException) as bad:
             problem = f"cannot be read ({str(bad).splitlines()[0][:200]})"
-            table.damage.note(structs.replace(held, problem=problem), CONSEQUENCE)
+            table.damage_reports.report(structs.replace(held, problem=problem), DAMAGE_CONSEQUENCE)
 
 
 def _rows(
@@ -55,7 +55,7 @@ def _rows(
     data = ds.dataset(
         [path],
         schema=arrow_schema(table.table),
-        filesystem=table.store.tree(),
+        filesystem=table.store.filesystem(),
         format=ds.ParquetFileFormat(
             default_fragment_scan_options=ds.ParquetFragmentScanOptions(
                 page_checksum_verification=True
@@ -63,21 +63,21 @@ def _rows(
         ),
     )
     for rows in data.to_batches(
-        columns=[PARTITION, RECEIVED, *columns],
+        columns=[PARTITION, RECEIVED_AT, *columns],
         filter=chosen,
-        batch_readahead=READ_AHEAD,
-        fragment_readahead=READ_AHEAD,
+        batch_readahead=READ_AHEAD_GROUPS,
+        fragment_readahead=READ_AHEAD_GROUPS,
     ):
         rows.validate(full=True)
         yield rows
 
 
-def _held(table: LakeTable, since: datetime) -> list[DamagedFile]:
+def _candidate_files(table: LakeTable, since: datetime) -> list[DamagedFile]:
     """The data files that may hold such rows, oldest first, as notes with no problem yet."""
     actions = table.handle.get_add_actions(flatten=True)
     paths = actions.column("path").to_pylist()
     rows = actions.column("num_records").to_pylist()
-    name = f"max.{RECEIVED}"
+    name = f"max.{RECEIVED_AT}"
     newest = [None] * len(paths)
     if name in actions.schema.names:
         newest = list(actions.column(name).cast(pa.timestamp("us", "UTC")).to_pylist())
@@ -89,7 +89,7 @@ def _held(table: LakeTable, since: datetime) -> list[DamagedFile]:
     return [DamagedFile(table.table.name, path, "", count) for _, path, count in held]
 
 
-def milliseconds(batch: pa.RecordBatch | pa.Table, column: str) -> pa.Array:
+def to_unix_ms(batch: pa.RecordBatch | pa.Table, column: str) -> pa.Array:
     """A column of instants as Unix milliseconds."""
     micros = batch[column].cast(pa.timestamp("us", "UTC")).cast(pa.int64())
     return pc.divide(micros, 1000)

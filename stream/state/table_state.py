@@ -5,65 +5,75 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 import pyarrow as pa
 from msgspec import Struct
 
-from stream.rows.quarantine import Quarantined
-from stream.state.deduplication import HASH, Duplicates, Sifted
-from stream.state.memory_budget import Room
-from stream.state.sessionizer import MADE, Given, Sessions
-from stream.storage.delta_commit import LakeTable, Move
+from stream.rows.quarantine import QuarantineEntry
+from stream.state.deduplication import EVENT_HASH, DeduplicatedBatch, Deduplication
+from stream.state.memory_budget import MemoryBudget
+from stream.state.sessionizer import DERIVED_COLUMN, SessionizedBatch, Sessionizer
+from stream.storage.delta_commit import LakeTable, OffsetUpdate
 
-REMEMBERED = frozenset((HASH, MADE))
+STATE_COLUMNS = frozenset((EVENT_HASH, DERIVED_COLUMN))
 """The columns that are filled from what is known of the rows before."""
 
 
-class Told(Struct, frozen=True):
+class ResolvedBatch(Struct, frozen=True):
     """A batch in the light of what was before it."""
 
-    sifted: Sifted
-    given: Given
+    deduplicated: DeduplicatedBatch
+    sessionized: SessionizedBatch
 
     @property
     def rows(self) -> pa.Table:
         """What is to be stored."""
-        return self.given.rows
+        return self.sessionized.rows
 
     @property
-    def copies(self) -> list[Quarantined]:
+    def duplicates(self) -> list[QuarantineEntry]:
         """A note about each item that was stored before."""
-        return self.sifted.copies
+        return self.deduplicated.duplicates
 
 
-class Past:
+class TableState:
     """Of one table's topic partitions."""
 
     def __init__(
-        self, table: LakeTable, topic: str, room: Room, remembered: Collection[str] = REMEMBERED
+        self,
+        table: LakeTable,
+        topic: str,
+        room: MemoryBudget,
+        remembered: Collection[str] = STATE_COLUMNS,
     ) -> None:
         columns = {column.name for column in table.table.columns} & set(remembered)
-        self._duplicates = Duplicates(table, topic, room) if HASH in columns else None
-        self._sessions = Sessions(table, topic, room.folder) if MADE in columns else None
+        self._duplicates = Deduplication(table, topic, room) if EVENT_HASH in columns else None
+        self._sessions = (
+            Sessionizer(table, topic, room.folder) if DERIVED_COLUMN in columns else None
+        )
 
-    def tell(self, rows: pa.Table, next_of: Callable[[int], int]) -> Told:
+    def resolve(self, rows: pa.Table, next_of: Callable[[int], int]) -> ResolvedBatch:
         """The rows without copies and with sessions; nothing is remembered of them yet."""
-        sifted = self._duplicates.sift(rows, next_of) if self._duplicates else Sifted(rows, [])
+        sifted = (
+            self._duplicates.deduplicate(rows, next_of)
+            if self._duplicates
+            else DeduplicatedBatch(rows, [])
+        )
         if self._sessions is None:
-            return Told(sifted, Given(sifted.rows))
-        return Told(sifted, self._sessions.give(sifted.rows, next_of))
+            return ResolvedBatch(sifted, SessionizedBatch(sifted.rows))
+        return ResolvedBatch(sifted, self._sessions.assign_sessions(sifted.rows, next_of))
 
-    def learn(self, told: Told, moves: Mapping[int, Move]) -> None:
+    def commit(self, told: ResolvedBatch, moves: Mapping[int, OffsetUpdate]) -> None:
         """The batch is in the table."""
         if self._duplicates:
-            self._duplicates.learn(told.sifted, moves)
+            self._duplicates.commit(told.deduplicated, moves)
         if self._sessions:
-            self._sessions.learn(told.given, moves)
+            self._sessions.commit(told.sessionized, moves)
 
     @property
-    def pieces(self) -> int:
+    def files_scanned(self) -> int:
         """How many pieces of the table were read back so far."""
-        return sum(part.memory.pieces for part in (self._duplicates, self._sessions) if part)
+        return sum(part.state.files_scanned for part in (self._duplicates, self._sessions) if part)
 
-    def hold(self, partitions: Iterable[int]) -> None:
+    def assign(self, partitions: Iterable[int]) -> None:
         """These are the worker's from now on."""
         held = frozenset(partitions)
         for part in (self._duplicates, self._sessions):
             if part:
-                part.memory.hold(held)
+                part.state.assign(held)

@@ -14,27 +14,27 @@ from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction, RemoveAction
 from msgspec import Struct
 
-from schemas.lake.damage_reports import Damage
-from schemas.lake.delta_log import CONTENT, content
-from schemas.lake.table_location import locate
+from schemas.lake.damage_reports import DamageReports
+from schemas.lake.delta_log import CONTENT_KEY, commit_content
+from schemas.lake.table_location import table_url
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
 from schemas.tables import Table
-from stream.runtime.errors import Fenced, KeepsFailing
-from stream.storage.object_store import store_at
-from stream.storage.parquet_writer import NewPart
-from stream.storage.retry import TRIES, wait
-from stream.storage.table_schema import PARTITION, delta_schema
-from stream.storage.table_setup import open_or_create, opened
+from stream.runtime.errors import Fenced, RetriesExhausted
+from stream.storage.object_store import storage_at
+from stream.storage.parquet_writer import NewDataFile
+from stream.storage.retry import MAX_ATTEMPTS, wait_for_retry
+from stream.storage.table_schema import DAY_COLUMN, delta_schema
+from stream.storage.table_setup import open_or_create, open_table_checked
 
-UNSETTLED = 20
+MAX_UNSYNCED_VERSIONS = 20
 
 
-REWRITES = "rewrites"
+REWRITE_COUNTER = "rewrites"
 """Under this name a table counts its rewrites, so that only one of two at a time succeeds."""
 
 
-class Move(Struct, frozen=True):
+class OffsetUpdate(Struct, frozen=True):
     """What a commit does to the next offset of one topic partition."""
 
     expected: int
@@ -42,7 +42,7 @@ class Move(Struct, frozen=True):
 
 
 Actions = list[AddAction | RemoveAction]
-Moves = Mapping[str, Move]
+OffsetUpdates = Mapping[str, OffsetUpdate]
 """By the id under which the table keeps the next offset, see `schemas.lake.committed_offsets.app_id`."""
 
 
@@ -51,12 +51,12 @@ class LakeTable:
 
     def __init__(self, settings: Settings, table: Table) -> None:
         self.table = table
-        self.url = locate(settings.lake_url, table)
-        self.store = store_at(self.url)
-        self.damage = Damage(settings.data)
+        self.url = table_url(settings.lake_url, table)
+        self.store = storage_at(self.url)
+        self.damage_reports = DamageReports(settings.data)
         self._handle = open_or_create(self.url, table, settings)
         # A process that was killed may have left entries that no disk has yet.
-        self._settled = max(-1, self._handle.version() - UNSETTLED)
+        self._synced = max(-1, self._handle.version() - MAX_UNSYNCED_VERSIONS)
 
     @property
     def handle(self) -> DeltaTable:
@@ -68,13 +68,13 @@ class LakeTable:
         try:
             self._handle.update_incremental()
         except DeltaError:  # e.g. idle for so long that entries after this version were cleaned up
-            self._handle = opened(self.url)
+            self._handle = open_table_checked(self.url)
 
     def next_offset(self, name: str) -> int:
         """First offset that the table does not hold, at the version of the last refresh."""
         return self._handle.transaction_version(name) or 0
 
-    def commit(self, parts: Sequence[NewPart], moves: Moves) -> None:
+    def commit(self, parts: Sequence[NewDataFile], moves: OffsetUpdates) -> None:
         """One version with these parts and next offsets, on the disk for sure.
 
         `moves` are from the handle's version; deltalake itself finds what was committed since.
@@ -83,11 +83,13 @@ class LakeTable:
         """
         self._commit([add_action(part) for part in parts], parts, moves)
 
-    def replace(self, old: Sequence[str], parts: Sequence[NewPart], day: str) -> None:
+    def replace_same_rows(self, old: Sequence[str], parts: Sequence[NewDataFile], day: str) -> None:
         """One version in which parts of a day are others with the same rows."""
-        self.swap(dict.fromkeys(old, day), parts, changed=False)
+        self.replace_files(dict.fromkeys(old, day), parts, changed=False)
 
-    def swap(self, old: Mapping[str, str], parts: Sequence[NewPart], changed: bool = True) -> None:
+    def replace_files(
+        self, old: Mapping[str, str], parts: Sequence[NewDataFile], changed: bool = True
+    ) -> None:
         """One version in which other parts stand for the old ones, which are paths with their days.
 
         Fenced when some of them were replaced meanwhile: deltalake itself would let two remove
@@ -95,49 +97,49 @@ class LakeTable:
         `changed` says whether the rows are others.
         """
         self.refresh()
-        number = self.next_offset(REWRITES)
-        moves = {REWRITES: Move(number, number + 1)}
+        number = self.next_offset(REWRITE_COUNTER)
+        moves = {REWRITE_COUNTER: OffsetUpdate(number, number + 1)}
         if not set(old) <= set(self._handle.get_add_actions()["path"].to_pylist()):
-            self._fence(parts, moves)
+            self._raise_fenced(parts, moves)
         gone = [
-            RemoveAction(path, changed, now_ms(), None, {PARTITION: day})
+            RemoveAction(path, changed, now_ms(), None, {DAY_COLUMN: day})
             for path, day in old.items()
         ]
         new = [add_action(part, data_change=changed) for part in parts]
         self._commit([*gone, *new], parts, moves)
 
-    def _commit(self, actions: Actions, parts: Sequence[NewPart], moves: Moves) -> None:
-        for attempt in range(TRIES):
+    def _commit(self, actions: Actions, parts: Sequence[NewDataFile], moves: OffsetUpdates) -> None:
+        for attempt in range(MAX_ATTEMPTS):
             if attempt:
                 self.refresh()
-            if not self._is_expected(moves):
-                if self._holds(parts):
+            if not self._offsets_match(moves):
+                if self._has_files(parts):
                     break  # the try before landed, though it reported a failure
-                self._fence(parts, moves)
+                self._raise_fenced(parts, moves)
             try:
                 self._write(actions, moves)
                 break
             except (DeltaError, OSError) as refused:
-                wait(self.table, attempt, refused)
+                wait_for_retry(self.table, attempt, refused)
         else:
-            raise KeepsFailing(f"{self.table.name}: no commit in {TRIES} tries")
-        self._settled = self.store.settle(self._settled)
+            raise RetriesExhausted(f"{self.table.name}: no commit in {MAX_ATTEMPTS} tries")
+        self._synced = self.store.sync_log(self._synced)
 
-    def _is_expected(self, moves: Moves) -> bool:
+    def _offsets_match(self, moves: OffsetUpdates) -> bool:
         return all(self.next_offset(name) == move.expected for name, move in moves.items())
 
-    def _holds(self, parts: Sequence[NewPart]) -> bool:
+    def _has_files(self, parts: Sequence[NewDataFile]) -> bool:
         """Whether these parts are in the table, by the first of them: one commit holds them all."""
         held = {uri.removeprefix("file://") for uri in self._handle.file_uris()}
         return bool(parts) and any(uri.endswith(parts[0].path) for uri in held)
 
-    def _fence(self, parts: Sequence[NewPart], moves: Moves) -> None:
+    def _raise_fenced(self, parts: Sequence[NewDataFile], moves: OffsetUpdates) -> None:
         for part in parts:
             self.store.remove(part.path)
         found = {name: self.next_offset(name) for name in moves}
         raise Fenced(f"{self.table.name}: next offsets {found}, expected {moves}")
 
-    def _write(self, actions: Actions, moves: Moves) -> None:
+    def _write(self, actions: Actions, moves: OffsetUpdates) -> None:
         adds = [(a.path, a.size, a.stats) for a in actions if isinstance(a, AddAction)]
         removes = [a.path for a in actions if isinstance(a, RemoveAction)]
         nexts = {name: move.next for name, move in moves.items()}
@@ -145,9 +147,9 @@ class LakeTable:
             actions,
             "append",
             delta_schema(self.table),
-            partition_by=[PARTITION],
+            partition_by=[DAY_COLUMN],
             commit_properties=CommitProperties(
-                custom_metadata={CONTENT: content(adds, removes, nexts)},
+                custom_metadata={CONTENT_KEY: commit_content(adds, removes, nexts)},
                 max_commit_retries=15,
                 app_transactions=[
                     Transaction(name, next_, now_ms()) for name, next_ in nexts.items()
@@ -161,12 +163,12 @@ NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_log
 """Checkpoints and cleaning are the keeper's."""
 
 
-def add_action(part: NewPart, data_change: bool = True) -> AddAction:
+def add_action(part: NewDataFile, data_change: bool = True) -> AddAction:
     """The part as the log names it."""
     return AddAction(
         path=part.path,
         size=part.size,
-        partition_values={PARTITION: part.day},
+        partition_values={DAY_COLUMN: part.day},
         modification_time=now_ms(),
         data_change=data_change,
         stats=json.dumps(part.stats),

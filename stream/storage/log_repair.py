@@ -19,34 +19,34 @@ from pathlib import Path
 
 from schemas.lake.committed_offsets import log_folder
 from schemas.lake.delta_log import (
-    COPIES,
-    HINT,
-    BrokenEntry,
-    broken_checkpoint,
-    broken_entries,
+    COPIES_FOLDER,
+    LAST_CHECKPOINT_FILE,
+    DamagedEntry,
     checkpoints,
-    entries,
-    is_whole,
+    damaged_checkpoint,
+    damaged_entries,
+    is_intact,
+    log_entries,
     named,
 )
 from schemas.runtime import log_setup
-from schemas.runtime.file_permissions import keep_private
-from schemas.runtime.files import sync
-from schemas.runtime.settings import Settings, load
+from schemas.runtime.file_permissions import set_umask
+from schemas.runtime.files import fsync
+from schemas.runtime.settings import Settings, load_settings
 from schemas.tables import TABLES
 
 log = logging.getLogger(__name__)
 
 
-def examine(settings: Settings) -> Mapping[str, Sequence[BrokenEntry]]:
+def repair_logs(settings: Settings) -> Mapping[str, Sequence[DamagedEntry]]:
     """Mend what is safe in every table that lies on a local disk; what is left, by table."""
-    left: dict[str, Sequence[BrokenEntry]] = {}
+    left: dict[str, Sequence[DamagedEntry]] = {}
     for table in TABLES:
         folder = log_folder(settings.lake_url, table)
         if folder is None or not folder.parent.is_dir():
             continue
-        mend(folder)
-        if broken := broken_entries(folder):
+        repair_log(folder)
+        if broken := damaged_entries(folder):
             left[table.name] = broken
             log.critical(
                 "log entries are damaged: the table is not opened",
@@ -55,83 +55,83 @@ def examine(settings: Settings) -> Mapping[str, Sequence[BrokenEntry]]:
     return left
 
 
-def mend(folder: Path) -> list[Path]:
+def repair_log(folder: Path) -> list[Path]:
     """Do what is safe for one log; answers the files that were put aside or back."""
     done = []
-    newest = max(entries(folder), default=-1)
-    for version, copy in entries(folder.parent / COPIES).items():
+    newest = max(log_entries(folder), default=-1)
+    for version, copy in log_entries(folder.parent / COPIES_FOLDER).items():
         if version >= newest >= 0:  # of a commit that a power cut took back, maybe
             copy.unlink()
-    while aside := put_aside(folder):
+    while aside := move_torn_entry(folder):
         done.append(aside)
-    if aside := put_checkpoint_aside(folder):
+    if aside := move_damaged_checkpoint(folder):
         done.append(aside)
-    return [*done, *restore(folder)]
+    return [*done, *restore_entries(folder)]
 
 
-def restore(folder: Path) -> list[Path]:
+def restore_entries(folder: Path) -> list[Path]:
     """Put back what was copied of a log that is in use; answers the entries."""
-    broken = broken_entries(folder)
-    return [folder / entry.name for entry in broken if put_back(folder, entry)]
+    broken = damaged_entries(folder)
+    return [folder / entry.name for entry in broken if restore_entry(folder, entry)]
 
 
-def put_aside(folder: Path) -> Path | None:
+def move_torn_entry(folder: Path) -> Path | None:
     """Put the newest entry aside when it is torn; answers where it is then."""
-    there = entries(folder)
-    if not there or is_whole(there[max(there)].read_bytes()):
+    there = log_entries(folder)
+    if not there or is_intact(there[max(there)].read_bytes()):
         return None
     newest = there[max(there)]
     aside = newest.with_name(f"_torn-{newest.name}")
     newest.rename(aside)
-    (folder.parent / COPIES / newest.name).unlink(missing_ok=True)
-    sync(folder)
+    (folder.parent / COPIES_FOLDER / newest.name).unlink(missing_ok=True)
+    fsync(folder)
     log.error("torn log entry put aside", extra={"entry": str(newest), "now": aside.name})
     return aside
 
 
-def put_checkpoint_aside(folder: Path) -> Path | None:
+def move_damaged_checkpoint(folder: Path) -> Path | None:
     """Put a damaged checkpoint aside when the table can be opened without it."""
-    broken = broken_checkpoint(folder)
+    broken = damaged_checkpoint(folder)
     if broken is None:
         return None
     before = max((v for v in checkpoints(folder) if v < broken.version), default=-1)
-    there = entries(folder)
+    there = log_entries(folder)
     needed = range(before + 1, max(there) + 1)
-    if not all(v in there and is_whole(there[v].read_bytes()) for v in needed):
+    if not all(v in there and is_intact(there[v].read_bytes()) for v in needed):
         return None
     aside = folder / f"_damaged-{broken.name}"
-    (folder / HINT).unlink(missing_ok=True)
+    (folder / LAST_CHECKPOINT_FILE).unlink(missing_ok=True)
     if (folder / broken.name).exists():
         (folder / broken.name).rename(aside)
-    sync(folder)
+    fsync(folder)
     log.error("damaged checkpoint put aside", extra={"now": str(aside), "why": broken.problem})
     return aside
 
 
-def put_back(folder: Path, broken: BrokenEntry) -> bool:
+def restore_entry(folder: Path, broken: DamagedEntry) -> bool:
     """Replace an entry by its copy, if there is a whole one; never one that is there by now."""
-    copy = folder.parent / COPIES / broken.name
+    copy = folder.parent / COPIES_FOLDER / broken.name
     try:
         whole = copy.read_bytes()
     except FileNotFoundError:
         return False
-    if not is_whole(whole):
+    if not is_intact(whole):
         return False
     folder.mkdir(exist_ok=True)
     waiting = folder / f"_restored-{broken.name}"
     waiting.write_bytes(whole)
-    sync(waiting)
-    if done := _put(waiting, folder / broken.name):
-        sync(folder)
+    fsync(waiting)
+    if done := _place_entry(waiting, folder / broken.name):
+        fsync(folder)
         log.error("log entry restored from its copy", extra={"entry": str(folder / broken.name)})
     waiting.unlink(missing_ok=True)
     return done
 
 
-def _put(waiting: Path, entry: Path) -> bool:
+def _place_entry(waiting: Path, entry: Path) -> bool:
     """Put a whole entry in place, unless a commit was quicker; whether it was done."""
     if entry.exists():
-        damaged = not is_whole(entry.read_bytes())
+        damaged = not is_intact(entry.read_bytes())
         return damaged and bool(waiting.replace(entry))
     try:
         os.link(waiting, entry)
@@ -142,10 +142,10 @@ def _put(waiting: Path, entry: Path) -> bool:
 
 def main() -> None:
     """`python -m stream.storage.log_repair`: examine everything, and say what was found."""
-    settings = load()
-    keep_private(settings)
-    log_setup.set_up(settings.log_level)
-    examine(settings)
+    settings = load_settings()
+    set_umask(settings)
+    log_setup.set_up_logging(settings.log_level)
+    repair_logs(settings)
 
 
 if __name__ == "__main__":

@@ -15,16 +15,16 @@ from typing import Protocol
 import pyarrow as pa
 import pyarrow.fs as fs
 
-from schemas.lake.delta_log import LOG
-from schemas.lake.table_location import folder_of
-from schemas.runtime.files import sync
-from stream.storage.scratch_directory import Scratch
+from schemas.lake.delta_log import LOG_FOLDER
+from schemas.lake.table_location import local_folder
+from schemas.runtime.files import fsync
+from stream.storage.scratch_directory import ScratchDirectory
 
-SCRATCH = "_scratch"
+SCRATCH_FOLDER = "_scratch"
 """Readers of Delta leave names with an underscore alone."""
 
 
-class Store(Protocol):
+class TableStorage(Protocol):
     """Bytes under the root of one table, by relative path."""
 
     def put(self, path: str, data: pa.Buffer) -> None:
@@ -35,15 +35,15 @@ class Store(Protocol):
         """Forget what was put there; it may be gone already."""
         ...
 
-    def settle(self, version: int) -> int:
+    def sync_log(self, version: int) -> int:
         """Make all log entries after `version` durable; answers the newest of them."""
         ...
 
-    def scratch(self) -> Path:
+    def scratch_directory(self) -> Path:
         """A folder for files that are to be adopted; nobody else writes there."""
         ...
 
-    def clear(self) -> None:
+    def clear_scratch(self) -> None:
         """Remove the scratch folders that killed processes left."""
         ...
 
@@ -51,83 +51,85 @@ class Store(Protocol):
         """Keep a finished file of the scratch folder like `put`; answers its size."""
         ...
 
-    def fetched(self, path: str) -> AbstractContextManager[Path]:
+    def local_copy(self, path: str) -> AbstractContextManager[Path]:
         """The bytes as a local file of the same name, for as long as it is needed."""
         ...
 
-    def tree(self) -> fs.FileSystem:
+    def filesystem(self) -> fs.FileSystem:
         """The files under the root, for who reads parts of them."""
         ...
 
 
-class Folder(Store):
+class LocalStorage(TableStorage):
     """A table on a local disk."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._scratch = Scratch(root / SCRATCH)
+        self._scratch = ScratchDirectory(root / SCRATCH_FOLDER)
 
     def put(self, path: str, data: pa.Buffer) -> None:
         target = self.root / path
         if not target.parent.is_dir():
             target.parent.mkdir(parents=True, exist_ok=True)
-            sync(self.root)
+            fsync(self.root)
         with target.open("xb") as file:
             file.write(memoryview(data))
             file.flush()
             os.fsync(file.fileno())
-        sync(target.parent)
+        fsync(target.parent)
 
     def remove(self, path: str) -> None:
         (self.root / path).unlink(missing_ok=True)
 
-    def settle(self, version: int) -> int:
-        log = self.root / LOG
+    def sync_log(self, version: int) -> int:
+        log = self.root / LOG_FOLDER
         newest = version
         while (entry := log / f"{newest + 1:020}.json").exists():
-            sync(entry)
+            fsync(entry)
             newest += 1
         if newest == version:  # the next one is in a checkpoint by now, and was cleaned up
-            newest = self._settle_listed(version)
-        sync(log)
+            newest = self._sync_listed(version)
+        fsync(log)
         return newest
 
-    def _settle_listed(self, version: int) -> int:
-        entries = {int(entry.stem): entry for entry in (self.root / LOG).glob("[0-9]*[0-9].json")}
+    def _sync_listed(self, version: int) -> int:
+        entries = {
+            int(entry.stem): entry for entry in (self.root / LOG_FOLDER).glob("[0-9]*[0-9].json")
+        }
         newer = sorted(number for number in entries if number > version)
         for number in newer:
-            sync(entries[number])
+            fsync(entries[number])
         return newer[-1] if newer else version
 
-    def scratch(self) -> Path:
+    def scratch_directory(self) -> Path:
         return self._scratch.folder()
 
-    def clear(self) -> None:
+    def clear_scratch(self) -> None:
         self._scratch.clear()
 
     def adopt(self, file: Path, path: str) -> int:
-        sync(file)
+        fsync(file)
         size = file.stat().st_size
         target = self.root / path
         target.parent.mkdir(parents=True, exist_ok=True)
         file.rename(target)
-        sync(target.parent)
+        fsync(target.parent)
         return size
 
     @contextmanager
-    def fetched(self, path: str) -> Iterator[Path]:
+    def local_copy(self, path: str) -> Iterator[Path]:
         yield self.root / path
 
-    def tree(self) -> fs.FileSystem:
+    def filesystem(self) -> fs.FileSystem:
         return fs.SubTreeFileSystem(str(self.root), fs.LocalFileSystem())
 
 
-class Bucket(Store):
+class ObjectStorage(TableStorage):
     """A table in an object store."""
 
     def __init__(self, url: str) -> None:
         self._files, self._root = fs.FileSystem.from_uri(url)
-        self._scratch = Scratch(Path(tempfile.gettempdir()) / f"tidemark-{os.getuid()}")
+        self._scratch = ScratchDirectory(Path(tempfile.gettempdir()) / f"tidemark-{os.getuid()}")
 
     def put(self, path: str, data: pa.Buffer) -> None:
         with self._files.open_output_stream(f"{self._root}/{path}") as stream:
@@ -137,13 +139,13 @@ class Bucket(Store):
         if self._files.get_file_info(f"{self._root}/{path}").type == fs.FileType.File:
             self._files.delete_file(f"{self._root}/{path}")
 
-    def settle(self, version: int) -> int:
+    def sync_log(self, version: int) -> int:
         return version
 
-    def scratch(self) -> Path:
+    def scratch_directory(self) -> Path:
         return self._scratch.folder()
 
-    def clear(self) -> None:
+    def clear_scratch(self) -> None:
         self._scratch.clear()
 
     def adopt(self, file: Path, path: str) -> int:
@@ -153,8 +155,8 @@ class Bucket(Store):
         return size
 
     @contextmanager
-    def fetched(self, path: str) -> Iterator[Path]:
-        with workspace(self) as folder:
+    def local_copy(self, path: str) -> Iterator[Path]:
+        with temporary_directory(self) as folder:
             file = folder / Path(path).name
             fs.copy_files(
                 f"{self._root}/{path}",
@@ -164,7 +166,7 @@ class Bucket(Store):
             )
             yield file
 
-    def tree(self) -> fs.FileSystem:
+    def filesystem(self) -> fs.FileSystem:
         return fs.SubTreeFileSystem(self._root, self._files)
 
     def _files_copy(self, file: Path, path: str) -> None:
@@ -177,13 +179,13 @@ class Bucket(Store):
 
 
 @contextmanager
-def workspace(store: Store) -> Iterator[Path]:
+def temporary_directory(store: TableStorage) -> Iterator[Path]:
     """A folder in the scratch folder that goes with all that is in it, whatever happens."""
-    with tempfile.TemporaryDirectory(dir=store.scratch()) as folder:
+    with tempfile.TemporaryDirectory(dir=store.scratch_directory()) as folder:
         yield Path(folder)
 
 
-def store_at(url: str) -> Store:
+def storage_at(url: str) -> TableStorage:
     """The store of the table at a URL or folder."""
-    folder = folder_of(url)
-    return Bucket(url) if folder is None else Folder(folder)
+    folder = local_folder(url)
+    return ObjectStorage(url) if folder is None else LocalStorage(folder)

@@ -10,14 +10,14 @@ from msgspec import Struct
 
 from schemas.lake.data_files import checksum, data_file_path
 from schemas.tables import Table
-from stream.storage.object_store import Store
+from stream.storage.object_store import TableStorage
 
-MEASURED = ("received_at", "kafka_partition")
+STATISTICS_COLUMNS = ("received_at", "kafka_partition")
 """Columns whose borders the log keeps, where a table has them, besides subject and time. They must
 be among the table's first 32: of others nobody reads the borders."""
 
 
-class NewPart(Struct, frozen=True):
+class NewDataFile(Struct, frozen=True):
     """A part that was written and that no version names yet."""
 
     path: str
@@ -26,29 +26,29 @@ class NewPart(Struct, frozen=True):
     stats: dict[str, Any]
 
 
-def write_part(store: Store, table: Table, day: str, rows: pa.Table) -> NewPart:
+def write_data_file(store: TableStorage, table: Table, day: str, rows: pa.Table) -> NewDataFile:
     """One part of `day`, sorted by the table's order."""
-    rows = rows.sort_by([(name, "ascending") for name in table.order])
+    rows = rows.sort_by([(name, "ascending") for name in table.sort_order])
     sink = pa.BufferOutputStream()
     pq.write_table(
         rows,
         sink,
         compression="zstd",
         # A part is one small group of rows: borders of other columns would leave nothing out.
-        write_statistics=list(table.order),
+        write_statistics=list(table.sort_order),
         write_page_checksum=True,
     )
     data = sink.getvalue()
     path = data_file_path(day, checksum(memoryview(data)))
     store.put(path, data)
-    return NewPart(path, day, data.size, statistics(table, rows))
+    return NewDataFile(path, day, data.size, statistics(table, rows))
 
 
 def statistics(table: Table, rows: pa.Table) -> dict[str, Any]:
     """What lets a reader leave the part out: number of rows and the borders of a few columns."""
     names = [
         name
-        for name in (table.subject, table.time, *MEASURED)
+        for name in (table.subject_column, table.time_column, *STATISTICS_COLUMNS)
         if name in rows.column_names and rows.num_rows
     ]
     borders = {name: pc.min_max(rows[name]).as_py() for name in names}

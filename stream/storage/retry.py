@@ -8,10 +8,10 @@ from schemas.tables import Table
 
 log = logging.getLogger(__name__)
 
-TRIES = 10
+MAX_ATTEMPTS = 10
 
 
-def wait(table: Table, attempt: int, refused: Exception) -> None:
+def wait_for_retry(table: Table, attempt: int, refused: Exception) -> None:
     log.warning(
         "commit tried again",
         extra={"table": table.name, "attempt": attempt + 1, "reason": str(refused)},

@@ -12,10 +12,10 @@ import weakref
 from contextlib import suppress
 from pathlib import Path
 
-LOCK = "lock"
+LOCK_FILE = "lock"
 
 
-class Scratch:
+class ScratchDirectory:
     """The folders under one root. Not for two threads at once."""
 
     def __init__(self, root: Path) -> None:
@@ -27,9 +27,9 @@ class Scratch:
         while self._own is None:
             self._root.mkdir(exist_ok=True)
             made = Path(tempfile.mkdtemp(dir=self._root))
-            if (held := _held(made, fcntl.LOCK_EX)) is not None:
+            if (held := _lock(made, fcntl.LOCK_EX)) is not None:
                 self._own = made
-                weakref.finalize(self, _leave, made, held)
+                weakref.finalize(self, _remove, made, held)
         return self._own
 
     def clear(self) -> None:
@@ -42,14 +42,14 @@ class Scratch:
 def _clear(entry: Path) -> None:
     if not entry.is_dir():
         entry.unlink(missing_ok=True)
-    elif (held := _held(entry, fcntl.LOCK_EX | fcntl.LOCK_NB)) is not None:
-        _leave(entry, held)
+    elif (held := _lock(entry, fcntl.LOCK_EX | fcntl.LOCK_NB)) is not None:
+        _remove(entry, held)
 
 
-def _held(folder: Path, how: int) -> int | None:
+def _lock(folder: Path, how: int) -> int | None:
     """The lock of a folder, as a descriptor; None when it is another's, or the folder is gone."""
     try:
-        held = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        held = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
     except FileNotFoundError:
         return None
     try:
@@ -63,6 +63,6 @@ def _held(folder: Path, how: int) -> int | None:
     return held
 
 
-def _leave(folder: Path, held: int) -> None:
+def _remove(folder: Path, held: int) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     os.close(held)

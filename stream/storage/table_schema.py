@@ -10,18 +10,18 @@ import pyarrow as pa
 from deltalake import Field, Schema
 from deltalake.schema import PrimitiveType
 
-from schemas.tables import Table, Type
+from schemas.tables import ColumnType, Table
 
-PARTITION = "day"
+DAY_COLUMN = "day"
 
 _ARROW = {
-    Type.STRING: pa.string(),
-    Type.LONG: pa.int64(),
-    Type.INTEGER: pa.int32(),
-    Type.BOOLEAN: pa.bool_(),
-    Type.DATE: pa.date32(),
-    Type.DECIMAL: pa.decimal128(18, 4),
-    Type.TIMESTAMP: pa.timestamp("us", tz="UTC"),
+    ColumnType.STRING: pa.string(),
+    ColumnType.LONG: pa.int64(),
+    ColumnType.INTEGER: pa.int32(),
+    ColumnType.BOOLEAN: pa.bool_(),
+    ColumnType.DATE: pa.date32(),
+    ColumnType.DECIMAL: pa.decimal128(18, 4),
+    ColumnType.TIMESTAMP: pa.timestamp("us", tz="UTC"),
 }
 
 
@@ -34,4 +34,4 @@ def delta_schema(table: Table) -> Schema:
 @cache
 def arrow_schema(table: Table) -> pa.Schema:
     """The columns of one part: all but the partition, which is the folder's name."""
-    return pa.schema([(c.name, _ARROW[c.type]) for c in table.columns if c.name != PARTITION])
+    return pa.schema([(c.name, _ARROW[c.type]) for c in table.columns if c.name != DAY_COLUMN])

@@ -6,40 +6,40 @@ from collections.abc import Callable
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from schemas.lake.delta_table import DamagedLog, guard, refuse_damaged
-from schemas.lake.table_location import folder_of
+from schemas.lake.delta_table import DamagedLog, check_log, check_protocol
+from schemas.lake.table_location import local_folder
 from schemas.runtime.settings import Settings
 from schemas.tables import Table
-from stream.runtime.errors import KeepsFailing
-from stream.storage.retry import TRIES, wait
-from stream.storage.table_schema import PARTITION, delta_schema
+from stream.runtime.errors import RetriesExhausted
+from stream.storage.retry import MAX_ATTEMPTS, wait_for_retry
+from stream.storage.table_schema import DAY_COLUMN, delta_schema
 
 
 def open_or_create(url: str, table: Table, settings: Settings) -> DeltaTable:
     """The table; made when it is not there, also by two workers at once; with all its columns."""
     try:
-        handle = opened(url)
+        handle = open_table_checked(url)
     except TableNotFoundError:
-        handle = _retried(table, lambda: _create(url, table, settings))
-    return _retried(table, lambda: _grown(handle, table))
+        handle = _with_retry(table, lambda: _create(url, table, settings))
+    return _with_retry(table, lambda: _add_missing_columns(handle, table))
 
 
-def opened(url: str) -> DeltaTable:
+def open_table_checked(url: str) -> DeltaTable:
     """The table, unless a log entry is missing or torn, or it needs what we cannot read."""
-    refuse_damaged(url)
+    check_log(url)
     try:
         handle = DeltaTable(url)
     except TableNotFoundError:
         raise
     except DeltaError as unreadable:
-        if folder_of(url) is None:
+        if local_folder(url) is None:
             raise  # the object store may be away for a moment
-        handle = _opened_again(url, unreadable)
-    guard(handle)
+        handle = _reopen(url, unreadable)
+    check_protocol(handle)
     return handle
 
 
-def _opened_again(url: str, unreadable: DeltaError) -> DeltaTable:
+def _reopen(url: str, unreadable: DeltaError) -> DeltaTable:
     """Entries may have been cleaned up under the first look; what fails twice is damaged."""
     time.sleep(0.1)
     try:
@@ -53,7 +53,7 @@ def _create(url: str, table: Table, settings: Settings) -> DeltaTable:
         url,
         delta_schema(table),
         mode="ignore",
-        partition_by=[PARTITION],
+        partition_by=[DAY_COLUMN],
         name=table.name,
         configuration={
             "delta.enableDeletionVectors": "false",
@@ -62,10 +62,10 @@ def _create(url: str, table: Table, settings: Settings) -> DeltaTable:
             "delta.logRetentionDuration": f"interval {settings.log_minutes} minutes",
         },
     )
-    return opened(url)
+    return open_table_checked(url)
 
 
-def _grown(handle: DeltaTable, table: Table) -> DeltaTable:
+def _add_missing_columns(handle: DeltaTable, table: Table) -> DeltaTable:
     """The table with the columns that are younger than it is; nothing else ever changes."""
     handle.update_incremental()
     held = {field.name for field in handle.schema().fields}
@@ -75,10 +75,10 @@ def _grown(handle: DeltaTable, table: Table) -> DeltaTable:
     return handle
 
 
-def _retried(table: Table, action: Callable[[], DeltaTable]) -> DeltaTable:
-    for attempt in range(TRIES):
+def _with_retry(table: Table, action: Callable[[], DeltaTable]) -> DeltaTable:
+    for attempt in range(MAX_ATTEMPTS):
         try:
             return action()
         except DeltaError as refused:  # another worker created it in between
-            wait(table, attempt, refused)
-    raise KeepsFailing(f"{table.name}: could not be brought into its form")
+            wait_for_retry(table, attempt, refused)
+    raise RetriesExhausted(f"{table.name}: could not be brought into its form")

@@ -15,104 +15,109 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemas.envelope import Envelope
-from schemas.items import HistoricEvent
-from stream.enrich.backfill_pipeline import HISTORY_LINE
-from stream.rows.ledger import Tally
-from stream.rows.row_batch import Rows
-from stream.storage.delta_commit import Move
-from stream.writing.batch_writer import Drain, Sifted
-from stream.writing.import_watermarks import CLOSED, line_of, mark_of
-from stream.writing.ledger_repair import tell_behind
+from schemas.items import ImportedEvent
+from stream.enrich.backfill_pipeline import BACKFILL_PIPELINE
+from stream.rows.ledger import LedgerCounts
+from stream.rows.row_batch import RowBatch
+from stream.storage.delta_commit import OffsetUpdate
+from stream.writing.batch_writer import BatchWriter, FilteredRows
+from stream.writing.import_watermarks import SEALED, watermark_key, watermark_line
+from stream.writing.ledger_repair import warn_ledger_behind
 
-UNDONE = "import undone"
-PLACE = ("kafka_partition", "kafka_offset")
+DELETED_IMPORT = "import undone"
+OFFSET_COLUMNS = ("kafka_partition", "kafka_offset")
 
 
-class Backfill(Drain):
+class BackfillWriter(BatchWriter):
     """Stores events of the past."""
 
-    line = HISTORY_LINE
-    remembered = frozenset()  # its lines say what was there before
-    level_ledger = staticmethod(tell_behind)
+    pipeline = BACKFILL_PIPELINE
+    state_columns = frozenset()  # its lines say what was there before
+    catch_up_ledger = staticmethod(warn_ledger_behind)
 
-    def _sift(self, rows: Rows, tally: Tally) -> Sifted:
-        marks = _Marks(self._main.next_offset)
+    def _filter(self, rows: RowBatch, tally: LedgerCounts) -> FilteredRows:
+        marks = _ImportWatermarks(self._main.next_offset)
         kept: list[int] = []
-        places = [rows.columns[name] for name in PLACE]
+        places = [rows.columns[name] for name in OFFSET_COLUMNS]
         for index, (item, envelope, *place) in enumerate(
             zip(rows.items, rows.envelopes, *places, strict=True)
         ):
             line = getattr(item, "line", None)
-            if not envelope.import_id or marks.passes(envelope.import_id, line):
+            if not envelope.import_id or marks.is_new(envelope.import_id, line):
                 kept.append(index)
             else:
-                tally.duplicate(envelope.subject_id, envelope.received_ms, *place)
-        fresh = rows.only(kept)
-        fresh.envelopes = _as_sent(fresh)
-        return Sifted(fresh, marks.moves())
+                tally.add_duplicate(envelope.subject_id, envelope.received_ms, *place)
+        fresh = rows.subset(kept)
+        fresh.envelopes = _with_own_visitor(fresh)
+        return FilteredRows(fresh, marks.moves())
 
-    def _placed(self, table: pa.Table, tally: Tally) -> pa.Table:
+    def _to_stored(self, table: pa.Table, tally: LedgerCounts) -> pa.Table:
         """Partitions below 0, because those of the live topic have the others."""
-        table = self._left(table, tally)
+        table = self._without_deleted_imports(table, tally)
         index = table.schema.get_field_index("kafka_partition")
         below = pc.subtract(pa.scalar(-1, pa.int32()), table.column(index))
         return table.set_column(index, table.schema.field(index), below)
 
-    def _left(self, table: pa.Table, tally: Tally) -> pa.Table:
+    def _without_deleted_imports(self, table: pa.Table, tally: LedgerCounts) -> pa.Table:
         """The rows without those of imports that were undone."""
         imports = pc.unique(table["import_id"]).drop_null().to_pylist()
-        closed = [one for one in imports if self._main.next_offset(mark_of(one)) >= CLOSED]
+        closed = [one for one in imports if self._main.next_offset(watermark_key(one)) >= SEALED]
         if not closed:
             return table
         gone = pc.is_in(table["import_id"], pa.array(closed, pa.string()))
         self._drop(table.filter(gone), tally)
         return table.filter(pc.invert(gone))
 
-    def _drop(self, rows: pa.Table, tally: Tally) -> None:
+    def _drop(self, rows: pa.Table, tally: LedgerCounts) -> None:
         received = pc.divide(rows["received_at"].cast(pa.int64()), 1000)
-        columns = rows["import_id"], rows["website_id"], received, *map(rows.column, PLACE)
+        columns = rows["import_id"], rows["website_id"], received, *map(rows.column, OFFSET_COLUMNS)
         for one, website, received_ms, partition, offset in zip(
             *(column.to_pylist() for column in columns), strict=True
         ):
-            name = f"{self._name(partition)}/{mark_of(one)}"
+            name = f"{self._offset_key(partition)}/{watermark_key(one)}"
             told = name, self._ledger.next_offset(name)
-            tally.drop(told, UNDONE, website, received_ms, partition, offset)
+            tally.add_dropped(told, DELETED_IMPORT, website, received_ms, partition, offset)
 
 
-class _Marks:
+class _ImportWatermarks:
     """The marks that a batch finds, and where it moves them."""
 
     def __init__(self, mark: Callable[[str], int]) -> None:
-        self._mark = mark
-        self._found: dict[str, int] = {}
-        self._now: dict[str, int] = {}
+        self._watermark = mark
+        self._initial: dict[str, int] = {}
+        self._moved: dict[str, int] = {}
 
-    def passes(self, import_id: str, line: int | None) -> bool:
+    def is_new(self, import_id: str, line: int | None) -> bool:
         """Whether the line is new; from now on it is not. What names no line always passes."""
-        mark = self._at(import_id)
+        mark = self._current(import_id)
         if line is None:
             return True
-        if line < line_of(mark):
+        if line < watermark_line(mark):
             return False
-        self._now[import_id] = mark - line_of(mark) + line + 1
+        self._moved[import_id] = mark - watermark_line(mark) + line + 1
         return True
 
-    def moves(self) -> dict[str, Move]:
+    def moves(self) -> dict[str, OffsetUpdate]:
         """Also where nothing moves, so that a mark that is closed meanwhile refuses the commit."""
-        return {mark_of(name): Move(found, self._now[name]) for name, found in self._found.items()}
+        return {
+            watermark_key(name): OffsetUpdate(found, self._moved[name])
+            for name, found in self._initial.items()
+        }
 
-    def _at(self, import_id: str) -> int:
-        if import_id not in self._found:
-            self._found[import_id] = self._now[import_id] = self._mark(mark_of(import_id))
-        return self._now[import_id]
+    def _current(self, import_id: str) -> int:
+        if import_id not in self._initial:
+            self._initial[import_id] = self._moved[import_id] = self._watermark(
+                watermark_key(import_id)
+            )
+        return self._moved[import_id]
 
 
-def _as_sent(rows: Rows) -> list[Envelope]:
+def _with_own_visitor(rows: RowBatch) -> list[Envelope]:
     """Each item in an envelope as from its own visitor: who sends it now was not there."""
     made: dict[tuple[int, str], Envelope] = {}
     found = []
     for item, envelope in zip(rows.items, rows.envelopes, strict=True):
-        agent = item.user_agent or "" if isinstance(item, HistoricEvent) else ""
+        agent = item.user_agent or "" if isinstance(item, ImportedEvent) else ""
         if (own := made.get((id(envelope), agent))) is None:
             own = made[id(envelope), agent] = Envelope(
                 envelope.subject_id,

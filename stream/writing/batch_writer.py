@@ -26,39 +26,39 @@ from schemas.lake.committed_offsets import app_id
 from schemas.lake.topic_identity import TopicIdentity
 from schemas.runtime.settings import Settings
 from schemas.tables import LEDGER, QUARANTINE
-from stream.enrich.pipeline import LINE, Step, enriched
+from stream.enrich.pipeline import PIPELINE, Step, enrich_rows
 from stream.enrich.rules.lookups import Lookups
-from stream.rows.arrow_tables import by_day, fit, received_column, with_epoch
-from stream.rows.decoder import Arrived, open_batch
-from stream.rows.ledger import Tally
+from stream.rows.arrow_tables import received_column, split_by_day, to_arrow, with_epoch
+from stream.rows.decoder import KafkaMessage, decode_batch
+from stream.rows.ledger import LedgerCounts
 from stream.rows.quarantine import (
-    Lost,
-    Quarantined,
-    Stage,
-    lost_note,
-    made_anew_note,
+    OffsetRange,
+    QuarantineEntry,
+    QuarantineStage,
+    lost_range_entry,
     quarantine_rows,
+    recreated_topic_entry,
 )
-from stream.rows.row_batch import Rows
-from stream.runtime.errors import Hole, KeepsFailing, TopicChanged, Unbalanced
-from stream.runtime.memory_trim import give_back
-from stream.state.memory_budget import Room
-from stream.state.table_state import REMEMBERED, Past
-from stream.storage.delta_commit import LakeTable, Move, Moves
-from stream.storage.parquet_writer import NewPart, write_part
-from stream.writing.ledger_repair import account_again
-from stream.writing.topic_epochs import read_before, settle
+from stream.rows.row_batch import RowBatch
+from stream.runtime.errors import LedgerMismatch, OffsetGap, RetriesExhausted, TopicReplaced
+from stream.runtime.memory_trim import trim_memory
+from stream.state.memory_budget import MemoryBudget
+from stream.state.table_state import STATE_COLUMNS, TableState
+from stream.storage.delta_commit import LakeTable, OffsetUpdate, OffsetUpdates
+from stream.storage.parquet_writer import NewDataFile, write_data_file
+from stream.writing.ledger_repair import rebuild_ledger
+from stream.writing.topic_epochs import assign_epoch, previous_topic
 
 log = logging.getLogger(__name__)
 
-TRIES = 5
+MAX_ATTEMPTS = 5
 
-LARGE = 4_096
+LARGE_ITEM_BYTES = 4_096
 """Bytes of an item: where they have more, the memory of a batch is given back. What large items
 leave free lies scattered, and the next batch finds no room in it."""
 
 
-class Stored(Struct, frozen=True):
+class WriteResult(Struct, frozen=True):
     """What came of a batch."""
 
     rows: int
@@ -68,27 +68,27 @@ class Stored(Struct, frozen=True):
     duplicates: int = 0
 
 
-class Sifted(Struct, frozen=True):
+class FilteredRows(Struct, frozen=True):
     """The rows that are to be stored, and what else their commit moves."""
 
-    rows: Rows
-    marks: Moves = {}
+    rows: RowBatch
+    watermarks: OffsetUpdates = {}
 
 
-class Fitted(Struct, frozen=True):
+class PreparedBatch(Struct, frozen=True):
     """The rows of a batch as the table has them, and what became none."""
 
     table: pa.Table
-    refused: Sequence[Quarantined]
-    marks: Moves
+    quarantined: Sequence[QuarantineEntry]
+    watermarks: OffsetUpdates
 
 
-class Drain:
+class BatchWriter:
     """Stores the batches of one kind, one at a time."""
 
-    line: Mapping[str, Step] = LINE
-    remembered: Collection[str] = REMEMBERED
-    level_ledger = staticmethod(account_again)
+    pipeline: Mapping[str, Step] = PIPELINE
+    state_columns: Collection[str] = STATE_COLUMNS
+    catch_up_ledger = staticmethod(rebuild_ledger)
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Drain:
         kind: Kind,
         lookups: Lookups,
         between: Callable[[str], None] = lambda step: None,  # noqa: ARG005
-        room: Room | None = None,
+        room: MemoryBudget | None = None,
     ) -> None:
         self.kind = kind
         self.topic = settings.topic(kind.topic)
@@ -104,39 +104,39 @@ class Drain:
         """Which making of the topic the offsets count in."""
         self.identity: TopicIdentity | None = None
         """Of the topic that was assigned; None when nothing was, or when Kafka tells none."""
-        self.lost: dict[int, Lost] = {}
+        self.lost_ranges: dict[int, OffsetRange] = {}
         """By topic partition: what Kafka no longer has, as found when it was assigned."""
-        self.read_before: dict[int, tuple[int, int]] = {}
+        self.previous_topics: dict[int, tuple[int, int]] = {}
         """By topic partition: epoch and next offset of the topic that was there before."""
         self._settings = settings
         self._lookups = lookups
-        self._between = between
+        self._on_step = between
         """Called with the name of each step that is done; tests stop the world there."""
         self._main = LakeTable(settings, kind.table)
         self._quarantine = LakeTable(settings, QUARANTINE)
         self._ledger = LakeTable(settings, LEDGER)
-        room = room or Room.of(settings)
-        self._past = Past(self._main, self.topic, room, self.remembered)
+        room = room or MemoryBudget.of(settings)
+        self._state = TableState(self._main, self.topic, room, self.state_columns)
 
-    def settle_epoch(self, identity: TopicIdentity | None, ends: Mapping[int, int]) -> None:
+    def assign_epoch(self, identity: TopicIdentity | None, ends: Mapping[int, int]) -> None:
         """Find the epoch of the topic that Kafka has, before anything is read of it.
 
         `ends` are Kafka's, by topic partition that was assigned.
         """
         if self.identity is not None and identity != self.identity:
-            raise TopicChanged(f"{self.topic} is another topic by now: {identity}")
+            raise TopicReplaced(f"{self.topic} is another topic by now: {identity}")
         table = LakeTable(self._settings, self.kind.table)
-        found = settle(table, self.topic, identity, ends, self._settings)
+        found = assign_epoch(table, self.topic, identity, ends, self._settings)
         self.identity, self.epoch = identity, found.number
         for partition in ends:
-            if not table.next_offset(self._name(partition)):
-                before = read_before(table, self.topic, self.epoch, partition)
+            if not table.next_offset(self._offset_key(partition)):
+                before = previous_topic(table, self.topic, self.epoch, partition)
                 if before:
-                    self.read_before[partition] = before
-        if found.began:
+                    self.previous_topics[partition] = before
+        if found.is_new:
             log.error(
                 "the topic was made anew; what collectors acknowledged and nobody read is lost",
-                extra={"topic": self.topic, "epoch": self.epoch, "read": self.read_before},
+                extra={"topic": self.topic, "epoch": self.epoch, "read": self.previous_topics},
             )
 
     def next_offsets(self, partitions: Iterable[int]) -> dict[int, int]:
@@ -145,26 +145,28 @@ class Drain:
         On a handle of its own: a batch may be under way in another thread.
         """
         table = LakeTable(self._settings, self.kind.table)
-        nexts = {partition: table.next_offset(self._name(partition)) for partition in partitions}
-        self._past.hold(nexts)
-        self.level_ledger(self._settings, table, self.topic, self.epoch, nexts)
+        nexts = {
+            partition: table.next_offset(self._offset_key(partition)) for partition in partitions
+        }
+        self._state.assign(nexts)
+        self.catch_up_ledger(self._settings, table, self.topic, self.epoch, nexts)
         return nexts
 
     @property
-    def recalled(self) -> int:
+    def files_scanned(self) -> int:
         """How many pieces of the table were read back so far."""
-        return self._past.pieces
+        return self._state.files_scanned
 
-    def store(self, arrived: Sequence[Arrived]) -> Stored:
+    def write(self, arrived: Sequence[KafkaMessage]) -> WriteResult:
         """Store a batch, whole and once; Surprise when that is not possible.
 
         Messages that the table holds already are passed over, so that a batch may be given again.
         """
-        for attempt in range(TRIES):
+        for attempt in range(MAX_ATTEMPTS):
             try:
-                stored = self._store(arrived)
-                if sum(len(message.body) for message in arrived) > LARGE * stored.rows:
-                    give_back()
+                stored = self._write_batch(arrived)
+                if sum(len(message.body) for message in arrived) > LARGE_ITEM_BYTES * stored.rows:
+                    trim_memory()
                 return stored
             except (OSError, DeltaError) as refused:
                 log.warning(
@@ -172,136 +174,155 @@ class Drain:
                     extra={"topic": self.topic, "attempt": attempt + 1, "reason": str(refused)},
                 )
                 time.sleep(0.2 * 2**attempt)
-        raise KeepsFailing(f"{self.topic}: batch not stored in {TRIES} tries")
+        raise RetriesExhausted(f"{self.topic}: batch not stored in {MAX_ATTEMPTS} tries")
 
-    def _store(self, arrived: Sequence[Arrived]) -> Stored:
+    def _write_batch(self, arrived: Sequence[KafkaMessage]) -> WriteResult:
         self._main.refresh()
         self._ledger.refresh()
-        fresh, moves, refused = self._fresh(arrived)
+        fresh, moves, refused = self._new_messages(arrived)
         if not fresh:
-            return Stored(0, 0, {})
-        tally = Tally(self._since(self._ledger, moves))
-        fitted = self._fitted(fresh, tally)
-        told = self._past.tell(fitted.table, lambda p: self._main.next_offset(self._name(p)))
-        table = self._placed(told.rows, tally)
-        refused += fitted.refused
+            return WriteResult(0, 0, {})
+        tally = LedgerCounts(self._next_offsets(self._ledger, moves))
+        fitted = self._to_batch(fresh, tally)
+        told = self._state.resolve(
+            fitted.table, lambda p: self._main.next_offset(self._offset_key(p))
+        )
+        table = self._to_stored(told.rows, tally)
+        refused += fitted.quarantined
         for item in refused:
-            tally.quarantine(item)
-        for copy in told.copies:
-            tally.duplicate(copy.subject_id, copy.received_ms, copy.partition, copy.offset)
-        self._between("enrich")
-        self._set_aside([*refused, *told.copies], moves)
-        self._between("quarantine")
-        self._account(tally, moves, table.num_rows)
-        self._between("ledger")
-        parts = self._write(self._main, table)
-        self._between("write")
-        named = {self._name(p): move for p, move in moves.items()}
-        self._main.commit(parts, {**named, **fitted.marks})
-        self._between("commit")
-        self._past.learn(told, moves)
+            tally.add_quarantined(item)
+        for copy in told.duplicates:
+            tally.add_duplicate(copy.subject_id, copy.received_ms, copy.partition, copy.offset)
+        self._on_step("enrich")
+        self._commit_quarantine([*refused, *told.duplicates], moves)
+        self._on_step("quarantine")
+        self._commit_ledger(tally, moves, table.num_rows)
+        self._on_step("ledger")
+        parts = self._write_files(self._main, table)
+        self._on_step("write")
+        named = {self._offset_key(p): move for p, move in moves.items()}
+        self._main.commit(parts, {**named, **fitted.watermarks})
+        self._on_step("commit")
+        self._state.commit(told, moves)
         for partition in moves:
-            self.lost.pop(partition, None)
-            self.read_before.pop(partition, None)
+            self.lost_ranges.pop(partition, None)
+            self.previous_topics.pop(partition, None)
         nexts = {partition: move.next for partition, move in moves.items()}
-        return Stored(table.num_rows, len(refused), nexts, len(told.copies))
+        return WriteResult(table.num_rows, len(refused), nexts, len(told.duplicates))
 
-    def _fitted(self, fresh: Sequence[Arrived], tally: Tally) -> Fitted:
+    def _to_batch(self, fresh: Sequence[KafkaMessage], tally: LedgerCounts) -> PreparedBatch:
         """The rows of the messages; nothing else of what was made on the way stays in memory."""
-        opened = open_batch(self.kind, fresh, tally)
-        sifted = self._sift(opened.rows, tally)
-        rows, failed = enriched(sifted.rows, self._lookups, self.line)
-        table, unfit = fit(rows)
-        refused = [*opened.refused, *failed, *unfit]
-        return Fitted(with_epoch(table, self.epoch), refused, sifted.marks)
+        opened = decode_batch(self.kind, fresh, tally)
+        sifted = self._filter(opened.rows, tally)
+        rows, failed = enrich_rows(sifted.rows, self._lookups, self.pipeline)
+        table, unfit = to_arrow(rows)
+        refused = [*opened.quarantined, *failed, *unfit]
+        return PreparedBatch(with_epoch(table, self.epoch), refused, sifted.watermarks)
 
-    def _sift(self, rows: Rows, tally: Tally) -> Sifted:  # noqa: ARG002
+    def _filter(self, rows: RowBatch, tally: LedgerCounts) -> FilteredRows:  # noqa: ARG002
         """Leave out what is a copy, and tell the tally."""
-        return Sifted(rows)
+        return FilteredRows(rows)
 
-    def _placed(self, table: pa.Table, tally: Tally) -> pa.Table:  # noqa: ARG002
+    def _to_stored(self, table: pa.Table, tally: LedgerCounts) -> pa.Table:  # noqa: ARG002
         """What is to be stored, under the identity that it has in the table."""
         return table
 
-    def _fresh(
-        self, arrived: Sequence[Arrived]
-    ) -> tuple[list[Arrived], dict[int, Move], list[Quarantined]]:
+    def _new_messages(
+        self, arrived: Sequence[KafkaMessage]
+    ) -> tuple[list[KafkaMessage], dict[int, OffsetUpdate], list[QuarantineEntry]]:
         """The messages that the table does not hold, without a hole; what is known to be lost."""
-        fresh: list[Arrived] = []
+        fresh: list[KafkaMessage] = []
         starts: dict[int, int] = {}
         ends: dict[int, int] = {}
-        notes: list[Quarantined] = []
+        notes: list[QuarantineEntry] = []
         for message in sorted(arrived, key=lambda m: (m.partition, m.offset)):
             partition, offset = message.partition, message.offset
             if partition not in starts:
-                starts[partition] = ends[partition] = self._main.next_offset(self._name(partition))
-                if not starts[partition] and partition in self.read_before:
-                    before = self.read_before[partition]
+                starts[partition] = ends[partition] = self._main.next_offset(
+                    self._offset_key(partition)
+                )
+                if not starts[partition] and partition in self.previous_topics:
+                    before = self.previous_topics[partition]
                     stamp = message.timestamp_ms
-                    notes.append(made_anew_note(partition, *before, offset, stamp))
+                    notes.append(recreated_topic_entry(partition, *before, offset, stamp))
             if offset < ends[partition]:
                 continue
             if offset > ends[partition]:
-                notes.append(self._lost(message, ends[partition]))
+                notes.append(self._lost_range_entry(message, ends[partition]))
             fresh.append(message)
             ends[partition] = offset + 1
-        moves = {p: Move(starts[p], ends[p]) for p in starts if ends[p] > starts[p]}
+        moves = {p: OffsetUpdate(starts[p], ends[p]) for p in starts if ends[p] > starts[p]}
         return fresh, moves, notes
 
-    def _lost(self, message: Arrived, expected: int) -> Quarantined:
+    def _lost_range_entry(self, message: KafkaMessage, expected: int) -> QuarantineEntry:
         """The note about messages that are gone for good; a Hole when nothing says so."""
-        lost = self.lost.get(message.partition)
+        lost = self.lost_ranges.get(message.partition)
         if lost is None or (lost.first, lost.next) != (expected, message.offset):
-            raise Hole(
+            raise OffsetGap(
                 f"{self.topic}/{message.partition}: offset {message.offset} came, "
                 f"{expected} was expected"
             )
-        return lost_note(message.partition, expected, message.offset, message.timestamp_ms)
+        return lost_range_entry(message.partition, expected, message.offset, message.timestamp_ms)
 
-    def _write(self, target: LakeTable, rows: pa.Table) -> list[NewPart]:
+    def _write_files(self, target: LakeTable, rows: pa.Table) -> list[NewDataFile]:
         return [
-            write_part(target.store, target.table, day, of_day)
-            for day, of_day in by_day(rows, received_column(target.table))
+            write_data_file(target.store, target.table, day, of_day)
+            for day, of_day in split_by_day(rows, received_column(target.table))
         ]
 
-    def _set_aside(self, refused: Sequence[Quarantined], moves: Mapping[int, Move]) -> None:
+    def _commit_quarantine(
+        self, refused: Sequence[QuarantineEntry], moves: Mapping[int, OffsetUpdate]
+    ) -> None:
         """Commit what is not stored, leaving out what an earlier try has committed."""
         if not refused:
             return
         self._quarantine.refresh()
-        since = self._since(self._quarantine, moves)
+        since = self._next_offsets(self._quarantine, moves)
         new = [q for q in refused if q.offset >= since[q.partition]]
-        bad = [q for q in new if q.stage is not Stage.DUPLICATE]
+        bad = [q for q in new if q.stage is not QuarantineStage.DUPLICATE]
         if bad:
             log.warning(
                 "quarantined",
                 extra={"topic": self.topic, "rows": len(bad), "reason": bad[0].reason},
             )
         if new:
-            self._commit_beside(
+            self._commit_side_table(
                 self._quarantine, quarantine_rows(self.topic, self.epoch, new), moves, {}
             )
 
-    def _account(self, tally: Tally, moves: Mapping[int, Move], stored: int) -> None:
+    def _commit_ledger(
+        self, tally: LedgerCounts, moves: Mapping[int, OffsetUpdate], stored: int
+    ) -> None:
         """Commit the account, leaving out what an earlier try has committed."""
-        since = self._since(self._ledger, moves)
-        if all(since[p] <= move.expected for p, move in moves.items()) and tally.stored() != stored:
-            raise Unbalanced(f"{self.topic}: {stored} rows, {tally.stored()} by the account")
+        since = self._next_offsets(self._ledger, moves)
+        if (
+            all(since[p] <= move.expected for p, move in moves.items())
+            and tally.stored_count() != stored
+        ):
+            raise LedgerMismatch(
+                f"{self.topic}: {stored} rows, {tally.stored_count()} by the account"
+            )
         rows = tally.rows(self.topic, self.epoch)
         if rows.num_rows:
-            self._commit_beside(self._ledger, rows, moves, tally.told)
+            self._commit_side_table(self._ledger, rows, moves, tally.known_drops)
 
-    def _commit_beside(
-        self, side: LakeTable, rows: pa.Table, moves: Mapping[int, Move], told: Moves
+    def _commit_side_table(
+        self,
+        side: LakeTable,
+        rows: pa.Table,
+        moves: Mapping[int, OffsetUpdate],
+        told: OffsetUpdates,
     ) -> None:
-        since = self._since(side, moves)
+        since = self._next_offsets(side, moves)
         ahead = {p: move for p, move in moves.items() if move.next > since[p]}
-        named = {self._name(p): Move(since[p], move.next) for p, move in ahead.items()}
-        side.commit(self._write(side, rows), {**named, **told})
+        named = {
+            self._offset_key(p): OffsetUpdate(since[p], move.next) for p, move in ahead.items()
+        }
+        side.commit(self._write_files(side, rows), {**named, **told})
 
-    def _since(self, table: LakeTable, moves: Mapping[int, Move]) -> dict[int, int]:
+    def _next_offsets(self, table: LakeTable, moves: Mapping[int, OffsetUpdate]) -> dict[int, int]:
         """The table's own next offsets."""
-        return {partition: table.next_offset(self._name(partition)) for partition in moves}
+        return {partition: table.next_offset(self._offset_key(partition)) for partition in moves}
 
-    def _name(self, partition: int) -> str:
+    def _offset_key(self, partition: int) -> str:
         return app_id(self.epoch, self.topic, partition)

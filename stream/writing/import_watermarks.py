@@ -5,16 +5,16 @@ offsets, so that it is exact whatever is killed; and it is what an undoing close
 made for an open mark is refused from then on, by the table itself.
 """
 
-CLOSED = 2**62
+SEALED = 2**62
 """What is added to the mark of an import that is undone. The line stays in it, and goes on: so a
 batch that is given again is taken apart as it was before the undoing."""
 
 
-def line_of(mark: int) -> int:
+def watermark_line(mark: int) -> int:
     """The first line that the table does not hold, whether the mark is closed or not."""
-    return mark % CLOSED
+    return mark % SEALED
 
 
-def mark_of(import_id: str) -> str:
+def watermark_key(import_id: str) -> str:
     """Under which name a table keeps the mark of an import."""
     return f"import/{import_id}"

@@ -8,7 +8,7 @@ its next offsets, and before the first commit of that epoch:
 | no id (it is older than ids) | any        | adopted, when the offsets may be this topic's    |
 | this id                      | this id    | reads on in the epoch of this id                 |
 | others, of this cluster      | another id | made anew: a new epoch, from its first message   |
-| others, of another cluster   | another id | `OtherKafka`, unless the broker is our own       |
+| others, of another cluster   | another id | `WrongCluster`, unless the broker is our own       |
 | any                          | any        | `TIDEMARK_INGEST_EPOCH`, when above all known    |
 
 An id that comes back (a restored Kafka, an address that was wrong for a while) is read on where
@@ -22,62 +22,64 @@ from msgspec import Struct
 from schemas.lake.committed_offsets import app_id, cluster_app_id, epoch_app_id, identity_app_id
 from schemas.lake.topic_identity import TopicIdentity
 from schemas.runtime.settings import Settings
-from stream.runtime.errors import Fenced, KeepsFailing, OtherKafka, Unreachable
-from stream.storage.delta_commit import LakeTable, Move
+from stream.runtime.errors import Fenced, RetriesExhausted, Unreachable, WrongCluster
+from stream.storage.delta_commit import LakeTable, OffsetUpdate
 
-TRIES = 5
-LOOK_BACK = 64
+MAX_ATTEMPTS = 5
+MAX_EPOCHS_BACK = 64
 """Epochs before the present one among which that is looked for which was read before it."""
 
-KNOWN = 1
+CLUSTER_KNOWN = 1
 
 
-class Epoch(Struct, frozen=True):
+class TopicEpoch(Struct, frozen=True):
     """Which making of a topic a table reads from now on."""
 
     number: int
-    began: bool = False
+    is_new: bool = False
     """Whether it was recorded just now, in place of another."""
 
 
-def settle(
+def assign_epoch(
     table: LakeTable,
     topic: str,
     identity: TopicIdentity | None,
     ends: Mapping[int, int],
     settings: Settings,
-) -> Epoch:
+) -> TopicEpoch:
     """The epoch of the topic that Kafka has, recorded in the table; `ends` by topic partition."""
-    for _ in range(TRIES):
+    for _ in range(MAX_ATTEMPTS):
         table.refresh()
         try:
-            return _settled(table, topic, identity, ends, settings)
+            return _assigned(table, topic, identity, ends, settings)
         except Fenced:  # another worker recorded it meanwhile
             continue
-    raise KeepsFailing(f"{table.table.name}: the epoch of {topic} could not be recorded")
+    raise RetriesExhausted(f"{table.table.name}: the epoch of {topic} could not be recorded")
 
 
-def _settled(
+def _assigned(
     table: LakeTable,
     topic: str,
     identity: TopicIdentity | None,
     ends: Mapping[int, int],
     settings: Settings,
-) -> Epoch:
+) -> TopicEpoch:
     least = settings.ingest_epoch
     newest = table.next_offset(epoch_app_id(topic))
     if identity is None:
         if newest:
             raise Unreachable(f"Kafka does not say which making of {topic} it has")
-        return Epoch(least)
+        return TopicEpoch(least)
     known = table.next_offset(identity_app_id(topic, identity.id))
     if known and least <= newest:
-        return Epoch(known)
-    if not newest and _made_anew(table, topic, ends, least):
-        return Epoch(least)  # the worker refuses it by its offsets; there is nothing to adopt
-    same_kafka = table.next_offset(cluster_app_id(topic, identity.cluster)) or _own(settings)
+        return TopicEpoch(known)
+    if not newest and _was_recreated(table, topic, ends, least):
+        return TopicEpoch(least)  # the worker refuses it by its offsets; there is nothing to adopt
+    same_kafka = table.next_offset(cluster_app_id(topic, identity.cluster)) or _is_own_kafka(
+        settings
+    )
     if newest and not same_kafka and least <= newest:
-        raise OtherKafka(
+        raise WrongCluster(
             f"{topic} is of Kafka cluster {identity.cluster}, but table {table.table.name} was fed "
             "by another cluster. If TIDEMARK_KAFKA names the wrong Kafka, mend it. If the old "
             f"Kafka is gone for good, set TIDEMARK_INGEST_EPOCH to {newest + 1}: what this one "
@@ -85,28 +87,30 @@ def _settled(
         )
     number = max(least, newest + 1) if newest else least
     moves = {
-        epoch_app_id(topic): Move(newest, number),
-        identity_app_id(topic, identity.id): Move(known, number),
+        epoch_app_id(topic): OffsetUpdate(newest, number),
+        identity_app_id(topic, identity.id): OffsetUpdate(known, number),
     }
     if not table.next_offset(cluster_app_id(topic, identity.cluster)):
-        moves[cluster_app_id(topic, identity.cluster)] = Move(0, KNOWN)
+        moves[cluster_app_id(topic, identity.cluster)] = OffsetUpdate(0, CLUSTER_KNOWN)
     table.commit([], moves)
-    return Epoch(number, began=newest > 0)
+    return TopicEpoch(number, is_new=newest > 0)
 
 
-def _own(settings: Settings) -> bool:
+def _is_own_kafka(settings: Settings) -> bool:
     """Whether Kafka and lake lie in one data folder, so that neither can be another's."""
     return not settings.kafka and not settings.lake
 
 
-def _made_anew(table: LakeTable, topic: str, ends: Mapping[int, int], epoch: int) -> bool:
+def _was_recreated(table: LakeTable, topic: str, ends: Mapping[int, int], epoch: int) -> bool:
     """Whether the table goes beyond what Kafka has: its offsets were counted in another topic."""
     return any(table.next_offset(app_id(epoch, topic, p)) > end for p, end in ends.items())
 
 
-def read_before(table: LakeTable, topic: str, epoch: int, partition: int) -> tuple[int, int] | None:
+def previous_topic(
+    table: LakeTable, topic: str, epoch: int, partition: int
+) -> tuple[int, int] | None:
     """The last epoch before this one of which the table has messages, and its next offset."""
-    for before in range(epoch - 1, max(0, epoch - LOOK_BACK) - 1, -1):
+    for before in range(epoch - 1, max(0, epoch - MAX_EPOCHS_BACK) - 1, -1):
         offset = table.next_offset(app_id(before, topic, partition))
         if offset:
             return before, offset

@@ -2,19 +2,19 @@
 
 from msgspec import Struct
 
-from schemas.kinds import HISTORY, KINDS, Kind
-from stream.writing.backfill_writer import Backfill
-from stream.writing.batch_writer import Drain
+from schemas.kinds import IMPORTED_EVENT, KINDS, Kind
+from stream.writing.backfill_writer import BackfillWriter
+from stream.writing.batch_writer import BatchWriter
 
 
-class Lane(Struct, frozen=True):
+class WorkerRole(Struct, frozen=True):
     """Kinds that are drained together, apart from all others."""
 
     kinds: tuple[Kind, ...]
-    drain: type[Drain]
-    group: str = ""
+    writer: type[BatchWriter]
+    group_suffix: str = ""
     """Added to the group's name."""
 
 
-LIVE = Lane(KINDS, Drain)
-BACKFILL = Lane((HISTORY,), Backfill, "-backfill")
+LIVE = WorkerRole(KINDS, BatchWriter)
+BACKFILL = WorkerRole((IMPORTED_EVENT,), BackfillWriter, "-backfill")

@@ -19,9 +19,9 @@ from tests.bench import (
     worker,
 )
 from tests.bench.dataset import MANY, stored
-from tests.bench.results import Part, keep
+from tests.bench.results import BenchmarkResult, save
 
-PARTS: Mapping[str, Callable[[], Part]] = {
+PARTS: Mapping[str, Callable[[], BenchmarkResult]] = {
     "collector": collector.measure,
     "worker": worker.measure,
     "freshness": freshness.measure,
@@ -49,7 +49,7 @@ def main() -> None:
         print(f"{name}: measuring", flush=True)
         began = time.monotonic()
         part = scale.measure(asked.data, asked.events) if name == SCALE else PARTS[name]()
-        keep([part])
+        save([part])
         print(f"\n{part.text()}\n{name}: {time.monotonic() - began:.0f} s\n", flush=True)
 
 

@@ -77,7 +77,7 @@ ON_COLLECTOR: Mapping[str, Attack] = {
 ON_QUERY = EVERYWHERE
 
 
-class Sender:
+class AttackSender:
     """The connections of an attack."""
 
     def __init__(self, port: int, attack: Attack, website: str, until: float) -> None:
@@ -123,7 +123,7 @@ class Sender:
 
 if __name__ == "__main__":
     port, name, website, seconds = sys.argv[1:]
-    sender = Sender(
+    sender = AttackSender(
         int(port), ON_COLLECTOR[name], website, time.monotonic() + min(60.0, float(seconds))
     )
     sender.run()

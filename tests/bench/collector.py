@@ -18,12 +18,12 @@ import psutil
 from msgspec import Struct
 
 from deploy.local.kafka.broker import Broker
-from deploy.local.kafka.topics import declare, topics_of
-from schemas.registry import Store, validation
+from deploy.local.kafka.topics import ensure_topics, required_topics
+from schemas.registry import RegistryStore, validation
 from schemas.registry.migrate import migrate
 from schemas.runtime.clock import now_ms
-from schemas.runtime.settings import Settings, as_environment
-from tests.bench.results import Figure, Part
+from schemas.runtime.settings import Settings, to_environment
+from tests.bench.results import BenchmarkResult, Figure
 from tests.http_client import call
 from tests.installation import ROOT, eventually, free_port
 
@@ -79,10 +79,12 @@ class Comparison(Struct, frozen=True):
     ours: Run
 
 
-def measure() -> Part:
+def measure() -> BenchmarkResult:
     """Both in turns, for all cases."""
     with tempfile.TemporaryDirectory() as folder:
-        return Part("Collector", HOW, [f for case in compare(Path(folder)) for f in _figures(case)])
+        return BenchmarkResult(
+            "Collector", HOW, [f for case in compare(Path(folder)) for f in _figures(case)]
+        )
 
 
 def compare(folder: Path, seconds: float = 4.0, rounds: int = 3) -> list[Comparison]:
@@ -173,7 +175,7 @@ def servers(folder: Path) -> Iterator[tuple[Server, Server]]:
         collect_port=free_port(),
     )
     with Broker(folder / "broker", settings.broker_port, settings.broker_controller_port):
-        declare(settings.brokers, topics_of(settings))
+        ensure_topics(settings.brokers, required_topics(settings))
         website = _website(settings)
         plain_port = free_port()
         commands = [
@@ -193,13 +195,13 @@ def servers(folder: Path) -> Iterator[tuple[Server, Server]]:
 
 
 def _start(settings: Settings, command: Sequence[str]) -> subprocess.Popen[bytes]:
-    environment = {**os.environ, **as_environment(settings)}
+    environment = {**os.environ, **to_environment(settings)}
     return subprocess.Popen([sys.executable, "-m", *command], cwd=ROOT, env=environment)
 
 
 def _website(settings: Settings) -> str:
     migrate(settings.registry_url)
-    store, now = Store(settings.registry_url), now_ms()
+    store, now = RegistryStore(settings.registry_url), now_ms()
     owner = store.create(
         validation.new_organization("Bench", "enterprise", now, {"collect": 10**9})
     )

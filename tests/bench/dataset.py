@@ -17,15 +17,15 @@ import msgspec
 import pyarrow as pa
 from msgspec import Struct, structs
 
-from schemas.registry import Link, Organization, Scope, Store, Website
+from schemas.registry import KeyScope, Link, Organization, RegistryStore, Website
 from schemas.registry.migrate import migrate
 from schemas.registry.validation import new_key
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
 from schemas.tables import CLICKS, ERRORS, EVENTS, VITALS, Table
 from stream.maintenance.compaction import ROW_GROUP, compact
-from stream.storage.delta_commit import LakeTable, Move
-from stream.storage.parquet_writer import write_part
+from stream.storage.delta_commit import LakeTable, OffsetUpdate
+from stream.storage.parquet_writer import write_data_file
 from tests.bench.traffic_sql import LINK, MACROS, MINE, OWNER, crowd_of, day_of
 
 FIRST = date(2026, 10, 1)
@@ -98,8 +98,8 @@ def fill(
         ]
         # Two numbers per day: the sessions of the two crowds are different ones.
         made = [day_of(connection, table, day, 2 * number + i, c) for i, c in enumerate(crowds)]
-        parts = [write_part(lake.store, table, day, rows) for rows in batches(made)]
-        lake.commit(parts, {"bench": Move(number, number + 1)})
+        parts = [write_data_file(lake.store, table, day, rows) for rows in batches(made)]
+        lake.commit(parts, {"bench": OffsetUpdate(number, number + 1)})
         compact(lake, settings)
         print(f"{table.name} {day}: {time.monotonic() - began:.1f} s", flush=True)
     lake.refresh()
@@ -129,8 +129,8 @@ def registered(settings: Settings) -> str:
     """The website, a link and a key that may ask as often as it likes."""
     migrate(settings.registry_url)
     now = now_ms()
-    key, text = new_key(OWNER, [Scope.READ_DATA], now)
-    with closing(Store(settings.registry_url)) as store:
+    key, text = new_key(OWNER, [KeyScope.READ_DATA], now)
+    with closing(RegistryStore(settings.registry_url)) as store:
         store.create(
             Organization(
                 id=OWNER, name="Bench", plan="enterprise", created_at=now, updated_at=now,
@@ -166,10 +166,10 @@ def write_plain(made: DataSet, table: Table) -> None:
         )
         connection.execute(
             f"""
-            COPY (SELECT * EXCLUDE ({table.subject}), {table.subject}
+            COPY (SELECT * EXCLUDE ({table.subject_column}), {table.subject_column}
                     FROM read_parquet(?, hive_partitioning = false)
-                   WHERE {table.subject} = ?
-                   ORDER BY {", ".join(table.order)})
+                   WHERE {table.subject_column} = ?
+                   ORDER BY {", ".join(table.sort_order)})
               TO '{target}'
                  (FORMAT parquet, PARQUET_VERSION v2, COMPRESSION zstd, ROW_GROUP_SIZE {ROW_GROUP})
             """,

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from crawleruseragents import CRAWLER_USER_AGENTS_DATA
 from msgspec import Struct
 
-from schemas.envelope import Envelope, seal
-from stream.enrich.rules.reserved_addresses import is_special
+from schemas.envelope import Envelope, encode_envelope
+from stream.enrich.rules.reserved_addresses import is_reserved
 
 AGENTS = 20_000
 ADDRESSES = 50_000
@@ -155,7 +155,7 @@ class Request(Struct, frozen=True):
     events: int
 
 
-class Crowd:
+class DiverseTraffic:
     """Who visits, from where, and which pages."""
 
     def __init__(self, seed: int = 7) -> None:
@@ -202,7 +202,7 @@ class Crowd:
         """One visitor's request as an envelope, of so many events or of as many as come."""
         who, count = self.visitor(), events or self.chance.choice(EVENTS)
         agent, hints = who.agent
-        body = seal(
+        body = encode_envelope(
             Envelope(
                 subject_id=f"web_{often(self.chance, 20):04}",
                 organization_id="org_1",
@@ -238,7 +238,7 @@ class Crowd:
             a, b, c = number >> 24, (number >> 16) & 255, (number >> 8) & 255
             four = f"{a}.{b}.{c}.0"
             address = four if number % 5 else f"2a{a % 16:02x}:{b:x}{c:02x}:{c:x}::"
-            if not is_special(address):
+            if not is_reserved(address):
                 found[address] = None
         return list(found)
 

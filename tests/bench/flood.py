@@ -15,9 +15,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from tests.bench.freshness import delay
-from tests.bench.results import Figure, Part
+from tests.bench.results import BenchmarkResult, Figure
 from tests.flow.tenant import Tenant
-from tests.installation import Stack
+from tests.installation import Installation
 
 SECONDS = 60
 """A whole window of the limits."""
@@ -42,13 +42,16 @@ FLOODS: Mapping[str, Callable[[int], object]] = {
 }
 
 
-def measure() -> Part:
+def measure() -> BenchmarkResult:
     """The other tenant alone, then beside each flood."""
-    with tempfile.TemporaryDirectory(prefix="tidemark-flood-") as folder, Stack(Path(folder)) as up:
+    with (
+        tempfile.TemporaryDirectory(prefix="tidemark-flood-") as folder,
+        Installation(Path(folder)) as up,
+    ):
         other = Tenant.made(up)
         alone = statistics.median(delay(other, number) for number in range(ALONE))
         figures = [f for name in FLOODS for f in _beside(name, other, alone)]
-    return Part(
+    return BenchmarkResult(
         "Flood",
         f"A tenant of the free plan posts for {SECONDS} s as fast as its limits permit, from two "
         "networks without a key and with a key; another tenant sends one event a second.",

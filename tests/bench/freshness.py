@@ -6,22 +6,22 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.bench.results import Figure, Part
-from tests.chaos.recorded_load import Sender
+from tests.bench.results import BenchmarkResult, Figure
+from tests.chaos.recorded_load import LoadSender
 from tests.flow.tenant import Tenant
-from tests.installation import Stack
+from tests.installation import Installation
 
 SAMPLES = 200
 WATCHERS = 3
 PAUSE_SECONDS = 0.01
 
 
-def measure() -> Part:
+def measure() -> BenchmarkResult:
     """The delay while a load of small batches goes to another website."""
-    with tempfile.TemporaryDirectory() as folder, Stack(Path(folder)) as stack:
+    with tempfile.TemporaryDirectory() as folder, Installation(Path(folder)) as stack:
         watched, loaded = Tenant.made(stack), Tenant.made(stack)
         with (
-            Sender(stack.collect_url, loaded.website.id) as load,
+            LoadSender(stack.collect_url, loaded.website.id) as load,
             ThreadPoolExecutor(WATCHERS) as pool,
         ):
             load.wait_for(300)
@@ -29,7 +29,7 @@ def measure() -> Part:
             delays = list(pool.map(lambda n: delay(watched, n), range(SAMPLES)))
             rate = (len(load.acknowledged) - before) / (time.monotonic() - began)
     cuts = statistics.quantiles(delays, n=100)
-    return Part(
+    return BenchmarkResult(
         "Freshness",
         f"{SAMPLES} events, each asked for until it is counted, beside {rate:,.0f} events/s "
         "of another website; default settings.",

@@ -9,8 +9,8 @@ from pathlib import Path
 from threading import Event
 
 from tests.bench.dataset import DataSet, make
-from tests.bench.query_service import Question, Running, custom, service, standard
-from tests.bench.results import Figure, Part
+from tests.bench.query_service import BenchmarkQuery, RunningService, custom, service, standard
+from tests.bench.results import BenchmarkResult, Figure
 
 EVENTS = 1_000_000
 TURNS = 9
@@ -29,7 +29,7 @@ HEAVY = {
 }
 
 
-def measure() -> Part:
+def measure() -> BenchmarkResult:
     """Each question alone, then beside the crowd."""
     with tempfile.TemporaryDirectory(prefix="tidemark-isolation-") as folder:
         made = make(Path(folder), EVENTS, EVENTS)
@@ -43,7 +43,7 @@ def measure() -> Part:
         Figure(f"{question.name} beside custom", late, "ms", early, "the same alone", "ratio ≤ 2")
         for question, early, late in zip(questions, alone, beside, strict=True)
     ]
-    return Part(
+    return BenchmarkResult(
         "Isolation",
         f"{EVENTS:,} events of one website among as many of others; {CROWD} clients ask a custom "
         f"query over all sessions again and again ({count} were answered); over HTTP, middle of "
@@ -52,14 +52,14 @@ def measure() -> Part:
     )
 
 
-def middle(ours: Running, question: Question) -> float:
+def middle(ours: RunningService, question: BenchmarkQuery) -> float:
     """The middle time of one question, once its files are known."""
     ours.ask(question)
     return statistics.median(ours.ask(question).ms for _ in range(TURNS))
 
 
 @contextmanager
-def crowd(ours: Running, made: DataSet) -> Iterator[list[float]]:
+def crowd(ours: RunningService, made: DataSet) -> Iterator[list[float]]:
     """Heavy queries all the while; the times of those that were answered."""
     over, answered = Event(), list[float]()
     heavy = custom("heavy", HEAVY, made.span())

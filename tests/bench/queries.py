@@ -14,8 +14,8 @@ from pathlib import Path
 import duckdb
 
 from tests.bench.dataset import DataSet, make
-from tests.bench.query_service import Question, Running, custom, service, standard
-from tests.bench.results import Figure, Part
+from tests.bench.query_service import BenchmarkQuery, RunningService, custom, service, standard
+from tests.bench.results import BenchmarkResult, Figure
 
 EVENTS = 1_000_000
 TURNS = 7
@@ -60,7 +60,7 @@ CUSTOM_SQL = f"""
       {MINE} GROUP BY country ORDER BY n DESC, 1 LIMIT 1000"""
 
 
-def measure() -> Part:
+def measure() -> BenchmarkResult:
     """All questions over a fresh data set."""
     with tempfile.TemporaryDirectory(prefix="tidemark-questions-") as folder:
         made = make(Path(folder), EVENTS, EVENTS)
@@ -74,17 +74,19 @@ def measure() -> Part:
         f"{EVENTS:,} events of one website in 30 days among as many of others, stored by the "
         f"worker's writer and compacted; over HTTP, middle of {TURNS}."
     )
-    return Part("Questions", how, figures)
+    return BenchmarkResult("Questions", how, figures)
 
 
-def asked(made: DataSet) -> Iterator[tuple[Question, str]]:
+def asked(made: DataSet) -> Iterator[tuple[BenchmarkQuery, str]]:
     """The questions, each with what one would write by hand."""
     for name, sql in QUESTIONS.items():
         yield standard(name, "website_id", {}, made.span()), sql
     yield custom("custom: by country", CUSTOM, made.span()), CUSTOM_SQL
 
 
-def timed(question: Question, sql: str, ours: Running, plain: duckdb.DuckDBPyConnection) -> Figure:
+def timed(
+    question: BenchmarkQuery, sql: str, ours: RunningService, plain: duckdb.DuckDBPyConnection
+) -> Figure:
     """Both in turns."""
     took, theirs = [], []
     for _ in range(TURNS):

@@ -22,14 +22,14 @@ import psutil
 from msgspec import Struct, structs
 
 from query.app import create_app
-from query.engine.duckdb_engine import Bounds, DuckDB
+from query.engine.duckdb_engine import DuckDBEngine, PoolLimits
 from query.engine.engine import Row, Sql
-from schemas.http.middleware import Edge
-from schemas.lake.delta_table import Part
-from schemas.registry import Store
-from schemas.runtime.settings import as_environment
+from schemas.http.middleware import HttpMiddleware
+from schemas.lake.delta_table import DataFile
+from schemas.registry import RegistryStore
+from schemas.runtime.settings import to_environment
 from schemas.tables import Column
-from tests.asgi_client import request
+from tests.asgi_client import send_request
 from tests.bench.dataset import DataSet
 from tests.bench.traffic_sql import LINK, MINE
 from tests.bench.worker import cpu
@@ -40,7 +40,7 @@ SECONDS = 20.0
 """Deadline of a question; far above what is expected, so that a slow one is still told of."""
 
 
-class Question(Struct, frozen=True):
+class BenchmarkQuery(Struct, frozen=True):
     """One request."""
 
     name: str
@@ -49,19 +49,21 @@ class Question(Struct, frozen=True):
     body: dict[str, Any]
 
 
-def standard(name: str, kind: str, own: dict[str, Any], span: dict[str, str]) -> Question:
+def standard(name: str, kind: str, own: dict[str, Any], span: dict[str, str]) -> BenchmarkQuery:
     """One query type."""
     subject = f"link_id={LINK}" if kind == "link_id" else f"website_id={MINE}"
-    return Question(name, "/v1/query", subject, {"parameters": [{"name": name, **own}], **span})
+    return BenchmarkQuery(
+        name, "/v1/query", subject, {"parameters": [{"name": name, **own}], **span}
+    )
 
 
-def custom(name: str, query: dict[str, Any], span: dict[str, str]) -> Question:
+def custom(name: str, query: dict[str, Any], span: dict[str, str]) -> BenchmarkQuery:
     """One custom query."""
     body = {"query": query, **span}
-    return Question(name, "/v1/query/custom", f"website_id={MINE}", body)
+    return BenchmarkQuery(name, "/v1/query/custom", f"website_id={MINE}", body)
 
 
-class Answered(Struct, frozen=True):
+class QueryTiming(Struct, frozen=True):
     """How long it took, what it cost, and what the data of the answer were."""
 
     ms: float
@@ -70,14 +72,14 @@ class Answered(Struct, frozen=True):
     data: Any
 
 
-class Running(Struct, frozen=True):
+class RunningService(Struct, frozen=True):
     """The query service as it runs for real."""
 
     url: str
     key: str
     pid: int
 
-    def ask(self, question: Question) -> Answered:
+    def ask(self, question: BenchmarkQuery) -> QueryTiming:
         """Ask over HTTP; no data when it took too long or was refused as too heavy."""
         spent, began = cpu(psutil.Process(self.pid)), time.perf_counter()
         url = f"{self.url}{question.path}?{question.subject}"
@@ -85,7 +87,7 @@ class Running(Struct, frozen=True):
         took = time.perf_counter() - began
         spent = cpu(psutil.Process(self.pid)) - spent
         assert reply.status in (200, 503), (question, reply.body)
-        return Answered(took * 1000, spent * 1000, _data(question, reply.json))
+        return QueryTiming(took * 1000, spent * 1000, _data(question, reply.json))
 
     @property
     def peak_mib(self) -> float:
@@ -96,42 +98,42 @@ class Running(Struct, frozen=True):
 
 
 @contextmanager
-def service(made: DataSet) -> Iterator[Running]:
+def service(made: DataSet) -> Iterator[RunningService]:
     """`python -m query` over the set, with default settings but for the deadline."""
     settings = structs.replace(made.settings, query_port=free_port(), query_seconds=SECONDS)
     process = subprocess.Popen(
         [sys.executable, "-m", "query"],
         cwd=ROOT,
-        env={**os.environ, **as_environment(settings)},
+        env={**os.environ, **to_environment(settings)},
     )
     url = f"http://127.0.0.1:{settings.query_port}"
     try:
         eventually(lambda: _ready(url))
-        yield Running(url, made.key, process.pid)
+        yield RunningService(url, made.key, process.pid)
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(30)
 
 
-class Plain:
+class PlainDuckDB:
     """Plain DuckDB: answers a question and tells the time of its SQL alone."""
 
-    def __init__(self, app: Edge, key: str) -> None:
+    def __init__(self, app: HttpMiddleware, key: str) -> None:
         self._app = app
         self._key = key
 
-    def ask(self, question: Question) -> Answered:
+    def ask(self, question: BenchmarkQuery) -> QueryTiming:
         """Ask in this process."""
         OneFile.seconds = OneFile.spent = 0.0
         url = f"{question.path}?{question.subject}"
         payload = [_json(question.body)]
-        reply = asyncio.run(request(self._app, "POST", url, payload, {"x-api-key": self._key}))
+        reply = asyncio.run(send_request(self._app, "POST", url, payload, {"x-api-key": self._key}))
         assert reply.status == 200, (question, reply.body)
         data = _data(question, reply.json)
-        return Answered(OneFile.seconds * 1000, OneFile.spent * 1000, data)
+        return QueryTiming(OneFile.seconds * 1000, OneFile.spent * 1000, data)
 
 
-class OneFile(DuckDB):
+class OneFile(DuckDBEngine):
     """The engine over one file per table, without walls."""
 
     seconds = 0.0
@@ -139,13 +141,13 @@ class OneFile(DuckDB):
     """That SQL took since they were last set to 0: time, and CPU of all threads."""
     made: DataSet
 
-    def __init__(self, name: str, lake: str, spill: Path, bounds: Bounds) -> None:
+    def __init__(self, name: str, lake: str, spill: Path, bounds: PoolLimits) -> None:
         super().__init__(name, lake, spill, bounds)
         self._plain = duckdb.connect()
         self._plain.execute(f"SET threads = {bounds.threads}; SET TimeZone = 'UTC'")
         self._plain.execute("SET parquet_metadata_cache = true")
 
-    async def relation(self, parts: Sequence[Part], columns: Sequence[Column]) -> Sql:
+    async def relation(self, parts: Sequence[DataFile], columns: Sequence[Column]) -> Sql:
         if not parts:
             return await super().relation(parts, columns)
         table = Path(parts[0].path).parts[-3]
@@ -161,14 +163,14 @@ class OneFile(DuckDB):
 
 
 @contextmanager
-def plain(made: DataSet) -> Iterator[Plain]:
+def plain_duckdb(made: DataSet) -> Iterator[PlainDuckDB]:
     """The application with plain DuckDB under it."""
     OneFile.made = made
     settings = structs.replace(made.settings, query_seconds=SECONDS)
-    with closing(Store(settings.registry_url)) as store, patch("query.app.DuckDB", OneFile):
+    with closing(RegistryStore(settings.registry_url)) as store, patch("query.app.DuckDB", OneFile):
         opened = create_app(settings, store, "plain")
         try:
-            yield Plain(opened.app, made.key)
+            yield PlainDuckDB(opened.app, made.key)
         finally:
             opened.close()
 
@@ -184,7 +186,7 @@ def _json(body: Any) -> bytes:
     return json.dumps(body).encode()
 
 
-def _data(question: Question, answer: Any) -> Any:
+def _data(question: BenchmarkQuery, answer: Any) -> Any:
     if not answer["success"]:
         return None
     if question.path.endswith("custom"):

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from schemas.receipts import FORMAT, Receipt
+from schemas.receipts import RECEIPT_FORMAT, Receipt
 from schemas.tables import EVENTS, QUARANTINE
-from tests.bench.results import Figure, Part
+from tests.bench.results import BenchmarkResult, Figure
 from tests.query.lake import Stored
 from tests.query.query_service import NOW, House, house
 
@@ -24,7 +24,7 @@ ROWS = 2_000
 TIMES = 200
 PARTITION = 2
 FIRST_MS = NOW - DAYS * 86_400_000
-RECEIPT = Receipt(FORMAT, "events", 1, PARTITION, 0, 0, 100, FIRST_MS, "shop")
+RECEIPT = Receipt(RECEIPT_FORMAT, "events", 1, PARTITION, 0, 0, 100, FIRST_MS, "shop")
 
 HOW = (
     "GET /v1/receipts of 100 items, in this process, the key's check and the JSON included; a lake "
@@ -33,7 +33,7 @@ HOW = (
 )
 
 
-def measure() -> Part:
+def measure() -> BenchmarkResult:
     """Both, and the CPU of the dearer."""
     with tempfile.TemporaryDirectory() as folder, asked(Path(folder)) as desk:
         desk.lake.moves(EVENTS, PARTITION, 10**9)
@@ -43,7 +43,7 @@ def measure() -> Part:
             desk.lake.holds(*rows(part), as_they_are=True)
         desk.lake.moves(QUARANTINE, PARTITION, 10**9)
         figures += _figures("some set aside", *looked_up(desk))
-    return Part("Receipts", HOW, figures)
+    return BenchmarkResult("Receipts", HOW, figures)
 
 
 @contextmanager

@@ -22,12 +22,12 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message
 
 from ingest.app import create_app
-from ingest.publishing.partition_queue import Answer, Outcome, Ticket
+from ingest.publishing.partition_queue import DeliveryReport, DeliveryStatus, PendingDelivery
 from schemas.errors import Unavailable
 from schemas.runtime.settings import Settings
 from tests.asgi_client import http_scope
-from tests.bench.results import Figure, Part
-from tests.ingest.in_memory_collector import NOW, FixedRegistry, bench
+from tests.bench.results import BenchmarkResult, Figure
+from tests.ingest.in_memory_collector import NOW, FixedSnapshotSource, in_memory_collector
 
 TIMES, ROUNDS = 5_000, 7
 TARGET = "https://t.example/a?b=c"
@@ -43,37 +43,37 @@ HOW = (
 )
 
 
-class Nowhere:
+class DiscardingProducer:
     """Acknowledges, or refuses, at once."""
 
-    def __init__(self, refusing: str | None) -> None:
-        self.refusing = refusing
+    def __init__(self, unavailable_reason: str | None) -> None:
+        self.unavailable_reason = unavailable_reason
 
-    def put(self, *_request: object) -> Ticket:
-        if self.refusing is not None:
-            raise Unavailable(self.refusing)
-        answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        answered.set_result(Answer(Outcome.ACKNOWLEDGED))
-        return Ticket(answered, 0)
+    def enqueue(self, *_request: object) -> PendingDelivery:
+        if self.unavailable_reason is not None:
+            raise Unavailable(self.unavailable_reason)
+        answered: asyncio.Future[DeliveryReport] = asyncio.get_running_loop().create_future()
+        answered.set_result(DeliveryReport(DeliveryStatus.ACKNOWLEDGED))
+        return PendingDelivery(answered, 0)
 
 
-def measure() -> Part:
+def measure() -> BenchmarkResult:
     """With Kafka and without, beside the plain one."""
     with tempfile.TemporaryDirectory() as folder:
         settings, registry = Settings(data_dir=folder), unlimited(Path(folder))
         with_kafka, without = (
-            create_app(Nowhere(refusing), registry, lambda: NOW, settings)
+            create_app(DiscardingProducer(refusing), registry, lambda: NOW, settings)
             for refusing in (None, "away")
         )
         logging.getLogger("ingest.links.click_queue").setLevel(logging.CRITICAL)  # it loses many
         return asyncio.run(_compared(with_kafka, without, plain()))
 
 
-def unlimited(folder: Path) -> FixedRegistry:
+def unlimited(folder: Path) -> FixedSnapshotSource:
     """The registry of the tests' bench, with more requests than are made."""
-    found = bench(folder).registry.snapshot
+    found = in_memory_collector(folder).registry.snapshot
     owners = {o.id: replace(o, limits={"redirects": 10**9}) for o in found.organizations.values()}
-    return FixedRegistry(replace(found, organizations=MappingProxyType(owners)))
+    return FixedSnapshotSource(replace(found, organizations=MappingProxyType(owners)))
 
 
 def plain() -> ASGIApp:
@@ -86,7 +86,7 @@ def plain() -> ASGIApp:
     return Starlette(routes=[Route("/l/{slug}", follow)])
 
 
-async def _compared(with_kafka: ASGIApp, without: ASGIApp, other: ASGIApp) -> Part:
+async def _compared(with_kafka: ASGIApp, without: ASGIApp, other: ASGIApp) -> BenchmarkResult:
     apps = {"Kafka answers": with_kafka, "Kafka is away": without, PLAIN: other}
     found: dict[str, list[float]] = {name: [] for name in apps}
     gc.disable()
@@ -99,7 +99,7 @@ async def _compared(with_kafka: ASGIApp, without: ASGIApp, other: ASGIApp) -> Pa
         Figure(f"{name}: CPU", statistics.median(each), "µs", against, PLAIN, "ratio ≤ 2")
         for name, each in found.items()
     ]
-    return Part("Redirect", HOW, figures)
+    return BenchmarkResult("Redirect", HOW, figures)
 
 
 async def _cpu(app: Callable[[Any, Any, Any], Awaitable[None]]) -> float:

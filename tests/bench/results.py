@@ -36,7 +36,7 @@ class Figure(Struct, frozen=True):
         return "| " + " | ".join(cells) + " |"
 
 
-class Part(Struct, frozen=True):
+class BenchmarkResult(Struct, frozen=True):
     """The figures of one measurement, with how they were taken."""
 
     title: str
@@ -50,14 +50,14 @@ class Part(Struct, frozen=True):
         return f"## {self.title}\n\n{self.how}\n\n{head}\n{rule}\n{rows}\n"
 
 
-def keep(parts: Sequence[Part]) -> None:
+def save(parts: Sequence[BenchmarkResult]) -> None:
     """Put the parts in place of those of the same title; others stay."""
-    kept = _kept()
+    kept = _read_results()
     kept.update({part.title: part.text() for part in parts})
     RESULTS.write_text(f"{_head()}\n" + "\n".join(kept[title] for title in kept))
 
 
-def _kept() -> dict[str, str]:
+def _read_results() -> dict[str, str]:
     text = RESULTS.read_text() if RESULTS.exists() else ""
     sections = [f"## {section}" for section in text.split("\n## ")[1:]]
     return {s.split("\n", 1)[0].removeprefix("## "): s.rstrip("\n") + "\n" for s in sections}

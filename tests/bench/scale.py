@@ -15,8 +15,16 @@ from msgspec import Struct
 
 from query.standard.query_types import QUERY_TYPES, QueryType
 from tests.bench.dataset import MANY, DataSet, make
-from tests.bench.query_service import Plain, Question, Running, custom, plain, service, standard
-from tests.bench.results import Figure, Part
+from tests.bench.query_service import (
+    BenchmarkQuery,
+    PlainDuckDB,
+    RunningService,
+    custom,
+    plain_duckdb,
+    service,
+    standard,
+)
+from tests.bench.results import BenchmarkResult, Figure
 
 TURNS = 3
 SLOWEST = 10
@@ -55,7 +63,7 @@ class Timed(Struct, frozen=True):
     """Whether both said the same."""
 
 
-def measure(folder: Path | None = None, events: int = MANY) -> Part:
+def measure(folder: Path | None = None, events: int = MANY) -> BenchmarkResult:
     """All questions; the data set stays where a folder is named."""
     if folder is not None:
         return over(make(folder, events))
@@ -63,14 +71,14 @@ def measure(folder: Path | None = None, events: int = MANY) -> Part:
         return over(make(Path(temporary), events))
 
 
-def over(made: DataSet) -> Part:
+def over(made: DataSet) -> BenchmarkResult:
     """All questions about a set that is there."""
-    with service(made) as ours, plain(made) as beside:
+    with service(made) as ours, plain_duckdb(made) as beside:
         month = [timed(q, ours, beside) for q in types(made.span())]
         day = [timed(q, ours, beside) for q in types(made.span(1))]
         free = [timed(custom(name, q, made.span()), ours, beside) for name, q in CUSTOM.items()]
         peak = ours.peak_mib
-    return Part(
+    return BenchmarkResult(
         f"Scale, {made.events:,} events",
         "Events of one website in 30 days among others (twice as many, unless told), stored "
         f"by the worker's writer and compacted; {len(month)} standard types over HTTP, middle of "
@@ -82,10 +90,10 @@ def over(made: DataSet) -> Part:
     )  # fmt: skip
 
 
-def types(span: dict[str, str]) -> Iterator[Question]:
+def types(span: dict[str, str]) -> Iterator[BenchmarkQuery]:
     """Every type that can be asked without a filter, with the options of its example."""
     for query_type in {t.name: t for t in QUERY_TYPES.values()}.values():
-        if not query_type.needs:
+        if not query_type.required_filters:
             yield standard(query_type.name, query_type.subject, options(query_type), span)
 
 
@@ -95,7 +103,7 @@ def options(query_type: QueryType) -> dict[str, object]:
     return {} if example is None else dict(msgspec.to_builtins(example))
 
 
-def timed(question: Question, ours: Running, beside: Plain) -> Timed:
+def timed(question: BenchmarkQuery, ours: RunningService, beside: PlainDuckDB) -> Timed:
     """Both in turns, and whether they say the same."""
     answers, others = [], []
     for _ in range(TURNS):

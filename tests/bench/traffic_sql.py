@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 from msgspec import Struct
 
-from query.engine.duckdb_engine import TYPES
+from query.engine.duckdb_engine import DUCKDB_TYPES
 from schemas.tables import CLICKS, ERRORS, EVENTS, VITALS, Table
 from stream.storage.table_schema import arrow_schema
 
@@ -168,7 +168,7 @@ def day_of(
 def _day(table: Table, day: str, number: int, crowd: Crowd) -> str:
     values = ROWS[table.name]
     columns = ",\n".join(
-        f"CAST({values.get(c.name, 'NULL')} AS {TYPES[c.type]}) AS {c.name}"
+        f"CAST({values.get(c.name, 'NULL')} AS {DUCKDB_TYPES[c.type]}) AS {c.name}"
         for c in table.columns
         if c.name != "day"
     )

@@ -19,9 +19,9 @@ from urllib.parse import urlsplit
 import psutil
 
 from tests.bench.attacker import ON_COLLECTOR, ON_QUERY, Attack
-from tests.bench.results import Figure, Part
+from tests.bench.results import BenchmarkResult, Figure
 from tests.flow.tenant import DAY, Tenant
-from tests.installation import ROOT, Stack
+from tests.installation import ROOT, Installation
 
 SECONDS = 4.0
 PAUSE_SECONDS = 0.002
@@ -68,12 +68,12 @@ class Memory:
         return float(self._process.memory_info().rss) / 1024**2
 
 
-def measure() -> Part:
+def measure() -> BenchmarkResult:
     """Every attack on the collector, then those on the query service."""
     prefix = "tidemark-hostile-"
-    with tempfile.TemporaryDirectory(prefix=prefix) as folder, Stack(Path(folder)) as stack:
+    with tempfile.TemporaryDirectory(prefix=prefix) as folder, Installation(Path(folder)) as stack:
         figures = [*_collector(stack), *_query(stack)]
-    return Part(
+    return BenchmarkResult(
         "Strangers",
         f"Each attack for {SECONDS:g} s from a process of its own, while a client with a key asks "
         "one request after the other on one connection; memory is what the service's process "
@@ -82,7 +82,7 @@ def measure() -> Part:
     )
 
 
-def _collector(stack: Stack) -> Iterator[Figure]:
+def _collector(stack: Installation) -> Iterator[Figure]:
     tenant, stranger = Tenant.made(stack), Tenant.made(stack, plan="free")
     target = f"/track?website_id={tenant.website.id}"
     client = Client(stack.collect_url, target, {"name": "a", "anonymousId": "v"}, tenant.key)
@@ -91,7 +91,7 @@ def _collector(stack: Stack) -> Iterator[Figure]:
     yield from _attacked("collector", client, pid, port, stranger.website.id, ON_COLLECTOR)
 
 
-def _query(stack: Stack) -> Iterator[Figure]:
+def _query(stack: Installation) -> Iterator[Figure]:
     tenant = Tenant.made(stack)
     body = {"parameters": ["summary"], "startDate": str(DAY), "endDate": str(DAY)}
     target = f"/v1/query?website_id={tenant.website.id}"

@@ -20,14 +20,14 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.structs import TopicPartition
 
 from deploy.local.kafka.broker import Broker
-from deploy.local.kafka.topics import Topic, declare, topics_of
-from schemas.lake.delta_table import open_table, version_of
+from deploy.local.kafka.topics import TopicSpec, ensure_topics, required_topics
+from schemas.lake.delta_table import open_table, read_version
 from schemas.registry.migrate import migrate
 from schemas.runtime.clock import now_ms
-from schemas.runtime.settings import Settings, as_environment
+from schemas.runtime.settings import Settings, to_environment
 from schemas.tables import EVENTS
-from tests.bench.diverse_traffic import ADDRESSES, AGENTS, PAGES, Crowd
-from tests.bench.results import Figure, Part
+from tests.bench.diverse_traffic import ADDRESSES, AGENTS, PAGES, DiverseTraffic
+from tests.bench.results import BenchmarkResult, Figure
 from tests.bench.worker_stages import a_chunk
 from tests.installation import ROOT, eventually, free_port
 
@@ -41,18 +41,18 @@ QUIET_SECONDS = 6.0
 """Stock Faust commits every 2.8 s."""
 
 
-def measure() -> Part:
+def measure() -> BenchmarkResult:
     """Both, one after the other, on the same broker."""
     with (
         tempfile.TemporaryDirectory() as folder,
         Broker(Path(folder) / "broker", free_port(), free_port()) as broker,
     ):
         settings = Settings(data_dir=folder, kafka=broker.address, partitions=PARTITIONS)
-        declare(broker.address, [*topics_of(settings), Topic("plain", PARTITIONS)])
+        ensure_topics(broker.address, [*required_topics(settings), TopicSpec("plain", PARTITIONS)])
         migrate(settings.registry_url)
         ours = our_worker(settings)
         stock = stock_faust(broker.address, "plain")
-    return Part(
+    return BenchmarkResult(
         "Worker",
         f"A backlog on a real Kafka: some {CHUNKS * EVENTS_EACH:,} page views of some 690 bytes, "
         f"of a crowd with {AGENTS:,} agents, {ADDRESSES:,} addresses and {PAGES:,} pages, in "
@@ -64,16 +64,16 @@ def measure() -> Part:
 
 def our_worker(settings: Settings) -> float:
     """CPU µs per event of a worker."""
-    crowd, now = Crowd(), now_ms()
+    crowd, now = DiverseTraffic(), now_ms()
     bodies = (a_chunk(crowd, now, None, EVENTS_EACH) for _ in range(CHUNKS))
     asyncio.run(fill(settings.kafka, settings.topic("events"), bodies))
     command = ["-m", "stream", "worker", "--name", "worker-1"]
-    return spent_per_event(command, as_environment(settings), lambda: stored(settings))
+    return spent_per_event(command, to_environment(settings), lambda: stored(settings))
 
 
 def stock_faust(broker: str, topic: str) -> float:
     """The same of stock Faust; what it has read is known from what it committed."""
-    crowd, now = Crowd(), now_ms()
+    crowd, now = DiverseTraffic(), now_ms()
     bodies = [msgspec.json.encode(crowd.item(crowd.visitor(), now)) for _ in range(400)]
     asyncio.run(fill(broker, topic, (bodies[n % 400] for n in range(PLAIN_EVENTS))))
     command = ["-m", "tests.bench.baseline_faust", broker, topic]
@@ -115,7 +115,7 @@ def cpu(process: psutil.Process) -> float:
 def stored(settings: Settings) -> int:
     """Rows in the events table."""
     handle = open_table(settings.lake_url, EVENTS)
-    return version_of(handle, EVENTS).rows if handle else 0
+    return read_version(handle, EVENTS).rows if handle else 0
 
 
 async def fill(broker: str, topic: str, bodies: Iterable[bytes]) -> None:

@@ -12,35 +12,37 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from schemas.envelope import join
+from schemas.envelope import encode_chunk
 from schemas.kinds import CUSTOM_EVENT
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
-from stream.enrich.rules.geo_database import Places
+from stream.enrich.rules.geo_database import GeoDatabase
 from stream.enrich.rules.lookups import Lookups
-from stream.rows.decoder import Arrived
-from stream.runtime.allocator import settle
-from stream.writing.batch_writer import Drain
-from tests.bench.diverse_traffic import Crowd
+from stream.rows.decoder import KafkaMessage
+from stream.runtime.allocator import tune_allocator
+from stream.writing.batch_writer import BatchWriter
+from tests.bench.diverse_traffic import DiverseTraffic
 
 
 def batches(
-    crowd: Crowd, count: int, rows: int, events: int | None, chunk: int
-) -> list[Sequence[Arrived]]:
+    crowd: DiverseTraffic, count: int, rows: int, events: int | None, chunk: int
+) -> list[Sequence[KafkaMessage]]:
     """Batches of about so many rows, as chunks of about so many events."""
     now = now_ms()
-    made: list[Sequence[Arrived]] = []
+    made: list[Sequence[KafkaMessage]] = []
     offset = 0
     for _ in range(count):
         batch = []
         for _ in range(rows // chunk):
-            batch.append(Arrived(0, offset, now, a_chunk(crowd, now, events, chunk), lambda: None))
+            batch.append(
+                KafkaMessage(0, offset, now, a_chunk(crowd, now, events, chunk), lambda: None)
+            )
             offset += 1
         made.append(batch)
     return made
 
 
-def a_chunk(crowd: Crowd, now: int, events: int | None, least: int) -> bytes:
+def a_chunk(crowd: DiverseTraffic, now: int, events: int | None, least: int) -> bytes:
     """Requests of so many events (or of as many as come), until they fill a Kafka message."""
     requests = []
     held = 0
@@ -48,17 +50,17 @@ def a_chunk(crowd: Crowd, now: int, events: int | None, least: int) -> bytes:
         request = crowd.request(now, events)
         requests.append(request.body)
         held += request.events
-    return join(requests)
+    return encode_chunk(requests)
 
 
-def measure(given: Sequence[Sequence[Arrived]]) -> tuple[float, int]:
+def measure(given: Sequence[Sequence[KafkaMessage]]) -> tuple[float, int]:
     """CPU µs per event of storing the batches, and bytes per event on the disk."""
-    lookups = Lookups(Places(Settings().place_files))
+    lookups = Lookups(GeoDatabase(Settings().geo_files))
     with tempfile.TemporaryDirectory() as folder:
-        drain = Drain(Settings(data_dir=folder), CUSTOM_EVENT, lookups)
-        settle()
+        drain = BatchWriter(Settings(data_dir=folder), CUSTOM_EVENT, lookups)
+        tune_allocator()
         begun = time.process_time()
-        events = sum(drain.store(batch).rows for batch in given)
+        events = sum(drain.write(batch).rows for batch in given)
         spent = time.process_time() - begun
         parts = (Path(folder) / "lake" / "events").rglob("*.parquet")
         size = sum(part.stat().st_size for part in parts)
@@ -73,7 +75,7 @@ def main() -> None:
     parser.add_argument("--chunk", type=int, default=200, help="events in a Kafka message, about")
     parser.add_argument("--profile", action="store_true")
     asked = parser.parse_args()
-    given = batches(Crowd(), asked.batches, asked.rows, asked.events, asked.chunk)
+    given = batches(DiverseTraffic(), asked.batches, asked.rows, asked.events, asked.chunk)
     profile = cProfile.Profile()
     if asked.profile:
         profile.enable()

@@ -39,11 +39,11 @@ FLAGS = (
 Message = dict[str, Any]
 
 
-class NoChromium(Exception):
+class ChromiumMissing(Exception):
     """There is no Chromium on this machine."""
 
 
-class Refused(Exception):
+class ProtocolError(Exception):
     """Chromium did not do what it was told."""
 
 
@@ -111,10 +111,10 @@ class Chromium:
         with self._told:
             came = self._told.wait_for(lambda: number in self._answers, SECONDS)
             if not came:
-                raise Refused(f"{method}: no answer within {SECONDS:.0f} s")
+                raise ProtocolError(f"{method}: no answer within {SECONDS:.0f} s")
             answer = self._answers.pop(number)
         if "error" in answer:
-            raise Refused(f"{method}: {answer['error']['message']}")
+            raise ProtocolError(f"{method}: {answer['error']['message']}")
         result: Message = answer["result"]
         return result
 
@@ -144,4 +144,6 @@ def executable() -> str:
     for name in NAMES:
         if found := shutil.which(name):
             return found
-    raise NoChromium("Chromium is missing; install it, such as by: sudo apt-get install chromium")
+    raise ChromiumMissing(
+        "Chromium is missing; install it, such as by: sudo apt-get install chromium"
+    )

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import pytest
 
 from tests.browser.chromium import Chromium
-from tests.browser.tab import Page
-from tests.browser.tracked_website import ELSEWHERE, Tracked
-from tests.browser.web_site import Site
-from tests.flow.tenant import CHROME, Tenant
-from tests.installation import Stack
+from tests.browser.tab import Tab
+from tests.browser.tracked_website import OTHER_HOST, TrackedWebsite
+from tests.browser.web_site import WebSite
+from tests.flow.tenant import CHROME_USER_AGENT, Tenant
+from tests.installation import Installation
 
 
 @pytest.fixture(scope="session")
@@ -17,24 +17,24 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
     """It says that it is a usual Chrome, as a headless one is a bot; all of `.example` is here."""
     folder = tmp_path_factory.mktemp("chromium")
     here = "--host-resolver-rules=MAP *.example 127.0.0.1"
-    with Chromium(folder, f"--user-agent={CHROME}", here) as chromium:
+    with Chromium(folder, f"--user-agent={CHROME_USER_AGENT}", here) as chromium:
         yield chromium
 
 
 @pytest.fixture(scope="session")
-def site(stack: Stack) -> Iterator[Site]:
-    with Site(stack.collect_url) as site:
+def site(stack: Installation) -> Iterator[WebSite]:
+    with WebSite(stack.collect_url) as site:
         yield site
 
 
 @pytest.fixture
-def page(chromium: Chromium) -> Iterator[Page]:
-    page = Page.opened(chromium)
+def page(chromium: Chromium) -> Iterator[Tab]:
+    page = Tab.opened(chromium)
     yield page
     page.close()
 
 
 @pytest.fixture(scope="session")
-def tracked(stack: Stack, site: Site) -> Tracked:
+def tracked(stack: Installation, site: WebSite) -> TrackedWebsite:
     """The website whose pages all these are; each test has paths of its own."""
-    return Tracked(Tenant.made(stack, domain=ELSEWHERE), site)
+    return TrackedWebsite(Tenant.made(stack, domain=OTHER_HOST), site)

@@ -3,7 +3,7 @@
 import threading
 from typing import Any, Self
 
-from tests.browser.chromium import SECONDS, Chromium, Message, Refused
+from tests.browser.chromium import SECONDS, Chromium, Message, ProtocolError
 from tests.installation import eventually
 
 LOADED = "Page.loadEventFired"
@@ -17,7 +17,7 @@ MIDDLE = """(element) => {
 }"""
 
 
-class Page:
+class Tab:
     """One tab, in a context of its own: nothing of another page is kept there."""
 
     def __init__(self, browser: Chromium, context: str) -> None:
@@ -39,9 +39,9 @@ class Page:
         """A tab of somebody who was never here."""
         return cls(browser, browser.tell("Target.createBrowserContext")["browserContextId"])
 
-    def beside(self) -> "Page":
+    def beside(self) -> "Tab":
         """Another tab of the same person, in front of this one."""
-        return Page(self._browser, self.context)
+        return Tab(self._browser, self.context)
 
     def tell(self, method: str, **parameters: Any) -> Message:
         return self._browser.tell(method, self._session, **parameters)
@@ -51,7 +51,7 @@ class Page:
         before = self._count(LOADED)
         answer = self.tell("Page.navigate", url=url)
         if "errorText" in answer:
-            raise Refused(f"{url}: {answer['errorText']}")
+            raise ProtocolError(f"{url}: {answer['errorText']}")
         with self._news:
             assert self._news.wait_for(lambda: self._count(LOADED) > before, SECONDS), url
 
@@ -69,7 +69,7 @@ class Page:
             userGesture=True,
         )
         if "exceptionDetails" in answer:
-            raise Refused(f"{expression}: {answer['exceptionDetails']}")
+            raise ProtocolError(f"{expression}: {answer['exceptionDetails']}")
         return answer["result"].get("value")
 
     def click(self, selector: str, button: str = "left") -> None:
@@ -93,7 +93,7 @@ class Page:
         """Where the tab is; nothing while it is on its way."""
         try:
             return str(self.js("location.href"))
-        except Refused:
+        except ProtocolError:
             return ""
 
     def close(self) -> None:

@@ -1,11 +1,11 @@
 """The query service's API page in a real browser."""
 
-from tests.browser.tab import Page
-from tests.browser.tracked_website import Tracked
+from tests.browser.tab import Tab
+from tests.browser.tracked_website import TrackedWebsite
 from tests.installation import eventually
 
 
-def test_the_api_page_draws_itself_from_this_host_alone(tracked: Tracked, page: Page) -> None:
+def test_the_api_page_draws_itself_from_this_host_alone(tracked: TrackedWebsite, page: Tab) -> None:
     base = tracked.tenant.stack.query_url
     page.go(f"{base}/docs")
     eventually(lambda: page.js("document.querySelectorAll('#schemas details').length") > 5)
@@ -19,7 +19,7 @@ def test_the_api_page_draws_itself_from_this_host_alone(tracked: Tracked, page: 
     assert {url.split("/")[2] for _, url in page.requests} == {base.split("/")[2]}
 
 
-def test_an_operation_can_be_tried_on_the_api_page(tracked: Tracked, page: Page) -> None:
+def test_an_operation_can_be_tried_on_the_api_page(tracked: TrackedWebsite, page: Tab) -> None:
     page.go(f"{tracked.tenant.stack.query_url}/docs")
     details = (
         "[...document.querySelectorAll('details')].find(d => /v1.query.types/.test(d.innerText))"

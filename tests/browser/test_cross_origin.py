@@ -5,8 +5,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.browser.tab import Page
-from tests.browser.tracked_website import Tracked
+from tests.browser.tab import Tab
+from tests.browser.tracked_website import TrackedWebsite
 from tests.installation import eventually
 
 WAYS = {
@@ -26,7 +26,7 @@ LEAVING = {
 }
 
 
-def sending(tracked: Tracked, place: str, way: str, how: str) -> str:
+def sending(tracked: TrackedWebsite, place: str, way: str, how: str) -> str:
     """A function of the page that sends one event, named for the way that it takes."""
     to = f"{tracked.collect_url}/track?website_id={tracked.tenant.website.id}"
     body = json.dumps({"name": way, "path": place})
@@ -34,7 +34,9 @@ def sending(tracked: Tracked, place: str, way: str, how: str) -> str:
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1"])
-def test_a_page_of_another_host_or_port_may_send(tracked: Tracked, page: Page, host: str) -> None:
+def test_a_page_of_another_host_or_port_may_send(
+    tracked: TrackedWebsite, page: Tab, host: str
+) -> None:
     place = f"/ways/{host}"
     page.go(tracked.shows(place, host=host))
     for way, how in WAYS.items():
@@ -44,7 +46,7 @@ def test_a_page_of_another_host_or_port_may_send(tracked: Tracked, page: Page, h
     assert page.complaints == []
 
 
-def test_a_page_may_read_the_answer_and_its_limits(tracked: Tracked, page: Page) -> None:
+def test_a_page_may_read_the_answer_and_its_limits(tracked: TrackedWebsite, page: Tab) -> None:
     page.go(tracked.shows("/answer"))
     how = "fetch(to, {method: 'POST', body, credentials: 'include'})"
 
@@ -56,7 +58,7 @@ def test_a_page_may_read_the_answer_and_its_limits(tracked: Tracked, page: Page)
     assert answer == [200, True, 1]
 
 
-def test_what_is_sent_as_the_page_goes_arrives(tracked: Tracked, page: Page) -> None:
+def test_what_is_sent_as_the_page_goes_arrives(tracked: TrackedWebsite, page: Tab) -> None:
     for way, how in LEAVING.items():
         page.go(tracked.shows("/leaving"))
         page.js(f"addEventListener('pagehide', {sending(tracked, '/leaving', way, how)})")
@@ -65,7 +67,7 @@ def test_what_is_sent_as_the_page_goes_arrives(tracked: Tracked, page: Page) -> 
     assert set(tracked.stored("/leaving", len(LEAVING), "name")) == set(LEAVING)
 
 
-def test_a_page_without_scripts_is_counted_by_a_picture(tracked: Tracked, page: Page) -> None:
+def test_a_page_without_scripts_is_counted_by_a_picture(tracked: TrackedWebsite, page: Tab) -> None:
     page.tell("Emulation.setScriptExecutionDisabled", value=True)
     event = {
         "client_id": tracked.tenant.website.id,

@@ -2,13 +2,13 @@
 
 import json
 
-from tests.browser.tab import Page
-from tests.browser.tracked_website import EXIT, OUTBOUND, VIEW, Tracked
+from tests.browser.tab import Tab
+from tests.browser.tracked_website import EXIT, OUTBOUND, VIEW, TrackedWebsite
 from tests.installation import eventually
 
 
 def test_clicks_that_lead_to_another_host_are_kept_with_their_text(
-    tracked: Tracked, page: Page
+    tracked: TrackedWebsite, page: Tab
 ) -> None:
     away = tracked.somewhere_else()
     page.go(
@@ -41,7 +41,7 @@ def test_clicks_that_lead_to_another_host_are_kept_with_their_text(
 
 
 def test_events_are_kept_with_their_properties_also_from_before_the_script(
-    tracked: Tracked, page: Page
+    tracked: TrackedWebsite, page: Tab
 ) -> None:
     page.go(
         tracked.shows(
@@ -66,7 +66,7 @@ def test_events_are_kept_with_their_properties_also_from_before_the_script(
     ]
 
 
-def test_elements_say_what_event_they_are(tracked: Tracked, page: Page) -> None:
+def test_elements_say_what_event_they_are(tracked: TrackedWebsite, page: Tab) -> None:
     page.go(
         tracked.shows(
             "/marks",

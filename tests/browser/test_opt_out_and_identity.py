@@ -2,12 +2,12 @@
 
 import pytest
 
-from tests.browser.tab import Page
-from tests.browser.tracked_website import EXIT, VIEW, Tracked
+from tests.browser.tab import Tab
+from tests.browser.tracked_website import EXIT, VIEW, TrackedWebsite
 
 
 @pytest.mark.parametrize("way", ["control", "attribute", "command"])
-def test_who_does_not_want_to_be_seen_is_not(tracked: Tracked, page: Page, way: str) -> None:
+def test_who_does_not_want_to_be_seen_is_not(tracked: TrackedWebsite, page: Tab, way: str) -> None:
     extras, own = "data-persist data-vitals data-errors", "/t/tidemark.js"
     if way == "control":
         page.before_each("Object.defineProperty(navigator, 'globalPrivacyControl', {value: true})")
@@ -27,7 +27,7 @@ def test_who_does_not_want_to_be_seen_is_not(tracked: Tracked, page: Page, way: 
     assert page.js("({...localStorage})") == kept
 
 
-def test_who_opts_in_again_is_seen_again(tracked: Tracked, page: Page) -> None:
+def test_who_opts_in_again_is_seen_again(tracked: TrackedWebsite, page: Tab) -> None:
     page.go(tracked.shows("/again", tracked.tag()))
     page.js('tidemark("optout"), tidemark("event", "unseen"), tidemark("optin")')
     page.js('tidemark("event", "seen")')
@@ -36,7 +36,7 @@ def test_who_opts_in_again_is_seen_again(tracked: Tracked, page: Page) -> None:
     assert tracked.stored("/again", 3, "name") == [VIEW, "seen", EXIT]
 
 
-def test_ids_are_kept_only_when_asked_for(tracked: Tracked, page: Page) -> None:
+def test_ids_are_kept_only_when_asked_for(tracked: TrackedWebsite, page: Tab) -> None:
     one, two = (tracked.shows(f"/kept/{n}", tracked.tag("data-persist")) for n in (1, 2))
     page.go(one)
     page.go(two)
@@ -53,7 +53,9 @@ def test_ids_are_kept_only_when_asked_for(tracked: Tracked, page: Page) -> None:
     assert cookies == ""
 
 
-def test_a_visitor_without_ids_is_one_visitor_all_the_same(tracked: Tracked, page: Page) -> None:
+def test_a_visitor_without_ids_is_one_visitor_all_the_same(
+    tracked: TrackedWebsite, page: Tab
+) -> None:
     for place in ("/nobody/1", "/nobody/2"):
         page.go(tracked.shows(place, tracked.tag()))
     page.leave()

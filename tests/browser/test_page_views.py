@@ -1,11 +1,11 @@
 """Views of pages and how long they were seen, by tidemark.js in a real browser."""
 
-from tests.browser.tab import Page
-from tests.browser.tracked_website import EXIT, VIEW, Tracked
+from tests.browser.tab import Tab
+from tests.browser.tracked_website import EXIT, VIEW, TrackedWebsite
 from tests.installation import eventually
 
 
-def test_a_page_view_has_what_the_browser_knows(tracked: Tracked, page: Page) -> None:
+def test_a_page_view_has_what_the_browser_knows(tracked: TrackedWebsite, page: Tab) -> None:
     url = tracked.shows("/welcome", tracked.tag())
 
     page.go(f"{url}?utm_source=news&gclid=abc&q=secret#top")
@@ -37,7 +37,7 @@ def test_a_page_view_has_what_the_browser_knows(tracked: Tracked, page: Page) ->
 
 
 def test_the_history_makes_views_and_a_title_that_comes_late_is_seen(
-    tracked: Tracked, page: Page
+    tracked: TrackedWebsite, page: Tab
 ) -> None:
     page.go(tracked.shows("/app", tracked.tag(), "<script>const views = []</script>"))
     page.js("""new Promise((done) => {
@@ -62,7 +62,7 @@ def test_the_history_makes_views_and_a_title_that_comes_late_is_seen(
 
 
 def test_routes_in_the_fragment_are_pages_and_places_on_a_page_are_not(
-    tracked: Tracked, page: Page
+    tracked: TrackedWebsite, page: Tab
 ) -> None:
     page.go(tracked.shows("/shop", tracked.tag(), '<p id="there">Here'))
     for fragment in ("#there", "#/cart?step=1", "#/cart?step=2", "#!/done"):
@@ -74,7 +74,7 @@ def test_routes_in_the_fragment_are_pages_and_places_on_a_page_are_not(
     assert [path for name, path in kept if name == VIEW] == ["/shop", "/shop#/cart", "/shop#/done"]
 
 
-def test_a_page_that_is_only_prepared_is_not_viewed(tracked: Tracked, page: Page) -> None:
+def test_a_page_that_is_only_prepared_is_not_viewed(tracked: TrackedWebsite, page: Tab) -> None:
     """Chromium prepares no page that is looked at from outside, so the page plays it."""
     page.before_each("Object.defineProperty(document, 'prerendering', { value: true })")
     page.go(tracked.shows("/prepared/1", tracked.tag()))
@@ -89,7 +89,7 @@ def test_a_page_that_is_only_prepared_is_not_viewed(tracked: Tracked, page: Page
 
 
 def test_a_page_that_is_left_tells_how_long_and_how_far_it_was_seen(
-    tracked: Tracked, page: Page
+    tracked: TrackedWebsite, page: Tab
 ) -> None:
     page.go(tracked.shows("/long", tracked.tag(), '<p style="height: 1000vh">Tall'))
     page.js("new Promise((done) => setTimeout(done, 600))")
@@ -104,7 +104,9 @@ def test_a_page_that_is_left_tells_how_long_and_how_far_it_was_seen(
     assert 48 <= float(left[2]) <= 50
 
 
-def test_a_page_that_is_hidden_counts_only_what_was_visible(tracked: Tracked, page: Page) -> None:
+def test_a_page_that_is_hidden_counts_only_what_was_visible(
+    tracked: TrackedWebsite, page: Tab
+) -> None:
     page.go(tracked.shows("/tabs", tracked.tag()))
 
     front = page.beside()
@@ -117,7 +119,9 @@ def test_a_page_that_is_hidden_counts_only_what_was_visible(tracked: Tracked, pa
     assert tracked.stored("/tabs", 3, "name") == [VIEW, EXIT, EXIT]
 
 
-def test_a_page_from_the_back_forward_cache_is_viewed_again(tracked: Tracked, page: Page) -> None:
+def test_a_page_from_the_back_forward_cache_is_viewed_again(
+    tracked: TrackedWebsite, page: Tab
+) -> None:
     page.go(tracked.shows("/cached", tracked.tag()))
     page.js("window.kept = true")
 

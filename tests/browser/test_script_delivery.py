@@ -5,12 +5,14 @@ import json
 import pytest
 
 from ingest.endpoints.scripts import read_manifest
-from tests.browser.tab import Page
-from tests.browser.tracked_website import EXIT, VIEW, Tracked
+from tests.browser.tab import Tab
+from tests.browser.tracked_website import EXIT, VIEW, TrackedWebsite
 from tests.http_client import call
 
 
-def test_a_page_without_a_secure_connection_is_tracked_too(tracked: Tracked, page: Page) -> None:
+def test_a_page_without_a_secure_connection_is_tracked_too(
+    tracked: TrackedWebsite, page: Tab
+) -> None:
     page.go(tracked.shows("/plain", tracked.tag("data-persist"), host="shop.example"))
     assert page.js("isSecureContext") is False
     page.leave()
@@ -21,7 +23,7 @@ def test_a_page_without_a_secure_connection_is_tracked_too(tracked: Tracked, pag
     assert rows[0][2]
 
 
-def test_the_script_travels_packed(tracked: Tracked) -> None:
+def test_the_script_travels_packed(tracked: TrackedWebsite) -> None:
     url, asked = f"{tracked.collect_url}/tidemark.js", {"accept-encoding": "gzip"}
     whole, head = (call(method, url, None, asked) for method in ("GET", "HEAD"))
 
@@ -29,7 +31,7 @@ def test_the_script_travels_packed(tracked: Tracked) -> None:
     assert len(whole.body) == int(head.headers["content-length"]) <= 1638
 
 
-def test_nothing_is_asked_before_it_is_sent(tracked: Tracked, page: Page) -> None:
+def test_nothing_is_asked_before_it_is_sent(tracked: TrackedWebsite, page: Tab) -> None:
     page.go(tracked.shows("/simple", tracked.tag()))
     tracked.stored("/simple", 1)
 
@@ -37,7 +39,7 @@ def test_nothing_is_asked_before_it_is_sent(tracked: Tracked, page: Page) -> Non
     assert [method for method, _ in to_collector] == ["GET", "POST"]
 
 
-def test_a_strict_policy_lets_everything_through(tracked: Tracked, page: Page) -> None:
+def test_a_strict_policy_lets_everything_through(tracked: TrackedWebsite, page: Tab) -> None:
     to = tracked.collect_url
     page.go(
         tracked.shows(
@@ -65,7 +67,7 @@ def test_a_strict_policy_lets_everything_through(tracked: Tracked, page: Page) -
     ],
 )
 def test_a_site_may_serve_and_collect_under_its_own_path(
-    tracked: Tracked, page: Page, place: str, source: str, more: str
+    tracked: TrackedWebsite, page: Tab, place: str, source: str, more: str
 ) -> None:
     url = tracked.shows(place, tracked.tag(more, source), policy="default-src 'self'")
 
@@ -78,7 +80,7 @@ def test_a_site_may_serve_and_collect_under_its_own_path(
 
 
 def test_the_hashed_name_passes_its_integrity_and_another_script_does_not(
-    tracked: Tracked, page: Page
+    tracked: TrackedWebsite, page: Tab
 ) -> None:
     script = read_manifest()["tidemark"]
     source = f"{tracked.collect_url}/tidemark.{script.hash}.js"
@@ -107,7 +109,7 @@ QUICK = """<script>{
 
 
 def test_what_an_outage_held_up_is_sent_in_parts_and_stored_once(
-    tracked: Tracked, page: Page
+    tracked: TrackedWebsite, page: Tab
 ) -> None:
     tracked.site.refusals, before = 10, len(tracked.site.posted)
     page.go(tracked.shows("/retry", QUICK, tracked.tag("", "/t/tidemark.js")))

@@ -2,22 +2,22 @@
 
 import pytest
 
-from tests.browser.tab import Page
-from tests.browser.tracked_website import Tracked
+from tests.browser.tab import Tab
+from tests.browser.tracked_website import TrackedWebsite
 
 SLOW = '<h1>Big</h1><button onclick="for (const t = Date.now(); Date.now() - t < 60;);">Press'
 
 WAYS = ("asked for", "on their own")
 
 
-def tags(tracked: Tracked, way: str, extra: str) -> str:
+def tags(tracked: TrackedWebsite, way: str, extra: str) -> str:
     """Loaded by the script, or by a tag of its own and without it."""
     own = tracked.tag(name=f"tidemark-{extra}")
     return tracked.tag(f"data-{extra}") if way == "asked for" else own
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_web_vitals_are_measured(tracked: Tracked, page: Page, way: str) -> None:
+def test_web_vitals_are_measured(tracked: TrackedWebsite, page: Tab, way: str) -> None:
     place = f"/vitals/{WAYS.index(way)}"
     page.go(tracked.shows(place, tags(tracked, way, "vitals"), SLOW))
     page.js("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 100)))")
@@ -35,7 +35,9 @@ def test_web_vitals_are_measured(tracked: Tracked, page: Page, way: str) -> None
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_errors_that_nobody_caught_are_kept_once(tracked: Tracked, page: Page, way: str) -> None:
+def test_errors_that_nobody_caught_are_kept_once(
+    tracked: TrackedWebsite, page: Tab, way: str
+) -> None:
     place = f"/errors/{WAYS.index(way)}"
     url = tracked.shows(
         place,
@@ -67,7 +69,7 @@ def test_errors_that_nobody_caught_are_kept_once(tracked: Tracked, page: Page, w
     assert kept[0][4].startswith(f"TypeError: not today\n    at twice ({url}:1:")
 
 
-def test_a_page_reports_at_most_ten_errors(tracked: Tracked, page: Page) -> None:
+def test_a_page_reports_at_most_ten_errors(tracked: TrackedWebsite, page: Tab) -> None:
     page.go(tracked.shows("/many", tracked.tag(name="tidemark-errors")))
     page.js("for (let n = 0; n < 12; n++) setTimeout(() => { throw new Error(n) }), 0")
     page.js("new Promise((done) => setTimeout(done, 100))")
@@ -77,7 +79,7 @@ def test_a_page_reports_at_most_ten_errors(tracked: Tracked, page: Page) -> None
     assert kept == [f"Uncaught Error: {n}" for n in range(10)]
 
 
-def test_what_is_not_the_pages_own_is_left_out(tracked: Tracked, page: Page) -> None:
+def test_what_is_not_the_pages_own_is_left_out(tracked: TrackedWebsite, page: Tab) -> None:
     page.go(tracked.shows("/foreign", tracked.tag(name="tidemark-errors")))
     page.js("""
         const thrown = (filename, message) => dispatchEvent(

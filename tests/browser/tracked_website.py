@@ -7,11 +7,11 @@ from typing import Any
 from msgspec import Struct
 
 from query.client import Client
-from tests.browser.web_site import Html, Site
+from tests.browser.web_site import Html, WebSite
 from tests.flow.tenant import Tenant
 from tests.installation import eventually
 
-ELSEWHERE = "localhost"
+OTHER_HOST = "localhost"
 """The pages are there; the collector is at 127.0.0.1, which is another host for a browser."""
 
 NOW = datetime.now(UTC)
@@ -22,11 +22,11 @@ VIEW, EXIT, OUTBOUND = "screen_view", "page_exit", "outbound_click"
 Row = dict[str, Any]
 
 
-class Tracked(Struct, frozen=True):
+class TrackedWebsite(Struct, frozen=True):
     """One website whose pages say where their items go."""
 
     tenant: Tenant
-    site: Site
+    site: WebSite
 
     @property
     def collect_url(self) -> str:
@@ -42,7 +42,7 @@ class Tracked(Struct, frozen=True):
         website = f'data-website-id="{self.tenant.website.id}"'
         return f'<script defer src="{source}" {website} {more}></script>'
 
-    def shows(self, path: str, *parts: str, policy: str = "", host: str = ELSEWHERE) -> str:
+    def shows(self, path: str, *parts: str, policy: str = "", host: str = OTHER_HOST) -> str:
         """Puts a page there; its address."""
         headers = {"content-security-policy": policy} if policy else {}
         title = path.strip("/").replace("/", " ").capitalize()
@@ -75,7 +75,7 @@ class Tracked(Struct, frozen=True):
     def stored(self, place: str, count: int, *fields: str, table: str = "events") -> list[Any]:
         """The named columns of what is stored there, as soon as there are so many rows."""
         rows = eventually(lambda: self._enough(place, count, table), 20)
-        return [told(row, fields) for row in rows]
+        return [picked_fields(row, fields) for row in rows]
 
     def _enough(self, place: str, count: int, table: str) -> list[Row]:
         rows = self.rows(place, table)
@@ -87,7 +87,7 @@ def below(place: str) -> dict[str, str]:
     return {"field": "path", "operator": "starts_with", "value": place}
 
 
-def told(row: Row, fields: Sequence[str]) -> Any:
+def picked_fields(row: Row, fields: Sequence[str]) -> Any:
     """One column as it is, several as a tuple, all of them when none is named."""
     if not fields:
         return row

@@ -13,7 +13,7 @@ from tests.http_client import call
 from tests.installation import free_port
 
 OWN_PATH = "/t/"
-PASSED_ON = ("content-type", "user-agent", "origin", "accept-encoding")
+FORWARDED_HEADERS = ("content-type", "user-agent", "origin", "accept-encoding")
 
 
 class Html(Struct, frozen=True):
@@ -23,7 +23,7 @@ class Html(Struct, frozen=True):
     headers: Mapping[str, str] = {}
 
 
-class Site:
+class WebSite:
     """Serves pages; what is asked for under OWN_PATH is handed to the collector."""
 
     def __init__(self, collect_url: str) -> None:
@@ -53,7 +53,7 @@ class Site:
         self._server.server_close()
 
 
-def handler(site: Site, collect_url: str) -> type[BaseHTTPRequestHandler]:
+def handler(site: WebSite, collect_url: str) -> type[BaseHTTPRequestHandler]:
     """What answers one request."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -77,7 +77,7 @@ def handler(site: Site, collect_url: str) -> type[BaseHTTPRequestHandler]:
                 site.refusals -= 1
                 self._answer(503, {}, b"")
                 return
-            given = {name: self.headers[name] for name in PASSED_ON if name in self.headers}
+            given = {name: self.headers[name] for name in FORWARDED_HEADERS if name in self.headers}
             url = collect_url + "/" + self.path.removeprefix(OWN_PATH)
             reply = call(self.command, url, body or None, given)
             kept = {k: v for k, v in reply.headers.items() if k not in ("date", "server")}

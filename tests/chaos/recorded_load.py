@@ -12,7 +12,7 @@ from deltalake import DeltaTable, QueryBuilder
 BATCH = 3
 
 
-class Sender:
+class LoadSender:
     """Threads that post small batches of numbered events to one website until stopped.
 
     An id is *acknowledged* when its request was answered 200, *refused* when it was answered 503
@@ -35,7 +35,7 @@ class Sender:
         self._lock = threading.Lock()
         self._threads = [threading.Thread(target=self._run, args=(n,)) for n in range(threads)]
 
-    def __enter__(self) -> "Sender":
+    def __enter__(self) -> "LoadSender":
         for thread in self._threads:
             thread.start()
         return self
@@ -87,7 +87,7 @@ class Sender:
         return answer.status
 
 
-def ask(lake: str, table: str, sql: str) -> list[tuple[int | str, ...]]:
+def query_lake(lake: str, table: str, sql: str) -> list[tuple[int | str, ...]]:
     """Rows of a question to one table, answered by an engine that is not ours."""
     opened = QueryBuilder().register(table, DeltaTable(f"{lake}/{table}"))
     answer = opened.execute(sql).read_all()
@@ -95,28 +95,30 @@ def ask(lake: str, table: str, sql: str) -> list[tuple[int | str, ...]]:
     return list(zip(*columns, strict=True))
 
 
-def stored(lake: str, website_id: str) -> Counter[str]:
+def event_id_counts(lake: str, website_id: str) -> Counter[str]:
     """How often each id lies in the events table."""
     sql = f"SELECT event_id FROM events WHERE website_id = '{website_id}'"
-    return Counter(str(row[0]) for row in ask(lake, "events", sql))
+    return Counter(str(row[0]) for row in query_lake(lake, "events", sql))
 
 
-def balance(lake: str) -> tuple[int, int, int, int]:
+def ledger_balance(lake: str) -> tuple[int, int, int, int]:
     """By the ledger: received, stored, duplicate, and what has another name."""
     names = "sum(received), sum(stored), sum(duplicate), sum(quarantined + dropped)"
-    received, kept, copies, other = map(int, ask(lake, "ledger", f"SELECT {names} FROM ledger")[0])
+    received, kept, copies, other = map(
+        int, query_lake(lake, "ledger", f"SELECT {names} FROM ledger")[0]
+    )
     return received, kept, copies, other
 
 
-def copies(lake: str, website_id: str) -> Counter[tuple[int, ...]]:
+def duplicate_positions(lake: str, website_id: str) -> Counter[tuple[int, ...]]:
     """How often each place of a duplicate lies in the quarantine."""
     sql = (
         "SELECT kafka_partition, kafka_offset, seq FROM quarantine "
         f"WHERE stage = 'duplicate' AND subject_id = '{website_id}'"
     )
-    return Counter(tuple(map(int, row)) for row in ask(lake, "quarantine", sql))
+    return Counter(tuple(map(int, row)) for row in query_lake(lake, "quarantine", sql))
 
 
-def rows(lake: str) -> int:
+def row_count(lake: str) -> int:
     """Rows of the events table."""
-    return int(ask(lake, "events", "SELECT count(*) FROM events")[0][0])
+    return int(query_lake(lake, "events", "SELECT count(*) FROM events")[0][0])

@@ -16,11 +16,17 @@ from pathlib import Path
 import pytest
 
 from schemas.registry import Import, ImportState
-from schemas.runtime.heartbeat import read_pulses
-from tests.chaos.recorded_load import Sender, balance, copies, rows, stored
+from schemas.runtime.heartbeat import read_heartbeats
+from tests.chaos.recorded_load import (
+    LoadSender,
+    duplicate_positions,
+    event_id_counts,
+    ledger_balance,
+    row_count,
+)
 from tests.flow.tenant import Tenant
 from tests.flow.test_imports import a_file, importing, imports, tidemark
-from tests.installation import Stack, eventually, format_storage
+from tests.installation import Installation, eventually, format_storage
 
 SESSION_SECONDS = 6
 DRAIN_SECONDS = 60
@@ -32,10 +38,10 @@ ROUNDS = int(os.environ.get("TIDEMARK_CHAOS_ROUNDS", "1"))
 
 
 @pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     folder = tmp_path_factory.mktemp("chaos")
     format_storage(folder / "kafka")
-    with Stack(
+    with Installation(
         folder,
         workers=2,
         session_seconds=SESSION_SECONDS,
@@ -47,36 +53,37 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
 
 @pytest.fixture
-def tenant(stack: Stack) -> Tenant:
+def tenant(stack: Installation) -> Tenant:
     return Tenant.made(stack)
 
 
-def settle(tenant: Tenant, load: Sender) -> None:
+def settle(tenant: Tenant, load: LoadSender) -> None:
     """Everything acknowledged is stored once; of the rest nothing is stored twice."""
     lake = tenant.stack.settings.lake_url
     eventually(
-        lambda: load.acknowledged <= set(stored(lake, tenant.website.id)), seconds=DRAIN_SECONDS
+        lambda: load.acknowledged <= set(event_id_counts(lake, tenant.website.id)),
+        seconds=DRAIN_SECONDS,
     )
-    found = stored(lake, tenant.website.id)
+    found = event_id_counts(lake, tenant.website.id)
 
     assert load.acknowledged - set(found) == set()
     assert set(found) - load.acknowledged <= load.unknown
     assert [i for i, times in found.items() if times != 1] == []
 
 
-def hit(stack: Stack, name: str, number: signal.Signals) -> int:
+def hit(stack: Installation, name: str, number: signal.Signals) -> int:
     """Send the signal to a process that is there."""
     eventually(lambda: name in stack.pids())
     return stack.signal(name, number)
 
 
-def holds_something(stack: Stack, worker: str) -> bool:
+def holds_something(stack: Installation, worker: str) -> bool:
     """Whether a worker was given partitions."""
-    return any(p.process == worker and p.progress for p in read_pulses(stack.data / "run"))
+    return any(p.process == worker and p.progress for p in read_heartbeats(stack.data / "run"))
 
 
-def test_a_killed_worker_loses_and_doubles_nothing(stack: Stack, tenant: Tenant) -> None:
-    with Sender(stack.collect_url, tenant.website.id) as load:
+def test_a_killed_worker_loses_and_doubles_nothing(stack: Installation, tenant: Tenant) -> None:
+    with LoadSender(stack.collect_url, tenant.website.id) as load:
         for name in ("worker-1", "worker-2", "worker-1"):
             load.wait_for(300)
             hit(stack, name, signal.SIGKILL)
@@ -85,8 +92,8 @@ def test_a_killed_worker_loses_and_doubles_nothing(stack: Stack, tenant: Tenant)
     settle(tenant, load)
 
 
-def test_what_is_sent_three_times_counts_once(stack: Stack, tenant: Tenant) -> None:
-    with Sender(stack.collect_url, tenant.website.id, again=2) as load:
+def test_what_is_sent_three_times_counts_once(stack: Installation, tenant: Tenant) -> None:
+    with LoadSender(stack.collect_url, tenant.website.id, again=2) as load:
         for name in ("worker-1", "worker-2", "worker-1"):
             load.wait_for(150)
             hit(stack, name, signal.SIGKILL)
@@ -94,12 +101,14 @@ def test_what_is_sent_three_times_counts_once(stack: Stack, tenant: Tenant) -> N
 
     settle(tenant, load)
     lake = stack.settings.lake_url
-    eventually(lambda: len(copies(lake, tenant.website.id)) >= load.repeated > 600)
-    assert set(copies(lake, tenant.website.id).values()) == {1}
+    eventually(lambda: len(duplicate_positions(lake, tenant.website.id)) >= load.repeated > 600)
+    assert set(duplicate_positions(lake, tenant.website.id).values()) == {1}
 
 
-def test_a_worker_that_wakes_up_too_late_stores_nothing(stack: Stack, tenant: Tenant) -> None:
-    with Sender(stack.collect_url, tenant.website.id) as load:
+def test_a_worker_that_wakes_up_too_late_stores_nothing(
+    stack: Installation, tenant: Tenant
+) -> None:
+    with LoadSender(stack.collect_url, tenant.website.id) as load:
         load.wait_for(300)
         sleeper = hit(stack, "worker-1", signal.SIGSTOP)
         until = time.monotonic() + SESSION_SECONDS + 3
@@ -111,8 +120,8 @@ def test_a_worker_that_wakes_up_too_late_stores_nothing(stack: Stack, tenant: Te
     settle(tenant, load)
 
 
-def test_a_worker_may_join_and_leave(stack: Stack, tenant: Tenant, tmp_path: Path) -> None:
-    with Sender(stack.collect_url, tenant.website.id) as load:
+def test_a_worker_may_join_and_leave(stack: Installation, tenant: Tenant, tmp_path: Path) -> None:
+    with LoadSender(stack.collect_url, tenant.website.id) as load:
         load.wait_for(300)
         with (tmp_path / "log").open("wb") as log:
             joined = subprocess.Popen(
@@ -133,8 +142,8 @@ def test_a_worker_may_join_and_leave(stack: Stack, tenant: Tenant, tmp_path: Pat
     settle(tenant, load)
 
 
-def test_a_killed_broker_comes_back_with_everything(stack: Stack, tenant: Tenant) -> None:
-    with Sender(stack.collect_url, tenant.website.id) as load:
+def test_a_killed_broker_comes_back_with_everything(stack: Installation, tenant: Tenant) -> None:
+    with LoadSender(stack.collect_url, tenant.website.id) as load:
         load.wait_for(300)
         hit(stack, "broker", signal.SIGKILL)
         load.wait_for(300, seconds=90)
@@ -142,8 +151,10 @@ def test_a_killed_broker_comes_back_with_everything(stack: Stack, tenant: Tenant
     settle(tenant, load)
 
 
-def test_a_killed_collector_forgets_no_acknowledged_item(stack: Stack, tenant: Tenant) -> None:
-    with Sender(stack.collect_url, tenant.website.id) as load:
+def test_a_killed_collector_forgets_no_acknowledged_item(
+    stack: Installation, tenant: Tenant
+) -> None:
+    with LoadSender(stack.collect_url, tenant.website.id) as load:
         for _ in range(2):
             load.wait_for(300)
             hit(stack, "collector-1", signal.SIGKILL)
@@ -153,10 +164,10 @@ def test_a_killed_collector_forgets_no_acknowledged_item(stack: Stack, tenant: T
 
 
 def test_an_import_is_exact_whatever_dies_and_live_events_pass_it(
-    stack: Stack, tenant: Tenant, tmp_path: Path
+    stack: Installation, tenant: Tenant, tmp_path: Path
 ) -> None:
     path = a_file(tmp_path, 6_000)
-    with Sender(stack.collect_url, tenant.website.id) as load:
+    with LoadSender(stack.collect_url, tenant.website.id) as load:
         sending = importing(tenant, path)
         for name in ("backfill", "keeper", "backfill"):
             time.sleep(1.0)
@@ -181,8 +192,8 @@ def finished(tenant: Tenant, path: Path) -> Import | None:
     return one if one.state is ImportState.DONE else None
 
 
-def test_a_killed_keeper_leaves_every_answer_as_it_was(stack: Stack, tenant: Tenant) -> None:
-    with Sender(stack.collect_url, tenant.website.id) as load:
+def test_a_killed_keeper_leaves_every_answer_as_it_was(stack: Installation, tenant: Tenant) -> None:
+    with LoadSender(stack.collect_url, tenant.website.id) as load:
         for _ in range(3):
             load.wait_for(400)
             hit(stack, "keeper", signal.SIGKILL)
@@ -192,11 +203,11 @@ def test_a_killed_keeper_leaves_every_answer_as_it_was(stack: Stack, tenant: Ten
 
 
 def test_processes_of_every_kind_are_killed_and_frozen_in_any_order(
-    stack: Stack, tenant: Tenant
+    stack: Installation, tenant: Tenant
 ) -> None:
     faults = [(name, fault) for name in EVERY_PROCESS for fault in (signal.SIGKILL, signal.SIGSTOP)]
     order = random.Random(SEED)
-    with Sender(stack.collect_url, tenant.website.id) as load:
+    with LoadSender(stack.collect_url, tenant.website.id) as load:
         for _ in range(ROUNDS):
             for name, fault in order.sample(faults, len(faults)):
                 load.wait_for(order.randrange(3, 60), seconds=90)
@@ -209,26 +220,26 @@ def test_processes_of_every_kind_are_killed_and_frozen_in_any_order(
     settle(tenant, load)
 
 
-def test_the_ledger_balances_after_all_of_it(stack: Stack) -> None:
-    received, kept, repeated, other = balance(stack.settings.lake_url)
+def test_the_ledger_balances_after_all_of_it(stack: Installation) -> None:
+    received, kept, repeated, other = ledger_balance(stack.settings.lake_url)
 
     assert (received, other) == (kept + repeated, 0)
-    assert kept == rows(stack.settings.lake_url)
+    assert kept == row_count(stack.settings.lake_url)
 
 
-def test_a_restart_of_everything_keeps_everything(stack: Stack, tenant: Tenant) -> None:
-    with Sender(stack.collect_url, tenant.website.id) as load:
+def test_a_restart_of_everything_keeps_everything(stack: Installation, tenant: Tenant) -> None:
+    with LoadSender(stack.collect_url, tenant.website.id) as load:
         load.wait_for(300)
     settle(tenant, load)
-    before = rows(stack.settings.lake_url)
+    before = row_count(stack.settings.lake_url)
 
     assert stack.stop() == 0
     stack.start()
 
-    assert rows(stack.settings.lake_url) == before
+    assert row_count(stack.settings.lake_url) == before
     assert tenant.is_known()
     assert tenant.ask("link_total_clicks", link=True).json["data"][0]["data"] == [{"total": 0}]
-    with Sender(stack.collect_url, tenant.website.id, name="after") as more:
+    with LoadSender(stack.collect_url, tenant.website.id, name="after") as more:
         more.wait_for(30)
     more.acknowledged |= load.acknowledged
     more.unknown |= load.unknown

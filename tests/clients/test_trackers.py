@@ -10,17 +10,24 @@ from typing import Any
 import pytest
 
 from schemas.kinds import KINDS, Kind
-from schemas.tables.column import AGENT, BOT, ORIGIN, PLACE
-from tests.asgi_client import ask
+from schemas.tables.column import BOT_COLUMNS, LOCATION_COLUMNS, OFFSET_COLUMNS, USER_AGENT_COLUMNS
+from tests.asgi_client import request_once
 from tests.http_client import Reply
-from tests.ingest.in_memory_collector import Bench, Sent, bench
+from tests.ingest.in_memory_collector import (
+    InMemoryCollector,
+    PublishedRequest,
+    in_memory_collector,
+)
 from tests.stream.enrich.enriched_rows import row
 
 CASES = tomllib.loads((Path(__file__).parent / "trackers.toml").read_text())["case"]
 BY_TOPIC = {kind.topic: kind for kind in KINDS}
 
 FOUND = {
-    *(column.name for column in (*AGENT, *BOT, *ORIGIN, *PLACE)),
+    *(
+        column.name
+        for column in (*USER_AGENT_COLUMNS, *BOT_COLUMNS, *OFFSET_COLUMNS, *LOCATION_COLUMNS)
+    ),
     *("received_at", "visitor_hash", "session_hash", "event_hash", "visitor_made", "session_made"),
     *("referrer_name", "referrer_type", "channel", "sender", "trusted"),
 }
@@ -28,15 +35,19 @@ FOUND = {
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Bench:
-    return bench(tmp_path)
+def desk(tmp_path: Path) -> InMemoryCollector:
+    return in_memory_collector(tmp_path)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["it"])
-def test_what_a_tracker_sends_is_answered_and_stored(desk: Bench, case: dict[str, Any]) -> None:
+def test_what_a_tracker_sends_is_answered_and_stored(
+    desk: InMemoryCollector, case: dict[str, Any]
+) -> None:
     body = case["body"].encode() if "body" in case else None
 
-    reply = ask(desk.app, case.get("method", "POST"), case["url"], body, case.get("headers"))
+    reply = request_once(
+        desk.app, case.get("method", "POST"), case["url"], body, case.get("headers")
+    )
 
     assert reply.status == 200, reply.body
     if "answer" in case:
@@ -52,7 +63,7 @@ def answer(reply: Reply) -> dict[str, Any]:
     return {name: said for name, said in reply.json.items() if not name.startswith("receipt")}
 
 
-def rows(sent: Sent) -> list[dict[str, Any]]:
+def rows(sent: PublishedRequest) -> list[dict[str, Any]]:
     """The rows that one kind's items become."""
     kind = BY_TOPIC[sent.topic]
     return [

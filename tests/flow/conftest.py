@@ -3,10 +3,10 @@
 import pytest
 
 from tests.flow.tenant import Tenant
-from tests.installation import Stack
+from tests.installation import Installation
 
 
 @pytest.fixture
-def tenant(stack: Stack) -> Tenant:
+def tenant(stack: Installation) -> Tenant:
     """A tenant that nobody else has sent anything for."""
     return Tenant.made(stack)

@@ -9,25 +9,25 @@ from copy import deepcopy
 from typing import Any
 
 from query.custom.tables import CUSTOM_TABLES
-from query.standard.declaration.query_type import Subject
+from query.standard.declaration.query_type import SubjectKind
 from query.standard.query_types import FAMILIES
 from tests.flow.tenant import DAY
 
 EVENTS = [column.name for column in CUSTOM_TABLES["events"].columns]
-TYPES = [t.name for family in FAMILIES for t in family if t.subject is Subject.WEBSITE]
-ZONES = ["UTC", "Europe/Berlin", "Asia/Kathmandu"]
+TYPES = [t.name for family in FAMILIES for t in family if t.subject is SubjectKind.WEBSITE]
+TIME_ZONES = ["UTC", "Europe/Berlin", "Asia/Kathmandu"]
 
-SPANS: Mapping[str, Mapping[str, Any]] = {
+TIME_RANGES: Mapping[str, Mapping[str, Any]] = {
     "startDate": {"enum": [str(DAY), "2026-01-01"]},
     "endDate": {"const": str(DAY)},
     "preset": {"const": None},
-    "timezone": {"enum": ZONES},
+    "timezone": {"enum": TIME_ZONES},
     "asOf": {"const": None},
     "page": {"const": 1},
     "limit": {"enum": [1, 10]},
 }
 
-NARROWED: Mapping[tuple[str, str], Mapping[str, Any]] = {
+PROPERTY_OVERRIDES: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("StandardBody", "parameters"): {
         "type": "array",
         "items": {"enum": TYPES},
@@ -58,7 +58,7 @@ NARROWED: Mapping[tuple[str, str], Mapping[str, Any]] = {
     **{
         (body, member): rule
         for body in ("StandardBody", "CustomBody")
-        for member, rule in SPANS.items()
+        for member, rule in TIME_RANGES.items()
     },
 }
 
@@ -69,7 +69,7 @@ REQUIRED: Mapping[str, list[str]] = {
 }
 
 PARAMETERS: Mapping[str, Mapping[str, Any]] = {
-    "timezone": {"enum": ZONES},
+    "timezone": {"enum": TIME_ZONES},
     "startDate": {"const": str(DAY)},
     "endDate": {"const": str(DAY)},
     "preset": {"enum": ["today"]},
@@ -78,10 +78,10 @@ PARAMETERS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def narrowed(document: Mapping[str, Any], website_id: str) -> dict[str, Any]:
+def narrow_document(document: Mapping[str, Any], website_id: str) -> dict[str, Any]:
     """The document for questions about one website."""
     made: dict[str, Any] = deepcopy(dict(document))
-    for (name, member), rule in NARROWED.items():
+    for (name, member), rule in PROPERTY_OVERRIDES.items():
         shape = made["components"]["schemas"][name]
         if member in shape["properties"]:
             shape["properties"][member] = dict(rule)
@@ -90,11 +90,11 @@ def narrowed(document: Mapping[str, Any], website_id: str) -> dict[str, Any]:
     for methods in made["paths"].values():
         for operation in methods.values():
             given = [p for p in operation["parameters"] if p["name"] != "link_id" or p["required"]]
-            operation["parameters"] = [_narrowed(p, website_id) for p in given]
+            operation["parameters"] = [_narrow_parameter(p, website_id) for p in given]
     return made
 
 
-def _narrowed(parameter: dict[str, Any], website_id: str) -> dict[str, Any]:
+def _narrow_parameter(parameter: dict[str, Any], website_id: str) -> dict[str, Any]:
     if parameter["name"] == "website_id":
         return {**parameter, "required": True, "schema": {"const": website_id}}
     rule = PARAMETERS.get(parameter["name"])

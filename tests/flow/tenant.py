@@ -6,16 +6,16 @@ from typing import Any, Self
 
 from msgspec import Struct
 
-from schemas.registry import SCOPES, Link, Organization, Store, Website, validation
+from schemas.registry import KEY_SCOPES, Link, Organization, RegistryStore, Website, validation
 from schemas.runtime.clock import now_ms
 from tests.http_client import Reply, call
-from tests.installation import Stack, eventually
+from tests.installation import Installation, eventually
 
-CHROME = (
+CHROME_USER_AGENT = (
     "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) "
     "Chrome/141.0.0.0 Safari/537.36"
 )
-SAFARI_PHONE = (
+IPHONE_USER_AGENT = (
     "Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 "
     "(KHTML, like Gecko) Version/18.1 Mobile/15E148 Safari/604.1"
 )
@@ -32,22 +32,24 @@ def at(clock: str) -> int:
 class Tenant(Struct, frozen=True):
     """One organization with a website, a link and a key that may do everything but administer."""
 
-    stack: Stack
+    stack: Installation
     organization: Organization
     website: Website
     link: Link
     key: str
 
     @classmethod
-    def made(cls, stack: Stack, domain: str = "shop.example", plan: str = "enterprise") -> Self:
+    def made(
+        cls, stack: Installation, domain: str = "shop.example", plan: str = "enterprise"
+    ) -> Self:
         """Registered, and known to both services."""
-        store = Store(stack.settings.registry_url)
+        store = RegistryStore(stack.settings.registry_url)
         now = now_ms()
         organization = store.create(validation.new_organization("Acme", plan, now))
         link = store.create(
             validation.new_link(organization.id, "Spring", "https://t.example/", now)
         )
-        scopes = [scope for scope in SCOPES if scope != "admin"]
+        scopes = [scope for scope in KEY_SCOPES if scope != "admin"]
         key, text = validation.new_key(organization.id, scopes, now)
         store.create(key)
         # The last one: who knows the website has read all the others.
@@ -63,7 +65,7 @@ class Tenant(Struct, frozen=True):
         sent = self.send([])
         return not {asked.status, sent.status} & {401, 403}
 
-    def send(self, items: object, route: str = "/track", agent: str = CHROME) -> Reply:
+    def send(self, items: object, route: str = "/track", agent: str = CHROME_USER_AGENT) -> Reply:
         """Post items from a browser."""
         parameter = "website_id" if route == "/track" else "client_id"
         url = f"{self.stack.collect_url}{route}?{parameter}={self.website.id}"

@@ -11,13 +11,13 @@ import pytest
 
 from query.client import Client
 from tests.flow.tenant import DAY, Tenant, at
-from tests.installation import ROOT, Stack, eventually
+from tests.installation import ROOT, Installation, eventually
 
 DAYS = {"start": str(DAY), "end": str(DAY)}
 
 
 @pytest.fixture(scope="module")
-def told(stack: Stack) -> tuple[Tenant, Client]:
+def told(stack: Installation) -> tuple[Tenant, Client]:
     """A tenant whose two page views were sent and are stored."""
     tenant = Tenant.made(stack)
     client = Client(stack.query_url, tenant.key, stack.collect_url)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.flow.tenant import DAY, Tenant, at
-from tests.http_client import Reply, call, taken
-from tests.installation import Stack, eventually
+from tests.http_client import Reply, accepted_body, call
+from tests.installation import Installation, eventually
 
 LIMITS = ("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset")
 EVENT = {
@@ -175,8 +175,8 @@ def test_a_wrong_custom_query_is_told_what_is_wrong(
 def test_one_event_or_an_array_is_accepted_and_counted(tenant: Tenant) -> None:
     one, several = tenant.send(EVENT), tenant.send([EVENT, EVENT, EVENT])
 
-    assert taken(one) == {"status": "success", "type": "custom_event", "count": 1}
-    assert taken(several) == {"status": "success", "type": "custom_event", "count": 3}
+    assert accepted_body(one) == {"status": "success", "type": "custom_event", "count": 1}
+    assert accepted_body(several) == {"status": "success", "type": "custom_event", "count": 3}
 
 
 def test_a_key_may_track_instead_of_the_website_id(tenant: Tenant) -> None:
@@ -268,7 +268,7 @@ def test_a_query_without_or_with_a_wrong_key_is_refused(tenant: Tenant) -> None:
 
 
 def test_a_subject_of_another_tenant_looks_like_one_that_does_not_exist(
-    stack: Stack, tenant: Tenant
+    stack: Installation, tenant: Tenant
 ) -> None:
     other = Tenant.made(stack)
 
@@ -280,7 +280,7 @@ def test_a_subject_of_another_tenant_looks_like_one_that_does_not_exist(
     assert absent.status == 403
 
 
-def test_a_failure_has_the_shape_of_its_service(stack: Stack) -> None:
+def test_a_failure_has_the_shape_of_its_service(stack: Installation) -> None:
     query = call("GET", f"{stack.query_url}/nowhere")
     collect = call("GET", f"{stack.collect_url}/nowhere")
     method = call("PUT", f"{stack.collect_url}/track", {})
@@ -305,7 +305,7 @@ def test_a_body_that_is_none_is_refused_with_words(tenant: Tenant, body: bytes) 
 # 8: limits
 
 
-def test_every_answer_carries_the_three_headers(stack: Stack, tenant: Tenant) -> None:
+def test_every_answer_carries_the_three_headers(stack: Installation, tenant: Tenant) -> None:
     answers = [
         tenant.ask("summary"),
         tenant.ask("summary", key="x"),
@@ -335,7 +335,7 @@ def test_a_batch_of_types_counts_as_one_request(tenant: Tenant) -> None:
     assert left[0] - left[1] == 1
 
 
-def test_a_used_up_allowance_is_refused_with_the_documented_body(stack: Stack) -> None:
+def test_a_used_up_allowance_is_refused_with_the_documented_body(stack: Installation) -> None:
     tenant = Tenant.made(stack, plan="free")
     replies = [custom(tenant) for _ in range(31)]
 

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from deploy.cli import main
-from schemas.registry import Import, Store
-from tests.flow.tenant import CHROME, Tenant
+from schemas.registry import Import, RegistryStore
+from tests.flow.tenant import CHROME_USER_AGENT, Tenant
 from tests.http_client import Reply, call
-from tests.installation import ROOT, Stack, eventually
+from tests.installation import ROOT, Installation, eventually
 
 LINES = 12_000
 MARCH_2019 = 1_551_398_400_000
@@ -38,7 +38,7 @@ def a_line(number: int) -> dict[str, Any]:
         "path": f"https://shop.example/{number % 7}",
         "anonymous_id": f"a{number // 10}",
         "session_id": f"s{number // 10}",
-        "user_agent": CHROME,
+        "user_agent": CHROME_USER_AGENT,
         "country": "Austria",
     }
 
@@ -60,14 +60,14 @@ def importing(tenant: Tenant, path: Path) -> subprocess.Popen[bytes]:
 
 
 def imports(tenant: Tenant) -> Sequence[Import]:
-    store = Store(tenant.stack.settings.registry_url)
+    store = RegistryStore(tenant.stack.settings.registry_url)
     try:
         return store.list(Import, website_id=tenant.website.id)
     finally:
         store.close()
 
 
-def tidemark(stack: Stack, *arguments: str) -> dict[str, Any]:
+def tidemark(stack: Installation, *arguments: str) -> dict[str, Any]:
     """The command in this process, which saves starting one."""
     said = io.StringIO()
     with pytest.MonkeyPatch.context() as within, contextlib.redirect_stdout(said):
@@ -80,7 +80,7 @@ def tidemark(stack: Stack, *arguments: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def tenant_with_history(
-    stack: Stack, tmp_path_factory: pytest.TempPathFactory
+    stack: Installation, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Tenant, dict[str, Any], Path]:
     """A tenant whose import was killed in the middle and run again."""
     tenant, path = Tenant.made(stack), a_file(tmp_path_factory.mktemp("history"))
@@ -184,7 +184,7 @@ def test_an_import_that_is_undone_leaves_what_was_before(
     assert tidemark(stack, "import", "show", second["id"])["stored"] == 0
 
 
-def test_an_import_goes_over_http_alone(stack: Stack) -> None:
+def test_an_import_goes_over_http_alone(stack: Installation) -> None:
     tenant = Tenant.made(stack)
     key = {"x-api-key": tenant.key}
     imports = f"{stack.query_url}/v1/imports"

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.flow.tenant import CHROME, DAY, SAFARI_PHONE, Tenant
+from tests.flow.tenant import CHROME_USER_AGENT, DAY, IPHONE_USER_AGENT, Tenant
 from tests.http_client import call
 from tests.installation import eventually
 
@@ -39,9 +39,9 @@ def clicks(tenant: Tenant) -> set[tuple[Any, ...]]:
 
 def test_programs_that_preview_or_prefetch_are_not_counted(tenant: Tenant) -> None:
     sent = [
-        follow(tenant, SAFARI_PHONE, referer="https://www.google.com/"),
-        follow(tenant, CHROME),
-        follow(tenant, CHROME, **{"sec-purpose": "prefetch"}),
+        follow(tenant, IPHONE_USER_AGENT, referer="https://www.google.com/"),
+        follow(tenant, CHROME_USER_AGENT),
+        follow(tenant, CHROME_USER_AGENT, **{"sec-purpose": "prefetch"}),
         follow(tenant, PREVIEW),
     ]
 

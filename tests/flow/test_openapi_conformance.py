@@ -19,15 +19,15 @@ from schemathesis.specs.openapi.checks import (
 import ingest.endpoints.openapi
 import query.docs.openapi
 import schemas.errors
-from schemas.errors import Failure, WrongMethod
-from schemas.http.openapi import ANYWHERE, Operation, document
-from schemas.receipts import FORMAT, Receipt
-from schemas.registry import Import, Snapshot, Store, validation
+from schemas.errors import ApiError, MethodNotAllowed
+from schemas.http.openapi import PROTOCOL_ERRORS, Operation, openapi_document
+from schemas.receipts import RECEIPT_FORMAT, Receipt
+from schemas.registry import Import, RegistryStore, Snapshot, validation
 from schemas.runtime.clock import now_ms
-from tests.flow.narrowed_openapi import narrowed
+from tests.flow.narrowed_openapi import narrow_document
 from tests.flow.tenant import Tenant
 from tests.http_client import call
-from tests.installation import Stack
+from tests.installation import Installation
 
 CHECKS = [
     not_a_server_error,
@@ -46,16 +46,19 @@ BOUNDED = settings(
     suppress_health_check=list(HealthCheck),
 )
 
-SERVICES = {"query": query.docs.openapi.SERVICE, "collect": ingest.endpoints.openapi.service()}
+SERVICES = {
+    "query": query.docs.openapi.OPENAPI_SERVICE,
+    "collect": ingest.endpoints.openapi.collector_api(),
+}
 OPERATIONS = [(name, o) for name, service in SERVICES.items() for o in service.operations]
 
 
 @pytest.fixture(scope="module")
-def caller(stack: Stack) -> Tenant:
+def caller(stack: Installation) -> Tenant:
     return Tenant.made(stack)
 
 
-def url(stack: Stack, name: str) -> str:
+def url(stack: Installation, name: str) -> str:
     return stack.query_url if name == "query" else stack.collect_url
 
 
@@ -69,8 +72,8 @@ def where(caller: Tenant, operation: Operation) -> dict[str, Any]:
         "table": "events",
         "receipt": receipt_of(caller),
     }
-    path = {n: mine[n] for n, p in named.items() if p.within == "path"}
-    asked = {n: p for n, p in named.items() if p.within == "query"}
+    path = {n: mine[n] for n, p in named.items() if p.location == "path"}
+    asked = {n: p for n, p in named.items() if p.location == "query"}
     query = brief(operation) | {
         n: value
         for n, value in (("website_id", caller.website.id), ("import_id", mine["import_id"]))
@@ -81,17 +84,19 @@ def where(caller: Tenant, operation: Operation) -> dict[str, Any]:
 
 def receipt_of(caller: Tenant) -> str:
     """A receipt of the caller's, as the collector signs it."""
-    store = Store(caller.stack.settings.registry_url)
+    store = RegistryStore(caller.stack.settings.registry_url)
     try:
         key = Snapshot.read(store).receipts
     finally:
         store.close()
-    return key.written(Receipt(FORMAT, "events", 1, 0, 0, 0, 1, now_ms(), caller.website.id))
+    return key.written(
+        Receipt(RECEIPT_FORMAT, "events", 1, 0, 0, 0, 1, now_ms(), caller.website.id)
+    )
 
 
 def import_of(caller: Tenant) -> str:
     """An import of the caller's."""
-    store = Store(caller.stack.settings.registry_url)
+    store = RegistryStore(caller.stack.settings.registry_url)
     try:
         found = store.list(Import, website_id=caller.website.id)
         return (found or [store.create(validation.new_import(caller.website, "a.csv", now_ms()))])[
@@ -108,21 +113,21 @@ def brief(operation: Operation) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_a_running_service_shows_its_document(stack: Stack, name: str) -> None:
+def test_a_running_service_shows_its_document(stack: Installation, name: str) -> None:
     reply = call("GET", f"{url(stack, name)}/openapi.json")
 
-    assert reply.json == json.loads(json.dumps(document(SERVICES[name])))
+    assert reply.json == json.loads(json.dumps(openapi_document(SERVICES[name])))
 
 
 def test_every_failure_is_described_somewhere() -> None:
     known = {
         kind
         for kind in vars(schemas.errors).values()
-        if isinstance(kind, type) and issubclass(kind, Failure)
+        if isinstance(kind, type) and issubclass(kind, ApiError)
     }
 
-    described = {failure for _, operation in OPERATIONS for failure in operation.failures}
-    assert known - described - {*ANYWHERE} == {Failure, WrongMethod}
+    described = {failure for _, operation in OPERATIONS for failure in operation.errors}
+    assert known - described - {*PROTOCOL_ERRORS} == {ApiError, MethodNotAllowed}
 
 
 QUESTIONS = ("ask", "askFreely", "explain", "export")
@@ -135,7 +140,7 @@ def ways(operation: Operation) -> Iterator[str]:
         yield "astray"
     if operation.body is not None:
         yield "wrong"
-    if operation.name in QUESTIONS:
+    if operation.operation_id in QUESTIONS:
         yield "deep"
 
 
@@ -143,15 +148,17 @@ TRIED = [(way, name, operation) for name, operation in OPERATIONS for way in way
 
 
 @pytest.mark.parametrize(
-    ("way", "name", "operation"), TRIED, ids=[f"{name}-{o.name}-{way}" for way, name, o in TRIED]
+    ("way", "name", "operation"),
+    TRIED,
+    ids=[f"{name}-{o.operation_id}-{way}" for way, name, o in TRIED],
 )
 def test_nothing_is_answered_that_is_not_described(
-    stack: Stack, caller: Tenant, way: str, name: str, operation: Operation
+    stack: Installation, caller: Tenant, way: str, name: str, operation: Operation
 ) -> None:
     """With what reaches something, what the document allows, what it does not, what is answered."""
-    shown = document(SERVICES[name])
+    shown = openapi_document(SERVICES[name])
     schema = schemathesis.openapi.from_dict(
-        narrowed(shown, caller.website.id) if way == "deep" else shown
+        narrow_document(shown, caller.website.id) if way == "deep" else shown
     )
     described = schema[operation.path][operation.method]
     mode = GenerationMode.NEGATIVE if way == "wrong" else GenerationMode.POSITIVE

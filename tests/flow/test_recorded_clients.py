@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from schemas.kinds import CUSTOM_EVENT, IDENTIFIED, Kind
-from schemas.registry import Store
-from schemas.runtime.clock import iso
+from schemas.kinds import CUSTOM_EVENT, VISITOR_IDENTITY, Kind
+from schemas.registry import RegistryStore
+from schemas.runtime.clock import format_instant
 from tests.flow.tenant import Tenant
 from tests.http_client import Reply, call
-from tests.installation import Stack, eventually
+from tests.installation import Installation, eventually
 
 CLIENTS = Path(__file__).parents[1] / "clients"
 SDK = json.loads((CLIENTS / "node-sdk.json").read_text())["requests"]
 PREFLIGHTS = json.loads((CLIENTS / "preflights.json").read_text())["requests"]
-KINDS = {"/track": CUSTOM_EVENT, "/identify": IDENTIFIED}
+KINDS = {"/track": CUSTOM_EVENT, "/identify": VISITOR_IDENTITY}
 SITES = ("site_1", "site_2")
 MANY_SITES = None
 """What an item says that names no website, of a key that has several: the organization keeps it."""
@@ -34,10 +34,10 @@ A_WEEK_BEFORE = "a week before"
 
 
 @pytest.fixture(scope="module")
-def sites(stack: Stack) -> Tenant:
+def sites(stack: Installation) -> Tenant:
     """A tenant with the two websites that the recording names."""
     tenant = Tenant.made(stack)
-    store = Store(stack.settings.registry_url)
+    store = RegistryStore(stack.settings.registry_url)
     made = [replace(tenant.website, id=website_id) for website_id in SITES]
     for site in made:
         store.create(site)
@@ -137,7 +137,7 @@ def expected(kind: Kind, item: dict[str, Any]) -> dict[str, Any]:
     if stamp is None:
         return {**said, "ts": ON_RECEIPT}
     old = datetime.fromtimestamp(stamp / 1000, UTC) < datetime.now(UTC) - KEPT
-    return {**said, "ts": A_WEEK_BEFORE if old else iso(stamp)}
+    return {**said, "ts": A_WEEK_BEFORE if old else format_instant(stamp)}
 
 
 def in_order(found: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -145,7 +145,9 @@ def in_order(found: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("asking", PREFLIGHTS, ids=range(len(PREFLIGHTS)))
-def test_a_recorded_preflight_lets_the_browser_go_on(stack: Stack, asking: dict[str, Any]) -> None:
+def test_a_recorded_preflight_lets_the_browser_go_on(
+    stack: Installation, asking: dict[str, Any]
+) -> None:
     query = "&".join(f"{name}={value}" for name, value in asking["query"].items())
 
     reply = call("OPTIONS", f"{stack.collect_url}{asking['path']}?{query}", None, asking["headers"])

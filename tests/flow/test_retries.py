@@ -4,7 +4,7 @@ import signal
 from datetime import timedelta
 from typing import Any
 
-from tests.flow.tenant import CHROME, DAY, SAFARI_PHONE, Tenant, at
+from tests.flow.tenant import CHROME_USER_AGENT, DAY, IPHONE_USER_AGENT, Tenant, at
 from tests.http_client import Reply, call
 from tests.installation import eventually
 
@@ -43,7 +43,7 @@ def view(clock: str, **more: Any) -> dict[str, Any]:
     return {"name": "screen_view", "path": "/", "timestamp": at(clock), **more}
 
 
-def browse(tenant: Tenant, *items: dict[str, Any], agent: str = CHROME) -> None:
+def browse(tenant: Tenant, *items: dict[str, Any], agent: str = CHROME_USER_AGENT) -> None:
     """Views of somebody without any id, one request each."""
     for item in items:
         settled(tenant, item, {"user-agent": agent})
@@ -81,7 +81,7 @@ def test_a_request_that_is_sent_again_counts_once(tenant: Tenant) -> None:
 
 def test_visitors_and_sessions_are_told_without_any_id(tenant: Tenant) -> None:
     browse(tenant, view("10:00:00"), view("10:20:00"), view("11:00:00"))
-    browse(tenant, view("10:05:00"), agent=SAFARI_PHONE)
+    browse(tenant, view("10:05:00"), agent=IPHONE_USER_AGENT)
 
     summary = tenant.rows("summary")[0]
 

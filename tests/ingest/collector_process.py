@@ -13,11 +13,11 @@ import msgspec
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from deploy.local.kafka.broker import Broker
-from deploy.local.kafka.topics import declare, partitions, topics_of
-from schemas.envelope import Envelope, open_chunk
-from schemas.registry import Link, Organization, Store, Website
+from deploy.local.kafka.topics import ensure_topics, partition_counts, required_topics
+from schemas.envelope import Envelope, decode_chunk
+from schemas.registry import Link, Organization, RegistryStore, Website
 from schemas.registry.migrate import migrate
-from schemas.runtime.settings import Settings, as_environment
+from schemas.runtime.settings import Settings, to_environment
 from tests.http_client import Reply, call
 from tests.ingest.in_memory_collector import NOW
 from tests.installation import ROOT, eventually, free_port
@@ -25,7 +25,7 @@ from tests.installation import ROOT, eventually, free_port
 STAMPS: dict[str, Any] = {"created_at": NOW, "updated_at": NOW}
 
 
-class Collector:
+class CollectorProcess:
     """One process with a registry of its own; its topics have a prefix of their own."""
 
     def __init__(self, folder: Path, kafka: str, **settings: Any) -> None:
@@ -35,7 +35,7 @@ class Collector:
         self.log = folder / "collector.log"
         folder.mkdir(parents=True, exist_ok=True)
         migrate(self.settings.registry_url)
-        store = Store(self.settings.registry_url)
+        store = RegistryStore(self.settings.registry_url)
         store.create(Organization(id="acme", name="Acme", plan="enterprise", **STAMPS))
         store.create(Website(id="shop", organization_id="acme", domain="shop.example", **STAMPS))
         store.close()
@@ -49,7 +49,7 @@ class Collector:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "ingest", "--name", "collector-1"],
-                cwd=ROOT, env={**os.environ, **as_environment(self.settings)},
+                cwd=ROOT, env={**os.environ, **to_environment(self.settings)},
                 stdout=log, stderr=log,
             )  # fmt: skip
         eventually(self._answers)
@@ -66,7 +66,7 @@ class Collector:
         return socket.create_connection(("127.0.0.1", self.settings.collect_port), 20)
 
     def add_link(self, slug: str) -> None:
-        store = Store(self.settings.registry_url)
+        store = RegistryStore(self.settings.registry_url)
         store.create(
             Link(
                 id=f"lnk_{slug}", organization_id="acme", name=slug, slug=slug,
@@ -98,30 +98,32 @@ class Collector:
             return False
 
 
-def declared(folder: Path, broker: Broker, **settings: Any) -> Collector:
+def start_collector(folder: Path, broker: Broker, **settings: Any) -> CollectorProcess:
     """A collector whose topics are there."""
-    collector = Collector(folder, broker.address, topic_prefix=f"{folder.name}-", **settings)
-    declare(broker.address, topics_of(collector.settings))
+    collector = CollectorProcess(folder, broker.address, topic_prefix=f"{folder.name}-", **settings)
+    ensure_topics(broker.address, required_topics(collector.settings))
     return collector
 
 
-def kept(collector: Collector, topic: str = "events") -> list[Envelope]:
+def published_envelopes(collector: CollectorProcess, topic: str = "events") -> list[Envelope]:
     """Every envelope that Kafka has of this collector's topic."""
-    messages = read(collector, topic).values()
-    return [e for part in messages for message in part for e in open_chunk(message).envelopes]
+    messages = read_topic(collector, topic).values()
+    return [e for part in messages for message in part for e in decode_chunk(message).envelopes]
 
 
-def names(collector: Collector) -> list[str]:
+def published_names(collector: CollectorProcess) -> list[str]:
     """Names of all events that Kafka has."""
     return [
-        item["name"] for envelope in kept(collector) for item in msgspec.json.decode(envelope.items)
+        item["name"]
+        for envelope in published_envelopes(collector)
+        for item in msgspec.json.decode(envelope.items)
     ]
 
 
-def read(collector: Collector, topic: str = "events") -> dict[int, list[bytes]]:
+def read_topic(collector: CollectorProcess, topic: str = "events") -> dict[int, list[bytes]]:
     """The messages of each topic partition."""
     brokers, name = collector.settings.brokers, collector.settings.topic(topic)
-    count = partitions(brokers, [name])[name]
+    count = partition_counts(brokers, [name])[name]
     return asyncio.run(_read(brokers, [TopicPartition(name, number) for number in range(count)]))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from deploy.local.kafka.broker import Broker
-from tests.ingest.collector_process import Collector, declared
+from tests.ingest.collector_process import CollectorProcess, start_collector
 from tests.installation import format_storage, free_port
 
 
@@ -20,9 +20,11 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 
 
 @pytest.fixture(scope="session")
-def collector(tmp_path_factory: pytest.TempPathFactory, broker: Broker) -> Iterator[Collector]:
+def collector(
+    tmp_path_factory: pytest.TempPathFactory, broker: Broker
+) -> Iterator[CollectorProcess]:
     """One collector for all tests that leave it as it was."""
-    with declared(tmp_path_factory.mktemp("collector"), broker) as collector:
+    with start_collector(tmp_path_factory.mktemp("collector"), broker) as collector:
         yield collector
 
 

@@ -9,36 +9,36 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from ingest.app import SECRETS, create_app
-from ingest.publishing.acknowledged_counts import Acknowledgements
-from ingest.publishing.anonymous_id import DailySecrets
-from ingest.publishing.partition_queue import Answer, Outcome, Ticket
-from ingest.publishing.recent_requests import Recent
-from ingest.visitor import Visitors
-from schemas.envelope import Envelope, join, open_chunk
-from schemas.errors import TooLarge, Unavailable
-from schemas.http.middleware import Edge
+from ingest.app import SALTS_FOLDER, create_app
+from ingest.publishing.acknowledged_counts import AcknowledgedCounter
+from ingest.publishing.anonymous_id import DailySalts
+from ingest.publishing.partition_queue import DeliveryReport, DeliveryStatus, PendingDelivery
+from ingest.publishing.recent_requests import RecentRequests
+from ingest.visitor import AnonymousIds
+from schemas.envelope import Envelope, decode_chunk, encode_chunk
+from schemas.errors import PayloadTooLarge, Unavailable
+from schemas.http.middleware import HttpMiddleware
 from schemas.registry import (
     Import,
     ImportState,
     Key,
+    KeyScope,
     Link,
     Organization,
-    Scope,
     Snapshot,
     Website,
 )
-from schemas.registry.contents import Stamp
+from schemas.registry.contents import RegistryVersion
 from schemas.registry.validation import new_key
 from schemas.runtime.settings import Settings
-from tests.asgi_client import ADDRESS, ask
+from tests.asgi_client import ADDRESS, request_once
 from tests.http_client import Reply
 
 NOW = 1_795_000_000_000
 """2026-11-18T11:06:40Z"""
 
 
-class Sent(Struct):
+class PublishedRequest(Struct):
     """One request as it was put into the outbox."""
 
     topic: str
@@ -51,53 +51,59 @@ class Sent(Struct):
         return list(msgspec.json.decode(self.envelopes[0].items))
 
 
-class ListOutbox:
+class InMemoryProducer:
     """Keeps what is sent, and answers as it is told."""
 
     def __init__(self) -> None:
-        self.sent: list[Sent] = []
-        self.outcome = Outcome.ACKNOWLEDGED
+        self.sent: list[PublishedRequest] = []
+        self.outcome = DeliveryStatus.ACKNOWLEDGED
         self.topic_id = ""
-        self.outcomes: dict[str, Outcome] = {}
+        self.outcomes: dict[str, DeliveryStatus] = {}
         """Of topics that are answered otherwise."""
-        self.refusing: str | None = None
+        self.unavailable_reason: str | None = None
         self.too_large: set[str] = set()
         """Topics for which everything is too large."""
 
-    def put(self, topic: str, place: int, envelopes: Sequence[bytes], items: int) -> Ticket:
-        if self.refusing is not None:
-            raise Unavailable(self.refusing)
+    def enqueue(
+        self, topic: str, place: int, envelopes: Sequence[bytes], items: int
+    ) -> PendingDelivery:
+        if self.unavailable_reason is not None:
+            raise Unavailable(self.unavailable_reason)
         if topic in self.too_large:
-            raise TooLarge("too large")
-        self.sent.append(Sent(topic, place, open_chunk(join(envelopes)).envelopes))
+            raise PayloadTooLarge("too large")
+        self.sent.append(
+            PublishedRequest(topic, place, decode_chunk(encode_chunk(envelopes)).envelopes)
+        )
         assert items == sum(envelope.count for envelope in self.sent[-1].envelopes)
         answered = asyncio.get_running_loop().create_future()
         answered.set_result(
-            Answer(self.outcomes.get(topic, self.outcome), place % 8, len(self.sent), self.topic_id)
+            DeliveryReport(
+                self.outcomes.get(topic, self.outcome), place % 8, len(self.sent), self.topic_id
+            )
         )
-        return Ticket(answered, 7)
+        return PendingDelivery(answered, 7)
 
 
-class FixedRegistry(Struct):
+class FixedSnapshotSource(Struct):
     """A snapshot that stays."""
 
     snapshot: Snapshot
-    trouble: str | None = None
+    error: str | None = None
 
 
-class Bench(Struct):
+class InMemoryCollector(Struct):
     """The application and everything that it was handed."""
 
-    app: Edge
-    outbox: ListOutbox
-    registry: FixedRegistry
+    app: HttpMiddleware
+    outbox: InMemoryProducer
+    registry: FixedSnapshotSource
     keys: Mapping[str, str]
     """Texts of keys by what they are: acme, acme-shop, solo, reader."""
-    recent: Recent
+    recent: RecentRequests
 
     def get(self, path: str) -> Reply:
         """GET, as a page's image."""
-        return ask(self.app, "GET", path)
+        return request_once(self.app, "GET", path)
 
     def post(
         self,
@@ -111,7 +117,7 @@ class Bench(Struct):
         given = dict(headers or {})
         if key is not None:
             given["authorization"] = f"Bearer {self.keys[key]}"
-        return ask(self.app, "POST", path, body, given, address)
+        return request_once(self.app, "POST", path, body, given, address)
 
     def agree(self, organization_id: str, **limits: int) -> None:
         """Give an organization limits of its own."""
@@ -121,27 +127,29 @@ class Bench(Struct):
         self.registry.snapshot = msgspec.structs.replace(kept, organizations=found)
 
 
-def bench(folder: Path, account: Acknowledgements | None = None, **settings: Any) -> Bench:
+def in_memory_collector(
+    folder: Path, account: AcknowledgedCounter | None = None, **settings: Any
+) -> InMemoryCollector:
     """Acme has shop and blog, Solo has solo; each has a link."""
-    outbox = ListOutbox()
+    outbox = InMemoryProducer()
     keys, texts = _keys()
-    registry = FixedRegistry(_snapshot(keys))
-    chosen, recent = Settings(data_dir=str(folder), **settings), Recent()
+    registry = FixedSnapshotSource(_snapshot(keys))
+    chosen, recent = Settings(data_dir=str(folder), **settings), RecentRequests()
     app = create_app(outbox, registry, lambda: NOW, chosen, recent=recent, acknowledged=account)
-    return Bench(app, outbox, registry, texts, recent)
+    return InMemoryCollector(app, outbox, registry, texts, recent)
 
 
-def visitors(folder: Path) -> Visitors:
+def anonymous_ids(folder: Path) -> AnonymousIds:
     """Those of the bench in the folder."""
-    return Visitors(DailySecrets(folder / SECRETS))
+    return AnonymousIds(DailySalts(folder / SALTS_FOLDER))
 
 
 def _keys() -> tuple[dict[str, Key], dict[str, str]]:
     wanted = {
-        "acme": ("acme", Scope.TRACK_EVENTS, None),
-        "acme-shop": ("acme", Scope.TRACK_EVENTS, "shop"),
-        "solo": ("solo-org", Scope.TRACK_EVENTS, None),
-        "reader": ("acme", Scope.READ_DATA, None),
+        "acme": ("acme", KeyScope.TRACK_EVENTS, None),
+        "acme-shop": ("acme", KeyScope.TRACK_EVENTS, "shop"),
+        "solo": ("solo-org", KeyScope.TRACK_EVENTS, None),
+        "reader": ("acme", KeyScope.READ_DATA, None),
     }
     keys, texts = {}, {}
     for name, (organization, scope, website) in wanted.items():
@@ -162,13 +170,15 @@ def _snapshot(keys: dict[str, Key]) -> Snapshot:
     }
     links = {link.slug: link for link in _links(stamps)}
     return Snapshot(
-        stamp=Stamp("", 1),
+        version=RegistryVersion("", 1),
         organizations=MappingProxyType(organizations),
         websites=MappingProxyType(websites),
         links=MappingProxyType({link.id: link for link in links.values()}),
         links_by_slug=MappingProxyType(links),
         keys=MappingProxyType(keys),
-        websites_of=MappingProxyType({"acme": ("shop", "blog"), "solo-org": ("solo",)}),
+        websites_by_organization=MappingProxyType(
+            {"acme": ("shop", "blog"), "solo-org": ("solo",)}
+        ),
         imports=MappingProxyType({one.id: one for one in _imports(stamps)}),
     )
 

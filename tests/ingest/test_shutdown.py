@@ -5,17 +5,17 @@ from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from schemas.registry import Scope, Store
+from schemas.registry import KeyScope, RegistryStore
 from schemas.registry.validation import new_key
-from tests.ingest.collector_process import Collector
+from tests.ingest.collector_process import CollectorProcess
 from tests.ingest.in_memory_collector import NOW
 from tests.installation import free_port
 
 
 def test_a_stream_ends_when_the_collector_stops(tmp_path: Path) -> None:
-    collector = Collector(tmp_path, f"127.0.0.1:{free_port()}")
-    store = Store(collector.settings.registry_url)
-    key, text = new_key("acme", [Scope.READ_DATA], NOW)
+    collector = CollectorProcess(tmp_path, f"127.0.0.1:{free_port()}")
+    store = RegistryStore(collector.settings.registry_url)
+    key, text = new_key("acme", [KeyScope.READ_DATA], NOW)
     store.create(key)
     store.close()
     collector.start()

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from query.standard.comparison import key_fields
-from query.standard.declaration.query_type import as_asked
+from query.standard.declaration.query_type import requested_range
 from query.standard.query_types import QUERY_TYPES
 from tests.oracle import wall_clock
 from tests.oracle.aggregates import Answer
@@ -16,7 +16,9 @@ from tests.oracle.oracles import ORACLES
 from tests.oracle.query import Question, Seen
 from tests.oracle.stored_rows import Facts
 
-COMPARABLE = [name for name, each in QUERY_TYPES.items() if each.over is as_asked]
+COMPARABLE = [
+    name for name, each in QUERY_TYPES.items() if each.time_range_override is requested_range
+]
 
 
 def days_before(question: Question) -> Question:
@@ -44,9 +46,9 @@ def previous(
     """For each row the one of the other span: of its place, or of its text, or of both."""
     kind = QUERY_TYPES[question.name]
     texts = key_fields(kind)
-    if kind.series or not (texts or kind.timed):
+    if kind.series or not (texts or kind.starts_with_time):
         return [others[i] if i < len(others) else None for i in range(len(rows))]
-    label = msgspec.structs.fields(kind.row)[0].name if kind.timed else None
+    label = msgspec.structs.fields(kind.row)[0].name if kind.starts_with_time else None
 
     def key(row: Answer, place: Mapping[str, int]) -> tuple[Any, ...]:
         return (place[row[label]] if label else 0, *(row[text] for text in texts))

@@ -21,7 +21,7 @@ def selects_of(table: CustomTable) -> st.SearchStrategy[Select]:
         (aggregate.name, column.name)
         for aggregate in AGGREGATES
         for column in table.columns
-        if column.type in aggregate.fits
+        if column.type in aggregate.types
     ]
     return st.sampled_from(pairs).map(lambda pair: {"aggregate": pair[0], "field": pair[1]})
 

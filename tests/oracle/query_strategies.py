@@ -7,21 +7,34 @@ from typing import Any, Protocol
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from query.request.operators import OPERATORS, Operator, Takes
-from schemas.tables import LEDGER, QUARANTINE, TABLES, Table, Type
+from query.request.operators import OPERATORS, Arity, Operator
+from schemas.tables import LEDGER, QUARANTINE, TABLES, ColumnType, Table
 from tests.oracle.filters import Given
 from tests.oracle.query import Question
 from tests.oracle.random_traffic import Stage
 
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe")
 
-VALUES: Mapping[Type, tuple[Any, ...]] = {
-    Type.STRING: ("/a", "Chrome", "DE", "u1", "s2", "signup", "Direct", "a", "ü", "/100%", "_", ""),
-    Type.LONG: (0, 12),
-    Type.INTEGER: (0, 3, 7, 12, 12.5, 3000),
-    Type.DECIMAL: (0, 1, 2.5, 10, 50, 2500, 0.0001),
-    Type.BOOLEAN: (True, False),
-    Type.TIMESTAMP: ("2026-10-25T01:30:00Z", "2026-11-29T12:00:00+01:00", 1_774_746_000_000),
+VALUES: Mapping[ColumnType, tuple[Any, ...]] = {
+    ColumnType.STRING: (
+        "/a",
+        "Chrome",
+        "DE",
+        "u1",
+        "s2",
+        "signup",
+        "Direct",
+        "a",
+        "ü",
+        "/100%",
+        "_",
+        "",
+    ),
+    ColumnType.LONG: (0, 12),
+    ColumnType.INTEGER: (0, 3, 7, 12, 12.5, 3000),
+    ColumnType.DECIMAL: (0, 1, 2.5, 10, 50, 2500, 0.0001),
+    ColumnType.BOOLEAN: (True, False),
+    ColumnType.TIMESTAMP: ("2026-10-25T01:30:00Z", "2026-11-29T12:00:00+01:00", 1_774_746_000_000),
 }
 
 
@@ -54,7 +67,7 @@ class Named(Protocol):
     def name(self) -> str: ...
 
     @property
-    def type(self) -> Type: ...
+    def type(self) -> ColumnType: ...
 
 
 def filters_of(table: Table) -> st.SearchStrategy[Given]:
@@ -68,7 +81,7 @@ def filters_of_columns(columns: Sequence[Named]) -> st.SearchStrategy[Given]:
         (column, operator)
         for column in columns
         for operator in OPERATORS
-        if column.type is Type.STRING or not operator.text_only
+        if column.type is ColumnType.STRING or not operator.text_only
     ]
     return st.sampled_from(pairs).flatmap(lambda pair: _filter(*pair))
 
@@ -92,9 +105,9 @@ def _filter(column: Named, operator: Operator) -> st.SearchStrategy[Given]:
         "operator": st.just(operator.name),
     }
     value = st.sampled_from(VALUES[column.type])
-    if operator.takes is Takes.ONE:
+    if operator.arity is Arity.ONE:
         given["value"] = value
-    if operator.takes is Takes.MANY:
+    if operator.arity is Arity.MANY:
         given["value"] = st.lists(value, min_size=1, max_size=3)
     return st.fixed_dictionaries(given)
 

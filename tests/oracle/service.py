@@ -8,12 +8,12 @@ from types import TracebackType
 from typing import Any, Self
 
 from query.app import create_app
-from query.standard.query_types import QUERY_TYPES, Subject
-from schemas.registry import Store
+from query.standard.query_types import QUERY_TYPES, SubjectKind
+from schemas.registry import RegistryStore
 from schemas.registry.migrate import migrate
 from schemas.runtime.settings import Settings
 from schemas.tables import Table
-from tests.asgi_client import ask
+from tests.asgi_client import request_once
 from tests.http_client import Reply
 from tests.oracle.aggregates import Answer
 from tests.oracle.query import Question
@@ -33,7 +33,7 @@ class Registry:
         settings = Settings(data_dir=self.folder.name)
         migrate(settings.registry_url)
         self.url = settings.registry_url
-        self.store = Store(self.url)
+        self.store = RegistryStore(self.url)
         self.keys = furnish(self.store)
 
     def close(self) -> None:
@@ -93,7 +93,9 @@ class Service:
         """One request about a subject, with a key that reaches it."""
         kind = "link_id" if subject in ("go", "away") else "website_id"
         key = registry().keys["globex" if subject in ("rival", "away") else "acme"]
-        return ask(self._served.app, "POST", f"{path}?{kind}={subject}", body, {"x-api-key": key})
+        return request_once(
+            self._served.app, "POST", f"{path}?{kind}={subject}", body, {"x-api-key": key}
+        )
 
     def answers(self, questions: Sequence[Question]) -> list[list[Answer]]:
         """The answer to each question."""
@@ -127,7 +129,10 @@ def every_type(frame: Frame) -> list[Question]:
     """Every query type, asked of the shop or its link."""
     return [
         frame.of(
-            name, each.table.name, "go" if each.subject is Subject.LINK else "shop", each.needs
+            name,
+            each.table.name,
+            "go" if each.subject is SubjectKind.LINK else "shop",
+            each.required_filters,
         )
         for name, each in QUERY_TYPES.items()
     ]

@@ -15,15 +15,15 @@ import pytest
 
 from ingest.app import create_app
 from schemas.kinds import KINDS, Kind
-from schemas.lake.delta_table import open_table, version_of
+from schemas.lake.delta_table import open_table, read_version
 from schemas.registry import Snapshot
 from schemas.runtime.settings import Settings
 from schemas.tables import LEDGER, TABLES, Table
 from stream.enrich.rules.lookups import Lookups
-from stream.rows.decoder import Arrived
-from stream.writing.batch_writer import Drain
-from tests.asgi_client import ask
-from tests.ingest.in_memory_collector import FixedRegistry, ListOutbox
+from stream.rows.decoder import KafkaMessage
+from stream.writing.batch_writer import BatchWriter
+from tests.asgi_client import request_once
+from tests.ingest.in_memory_collector import FixedSnapshotSource, InMemoryProducer
 from tests.oracle.expected_rows import Expected, Placed, expected
 from tests.oracle.oracles import answer
 from tests.oracle.posted_requests import BAD, Post, street
@@ -47,14 +47,14 @@ class Pipeline:
     def __init__(self, service: Service, seed: int) -> None:
         self.settings = Settings(data_dir=str(service.root))
         self.random = Random(seed)
-        self.outbox = ListOutbox()
+        self.outbox = InMemoryProducer()
         self.now = BEGIN
         held = registry()
         self.key = held.keys["acme-track"]
-        known = FixedRegistry(Snapshot.read(held.store))
+        known = FixedSnapshotSource(Snapshot.read(held.store))
         self.app = create_app(self.outbox, known, lambda: self.now, self.settings)
-        self.arrived: dict[str, list[Arrived]] = {}
-        self.drains: dict[str, Drain] = {}
+        self.arrived: dict[str, list[KafkaMessage]] = {}
+        self.drains: dict[str, BatchWriter] = {}
 
     def post(self, post: Post) -> Placed | None:
         """Send a request; nothing comes of one in which nothing is good."""
@@ -64,7 +64,7 @@ class Pipeline:
         if post.trusted:
             headers["x-api-key"] = self.key
         url = f"{post.path}?website_id={post.website}"
-        reply = ask(self.app, "POST", url, post.items, headers, post.address)
+        reply = request_once(self.app, "POST", url, post.items, headers, post.address)
         assert (reply.status, reply.json.get("count", 0)) == (
             (200, len(good)) if good else (400, 0)
         )
@@ -84,8 +84,8 @@ class Pipeline:
             if self.random.random() < 0.3:
                 self.drains.pop(path, None)
             lookups = Lookups(domain_of="{}.example".format)
-            drain = self.drains.setdefault(path, Drain(self.settings, KIND_OF[path], lookups))
-            drain.store(messages[max(0, start - self.random.choice((0, 0, 5))) : end])
+            drain = self.drains.setdefault(path, BatchWriter(self.settings, KIND_OF[path], lookups))
+            drain.write(messages[max(0, start - self.random.choice((0, 0, 5))) : end])
 
     def portions(self, count: int) -> Iterator[tuple[int, int]]:
         start = 0
@@ -98,7 +98,7 @@ class Pipeline:
         """All that is stored."""
         handle = open_table(self.settings.lake_url, table)
         assert handle is not None
-        paths = [part.path for part in version_of(handle, table).parts]
+        paths = [part.path for part in read_version(handle, table).data_files]
         found = duckdb.execute("FROM read_parquet(?, union_by_name = true)", [paths])
         names = [column[0] for column in found.description or ()]
         return [dict(zip(names, row, strict=True)) for row in found.fetchall()]

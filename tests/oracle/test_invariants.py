@@ -12,8 +12,8 @@ from query.request.time_range import Granularity
 from query.standard.query_types import QUERY_TYPES
 from schemas.runtime.settings import Settings
 from schemas.tables import TABLES
-from stream.maintenance.compaction import rewrite
-from stream.maintenance.merge_plan import pieces
+from stream.maintenance.compaction import merge_files
+from stream.maintenance.merge_plan import live_data_files
 from stream.storage.delta_commit import LakeTable
 from tests.oracle.aggregates import Answer
 from tests.oracle.custom import CustomQuestion
@@ -73,11 +73,11 @@ def compacted(service: Service) -> None:
     settings = Settings(data_dir=str(service.root))
     for table in (table for table in TABLES if service.holds(table)):
         lake = LakeTable(settings, table)
-        live = pieces(lake.handle, table)
+        live = live_data_files(lake.handle, table)
         for day in {piece.day for piece in live}:
             joined = [piece for piece in live if piece.day == day]
-            parts = rewrite(lake, day, joined)
-            lake.replace([piece.path for piece in joined], parts, day.isoformat())
+            parts = merge_files(lake, day, joined)
+            lake.replace_same_rows([piece.path for piece in joined], parts, day.isoformat())
 
 
 @tried(2)

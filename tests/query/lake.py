@@ -16,17 +16,17 @@ from msgspec import Struct
 
 from schemas.lake.committed_offsets import app_id
 from schemas.lake.data_files import checksum, data_file_path
-from schemas.lake.table_location import locate
-from schemas.tables import CLICKS, ENGAGEMENT, ERRORS, EVENTS, IDENTITIES, VITALS, Table, Type
+from schemas.lake.table_location import table_url
+from schemas.tables import CLICKS, ENGAGEMENT, ERRORS, EVENTS, IDENTITIES, VITALS, ColumnType, Table
 
 ARROW = {
-    Type.STRING: pa.string(),
-    Type.LONG: pa.int64(),
-    Type.INTEGER: pa.int32(),
-    Type.BOOLEAN: pa.bool_(),
-    Type.DATE: pa.date32(),
-    Type.DECIMAL: pa.decimal128(18, 4),
-    Type.TIMESTAMP: pa.timestamp("us", "UTC"),
+    ColumnType.STRING: pa.string(),
+    ColumnType.LONG: pa.int64(),
+    ColumnType.INTEGER: pa.int32(),
+    ColumnType.BOOLEAN: pa.bool_(),
+    ColumnType.DATE: pa.date32(),
+    ColumnType.DECIMAL: pa.decimal128(18, 4),
+    ColumnType.TIMESTAMP: pa.timestamp("us", "UTC"),
 }
 
 NOON = "2026-11-10T12:00:00Z"
@@ -78,7 +78,7 @@ class Lake:
 
     def paths(self, table: Table) -> list[Path]:
         """The files of the newest version."""
-        return [Path(uri) for uri in DeltaTable(locate(str(self.root), table)).file_uris()]
+        return [Path(uri) for uri in DeltaTable(table_url(str(self.root), table)).file_uris()]
 
     def _part(
         self, table: Table, day: str, rows: list[dict[str, Any]], without: tuple[str, ...]
@@ -93,7 +93,7 @@ class Lake:
         pq.write_table(made, sink)
         data = sink.getvalue().to_pybytes()
         path = data_file_path(day, checksum(data))
-        target = Path(locate(str(self.root), table)) / path
+        target = Path(table_url(str(self.root), table)) / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(data)
         stats = json.dumps(_stats(table, rows))
@@ -102,14 +102,14 @@ class Lake:
 
     def _opened(self, table: Table) -> DeltaTable:
         schema = pa.schema([(c.name, ARROW[c.type]) for c in table.columns])
-        url = locate(str(self.root), table)
+        url = table_url(str(self.root), table)
         if DeltaTable.is_deltatable(url):
             return DeltaTable(url)
         return DeltaTable.create(url, schema, partition_by=["day"])
 
 
 def _stats(table: Table, rows: list[dict[str, Any]]) -> Mapping[str, Any]:
-    names = (table.subject, "ts", "received_at")
+    names = (table.subject_column, "ts", "received_at")
     plain = {name: [_plain(row[name]) for row in rows if row[name] is not None] for name in names}
     return {
         "numRecords": len(rows),

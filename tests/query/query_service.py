@@ -12,12 +12,12 @@ from urllib.parse import urlencode
 from msgspec import Struct
 
 from query.app import create_app
-from schemas.http.middleware import Edge
-from schemas.registry import Follower, Link, Organization, Store, Website
+from schemas.http.middleware import HttpMiddleware
+from schemas.registry import Link, Organization, RegistryFollower, RegistryStore, Website
 from schemas.registry.migrate import migrate
 from schemas.registry.validation import new_key
 from schemas.runtime.settings import Settings
-from tests.asgi_client import ask
+from tests.asgi_client import request_once
 from tests.http_client import Reply
 from tests.query.lake import Lake, Stored
 
@@ -36,13 +36,13 @@ KEYS: Mapping[str, tuple[str, tuple[str, ...], str | None]] = {
 class House(Struct, weakref=True):
     """The application and everything around it."""
 
-    app: Edge
+    app: HttpMiddleware
     lake: Lake
-    store: Store
+    store: RegistryStore
     data: Path
     keys: Mapping[str, str]
     close: Callable[[], None]
-    follower: Follower
+    follower: RegistryFollower
 
     def holds(self, *rows: Stored) -> None:
         """Store rows in the lake."""
@@ -58,7 +58,9 @@ class House(Struct, weakref=True):
     ) -> Reply:
         """One request."""
         url = f"{path}?{urlencode(query)}" if query else path
-        return ask(self.app, method, url, body, {"x-api-key": self.keys[key]} if key else {})
+        return request_once(
+            self.app, method, url, body, {"x-api-key": self.keys[key]} if key else {}
+        )
 
     def query(self, *parameters: object, subject: str = "shop", **more: Any) -> Reply:
         """One standard request about November 2026; a subject with `link:` is a link."""
@@ -85,7 +87,7 @@ def house(root: Path, fresh_seconds: float = 0, **settings: Any) -> House:
     """A service over a new registry and an empty lake."""
     chosen = Settings(data_dir=str(root), query_memory_mb=256, query_threads=1, **settings)
     migrate(chosen.registry_url)
-    store = Store(chosen.registry_url)
+    store = RegistryStore(chosen.registry_url)
     keys = furnish(store)
     service = create_app(chosen, store, clock=lambda: NOW, fresh_seconds=fresh_seconds)
     made = House(
@@ -96,7 +98,7 @@ def house(root: Path, fresh_seconds: float = 0, **settings: Any) -> House:
     return made
 
 
-def furnish(store: Store) -> Mapping[str, str]:
+def furnish(store: RegistryStore) -> Mapping[str, str]:
     """Fill the registry; the texts of the keys by name."""
     when: Mapping[str, Any] = {"created_at": NOW, "updated_at": NOW}
     for organization in ("acme", "globex"):

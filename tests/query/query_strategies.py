@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from query.custom.aggregates import AGGREGATES
 from query.custom.tables import CUSTOM_TABLES
 from query.request.buckets import GRANULARITIES
-from query.request.filters import Field
-from query.request.operators import OPERATORS, Takes
-from query.standard.declaration.query_type import as_asked, forms
+from query.request.filters import FilterField
+from query.request.operators import OPERATORS, Arity
+from query.standard.declaration.query_type import field_specs, requested_range
 from query.standard.query_types import QUERY_TYPES
-from query.standard.scope import fields
-from schemas.tables import EVENTS, Type
+from query.standard.scope import filterable_fields
+from schemas.tables import EVENTS, ColumnType
 
 HOSTILE = ["'", '"', "; DROP TABLE events; --", "$subject", "{column}", "%", "\\", "\x00", "*", "é"]
 
@@ -55,12 +55,12 @@ anything = st.recursive(
 TEXTS = st.text(max_size=20) | st.sampled_from(HOSTILE)
 NUMBERS = st.integers(-(10**14), 10**14) | st.floats(-1e14, 1e14)
 VALUES = {
-    Type.STRING: TEXTS,
-    Type.LONG: NUMBERS | st.integers(-(2**63), 2**63 - 1),
-    Type.INTEGER: NUMBERS,
-    Type.DECIMAL: NUMBERS,
-    Type.BOOLEAN: st.booleans(),
-    Type.TIMESTAMP: st.integers(-(10**13), 10**14) | st.datetimes().map(datetime.isoformat),
+    ColumnType.STRING: TEXTS,
+    ColumnType.LONG: NUMBERS | st.integers(-(2**63), 2**63 - 1),
+    ColumnType.INTEGER: NUMBERS,
+    ColumnType.DECIMAL: NUMBERS,
+    ColumnType.BOOLEAN: st.booleans(),
+    ColumnType.TIMESTAMP: st.integers(-(10**13), 10**14) | st.datetimes().map(datetime.isoformat),
 }
 HAVING = {"field": "A0", "operator": "gte", "value": 0}
 DAYS = st.just(date(2026, 11, 1)) | st.dates(date(1970, 1, 3), date(8990, 1, 1))
@@ -68,16 +68,16 @@ ZONES = st.sampled_from(sorted(available_timezones()))
 
 
 @st.composite
-def sound_filters(draw: st.DrawFn, fields: Mapping[str, Field]) -> list[dict[str, Any]]:
+def sound_filters(draw: st.DrawFn, fields: Mapping[str, FilterField]) -> list[dict[str, Any]]:
     made = []
     for name in draw(st.lists(st.sampled_from(sorted(fields)), max_size=4)):
         kind = fields[name].type
-        fitting = [o for o in OPERATORS if kind is Type.STRING or not o.text_only]
+        fitting = [o for o in OPERATORS if kind is ColumnType.STRING or not o.text_only]
         operator = draw(st.sampled_from(fitting))
         value: Any = None
-        if operator.takes is not Takes.NONE:
+        if operator.arity is not Arity.NONE:
             one = VALUES[kind]
-            many = operator.takes is Takes.MANY
+            many = operator.arity is Arity.MANY
             value = draw(st.lists(one, min_size=1, max_size=3) if many else one)
         made.append({"field": name, "operator": operator.name, "value": value})
     return [draw(grouped(each)) for each in made]
@@ -116,7 +116,7 @@ def sound_queries(draw: st.DrawFn) -> dict[str, Any]:
     selects = []
     for n in range(draw(st.integers(1, 6))):
         column = draw(columns)
-        fitting = [a.name for a in AGGREGATES if column.type in a.fits]
+        fitting = [a.name for a in AGGREGATES if column.type in a.types]
         aggregate = draw(st.sampled_from(fitting))
         selects.append({"field": column.name, "aggregate": aggregate, "alias": f"A{n}"})
     bucket = draw(st.sampled_from([None, "time:hourly", "time:daily", "time:week", "time:month"]))
@@ -151,17 +151,19 @@ def sound_standard(draw: st.DrawFn) -> dict[str, Any]:
     kinds = [
         name
         for name, kind in QUERY_TYPES.items()
-        if kind.table is EVENTS and not kind.needs and kind.options is None
+        if kind.table is EVENTS and not kind.required_filters and kind.options is None
     ]
     name = draw(st.sampled_from(kinds))
     span = draw(sound_spans(100))
     compared = st.sampled_from(["previous_period", "previous_year"]).map(lambda to: {"to": to})
-    comparable = span["startDate"] > "1972" and QUERY_TYPES[name].over is as_asked
+    comparable = (
+        span["startDate"] > "1972" and QUERY_TYPES[name].time_range_override is requested_range
+    )
     return {
         "parameters": [name],
         **span,
         "granularity": draw(st.sampled_from([g for g in GRANULARITIES if g != "minute"])),
-        "filters": draw(sound_filters(fields(EVENTS))) + draw(property_filters()),
+        "filters": draw(sound_filters(filterable_fields(EVENTS))) + draw(property_filters()),
         "page": draw(st.integers(1, 3) | st.integers(1, 1_000_000)),
         "limit": draw(st.integers(1, 10_000)),
         "orderBy": [
@@ -175,7 +177,7 @@ def sound_standard(draw: st.DrawFn) -> dict[str, Any]:
 
 def sortable(name: str) -> list[str]:
     """The fields of a type's rows."""
-    return list(forms(QUERY_TYPES[name].row))
+    return list(field_specs(QUERY_TYPES[name].row))
 
 
 @st.composite

@@ -8,13 +8,13 @@ import pytest
 from msgspec import Struct
 
 from query.app import create_app
-from query.docs.openapi import SERVICE
-from schemas.http.middleware import Edge
-from schemas.registry import Store
+from query.docs.openapi import OPENAPI_SERVICE
+from schemas.http.middleware import HttpMiddleware
+from schemas.registry import RegistryStore
 from schemas.registry.migrate import migrate
 from schemas.runtime.settings import Settings
-from tests.access_model import Caller, callers, populate, sent_both_ways
-from tests.asgi_client import ask
+from tests.access_model import Caller, callers, headers_with_key, populate
+from tests.asgi_client import request_once
 from tests.query.query_service import NOVEMBER, NOW
 
 CUSTOM = {
@@ -139,7 +139,7 @@ REMOVALS = (
 class Service(Struct, frozen=True):
     """A query service whose registry has every kind of key."""
 
-    app: Edge
+    app: HttpMiddleware
     callers: tuple[Caller, ...]
 
 
@@ -149,7 +149,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         data_dir=str(tmp_path_factory.mktemp("access")), query_memory_mb=256, query_threads=1
     )
     migrate(settings.registry_url)
-    store = Store(settings.registry_url)
+    store = RegistryStore(settings.registry_url)
     populate(store, NOW)
     everybody = tuple(callers(store, NOW))
     made = create_app(settings, store, clock=lambda: NOW, fresh_seconds=60)
@@ -161,8 +161,8 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 def deviation(service: Service, caller: Caller, request: Request) -> Iterator[str]:
     """What is answered otherwise than the model says."""
     url = f"{request.path}?{urlencode(request.query)}"
-    for headers in sent_both_ways(caller):
-        reply = ask(service.app, request.route[0], url, request.body, headers)
+    for headers in headers_with_key(caller):
+        reply = request_once(service.app, request.route[0], url, request.body, headers)
         if reply.status != request.status(caller):
             yield (
                 f"{caller.name}: {request.route[0]} {url} answered {reply.status}, "
@@ -184,7 +184,7 @@ def test_every_key_reaches_what_it_may_and_nothing_else(service: Service) -> Non
 
 
 def test_the_model_knows_every_documented_route() -> None:
-    documented = {(operation.method, operation.path) for operation in SERVICE.operations}
+    documented = {(operation.method, operation.path) for operation in OPENAPI_SERVICE.operations}
 
     assert {request.route for request in (*requests(), *REMOVALS)} == documented
 
@@ -193,10 +193,10 @@ def test_a_refusal_does_not_tell_whether_the_subject_exists(service: Service) ->
     for caller in service.callers:
         if not caller.live or caller.organization != "acme":
             continue
-        for headers in sent_both_ways(caller):
+        for headers in headers_with_key(caller):
             body = {"parameters": ["summary"], **NOVEMBER}
             other, none = (
-                ask(service.app, "POST", f"/v1/query?website_id={name}", body, headers)
+                request_once(service.app, "POST", f"/v1/query?website_id={name}", body, headers)
                 for name in ("rival", "nowhere")
             )
             assert (other.status, other.body) == (none.status, none.body)
@@ -204,9 +204,9 @@ def test_a_refusal_does_not_tell_whether_the_subject_exists(service: Service) ->
 
 def test_what_a_request_could_do_to_another_tenant_was_not_done(service: Service) -> None:
     owner = next(c for c in service.callers if c.organization == "globex")
-    (headers, _) = sent_both_ways(owner)
+    (headers, _) = headers_with_key(owner)
 
-    links = ask(service.app, "GET", "/v1/links", None, headers).json["data"]
+    links = request_once(service.app, "GET", "/v1/links", None, headers).json["data"]
 
     assert "away" in {link["id"] for link in links}
     assert {link["organizationId"] for link in links} == {"globex"}

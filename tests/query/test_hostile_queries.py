@@ -13,15 +13,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from query.custom.compiler import compiled
-from query.custom.request import Query
+from query.custom.compiler import compile_page
+from query.custom.request import CustomQueryBody
 from query.custom.tables import CUSTOM_TABLES
-from query.custom.validation import check
-from query.engine.duckdb_engine import Bounds, DuckDB
-from query.engine.snapshots import Pinned
-from query.request.time_range import Span
+from query.custom.validation import validate
+from query.engine.duckdb_engine import DuckDBEngine, PoolLimits
+from query.engine.snapshots import PinnedVersion
+from query.request.time_range import TimeRange
 from query.scope.scope import Scope
-from schemas.lake.delta_table import Version
+from schemas.lake.delta_table import TableVersion
 from schemas.runtime.settings import Settings
 from tests.query.lake import a_click, a_click_away, a_view, a_vital, an_error
 from tests.query.query_service import NOVEMBER, House, house
@@ -181,16 +181,18 @@ def test_a_body_beyond_a_mebibyte_is_refused(desk: House) -> None:
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DuckDB]:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DuckDBEngine]:
     folder = tmp_path_factory.mktemp("engine")
-    made = DuckDB("safety", str(folder), folder / "spill", Bounds(64, 1))
+    made = DuckDBEngine("safety", str(folder), folder / "spill", PoolLimits(64, 1))
     yield made
     made.close()
 
 
 @SETTINGS
 @given(value=st.text(min_size=1, max_size=30), name=st.from_regex(r"[a-z_]{1,20}", fullmatch=True))
-def test_no_word_of_a_request_gets_into_the_sql(engine: DuckDB, value: str, name: str) -> None:
+def test_no_word_of_a_request_gets_into_the_sql(
+    engine: DuckDBEngine, value: str, name: str
+) -> None:
     def made(value: str, name: str) -> str:
         query = {
             "table": "sessions",
@@ -203,12 +205,12 @@ def test_no_word_of_a_request_gets_into_the_sql(engine: DuckDB, value: str, name
     assert made(value, name) == made("x", "y")
 
 
-def sql_of(engine: DuckDB, query: dict[str, Any]) -> str:
+def sql_of(engine: DuckDBEngine, query: dict[str, Any]) -> str:
     """The text that a query of shop becomes."""
-    plan = check(msgspec.convert(query, Query))
-    pinned = Pinned(Version(plan.table.stored, 0, ()), 0)
-    scope = Scope(pinned, plan.table.stored.subject, "shop", Span(0, 86_400_000, "UTC"))
-    return asyncio.run(compiled(engine, plan, scope, 10)).text
+    plan = validate(msgspec.convert(query, CustomQueryBody))
+    pinned = PinnedVersion(TableVersion(plan.table.table, 0, ()), 0)
+    scope = Scope(pinned, plan.table.table.subject_column, "shop", TimeRange(0, 86_400_000, "UTC"))
+    return asyncio.run(compile_page(engine, plan, scope, 10)).text
 
 
 def test_the_widest_query_allowed_is_answered(desk: House) -> None:
@@ -229,7 +231,7 @@ def names_in(count: int) -> dict[str, Any]:
     return {"field": "path", "operator": "in", "value": [f"/{n}" for n in range(count)]}
 
 
-def test_a_long_list_makes_no_longer_statement_than_a_short_one(engine: DuckDB) -> None:
+def test_a_long_list_makes_no_longer_statement_than_a_short_one(engine: DuckDBEngine) -> None:
     counts = {"table": "events", "selects": [{"field": "*", "aggregate": "count"}]}
     outside = {"field": "path", "operator": "not_in"}
 

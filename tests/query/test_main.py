@@ -5,10 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from schemas.registry import Store
+from schemas.registry import RegistryStore
 from schemas.registry.migrate import migrate
-from schemas.runtime.heartbeat import read_pulses
-from schemas.runtime.settings import Settings, as_environment
+from schemas.runtime.heartbeat import read_heartbeats
+from schemas.runtime.settings import Settings, to_environment
 from tests.http_client import call
 from tests.installation import ROOT, eventually, free_port
 from tests.query.lake import Lake, a_view
@@ -26,12 +26,12 @@ def ready(base: str) -> bool:
 def test_the_service_starts_answers_and_stops(tmp_path: Path) -> None:
     settings = Settings(data_dir=str(tmp_path), query_port=free_port())
     migrate(settings.registry_url)
-    store = Store(settings.registry_url)
+    store = RegistryStore(settings.registry_url)
     headers = {"x-api-key": furnish(store)["acme"]}
     lake = Lake(tmp_path / "lake")
     base = f"http://127.0.0.1:{settings.query_port}"
     command = [sys.executable, "-m", "query", "--name", "query-7"]
-    with subprocess.Popen(command, cwd=ROOT, env=as_environment(settings)) as process:
+    with subprocess.Popen(command, cwd=ROOT, env=to_environment(settings)) as process:
         try:
             eventually(lambda: ready(base))
             healthy = call("GET", f"{base}/health").json
@@ -43,8 +43,8 @@ def test_the_service_starts_answers_and_stops(tmp_path: Path) -> None:
                     call("POST", url, asked, headers).json["data"][0]["data"][0]["pageviews"] == 1
                 )
             )
-            eventually(lambda: read_pulses(tmp_path / "run")[0].state == "ready")
-            told = [pulse.process for pulse in read_pulses(tmp_path / "run")]
+            eventually(lambda: read_heartbeats(tmp_path / "run")[0].state == "ready")
+            told = [pulse.process for pulse in read_heartbeats(tmp_path / "run")]
         finally:
             process.send_signal(signal.SIGTERM)
 
@@ -57,5 +57,5 @@ def test_the_service_starts_answers_and_stops(tmp_path: Path) -> None:
         "checks": {"lake": "ok", "registry": "ok", "dataFiles": "ok", "storing": "ok"},
     }
     assert told == ["query-7"]
-    assert read_pulses(tmp_path / "run") == []  # what it said holds no longer
+    assert read_heartbeats(tmp_path / "run") == []  # what it said holds no longer
     store.close()

@@ -5,21 +5,21 @@ import inspect
 import pytest
 
 from schemas import errors
-from schemas.errors import Failure, LimitExceeded, Unavailable
-from schemas.http.error_bodies import of_collect, of_query
+from schemas.errors import ApiError, RateLimitExceeded, Unavailable
+from schemas.http.error_bodies import collect_error, query_error
 from schemas.kinds import KINDS
 from schemas.plans import PLANS, Group
-from schemas.tables import TABLES, Column, Table, Type
+from schemas.tables import TABLES, Column, ColumnType, Table
 
 REFUSALS = [
     kind
     for _, kind in inspect.getmembers(errors, inspect.isclass)
-    if issubclass(kind, Failure) and kind is not Failure
+    if issubclass(kind, ApiError) and kind is not ApiError
 ]
 
 
-def example(kind: type[Failure]) -> Failure:
-    if issubclass(kind, LimitExceeded):
+def example(kind: type[ApiError]) -> ApiError:
+    if issubclass(kind, RateLimitExceeded):
         return kind(120, "2026-11-21T10:00:00.000Z", 30)
     if issubclass(kind, Unavailable):
         return kind("Kafka cannot be reached", 5)
@@ -27,8 +27,8 @@ def example(kind: type[Failure]) -> Failure:
 
 
 @pytest.mark.parametrize("kind", REFUSALS)
-def test_every_failure_has_the_body_of_the_query_api(kind: type[Failure]) -> None:
-    body = of_query(example(kind))
+def test_every_failure_has_the_body_of_the_query_api(kind: type[ApiError]) -> None:
+    body = query_error(example(kind))
 
     assert body["success"] is False
     assert isinstance(body["error"], str)
@@ -36,8 +36,8 @@ def test_every_failure_has_the_body_of_the_query_api(kind: type[Failure]) -> Non
 
 
 @pytest.mark.parametrize("kind", REFUSALS)
-def test_every_failure_has_the_body_of_the_collection_api(kind: type[Failure]) -> None:
-    body = of_collect(example(kind))
+def test_every_failure_has_the_body_of_the_collection_api(kind: type[ApiError]) -> None:
+    body = collect_error(example(kind))
 
     assert body["status"] == "error"
     assert isinstance(body["message"], str)
@@ -45,7 +45,7 @@ def test_every_failure_has_the_body_of_the_collection_api(kind: type[Failure]) -
 
 
 def test_an_exceeded_limit_has_the_same_body_everywhere() -> None:
-    failure = LimitExceeded(120, "2026-11-21T10:00:00.000Z", 30)
+    failure = RateLimitExceeded(120, "2026-11-21T10:00:00.000Z", 30)
     expected = {
         "success": False,
         "error": "Rate limit exceeded. Please try again later.",
@@ -56,12 +56,12 @@ def test_an_exceeded_limit_has_the_same_body_everywhere() -> None:
         "retryAfter": 30,
     }
 
-    assert of_query(failure) == expected
-    assert {k: of_collect(failure)[k] for k in expected} == expected
+    assert query_error(failure) == expected
+    assert {k: collect_error(failure)[k] for k in expected} == expected
 
 
 @pytest.mark.parametrize("kind", REFUSALS)
-def test_every_failure_has_a_status_of_its_own_kind(kind: type[Failure]) -> None:
+def test_every_failure_has_a_status_of_its_own_kind(kind: type[ApiError]) -> None:
     assert 400 <= kind.status <= 503
     assert kind.__doc__
 
@@ -76,11 +76,11 @@ def test_every_plan_limits_every_group(plan: str) -> None:
 def test_every_table_is_ordered_by_columns_that_it_has(table: Table) -> None:
     names = [column.name for column in table.columns]
 
-    assert set(table.order) <= set(names)
+    assert set(table.sort_order) <= set(names)
     assert len(names) == len(set(names))
-    assert table.order[-4:] == ("epoch", "kafka_partition", "kafka_offset", "seq")
+    assert table.sort_order[-4:] == ("epoch", "kafka_partition", "kafka_offset", "seq")
     assert table.column("day") == Column(
-        "day", Type.DATE, "UTC day of receipt; the partition, not in the file", public=False
+        "day", ColumnType.DATE, "UTC day of receipt; the partition, not in the file", public=False
     )
 
 

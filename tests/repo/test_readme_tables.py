@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.docs.readme_tables import BLOCKS, filled
+from deploy.docs.readme_tables import BLOCKS, fill_blocks
 
 ROOT = Path(__file__).parents[2]
 
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 def test_a_readme_has_the_tables_that_the_code_would_write(readme: str) -> None:
     text = (ROOT / readme).read_text()
 
-    assert filled(text, BLOCKS[readme]) == text, "run `make docs`"
+    assert fill_blocks(text, BLOCKS[readme]) == text, "run `make docs`"
 
 
 @pytest.mark.parametrize("folder", ["schemas", "ingest", "stream", "query", "deploy"])

@@ -10,13 +10,13 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from schemas.envelope import Envelope, join, seal
-from schemas.lake.delta_table import Part, Version, open_table, version_of
+from schemas.envelope import Envelope, encode_chunk, encode_envelope
+from schemas.lake.delta_table import DataFile, TableVersion, open_table, read_version
 from schemas.runtime.settings import Settings
 from schemas.tables import Table
-from stream.rows.decoder import Arrived, items_of
+from stream.rows.decoder import KafkaMessage, items_of
 from stream.storage.delta_commit import LakeTable
-from stream.storage.parquet_writer import NewPart, statistics
+from stream.storage.parquet_writer import NewDataFile, statistics
 
 NOON_MS = 1_795_262_400_000
 """2026-11-21 12:00:00 UTC."""
@@ -45,9 +45,13 @@ def an_envelope(items: Sequence[Any] | bytes = (), **others: Any) -> Envelope:
 
 def a_message(
     offset: int, *envelopes: Envelope, partition: int = 0, body: bytes | None = None
-) -> Arrived:
-    whole = join([seal(envelope) for envelope in envelopes]) if body is None else body
-    return Arrived(
+) -> KafkaMessage:
+    whole = (
+        encode_chunk([encode_envelope(envelope) for envelope in envelopes])
+        if body is None
+        else body
+    )
+    return KafkaMessage(
         partition=partition,
         offset=offset,
         timestamp_ms=NOON_MS,
@@ -62,15 +66,15 @@ def named(*names: str) -> Envelope:
     return an_envelope([{"name": name} for name in names])
 
 
-def version(given: Settings, table: Table) -> Version:
+def version(given: Settings, table: Table) -> TableVersion:
     handle = open_table(given.lake_url, table)
     assert handle is not None
-    return version_of(handle, table)
+    return read_version(handle, table)
 
 
 def rows(given: Settings, table: Table, *columns: str) -> list[tuple[Any, ...]]:
     """These columns of everything in a table, sorted."""
-    paths = [part.path for part in version(given, table).parts]
+    paths = [part.path for part in version(given, table).data_files]
     if not paths:
         return []
     names = ", ".join(f'"{column}"' for column in columns)
@@ -79,18 +83,18 @@ def rows(given: Settings, table: Table, *columns: str) -> list[tuple[Any, ...]]:
     ).fetchall()
 
 
-def put_instead(table: LakeTable, part: Part, held: pa.Table) -> Path:
+def put_instead(table: LakeTable, part: DataFile, held: pa.Table) -> Path:
     """Other rows in place of a data file's, in one without a checksum; its path."""
     folder = Path(part.path).parent
     made = folder / f"old-{uuid.uuid4().hex}.parquet"
     pq.write_table(held, made)
-    new = NewPart(
+    new = NewDataFile(
         f"{folder.name}/{made.name}",
         part.day,
         made.stat().st_size,
         statistics(table.table, held),
     )
-    table.replace([f"{folder.name}/{Path(part.path).name}"], [new], part.day)
+    table.replace_same_rows([f"{folder.name}/{Path(part.path).name}"], [new], part.day)
     table.refresh()
     return made
 

@@ -5,31 +5,31 @@ from pathlib import Path
 
 import pytest
 
-from schemas.runtime.heartbeat import read_pulses
+from schemas.runtime.heartbeat import read_heartbeats
 from schemas.runtime.settings import Settings
 from stream import backfill_standby
-from stream.backfill_standby import Heartbeat, _until_something
+from stream.backfill_standby import StandbyHeartbeat, _until_messages
 from tests.installation import free_port
 
 
 def test_a_worker_that_waits_for_kafka_is_not_taken_for_hung(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backfill_standby, "WAITING_SECONDS", 0.3)
-    monkeypatch.setattr(backfill_standby, "LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(backfill_standby, "STALE_SECONDS", 0.3)
+    monkeypatch.setattr(backfill_standby, "POLL_SECONDS", 0.2)
     settings = Settings(data_dir=str(tmp_path), kafka=f"127.0.0.1:{free_port()}")
 
     async def wait_for_nothing() -> list[int]:
-        heartbeat = Heartbeat(settings, "backfill")
+        heartbeat = StandbyHeartbeat(settings, "backfill")
         tasks = [
-            asyncio.create_task(heartbeat.go_on()),
-            asyncio.create_task(_until_something(settings, heartbeat, None)),
+            asyncio.create_task(heartbeat.run()),
+            asyncio.create_task(_until_messages(settings, heartbeat, None)),
         ]
         beats: list[int] = []
         async with asyncio.timeout(10):
             while len(beats) < 2:
                 await asyncio.sleep(0.1)
-                found = [pulse.at_ms for pulse in read_pulses(tmp_path / "run")]
+                found = [pulse.at_ms for pulse in read_heartbeats(tmp_path / "run")]
                 beats += [at for at in found if at not in beats]
         for task in tasks:
             task.cancel()

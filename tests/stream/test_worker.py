@@ -6,17 +6,23 @@ from pathlib import Path
 import pytest
 
 from schemas.kinds import CUSTOM_EVENT
-from schemas.runtime.heartbeat import REFUSED, Progress, Pulse, read_pulses, refusal
+from schemas.runtime.heartbeat import (
+    REFUSED,
+    Heartbeat,
+    PartitionProgress,
+    read_heartbeats,
+    refusal_reason,
+)
 from schemas.tables import EVENTS
-from stream.consumer.progress import FETCH_AGE_MS, PATIENCE_SECONDS, Journal
+from stream.consumer.progress import FETCH_LAG_MS, STUCK_SECONDS, WorkerProgress
 from stream.enrich.rules.lookups import Lookups
 from stream.runtime.errors import Stuck
-from stream.storage.delta_commit import LakeTable, Move
-from stream.storage.log_repair import examine
-from stream.writing.batch_writer import Drain
+from stream.storage.delta_commit import LakeTable, OffsetUpdate
+from stream.storage.log_repair import repair_logs
+from stream.writing.batch_writer import BatchWriter
 from tests.stream.builders import a_message, named, rows, settings
 
-STARTED = Pulse("worker-1", 77, 0, "starting")
+STARTED = Heartbeat("worker-1", 77, 0, "starting")
 
 
 class Clock:
@@ -32,8 +38,8 @@ class Clock:
         return int(self.seconds * 1000)
 
 
-def a_journal(clock: Clock) -> Journal:
-    journal = Journal(clock.now_ms, clock.monotonic)
+def a_journal(clock: Clock) -> WorkerProgress:
+    journal = WorkerProgress(clock.now_ms, clock.monotonic)
     journal.assign({("events", 0): 5, ("events", 1): 0})
     return journal
 
@@ -41,71 +47,73 @@ def a_journal(clock: Clock) -> Journal:
 def test_a_pulse_says_how_far_each_partition_is(tmp_path: Path) -> None:
     clock = Clock()
     journal = a_journal(clock)
-    journal.see({("events", 0): 9})
-    journal.see({("events", 1): 0})
+    journal.note_end_offsets({("events", 0): 9})
+    journal.note_end_offsets({("events", 1): 0})
 
-    journal.pulse(tmp_path, "worker-1", 77, STARTED)
+    journal.write_heartbeat(tmp_path, "worker-1", 77, STARTED)
 
-    assert [p.progress for p in read_pulses(tmp_path)] == [
-        (Progress("events", 0, 5, 9), Progress("events", 1, 0, 0))
+    assert [p.progress for p in read_heartbeats(tmp_path)] == [
+        (PartitionProgress("events", 0, 5, 9), PartitionProgress("events", 1, 0, 0))
     ]
-    assert read_pulses(tmp_path)[0].complete_ms == {}
+    assert read_heartbeats(tmp_path)[0].complete_ms == {}
 
-    journal.store("events", {0: 9}, {0: 990_000})
-    journal.see({})
-    journal.pulse(tmp_path, "worker-1", 77, STARTED)
+    journal.batch_written("events", {0: 9}, {0: 990_000})
+    journal.note_end_offsets({})
+    journal.write_heartbeat(tmp_path, "worker-1", 77, STARTED)
 
-    assert read_pulses(tmp_path)[0].complete_ms == {"events": 1_000_000 - FETCH_AGE_MS}
+    assert read_heartbeats(tmp_path)[0].complete_ms == {"events": 1_000_000 - FETCH_LAG_MS}
 
 
 def test_a_refusal_is_told_until_the_worker_is_in_the_group(tmp_path: Path) -> None:
     clock = Clock()
     journal = a_journal(clock)
-    before = Pulse("worker-1", 76, 999_000, REFUSED, reason="the address is wrong")
+    before = Heartbeat("worker-1", 76, 999_000, REFUSED, reason="the address is wrong")
 
-    journal.pulse(tmp_path, "worker-1", 77, before)
-    assert refusal(tmp_path, 1_001_000) == "worker-1: the address is wrong"
-    assert refusal(tmp_path, 1_061_000) is None  # nobody starts it any more
+    journal.write_heartbeat(tmp_path, "worker-1", 77, before)
+    assert refusal_reason(tmp_path, 1_001_000) == "worker-1: the address is wrong"
+    assert refusal_reason(tmp_path, 1_061_000) is None  # nobody starts it any more
 
-    journal.join(joined=True)
-    journal.pulse(tmp_path, "worker-1", 77, before)
-    assert [(pulse.state, pulse.reason) for pulse in read_pulses(tmp_path)] == [("ready", "")]
+    journal.note_membership(joined=True)
+    journal.write_heartbeat(tmp_path, "worker-1", 77, before)
+    assert [(pulse.state, pulse.reason) for pulse in read_heartbeats(tmp_path)] == [("ready", "")]
 
 
 def test_a_table_that_is_left_out_is_told_for_as_long_as_it_is(tmp_path: Path) -> None:
     journal = a_journal(Clock())
-    journal.join(joined=True)
+    journal.note_membership(joined=True)
 
-    journal.pulse(tmp_path, "worker-1", 77, STARTED, "events waits; tidemark doctor --repair")
-    assert refusal(tmp_path, 1_001_000) == "worker-1: events waits; tidemark doctor --repair"
+    journal.write_heartbeat(
+        tmp_path, "worker-1", 77, STARTED, "events waits; tidemark doctor --repair"
+    )
+    assert refusal_reason(tmp_path, 1_001_000) == "worker-1: events waits; tidemark doctor --repair"
 
-    journal.pulse(tmp_path, "worker-1", 77, STARTED)
-    assert refusal(tmp_path, 1_001_000) is None
+    journal.write_heartbeat(tmp_path, "worker-1", 77, STARTED)
+    assert refusal_reason(tmp_path, 1_001_000) is None
 
 
-def complete(journal: Journal, run: Path) -> dict[str, int]:
-    journal.pulse(run, "worker-1", 77, STARTED)
-    return read_pulses(run)[0].complete_ms
+def complete(journal: WorkerProgress, run: Path) -> dict[str, int]:
+    journal.write_heartbeat(run, "worker-1", 77, STARTED)
+    return read_heartbeats(run)[0].complete_ms
 
 
 def test_a_busy_partition_is_complete_up_to_its_last_stored_message(tmp_path: Path) -> None:
     journal = a_journal(Clock())
-    journal.store("events", {0: 8}, {0: 998_500})
-    journal.see({("events", 0): 9, ("events", 1): 0})
+    journal.batch_written("events", {0: 8}, {0: 998_500})
+    journal.note_end_offsets({("events", 0): 9, ("events", 1): 0})
 
     assert complete(journal, tmp_path) == {"events": 998_500}
 
 
 def test_nothing_is_complete_while_one_partition_is_not_known(tmp_path: Path) -> None:
     journal = a_journal(Clock())
-    journal.see({("events", 0): 5})
+    journal.note_end_offsets({("events", 0): 5})
 
     assert complete(journal, tmp_path) == {}
 
 
 def test_new_partitions_begin_without_a_word(tmp_path: Path) -> None:
     journal = a_journal(Clock())
-    journal.see({("events", 0): 5, ("events", 1): 0})
+    journal.note_end_offsets({("events", 0): 5, ("events", 1): 0})
     journal.assign({("events", 0): 5, ("events", 2): 0})
 
     assert complete(journal, tmp_path) == {}
@@ -114,52 +122,52 @@ def test_new_partitions_begin_without_a_word(tmp_path: Path) -> None:
 def test_work_that_is_there_and_not_done_for_long_ends_the_worker() -> None:
     clock = Clock()
     journal = a_journal(clock)
-    journal.see({("events", 0): 9})
-    clock.seconds += PATIENCE_SECONDS + 1
-    journal.join(True)
-    journal.see({("events", 0): 10})
+    journal.note_end_offsets({("events", 0): 9})
+    clock.seconds += STUCK_SECONDS + 1
+    journal.note_membership(True)
+    journal.note_end_offsets({("events", 0): 10})
 
     with pytest.raises(Stuck, match="nothing stored for 61 s"):
-        journal.check()
+        journal.raise_if_stuck()
 
 
 def test_a_worker_that_reads_back_is_not_stuck() -> None:
     clock = Clock()
     journal = a_journal(clock)
-    journal.see({("events", 0): 9})
-    clock.seconds += PATIENCE_SECONDS
-    journal.join(True)
-    journal.recall(1)
-    clock.seconds += PATIENCE_SECONDS
-    journal.join(True)
+    journal.note_end_offsets({("events", 0): 9})
+    clock.seconds += STUCK_SECONDS
+    journal.note_membership(True)
+    journal.note_scan(1)
+    clock.seconds += STUCK_SECONDS
+    journal.note_membership(True)
 
-    journal.check()
+    journal.raise_if_stuck()
 
     clock.seconds += 1
-    journal.recall(1)
+    journal.note_scan(1)
     with pytest.raises(Stuck, match="nothing stored for 61 s"):
-        journal.check()
+        journal.raise_if_stuck()
 
 
 def test_a_worker_without_work_is_not_stuck() -> None:
     clock = Clock()
     journal = a_journal(clock)
-    clock.seconds += PATIENCE_SECONDS + 1
-    journal.join(True)
-    journal.see({("events", 0): 5})
+    clock.seconds += STUCK_SECONDS + 1
+    journal.note_membership(True)
+    journal.note_end_offsets({("events", 0): 5})
 
-    journal.check()
+    journal.raise_if_stuck()
 
 
 def test_a_worker_that_the_group_does_not_take_ends() -> None:
     clock = Clock()
     journal = a_journal(clock)
-    clock.seconds += PATIENCE_SECONDS + 1
-    journal.join(False)
-    journal.see({})
+    clock.seconds += STUCK_SECONDS + 1
+    journal.note_membership(False)
+    journal.note_end_offsets({})
 
     with pytest.raises(Stuck, match="not in the group"):
-        journal.check()
+        journal.raise_if_stuck()
 
 
 @pytest.mark.parametrize("torn", [b"", b'{"add": {"path": "da', b"\x00" * 300])
@@ -167,12 +175,12 @@ def test_a_torn_newest_log_entry_is_put_aside_and_stored_again(tmp_path: Path, t
     given = settings(tmp_path)
     batches = [[a_message(0, named("a"))], [a_message(1, named("b"))]]
     for batch in batches:
-        Drain(given, CUSTOM_EVENT, Lookups()).store(batch)
+        BatchWriter(given, CUSTOM_EVENT, Lookups()).write(batch)
     log = tmp_path / "lake" / "events" / "_delta_log"
     (log / f"{2:020}.json").write_bytes(torn)
 
-    examine(given)
-    Drain(given, CUSTOM_EVENT, Lookups()).store(batches[1])
+    repair_logs(given)
+    BatchWriter(given, CUSTOM_EVENT, Lookups()).write(batches[1])
 
     assert rows(given, EVENTS, "name") == [("a",), ("b",)]
     assert (log / f"_torn-{2:020}.json").read_bytes() == torn
@@ -181,10 +189,10 @@ def test_a_torn_newest_log_entry_is_put_aside_and_stored_again(tmp_path: Path, t
 def test_a_whole_log_is_left_as_it_is(tmp_path: Path) -> None:
     given = settings(tmp_path)
     table = LakeTable(given, EVENTS)
-    table.commit([], {"1/events/0": Move(0, 4)})
+    table.commit([], {"1/events/0": OffsetUpdate(0, 4)})
     before = sorted((tmp_path / "lake").rglob("*.json"))
 
-    examine(given)
+    repair_logs(given)
 
     assert sorted((tmp_path / "lake").rglob("*.json")) == before
     assert [json.loads(line) for line in before[-1].read_text().splitlines()]

@@ -16,22 +16,22 @@ from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic, Records
 from aiokafka.structs import TopicPartition
 
 from deploy.local.kafka.broker import Broker
-from schemas.envelope import join, seal
-from schemas.kinds import CUSTOM_EVENT, EVERY_KIND, HISTORY
-from schemas.lake.damage_reports import Damage
+from schemas.envelope import encode_chunk, encode_envelope
+from schemas.kinds import ALL_KINDS, CUSTOM_EVENT, IMPORTED_EVENT
+from schemas.lake.damage_reports import DamageReports
 from schemas.lake.delta_table import open_table
 from schemas.lake.topic_identity import TopicIdentity
 from schemas.registry.migrate import migrate
 from schemas.runtime.clock import now_ms
-from schemas.runtime.heartbeat import read_pulses, refusal
-from schemas.runtime.settings import Settings, as_environment
+from schemas.runtime.heartbeat import read_heartbeats, refusal_reason
+from schemas.runtime.settings import Settings, to_environment
 from schemas.tables import EVENTS, LEDGER, QUARANTINE
 from stream.enrich.rules.lookups import Lookups
 from stream.recovery.file_repair import NotRepaired, repair
-from stream.recovery.topic_replay import identity_of
+from stream.recovery.topic_replay import topic_identity
 from stream.storage.delta_commit import LakeTable
 from stream.writing import topic_epochs
-from stream.writing.batch_writer import Drain
+from stream.writing.batch_writer import BatchWriter
 from tests.installation import eventually, format_storage, free_port
 from tests.stream.builders import a_message, an_envelope, named, rows, version
 
@@ -73,7 +73,7 @@ class Site:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "stream", role, "--name", "worker-1"],
-                env={**os.environ, **as_environment(self.settings)},
+                env={**os.environ, **to_environment(self.settings)},
                 stderr=log,
             )
         return self.process
@@ -95,12 +95,14 @@ class Site:
         asyncio.run(acting())
 
     def create_topics(self, partitions: int = 1) -> None:
-        topics = [NewTopic(self.settings.topic(kind.topic), partitions, 1) for kind in EVERY_KIND]
+        topics = [NewTopic(self.settings.topic(kind.topic), partitions, 1) for kind in ALL_KINDS]
         self.manage(lambda client: client.create_topics(topics))
 
     def send(self, *names: str, partition: int = 0, topic: str = "events") -> None:
         """One chunk for each name."""
-        self.send_chunks([join([seal(named(name))]) for name in names], partition, topic)
+        self.send_chunks(
+            [encode_chunk([encode_envelope(named(name))]) for name in names], partition, topic
+        )
 
     def send_chunks(
         self, chunks: Sequence[bytes], partition: int = 0, topic: str = "events"
@@ -163,7 +165,7 @@ def test_new_partitions_are_read_from_their_beginning(site: Site) -> None:
 def test_a_backlog_of_large_items_neither_fills_memory_nor_delays_others(site: Site) -> None:
     large = [{"name": "large", "properties": {"blob": os.urandom(30_000).hex()}} for _ in range(16)]
     site.create_topics(partitions=2)
-    site.send_chunks([join([seal(an_envelope(large))])] * 80)
+    site.send_chunks([encode_chunk([encode_envelope(an_envelope(large))])] * 80)
     site.send("small", partition=1)
 
     site.start()
@@ -194,12 +196,12 @@ def test_messages_that_are_gone_are_on_record_and_the_rest_is_stored(site: Site)
 def views(*names: str) -> bytes:
     """A chunk of page views without sessions, by one visitor; their ids are their names."""
     items = [{"name": name, "eventId": name, "anonymousId": "v"} for name in names]
-    return join([seal(an_envelope(items, received_ms=now_ms()))])
+    return encode_chunk([encode_envelope(an_envelope(items, received_ms=now_ms()))])
 
 
 def file_of(site: Site, name: str) -> Path:
     """The data file that holds the event of that name."""
-    parts = [part.path for part in version(site.settings, EVENTS).parts]
+    parts = [part.path for part in version(site.settings, EVENTS).data_files]
     [held] = [p for p in parts if name in pq.read_table(p, columns=["name"])["name"].to_pylist()]
     return Path(held)
 
@@ -211,10 +213,10 @@ def test_rows_of_a_lost_data_file_come_back_from_kafka_once_and_what_is_gone_is_
     chunks = [views("a", "b"), views("c", "a"), views("d")]
     site.create_topics()
     site.send_chunks(chunks)
-    drain = Drain(site.settings, CUSTOM_EVENT, Lookups())
-    drain.settle_epoch(identity_of(site.settings.brokers, site.topic), {0: len(chunks)})
-    drain.store([a_message(0, body=chunks[0])])
-    drain.store([a_message(offset, body=chunks[offset]) for offset in (1, 2)])
+    drain = BatchWriter(site.settings, CUSTOM_EVENT, Lookups())
+    drain.assign_epoch(topic_identity(site.settings.brokers, site.topic), {0: len(chunks)})
+    drain.write([a_message(0, body=chunks[0])])
+    drain.write([a_message(offset, body=chunks[offset]) for offset in (1, 2)])
     before = rows(site.settings, EVENTS, *columns)
     first, second = file_of(site, "a"), file_of(site, "c")
 
@@ -237,7 +239,7 @@ def test_rows_of_a_lost_data_file_come_back_from_kafka_once_and_what_is_gone_is_
     account = rows(site.settings, LEDGER, "received", "stored", "duplicate", "dropped")
     assert [sum(column) for column in zip(*account, strict=True)] == [5, 3, 1, 1]
     assert (second.parents[1] / "_damaged" / second.name).exists()
-    assert Damage(site.settings.data).files() == {}
+    assert DamageReports(site.settings.data).files() == {}
 
 
 def test_a_topic_made_anew_while_nobody_looked_loses_no_message(site: Site) -> None:
@@ -246,7 +248,7 @@ def test_a_topic_made_anew_while_nobody_looked_loses_no_message(site: Site) -> N
     site.start()
     eventually(lambda: site.stored() == ["a", "b"])
     assert site.stop() == 0
-    assert not read_pulses(site.run)  # who was told to stop is not late
+    assert not read_heartbeats(site.run)  # who was told to stop is not late
 
     site.manage(lambda client: client.delete_topics([site.topic]))
     eventually(lambda: created_again(site))
@@ -284,13 +286,13 @@ def test_another_kafka_under_the_same_address_is_refused_and_told(site: Site) ->
     site.create_topics()
     site.send("a")
     table = LakeTable(site.settings, EVENTS)
-    topic_epochs.settle(
+    topic_epochs.assign_epoch(
         table, site.topic, TopicIdentity("theirs", "another"), {0: 0}, site.settings
     )
 
     assert site.start().wait(60) == 78
 
-    assert "fed by another cluster" in (refusal(site.run, now_ms()) or "")
+    assert "fed by another cluster" in (refusal_reason(site.run, now_ms()) or "")
     assert site.stored() == []
 
 
@@ -301,15 +303,15 @@ def memory_mb(process: subprocess.Popen[bytes]) -> int:
 def test_a_backfill_worker_rests_works_and_rests_again_as_one_process(site: Site) -> None:
     site.create_topics()
     process = site.start("backfill")
-    eventually(lambda: "worker-1" in [pulse.process for pulse in read_pulses(site.run)])
+    eventually(lambda: "worker-1" in [pulse.process for pulse in read_heartbeats(site.run)])
     at_rest = memory_mb(process)
 
-    site.send("a", topic=HISTORY.topic)
+    site.send("a", topic=IMPORTED_EVENT.topic)
     eventually(lambda: site.stored() == ["a"])
     at_work = memory_mb(process)
     eventually(lambda: "backfill rests" in site.log.read_text())
     eventually(lambda: memory_mb(process) < at_work / 2)
-    site.send("b", topic=HISTORY.topic)
+    site.send("b", topic=IMPORTED_EVENT.topic)
     eventually(lambda: site.stored() == ["a", "b"])
 
     assert at_rest < at_work / 2

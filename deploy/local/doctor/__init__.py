@@ -4,30 +4,35 @@ To add a check: write `find` (and `repair`, where that is safe) beside what it k
 `CHECKS`.
 """
 
-from deploy.local.doctor.check import Check, NotLooked, Outcome, Scope, examine
-from deploy.local.doctor.kafka import POSITIONS, TOPICS
-from deploy.local.doctor.machine import CLOCK, DISK, PERMISSIONS
-from deploy.local.doctor.processes import LEFTOVERS, PORTS, PROCESSES
-from deploy.local.doctor.registry import REGISTRY
-from deploy.local.doctor.settings import SETTINGS
-from deploy.local.doctor.tables import ACKNOWLEDGED, BALANCE, FILES, LOGS
+from deploy.local.doctor.check import Check, CheckContext, CheckResult, CheckSkipped, run_checks
+from deploy.local.doctor.kafka import POSITIONS_CHECK, TOPICS_CHECK
+from deploy.local.doctor.machine import CLOCK_CHECK, DISK_CHECK, PERMISSIONS_CHECK
+from deploy.local.doctor.processes import LEFTOVERS_CHECK, PORTS_CHECK, PROCESSES_CHECK
+from deploy.local.doctor.registry import REGISTRY_CHECK
+from deploy.local.doctor.settings import SETTINGS_CHECK
+from deploy.local.doctor.tables import (
+    ACKNOWLEDGED_CHECK,
+    DATA_FILES_CHECK,
+    LEDGER_CHECK,
+    LOGS_CHECK,
+)
 
 CHECKS: tuple[Check, ...] = (
-    SETTINGS,
-    DISK,
-    PERMISSIONS,
-    CLOCK,
-    REGISTRY,
-    PROCESSES,
-    PORTS,
-    LEFTOVERS,
-    LOGS,
-    FILES,
-    TOPICS,
-    POSITIONS,
-    BALANCE,
-    ACKNOWLEDGED,
+    SETTINGS_CHECK,
+    DISK_CHECK,
+    PERMISSIONS_CHECK,
+    CLOCK_CHECK,
+    REGISTRY_CHECK,
+    PROCESSES_CHECK,
+    PORTS_CHECK,
+    LEFTOVERS_CHECK,
+    LOGS_CHECK,
+    DATA_FILES_CHECK,
+    TOPICS_CHECK,
+    POSITIONS_CHECK,
+    LEDGER_CHECK,
+    ACKNOWLEDGED_CHECK,
 )
 """In this order they are made and shown."""
 
-__all__ = ["CHECKS", "Check", "NotLooked", "Outcome", "Scope", "examine"]
+__all__ = ["CHECKS", "Check", "CheckContext", "CheckResult", "CheckSkipped", "run_checks"]

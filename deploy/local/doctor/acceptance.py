@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from contextlib import closing
 
-from deploy.local.doctor.check import Outcome
-from schemas.registry import DatabaseError, Store
+from deploy.local.doctor.check import CheckResult
+from schemas.registry import DatabaseError, RegistryStore
 from schemas.runtime.finding import Finding
 from schemas.runtime.settings import Settings
 
@@ -16,13 +16,15 @@ class NotAccepted(Exception):
 def accepted_findings(settings: Settings) -> frozenset[str]:
     """Ids of what was accepted; none as long as the registry cannot be read."""
     try:
-        with closing(Store(settings.registry_url)) as store:
+        with closing(RegistryStore(settings.registry_url)) as store:
             return store.accepted()
     except (DatabaseError, ImportError):
         return frozenset()
 
 
-def accept(store: Store, outcomes: Sequence[Outcome], finding_id: str, reason: str) -> Finding:
+def accept(
+    store: RegistryStore, outcomes: Sequence[CheckResult], finding_id: str, reason: str
+) -> Finding:
     """Write down that a finding of these outcomes is accepted; NotAccepted."""
     found = [one for outcome in outcomes for one in outcome.findings if one.id == finding_id]
     if not finding_id or not found:

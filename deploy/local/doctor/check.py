@@ -1,7 +1,7 @@
 """The runner of `tidemark doctor`: named checks, each isolated from the others.
 
 A check yields findings and may know how to repair one of them. One that fails is a finding itself,
-and the rest goes on; one that cannot look says so by `NotLooked`.
+and the rest goes on; one that cannot look says so by `CheckSkipped`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -16,11 +16,11 @@ FULL_DISK = "disk"
 """Name of the check whose finding explains others."""
 
 
-class NotLooked(Exception):
+class CheckSkipped(Exception):
     """There is nothing to look at now; the message says why. No finding."""
 
 
-class Scope(Struct, frozen=True):
+class CheckContext(Struct, frozen=True):
     """What is examined, and how closely."""
 
     settings: Settings
@@ -34,16 +34,16 @@ class Check(Struct, frozen=True):
     """One thing that is looked at."""
 
     name: str
-    about: str
+    summary: str
     """What holds when there is no finding, in a few words."""
-    find: Callable[[Scope], Iterable[Finding]]
-    repair: Callable[[Scope, Finding], str | None] | None = None
+    run: Callable[[CheckContext], Iterable[Finding]]
+    repair: Callable[[CheckContext, Finding], str | None] | None = None
     """Mends one finding if that is safe, and says what it did; None when it left it alone."""
     of_full_disk: Callable[[Finding], bool] = lambda finding: False  # noqa: ARG005
     """Whether a full disk, when there is one, explains this finding."""
 
 
-class Outcome(Struct, frozen=True, rename="camel"):
+class CheckResult(Struct, frozen=True, rename="camel"):
     """What one check found."""
 
     check: str
@@ -57,14 +57,16 @@ class Outcome(Struct, frozen=True, rename="camel"):
     """What was found too, and is known to an operator."""
 
 
-def examine(checks: Sequence[Check], scope: Scope, repair: bool = False) -> list[Outcome]:
+def run_checks(
+    checks: Sequence[Check], scope: CheckContext, repair: bool = False
+) -> list[CheckResult]:
     """Every check in turn; with `repair` what is safe is mended, and looked at again."""
-    outcomes = [_examined(check, scope, repair) for check in checks]
+    outcomes = [_run_and_repair(check, scope, repair) for check in checks]
     return fold_full_disk(checks, outcomes)
 
 
-def _examined(check: Check, scope: Scope, repair: bool) -> Outcome:
-    outcome = _look(check, scope)
+def _run_and_repair(check: Check, scope: CheckContext, repair: bool) -> CheckResult:
+    outcome = _run_check(check, scope)
     if not repair or check.repair is None or not outcome.findings:
         return outcome
     done: list[str] = []
@@ -75,15 +77,15 @@ def _examined(check: Check, scope: Scope, repair: bool) -> Outcome:
             told = f"{finding.subject}: not repaired: {_reason(failed)}"
         if told:
             done.append(told)
-    return _look(check, scope, tuple(done))
+    return _run_check(check, scope, tuple(done))
 
 
-def _look(check: Check, scope: Scope, repairs: tuple[str, ...] = ()) -> Outcome:
+def _run_check(check: Check, scope: CheckContext, repairs: tuple[str, ...] = ()) -> CheckResult:
     findings: list[Finding] = []
     try:
-        findings.extend(check.find(scope))
-    except NotLooked as skipped:
-        return Outcome(check.name, check.about, "skipped", str(skipped), repairs=repairs)
+        findings.extend(check.run(scope))
+    except CheckSkipped as skipped:
+        return CheckResult(check.name, check.summary, "skipped", str(skipped), repairs=repairs)
     except Exception as failed:
         findings.append(
             Finding(
@@ -95,16 +97,16 @@ def _look(check: Check, scope: Scope, repairs: tuple[str, ...] = ()) -> Outcome:
         )
     accepted = tuple(one for one in findings if one.id in scope.accepted)
     left = tuple(one for one in findings if one.id not in scope.accepted)
-    return outcome_of(check.name, check.about, left, repairs, accepted)
+    return outcome_of(check.name, check.summary, left, repairs, accepted)
 
 
-def fold_full_disk(checks: Sequence[Check], outcomes: Sequence[Outcome]) -> list[Outcome]:
+def fold_full_disk(checks: Sequence[Check], outcomes: Sequence[CheckResult]) -> list[CheckResult]:
     """One finding for one full disk: what follows from it is told within, and not again."""
     full = next((one for one in outcomes if one.check == FULL_DISK and one.findings), None)
     if full is None:
         return list(outcomes)
     followed: list[Finding] = []
-    folded: list[Outcome] = []
+    folded: list[CheckResult] = []
     for check, outcome in zip(checks, outcomes, strict=True):
         follows = tuple(one for one in outcome.findings if check.of_full_disk(one))
         followed += follows
@@ -129,10 +131,10 @@ def outcome_of(
     findings: tuple[Finding, ...],
     repairs: tuple[str, ...] = (),
     accepted: tuple[Finding, ...] = (),
-) -> Outcome:
+) -> CheckResult:
     """The outcome of a check that could look."""
     state: Literal["ok", "findings"] = "findings" if findings else "ok"
-    return Outcome(check, about, state, None, findings, repairs, accepted)
+    return CheckResult(check, about, state, None, findings, repairs, accepted)
 
 
 def _reason(failed: Exception) -> str:

@@ -8,22 +8,22 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 from msgspec import Struct
 
-from deploy.local.doctor.check import Check, NotLooked, Scope
-from deploy.local.kafka.topics import declare, partitions, topics_of
-from deploy.local.processes.process_file import read_account
-from deploy.local.unavailable import KafkaAway
-from schemas.kinds import EVERY_KIND, Kind
+from deploy.local.doctor.check import Check, CheckContext, CheckSkipped
+from deploy.local.kafka.topics import ensure_topics, partition_counts, required_topics
+from deploy.local.processes.process_file import read_processes_file
+from deploy.local.unavailable import KafkaUnavailable
+from schemas.kinds import ALL_KINDS, Kind
 from schemas.lake.committed_offsets import app_id, epoch_app_id, identity_app_id
-from schemas.lake.topic_identity import TopicIdentity, identify
+from schemas.lake.topic_identity import TopicIdentity, fetch_topic_identities
 from schemas.runtime.finding import Finding
 from schemas.runtime.settings import Settings
 
-ANSWER_SECONDS = 10.0
-DECLARE = "tidemark topics --declare"
+REQUEST_TIMEOUT_SECONDS = 10.0
+DECLARE_COMMAND = "tidemark topics --declare"
 AWAY = "Kafka at "
 
 
-class Borders(Struct, frozen=True):
+class TopicOffsets(Struct, frozen=True):
     """What Kafka has of one topic: which making of it, and its first and next offsets."""
 
     identity: TopicIdentity | None
@@ -31,7 +31,7 @@ class Borders(Struct, frozen=True):
     end: Mapping[int, int]
 
 
-class Position(Struct, frozen=True):
+class TablePosition(Struct, frozen=True):
     """How far a table is with a topic."""
 
     epoch: int
@@ -42,15 +42,17 @@ class Position(Struct, frozen=True):
     """By partition; what was never read is not in it."""
 
 
-def missing_topics(scope: Scope) -> Iterator[Finding]:
+def find_missing_topics(scope: CheckContext) -> Iterator[Finding]:
     """Topics that are not there, or have fewer partitions than asked for."""
     settings = scope.settings
-    _reachable(settings)
-    wanted = topics_of(settings)
+    _require_running_kafka(settings)
+    wanted = required_topics(settings)
     try:
-        have = partitions(settings.brokers, [topic.name for topic in wanted], ANSWER_SECONDS)
-    except KafkaAway as away:
-        yield _away(settings, str(away))
+        have = partition_counts(
+            settings.brokers, [topic.name for topic in wanted], REQUEST_TIMEOUT_SECONDS
+        )
+    except KafkaUnavailable as away:
+        yield _unreachable_finding(settings, str(away))
         return
     for topic in wanted:
         if have[topic.name] < topic.partitions:
@@ -62,34 +64,36 @@ def missing_topics(scope: Scope) -> Iterator[Finding]:
                 meaning="What is sent for it is refused with 503."
                 if not have[topic.name]
                 else "Fewer workers than set can share it.",
-                remedy=DECLARE,
+                remedy=DECLARE_COMMAND,
             )
 
 
-def declare_topics(scope: Scope, finding: Finding) -> str | None:
+def repair_missing_topics(scope: CheckContext, finding: Finding) -> str | None:
     """Make what is missing; nothing is ever made smaller."""
-    if finding.remedy != DECLARE:
+    if finding.remedy != DECLARE_COMMAND:
         return None
-    declare(scope.settings.brokers, topics_of(scope.settings))
+    ensure_topics(scope.settings.brokers, required_topics(scope.settings))
     return f"{finding.subject}: declared"
 
 
-def misplaced(scope: Scope) -> Iterator[Finding]:
+def find_offset_mismatches(scope: CheckContext) -> Iterator[Finding]:
     """Tables whose next offsets do not lie in the topics that Kafka has."""
     settings = scope.settings
-    _reachable(settings)
+    _require_running_kafka(settings)
     try:
-        found = asyncio.run(asyncio.wait_for(_borders(settings), ANSWER_SECONDS))
+        found = asyncio.run(asyncio.wait_for(_topic_offsets(settings), REQUEST_TIMEOUT_SECONDS))
     except (KafkaError, TimeoutError, OSError) as away:
-        yield _away(settings, str(away) or "no answer")
+        yield _unreachable_finding(settings, str(away) or "no answer")
         return
-    for kind in EVERY_KIND:
+    for kind in ALL_KINDS:
         topic = settings.topic(kind.topic)
-        if topic in found and (position := position_of(settings, kind, found[topic])):
-            yield from compare(topic, kind.table.name, position, found[topic])
+        if topic in found and (position := table_position(settings, kind, found[topic])):
+            yield from compare_offsets(topic, kind.table.name, position, found[topic])
 
 
-def compare(topic: str, table: str, position: Position, kafka: Borders) -> Iterator[Finding]:
+def compare_offsets(
+    topic: str, table: str, position: TablePosition, kafka: TopicOffsets
+) -> Iterator[Finding]:
     """What is wrong between a table's position and what Kafka has."""
     if position.epoch and kafka.identity and not position.known:
         yield Finding(
@@ -121,7 +125,7 @@ def compare(topic: str, table: str, position: Position, kafka: Borders) -> Itera
             )
 
 
-def position_of(settings: Settings, kind: Kind, kafka: Borders) -> Position | None:
+def table_position(settings: Settings, kind: Kind, kafka: TopicOffsets) -> TablePosition | None:
     """Where the table of a kind is; None when it cannot be opened, which is another's finding."""
     from schemas.lake.delta_table import open_table  # with the table format
 
@@ -137,18 +141,18 @@ def position_of(settings: Settings, kind: Kind, kafka: Borders) -> Position | No
     own = table.transaction_version(this) or 0
     epoch = own or newest or settings.ingest_epoch
     read = {p: table.transaction_version(app_id(epoch, topic, p)) for p in kafka.end}
-    return Position(newest, bool(own), {p: offset for p, offset in read.items() if offset})
+    return TablePosition(newest, bool(own), {p: offset for p, offset in read.items() if offset})
 
 
-async def _borders(settings: Settings) -> dict[str, Borders]:
-    names = [settings.topic(kind.topic) for kind in EVERY_KIND]
+async def _topic_offsets(settings: Settings) -> dict[str, TopicOffsets]:
+    names = [settings.topic(kind.topic) for kind in ALL_KINDS]
     admin = AIOKafkaAdminClient(bootstrap_servers=settings.brokers)
     consumer = AIOKafkaConsumer(bootstrap_servers=settings.brokers)
     try:
         await admin.start()
         await consumer.start()
         described = await admin.describe_topics(names)
-        identities = await identify(admin._client, names)
+        identities = await fetch_topic_identities(admin._client, names)
         places = [
             TopicPartition(topic["topic"], one["partition"])
             for topic in described
@@ -159,7 +163,7 @@ async def _borders(settings: Settings) -> dict[str, Borders]:
         await consumer.stop()
         await admin.close()
     return {
-        name: Borders(
+        name: TopicOffsets(
             identities.get(name),
             {place.partition: first[place] for place in places if place.topic == name},
             {place.partition: end[place] for place in places if place.topic == name},
@@ -168,12 +172,12 @@ async def _borders(settings: Settings) -> dict[str, Borders]:
     }
 
 
-def _reachable(settings: Settings) -> None:
-    if not settings.kafka and read_account(settings.data) is None:
-        raise NotLooked("Kafka runs with `tidemark up`, and that does not run")
+def _require_running_kafka(settings: Settings) -> None:
+    if not settings.kafka and read_processes_file(settings.data) is None:
+        raise CheckSkipped("Kafka runs with `tidemark up`, and that does not run")
 
 
-def _away(settings: Settings, reason: str) -> Finding:
+def _unreachable_finding(settings: Settings, reason: str) -> Finding:
     return Finding(
         subject=f"{AWAY}{settings.brokers}",
         problem=f"does not answer: {reason}",
@@ -187,12 +191,16 @@ def _is_away(finding: Finding) -> bool:
     return finding.subject.startswith(AWAY)
 
 
-TOPICS = Check(
-    "topics", "every topic is in Kafka", missing_topics, declare_topics, of_full_disk=_is_away
+TOPICS_CHECK = Check(
+    "topics",
+    "every topic is in Kafka",
+    find_missing_topics,
+    repair_missing_topics,
+    of_full_disk=_is_away,
 )
-POSITIONS = Check(
+POSITIONS_CHECK = Check(
     "positions",
     "tables have read what Kafka has, and nothing beyond",
-    misplaced,
+    find_offset_mismatches,
     of_full_disk=_is_away,
 )

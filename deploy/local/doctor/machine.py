@@ -6,41 +6,41 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from deploy.local.disk_space import floor_mb, free_mb
-from deploy.local.doctor.check import FULL_DISK, Check, NotLooked, Scope
-from schemas.runtime.clock import iso, now_ms
-from schemas.runtime.file_permissions import close, exposed
+from deploy.local.doctor.check import FULL_DISK, Check, CheckContext, CheckSkipped
+from schemas.runtime.clock import format_instant, now_ms
+from schemas.runtime.file_permissions import is_exposed, restrict
 from schemas.runtime.finding import Finding
 from schemas.runtime.settings import PREFIX, Settings
 
 FREE_INODES = 10_000
 CLOCK_SLACK_MS = 300_000
-EARLIEST_MS = 1_735_689_600_000
+MIN_CLOCK_MS = 1_735_689_600_000
 """2025-01-01: a clock that says less was never set."""
 
 
-def folders(settings: Settings) -> list[Path]:
+def written_folders(settings: Settings) -> list[Path]:
     """The local folders that are written to, those that exist."""
     lake = settings.lake_url.removeprefix("file://")
     found = [settings.data] if "://" in lake else [settings.data, Path(lake)]
     return [folder for folder in found if folder.is_dir()]
 
 
-def short_of_room(scope: Scope) -> Iterator[Finding]:
+def find_full_disks(scope: CheckContext) -> Iterator[Finding]:
     """One finding for each disk with less room than a start asks for."""
     seen: set[int] = set()
-    for folder in folders(scope.settings):
+    for folder in written_folders(scope.settings):
         if (device := folder.stat().st_dev) in seen:
             continue
         seen.add(device)
         free, floor = free_mb(folder), floor_mb(scope.settings)
         if free is not None and free < floor:
-            yield _short(folder, f"{free} MB are left, less than {floor}")
+            yield _disk_finding(folder, f"{free} MB are left, less than {floor}")
         inodes = os.statvfs(folder)
         if inodes.f_files and inodes.f_favail < FREE_INODES:
-            yield _short(folder, f"room for {inodes.f_favail} more files is left")
+            yield _disk_finding(folder, f"room for {inodes.f_favail} more files is left")
 
 
-def _short(folder: Path, problem: str) -> Finding:
+def _disk_finding(folder: Path, problem: str) -> Finding:
     return Finding(
         subject=str(folder),
         problem=f"the disk is nearly full: {problem}",
@@ -50,12 +50,12 @@ def _short(folder: Path, problem: str) -> Finding:
     )
 
 
-def open_to_others(scope: Scope) -> Iterator[Finding]:
+def find_open_permissions(scope: CheckContext) -> Iterator[Finding]:
     """What others on this machine may read or change, and what is not ours."""
     data = scope.settings.data
     if not data.is_dir():
         return
-    if exposed(data, scope.settings):
+    if is_exposed(data, scope.settings):
         yield Finding(
             subject=str(data),
             problem=f"others may look into the data folder (mode {_mode(data):04o})",
@@ -63,7 +63,7 @@ def open_to_others(scope: Scope) -> Iterator[Finding]:
             remedy="tidemark doctor --repair",
         )
     for secret in sorted((*data.glob("demo.*"), *(data / "visitors").glob("*"))):
-        if secret.is_file() and exposed(secret, scope.settings):
+        if secret.is_file() and is_exposed(secret, scope.settings):
             yield Finding(
                 subject=str(secret),
                 problem=f"others may read a secret (mode {_mode(secret):04o})",
@@ -88,10 +88,10 @@ def _unwritable(path: Path, problem: str) -> Finding:
     )
 
 
-def close_to_others(scope: Scope, finding: Finding) -> str | None:
+def restrict_permissions(scope: CheckContext, finding: Finding) -> str | None:
     """Take away what others may; never changes an owner."""
     path, before = Path(finding.subject), _mode(Path(finding.subject))
-    close(path, scope.settings)
+    restrict(path, scope.settings)
     return None if _mode(path) == before else f"{path}: mode is {_mode(path):04o} now"
 
 
@@ -99,21 +99,23 @@ def _mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def wrong_clock(scope: Scope) -> Iterator[Finding]:
+def find_wrong_clock(scope: CheckContext) -> Iterator[Finding]:
     """A clock that was never set, or that has been behind what it told before."""
     now = now_ms()
-    if now < EARLIEST_MS:
-        yield _clock(f"it says {iso(now)}, which cannot be")
+    if now < MIN_CLOCK_MS:
+        yield _clock_finding(f"it says {format_instant(now)}, which cannot be")
         return
     newest = _newest_written(scope.settings)
     if newest is None:
-        raise NotLooked("nothing has been written that could be compared with")
+        raise CheckSkipped("nothing has been written that could be compared with")
     path, written = newest
     if written > now + CLOCK_SLACK_MS:
-        yield _clock(f"it says {iso(now)}, and {path} was written at {iso(written)}")
+        yield _clock_finding(
+            f"it says {format_instant(now)}, and {path} was written at {format_instant(written)}"
+        )
 
 
-def _clock(problem: str) -> Finding:
+def _clock_finding(problem: str) -> Finding:
     return Finding(
         subject="clock",
         problem=problem,
@@ -137,8 +139,11 @@ def _newest_written(settings: Settings) -> tuple[Path, int] | None:
     return max(written, key=lambda one: one[1], default=None)
 
 
-DISK = Check(FULL_DISK, "every disk that is written to has room", short_of_room)
-PERMISSIONS = Check(
-    "permissions", "the data folder is ours, and closed to others", open_to_others, close_to_others
+DISK_CHECK = Check(FULL_DISK, "every disk that is written to has room", find_full_disks)
+PERMISSIONS_CHECK = Check(
+    "permissions",
+    "the data folder is ours, and closed to others",
+    find_open_permissions,
+    restrict_permissions,
 )
-CLOCK = Check("clock", "the clock is not behind what was written", wrong_clock)
+CLOCK_CHECK = Check("clock", "the clock is not behind what was written", find_wrong_clock)

@@ -4,43 +4,45 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from deploy.local.doctor.check import Check, NotLooked, Scope
-from deploy.local.preflight import CannotStart, addresses, check_ports
-from deploy.local.processes.process import State, is_alive
-from deploy.local.processes.process_file import Account, read_account
-from deploy.local.processes.readiness import healthy, is_live
+from deploy.local.doctor.check import Check, CheckContext, CheckSkipped
+from deploy.local.preflight import CannotStart, check_ports, listen_addresses
+from deploy.local.processes.process import ProcessState, pid_exists
+from deploy.local.processes.process_file import ProcessesStatus, read_processes_file
+from deploy.local.processes.readiness import answers_ready, is_fresh
 from schemas.runtime.finding import Finding
-from schemas.runtime.heartbeat import read_pulses
+from schemas.runtime.heartbeat import read_heartbeats
 from schemas.runtime.settings import Settings
 
-OWN_TEMPORARY = re.compile(r"^\.(?:processes|probe|[a-z]+(?:-\d+)?)[.-](?P<pid>\d+)$")
+TEMPORARY_FILE_PATTERN = re.compile(r"^\.(?:processes|probe|[a-z]+(?:-\d+)?)[.-](?P<pid>\d+)$")
 """`.processes.PID`, `.probe-PID` in the data folder, `.NAME.PID` in `run`."""
 
 
-def not_serving(scope: Scope) -> Iterator[Finding]:
+def find_unready_processes(scope: CheckContext) -> Iterator[Finding]:
     """Every process that does not do its work."""
-    account = _running(scope.settings)
+    account = _require_running(scope.settings)
     for entry in account.processes:
-        if entry.state == State.READY and _beats(scope.settings, entry.name, entry.pid):
+        if entry.state == ProcessState.READY and _has_heartbeat(
+            scope.settings, entry.name, entry.pid
+        ):
             continue
-        silent = " although its heartbeat is old" if entry.state == State.READY else ""
+        silent = " although its heartbeat is old" if entry.state == ProcessState.READY else ""
         why = f"; it {entry.reason}" if entry.reason else ""
         yield Finding(
             subject=entry.name,
             problem=f"is {entry.state}{silent} after {entry.restarts} restarts{why}",
-            meaning=_meaning(entry.name),
+            meaning=_consequence(entry.name),
             remedy=f"read the last lines of its log: tail -n 40 {entry.log}",
         )
 
 
-def _beats(settings: Settings, name: str, pid: int | None) -> bool:
+def _has_heartbeat(settings: Settings, name: str, pid: int | None) -> bool:
     if name == "broker":
         return True
-    pulses = read_pulses(settings.data / "run")
-    return any(p.process == name and p.pid == pid and is_live(p) for p in pulses)
+    pulses = read_heartbeats(settings.data / "run")
+    return any(p.process == name and p.pid == pid and is_fresh(p) for p in pulses)
 
 
-def _meaning(name: str) -> str:
+def _consequence(name: str) -> str:
     kind = name.partition("-")[0]
     return {
         "broker": "Nothing is accepted: collectors answer 503 until it is back.",
@@ -52,15 +54,15 @@ def _meaning(name: str) -> str:
     }.get(kind, "It does not do its part.")
 
 
-def not_answering(scope: Scope) -> Iterator[Finding]:
+def find_port_problems(scope: CheckContext) -> Iterator[Finding]:
     """Ports that others took, or services that do not answer on theirs."""
     settings = scope.settings
-    if read_account(settings.data):
+    if read_processes_file(settings.data):
         for what, port in (
             ("collector", settings.collect_port),
             ("query service", settings.query_port),
         ):
-            if not healthy(settings.host, port):
+            if not answers_ready(settings.host, port):
                 yield Finding(
                     subject=f"port {port}",
                     problem=f"the {what} does not answer GET /health/ready with 200 within 1 s",
@@ -68,7 +70,7 @@ def not_answering(scope: Scope) -> Iterator[Finding]:
                     remedy=f"curl -s http://{settings.host}:{port}/health says what is missing",
                 )
         return
-    for address in addresses(settings):
+    for address in listen_addresses(settings):
         try:
             check_ports([address], seconds=0)
         except CannotStart as taken:
@@ -80,10 +82,10 @@ def not_answering(scope: Scope) -> Iterator[Finding]:
             )
 
 
-def left_behind(scope: Scope) -> Iterator[Finding]:
+def find_leftover_files(scope: CheckContext) -> Iterator[Finding]:
     """Files under way of processes that are gone."""
     data = scope.settings.data
-    for path in _leftovers(data):
+    for path in _leftover_files(data):
         yield Finding(
             subject=str(path),
             problem="was left half written by a process that is gone",
@@ -92,43 +94,46 @@ def left_behind(scope: Scope) -> Iterator[Finding]:
         )
 
 
-def remove(scope: Scope, finding: Finding) -> str | None:
+def remove_leftover_file(scope: CheckContext, finding: Finding) -> str | None:
     """Delete a leftover, if it is one still."""
     path = Path(finding.subject)
-    if path not in set(_leftovers(scope.settings.data)):
+    if path not in set(_leftover_files(scope.settings.data)):
         return None
     size = path.stat().st_size
     path.unlink()
     return f"{path}: removed ({size} bytes)"
 
 
-def _leftovers(data: Path) -> Iterator[Path]:
+def _leftover_files(data: Path) -> Iterator[Path]:
     for folder in (data, data / "run"):
         for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-            found = OWN_TEMPORARY.match(path.name)
-            if found and path.is_file() and not is_alive(int(found["pid"])):
+            found = TEMPORARY_FILE_PATTERN.match(path.name)
+            if found and path.is_file() and not pid_exists(int(found["pid"])):
                 yield path
 
 
-def _running(settings: Settings) -> Account:
-    account = read_account(settings.data)
+def _require_running(settings: Settings) -> ProcessesStatus:
+    account = read_processes_file(settings.data)
     if account is None:
-        raise NotLooked(f"nothing runs on {settings.data}")
+        raise CheckSkipped(f"nothing runs on {settings.data}")
     return account
 
 
-PROCESSES = Check(
+PROCESSES_CHECK = Check(
     "processes",
     "every process is ready and shows signs of life",
-    not_serving,
+    find_unready_processes,
     of_full_disk=lambda _finding: True,
 )
-PORTS = Check(
+PORTS_CHECK = Check(
     "ports",
     "services answer on their ports, and no others hold them",
-    not_answering,
+    find_port_problems,
     of_full_disk=lambda _finding: True,
 )
-LEFTOVERS = Check(
-    "leftovers", "no half-written file of a dead process is left", left_behind, remove
+LEFTOVERS_CHECK = Check(
+    "leftovers",
+    "no half-written file of a dead process is left",
+    find_leftover_files,
+    remove_leftover_file,
 )

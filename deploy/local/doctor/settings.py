@@ -3,28 +3,28 @@
 import os
 from collections.abc import Iterator
 
-from deploy.local.doctor.check import Check, Scope
+from deploy.local.doctor.check import Check, CheckContext
 from schemas.runtime.finding import Finding
-from schemas.runtime.settings import PREFIX, Settings, unknown
+from schemas.runtime.settings import PREFIX, Settings, unknown_variables
 
-SHOW = "tidemark settings"
+SETTINGS_COMMAND = "tidemark settings"
 
 
-def misplaced(scope: Scope) -> Iterator[Finding]:
+def find_setting_problems(scope: CheckContext) -> Iterator[Finding]:
     """Every setting that has no effect, or cannot have the one that is meant."""
-    for sentence in unknown(os.environ):
+    for sentence in unknown_variables(os.environ):
         yield Finding(
             subject=sentence.split(" ", 1)[0],
             problem=sentence,
             meaning="The default is used instead of what was meant.",
-            remedy=f"correct or unset the variable; {SHOW} lists all",
+            remedy=f"correct or unset the variable; {SETTINGS_COMMAND} lists all",
         )
     yield from _missing_files(scope.settings)
     yield from _idle_workers(scope.settings)
 
 
 def _missing_files(settings: Settings) -> Iterator[Finding]:
-    for path in settings.place_files if settings.geo else ():
+    for path in settings.geo_files if settings.geo else ():
         if not os.access(path, os.R_OK):
             yield Finding(
                 subject=f"{PREFIX}GEO",
@@ -46,4 +46,6 @@ def _idle_workers(settings: Settings) -> Iterator[Finding]:
         )
 
 
-SETTINGS = Check("settings", "every setting is known and can be obeyed", misplaced)
+SETTINGS_CHECK = Check(
+    "settings", "every setting is known and can be obeyed", find_setting_problems
+)

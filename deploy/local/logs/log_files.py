@@ -3,39 +3,39 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from deploy.local.logs.log_writer import old_name
+from deploy.local.logs.log_writer import rotated_name
 
-REASON_CHARACTERS = 400
-END_BYTES = 16_384
-ENOUGH_BYTES = 2_048
+MAX_REASON_LENGTH = 400
+TAIL_BYTES = 16_384
+MIN_TAIL_BYTES = 2_048
 
 
 def last_lines(path: Path, lines: int = 15) -> str:
     """The end of a log, without the frames of Java's stack traces; empty when there is none."""
-    text = _end(path)
-    if len(text) < ENOUGH_BYTES:  # it was put aside just now
-        text = _end(Path(old_name(str(path)))) + text
+    text = _read_tail(path)
+    if len(text) < MIN_TAIL_BYTES:  # it was put aside just now
+        text = _read_tail(Path(rotated_name(str(path)))) + text
     told = [line for line in text.splitlines() if not line.startswith("\tat ")]
     return "\n".join(told[-lines:])
 
 
-def _end(path: Path) -> str:
+def _read_tail(path: Path) -> str:
     if not path.exists():
         return ""
-    return _from(path, max(0, path.stat().st_size - END_BYTES)).decode(errors="replace")
+    return _read_from(path, max(0, path.stat().st_size - TAIL_BYTES)).decode(errors="replace")
 
 
-def last_reason(path: Path) -> str:
+def exit_reason(path: Path) -> str:
     """Why the process that wrote this log ended, in its own words; empty when it said nothing."""
     lines = [line for line in last_lines(path).splitlines() if line.strip()]
     critical = [line for line in lines if " CRITICAL " in line]
     if not lines:
         return ""
     said = (critical or lines)[-1]
-    return said.rpartition(" reason=")[2].strip()[:REASON_CHARACTERS]
+    return said.rpartition(" reason=")[2].strip()[:MAX_REASON_LENGTH]
 
 
-class Followed:
+class LogTail:
     """Reads on in a set of logs and says every new whole line, with its process before it."""
 
     def __init__(self, logs: Mapping[str, Path], say: Callable[[str], None]) -> None:
@@ -44,7 +44,7 @@ class Followed:
         self._width = max(map(len, logs), default=0)
         self._at = {name: p.stat().st_size if p.exists() else 0 for name, p in logs.items()}
 
-    def read_on(self) -> None:
+    def poll(self) -> None:
         """Say what was written since the last call."""
         for name, path in self._logs.items():
             for line in self._new_lines(name, path):
@@ -55,15 +55,15 @@ class Followed:
             return []
         before = b""
         if path.stat().st_size < self._at[name]:  # put aside; the new one begins anew
-            before = _from(Path(old_name(str(path))), self._at[name])
+            before = _read_from(Path(rotated_name(str(path))), self._at[name])
             self._at[name] = 0
-        text = _from(path, self._at[name])
+        text = _read_from(path, self._at[name])
         whole = text[: text.rfind(b"\n") + 1]
         self._at[name] += len(whole)
         return (before + whole).decode(errors="replace").splitlines()
 
 
-def _from(path: Path, start: int) -> bytes:
+def _read_from(path: Path, start: int) -> bytes:
     if not path.exists():
         return b""
     with path.open("rb") as file:

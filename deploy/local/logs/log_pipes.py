@@ -14,14 +14,14 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-WRITER = Path(__file__).with_name("log_writer.py")
+WRITER_SCRIPT = Path(__file__).with_name("log_writer.py")
 PIPE_BYTES = 1_048_576
 F_SETPIPE_SZ = 1031
 """Of Linux; elsewhere a pipe has the size that it has."""
-AGAIN_SECONDS = 0.2
-LAST_WORDS_SECONDS = 5.0
-SETTLE_SECONDS = 1.0
-LOOK_SECONDS = 0.01
+RESTART_DELAY_SECONDS = 0.2
+FLUSH_TIMEOUT_SECONDS = 5.0
+DRAIN_TIMEOUT_SECONDS = 1.0
+POLL_INTERVAL_SECONDS = 0.01
 
 
 class LogPipe:
@@ -34,19 +34,19 @@ class LogPipe:
         with suppress(OSError):  # bounded for the user as a whole; the usual 64 KiB will do
             fcntl.fcntl(self.write_end, F_SETPIPE_SZ, PIPE_BYTES)
 
-    async def settled(self) -> None:
+    async def drained(self) -> None:
         """Return when what was written so far is in the file, or cannot be soon."""
-        for _ in range(int(SETTLE_SECONDS / LOOK_SECONDS)):
-            waiting = self._waiting()
-            await asyncio.sleep(LOOK_SECONDS)
-            if not waiting and not self._waiting():
+        for _ in range(int(DRAIN_TIMEOUT_SECONDS / POLL_INTERVAL_SECONDS)):
+            waiting = self._unread_bytes()
+            await asyncio.sleep(POLL_INTERVAL_SECONDS)
+            if not waiting and not self._unread_bytes():
                 return
 
     def close(self) -> None:
         """The write end; the pipe ends when every process has left, too."""
         os.close(self.write_end)
 
-    def _waiting(self) -> int:
+    def _unread_bytes(self) -> int:
         found: int = struct.unpack("i", fcntl.ioctl(self.read_end, termios.FIONREAD, b"\0" * 4))[0]
         return found
 
@@ -62,14 +62,14 @@ class LogPipes:
         self._closing = False
         self._writer: asyncio.subprocess.Process | None = None
 
-    async def keep(self) -> None:
+    async def run(self) -> None:
         """Have a writer run until `close`; a new one goes on where the last one ended."""
         while not self._closing:
             with suppress(OSError):  # no memory for a process: the pipes hold for a while
                 self._writer = await self._start()
                 await self._writer.wait()
             if not self._closing:
-                await asyncio.sleep(AGAIN_SECONDS)
+                await asyncio.sleep(RESTART_DELAY_SECONDS)
 
     async def close(self) -> None:
         """Let the writer write the last words, and end it."""
@@ -78,7 +78,7 @@ class LogPipes:
             pipe.close()
         if self._writer:
             try:
-                await asyncio.wait_for(self._writer.wait(), LAST_WORDS_SECONDS)
+                await asyncio.wait_for(self._writer.wait(), FLUSH_TIMEOUT_SECONDS)
             except TimeoutError:  # somebody who was not ours to end still holds a pipe
                 with suppress(ProcessLookupError):
                     self._writer.kill()
@@ -88,7 +88,7 @@ class LogPipes:
     async def _start(self) -> asyncio.subprocess.Process:
         ends = {pipe.read_end: pipe.path for pipe in self.by_name.values()}
         return await asyncio.create_subprocess_exec(
-            *(sys.executable, "-S", str(WRITER), str(self._limit)),
+            *(sys.executable, "-S", str(WRITER_SCRIPT), str(self._limit)),
             *(f"{end}={path}" for end, path in ends.items()),
             pass_fds=tuple(ends),
             stdin=asyncio.subprocess.DEVNULL,

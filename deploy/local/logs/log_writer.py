@@ -11,12 +11,12 @@ import selectors
 import signal
 import sys
 
-PIECE_BYTES = 65_536
-OVER_BYTES = 1_048_576
+READ_BYTES = 65_536
+MAX_OVERRUN_BYTES = 1_048_576
 """By how much a file may exceed its size when no line ends."""
 
 
-class LogFile:
+class RotatingLogFile:
     """One log: appended to, put aside as `NAME.old.log` when it is long enough."""
 
     def __init__(self, path: str, limit: int) -> None:
@@ -24,17 +24,17 @@ class LogFile:
         self._limit = limit
         self._descriptor: int | None = None
         self._size = 0
-        self._lost = 0
+        self._lost_bytes = 0
 
     def write(self, piece: bytes) -> None:
         """Append; what cannot be written is counted, and told when there is room again."""
         try:
-            if self._lost:
-                self._append(b"%d bytes of this log could not be written\n" % self._lost)
-                self._lost = 0
+            if self._lost_bytes:
+                self._append(b"%d bytes of this log could not be written\n" % self._lost_bytes)
+                self._lost_bytes = 0
             self._append(piece)
         except OSError:
-            self._lost += len(piece)
+            self._lost_bytes += len(piece)
 
     def _append(self, piece: bytes) -> None:
         descriptor = self._descriptor if self._descriptor is not None else self._open()
@@ -44,7 +44,7 @@ class LogFile:
             self._size += written
             rest = rest[written:]
         whole = piece.endswith(b"\n")
-        if self._size >= self._limit and (whole or self._size >= self._limit + OVER_BYTES):
+        if self._size >= self._limit and (whole or self._size >= self._limit + MAX_OVERRUN_BYTES):
             self._rotate(descriptor)
 
     def _open(self) -> int:
@@ -54,13 +54,13 @@ class LogFile:
         return descriptor
 
     def _rotate(self, descriptor: int) -> None:
-        os.replace(self._path, old_name(self._path))  # noqa: PTH105
+        os.replace(self._path, rotated_name(self._path))  # noqa: PTH105
         self._descriptor = None
         os.close(descriptor)
         self._open()
 
 
-def old_name(path: str) -> str:
+def rotated_name(path: str) -> str:
     """What the log that was put aside is called."""
     return f"{path.removesuffix('.log')}.old.log"
 
@@ -74,10 +74,10 @@ def main() -> None:
     pipes = selectors.DefaultSelector()
     for pair in sys.argv[2:]:
         descriptor, _, path = pair.partition("=")
-        pipes.register(int(descriptor), selectors.EVENT_READ, LogFile(path, limit))
+        pipes.register(int(descriptor), selectors.EVENT_READ, RotatingLogFile(path, limit))
     while pipes.get_map():
         for key, _ in pipes.select():
-            if piece := os.read(key.fd, PIECE_BYTES):
+            if piece := os.read(key.fd, READ_BYTES):
                 key.data.write(piece)
             else:
                 pipes.unregister(key.fd)

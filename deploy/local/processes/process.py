@@ -11,10 +11,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-LAUNCH = Path(__file__).with_name("launcher.py")
+LAUNCHER_SCRIPT = Path(__file__).with_name("launcher.py")
 
 
-class Stage(IntEnum):
+class ShutdownStage(IntEnum):
     """The order in which processes stop: who takes in first, what all others need last."""
 
     COLLECT = 1
@@ -24,7 +24,7 @@ class Stage(IntEnum):
     KAFKA = 5
 
 
-class State(StrEnum):
+class ProcessState(StrEnum):
     """What a process is doing."""
 
     WAITING = "waiting"
@@ -39,28 +39,28 @@ class State(StrEnum):
     """Its process is not there, and its supervisor has not said so yet."""
 
 
-class Spec(Struct, frozen=True):
+class ProcessSpec(Struct, frozen=True):
     """One process to run."""
 
     name: str
     argv: tuple[str, ...]
-    stage: Stage
-    ready: Callable[[int], bool]
+    stage: ShutdownStage
+    is_ready: Callable[[int], bool]
     """Whether the process with this pid serves; may block for a second."""
-    sign: Callable[[], bool] | None = None
+    is_alive: Callable[[], bool] | None = None
     """Whether it has shown a sign of life since the last call; None: nobody can tell."""
     before: Callable[[], object] | None = None
     """What is done before each start; may block, and OSError or RuntimeError puts the start off."""
-    where: str = ""
+    address: str = ""
     """Where it can be reached."""
     stop_seconds: float = 20.0
-    attempts: int = 3
+    max_attempts: int = 3
     """Starts without ever being ready after which we give up."""
-    needed: bool = True
+    required: bool = True
     """Whether the whole is worth nothing without it; if not, it is tried again for ever."""
 
 
-def is_alive(pid: int) -> bool:
+def pid_exists(pid: int) -> bool:
     """Whether there is a process with this pid, ours or not."""
     try:
         os.kill(pid, 0)
@@ -71,20 +71,22 @@ def is_alive(pid: int) -> bool:
     return True
 
 
-class Running:
+class RunningProcess:
     """A started process and its group."""
 
-    def __init__(self, spec: Spec, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, spec: ProcessSpec, process: asyncio.subprocess.Process) -> None:
         self.spec = spec
         self.pid = process.pid
         self.started = time.monotonic()
         self._process = process
 
     @classmethod
-    async def start(cls, spec: Spec, environment: Mapping[str, str], output: int) -> "Running":
+    async def start(
+        cls, spec: ProcessSpec, environment: Mapping[str, str], output: int
+    ) -> "RunningProcess":
         """Run the program in a session of its own: a ctrl-C is ours to hand on, in order."""
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-S", str(LAUNCH), str(os.getpid()), *spec.argv),
+            *(sys.executable, "-S", str(LAUNCHER_SCRIPT), str(os.getpid()), *spec.argv),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=output,
             stderr=output,
@@ -94,18 +96,18 @@ class Running:
         return cls(spec, process)
 
     @property
-    def seconds(self) -> float:
+    def uptime_seconds(self) -> float:
         """How long it has run."""
         return time.monotonic() - self.started
 
-    async def ended(self) -> int:
+    async def wait(self) -> int:
         """Its exit code, when it has one."""
         return await self._process.wait()
 
     async def stop(self, hurry: asyncio.Event) -> None:
         """SIGTERM; SIGKILL to the whole group when it takes too long or somebody is in a hurry."""
         self.signal(signal.SIGTERM)
-        ending = asyncio.ensure_future(self.ended())
+        ending = asyncio.ensure_future(self.wait())
         hurrying = asyncio.ensure_future(hurry.wait())
         await asyncio.wait(
             (ending, hurrying),

@@ -5,24 +5,24 @@ import signal
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-from deploy.local.logs.log_files import last_lines, last_reason
+from deploy.local.logs.log_files import exit_reason, last_lines
 from deploy.local.logs.log_pipes import LogPipe
-from deploy.local.processes.process import Running, Spec, State
-from deploy.local.processes.watchdog import Watchdog, can_write
+from deploy.local.processes.process import ProcessSpec, ProcessState, RunningProcess
+from deploy.local.processes.watchdog import Watchdog, is_writable
 
-FIRST_DELAY_SECONDS = 0.2
-LONGEST_DELAY_SECONDS = 10.0
-STEADY_SECONDS = 30.0
+MIN_BACKOFF_SECONDS = 0.2
+MAX_BACKOFF_SECONDS = 10.0
+STABLE_AFTER_SECONDS = 30.0
 """Who has run that long is forgiven for earlier ends."""
-LOOK_SECONDS = 0.1
-CALM_SECONDS = 1.0
+STARTUP_POLL_SECONDS = 0.1
+READY_POLL_SECONDS = 1.0
 
 
-class NeverReady(Exception):
+class StartFailed(Exception):
     """A process ended several times and was not ready once; the message has its last lines."""
 
 
-class Child:
+class SupervisedProcess:
     """Keeps the process of one spec running until it is told to stop.
 
     `hung_seconds` without a sign of life end a process that was ready (0: never). Its ends count
@@ -31,7 +31,7 @@ class Child:
 
     def __init__(
         self,
-        spec: Spec,
+        spec: ProcessSpec,
         environment: Mapping[str, str],
         log: LogPipe,
         changed: Callable[[], None] = lambda: None,
@@ -40,135 +40,141 @@ class Child:
     ) -> None:
         self.spec = spec
         self.log = log.path
-        self.state = State.WAITING
-        self.running: Running | None = None
+        self.state = ProcessState.WAITING
+        self.running: RunningProcess | None = None
         self.restarts = 0
         self.reason = ""
         """Why it ended last, or what it is waiting for; forgotten when it has run steadily."""
-        self.readied = asyncio.Event()
+        self.became_ready = asyncio.Event()
         """Set when it was ready for the first time."""
-        self.ends = 0
+        self.consecutive_exits = 0
         self._pipe = log
         self._environment = environment
         self._changed = changed
         self._stopping = asyncio.Event()
         self._hung_seconds = hung_seconds
         self._hung = False
-        self._counts = counts
-        self._failed = 0
+        self._counts_failures = counts
+        self._failures = 0
 
     @property
     def pid(self) -> int | None:
         """Pid of the process that runs now."""
         return self.running.pid if self.running else None
 
-    async def keep(self) -> None:
+    async def run(self) -> None:
         """Run the process until `stop`; NeverReady when it will not run."""
         while not self._stopping.is_set():
             await self._run_once()
             if self._stopping.is_set():
                 break
-            self._failed += self._counts()
-            self._give_up_if_hopeless()
-            self._enter(State.RESTARTING)
+            self._failures += self._counts_failures()
+            self._give_up_if_never_ready()
+            self._set_state(ProcessState.RESTARTING)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._stopping.wait(), self.delay())
+                await asyncio.wait_for(self._stopping.wait(), self.backoff_seconds())
             self.restarts += 1
-        self._enter(State.STOPPED)
+        self._set_state(ProcessState.STOPPED)
 
     async def stop(self, hurry: asyncio.Event) -> None:
         """End the process and do not start it again."""
         self._stopping.set()
         if self.running:
-            self._enter(State.STOPPING)
+            self._set_state(ProcessState.STOPPING)
             await self.running.stop(hurry)
 
-    def delay(self) -> float:
+    def backoff_seconds(self) -> float:
         """Seconds until the next start: doubled with every end in a row, and capped."""
-        return min(FIRST_DELAY_SECONDS * 2.0 ** (self.ends - 1), LONGEST_DELAY_SECONDS)
+        return min(MIN_BACKOFF_SECONDS * 2.0 ** (self.consecutive_exits - 1), MAX_BACKOFF_SECONDS)
 
     async def _run_once(self) -> None:
         try:
             if self.spec.before:
                 await asyncio.to_thread(self.spec.before)
-            self.running = await Running.start(self.spec, self._environment, self._pipe.write_end)
+            self.running = await RunningProcess.start(
+                self.spec, self._environment, self._pipe.write_end
+            )
         except (OSError, RuntimeError) as refused:  # no memory, descriptors or room at the moment
-            self.ends += 1
+            self.consecutive_exits += 1
             self.reason = f"cannot be started: {refused}"
             return
         self._hung = False
-        self._enter(State.STARTING)
+        self._set_state(ProcessState.STARTING)
         if self._stopping.is_set():  # told to stop while it was being started
             self.running.signal(signal.SIGKILL)
         watching = asyncio.create_task(self._watch(self.running))
         try:
-            code = await self.running.ended()
+            code = await self.running.wait()
         finally:
             watching.cancel()
-        self.ends = 1 if self.running.seconds > STEADY_SECONDS else self.ends + 1
+        self.consecutive_exits = (
+            1 if self.running.uptime_seconds > STABLE_AFTER_SECONDS else self.consecutive_exits + 1
+        )
         self.running = None
         if not self._stopping.is_set():
-            await self._pipe.settled()
-            self.reason = self._why(code)
+            await self._pipe.drained()
+            self.reason = self._exit_reason(code)
 
-    async def _watch(self, running: Running) -> None:
+    async def _watch(self, running: RunningProcess) -> None:
         """Ask again and again whether it is ready: often until it is, now and then afterwards."""
         watchdog = Watchdog(self._hung_seconds)
         was_ready = False
         while True:
             ready = await self._is_ready(running)
             if not self._stopping.is_set():
-                self._judge(ready, running)
+                self._update_state(ready, running)
             was_ready = was_ready or ready
-            if was_ready and self._hung_seconds and self.spec.sign:
+            if was_ready and self._hung_seconds and self.spec.is_alive:
                 await self._end_if_hung(running, watchdog)
-            await asyncio.sleep(LOOK_SECONDS if self.state == State.STARTING else CALM_SECONDS)
+            await asyncio.sleep(
+                STARTUP_POLL_SECONDS if self.state == ProcessState.STARTING else READY_POLL_SECONDS
+            )
 
-    async def _is_ready(self, running: Running) -> bool:
+    async def _is_ready(self, running: RunningProcess) -> bool:
         try:
-            return await asyncio.to_thread(self.spec.ready, running.pid)
+            return await asyncio.to_thread(self.spec.is_ready, running.pid)
         except (OSError, RuntimeError):  # no descriptor or thread to look with at the moment
             return False
 
-    def _judge(self, ready: bool, running: Running) -> None:
-        if ready and self.reason and running.seconds > STEADY_SECONDS:
+    def _update_state(self, ready: bool, running: RunningProcess) -> None:
+        if ready and self.reason and running.uptime_seconds > STABLE_AFTER_SECONDS:
             self.reason = ""
             self._changed()
-        if ready and self.state != State.READY:
-            self._enter(State.READY)
-            self.readied.set()
-        elif not ready and self.state == State.READY:
-            self._enter(State.UNREADY)
+        if ready and self.state != ProcessState.READY:
+            self._set_state(ProcessState.READY)
+            self.became_ready.set()
+        elif not ready and self.state == ProcessState.READY:
+            self._set_state(ProcessState.UNREADY)
 
-    async def _end_if_hung(self, running: Running, watchdog: Watchdog) -> None:
+    async def _end_if_hung(self, running: RunningProcess, watchdog: Watchdog) -> None:
         """SIGKILL: who is frozen hears nothing else."""
-        assert self.spec.sign  # noqa: S101 - for the type checker
-        alive = await asyncio.to_thread(self.spec.sign)
-        if not watchdog.hangs(alive) or self._stopping.is_set():
+        assert self.spec.is_alive  # noqa: S101 - for the type checker
+        alive = await asyncio.to_thread(self.spec.is_alive)
+        if not watchdog.is_hung(alive) or self._stopping.is_set():
             return
-        if await asyncio.to_thread(can_write, self.log.parent):
+        if await asyncio.to_thread(is_writable, self.log.parent):
             self._hung = True
             running.signal(signal.SIGKILL)
         else:
-            watchdog.forgive()
+            watchdog.reset()
 
-    def _why(self, code: int) -> str:
+    def _exit_reason(self, code: int) -> str:
         if self._hung:
             return f"showed no sign of life for {self._hung_seconds:.0f} s and was killed"
         if code < 0:
             return f"was ended by {signal.Signals(-code).name}"
-        words = last_reason(self.log) if code else ""
+        words = exit_reason(self.log) if code else ""
         return f"ended with exit code {code}" + (f": {words}" if words else "")
 
-    def _give_up_if_hopeless(self) -> None:
-        hopeless = self._failed >= self.spec.attempts and not self.readied.is_set()
-        if hopeless and self.spec.needed:
+    def _give_up_if_never_ready(self) -> None:
+        hopeless = self._failures >= self.spec.max_attempts and not self.became_ready.is_set()
+        if hopeless and self.spec.required:
             how = self.reason.partition(":")[0].removeprefix("ended with ")
-            raise NeverReady(
+            raise StartFailed(
                 f"{self.spec.name} cannot start ({how}). "
                 f"The last lines of {self.log}:\n{last_lines(self.log)}"
             )
 
-    def _enter(self, state: State) -> None:
+    def _set_state(self, state: ProcessState) -> None:
         self.state = state
         self._changed()

@@ -6,17 +6,17 @@ from contextlib import suppress
 from pathlib import Path
 
 from deploy.local.logs.log_pipes import LogPipes
-from deploy.local.processes.process import Spec, Stage, State
-from deploy.local.processes.supervised_process import Child, NeverReady
+from deploy.local.processes.process import ProcessSpec, ProcessState, ShutdownStage
+from deploy.local.processes.supervised_process import StartFailed, SupervisedProcess
 
-START_SECONDS = 90.0
-LATE_SECONDS = 10.0
+START_TIMEOUT_SECONDS = 90.0
+OPTIONAL_WAIT_SECONDS = 10.0
 """How long those that the whole can do without are waited for when all others are ready."""
 LOOK_SECONDS = 0.5
 LOG_BYTES = 16 * 1024 * 1024
 
 
-class NotStarted(Exception):
+class StartupFailed(Exception):
     """The whole could not be brought up; the message says what and why."""
 
 
@@ -30,7 +30,7 @@ class Supervisor:
 
     def __init__(
         self,
-        specs: Sequence[Spec],
+        specs: Sequence[ProcessSpec],
         environment: Mapping[str, str],
         logs: Path,
         once_kafka_is_up: Callable[[], Awaitable[None]],
@@ -40,31 +40,31 @@ class Supervisor:
         kafka_again: Callable[[], Awaitable[bool]] | None = None,
     ) -> None:
         self._pipes = LogPipes(logs, [spec.name for spec in specs], log_bytes)
-        self._kafka_is_up = asyncio.Event()
-        self.children = [
-            Child(
+        self._kafka_ready = asyncio.Event()
+        self.processes = [
+            SupervisedProcess(
                 spec,
                 environment,
                 self._pipes.by_name[spec.name],
                 changed,
                 hung_seconds,
-                self._counting(spec),
+                self._counts_failures(spec),
             )
             for spec in specs
         ]
         self.stopping = asyncio.Event()
         """Set it to stop in order."""
-        self.hurry = asyncio.Event()
+        self.killing = asyncio.Event()
         """Set it to kill what has not stopped yet."""
-        self._once_kafka_is_up = once_kafka_is_up
+        self._on_kafka_ready = once_kafka_is_up
         self._kafka_again = kafka_again
 
     async def run(self, once_ready: Callable[[], Awaitable[None]]) -> None:
         """Until `stopping` is set. Whatever is raised, everything is stopped first."""
-        writing = asyncio.create_task(self._pipes.keep())
-        keeping = [asyncio.create_task(self._keep(child)) for child in self.children]
+        writing = asyncio.create_task(self._pipes.run())
+        keeping = [asyncio.create_task(self._run_process(child)) for child in self.processes]
         ordered = asyncio.create_task(self.stopping.wait())
-        coming_up = asyncio.create_task(self._come_up(once_ready))
+        coming_up = asyncio.create_task(self._start_all(once_ready))
         again = asyncio.create_task(self._look_at_kafka())
         pending: set[asyncio.Task[None] | asyncio.Task[bool]] = {
             ordered,
@@ -87,63 +87,65 @@ class Supervisor:
             await self._pipes.close()
             await writing
 
-    def signalled(self) -> None:
+    def on_signal(self) -> None:
         """The first signal stops in order, the second at once."""
         if self.stopping.is_set():
-            self.hurry.set()
+            self.killing.set()
         self.stopping.set()
 
-    def _counting(self, spec: Spec) -> Callable[[], bool]:
+    def _counts_failures(self, spec: ProcessSpec) -> Callable[[], bool]:
         """Until there is a Kafka, who needs it may end as often as it likes."""
-        return (lambda: True) if spec.stage == Stage.KAFKA else self._kafka_is_up.is_set
+        return (lambda: True) if spec.stage == ShutdownStage.KAFKA else self._kafka_ready.is_set
 
-    async def _keep(self, child: Child) -> None:
+    async def _run_process(self, child: SupervisedProcess) -> None:
         try:
-            await child.keep()
-        except NeverReady as hopeless:
-            raise NotStarted(str(hopeless)) from None
+            await child.run()
+        except StartFailed as hopeless:
+            raise StartupFailed(str(hopeless)) from None
 
-    async def _come_up(self, once_ready: Callable[[], Awaitable[None]]) -> None:
+    async def _start_all(self, once_ready: Callable[[], Awaitable[None]]) -> None:
         try:
-            async with asyncio.timeout(START_SECONDS):
-                await self._all_ready()
+            async with asyncio.timeout(START_TIMEOUT_SECONDS):
+                await self._wait_until_ready()
         except TimeoutError:
-            slow = [c for c in self.children if c.spec.needed and not c.readied.is_set()]
+            slow = [c for c in self.processes if c.spec.required and not c.became_ready.is_set()]
             names = ", ".join(f"{child.spec.name} (see {child.log})" for child in slow)
-            raise NotStarted(f"not ready within {START_SECONDS:.0f} s: {names}") from None
+            raise StartupFailed(
+                f"not ready within {START_TIMEOUT_SECONDS:.0f} s: {names}"
+            ) from None
         with suppress(TimeoutError):
-            async with asyncio.timeout(LATE_SECONDS):
-                for child in self.children:
-                    await child.readied.wait()
+            async with asyncio.timeout(OPTIONAL_WAIT_SECONDS):
+                for child in self.processes:
+                    await child.became_ready.wait()
         await once_ready()
 
-    async def _all_ready(self) -> None:
-        for child in self.children:
-            if child.spec.stage == Stage.KAFKA:
-                await child.readied.wait()
-        await self._once_kafka_is_up()
-        self._kafka_is_up.set()
-        for child in self.children:
-            if child.spec.needed:
-                await child.readied.wait()
+    async def _wait_until_ready(self) -> None:
+        for child in self.processes:
+            if child.spec.stage == ShutdownStage.KAFKA:
+                await child.became_ready.wait()
+        await self._on_kafka_ready()
+        self._kafka_ready.set()
+        for child in self.processes:
+            if child.spec.required:
+                await child.became_ready.wait()
 
     async def _look_at_kafka(self) -> None:
         """After each restart of the broker, call `kafka_again` until it succeeds."""
-        await self._kafka_is_up.wait()
+        await self._kafka_ready.wait()
         seen = 0
         while True:
-            for child in self.children:
-                back = child.spec.stage == Stage.KAFKA and child.state == State.READY
+            for child in self.processes:
+                back = child.spec.stage == ShutdownStage.KAFKA and child.state == ProcessState.READY
                 if back and self._kafka_again and (restarts := child.restarts) != seen:
                     seen = restarts if await self._kafka_again() else seen
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _stop(self) -> None:
-        for stage in Stage:
-            stopping = [c.stop(self.hurry) for c in self.children if c.spec.stage == stage]
+        for stage in ShutdownStage:
+            stopping = [c.stop(self.killing) for c in self.processes if c.spec.stage == stage]
             await asyncio.gather(*stopping)
 
     @property
     def ready(self) -> bool:
         """Whether every process is."""
-        return all(child.state == State.READY for child in self.children)
+        return all(child.state == ProcessState.READY for child in self.processes)

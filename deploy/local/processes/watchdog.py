@@ -11,10 +11,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-LONGEST_GAP_SECONDS = 2.0
-ANSWER_SECONDS = 1.0
+MAX_GAP_SECONDS = 2.0
+HTTP_TIMEOUT_SECONDS = 1.0
 
-Sign = Callable[[], bool]
+LivenessCheck = Callable[[], bool]
 """Whether there was a sign of life since the last call."""
 
 
@@ -24,22 +24,22 @@ class Watchdog:
     def __init__(self, limit: float, clock: Callable[[], float] = time.monotonic) -> None:
         self.limit = limit
         self._clock = clock
-        self._looked = clock()
-        self.silent = 0.0
+        self._checked_at = clock()
+        self.silent_seconds = 0.0
 
-    def hangs(self, alive: bool) -> bool:
+    def is_hung(self, alive: bool) -> bool:
         """Note what a look saw; whether the silence is longer than the limit now."""
         now = self._clock()
-        gap, self._looked = now - self._looked, now
-        self.silent = 0.0 if alive else self.silent + min(gap, LONGEST_GAP_SECONDS)
-        return self.silent > self.limit
+        gap, self._checked_at = now - self._checked_at, now
+        self.silent_seconds = 0.0 if alive else self.silent_seconds + min(gap, MAX_GAP_SECONDS)
+        return self.silent_seconds > self.limit
 
-    def forgive(self) -> None:
+    def reset(self) -> None:
         """Begin anew: the silence had another reason."""
-        self.silent = 0.0
+        self.silent_seconds = 0.0
 
 
-def heartbeat(path: Path) -> Sign:
+def heartbeat_changed(path: Path) -> LivenessCheck:
     """The file was replaced or touched."""
     last: list[tuple[int, int]] = []
 
@@ -57,11 +57,11 @@ def heartbeat(path: Path) -> Sign:
     return moved
 
 
-def answers_http(host: str, port: int) -> Sign:
+def http_answers(host: str, port: int) -> LivenessCheck:
     """GET /health/live has an answer. Who shares its port with others must not be asked so."""
 
     def answered() -> bool:
-        connection = http.client.HTTPConnection(host, port, timeout=ANSWER_SECONDS)
+        connection = http.client.HTTPConnection(host, port, timeout=HTTP_TIMEOUT_SECONDS)
         try:
             connection.request("GET", "/health/live")
             return connection.getresponse().status == http.client.OK
@@ -73,7 +73,9 @@ def answers_http(host: str, port: int) -> Sign:
     return answered
 
 
-def either(first: Sign, second: Sign, patience: int = 5) -> Sign:
+def first_or_second(
+    first: LivenessCheck, second: LivenessCheck, patience: int = 5
+) -> LivenessCheck:
     """One sign is enough; the second is looked for only when the first is missing for long."""
     missed = 0
 
@@ -85,7 +87,7 @@ def either(first: Sign, second: Sign, patience: int = 5) -> Sign:
     return seen
 
 
-def can_write(folder: Path) -> bool:
+def is_writable(folder: Path) -> bool:
     """Whether a heartbeat could be written there: on a full disk silence says nothing."""
     probe = folder / f".probe-{os.getpid()}"
     try:

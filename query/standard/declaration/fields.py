@@ -12,17 +12,17 @@ from typing import Annotated, Any
 
 from msgspec import Struct
 
-from schemas.runtime.clock import iso
+from schemas.runtime.clock import format_instant
 
 
-class Form(Struct, frozen=True):
+class FieldSpec(Struct, frozen=True):
     """One field from one or more columns, named by the field and a suffix."""
 
     suffixes: tuple[str, ...]
-    make: Callable[..., object]
+    to_value: Callable[..., object]
     unit: str = ""
     """What the value is, when its Python type does not say."""
-    order: str = ""
+    sort_sql: str = ""
     """What it is sorted by, over its columns, when that is not a ratio of whole numbers."""
 
 
@@ -48,7 +48,7 @@ def mean_seconds(total_ms: int | None, count: int | None) -> float:
     return hundredths(total_ms or 0, (count or 0) * 1000)
 
 
-def middle_seconds(low_ms: int | None, high_ms: int | None) -> float:
+def median_seconds(low_ms: int | None, high_ms: int | None) -> float:
     """The mean of the two middle milliseconds, in seconds."""
     return hundredths((low_ms or 0) + (high_ms or 0), 2000)
 
@@ -81,24 +81,24 @@ def quantile(
 
 def rounded_seconds(low_ms: int | None, high_ms: int | None, count: int | None) -> float | None:
     """The mean of the two middle milliseconds, in seconds; nothing of nothing."""
-    return middle_seconds(low_ms, high_ms) if count else None
+    return median_seconds(low_ms, high_ms) if count else None
 
 
-def same(value: Any) -> object:
+def identity(value: Any) -> object:
     """The value as it is."""
     return value
 
 
-PLAIN = Form(("",), same)
+PLAIN_FIELD = FieldSpec(("",), identity)
 
-Percent = Annotated[float, Form(("_part", "_whole"), percent, "percent")]
-Mean = Annotated[float, Form(("_total", "_count"), mean, "mean")]
-MeanSeconds = Annotated[float, Form(("_ms", "_count"), mean_seconds, "seconds")]
-MedianSeconds = Annotated[float, Form(("_low", "_high"), middle_seconds, "seconds")]
-Instant = Annotated[str | None, Form(("",), iso, "instant")]
-Text = Annotated[str | None, Form(("",), same, "string")]
+Percent = Annotated[float, FieldSpec(("_part", "_whole"), percent, "percent")]
+Mean = Annotated[float, FieldSpec(("_total", "_count"), mean, "mean")]
+MeanSeconds = Annotated[float, FieldSpec(("_ms", "_count"), mean_seconds, "seconds")]
+MedianSeconds = Annotated[float, FieldSpec(("_low", "_high"), median_seconds, "seconds")]
+Instant = Annotated[str | None, FieldSpec(("",), format_instant, "instant")]
+OptionalText = Annotated[str | None, FieldSpec(("",), identity, "string")]
 """Text that may be absent."""
-Whole = Annotated[int | None, Form(("",), same, "integer")]
+OptionalInteger = Annotated[int | None, FieldSpec(("",), identity, "integer")]
 """A whole number that may be absent."""
 EXACT_MEAN = "{0} / NULLIF({1}, 0)"
 """The mean of values with decimals, for sorting."""
@@ -108,26 +108,28 @@ def _exact(percent: int) -> str:
     return f"{{0}} * 100 + ({{1}} - {{0}}) * (({{2}} - 1) * {percent} % 100)"
 
 
-Average = Annotated[float | None, Form(("_sum", "_count"), average, "mean", EXACT_MEAN)]
-Median = Annotated[float | None, Form(("_low", "_high", "_count"), quantile, "median", _exact(50))]
-Listed = Form((), list, "list")
+Average = Annotated[float | None, FieldSpec(("_sum", "_count"), average, "mean", EXACT_MEAN)]
+Median = Annotated[
+    float | None, FieldSpec(("_low", "_high", "_count"), quantile, "median", _exact(50))
+]
+ListField = FieldSpec((), list, "list")
 """A list that a detail fills."""
 
 
-def fine_quantile(percent: int) -> Form:
+def fine_quantile(percent: int) -> FieldSpec:
     """A percentile to four decimals."""
     unit = "median" if percent == 50 else f"{percent}th percentile"
     made = partial(quantile, percent=percent, digits=4)
-    return Form(("_low", "_high", "_count"), made, unit, _exact(percent))
+    return FieldSpec(("_low", "_high", "_count"), made, unit, _exact(percent))
 
 
 FineAverage = Annotated[
-    float | None, Form(("_sum", "_count"), partial(average, digits=4), "mean", EXACT_MEAN)
+    float | None, FieldSpec(("_sum", "_count"), partial(average, digits=4), "mean", EXACT_MEAN)
 ]
 P50 = Annotated[float | None, fine_quantile(50)]
 P75 = Annotated[float | None, fine_quantile(75)]
 P90 = Annotated[float | None, fine_quantile(90)]
 P95 = Annotated[float | None, fine_quantile(95)]
 P99 = Annotated[float | None, fine_quantile(99)]
-Date = Annotated[str, Form(("",), same, "date")]
+Date = Annotated[str, FieldSpec(("",), identity, "date")]
 """The label of a bucket; SQL gives its number."""

@@ -18,16 +18,16 @@ from typing import Any
 from msgspec import Struct, structs
 
 from query.engine.engine import Row
-from query.request.time_range import Granularity, Span
-from query.scope.scope import BUCKET, ENTRIES, MS, Scope
-from query.standard.declaration.fields import PLAIN, Date, Form
+from query.request.time_range import Granularity, TimeRange
+from query.scope.scope import BUCKET, MS, PROPERTY_ENTRIES, Scope
+from query.standard.declaration.fields import PLAIN_FIELD, Date, FieldSpec
 from schemas.tables import Table
 
-OF_ENTRY = ("name", "outbound_domain")
+ENTRY_COLUMNS = ("name", "outbound_domain")
 """What `entries` say of the event that has the property."""
 
 
-class Subject(StrEnum):
+class SubjectKind(StrEnum):
     """Whom a question is about; the value is the parameter that names it."""
 
     LINK = "link_id"
@@ -45,24 +45,24 @@ class Statement(Struct, frozen=True, kw_only=True):
     """SQL over `scoped` and its values; `granularity` when the bucket's width is not the asked."""
 
     sql: str
-    given: tuple[Cte, ...] = ()
+    ctes: tuple[Cte, ...] = ()
     values: Mapping[str, object] = {}
     granularity: Granularity | None = None
-    afresh: bool = False
+    not_materialized: bool = False
     """Whether `scoped` is read again where it is named again: its rows would fill the memory."""
 
     @property
     def text(self) -> str:
         """All of it."""
-        return " ".join([*(cte.sql for cte in self.given), self.sql])
+        return " ".join([*(cte.sql for cte in self.ctes), self.sql])
 
     @property
-    def words(self) -> frozenset[str]:
+    def identifiers(self) -> frozenset[str]:
         """The names that it uses."""
         return frozenset(re.findall(r"\w+", self.text))
 
 
-class Detail(Struct, frozen=True, kw_only=True):
+class NestedList(Struct, frozen=True, kw_only=True):
     """The lists inside the rows of an answer, asked for once the rows are known.
 
     The SQL gives the keys first, then the columns of an element, in the order of the list.
@@ -74,14 +74,14 @@ class Detail(Struct, frozen=True, kw_only=True):
     """Of an element; None when it is the one value itself."""
     key: tuple[str, ...]
     """Fields of the answer's rows, to which the first columns of the SQL are equal."""
-    by: str
+    filter_column: str
     """Column of `scoped` that is one of the values of the first key."""
     table: Table
     sql: str
-    given: tuple[Cte, ...] = ()
+    ctes: tuple[Cte, ...] = ()
 
 
-class Choice(Struct, frozen=True, kw_only=True):
+class PageKeyQuery(Struct, frozen=True, kw_only=True):
     """How the rows on a page are found by less than they say.
 
     The SQL gives a row for each row of the answer: `chosen`, its key; `began` and `ended`, between
@@ -92,11 +92,11 @@ class Choice(Struct, frozen=True, kw_only=True):
     key: str
     """Column of `scoped` that is one of the keys."""
     sql: str
-    given: tuple[Cte, ...] = ()
-    afresh: bool = False
+    ctes: tuple[Cte, ...] = ()
+    not_materialized: bool = False
 
 
-class Context(Struct, frozen=True):
+class FinishContext(Struct, frozen=True):
     """What the last step in Python may know."""
 
     scope: Scope
@@ -104,11 +104,11 @@ class Context(Struct, frozen=True):
     now_ms: int
 
 
-Over = Callable[[Span, int], Span]
-Finish = Callable[[Sequence[Row], Context], Sequence[Row]]
+TimeRangeOverride = Callable[[TimeRange, int], TimeRange]
+Finish = Callable[[Sequence[Row], FinishContext], Sequence[Row]]
 
 
-def as_asked(span: Span, now_ms: int) -> Span:  # noqa: ARG001
+def requested_range(span: TimeRange, now_ms: int) -> TimeRange:  # noqa: ARG001
     """The span of the request."""
     return span
 
@@ -117,27 +117,27 @@ class QueryType(Struct, frozen=True, kw_only=True):
     """One standard question."""
 
     name: str
-    meaning: str
-    subject: Subject
+    description: str
+    subject: SubjectKind
     table: Table
     row: type[Struct]
     sql: str = ""
-    given: tuple[Cte, ...] = ()
-    limit: int = 100
+    ctes: tuple[Cte, ...] = ()
+    default_limit: int = 100
     """Rows when the request does not say."""
-    most: int = 10_000
+    max_limit: int = 10_000
     """Rows at most, whatever the request says."""
     aliases: tuple[str, ...] = ()
-    beside: tuple[Table, ...] = ()
+    extra_tables: tuple[Table, ...] = ()
     """Further tables; a filter on a column that one does not have leaves that one alone."""
-    details: tuple[Detail, ...] = ()
-    choice: Choice | None = None
+    nested_lists: tuple[NestedList, ...] = ()
+    page_keys: PageKeyQuery | None = None
     """Where there is one, rows are made for those on the page alone."""
-    afresh: bool = False
+    not_materialized: bool = False
     """As in a statement."""
-    needs: tuple[str, ...] = ()
+    required_filters: tuple[str, ...] = ()
     """Columns that a filter must name."""
-    over: Over = as_asked
+    time_range_override: TimeRangeOverride = requested_range
     """The span that is looked at; some types have one of their own."""
     sparse: bool = False
     """Whether a series has several rows per point, and none for a point where nothing happened."""
@@ -151,7 +151,7 @@ class QueryType(Struct, frozen=True, kw_only=True):
     """Makes rows from the rows of SQL, all of them; paged after that."""
 
     @property
-    def timed(self) -> bool:
+    def starts_with_time(self) -> bool:
         """Whether a row begins with a point in time."""
         first = structs.fields(self.row)[0]
         return bool(typing.get_type_hints(self.row, include_extras=True)[first.name] == Date)
@@ -159,70 +159,70 @@ class QueryType(Struct, frozen=True, kw_only=True):
     @property
     def series(self) -> bool:
         """Whether a row is a point in time, so that the answer is zero-filled."""
-        return self.timed and not self.sparse and self.finish is None
+        return self.starts_with_time and not self.sparse and self.finish is None
 
     @property
     def tables(self) -> Sequence[Table]:
         """All tables that it reads."""
-        return list({t.name: t for t in (self.table, *self.beside, *_tables(self))}.values())
+        return list({t.name: t for t in (self.table, *self.extra_tables, *_tables(self))}.values())
 
     @property
     def columns(self) -> Sequence[str]:
         """The columns of `scoped` that the SQL names."""
-        return named(self.table, self.statement(self.example).words)
+        return columns_used(self.table, self.statement(self.example).identifiers)
 
     def statement(self, options: Any) -> Statement:
         """The SQL for these options."""
         if self.plan is not None:
             return self.plan(options)
-        return Statement(sql=self.sql, given=self.given, afresh=self.afresh)
+        return Statement(sql=self.sql, ctes=self.ctes, not_materialized=self.not_materialized)
 
     @property
-    def selected(self) -> Sequence[str]:
+    def sql_columns(self) -> Sequence[str]:
         """The columns that the SQL gives."""
-        return [f"{name}{s}" for name, form in forms(self.row).items() for s in form.suffixes]
+        return [f"{name}{s}" for name, form in field_specs(self.row).items() for s in form.suffixes]
 
 
-def named(table: Table, words: frozenset[str]) -> list[str]:
+def columns_used(table: Table, words: frozenset[str]) -> list[str]:
     """The columns that `scoped` needs for SQL of these words."""
-    more = {"properties", *OF_ENTRY} if ENTRIES in words else set()
+    more = {"properties", *ENTRY_COLUMNS} if PROPERTY_ENTRIES in words else set()
     known = (*(c.name for c in table.columns), MS, BUCKET)
     return [name for name in known if name in words or name in more]
 
 
 def _tables(query_type: QueryType) -> list[Table]:
-    return [detail.table for detail in query_type.details]
+    return [detail.table for detail in query_type.nested_lists]
 
 
 @lru_cache(maxsize=1024)
-def forms(row: type[Struct]) -> Mapping[str, Form]:
+def field_specs(row: type[Struct]) -> Mapping[str, FieldSpec]:
     """Each field of a row shape with the way it is made."""
     hints = typing.get_type_hints(row, include_extras=True)
     return {field.name: _form(hints[field.name]) for field in structs.fields(row)}
 
 
-def described(row: type[Struct]) -> Mapping[str, str]:
+def describe_row(row: type[Struct]) -> Mapping[str, str]:
     """Each field of a row shape, as callers see it, with what it is in words."""
     plain = {int: "integer", str: "string", bool: "boolean", float: "number"}
     hints = typing.get_type_hints(row)
-    made = forms(row)
+    made = field_specs(row)
     return {
         field.encode_name: made[field.name].unit or plain[hints[field.name]]
         for field in structs.fields(row)
     }
 
 
-def shaped(row: type[Struct], values: Row, shape: Mapping[str, Form]) -> Struct:
+def to_row(row: type[Struct], values: Row, shape: Mapping[str, FieldSpec]) -> Struct:
     """One row of the answer from one row of SQL."""
     fields: list[Any] = []
     at = 0
     for form in shape.values():
-        fields.append(form.make(*values[at : at + len(form.suffixes)]))
+        fields.append(form.to_value(*values[at : at + len(form.suffixes)]))
         at += len(form.suffixes)
     return row(*fields)
 
 
-def index(*families: Iterable[QueryType]) -> Mapping[str, QueryType]:
+def index_by_name(*families: Iterable[QueryType]) -> Mapping[str, QueryType]:
     """Every query type by name and alias; a name declared twice stops the program."""
     found: dict[str, QueryType] = {}
     for family in families:
@@ -234,6 +234,6 @@ def index(*families: Iterable[QueryType]) -> Mapping[str, QueryType]:
     return found
 
 
-def _form(hint: object) -> Form:
+def _form(hint: object) -> FieldSpec:
     extras = getattr(hint, "__metadata__", ())
-    return next((extra for extra in extras if isinstance(extra, Form)), PLAIN)
+    return next((extra for extra in extras if isinstance(extra, FieldSpec)), PLAIN_FIELD)

@@ -6,16 +6,16 @@ what brought their visits. A page view without a session counts with its own sou
 """
 
 from query.standard.declaration.query_type import Cte
-from query.standard.sql.definitions import PAGE_VIEW, earliest
+from query.standard.sql.definitions import PAGE_VIEW, first_value
 
 
-def attributed(label: str) -> tuple[Cte, Cte]:
-    """The CTE `attributed` with `visitor` and `origin`; `label` is an expression over `scoped`."""
+def attributed_views(label: str) -> tuple[Cte, Cte]:
+    """The CTE `attributed_views` with `visitor` and `origin`; `label` is an expression over `scoped`."""
     firsts = Cte(
         "firsts",
         f"""
         SELECT session_hash      AS visit,
-               {earliest(label)} AS origin
+               {first_value(label)} AS origin
           FROM held
          WHERE {PAGE_VIEW}
            AND session_hash IS NOT NULL

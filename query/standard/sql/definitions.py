@@ -9,11 +9,11 @@ a duration under 10 seconds.
 from query.standard.declaration.query_type import Cte
 
 PAGE_VIEW = "name IN ('screen_view', 'pageview')"
-EXIT = "page_exit"
-ORDER = "ms, epoch, kafka_partition, kafka_offset, seq"
+PAGE_EXIT = "page_exit"
+ROW_ORDER = "ms, epoch, kafka_partition, kafka_offset, seq"
 """The total order of rows."""
-NEWEST = ", ".join(f"{part} DESC" for part in ORDER.split(", "))
-POSITION = (
+NEWEST_FIRST = ", ".join(f"{part} DESC" for part in ROW_ORDER.split(", "))
+ROW_POSITION = (
     "(((CAST(ms * 256 + epoch % 256 AS HUGEINT) * 65536 + kafka_partition) * 1099511627776"
     " + kafka_offset) * 1048576 + seq)"
 )
@@ -21,50 +21,50 @@ POSITION = (
 BOUNCE_MS = 10_000
 
 # Over the rows of one session:
-VIEWS = f"COUNT(*) FILTER (WHERE {PAGE_VIEW})"
-OTHERS = f"COUNT(*) FILTER (WHERE NOT {PAGE_VIEW} AND name <> '{EXIT}')"
-LASTED = "GREATEST(MAX(ms) - MIN(ms), CAST(COALESCE(SUM(time_on_page), 0) * 1000 AS BIGINT))"
+VIEW_COUNT = f"COUNT(*) FILTER (WHERE {PAGE_VIEW})"
+OTHER_COUNT = f"COUNT(*) FILTER (WHERE NOT {PAGE_VIEW} AND name <> '{PAGE_EXIT}')"
+DURATION_MS = "GREATEST(MAX(ms) - MIN(ms), CAST(COALESCE(SUM(time_on_page), 0) * 1000 AS BIGINT))"
 
-BOUNCED = f"CASE WHEN views = 1 AND others = 0 AND lasted < {BOUNCE_MS} THEN 1 ELSE 0 END"
+IS_BOUNCE = f"CASE WHEN views = 1 AND others = 0 AND lasted < {BOUNCE_MS} THEN 1 ELSE 0 END"
 """Over one visit."""
 
-LOW = "MAX(CASE WHEN place = (places + 1) // 2 THEN lasted END)"
-HIGH = "MAX(CASE WHEN place = (places + 2) // 2 THEN lasted END)"
+MEDIAN_LOW = "MAX(CASE WHEN place = (places + 1) // 2 THEN lasted END)"
+MEDIAN_HIGH = "MAX(CASE WHEN place = (places + 2) // 2 THEN lasted END)"
 """The two middle durations of ranked visits: one and the same when their number is odd."""
 
 
-def earliest(value: str, aggregate: str = "ARG_MIN_NULL") -> str:
+def first_value(value: str, aggregate: str = "ARG_MIN_NULL") -> str:
     """The value, NULL or not, of the first row of a group.
 
     One pass that keeps a value per group: a quarter of the time of ranking all rows in a window,
     which at millions of rows no longer fits into memory. Other engines say MIN_BY.
     """
-    return f"{aggregate}({value}, {POSITION})"
+    return f"{aggregate}({value}, {ROW_POSITION})"
 
 
-def latest(value: str) -> str:
+def last_value(value: str) -> str:
     """The value, NULL or not, of the last row of a group."""
-    return earliest(value, "ARG_MAX_NULL")
+    return first_value(value, "ARG_MAX_NULL")
 
 
-VISITS = Cte(
+SESSIONS = Cte(
     "visits",
     f"""
-    SELECT {VIEWS}  AS views,
-           {OTHERS} AS others,
-           {LASTED} AS lasted
+    SELECT {VIEW_COUNT}  AS views,
+           {OTHER_COUNT} AS others,
+           {DURATION_MS} AS lasted
       FROM scoped
      WHERE session_hash IS NOT NULL
      GROUP BY session_hash
-    HAVING {VIEWS} > 0
+    HAVING {VIEW_COUNT} > 0
     """,  # noqa: S608
 )
 
-RANKED = Cte(
+RANKED_SESSIONS = Cte(
     "ranked",
     f"""
     SELECT lasted,
-           {BOUNCED} AS bounced,
+           {IS_BOUNCE} AS bounced,
            ROW_NUMBER() OVER (ORDER BY lasted) AS place,
            COUNT(*) OVER ()                    AS places
       FROM visits

@@ -5,33 +5,33 @@ memory of texts. Pages are numbered in the order of their texts.
 """
 
 from query.standard.declaration.query_type import Cte
-from query.standard.sql.definitions import ORDER, PAGE_VIEW
+from query.standard.sql.definitions import PAGE_VIEW, ROW_ORDER
 
-WALKED = f"{PAGE_VIEW}\n       AND session_hash IS NOT NULL\n       AND path IS NOT NULL"
+IS_SESSION_VIEW = f"{PAGE_VIEW}\n       AND session_hash IS NOT NULL\n       AND path IS NOT NULL"
 
-PAGES = Cte(
+NUMBERED_PAGES = Cte(
     "pages",
     f"""
     SELECT path AS page,
            CAST(ROW_NUMBER() OVER (ORDER BY path) AS INTEGER) AS number
       FROM scoped
-     WHERE {WALKED}
+     WHERE {IS_SESSION_VIEW}
      GROUP BY path
     """,  # noqa: S608
 )
 
-VIEWED = Cte(
+SESSION_VIEWS = Cte(
     "viewed",
     f"""
     SELECT session_hash AS visit,
            visitor_hash AS walker,
-           number, {ORDER}
+           number, {ROW_ORDER}
       FROM scoped
       JOIN pages
         ON page = path
-     WHERE {WALKED}
+     WHERE {IS_SESSION_VIEW}
     """,  # noqa: S608
 )
 
-NUMBERED = (PAGES, VIEWED)
-IN_ORDER = f"(PARTITION BY visit ORDER BY {ORDER})"
+PAGE_SEQUENCE_CTES = (NUMBERED_PAGES, SESSION_VIEWS)
+SESSION_WINDOW = f"(PARTITION BY visit ORDER BY {ROW_ORDER})"

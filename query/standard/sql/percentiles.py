@@ -5,7 +5,7 @@ values that a percentile lies between are picked; `forms.quantile` goes the rest
 """
 
 
-def quantile(name: str, value: str, percent: int, only: str = "TRUE") -> str:
+def quantile_columns(name: str, value: str, percent: int, only: str = "TRUE") -> str:
     """The columns `<name>_low`, `_high` and `_count` of a percentile; `only` chooses rows."""
     low = f"(places - 1) * {percent} // 100 + 1"
     high = f"((places - 1) * {percent} + 99) // 100 + 1"
@@ -16,7 +16,7 @@ def quantile(name: str, value: str, percent: int, only: str = "TRUE") -> str:
     )
 
 
-def mean(name: str, value: str, only: str = "TRUE") -> str:
+def mean_columns(name: str, value: str, only: str = "TRUE") -> str:
     """The columns `<name>_sum` and `_count` of a mean."""
     return (
         f"SUM(CASE WHEN {only} THEN {value} END) AS {name}_sum,\n"

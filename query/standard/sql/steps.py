@@ -5,37 +5,41 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from query.engine.engine import Sql, joined
-from query.request.filters import Field, Filter, conditions
+from query.engine.engine import Sql, merge_values
+from query.request.filters import Filter, FilterField, compile_conditions
 from query.standard.sql.definitions import PAGE_VIEW
 from schemas.errors import Malformed
 from schemas.tables import EVENTS
 
-Said = Annotated[str, Meta(min_length=1, max_length=2048)]
+StepText = Annotated[str, Meta(min_length=1, max_length=2048)]
 
-FIELDS: Mapping[str, Field] = {c.name: Field(c.type, c.name) for c in EVENTS.columns if c.public}
+FIELDS: Mapping[str, FilterField] = {
+    c.name: FilterField(c.type, c.name) for c in EVENTS.columns if c.public
+}
 
 
 class Step(Struct, frozen=True, omit_defaults=True):
     """Something that happens: an event of that name, or a view of that path."""
 
-    event: Said | None = None
-    path: Said | None = None
+    event: StepText | None = None
+    path: StepText | None = None
     filters: list[Filter] = []
-    label: Said | None = None
+    label: StepText | None = None
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """What it is called."""
         return self.label or self.event or self.path or ""
 
 
-def matches(step: Step, at: str, prefix: str) -> Sql:
+def step_condition(step: Step, at: str, prefix: str) -> Sql:
     """The condition that a row of `scoped` is such a step."""
     if (step.event is None) is (step.path is None):
         raise Malformed(f"'{at}' must have either 'event' or 'path'")
     value = f"{prefix}_is"
     text = f"name = ${value}" if step.path is None else f"{PAGE_VIEW} AND path = ${value}"
-    where = conditions(step.filters, FIELDS, "table 'events'", f"{at}.filters", f"{prefix}_f")
+    where = compile_conditions(
+        step.filters, FIELDS, "table 'events'", f"{at}.filters", f"{prefix}_f"
+    )
     said = {value: step.event if step.path is None else step.path}
-    return Sql(f"({text}{where.text})", joined(said, where.values))
+    return Sql(f"({text}{where.text})", merge_values(said, where.values))

@@ -2,10 +2,10 @@
 
 from msgspec import Struct
 
-from query.standard.declaration.fields import Date, Instant, Text
-from query.standard.declaration.query_type import QueryType, Subject
-from query.standard.sql.definitions import NEWEST
-from query.standard.sql.event_conditions import CUSTOM
+from query.standard.declaration.fields import Date, Instant, OptionalText
+from query.standard.declaration.query_type import QueryType, SubjectKind
+from query.standard.sql.definitions import NEWEST_FIRST
+from query.standard.sql.event_conditions import IS_CUSTOM
 from schemas.tables import EVENTS as STORED
 
 
@@ -33,30 +33,32 @@ class EventOfBucket(Struct, frozen=True):
 
 class RecentEvent(Struct, frozen=True):
     event_name: str
-    namespace: Text
-    path: Text
-    source: Text
-    properties: Text
-    anonymous_id: Text
-    session_id: Text
+    namespace: OptionalText
+    path: OptionalText
+    source: OptionalText
+    properties: OptionalText
+    anonymous_id: OptionalText
+    session_id: OptionalText
     timestamp: Instant
 
 
-def of_customs(name: str, meaning: str, row: type[Struct], sql: str, limit: int = 100) -> QueryType:
+def custom_event_type(
+    name: str, meaning: str, row: type[Struct], sql: str, limit: int = 100
+) -> QueryType:
     """A question about custom events."""
     return QueryType(
         name=name,
-        meaning=meaning,
-        subject=Subject.WEBSITE,
+        description=meaning,
+        subject=SubjectKind.WEBSITE,
         table=STORED,
         row=row,
         sql=sql,
-        limit=limit,
+        default_limit=limit,
     )
 
 
 CUSTOM_EVENTS = (
-    of_customs(
+    custom_event_type(
         "custom_events_by_path",
         "custom events by the path they happened on",
         EventsOfPath,
@@ -66,14 +68,14 @@ CUSTOM_EVENTS = (
                    COUNT(DISTINCT name)         AS kinds,
                    COUNT(DISTINCT visitor_hash) AS users
               FROM scoped
-             WHERE {CUSTOM}
+             WHERE {IS_CUSTOM}
                AND path IS NOT NULL
              GROUP BY path
              ORDER BY total_events DESC, label
         """,  # noqa: S608
         limit=50,
     ),
-    of_customs(
+    custom_event_type(
         "custom_events_trends",
         "totals of custom events in each bucket",
         EventsOfBucket,
@@ -85,30 +87,30 @@ CUSTOM_EVENTS = (
                    COUNT(DISTINCT session_hash) AS visits,
                    COUNT(DISTINCT path)         AS pages
               FROM scoped
-             WHERE {CUSTOM}
+             WHERE {IS_CUSTOM}
              GROUP BY bucket
              ORDER BY bucket
         """,  # noqa: S608
     ),
     QueryType(
         name="custom_events_trends_by_event",
-        meaning="custom events of each bucket and name; nothing where none happened",
-        subject=Subject.WEBSITE,
+        description="custom events of each bucket and name; nothing where none happened",
+        subject=SubjectKind.WEBSITE,
         table=STORED,
         row=EventOfBucket,
         sparse=True,
-        limit=10_000,
+        default_limit=10_000,
         sql=f"""
             SELECT bucket,
                    name,
                    COUNT(*) AS total_events
               FROM scoped
-             WHERE {CUSTOM}
+             WHERE {IS_CUSTOM}
              GROUP BY bucket, name
              ORDER BY bucket, total_events DESC, name
         """,  # noqa: S608
     ),
-    of_customs(
+    custom_event_type(
         "custom_events_recent",
         "single custom events, newest first; properties as JSON text",
         RecentEvent,
@@ -126,8 +128,8 @@ CUSTOM_EVENTS = (
                    kafka_offset,
                    seq
               FROM scoped
-             WHERE {CUSTOM}
-             ORDER BY {NEWEST}
+             WHERE {IS_CUSTOM}
+             ORDER BY {NEWEST_FIRST}
         """,  # noqa: S608
         limit=50,
     ),

@@ -3,9 +3,9 @@
 from msgspec import Struct
 
 from query.standard.declaration.fields import Average, Percent
-from query.standard.declaration.query_type import Cte, QueryType, Subject
+from query.standard.declaration.query_type import Cte, QueryType, SubjectKind
 from query.standard.sql.definitions import PAGE_VIEW
-from query.standard.sql.percentiles import mean
+from query.standard.sql.percentiles import mean_columns
 from schemas.tables import EVENTS
 
 
@@ -44,7 +44,7 @@ DEPTHS = """CASE WHEN scroll_depth < 25 THEN '0-25%'
                         WHEN scroll_depth < 75 THEN '50-75%'
                         ELSE '75-100%' END"""
 
-TOUCHED = Cte(
+INTERACTED_SESSIONS = Cte(
     "touched",
     f"""
     SELECT session_hash           AS visit,
@@ -60,12 +60,12 @@ TOUCHED = Cte(
 ENGAGEMENT = (
     QueryType(
         name="scroll_depth_summary",
-        meaning="mean depth of scrolling in percent, of reports above 0",
-        subject=Subject.WEBSITE,
+        description="mean depth of scrolling in percent, of reports above 0",
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=ScrollSummary,
         sql=f"""
-            SELECT {mean("avg_scroll_depth", "scroll_depth")},
+            SELECT {mean_columns("avg_scroll_depth", "scroll_depth")},
                    COUNT(DISTINCT session_hash) AS total_sessions,
                    COUNT(DISTINCT visitor_hash) AS visitors
               FROM scoped
@@ -75,8 +75,8 @@ ENGAGEMENT = (
     ),
     QueryType(
         name="scroll_depth_distribution",
-        meaning="reports by quarter of the page; a border belongs to the quarter above it",
-        subject=Subject.WEBSITE,
+        description="reports by quarter of the page; a border belongs to the quarter above it",
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=ScrollRange,
         sql=f"""
@@ -93,13 +93,13 @@ ENGAGEMENT = (
     ),
     QueryType(
         name="page_scroll_performance",
-        meaning="mean depth of scrolling by path, of reports above 0; page views that report",
-        subject=Subject.WEBSITE,
+        description="mean depth of scrolling by path, of reports above 0; page views that report",
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=ScrolledPage,
         sql=f"""
             SELECT path                                AS label,
-                   {mean("avg_scroll_depth", "scroll_depth")},
+                   {mean_columns("avg_scroll_depth", "scroll_depth")},
                    COUNT(DISTINCT visitor_hash)        AS visitors,
                    COUNT(DISTINCT session_hash)        AS sessions,
                    COUNT(*) FILTER (WHERE {PAGE_VIEW}) AS pageviews
@@ -112,11 +112,11 @@ ENGAGEMENT = (
     ),
     QueryType(
         name="interaction_summary",
-        meaning="interactions per report, and the share of sessions with at least one",
-        subject=Subject.WEBSITE,
+        description="interactions per report, and the share of sessions with at least one",
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=Interactions,
-        given=(TOUCHED,),
+        ctes=(INTERACTED_SESSIONS,),
         sql="""
             SELECT SUM(touches)                              AS avg_interactions_sum,
                    COALESCE(SUM(reports), 0)                 AS avg_interactions_count,

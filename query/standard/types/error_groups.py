@@ -2,33 +2,33 @@
 
 from msgspec import Struct
 
-from query.standard.declaration.fields import Date, Instant, Percent, Text, Whole
-from query.standard.declaration.query_type import Cte, QueryType, Subject
-from query.standard.sql.definitions import NEWEST, PAGE_VIEW
+from query.standard.declaration.fields import Date, Instant, OptionalInteger, OptionalText, Percent
+from query.standard.declaration.query_type import Cte, QueryType, SubjectKind
+from query.standard.sql.definitions import NEWEST_FIRST, PAGE_VIEW
 from schemas.tables import ERRORS as STORED
 from schemas.tables import EVENTS
 
-MOST_STACK = 1_500
+MAX_STACK_LENGTH = 1_500
 
 
 class RecentError(Struct, frozen=True):
     message: str
-    stack: Text
-    path: Text
-    anonymous_id: Text
-    session_id: Text
+    stack: OptionalText
+    path: OptionalText
+    anonymous_id: OptionalText
+    session_id: OptionalText
     timestamp: Instant
-    filename: Text
-    lineno: Whole
-    colno: Whole
-    error_type: Text
-    browser_name: Text
-    browser_version: Text
-    os_name: Text
-    os_version: Text
-    device_type: Text
-    country: Text
-    region: Text
+    filename: OptionalText
+    lineno: OptionalInteger
+    colno: OptionalInteger
+    error_type: OptionalText
+    browser_name: OptionalText
+    browser_version: OptionalText
+    os_name: OptionalText
+    os_version: OptionalText
+    device_type: OptionalText
+    country: OptionalText
+    region: OptionalText
 
 
 class ErrorCount(Struct, frozen=True):
@@ -55,11 +55,11 @@ class ErrorGroup(Struct, frozen=True):
     count: int
     users: int
     sessions: int
-    path: Text
-    error_type: Text
-    filename: Text
-    line: Whole
-    stack: Text
+    path: OptionalText
+    error_type: OptionalText
+    filename: OptionalText
+    line: OptionalInteger
+    stack: OptionalText
     first_seen: Instant
     last_seen: Instant
 
@@ -78,9 +78,9 @@ NUMBERED = Cte(
     "numbered",
     f"""
     SELECT message, error_type, filename, lineno, path, visitor_hash, session_hash, ms,
-           SUBSTR(stack, 1, {MOST_STACK}) AS traced,
+           SUBSTR(stack, 1, {MAX_STACK_LENGTH}) AS traced,
            ROW_NUMBER() OVER (
-               PARTITION BY message, error_type, filename, lineno ORDER BY {NEWEST}
+               PARTITION BY message, error_type, filename, lineno ORDER BY {NEWEST_FIRST}
            ) AS place
       FROM scoped
     """,  # noqa: S608
@@ -112,12 +112,14 @@ VISITED = Cte(
 )
 
 
-def of_errors(name: str, meaning: str, row: type[Struct], sql: str, **more: object) -> QueryType:
+def error_query_type(
+    name: str, meaning: str, row: type[Struct], sql: str, **more: object
+) -> QueryType:
     """A question about errors."""
     return QueryType(
         name=name,
-        meaning=meaning,
-        subject=Subject.WEBSITE,
+        description=meaning,
+        subject=SubjectKind.WEBSITE,
         table=STORED,
         row=row,
         sql=sql,
@@ -126,13 +128,13 @@ def of_errors(name: str, meaning: str, row: type[Struct], sql: str, **more: obje
 
 
 ERROR_GROUPS = (
-    of_errors(
+    error_query_type(
         "recent_errors",
         "single errors, newest first; the stack is cut at 1,500 characters",
         RecentError,
         f"""
             SELECT message,
-                   SUBSTR(stack, 1, {MOST_STACK}) AS traced,
+                   SUBSTR(stack, 1, {MAX_STACK_LENGTH}) AS traced,
                    path,
                    anonymous_id,
                    session_id,
@@ -153,11 +155,11 @@ ERROR_GROUPS = (
                    kafka_offset,
                    seq
               FROM scoped
-             ORDER BY {NEWEST}
+             ORDER BY {NEWEST_FIRST}
         """,  # noqa: S608
-        limit=50,
+        default_limit=50,
     ),
-    of_errors(
+    error_query_type(
         "error_frequency",
         "errors of each bucket",
         ErrorCount,
@@ -169,7 +171,7 @@ ERROR_GROUPS = (
              ORDER BY bucket
         """,
     ),
-    of_errors(
+    error_query_type(
         "error_summary",
         "totals of errors; the rate is that of sessions with an error among all sessions",
         ErrorSummary,
@@ -184,16 +186,16 @@ ERROR_GROUPS = (
              CROSS JOIN visited
              ORDER BY happened
         """,
-        given=(TOTALS, VISITED),
-        beside=(EVENTS,),
+        ctes=(TOTALS, VISITED),
+        extra_tables=(EVENTS,),
     ),
-    of_errors(
+    error_query_type(
         "error_chart_data",
         "errors and affected visitors of each bucket",
         ErrorChart,
         BY_BUCKET,
     ),
-    of_errors(
+    error_query_type(
         "error_fingerprints",
         "errors of one message, class, file and line, with a sample of the newest",
         ErrorGroup,
@@ -213,7 +215,7 @@ ERROR_GROUPS = (
              GROUP BY message, error_type, filename, lineno
              ORDER BY happened DESC, message, error_type, filename, lineno
         """,
-        given=(NUMBERED,),
-        limit=20,
+        ctes=(NUMBERED,),
+        default_limit=20,
     ),
 )

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from query.standard.declaration.fields import Date, Instant
-from query.standard.declaration.query_type import QueryType, Subject
+from query.standard.declaration.query_type import QueryType, SubjectKind
 from schemas.tables import ERRORS as STORED
 
 
@@ -36,11 +36,11 @@ class ErrorBucket(Struct, frozen=True):
 ERRORS = (
     QueryType(
         name="error_types",
-        meaning="errors by message, with the last time each was seen",
-        subject=Subject.WEBSITE,
+        description="errors by message, with the last time each was seen",
+        subject=SubjectKind.WEBSITE,
         table=STORED,
         row=ErrorMessage,
-        limit=50,
+        default_limit=50,
         sql="""
             SELECT message                      AS label,
                    COUNT(*)                     AS happened,
@@ -53,11 +53,11 @@ ERRORS = (
     ),
     QueryType(
         name="errors_by_page",
-        meaning="errors by path",
-        subject=Subject.WEBSITE,
+        description="errors by path",
+        subject=SubjectKind.WEBSITE,
         table=STORED,
         row=ErrorPage,
-        limit=20,
+        default_limit=20,
         sql="""
             SELECT COALESCE(path, '')           AS label,
                    COUNT(*)                     AS errors,
@@ -69,11 +69,11 @@ ERRORS = (
     ),
     QueryType(
         name="errors_by_type",
-        meaning="errors by class",
-        subject=Subject.WEBSITE,
+        description="errors by class",
+        subject=SubjectKind.WEBSITE,
         table=STORED,
         row=ErrorType,
-        limit=20,
+        default_limit=20,
         sql="""
             SELECT COALESCE(error_type, 'Error') AS label,
                    COUNT(*)                      AS happened,
@@ -86,8 +86,8 @@ ERRORS = (
     ),
     QueryType(
         name="error_trends",
-        meaning="errors and affected visitors of each day or hour",
-        subject=Subject.WEBSITE,
+        description="errors and affected visitors of each day or hour",
+        subject=SubjectKind.WEBSITE,
         table=STORED,
         row=ErrorBucket,
         sql="""

@@ -8,17 +8,17 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from query.standard.declaration.fields import Listed, Percent
-from query.standard.declaration.query_type import Cte, Detail, QueryType, Subject
-from query.standard.sql.event_conditions import CUSTOM
+from query.standard.declaration.fields import ListField, Percent
+from query.standard.declaration.query_type import Cte, NestedList, QueryType, SubjectKind
+from query.standard.sql.event_conditions import IS_CUSTOM
 from schemas.tables import EVENTS as STORED
 
-LETTERS = 512
-FEW = 20
-TOP = 10
-SHOWN = 5
+MAX_VALUE_LENGTH = 512
+MAX_FEW_VALUES = 20
+TOP_VALUES = 10
+SAMPLE_VALUES = 5
 
-VALUE = f"SUBSTR(property_value, 1, {LETTERS})"
+VALUE = f"SUBSTR(property_value, 1, {MAX_VALUE_LENGTH})"
 
 
 class PropertyValue(Struct, frozen=True):
@@ -62,7 +62,7 @@ class Discovery(Struct, frozen=True):
     unique_sessions: int
     property_key: str
     unique_values: int
-    top_values: Annotated[list[str], Listed]
+    top_values: Annotated[list[str], ListField]
 
 
 # Page views, exits and clicks away carry facts of ours; only the sender's own events are counted.
@@ -71,7 +71,7 @@ OWN = Cte(
     f"""
     SELECT name, property_key, {VALUE} AS held_value, COUNT(*) AS times
       FROM entries
-     WHERE {CUSTOM}
+     WHERE {IS_CUSTOM}
      GROUP BY name, property_key, {VALUE}
     """,  # noqa: S608
 )
@@ -109,48 +109,48 @@ HAPPENED = Cte(
            COUNT(DISTINCT visitor_hash) AS users,
            COUNT(DISTINCT session_hash) AS visits
       FROM scoped
-     WHERE {CUSTOM}
+     WHERE {IS_CUSTOM}
      GROUP BY name
     """,  # noqa: S608
 )
 
 
-def top_values(field: str) -> Detail:
+def top_values(field: str) -> NestedList:
     """The most frequent values of a property."""
-    return Detail(
+    return NestedList(
         field=field,
         row=None,
         key=("event_name", "property_key"),
-        by="name",
+        filter_column="name",
         table=STORED,
-        given=(OWN, VALUES),
+        ctes=(OWN, VALUES),
         sql=f"""
             SELECT name, property_key, held_value
               FROM tallied
-             WHERE place <= {SHOWN}
+             WHERE place <= {SAMPLE_VALUES}
              ORDER BY name, property_key, place
         """,  # noqa: S608
     )
 
 
-def of_properties(
+def property_type(
     name: str, meaning: str, row: type[Struct], given: tuple[Cte, ...], sql: str, limit: int
 ) -> QueryType:
     """A question about properties."""
     return QueryType(
         name=name,
-        meaning=meaning,
-        subject=Subject.WEBSITE,
+        description=meaning,
+        subject=SubjectKind.WEBSITE,
         table=STORED,
         row=row,
-        given=(OWN, *given),
+        ctes=(OWN, *given),
         sql=sql,
-        limit=limit,
+        default_limit=limit,
     )
 
 
 PROPERTIES = (
-    of_properties(
+    property_type(
         "custom_event_properties",
         "how often each value of each property of each custom event occurs",
         PropertyValue,
@@ -162,7 +162,7 @@ PROPERTIES = (
         """,
         10_000,
     ),
-    of_properties(
+    property_type(
         "custom_events_property_cardinality",
         "how many different values each property has",
         Cardinality,
@@ -174,9 +174,9 @@ PROPERTIES = (
         """,
         100,
     ),
-    of_properties(
+    property_type(
         "custom_events_property_top_values",
-        f"the {TOP} most frequent values of each property",
+        f"the {TOP_VALUES} most frequent values of each property",
         TopValue,
         (VALUES,),
         f"""
@@ -185,14 +185,14 @@ PROPERTIES = (
                    together AS percentage_whole,
                    place
               FROM tallied
-             WHERE place <= {TOP}
+             WHERE place <= {TOP_VALUES}
              ORDER BY name, property_key, place
         """,  # noqa: S608
         10_000,
     ),
-    of_properties(
+    property_type(
         "custom_events_property_distribution",
-        f"the values of properties that have at most {FEW} different ones",
+        f"the values of properties that have at most {MAX_FEW_VALUES} different ones",
         Distribution,
         (VALUES,),
         f"""
@@ -201,21 +201,21 @@ PROPERTIES = (
                    together AS percentage_whole,
                    different
               FROM tallied
-             WHERE different <= {FEW}
+             WHERE different <= {MAX_FEW_VALUES}
              ORDER BY name, property_key, times DESC, held_value
         """,  # noqa: S608
         100,
     ),
     QueryType(
         name="custom_events_discovery",
-        meaning=f"custom events with their properties and the {SHOWN} most frequent values of each",
-        subject=Subject.WEBSITE,
+        description=f"custom events with their properties and the {SAMPLE_VALUES} most frequent values of each",
+        subject=SubjectKind.WEBSITE,
         table=STORED,
         row=Discovery,
-        limit=200,
-        most=1_000,
-        given=(OWN, KEYS, HAPPENED),
-        details=(top_values("top_values"),),
+        default_limit=200,
+        max_limit=1_000,
+        ctes=(OWN, KEYS, HAPPENED),
+        nested_lists=(top_values("top_values"),),
         sql="""
             SELECT event_kind, total_events, users, visits,
                    COALESCE(key_name, '')  AS key_shown,

@@ -3,12 +3,12 @@
 from msgspec import Struct
 
 from query.standard.declaration.fields import Instant, Percent
-from query.standard.declaration.query_type import QueryType, Subject
-from query.standard.sql.event_conditions import CUSTOM
+from query.standard.declaration.query_type import QueryType, SubjectKind
+from query.standard.sql.event_conditions import IS_CUSTOM
 from schemas.tables import EVENTS as STORED
 
 
-class CustomEvent(Struct, frozen=True):
+class CustomEventRow(Struct, frozen=True):
     name: str
     total_events: int
     unique_users: int
@@ -30,11 +30,11 @@ class CustomEventTotals(Struct, frozen=True):
 EVENTS = (
     QueryType(
         name="custom_events",
-        meaning="custom events by name; percentage of the visitors summed over all names",
-        subject=Subject.WEBSITE,
+        description="custom events by name; percentage of the visitors summed over all names",
+        subject=SubjectKind.WEBSITE,
         table=STORED,
-        row=CustomEvent,
-        limit=10_000,
+        row=CustomEventRow,
+        default_limit=10_000,
         sql=f"""
             SELECT name                                      AS label,
                    COUNT(*)                                  AS total_events,
@@ -46,15 +46,15 @@ EVENTS = (
                    COUNT(DISTINCT visitor_hash)              AS percentage_part,
                    SUM(COUNT(DISTINCT visitor_hash)) OVER () AS percentage_whole
               FROM scoped
-             WHERE {CUSTOM}
+             WHERE {IS_CUSTOM}
              GROUP BY name
              ORDER BY unique_users DESC, total_events DESC, label
         """,  # noqa: S608
     ),
     QueryType(
         name="custom_events_summary",
-        meaning="totals of custom events",
-        subject=Subject.WEBSITE,
+        description="totals of custom events",
+        subject=SubjectKind.WEBSITE,
         table=STORED,
         row=CustomEventTotals,
         sql=f"""
@@ -64,7 +64,7 @@ EVENTS = (
                    COUNT(DISTINCT session_hash) AS unique_sessions,
                    COUNT(DISTINCT path)         AS unique_pages
               FROM scoped
-             WHERE {CUSTOM}
+             WHERE {IS_CUSTOM}
              ORDER BY total_events
         """,  # noqa: S608
     ),

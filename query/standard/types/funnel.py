@@ -11,28 +11,34 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from query.engine.engine import Row, joined
-from query.standard.declaration.fields import Form, Percent, rounded_seconds
-from query.standard.declaration.query_type import Context, Cte, QueryType, Statement, Subject
-from query.standard.sql.definitions import ORDER
-from query.standard.sql.steps import Step, matches
+from query.engine.engine import Row, merge_values
+from query.standard.declaration.fields import FieldSpec, Percent, rounded_seconds
+from query.standard.declaration.query_type import (
+    Cte,
+    FinishContext,
+    QueryType,
+    Statement,
+    SubjectKind,
+)
+from query.standard.sql.definitions import ROW_ORDER
+from query.standard.sql.steps import Step, step_condition
 from schemas.tables import EVENTS
 
-MOST_STEPS = 10
-DAY = 86_400
-SECONDS = Form(("_low", "_high", "_count"), rounded_seconds, "seconds")
+MAX_STEPS = 10
+DAY_SECONDS = 86_400
+SECONDS = FieldSpec(("_low", "_high", "_count"), rounded_seconds, "seconds")
 
 
 class Funnel(Struct, frozen=True):
     """What the request says."""
 
-    steps: Annotated[list[Step], Meta(min_length=2, max_length=MOST_STEPS)]
-    window: Annotated[int, Meta(ge=1, le=400 * DAY)] = 7 * DAY
+    steps: Annotated[list[Step], Meta(min_length=2, max_length=MAX_STEPS)]
+    window: Annotated[int, Meta(ge=1, le=400 * DAY_SECONDS)] = 7 * DAY_SECONDS
     """Seconds from the first step to the last."""
     by: Literal["visitor", "session"] = "visitor"
 
 
-class Stage(Struct, frozen=True):
+class FunnelStep(Struct, frozen=True):
     step: int
     name: str
     visitors: int
@@ -43,20 +49,22 @@ class Stage(Struct, frozen=True):
     median_seconds: Annotated[float | None, SECONDS]
 
 
-def plan(asked: Funnel) -> Statement:
+def funnel_statement(asked: Funnel) -> Statement:
     """A CTE for each step, in which the rows that complete it know when their chain began."""
-    conditions = [matches(s, f"steps[{i}]", f"step{i}") for i, s in enumerate(asked.steps, 0)]
+    conditions = [
+        step_condition(s, f"steps[{i}]", f"step{i}") for i, s in enumerate(asked.steps, 0)
+    ]
     key = "visitor_hash" if asked.by == "visitor" else "session_hash"
     numbers = range(1, len(asked.steps) + 1)
     return Statement(
-        given=(
+        ctes=(
             _marked(key, [condition.text for condition in conditions]),
             *(_level(number, len(asked.steps)) for number in numbers[1:]),
             _completed(len(asked.steps)),
             RANKED,
         ),
         sql=SQL,
-        values=joined(*(c.values for c in conditions), {"window_ms": asked.window * 1000}),
+        values=merge_values(*(c.values for c in conditions), {"window_ms": asked.window * 1000}),
     )
 
 
@@ -69,7 +77,7 @@ def _marked(key: str, conditions: Sequence[str]) -> Cte:
         "level_1",
         f"""
         SELECT {key} AS who,
-               {ORDER}{marks},
+               {ROW_ORDER}{marks},
                CASE WHEN {conditions[0]} THEN ms END AS begun_1
           FROM scoped
          WHERE {key} IS NOT NULL
@@ -79,7 +87,7 @@ def _marked(key: str, conditions: Sequence[str]) -> Cte:
 
 
 def _level(number: int, steps: int) -> Cte:
-    before = "OVER (PARTITION BY who ORDER BY " + ORDER
+    before = "OVER (PARTITION BY who ORDER BY " + ROW_ORDER
     before += " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
     last = number - 1
     kept = ", ".join(f"is_{n}" for n in range(1, steps + 1))
@@ -91,7 +99,7 @@ def _level(number: int, steps: int) -> Cte:
     return Cte(
         f"level_{number}",
         f"""
-        SELECT who, {ORDER}, {kept}, {known},
+        SELECT who, {ROW_ORDER}, {kept}, {known},
                {completed} AS before_{number},
                CASE WHEN is_{number} = 1 AND ms - {latest} <= $window_ms
                     THEN {latest} END AS begun_{number}
@@ -105,7 +113,7 @@ def _completed(steps: int) -> Cte:
         f"""
         SELECT {n} AS stage, who,
                {"NULL" if n == 1 else f"ms - before_{n}"} AS waited,
-               ROW_NUMBER() OVER (PARTITION BY who ORDER BY {ORDER}) AS turn
+               ROW_NUMBER() OVER (PARTITION BY who ORDER BY {ROW_ORDER}) AS turn
           FROM level_{steps}
          WHERE begun_{n} IS NOT NULL"""  # noqa: S608
         for n in range(1, steps + 1)
@@ -136,7 +144,7 @@ SQL = """
 """
 
 
-def stages(rows: Sequence[Row], context: Context) -> Sequence[Row]:
+def funnel_rows(rows: Sequence[Row], context: FinishContext) -> Sequence[Row]:
     """A row for each step, also for those that nobody reached."""
     found = {row[0]: row[1:] for row in rows}
     reached = [found.get(n, (0, None, None)) for n in range(1, len(context.options.steps) + 1)]
@@ -171,13 +179,13 @@ def stages(rows: Sequence[Row], context: Context) -> Sequence[Row]:
 FUNNEL = (
     QueryType(
         name="funnel",
-        meaning="visitors (or sessions) that go through the steps in their order",
-        subject=Subject.WEBSITE,
+        description="visitors (or sessions) that go through the steps in their order",
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
-        row=Stage,
+        row=FunnelStep,
         options=Funnel,
         example=Funnel([Step(path="/0"), Step(path="/next/0")]),
-        plan=plan,
-        finish=stages,
+        plan=funnel_statement,
+        finish=funnel_rows,
     ),
 )

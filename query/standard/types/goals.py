@@ -5,19 +5,19 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from query.engine.engine import Row, joined
+from query.engine.engine import Row, merge_values
 from query.standard.declaration.fields import Percent
-from query.standard.declaration.query_type import Context, QueryType, Statement, Subject
-from query.standard.sql.steps import Step, matches
+from query.standard.declaration.query_type import FinishContext, QueryType, Statement, SubjectKind
+from query.standard.sql.steps import Step, step_condition
 from schemas.tables import EVENTS
 
-MOST_GOALS = 20
+MAX_GOALS = 20
 
 
 class Goals(Struct, frozen=True):
     """What the request says."""
 
-    goals: Annotated[list[Step], Meta(min_length=1, max_length=MOST_GOALS)]
+    goals: Annotated[list[Step], Meta(min_length=1, max_length=MAX_GOALS)]
 
 
 class Goal(Struct, frozen=True):
@@ -28,9 +28,11 @@ class Goal(Struct, frozen=True):
     conversion_rate: Percent
 
 
-def plan(asked: Goals) -> Statement:
+def goals_statement(asked: Goals) -> Statement:
     """Three counts for each goal, behind the number of all visitors."""
-    conditions = [matches(goal, f"goals[{i}]", f"goal{i}") for i, goal in enumerate(asked.goals)]
+    conditions = [
+        step_condition(goal, f"goals[{i}]", f"goal{i}") for i, goal in enumerate(asked.goals)
+    ]
     counts = ",\n".join(
         f"COUNT(*) FILTER (WHERE {c.text}),\n"
         f"COUNT(DISTINCT CASE WHEN {c.text} THEN visitor_hash END),\n"
@@ -44,11 +46,11 @@ def plan(asked: Goals) -> Statement:
               FROM scoped
              ORDER BY everyone
         """,  # noqa: S608
-        values=joined(*(c.values for c in conditions)),
+        values=merge_values(*(c.values for c in conditions)),
     )
 
 
-def converted(rows: Sequence[Row], context: Context) -> Sequence[Row]:
+def goal_rows(rows: Sequence[Row], context: FinishContext) -> Sequence[Row]:
     """A row for each goal, in the order in which they were asked."""
     everyone, *counts = rows[0]
     threes = [counts[i : i + 3] for i in range(0, len(counts), 3)]
@@ -61,13 +63,13 @@ def converted(rows: Sequence[Row], context: Context) -> Sequence[Row]:
 GOALS = (
     QueryType(
         name="goals",
-        meaning="how often each goal was reached, and by which share of all visitors",
-        subject=Subject.WEBSITE,
+        description="how often each goal was reached, and by which share of all visitors",
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=Goal,
         options=Goals,
         example=Goals([Step(event="n0"), Step(path="/0", label="start"), Step(path="/1")]),
-        plan=plan,
-        finish=converted,
+        plan=goals_statement,
+        finish=goal_rows,
     ),
 )

@@ -4,18 +4,24 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from query.standard.declaration.fields import Instant, Listed, Text
-from query.standard.declaration.query_type import Choice, Cte, Detail, QueryType, Subject
+from query.standard.declaration.fields import Instant, ListField, OptionalText
+from query.standard.declaration.query_type import (
+    Cte,
+    NestedList,
+    PageKeyQuery,
+    QueryType,
+    SubjectKind,
+)
 from query.standard.sql.definitions import PAGE_VIEW
-from query.standard.sql.event_conditions import AWAY, CUSTOM
-from query.standard.types.session_groups import journeys
-from query.standard.types.session_lists import FACTS, MOST_SESSIONS, PAGES
+from query.standard.sql.event_conditions import IS_CUSTOM, IS_OUTBOUND
+from query.standard.types.session_groups import session_ctes
+from query.standard.types.session_lists import MAX_SESSIONS, PAGES, SESSION_FACTS
 from schemas.tables import ERRORS, EVENTS
 
 
 class InterestingSession(Struct, frozen=True):
     session_id: str
-    visitor_id: Text
+    visitor_id: OptionalText
     first_visit: Instant
     last_visit: Instant
     duration_seconds: int
@@ -24,23 +30,23 @@ class InterestingSession(Struct, frozen=True):
     analytics_engagement_events: int
     custom_events: int
     errors: int
-    paths: Annotated[list[str], Listed]
-    custom_event_names: Annotated[list[str], Listed]
-    country: Text
-    referrer: Text
-    device_type: Text
-    browser_name: Text
-    os_name: Text
+    paths: Annotated[list[str], ListField]
+    custom_event_names: Annotated[list[str], ListField]
+    country: OptionalText
+    referrer: OptionalText
+    device_type: OptionalText
+    browser_name: OptionalText
+    os_name: OptionalText
     interesting_score: int
 
 
-def distinct(field: str, column: str, only: str) -> Detail:
+def distinct(field: str, column: str, only: str) -> NestedList:
     """The different values of a column in a session, in alphabetical order."""
-    return Detail(
+    return NestedList(
         field=field,
         row=None,
         key=("session_id",),
-        by="session_id",
+        filter_column="session_id",
         table=EVENTS,
         sql=f"""
             SELECT DISTINCT session_id, {column}
@@ -52,9 +58,9 @@ def distinct(field: str, column: str, only: str) -> Detail:
     )
 
 
-DONE = {"engaged": AWAY, "customs": CUSTOM}
+EVENT_CONDITIONS = {"engaged": IS_OUTBOUND, "customs": IS_CUSTOM}
 
-FAILED = Cte(
+SESSION_ERRORS = Cte(
     "failed",
     """
     SELECT session_hash AS failer,
@@ -70,10 +76,10 @@ SCORE = """LEAST(views, 10) * 2 + LEAST(different, 8) * 3 + LEAST(engaged + cust
                    + CASE WHEN lasted >= 120000 THEN 5 ELSE 0 END"""
 
 # The score and the end as one number: the end takes less than 13 digits.
-SCORED = Choice(
+SCORED_SESSIONS = PageKeyQuery(
     key="session_hash",
-    afresh=True,
-    given=(*journeys(counts=DONE), PAGES, FAILED),
+    not_materialized=True,
+    ctes=(*session_ctes(counts=EVENT_CONDITIONS), PAGES, SESSION_ERRORS),
     sql=f"""
         SELECT visit AS chosen, began, ended,
                CAST({SCORE} AS BIGINT) * 10000000000000 + ended AS standing
@@ -86,18 +92,18 @@ SCORED = Choice(
 INTERESTING = (
     QueryType(
         name="interesting_sessions",
-        meaning="sessions in which most happened; the README says how they are scored",
-        subject=Subject.WEBSITE,
+        description="sessions in which most happened; the README says how they are scored",
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=InterestingSession,
-        limit=10,
-        most=MOST_SESSIONS,
-        beside=(ERRORS,),
-        choice=SCORED,
-        given=(*journeys(FACTS, DONE), PAGES, FAILED),
-        details=(
+        default_limit=10,
+        max_limit=MAX_SESSIONS,
+        extra_tables=(ERRORS,),
+        page_keys=SCORED_SESSIONS,
+        ctes=(*session_ctes(SESSION_FACTS, EVENT_CONDITIONS), PAGES, SESSION_ERRORS),
+        nested_lists=(
             distinct("paths", "path", PAGE_VIEW),
-            distinct("custom_event_names", "name", CUSTOM),
+            distinct("custom_event_names", "name", IS_CUSTOM),
         ),
         sql=f"""
             SELECT known,

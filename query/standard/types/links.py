@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from query.standard.declaration.fields import Date
-from query.standard.declaration.query_type import QueryType, Subject
+from query.standard.declaration.query_type import QueryType, SubjectKind
 from schemas.tables import CLICKS
 
 
@@ -41,11 +41,11 @@ class LinkCountry(Struct, frozen=True):
 def _top(name: str, column: str, meaning: str, limit: int = 10) -> QueryType:
     return QueryType(
         name=name,
-        meaning=meaning,
-        subject=Subject.LINK,
+        description=meaning,
+        subject=SubjectKind.LINK,
         table=CLICKS,
         row=LinkShare,
-        limit=limit,
+        default_limit=limit,
         sql=f"""
             SELECT COALESCE({column}, 'Unknown') AS label,
                    COUNT(*)                      AS clicks
@@ -59,11 +59,11 @@ def _top(name: str, column: str, meaning: str, limit: int = 10) -> QueryType:
 def _place(name: str, column: str, meaning: str) -> QueryType:
     return QueryType(
         name=name,
-        meaning=meaning,
-        subject=Subject.LINK,
+        description=meaning,
+        subject=SubjectKind.LINK,
         table=CLICKS,
         row=LinkCountry,
-        limit=10,
+        default_limit=10,
         sql=f"""
             SELECT COALESCE({column}, 'Unknown') AS label,
                    COALESCE(country, '')         AS place,
@@ -78,8 +78,8 @@ def _place(name: str, column: str, meaning: str) -> QueryType:
 def _different(name: str, value: str, meaning: str) -> QueryType:
     return QueryType(
         name=name,
-        meaning=meaning,
-        subject=Subject.LINK,
+        description=meaning,
+        subject=SubjectKind.LINK,
         table=CLICKS,
         row=ValuesOfBucket,
         sql=f"""
@@ -97,8 +97,8 @@ REFERRER = "NULLIF(COALESCE(referrer_name, referrer, 'Direct'), 'Direct')"
 LINKS = (
     QueryType(
         name="link_total_clicks",
-        meaning="clicks of the link",
-        subject=Subject.LINK,
+        description="clicks of the link",
+        subject=SubjectKind.LINK,
         table=CLICKS,
         row=TotalClicks,
         sql="""
@@ -109,8 +109,8 @@ LINKS = (
     ),
     QueryType(
         name="link_clicks_by_day",
-        meaning="clicks of each day, or of each hour when `granularity` is `hourly`",
-        subject=Subject.LINK,
+        description="clicks of each day, or of each hour when `granularity` is `hourly`",
+        subject=SubjectKind.LINK,
         table=CLICKS,
         row=ClicksOfBucket,
         sql="""
@@ -123,11 +123,11 @@ LINKS = (
     ),
     QueryType(
         name="link_top_referrers",
-        meaning="clicks by who referred; `Direct` when nobody did",
-        subject=Subject.LINK,
+        description="clicks by who referred; `Direct` when nobody did",
+        subject=SubjectKind.LINK,
         table=CLICKS,
         row=LinkReferrer,
-        limit=10,
+        default_limit=10,
         # Several addresses of one referrer are one row, shown with the first of them.
         sql="""
             SELECT COALESCE(referrer_name, referrer, 'Direct') AS label,
@@ -142,11 +142,11 @@ LINKS = (
     _top("link_top_browsers", "browser_name", "clicks by browser"),
     QueryType(
         name="link_top_countries",
-        meaning="clicks by country",
-        subject=Subject.LINK,
+        description="clicks by country",
+        subject=SubjectKind.LINK,
         table=CLICKS,
         row=LinkCountry,
-        limit=10,
+        default_limit=10,
         sql="""
             SELECT COALESCE(country, 'Unknown') AS label,
                    COALESCE(country, 'Unknown') AS place,

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from query.standard.declaration.fields import Instant, Percent
-from query.standard.declaration.query_type import QueryType, Subject
+from query.standard.declaration.query_type import QueryType, SubjectKind
 from schemas.tables import EVENTS
 
 
@@ -28,8 +28,8 @@ class OutboundDomain(Struct, frozen=True):
 OUTBOUND = (
     QueryType(
         name="outbound_links",
-        meaning="clicks on each link that leaves the website; percentage of all such clicks",
-        subject=Subject.WEBSITE,
+        description="clicks on each link that leaves the website; percentage of all such clicks",
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=OutboundLink,
         sql="""
@@ -49,8 +49,8 @@ OUTBOUND = (
     ),
     QueryType(
         name="outbound_domains",
-        meaning="clicks that leave the website, by the domain they go to",
-        subject=Subject.WEBSITE,
+        description="clicks that leave the website, by the domain they go to",
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=OutboundDomain,
         sql="""

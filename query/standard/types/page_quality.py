@@ -2,35 +2,35 @@
 
 from msgspec import Struct
 
-from query.standard.declaration.fields import Average, Median, Percent, Text
-from query.standard.declaration.query_type import Cte, QueryType, Subject
-from query.standard.sql.percentiles import mean, quantile
+from query.standard.declaration.fields import Average, Median, OptionalText, Percent
+from query.standard.declaration.query_type import Cte, QueryType, SubjectKind
+from query.standard.sql.percentiles import mean_columns, quantile_columns
 from schemas.tables import ENGAGEMENT as STORED
 
-FEWEST_VIEWS = 5
+MIN_VIEWS = 5
 """Below it a share says nothing."""
 
 
-class Frustrating(Struct, frozen=True):
+class PageFrustration(Struct, frozen=True):
     name: str
     page_views: int
     visitors: int
     rage_click_rate: Percent
     dead_click_rate: Percent
     error_rate: Percent
-    top_dead_click_target: Text
-    top_rage_click_target: Text
+    top_dead_click_target: OptionalText
+    top_rage_click_target: OptionalText
 
 
-class Form(Struct, frozen=True):
+class PageForm(Struct, frozen=True):
     name: str
     form_starts: int
     form_submits: int
     abandonment_rate: Percent
-    top_abandoned_field: Text
+    top_abandoned_field: OptionalText
 
 
-class Quality(Struct, frozen=True):
+class PageQuality(Struct, frozen=True):
     name: str
     page_views: int
     avg_time_on_page: Average
@@ -83,12 +83,12 @@ RANKED = Cte(
 PAGE_QUALITY = (
     QueryType(
         name="frustration_by_page",
-        meaning=f"shares of page views with rage clicks, dead clicks and errors, by path with at "
-        f"least {FEWEST_VIEWS} page views; a page view counts as often as its leaving is reported",
-        subject=Subject.WEBSITE,
+        description=f"shares of page views with rage clicks, dead clicks and errors, by path with at "
+        f"least {MIN_VIEWS} page views; a page view counts as often as its leaving is reported",
+        subject=SubjectKind.WEBSITE,
         table=STORED,
-        row=Frustrating,
-        given=(
+        row=PageFrustration,
+        ctes=(
             most_often("raged", "rage_click_target", "rage_click_count > 0"),
             most_often("vain", "dead_click_target", "dead_click_count > 0"),
         ),
@@ -106,19 +106,19 @@ PAGE_QUALITY = (
               LEFT JOIN vain ON vain.page = path AND vain.place = 1
              WHERE path IS NOT NULL
              GROUP BY path
-            HAVING COUNT(*) >= {FEWEST_VIEWS}
+            HAVING COUNT(*) >= {MIN_VIEWS}
              ORDER BY rage_click_rate_part + dead_click_rate_part + error_rate_part DESC,
                       page_views DESC, label
         """,  # noqa: S608
     ),
     QueryType(
         name="form_abandonment_by_page",
-        meaning="page views in which a form was begun, and those of them in which none was sent, "
+        description="page views in which a form was begun, and those of them in which none was sent, "
         "by path",
-        subject=Subject.WEBSITE,
+        subject=SubjectKind.WEBSITE,
         table=STORED,
-        row=Form,
-        given=(most_often("left_at", "last_form_field", f"form_abandoned AND {STARTED}"),),
+        row=PageForm,
+        ctes=(most_often("left_at", "last_form_field", f"form_abandoned AND {STARTED}"),),
         sql=f"""
             SELECT path                                                 AS label,
                    COUNT(*)                                             AS form_starts,
@@ -136,24 +136,24 @@ PAGE_QUALITY = (
     ),
     QueryType(
         name="engagement_quality_by_page",
-        meaning="how long pages were open and looked at in seconds, how far they were seen in "
+        description="how long pages were open and looked at in seconds, how far they were seen in "
         "percent, and the median milliseconds until something was done, by path",
-        subject=Subject.WEBSITE,
+        subject=SubjectKind.WEBSITE,
         table=STORED,
-        row=Quality,
-        given=(RANKED,),
+        row=PageQuality,
+        ctes=(RANKED,),
         sql=f"""
             SELECT path     AS label,
                    COUNT(*) AS page_views,
-                   {mean("avg_time_on_page", "time_on_page")},
-                   {mean("avg_active_time", "active_time")},
+                   {mean_columns("avg_time_on_page", "time_on_page")},
+                   {mean_columns("avg_active_time", "active_time")},
                    CAST(SUM(CASE WHEN {TOLD} THEN active_time * 10000 END) AS BIGINT)
                             AS attention_ratio_part,
                    CAST(SUM(CASE WHEN {TOLD} THEN time_on_page * 10000 END) AS BIGINT)
                             AS attention_ratio_whole,
-                   {mean("avg_scroll_depth", "max_scroll_depth")},
-                   {mean("avg_interactions", "interaction_count")},
-                   {quantile("median_time_to_first_interaction", FIRST, 50, f"{FIRST} > 0")}
+                   {mean_columns("avg_scroll_depth", "max_scroll_depth")},
+                   {mean_columns("avg_interactions", "interaction_count")},
+                   {quantile_columns("median_time_to_first_interaction", FIRST, 50, f"{FIRST} > 0")}
               FROM ranked
              GROUP BY path
              ORDER BY page_views DESC, label

@@ -6,23 +6,23 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from query.standard.declaration.fields import Percent
-from query.standard.declaration.query_type import Cte, QueryType, Statement, Subject
-from query.standard.sql.page_sequences import IN_ORDER, NUMBERED
-from query.standard.sql.steps import Said
+from query.standard.declaration.query_type import Cte, QueryType, Statement, SubjectKind
+from query.standard.sql.page_sequences import PAGE_SEQUENCE_CTES, SESSION_WINDOW
+from query.standard.sql.steps import StepText
 from schemas.tables import EVENTS
 
-MOST_STEPS = 10
+MAX_STEPS = 10
 
 
 class Paths(Struct, frozen=True, rename={"start": "from", "end": "to"}):
     """What the request says: where ways begin, where they end, and how many pages they have."""
 
-    start: Said | None = None
-    end: Said | None = None
-    max_steps: Annotated[int, Meta(ge=2, le=MOST_STEPS)] = 5
+    start: StepText | None = None
+    end: StepText | None = None
+    max_steps: Annotated[int, Meta(ge=2, le=MAX_STEPS)] = 5
 
 
-class Way(Struct, frozen=True):
+class Path(Struct, frozen=True):
     name: str
     steps: int
     sessions: int
@@ -34,14 +34,14 @@ SEEN = Cte(
     "seen",
     f"""
     SELECT visit, walker, number,
-           LAG(number) OVER {IN_ORDER} AS came_from,
-           CAST(ROW_NUMBER() OVER {IN_ORDER} AS INTEGER) AS place
+           LAG(number) OVER {SESSION_WINDOW} AS came_from,
+           CAST(ROW_NUMBER() OVER {SESSION_WINDOW} AS INTEGER) AS place
       FROM viewed
     """,  # noqa: S608
 )
 
 
-def plan(asked: Paths) -> Statement:
+def paths_statement(asked: Paths) -> Statement:
     """The stretch of each session's pages that is asked, and how often it occurs."""
     count = asked.max_steps
     shown = "".join(f" || COALESCE(' → ' || pages_{n}.page, '')" for n in range(1, count))
@@ -49,8 +49,15 @@ def plan(asked: Paths) -> Statement:
         f"LEFT JOIN pages AS pages_{n} ON pages_{n}.number = way_{n}" for n in range(count)
     )
     return Statement(
-        afresh=True,
-        given=(*NUMBERED, SEEN, _turns(count), *_ends(asked), _walked(asked), *_ways(count)),
+        not_materialized=True,
+        ctes=(
+            *PAGE_SEQUENCE_CTES,
+            SEEN,
+            _path_steps(count),
+            *_ends(asked),
+            _selected_steps(asked),
+            *_path_counts(count),
+        ),
         sql=f"""
             SELECT pages_0.page{shown} AS label,
                    steps,
@@ -71,7 +78,7 @@ def _values(asked: Paths) -> dict[str, object]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _turns(count: int) -> Cte:
+def _path_steps(count: int) -> Cte:
     """Each page that a session turned to, with the next ones."""
     in_order = "(PARTITION BY visit ORDER BY place)"
     ahead = "".join(
@@ -92,12 +99,12 @@ def _turns(count: int) -> Cte:
 
 def _ends(asked: Paths) -> Sequence[Cte]:
     """The turns at which the ways begin and end, where the request says something of them."""
-    begun = (_begun(),) if asked.start is not None else ()
-    ended = (_ended(asked),) if asked.end is not None else ()
+    begun = (_path_starts(),) if asked.start is not None else ()
+    ended = (_path_ends(asked),) if asked.end is not None else ()
     return (*begun, *ended)
 
 
-def _begun() -> Cte:
+def _path_starts() -> Cte:
     """The first turn at which a way may begin."""
     return Cte(
         "begun",
@@ -112,7 +119,7 @@ def _begun() -> Cte:
     )
 
 
-def _ended(asked: Paths) -> Cte:
+def _path_ends(asked: Paths) -> Cte:
     """First and last turn of the way; one that has no end when it must have is left out."""
     most = asked.max_steps
     if asked.start is None:
@@ -146,7 +153,7 @@ def _ended(asked: Paths) -> Cte:
     )
 
 
-def _walked(asked: Paths) -> Cte:
+def _selected_steps(asked: Paths) -> Cte:
     """The pages of each session's way; those beyond its end are NULL."""
     numbers = range(asked.max_steps)
     if asked.end is not None:
@@ -169,7 +176,7 @@ def _walked(asked: Paths) -> Cte:
     )
 
 
-def _ways(count: int) -> tuple[Cte, Cte]:
+def _path_counts(count: int) -> tuple[Cte, Cte]:
     """The ways, with how many sessions and visitors took each."""
     pages = ", ".join(f"way_{n}" for n in range(count))
     steps = " + ".join(f"CASE WHEN way_{n} IS NULL THEN 0 ELSE 1 END" for n in range(count))
@@ -198,12 +205,12 @@ def _ways(count: int) -> tuple[Cte, Cte]:
 PATHS = (
     QueryType(
         name="paths",
-        meaning="ways through pages: from a page, to a page, or from the first page of sessions",
-        subject=Subject.WEBSITE,
+        description="ways through pages: from a page, to a page, or from the first page of sessions",
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
-        row=Way,
+        row=Path,
         options=Paths,
         example=Paths(),
-        plan=plan,
+        plan=paths_statement,
     ),
 )

@@ -3,13 +3,13 @@
 from msgspec import Struct
 
 from query.standard.declaration.fields import Average, Date, Median
-from query.standard.declaration.query_type import Cte, QueryType, Subject
+from query.standard.declaration.query_type import Cte, QueryType, SubjectKind
 from query.standard.sql.definitions import PAGE_VIEW
-from query.standard.sql.percentiles import mean, quantile
+from query.standard.sql.percentiles import mean_columns, quantile_columns
 from schemas.tables import EVENTS
 
 
-class Loading(Struct, frozen=True):
+class PageLoadTime(Struct, frozen=True):
     name: str
     visitors: int
     avg_load_time: Average
@@ -20,7 +20,7 @@ class Loading(Struct, frozen=True):
     pageviews: int
 
 
-class LoadingOfBucket(Struct, frozen=True):
+class LoadTimeByBucket(Struct, frozen=True):
     date: Date
     avg_load_time: Average
     p50_load_time: Median
@@ -44,8 +44,10 @@ class Overview(Struct, frozen=True):
 
 
 LOADED = f"{PAGE_VIEW} AND load_time > 0"
-LOAD = f"{mean('avg_load_time', 'load_time')},\n{quantile('p50_load_time', 'load_time', 50)}"
-REST = ",\n".join(mean(f"avg_{name}", name) for name in ("ttfb", "dom_ready_time", "render_time"))
+LOAD = f"{mean_columns('avg_load_time', 'load_time')},\n{quantile_columns('p50_load_time', 'load_time', 50)}"
+REST = ",\n".join(
+    mean_columns(f"avg_{name}", name) for name in ("ttfb", "dom_ready_time", "render_time")
+)
 
 
 def ranked(group: str) -> Cte:
@@ -68,11 +70,11 @@ def loading(name: str, column: str, meaning: str) -> QueryType:
     """Load timings by one column, the slowest first."""
     return QueryType(
         name=name,
-        meaning=f"load timings in milliseconds by {meaning}, of page views that took any",
-        subject=Subject.WEBSITE,
+        description=f"load timings in milliseconds by {meaning}, of page views that took any",
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
-        row=Loading,
-        given=(ranked(column),),
+        row=PageLoadTime,
+        ctes=(ranked(column),),
         sql=f"""
             SELECT label,
                    COUNT(DISTINCT visitor_hash) AS visitors,
@@ -86,15 +88,15 @@ def loading(name: str, column: str, meaning: str) -> QueryType:
     )
 
 
-def course(name: str, row: type[Struct], columns: str, meaning: str) -> QueryType:
+def series(name: str, row: type[Struct], columns: str, meaning: str) -> QueryType:
     """Load timings of each bucket."""
     return QueryType(
         name=name,
-        meaning=meaning,
-        subject=Subject.WEBSITE,
+        description=meaning,
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=row,
-        given=(ranked("bucket"),),
+        ctes=(ranked("bucket"),),
         sql=f"""
             SELECT label,
                    {columns},
@@ -112,23 +114,23 @@ PERFORMANCE = (
     loading("performance_by_country", "country", "country"),
     loading("performance_by_os", "os_name", "operating system"),
     loading("performance_by_region", "region", "region"),
-    course(
+    series(
         "performance_time_series",
-        LoadingOfBucket,
+        LoadTimeByBucket,
         f"{LOAD},\n{REST}",
         "load timings of each bucket in milliseconds",
     ),
-    course("load_time_performance", LoadTime, LOAD, "load times of each bucket in milliseconds"),
+    series("load_time_performance", LoadTime, LOAD, "load times of each bucket in milliseconds"),
     QueryType(
         name="performance_overview",
-        meaning="mean load timings of the website in milliseconds",
-        subject=Subject.WEBSITE,
+        description="mean load timings of the website in milliseconds",
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=Overview,
         sql=f"""
-            SELECT {mean("avg_load_time", "load_time")},
-                   {mean("avg_dom_ready_time", "dom_ready_time")},
-                   {mean("avg_render_time", "render_time")}
+            SELECT {mean_columns("avg_load_time", "load_time")},
+                   {mean_columns("avg_dom_ready_time", "dom_ready_time")},
+                   {mean_columns("avg_render_time", "render_time")}
               FROM scoped
              WHERE {LOADED}
              ORDER BY avg_load_time_count

@@ -5,12 +5,12 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from query.standard.declaration.fields import Average, Form, Listed, rounded
-from query.standard.declaration.query_type import Cte, QueryType, Subject
-from query.standard.types.event_properties import FEW, HAPPENED, OWN, top_values
+from query.standard.declaration.fields import Average, FieldSpec, ListField, rounded
+from query.standard.declaration.query_type import Cte, QueryType, SubjectKind
+from query.standard.types.event_properties import HAPPENED, MAX_FEW_VALUES, OWN, top_values
 from schemas.tables import EVENTS as STORED
 
-MANY = 1_000
+MAX_DISTINCT = 1_000
 """Different values from which on text is only counted."""
 
 
@@ -24,8 +24,8 @@ KINDS = {
     "numeric": ("numbers = 1", "aggregate"),
     "datetime": ("dates = 1", "aggregate"),
     "url": ("urls = 1", "top_values"),
-    "categorical": (f"different <= {FEW}", "distribution"),
-    "text": (f"different <= {MANY}", "top_values"),
+    "categorical": (f"different <= {MAX_FEW_VALUES}", "distribution"),
+    "text": (f"different <= {MAX_DISTINCT}", "top_values"),
     "high_cardinality": ("TRUE", "count"),
 }
 """Each kind: when all values are of it, and how they are best shown; the first that fits holds."""
@@ -34,12 +34,12 @@ KIND = " ".join(f"WHEN {holds} THEN '{name}'" for name, (holds, _) in KINDS.item
 STRATEGY = " ".join(f"WHEN {holds} THEN '{shown}'" for holds, shown in KINDS.values())
 
 
-class Property(Struct, frozen=True):
+class PropertyClassification(Struct, frozen=True):
     event_name: str
     property_key: str
     cardinality: int
     total_count: int
-    coverage_ratio: Annotated[float, Form(("_part", "_whole"), ratio, "ratio")]
+    coverage_ratio: Annotated[float, FieldSpec(("_part", "_whole"), ratio, "ratio")]
     avg_length: Average
     max_length: int
     is_numeric: int
@@ -48,15 +48,15 @@ class Property(Struct, frozen=True):
     is_url_like: int
     inferred_type: str
     render_strategy: str
-    sample_values: Annotated[list[str], Listed]
+    sample_values: Annotated[list[str], ListField]
 
 
-def every(condition: str) -> str:
+def all_values(condition: str) -> str:
     """1 when all values meet the condition."""
     return f"MIN(CASE WHEN {condition} THEN 1 ELSE 0 END)"
 
 
-JUDGED = Cte(
+CLASSIFIED = Cte(
     "judged",
     f"""
     SELECT name AS event, property_key AS key_name,
@@ -65,10 +65,10 @@ JUDGED = Cte(
            MAX(LENGTH(held_value))          AS longest,
            SUM(LENGTH(held_value) * times)  AS avg_length_sum,
            SUM(times)                       AS avg_length_count,
-           {every("TRY_CAST(held_value AS DECIMAL(38, 10)) IS NOT NULL")} AS numbers,
-           {every("LOWER(held_value) IN ('true', 'false')")}              AS booleans,
-           {every("held_value LIKE '____-__-__%'")}                       AS dates,
-           {every("held_value LIKE 'http://%' OR held_value LIKE 'https://%'")} AS urls
+           {all_values("TRY_CAST(held_value AS DECIMAL(38, 10)) IS NOT NULL")} AS numbers,
+           {all_values("LOWER(held_value) IN ('true', 'false')")}              AS booleans,
+           {all_values("held_value LIKE '____-__-__%'")}                       AS dates,
+           {all_values("held_value LIKE 'http://%' OR held_value LIKE 'https://%'")} AS urls
       FROM own
      GROUP BY name, property_key
     """,  # noqa: S608
@@ -78,14 +78,14 @@ JUDGED = Cte(
 CLASSIFICATION = (
     QueryType(
         name="custom_events_property_classification",
-        meaning="what kind of values each property has, guessed from all of them",
-        subject=Subject.WEBSITE,
+        description="what kind of values each property has, guessed from all of them",
+        subject=SubjectKind.WEBSITE,
         table=STORED,
-        row=Property,
-        limit=500,
-        most=1_000,
-        given=(OWN, HAPPENED, JUDGED),
-        details=(top_values("sample_values"),),
+        row=PropertyClassification,
+        default_limit=500,
+        max_limit=1_000,
+        ctes=(OWN, HAPPENED, CLASSIFIED),
+        nested_lists=(top_values("sample_values"),),
         sql=f"""
             SELECT event,
                    key_name,

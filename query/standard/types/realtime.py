@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from query.engine.engine import Row
-from query.standard.declaration.fields import Instant, Text
-from query.standard.declaration.query_type import Context, Cte, QueryType, Subject
-from query.standard.sql.attribution import attributed
-from query.standard.sql.definitions import NEWEST, PAGE_VIEW
+from query.standard.declaration.fields import Instant, OptionalText
+from query.standard.declaration.query_type import Cte, FinishContext, QueryType, SubjectKind
+from query.standard.sql.attribution import attributed_views
+from query.standard.sql.definitions import NEWEST_FIRST, PAGE_VIEW
 from query.standard.sql.time_windows import MINUTE_MS, last_minutes
 from query.standard.types.top_lists import SOURCE
 from schemas.tables import EVENTS
@@ -38,17 +38,17 @@ class CityNow(Struct, frozen=True):
 
 class EventNow(Struct, frozen=True):
     event_name: str
-    path: Text
-    country: Text
-    browser_name: Text
+    path: OptionalText
+    country: OptionalText
+    browser_name: OptionalText
     timestamp: Instant
 
 
 class SessionNow(Struct, frozen=True):
     session_id: str
-    current_page: Text
-    country: Text
-    device_type: Text
+    current_page: OptionalText
+    country: OptionalText
+    device_type: OptionalText
     pages_viewed: int
     last_seen: Instant
 
@@ -67,7 +67,7 @@ LATEST = Cte(
     f"""
     SELECT session_id, session_hash, path, country, device_type, name, ms,
            ROW_NUMBER() OVER (
-               PARTITION BY session_hash, {PAGE_VIEW} ORDER BY {NEWEST}
+               PARTITION BY session_hash, {PAGE_VIEW} ORDER BY {NEWEST_FIRST}
            ) AS place
       FROM scoped
      WHERE session_hash IS NOT NULL
@@ -75,7 +75,7 @@ LATEST = Cte(
 )
 
 
-def minutes(rows: Sequence[Row], context: Context) -> Sequence[Row]:
+def minute_rows(rows: Sequence[Row], context: FinishContext) -> Sequence[Row]:
     """A row for each of the last minutes, this one included; zeros where nothing happened."""
     found = {row[0]: row for row in rows}
     last = context.now_ms - context.now_ms % MINUTE_MS
@@ -83,7 +83,7 @@ def minutes(rows: Sequence[Row], context: Context) -> Sequence[Row]:
     return [found.get(minute, (minute, 0, 0, 0)) for minute in wanted]
 
 
-def now(
+def realtime_type(
     name: str,
     meaning: str,
     row: type[Struct],
@@ -96,22 +96,24 @@ def now(
     """A question about the last `span` minutes."""
     return QueryType(
         name=name,
-        meaning=f"{meaning} in the last {span} minutes",
-        subject=Subject.WEBSITE,
+        description=f"{meaning} in the last {span} minutes",
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=row,
-        over=last_minutes(span),
-        limit=limit,
-        given=given,
+        time_range_override=last_minutes(span),
+        default_limit=limit,
+        ctes=given,
         sql=sql,
     )
 
 
-def viewers(name: str, meaning: str, row: type[Struct], group: str, **more: int) -> QueryType:
+def active_visitors_type(
+    name: str, meaning: str, row: type[Struct], group: str, **more: int
+) -> QueryType:
     """Visitors with a page view, by a column."""
     first, _, second = group.partition(", ")
     beside = f",\n                   COALESCE({second}, '') AS beside" if second else ""
-    return now(
+    return realtime_type(
         name,
         meaning,
         row,
@@ -129,7 +131,7 @@ def viewers(name: str, meaning: str, row: type[Struct], group: str, **more: int)
 
 
 REALTIME = (
-    now(
+    realtime_type(
         "realtime_pages",
         "page views by path",
         PageNow,
@@ -145,7 +147,7 @@ REALTIME = (
         """,  # noqa: S608
         limit=10,
     ),
-    now(
+    realtime_type(
         "realtime_referrers",
         "visitors by who referred their session",
         ReferrerNow,
@@ -157,17 +159,19 @@ REALTIME = (
              ORDER BY visitors DESC, label
         """,
         limit=10,
-        given=attributed(SOURCE),
+        given=attributed_views(SOURCE),
     ),
-    viewers("realtime_countries", "visitors by country", CountryNow, "country", limit=50),
-    viewers(
+    active_visitors_type(
+        "realtime_countries", "visitors by country", CountryNow, "country", limit=50
+    ),
+    active_visitors_type(
         "realtime_cities",
         "visitors by city",
         CityNow,
         "city, country",
         limit=30,
     ),
-    now(
+    realtime_type(
         "realtime_feed",
         "single events, newest first,",
         EventNow,
@@ -182,12 +186,12 @@ REALTIME = (
                    kafka_offset,
                    seq
               FROM scoped
-             ORDER BY {NEWEST}
+             ORDER BY {NEWEST_FIRST}
         """,  # noqa: S608
         span=2,
         limit=30,
     ),
-    now(
+    realtime_type(
         "realtime_sessions",
         "sessions with a page view, the latest first,",
         SessionNow,
@@ -208,12 +212,12 @@ REALTIME = (
     ),
     QueryType(
         name="realtime_velocity",
-        meaning=f"page views, events and visitors of each of the last {MINUTES} minutes",
-        subject=Subject.WEBSITE,
+        description=f"page views, events and visitors of each of the last {MINUTES} minutes",
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=Velocity,
-        over=last_minutes(MINUTES),
-        finish=minutes,
+        time_range_override=last_minutes(MINUTES),
+        finish=minute_rows,
         sql=f"""
             SELECT ms - ms % {MINUTE_MS}               AS at_minute,
                    COUNT(*) FILTER (WHERE {PAGE_VIEW}) AS pageviews,

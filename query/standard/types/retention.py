@@ -8,14 +8,20 @@ from msgspec import Struct, structs
 
 from query.engine.engine import Row
 from query.request.buckets import Granularity
-from query.request.time_range import Point, Span
-from query.request.time_zones import DAY_MS, instant
+from query.request.time_range import SeriesPoint, TimeRange
+from query.request.time_zones import DAY_MS, to_unix_ms
 from query.standard.declaration.fields import Date, Percent
-from query.standard.declaration.query_type import Context, Cte, QueryType, Statement, Subject
+from query.standard.declaration.query_type import (
+    Cte,
+    FinishContext,
+    QueryType,
+    Statement,
+    SubjectKind,
+)
 from schemas.errors import Malformed
 from schemas.tables import EVENTS
 
-MOST_COHORTS = 100
+MAX_COHORTS = 100
 WIDTHS = {
     "day": Granularity.DAILY,
     "week": Granularity.WEEKLY,
@@ -31,7 +37,7 @@ class Retention(Struct, frozen=True):
     period: Literal["day", "week", "month"] = "week"
 
 
-class Cell(Struct, frozen=True):
+class RetentionCell(Struct, frozen=True):
     date: Date
     period: int
     visitors: int
@@ -51,11 +57,11 @@ FIRST = Cte(
 )
 
 
-def plan(asked: Retention) -> Statement:
+def retention_statement(asked: Retention) -> Statement:
     """Visitors by the bucket they first came in and each bucket they came in."""
     return Statement(
         granularity=WIDTHS[asked.period],
-        given=(FIRST,),
+        ctes=(FIRST,),
         sql="""
             SELECT cohort, bucket,
                    COUNT(DISTINCT visitor_hash) AS came
@@ -68,14 +74,14 @@ def plan(asked: Retention) -> Statement:
     )
 
 
-def cells(rows: Sequence[Row], context: Context) -> Sequence[Row]:
+def retention_rows(rows: Sequence[Row], context: FinishContext) -> Sequence[Row]:
     """A row for each cohort and each period after it; a period that is not over is incomplete."""
     span, width = context.scope.span, WIDTHS[context.options.period]
     points = span.points(width)
-    if len(points) > MOST_COHORTS:
+    if len(points) > MAX_COHORTS:
         raise Malformed(
             f"'period' {context.options.period} makes {len(points)} cohorts of this span; "
-            f"at most {MOST_COHORTS} are allowed"
+            f"at most {MAX_COHORTS} are allowed"
         )
     over = _ends(span, width, points)
     known = min(span.end_ms, context.now_ms)
@@ -90,24 +96,24 @@ def cells(rows: Sequence[Row], context: Context) -> Sequence[Row]:
     return made
 
 
-def _ends(span: Span, width: Granularity, points: Sequence[Point]) -> list[int]:
+def _ends(span: TimeRange, width: Granularity, points: Sequence[SeriesPoint]) -> list[int]:
     """The instant at which each bucket ends, which may be after the span."""
     longer = structs.replace(span, end_ms=span.end_ms + BEYOND_MS).points(width)
     begins = [datetime.fromisoformat(point.label) for point in longer]
-    return [instant(begins[i + 1], span.zone) for i in range(len(points))]
+    return [to_unix_ms(begins[i + 1], span.zone) for i in range(len(points))]
 
 
 RETENTION = (
     QueryType(
         name="retention",
-        meaning="visitors by when they first came in the span, and how many came again later",
-        subject=Subject.WEBSITE,
+        description="visitors by when they first came in the span, and how many came again later",
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
-        row=Cell,
-        limit=10_000,
+        row=RetentionCell,
+        default_limit=10_000,
         options=Retention,
         example=Retention(),
-        plan=plan,
-        finish=cells,
+        plan=retention_statement,
+        finish=retention_rows,
     ),
 )

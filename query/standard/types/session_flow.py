@@ -2,13 +2,13 @@
 
 from msgspec import Struct
 
-from query.standard.declaration.query_type import Cte, QueryType, Subject
+from query.standard.declaration.query_type import Cte, QueryType, SubjectKind
 from query.standard.sql.definitions import PAGE_VIEW
-from query.standard.sql.page_sequences import IN_ORDER, NUMBERED
+from query.standard.sql.page_sequences import PAGE_SEQUENCE_CTES, SESSION_WINDOW
 from schemas.tables import EVENTS
 
 
-class Step(Struct, frozen=True):
+class PageTransition(Struct, frozen=True):
     from_path: str
     to_path: str
     name: str
@@ -27,12 +27,12 @@ STEPS = Cte(
     f"""
     SELECT visit,
            number AS leaving,
-           LEAD(number) OVER {IN_ORDER} AS reaching
+           LEAD(number) OVER {SESSION_WINDOW} AS reaching
       FROM viewed
     """,  # noqa: S608
 )
 
-TAKEN = Cte(
+TRANSITION_COUNTS = Cte(
     "taken",
     """
     SELECT leaving, reaching, COUNT(*) AS times
@@ -57,12 +57,12 @@ FLOWS = Cte(
 SESSION_FLOW = (
     QueryType(
         name="session_flow",
-        meaning="steps from one page to another inside sessions; views of the same page are one",
-        subject=Subject.WEBSITE,
+        description="steps from one page to another inside sessions; views of the same page are one",
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
-        row=Step,
-        afresh=True,
-        given=(*NUMBERED, STEPS, TAKEN, FLOWS),
+        row=PageTransition,
+        not_materialized=True,
+        ctes=(*PAGE_SEQUENCE_CTES, STEPS, TRANSITION_COUNTS, FLOWS),
         sql="""
             SELECT sources.page AS source_path,
                    targets.page AS target_path,
@@ -77,8 +77,8 @@ SESSION_FLOW = (
     ),
     QueryType(
         name="session_pages",
-        meaning="sessions and visitors that viewed each path",
-        subject=Subject.WEBSITE,
+        description="sessions and visitors that viewed each path",
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=SessionPage,
         sql=f"""

@@ -6,8 +6,14 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from query.standard.declaration.fields import Date, MeanSeconds
-from query.standard.declaration.query_type import Cte, QueryType, Subject
-from query.standard.sql.definitions import LASTED, OTHERS, PAGE_VIEW, VIEWS, earliest
+from query.standard.declaration.query_type import Cte, QueryType, SubjectKind
+from query.standard.sql.definitions import (
+    DURATION_MS,
+    OTHER_COUNT,
+    PAGE_VIEW,
+    VIEW_COUNT,
+    first_value,
+)
 from schemas.tables import EVENTS
 
 
@@ -34,38 +40,38 @@ class SessionBucket(Struct, frozen=True):
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
-def journeys(
+def session_ctes(
     firsts: Mapping[str, str] = NOTHING, counts: Mapping[str, str] = NOTHING
 ) -> tuple[Cte, ...]:
-    """The CTE `journeys`: a row for each session.
+    """The CTE `session_ctes`: a row for each session.
 
     `firsts` are columns of its first page view, `counts` how many of its rows meet conditions.
     """
     columns = {name: f"COUNT(*) FILTER (WHERE {only})" for name, only in counts.items()}
-    columns |= {name: viewed(sql) for name, sql in firsts.items()}
+    columns |= {name: viewed_value(sql) for name, sql in firsts.items()}
     kept = "".join(f",\n               {sql} AS {name}" for name, sql in columns.items())
     rows = Cte(
         "journeys",
         f"""
         SELECT session_hash             AS visit,
-               {viewed("visitor_hash")} AS visitor,
+               {viewed_value("visitor_hash")} AS visitor,
                MIN(ms)  AS began,
                MAX(ms)  AS ended,
-               {VIEWS}  AS views,
-               {OTHERS} AS others,
-               {LASTED} AS lasted{kept}
+               {VIEW_COUNT}  AS views,
+               {OTHER_COUNT} AS others,
+               {DURATION_MS} AS lasted{kept}
           FROM scoped
          WHERE session_hash IS NOT NULL
          GROUP BY session_hash
-        HAVING {VIEWS} > 0
+        HAVING {VIEW_COUNT} > 0
         """,  # noqa: S608
     )
     return (rows,)
 
 
-def viewed(value: str) -> str:
+def viewed_value(value: str) -> str:
     """The value of the first page view of a group."""
-    return f"{earliest(value)} FILTER (WHERE {PAGE_VIEW})"
+    return f"{first_value(value)} FILTER (WHERE {PAGE_VIEW})"
 
 
 RANGES = """CASE WHEN lasted < 30000 THEN '0-30s'
@@ -75,7 +81,7 @@ RANGES = """CASE WHEN lasted < 30000 THEN '0-30s'
                         WHEN lasted < 3600000 THEN '15m-1h'
                         ELSE '1h+' END"""
 
-COUNTED = """COUNT(*)                AS sessions,
+SESSION_COUNTS = """COUNT(*)                AS sessions,
                    COUNT(DISTINCT visitor) AS visitors,
                    SUM(lasted)             AS avg_session_duration_ms,
                    COUNT(*)                AS avg_session_duration_count"""
@@ -85,14 +91,14 @@ def grouped(name: str, column: str, meaning: str) -> QueryType:
     """Sessions by a column of their first page view; `Unknown` without it."""
     return QueryType(
         name=name,
-        meaning=meaning,
-        subject=Subject.WEBSITE,
+        description=meaning,
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=SessionGroup,
-        given=journeys({"label": f"COALESCE({column}, 'Unknown')"}),
+        ctes=session_ctes({"label": f"COALESCE({column}, 'Unknown')"}),
         sql=f"""
             SELECT label,
-                   {COUNTED}
+                   {SESSION_COUNTS}
               FROM journeys
              GROUP BY label
              ORDER BY sessions DESC, label
@@ -103,11 +109,11 @@ def grouped(name: str, column: str, meaning: str) -> QueryType:
 SESSIONS_BY = (
     QueryType(
         name="session_duration_distribution",
-        meaning="sessions by how long they lasted",
-        subject=Subject.WEBSITE,
+        description="sessions by how long they lasted",
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=DurationRange,
-        given=journeys(),
+        ctes=session_ctes(),
         sql=f"""
             SELECT {RANGES}                AS label,
                    COUNT(*)                AS sessions,
@@ -121,14 +127,14 @@ SESSIONS_BY = (
     grouped("sessions_by_browser", "browser_name", "sessions by browser"),
     QueryType(
         name="sessions_time_series",
-        meaning="sessions that began in each bucket, and who began them",
-        subject=Subject.WEBSITE,
+        description="sessions that began in each bucket, and who began them",
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=SessionBucket,
-        given=journeys({"point": "bucket"}),
+        ctes=session_ctes({"point": "bucket"}),
         sql=f"""
             SELECT point,
-                   {COUNTED}
+                   {SESSION_COUNTS}
               FROM journeys
              GROUP BY point
              ORDER BY point

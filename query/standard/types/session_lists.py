@@ -4,14 +4,20 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from query.standard.declaration.fields import Instant, Listed, Text
-from query.standard.declaration.query_type import Choice, Cte, Detail, QueryType, Subject
-from query.standard.sql.definitions import ORDER, PAGE_VIEW, VIEWS
-from query.standard.types.session_groups import journeys
+from query.standard.declaration.fields import Instant, ListField, OptionalText
+from query.standard.declaration.query_type import (
+    Cte,
+    NestedList,
+    PageKeyQuery,
+    QueryType,
+    SubjectKind,
+)
+from query.standard.sql.definitions import PAGE_VIEW, ROW_ORDER, VIEW_COUNT
+from query.standard.types.session_groups import session_ctes
 from schemas.tables import EVENTS
 
-MOST_SESSIONS = 500
-MOST_EVENTS = 200
+MAX_SESSIONS = 500
+MAX_EVENTS = 200
 
 EVENT_ID = """COALESCE(event_id,
                    CASE WHEN epoch > 1 THEN CAST(epoch AS VARCHAR) || '-' ELSE '' END ||
@@ -20,14 +26,14 @@ EVENT_ID = """COALESCE(event_id,
 """What tells an event from every other: its sender's id, or else where it came from."""
 
 
-class Happened(Struct, frozen=True, array_like=True):
+class SessionEventEntry(Struct, frozen=True, array_like=True):
     """One event of a session, as a tuple."""
 
     id: str
     time: Instant
     name: str
-    path: Text
-    properties: Text
+    path: OptionalText
+    properties: OptionalText
 
 
 class Session(Struct, frozen=True):
@@ -35,13 +41,13 @@ class Session(Struct, frozen=True):
     first_visit: Instant
     last_visit: Instant
     page_views: int
-    visitor_id: Text
-    country: Text
-    referrer: Text
-    device_type: Text
-    browser_name: Text
-    os_name: Text
-    events: Annotated[list[Happened], Listed]
+    visitor_id: OptionalText
+    country: OptionalText
+    referrer: OptionalText
+    device_type: OptionalText
+    browser_name: OptionalText
+    os_name: OptionalText
+    events: Annotated[list[SessionEventEntry], ListField]
 
 
 class SessionEvent(Struct, frozen=True):
@@ -49,14 +55,14 @@ class SessionEvent(Struct, frozen=True):
     event_id: str
     time: Instant
     event_name: str
-    path: Text
-    properties: Text
-    device_type: Text
-    browser_name: Text
-    country: Text
+    path: OptionalText
+    properties: OptionalText
+    device_type: OptionalText
+    browser_name: OptionalText
+    country: OptionalText
 
 
-FACTS = {
+SESSION_FACTS = {
     "known": "session_id",
     "who": "anonymous_id",
     "land": "country",
@@ -71,23 +77,23 @@ NUMBERED = Cte(
     "numbered",
     f"""
     SELECT session_id, {EVENT_ID} AS event_key, ms, name, path, properties,
-           ROW_NUMBER() OVER (PARTITION BY session_hash ORDER BY {ORDER}) AS place
+           ROW_NUMBER() OVER (PARTITION BY session_hash ORDER BY {ROW_ORDER}) AS place
       FROM scoped
      WHERE session_id IS NOT NULL
     """,  # noqa: S608
 )
 
-EVENTS_OF_SESSION = Detail(
+EVENTS_OF_SESSION = NestedList(
     field="events",
-    row=Happened,
+    row=SessionEventEntry,
     key=("session_id",),
-    by="session_id",
+    filter_column="session_id",
     table=EVENTS,
-    given=(NUMBERED,),
+    ctes=(NUMBERED,),
     sql=f"""
         SELECT session_id, event_key, ms, name, path, properties
           FROM numbered
-         WHERE place <= {MOST_EVENTS}
+         WHERE place <= {MAX_EVENTS}
          ORDER BY session_id, place
     """,  # noqa: S608
 )
@@ -105,7 +111,7 @@ PAGES = Cte(
     """,  # noqa: S608
 )
 
-BEGUN = Choice(
+NEWEST_SESSIONS = PageKeyQuery(
     key="session_hash",
     sql=f"""
         SELECT session_hash AS chosen,
@@ -115,22 +121,22 @@ BEGUN = Choice(
           FROM scoped
          WHERE session_hash IS NOT NULL
          GROUP BY session_hash
-        HAVING {VIEWS} > 0
+        HAVING {VIEW_COUNT} > 0
     """,  # noqa: S608
 )
 
 SESSION_LISTS = (
     QueryType(
         name="session_list",
-        meaning="sessions, newest first, with their first 200 events",
-        subject=Subject.WEBSITE,
+        description="sessions, newest first, with their first 200 events",
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=Session,
-        limit=25,
-        most=MOST_SESSIONS,
-        choice=BEGUN,
-        given=journeys(FACTS),
-        details=(EVENTS_OF_SESSION,),
+        default_limit=25,
+        max_limit=MAX_SESSIONS,
+        page_keys=NEWEST_SESSIONS,
+        ctes=session_ctes(SESSION_FACTS),
+        nested_lists=(EVENTS_OF_SESSION,),
         sql="""
             SELECT known, began, ended, views, who, land, came_from, device, browser, system
               FROM journeys
@@ -139,12 +145,12 @@ SESSION_LISTS = (
     ),
     QueryType(
         name="session_events",
-        meaning="the events of one session in the order of time",
-        subject=Subject.WEBSITE,
+        description="the events of one session in the order of time",
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=SessionEvent,
-        limit=500,
-        needs=("session_id",),
+        default_limit=500,
+        required_filters=("session_id",),
         sql=f"""
             SELECT session_id,
                    {EVENT_ID} AS event_key,
@@ -161,7 +167,7 @@ SESSION_LISTS = (
                    seq
               FROM scoped
              WHERE session_id IS NOT NULL
-             ORDER BY {ORDER}
+             ORDER BY {ROW_ORDER}
         """,  # noqa: S608
     ),
 )

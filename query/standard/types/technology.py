@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from query.standard.declaration.fields import Percent
-from query.standard.declaration.query_type import QueryType, Subject
+from query.standard.declaration.query_type import QueryType, SubjectKind
 from query.standard.sql.definitions import PAGE_VIEW
 from schemas.tables import EVENTS
 
@@ -25,7 +25,7 @@ class Browser(Struct, frozen=True):
     sessions: int
 
 
-class Seen(Struct, frozen=True):
+class PageviewShare(Struct, frozen=True):
     name: str
     pageviews: int
     visitors: int
@@ -45,9 +45,9 @@ class ViewportPattern(Struct, frozen=True):
     percentage: Percent
 
 
-VIEWED = "COUNT(*) AS pageviews"
-CAME = "COUNT(DISTINCT visitor_hash) AS visitors"
-VISITED = "COUNT(DISTINCT session_hash) AS sessions"
+PAGEVIEWS = "COUNT(*) AS pageviews"
+VISITORS = "COUNT(DISTINCT visitor_hash) AS visitors"
+SESSIONS = "COUNT(DISTINCT session_hash) AS sessions"
 SHARE = """COUNT(DISTINCT visitor_hash) AS percentage_part,
                    SUM(COUNT(DISTINCT visitor_hash)) OVER () AS percentage_whole"""
 DEVICE = "COALESCE(device_type, '')"
@@ -55,7 +55,7 @@ OS = "os_name || CASE WHEN os_version IS NULL THEN '' ELSE ' ' || os_version END
 VERSION = "COALESCE(browser_version, '')"
 
 
-def seen(
+def technology_type(
     name: str,
     row: type[Struct],
     meaning: str,
@@ -68,11 +68,11 @@ def seen(
     selected = ",\n                   ".join(columns)
     return QueryType(
         name=name,
-        meaning=meaning,
-        subject=Subject.WEBSITE,
+        description=meaning,
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=row,
-        limit=limit,
+        default_limit=limit,
         sql=f"""
             SELECT {selected}
               FROM scoped
@@ -85,69 +85,69 @@ def seen(
 
 
 TECHNOLOGY = (
-    seen(
+    technology_type(
         "screen_resolution",
         Screen,
         "page views by size of the screen and class of device",
         "screen_resolution AS label",
-        VIEWED,
-        CAME,
+        PAGEVIEWS,
+        VISITORS,
         f"{DEVICE} AS device",
         SHARE,
         group=f"screen_resolution, {DEVICE}",
         order="visitors DESC, pageviews DESC, label, device",
     ),
-    seen(
+    technology_type(
         "screen_resolutions",
-        Seen,
+        PageviewShare,
         "page views by size of the screen",
         "screen_resolution AS label",
-        VIEWED,
-        CAME,
+        PAGEVIEWS,
+        VISITORS,
         group="screen_resolution",
     ),
-    seen(
+    technology_type(
         "browsers_grouped",
         Browser,
         "page views by browser and version, named together",
         f"browser_name || CASE WHEN {VERSION} = '' THEN '' ELSE ' ' || {VERSION} END AS label",
         "browser_name AS browser",
         f"{VERSION} AS version",
-        VIEWED,
-        CAME,
-        VISITED,
+        PAGEVIEWS,
+        VISITORS,
+        SESSIONS,
         group=f"browser_name, {VERSION}",
         order="visitors DESC, pageviews DESC, label, browser, version",
     ),
-    seen(
+    technology_type(
         "os_versions",
-        Seen,
+        PageviewShare,
         "page views by operating system and version",
         f"{OS} AS label",
-        VIEWED,
-        CAME,
+        PAGEVIEWS,
+        VISITORS,
         group=OS,
         limit=25,
     ),
-    seen(
+    technology_type(
         "viewport_vs_resolution",
         Viewport,
         "page views by size of the window and class of device",
         "viewport_size AS label",
-        CAME,
-        VIEWED,
+        VISITORS,
+        PAGEVIEWS,
         f"{DEVICE} AS device",
         group=f"viewport_size, {DEVICE}",
         order="visitors DESC, pageviews DESC, label, device",
         limit=200,
     ),
-    seen(
+    technology_type(
         "viewport_patterns",
         ViewportPattern,
         "visitors and sessions by size of the window",
         "viewport_size AS label",
-        CAME,
-        VISITED,
+        VISITORS,
+        SESSIONS,
         SHARE,
         group="viewport_size",
         order="visitors DESC, sessions DESC, label",

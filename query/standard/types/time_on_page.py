@@ -3,9 +3,9 @@
 from msgspec import Struct
 
 from query.standard.declaration.fields import Average, Median, Percent
-from query.standard.declaration.query_type import Cte, QueryType, Subject
-from query.standard.sql.definitions import EXIT, PAGE_VIEW
-from query.standard.sql.percentiles import mean, quantile
+from query.standard.declaration.query_type import Cte, QueryType, SubjectKind
+from query.standard.sql.definitions import PAGE_EXIT, PAGE_VIEW
+from query.standard.sql.percentiles import mean_columns, quantile_columns
 from schemas.tables import EVENTS
 
 
@@ -25,9 +25,9 @@ class PageTime(Struct, frozen=True):
 
 
 # The page view or its exit reports the time, whichever the tracker does.
-SEEN = f"({PAGE_VIEW} OR name = '{EXIT}') AND path IS NOT NULL"
+IS_TIMED_VIEW = f"({PAGE_VIEW} OR name = '{PAGE_EXIT}') AND path IS NOT NULL"
 
-TIMED = Cte(
+TIME_ON_PAGE = Cte(
     "timed",
     f"""
     SELECT path         AS label,
@@ -37,7 +37,7 @@ TIMED = Cte(
            ROW_NUMBER() OVER (PARTITION BY path ORDER BY time_on_page) AS place,
            COUNT(*) OVER (PARTITION BY path)                           AS places
       FROM scoped
-     WHERE {SEEN}
+     WHERE {IS_TIMED_VIEW}
        AND time_on_page > 1
        AND time_on_page < 3600
     """,  # noqa: S608
@@ -46,17 +46,17 @@ TIMED = Cte(
 PAGES = (
     QueryType(
         name="page_performance",
-        meaning="page views by path, with the mean of the visible seconds that were reported",
-        subject=Subject.WEBSITE,
+        description="page views by path, with the mean of the visible seconds that were reported",
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=PagePerformance,
         sql=f"""
             SELECT path                                AS label,
                    COUNT(*) FILTER (WHERE {PAGE_VIEW}) AS pageviews,
-                   {mean("avg_time_on_page", "time_on_page")},
+                   {mean_columns("avg_time_on_page", "time_on_page")},
                    COUNT(DISTINCT CASE WHEN {PAGE_VIEW} THEN visitor_hash END) AS visitors
               FROM scoped
-             WHERE {SEEN}
+             WHERE {IS_TIMED_VIEW}
              GROUP BY path
             HAVING COUNT(*) FILTER (WHERE {PAGE_VIEW}) > 0
              ORDER BY visitors DESC, pageviews DESC, label
@@ -64,16 +64,16 @@ PAGES = (
     ),
     QueryType(
         name="page_time_analysis",
-        meaning="median of the visible seconds by path, of reports between 1 second and 1 hour",
-        subject=Subject.WEBSITE,
+        description="median of the visible seconds by path, of reports between 1 second and 1 hour",
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=PageTime,
-        given=(TIMED,),
+        ctes=(TIME_ON_PAGE,),
         sql=f"""
             SELECT label,
                    COUNT(DISTINCT visit)                AS sessions_with_time,
                    COUNT(DISTINCT visitor)              AS visitors,
-                   {quantile("median_time_on_page", "seconds", 50)},
+                   {quantile_columns("median_time_on_page", "seconds", 50)},
                    COUNT(DISTINCT visitor)              AS percentage_part,
                    SUM(COUNT(DISTINCT visitor)) OVER () AS percentage_whole
               FROM timed

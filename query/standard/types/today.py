@@ -2,10 +2,10 @@
 
 from msgspec import Struct
 
-from query.standard.declaration.query_type import QueryType, Subject
+from query.standard.declaration.query_type import QueryType, SubjectKind
 from query.standard.sql.definitions import PAGE_VIEW
 from query.standard.sql.time_windows import today
-from query.standard.types.realtime import now
+from query.standard.types.realtime import realtime_type
 from schemas.tables import EVENTS
 
 
@@ -23,11 +23,11 @@ class Active(Struct, frozen=True):
 TODAY = (
     QueryType(
         name="today_metrics",
-        meaning="page views, their visitors and sessions of today in the zone",
-        subject=Subject.WEBSITE,
+        description="page views, their visitors and sessions of today in the zone",
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=Today,
-        over=today,
+        time_range_override=today,
         sql=f"""
             SELECT COUNT(*)                     AS pageviews,
                    COUNT(DISTINCT visitor_hash) AS visitors,
@@ -37,7 +37,7 @@ TODAY = (
              ORDER BY pageviews
         """,  # noqa: S608
     ),
-    now(
+    realtime_type(
         "active_stats",
         "visitors and sessions with a page view",
         Active,

@@ -5,20 +5,20 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from query.standard.declaration.fields import Percent
-from query.standard.declaration.query_type import Cte, QueryType, Subject
-from query.standard.sql.attribution import attributed
-from query.standard.sql.definitions import PAGE_VIEW, earliest, latest
+from query.standard.declaration.query_type import Cte, QueryType, SubjectKind
+from query.standard.sql.attribution import attributed_views
+from query.standard.sql.definitions import PAGE_VIEW, first_value, last_value
 from schemas.tables import EVENTS
 
 
-class Top(Struct, frozen=True):
+class TopEntry(Struct, frozen=True):
     name: str
     pageviews: int
     visitors: int
     percentage: Percent
 
 
-def top(
+def top_type(
     name: str, label: str, meaning: str, *, limit: int = 100, aliases: tuple[str, ...] = ()
 ) -> QueryType:
     """Page views by `label`, an expression over `scoped`; those without it are left out.
@@ -28,11 +28,11 @@ def top(
     return QueryType(
         name=name,
         aliases=aliases,
-        meaning=meaning,
-        subject=Subject.WEBSITE,
+        description=meaning,
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
-        row=Top,
-        limit=limit,
+        row=TopEntry,
+        default_limit=limit,
         sql=f"""
             SELECT {label}                                   AS label,
                    COUNT(*)                                  AS pageviews,
@@ -48,16 +48,18 @@ def top(
     )
 
 
-def sourced(name: str, label: str, meaning: str, aliases: tuple[str, ...] = ()) -> QueryType:
-    """As `top`, with the value of the session's first page view for all of its page views."""
+def attributed_type(
+    name: str, label: str, meaning: str, aliases: tuple[str, ...] = ()
+) -> QueryType:
+    """As `top_type`, with the value of the session's first page view for all of its page views."""
     return QueryType(
         name=name,
         aliases=aliases,
-        meaning=meaning,
-        subject=Subject.WEBSITE,
+        description=meaning,
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
-        row=Top,
-        given=attributed(label),
+        row=TopEntry,
+        ctes=attributed_views(label),
         sql="""
             SELECT origin                               AS label,
                    COUNT(*)                             AS pageviews,
@@ -72,7 +74,7 @@ def sourced(name: str, label: str, meaning: str, aliases: tuple[str, ...] = ()) 
     )
 
 
-class Place(Struct, frozen=True):
+class TopLocation(Struct, frozen=True):
     name: str
     country: str
     pageviews: int
@@ -88,12 +90,14 @@ class BrowserVersion(Struct, frozen=True):
     percentage: Percent
 
 
-def pair(name: str, row: type[Struct], first: str, second: str, meaning: str) -> QueryType:
+def two_column_type(
+    name: str, row: type[Struct], first: str, second: str, meaning: str
+) -> QueryType:
     """Page views by two facts; those without the first are left out."""
     return QueryType(
         name=name,
-        meaning=meaning,
-        subject=Subject.WEBSITE,
+        description=meaning,
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=row,
         sql=f"""
@@ -112,7 +116,7 @@ def pair(name: str, row: type[Struct], first: str, second: str, meaning: str) ->
     )
 
 
-def edge(name: str, meaning: str, of: Callable[[str], str]) -> QueryType:
+def entry_or_exit_type(name: str, meaning: str, of: Callable[[str], str]) -> QueryType:
     """The first or last page view of each session, by path."""
     edges = Cte(
         "edges",
@@ -127,11 +131,11 @@ def edge(name: str, meaning: str, of: Callable[[str], str]) -> QueryType:
     )
     return QueryType(
         name=name,
-        meaning=meaning,
-        subject=Subject.WEBSITE,
+        description=meaning,
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
-        row=Top,
-        given=(edges,),
+        row=TopEntry,
+        ctes=(edges,),
         sql="""
             SELECT label,
                    COUNT(*)                             AS pageviews,
@@ -149,39 +153,39 @@ def edge(name: str, meaning: str, of: Callable[[str], str]) -> QueryType:
 SOURCE = "COALESCE(referrer_name, referrer, 'Direct')"
 
 TOPS = (
-    top("top_pages", "path", "page views by path", aliases=("pages",)),
-    sourced(
+    top_type("top_pages", "path", "page views by path", aliases=("pages",)),
+    attributed_type(
         "traffic_sources",
         SOURCE,
         "page views by who referred; `Direct` when nobody did or the website itself",
         aliases=("traffic",),
     ),
-    sourced(
+    attributed_type(
         "top_referrers", f"NULLIF({SOURCE}, 'Direct')", "page views by who referred, without Direct"
     ),
-    sourced("channels", "channel", "page views by channel"),
-    sourced("utm_sources", "utm_source", "page views by utm_source"),
-    sourced("utm_mediums", "utm_medium", "page views by utm_medium"),
-    sourced("utm_campaigns", "utm_campaign", "page views by utm_campaign"),
-    sourced("utm_terms", "utm_term", "page views by utm_term"),
-    sourced("utm_content", "utm_content", "page views by utm_content"),
-    top("browser_name", "browser_name", "page views by browser"),
-    top("browsers", "browser_name", "as browser_name", limit=25),
-    top("os_name", "os_name", "page views by operating system"),
-    top("operating_systems", "os_name", "as os_name"),
-    top("device_types", "device_type", "page views by class of device", limit=20),
-    top("country", "country", "page views by country"),
-    top("language", "language", "page views by language of the browser"),
-    top("timezone", "timezone", "page views by time zone of the browser"),
-    pair("region", Place, "region", "country", "page views by region and country"),
-    pair("city", Place, "city", "country", "page views by city and country"),
-    pair(
+    attributed_type("channels", "channel", "page views by channel"),
+    attributed_type("utm_sources", "utm_source", "page views by utm_source"),
+    attributed_type("utm_mediums", "utm_medium", "page views by utm_medium"),
+    attributed_type("utm_campaigns", "utm_campaign", "page views by utm_campaign"),
+    attributed_type("utm_terms", "utm_term", "page views by utm_term"),
+    attributed_type("utm_content", "utm_content", "page views by utm_content"),
+    top_type("browser_name", "browser_name", "page views by browser"),
+    top_type("browsers", "browser_name", "as browser_name", limit=25),
+    top_type("os_name", "os_name", "page views by operating system"),
+    top_type("operating_systems", "os_name", "as os_name"),
+    top_type("device_types", "device_type", "page views by class of device", limit=20),
+    top_type("country", "country", "page views by country"),
+    top_type("language", "language", "page views by language of the browser"),
+    top_type("timezone", "timezone", "page views by time zone of the browser"),
+    two_column_type("region", TopLocation, "region", "country", "page views by region and country"),
+    two_column_type("city", TopLocation, "city", "country", "page views by city and country"),
+    two_column_type(
         "browser_versions",
         BrowserVersion,
         "browser_name",
         "browser_version",
         "page views by browser and version",
     ),
-    edge("entry_pages", "first page views of sessions, by path", earliest),
-    edge("exit_pages", "last page views of sessions, by path", latest),
+    entry_or_exit_type("entry_pages", "first page views of sessions, by path", first_value),
+    entry_or_exit_type("exit_pages", "last page views of sessions, by path", last_value),
 )

@@ -4,16 +4,33 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from query.standard.declaration.fields import Form, Instant, Listed, Text, mean_seconds
-from query.standard.declaration.query_type import Choice, Cte, Detail, QueryType, Subject
-from query.standard.sql.definitions import ORDER, PAGE_VIEW, latest
-from query.standard.sql.event_conditions import CUSTOM
-from query.standard.types.session_groups import journeys, viewed
-from query.standard.types.session_lists import EVENTS_OF_SESSION, MOST_SESSIONS, PAGES, Happened
+from query.standard.declaration.fields import (
+    FieldSpec,
+    Instant,
+    ListField,
+    OptionalText,
+    mean_seconds,
+)
+from query.standard.declaration.query_type import (
+    Cte,
+    NestedList,
+    PageKeyQuery,
+    QueryType,
+    SubjectKind,
+)
+from query.standard.sql.definitions import PAGE_VIEW, ROW_ORDER, last_value
+from query.standard.sql.event_conditions import IS_CUSTOM
+from query.standard.types.session_groups import session_ctes, viewed_value
+from query.standard.types.session_lists import (
+    EVENTS_OF_SESSION,
+    MAX_SESSIONS,
+    PAGES,
+    SessionEventEntry,
+)
 from schemas.tables import EVENTS, IDENTITIES, VITALS
 
 
-def spoken(ms: int | None) -> str:
+def format_duration(ms: int | None) -> str:
     """Milliseconds as hours, minutes and seconds, such as `1h 2m 3s`."""
     seconds = (ms or 0) // 1000
     hours, minutes, rest = seconds // 3600, seconds % 3600 // 60, seconds % 60
@@ -26,25 +43,25 @@ def seconds(ms: int | None) -> float:
     return mean_seconds(ms, 1)
 
 
-Lasted = Annotated[float, Form(("",), seconds, "seconds")]
-Spoken = Annotated[str, Form(("",), spoken, "duration")]
+DurationSeconds = Annotated[float, FieldSpec(("",), seconds, "seconds")]
+FormattedDuration = Annotated[str, FieldSpec(("",), format_duration, "duration")]
 
 
 class Profile(Struct, frozen=True):
     visitor_id: str
-    profile_id: Text
+    profile_id: OptionalText
     first_visit: Instant
     last_visit: Instant
     session_count: int
     total_events: int
     page_views: int
     unique_pages: int
-    country: Text
-    region: Text
-    device_type: Text
-    browser_name: Text
-    os_name: Text
-    referrer: Text
+    country: OptionalText
+    region: OptionalText
+    device_type: OptionalText
+    browser_name: OptionalText
+    os_name: OptionalText
+    referrer: OptionalText
     custom_event_count: int
     unique_event_names: int
 
@@ -55,24 +72,24 @@ class ProfileDetail(Struct, frozen=True):
     last_visit: Instant
     total_sessions: int
     total_pageviews: int
-    total_duration: Lasted
-    total_duration_formatted: Spoken
-    device: Text
-    browser: Text
-    os: Text
-    country: Text
-    region: Text
-    profile_id: Text
-    traits: Text
+    total_duration: DurationSeconds
+    total_duration_formatted: FormattedDuration
+    device: OptionalText
+    browser: OptionalText
+    os: OptionalText
+    country: OptionalText
+    region: OptionalText
+    profile_id: OptionalText
+    traits: OptionalText
 
 
-class Measured(Struct, frozen=True, array_like=True):
+class ProfileVital(Struct, frozen=True, array_like=True):
     """One web vital of a session, as a tuple."""
 
     time: Instant
     metric_name: str
     metric_value: float
-    path: Text
+    path: OptionalText
 
 
 class ProfileSession(Struct, frozen=True):
@@ -80,18 +97,18 @@ class ProfileSession(Struct, frozen=True):
     session_name: str
     first_visit: Instant
     last_visit: Instant
-    duration: Lasted
-    duration_formatted: Spoken
+    duration: DurationSeconds
+    duration_formatted: FormattedDuration
     page_views: int
     unique_pages: int
-    device: Text
-    browser: Text
-    os: Text
-    country: Text
-    region: Text
-    referrer: Text
-    events: Annotated[list[Happened], Listed]
-    web_vitals: Annotated[list[Measured], Listed]
+    device: OptionalText
+    browser: OptionalText
+    os: OptionalText
+    country: OptionalText
+    region: OptionalText
+    referrer: OptionalText
+    events: Annotated[list[SessionEventEntry], ListField]
+    web_vitals: Annotated[list[ProfileVital], ListField]
 
 
 # What is said of a visitor is of the newest page view, and of the first one how they came.
@@ -99,7 +116,7 @@ class ProfileSession(Struct, frozen=True):
 
 def last(column: str) -> str:
     """The column of the visitor's newest page view."""
-    return f"{latest(column)} FILTER (WHERE {PAGE_VIEW})"
+    return f"{last_value(column)} FILTER (WHERE {PAGE_VIEW})"
 
 
 PERSONS = Cte(
@@ -114,14 +131,14 @@ PERSONS = Cte(
            COUNT(*)                                                   AS happened,
            COUNT(*) FILTER (WHERE {PAGE_VIEW})                        AS viewed,
            COUNT(DISTINCT CASE WHEN {PAGE_VIEW} THEN path END)        AS pages,
-           COUNT(*) FILTER (WHERE {CUSTOM})                           AS customs,
-           COUNT(DISTINCT CASE WHEN {CUSTOM} THEN name END)           AS kinds,
+           COUNT(*) FILTER (WHERE {IS_CUSTOM})                           AS customs,
+           COUNT(DISTINCT CASE WHEN {IS_CUSTOM} THEN name END)           AS kinds,
            {last("country")}      AS land,
            {last("region")}       AS area,
            {last("device_type")}  AS device,
            {last("browser_name")} AS browser,
            {last("os_name")}      AS system,
-           {viewed("COALESCE(referrer_name, referrer)")} AS origin
+           {viewed_value("COALESCE(referrer_name, referrer)")} AS origin
       FROM scoped
      WHERE visitor_hash IS NOT NULL
      GROUP BY visitor_hash
@@ -130,21 +147,21 @@ PERSONS = Cte(
 
 # Anybody may say from a page who a visitor is. Once a server has said it with its key, only servers
 # are believed. Rows that are older than the column have it in what is kept of their sender.
-KEYED = """COALESCE(trusted, sender LIKE '%"trusted":true%', FALSE)"""
+SENT_WITH_KEY = """COALESCE(trusted, sender LIKE '%"trusted":true%', FALSE)"""
 
-KNOWN = Cte(
+VISITOR_SESSIONS = Cte(
     "known",
     f"""
     SELECT visitor_hash                                              AS bearer,
-           {latest("profile_id")}                                    AS called,
-           {latest("traits")} FILTER (WHERE traits IS NOT NULL)      AS described
+           {last_value("profile_id")}                                    AS called,
+           {last_value("traits")} FILTER (WHERE traits IS NOT NULL)      AS described
       FROM (
-           SELECT visitor_hash, profile_id, traits, trusted, sender, {ORDER},
-                  MAX({KEYED}) OVER (PARTITION BY visitor_hash) AS vouched
+           SELECT visitor_hash, profile_id, traits, trusted, sender, {ROW_ORDER},
+                  MAX({SENT_WITH_KEY}) OVER (PARTITION BY visitor_hash) AS vouched
              FROM scoped_identities
             WHERE visitor_hash IS NOT NULL
            )
-     WHERE {KEYED} = vouched
+     WHERE {SENT_WITH_KEY} = vouched
      GROUP BY visitor_hash
     """,  # noqa: S608
 )
@@ -157,7 +174,7 @@ TOGETHER = Cte(
     """,
 )
 
-WALKS = journeys(
+PROFILE_SESSIONS = session_ctes(
     {
         "known": "session_id",
         "land": "country",
@@ -169,20 +186,20 @@ WALKS = journeys(
     }
 )
 
-VITALS_OF_SESSION = Detail(
+VITALS_OF_SESSION = NestedList(
     field="web_vitals",
-    row=Measured,
+    row=ProfileVital,
     key=("session_id",),
-    by="session_id",
+    filter_column="session_id",
     table=VITALS,
     sql=f"""
         SELECT session_id, ms, metric_name, CAST(metric_value AS DOUBLE) AS measured, path
           FROM scoped
-         ORDER BY session_id, {ORDER}
+         ORDER BY session_id, {ROW_ORDER}
     """,  # noqa: S608
 )
 
-SEEN = Choice(
+SEEN = PageKeyQuery(
     key="visitor_hash",
     sql="""
         SELECT visitor_hash AS chosen,
@@ -198,13 +215,13 @@ SEEN = Choice(
 PROFILES = (
     QueryType(
         name="profile_list",
-        meaning="visitors, the latest first, with what they did; agent and place as last seen",
-        subject=Subject.WEBSITE,
+        description="visitors, the latest first, with what they did; agent and place as last seen",
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=Profile,
-        limit=25,
-        choice=SEEN,
-        given=(PERSONS,),
+        default_limit=25,
+        page_keys=SEEN,
+        ctes=(PERSONS,),
         sql="""
             SELECT who, told, began, ended, visits AS session_count, happened, viewed, pages,
                    land, area, device, browser, system, origin,
@@ -215,14 +232,14 @@ PROFILES = (
     ),
     QueryType(
         name="profile_detail",
-        meaning="one visitor, with the id and traits by which the website knows them, as last told "
+        description="one visitor, with the id and traits by which the website knows them, as last told "
         "by who has a key, else by anybody",
-        subject=Subject.WEBSITE,
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=ProfileDetail,
-        needs=("anonymous_id",),
-        beside=(IDENTITIES,),
-        given=(PERSONS, *journeys(), TOGETHER, KNOWN),
+        required_filters=("anonymous_id",),
+        extra_tables=(IDENTITIES,),
+        ctes=(PERSONS, *session_ctes(), TOGETHER, VISITOR_SESSIONS),
         sql="""
             SELECT who, began, ended, visits, viewed,
                    whole AS together_ms,
@@ -238,14 +255,14 @@ PROFILES = (
     ),
     QueryType(
         name="profile_sessions",
-        meaning="sessions of one visitor, newest first, with their events and web vitals",
-        subject=Subject.WEBSITE,
+        description="sessions of one visitor, newest first, with their events and web vitals",
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=ProfileSession,
-        most=MOST_SESSIONS,
-        needs=("anonymous_id",),
-        given=(*WALKS, PAGES),
-        details=(EVENTS_OF_SESSION, VITALS_OF_SESSION),
+        max_limit=MAX_SESSIONS,
+        required_filters=("anonymous_id",),
+        ctes=(*PROFILE_SESSIONS, PAGES),
+        nested_lists=(EVENTS_OF_SESSION, VITALS_OF_SESSION),
         sql="""
             SELECT known,
                    'Session ' || CAST(ROW_NUMBER() OVER (ORDER BY began, known) AS VARCHAR)

@@ -2,30 +2,30 @@
 
 from msgspec import Struct
 
-from query.standard.declaration.fields import Instant, Text
-from query.standard.declaration.query_type import Cte, QueryType, Subject
-from query.standard.sql.definitions import EXIT, ORDER, PAGE_VIEW
-from query.standard.sql.event_conditions import AWAY
+from query.standard.declaration.fields import Instant, OptionalText
+from query.standard.declaration.query_type import Cte, QueryType, SubjectKind
+from query.standard.sql.definitions import PAGE_EXIT, PAGE_VIEW, ROW_ORDER
+from query.standard.sql.event_conditions import IS_OUTBOUND
 from schemas.tables import ERRORS, EVENTS
 
 
-class Moment(Struct, frozen=True):
+class TimelineEntry(Struct, frozen=True):
     time: Instant
     kind: str
     name: str
-    path: Text
-    session_id: Text
-    properties: Text
-    referrer: Text
+    path: OptionalText
+    session_id: OptionalText
+    properties: OptionalText
+    referrer: OptionalText
 
 
-MOMENTS = Cte(
+TIMELINE_ENTRIES = Cte(
     "moments",
     f"""
     SELECT ms,
            CASE WHEN {PAGE_VIEW} THEN 'page_view'
-                WHEN name = '{EXIT}' THEN 'page_exit'
-                WHEN {AWAY} THEN 'outbound'
+                WHEN name = '{PAGE_EXIT}' THEN 'page_exit'
+                WHEN {IS_OUTBOUND} THEN 'outbound'
                 ELSE 'event' END AS kind,
            COALESCE(href, name) AS called,
            path, session_id, properties,
@@ -43,7 +43,7 @@ NUMBERED = Cte(
     "numbered",
     f"""
     SELECT ms, kind, called, path, session_id, properties, came_from,
-           ROW_NUMBER() OVER (ORDER BY {ORDER.replace("ms,", "ms, part,")}) AS turn
+           ROW_NUMBER() OVER (ORDER BY {ROW_ORDER.replace("ms,", "ms, part,")}) AS turn
       FROM moments
     """,  # noqa: S608
 )
@@ -51,14 +51,14 @@ NUMBERED = Cte(
 TIMELINE = (
     QueryType(
         name="visitor_timeline",
-        meaning="page views, events, clicks away and errors of one visitor in the order of time",
-        subject=Subject.WEBSITE,
+        description="page views, events, clicks away and errors of one visitor in the order of time",
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
-        row=Moment,
-        limit=500,
-        needs=("anonymous_id",),
-        beside=(ERRORS,),
-        given=(MOMENTS, NUMBERED),
+        row=TimelineEntry,
+        default_limit=500,
+        required_filters=("anonymous_id",),
+        extra_tables=(ERRORS,),
+        ctes=(TIMELINE_ENTRIES, NUMBERED),
         sql="""
             SELECT ms, kind, called, path, session_id, properties, came_from, turn
               FROM numbered

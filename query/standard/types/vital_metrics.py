@@ -3,13 +3,13 @@
 from msgspec import Struct
 
 from query.standard.declaration.fields import P50, P75, P90, P95, P99, Date, FineAverage
-from query.standard.declaration.query_type import QueryType, Subject
-from query.standard.sql.percentiles import mean, quantile
-from query.standard.types.vitals import ranked
+from query.standard.declaration.query_type import QueryType, SubjectKind
+from query.standard.sql.percentiles import mean_columns, quantile_columns
+from query.standard.types.vitals import ranked_vitals
 from schemas.tables import VITALS as STORED
 
 
-class Metric(Struct, frozen=True):
+class VitalMetric(Struct, frozen=True):
     metric_name: str
     p50: P50
     p75: P75
@@ -42,21 +42,21 @@ class MetricOfPage(Struct, frozen=True):
     samples: int
 
 
-PERCENTILES = ",\n".join(quantile(f"p{n}", "metric_value", n) for n in (50, 75, 90, 95, 99))
+PERCENTILES = ",\n".join(quantile_columns(f"p{n}", "metric_value", n) for n in (50, 75, 90, 95, 99))
 
 
 METRICS = (
     QueryType(
         name="vitals_overview",
-        meaning="percentiles and mean of each metric",
-        subject=Subject.WEBSITE,
+        description="percentiles and mean of each metric",
+        subject=SubjectKind.WEBSITE,
         table=STORED,
-        row=Metric,
-        given=(ranked("metric_name", "TRUE"),),
+        row=VitalMetric,
+        ctes=(ranked_vitals("metric_name", "TRUE"),),
         sql=f"""
             SELECT metric_name,
                    {PERCENTILES},
-                   {mean("avg_value", "metric_value")},
+                   {mean_columns("avg_value", "metric_value")},
                    COUNT(*) AS samples
               FROM ranked
              GROUP BY metric_name
@@ -65,13 +65,13 @@ METRICS = (
     ),
     QueryType(
         name="vitals_time_series",
-        meaning="percentiles of each metric and bucket that has samples",
-        subject=Subject.WEBSITE,
+        description="percentiles of each metric and bucket that has samples",
+        subject=SubjectKind.WEBSITE,
         table=STORED,
         row=MetricOfBucket,
         sparse=True,
-        limit=10_000,
-        given=(ranked("bucket", "TRUE"),),
+        default_limit=10_000,
+        ctes=(ranked_vitals("bucket", "TRUE"),),
         sql=f"""
             SELECT label,
                    metric_name,
@@ -84,12 +84,12 @@ METRICS = (
     ),
     QueryType(
         name="vitals_by_page",
-        meaning="percentiles of each path and metric",
-        subject=Subject.WEBSITE,
+        description="percentiles of each path and metric",
+        subject=SubjectKind.WEBSITE,
         table=STORED,
         row=MetricOfPage,
-        limit=50,
-        given=(ranked("path", "TRUE"),),
+        default_limit=50,
+        ctes=(ranked_vitals("path", "TRUE"),),
         sql=f"""
             SELECT label,
                    metric_name,

@@ -3,12 +3,12 @@
 from msgspec import Struct, structs
 
 from query.standard.declaration.fields import P50, P75, Date, FineAverage
-from query.standard.declaration.query_type import Cte, QueryType, Subject
-from query.standard.sql.percentiles import mean, quantile
+from query.standard.declaration.query_type import Cte, QueryType, SubjectKind
+from query.standard.sql.percentiles import mean_columns, quantile_columns
 from schemas.tables import VITALS as STORED
 
 
-class Measured(Struct, frozen=True):
+class VitalValues(Struct, frozen=True):
     name: str
     visitors: int
     avg_fcp: FineAverage
@@ -24,7 +24,7 @@ class Measured(Struct, frozen=True):
     p75_inp: P75
 
 
-class MeasuredInBucket(Struct, frozen=True):
+class VitalValuesByBucket(Struct, frozen=True):
     date: Date
     avg_fcp: FineAverage
     p50_fcp: P50
@@ -62,7 +62,7 @@ PLAIN = {
 }
 
 
-def ranked(group: str, only: str = METRICS) -> Cte:
+def ranked_vitals(group: str, only: str = METRICS) -> Cte:
     """Measurements in the order of their value, in each group and metric."""
     return Cte(
         "ranked",
@@ -87,20 +87,20 @@ def column(name: str) -> str:
     figure, _, metric = name.partition("_")
     only = f"metric_name = '{metric.upper()}'"
     if figure == "avg":
-        return mean(name, "metric_value", only)
-    return quantile(name, "metric_value", int(figure[1:]), only)
+        return mean_columns(name, "metric_value", only)
+    return quantile_columns(name, "metric_value", int(figure[1:]), only)
 
 
-def by(name: str, row: type[Struct], group: str, order: str, meaning: str) -> QueryType:
+def vitals_type(name: str, row: type[Struct], group: str, order: str, meaning: str) -> QueryType:
     """Measurements by a column of the table."""
     columns = ",\n".join(column(field.name) for field in structs.fields(row))
     return QueryType(
         name=name,
-        meaning=meaning,
-        subject=Subject.WEBSITE,
+        description=meaning,
+        subject=SubjectKind.WEBSITE,
         table=STORED,
         row=row,
-        given=(ranked(group),),
+        ctes=(ranked_vitals(group),),
         sql=f"""
             SELECT {columns}
               FROM ranked
@@ -110,35 +110,39 @@ def by(name: str, row: type[Struct], group: str, order: str, meaning: str) -> Qu
     )
 
 
-def wide(name: str, group: str, meaning: str) -> QueryType:
+def wide_vitals_type(name: str, group: str, meaning: str) -> QueryType:
     """Means and medians by a column, the slowest LCP first."""
     slowest = "p50_lcp_low + p50_lcp_high DESC NULLS LAST, measurements DESC, label"
-    return by(f"web_vitals_by_{name}", Measured, group, slowest, f"web vitals by {meaning}")
+    return vitals_type(
+        f"web_vitals_by_{name}", VitalValues, group, slowest, f"web vitals by {meaning}"
+    )
 
 
-def narrow(name: str, meaning: str) -> QueryType:
+def medians_type(name: str, meaning: str) -> QueryType:
     """Medians by a column, the one with most samples first."""
     column_ = f"{name}_name" if name == "browser" else name
     order = "samples DESC, label"
-    return by(f"vitals_by_{name}", Medians, column_, order, f"medians of web vitals by {meaning}")
+    return vitals_type(
+        f"vitals_by_{name}", Medians, column_, order, f"medians of web vitals by {meaning}"
+    )
 
 
 VITALS = (
-    wide("page", "path", "path"),
-    wide("browser", "browser_name", "browser"),
-    wide("country", "country", "country"),
-    wide("os", "os_name", "operating system"),
-    wide("region", "region", "region"),
-    wide("device", "device_type", "class of device"),
-    by(
+    wide_vitals_type("page", "path", "path"),
+    wide_vitals_type("browser", "browser_name", "browser"),
+    wide_vitals_type("country", "country", "country"),
+    wide_vitals_type("os", "os_name", "operating system"),
+    wide_vitals_type("region", "region", "region"),
+    wide_vitals_type("device", "device_type", "class of device"),
+    vitals_type(
         "web_vitals_time_series",
-        MeasuredInBucket,
+        VitalValuesByBucket,
         "bucket",
         "label",
         "web vitals of each bucket",
     ),
-    narrow("country", "country"),
-    narrow("browser", "browser"),
-    narrow("region", "region"),
-    narrow("city", "city"),
+    medians_type("country", "country"),
+    medians_type("browser", "browser"),
+    medians_type("region", "region"),
+    medians_type("city", "city"),
 )

@@ -3,17 +3,17 @@
 from msgspec import Struct
 
 from query.standard.declaration.fields import Date, Mean, MeanSeconds, MedianSeconds, Percent
-from query.standard.declaration.query_type import Cte, QueryType, Subject
+from query.standard.declaration.query_type import Cte, QueryType, SubjectKind
 from query.standard.sql.definitions import (
-    BOUNCED,
-    HIGH,
-    LASTED,
-    LOW,
-    OTHERS,
+    DURATION_MS,
+    IS_BOUNCE,
+    MEDIAN_HIGH,
+    MEDIAN_LOW,
+    OTHER_COUNT,
     PAGE_VIEW,
-    RANKED,
-    VIEWS,
-    VISITS,
+    RANKED_SESSIONS,
+    SESSIONS,
+    VIEW_COUNT,
 )
 from schemas.tables import EVENTS
 
@@ -27,7 +27,7 @@ class Summary(Struct, frozen=True):
     total_events: int
 
 
-class Course(Struct, frozen=True):
+class TrafficByBucket(Struct, frozen=True):
     date: Date
     pageviews: int
     visitors: int
@@ -60,8 +60,8 @@ OF_SESSIONS = Cte(
     SELECT COUNT(*)     AS held,
            SUM(bounced) AS bounces,
            SUM(lasted)  AS together,
-           {LOW}        AS low,
-           {HIGH}       AS high
+           {MEDIAN_LOW}        AS low,
+           {MEDIAN_HIGH}       AS high
       FROM ranked
     """,  # noqa: S608
 )
@@ -78,42 +78,42 @@ BY_BUCKET = Cte(
 )
 
 # A session belongs to the bucket of its first page view.
-BEGUN = Cte(
+SESSION_STARTS = Cte(
     "begun",
     f"""
     SELECT MIN(CASE WHEN {PAGE_VIEW} THEN bucket END) AS point,
-           {VIEWS}                                    AS views,
-           {OTHERS}                                   AS others,
-           {LASTED}                                   AS lasted
+           {VIEW_COUNT}                                    AS views,
+           {OTHER_COUNT}                                   AS others,
+           {DURATION_MS}                                   AS lasted
       FROM scoped
      WHERE session_hash IS NOT NULL
      GROUP BY session_hash
-    HAVING {VIEWS} > 0
+    HAVING {VIEW_COUNT} > 0
     """,  # noqa: S608
 )
 
-PLACED = Cte(
+SESSIONS_BY_POINT = Cte(
     "placed",
     f"""
     SELECT point,
            views,
            lasted,
-           {BOUNCED}                                           AS bounced,
+           {IS_BOUNCE}                                           AS bounced,
            ROW_NUMBER() OVER (PARTITION BY point ORDER BY lasted) AS place,
            COUNT(*) OVER (PARTITION BY point)                     AS places
       FROM begun
     """,  # noqa: S608
 )
 
-BY_BEGIN = Cte(
+SESSIONS_BY_START = Cte(
     "by_begin",
     f"""
     SELECT point,
            COUNT(*)     AS held,
            SUM(bounced) AS bounces,
            SUM(views)   AS in_sessions,
-           {LOW}        AS low,
-           {HIGH}       AS high
+           {MEDIAN_LOW}        AS low,
+           {MEDIAN_HIGH}       AS high
       FROM placed
      GROUP BY point
     """,  # noqa: S608
@@ -123,11 +123,11 @@ WEBSITE = (
     QueryType(
         name="summary_metrics",
         aliases=("summary",),
-        meaning="totals of the website; durations in seconds, bounce rate in percent",
-        subject=Subject.WEBSITE,
+        description="totals of the website; durations in seconds, bounce rate in percent",
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=Summary,
-        given=(VISITS, RANKED, TOTALS, OF_SESSIONS),
+        ctes=(SESSIONS, RANKED_SESSIONS, TOTALS, OF_SESSIONS),
         sql="""
             SELECT pageviews,
                    visitors AS unique_visitors,
@@ -144,11 +144,11 @@ WEBSITE = (
     ),
     QueryType(
         name="events_by_date",
-        meaning="the same totals for each day or hour; a session counts where it began",
-        subject=Subject.WEBSITE,
+        description="the same totals for each day or hour; a session counts where it began",
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
-        row=Course,
-        given=(BY_BUCKET, BEGUN, PLACED, BY_BEGIN),
+        row=TrafficByBucket,
+        ctes=(BY_BUCKET, SESSION_STARTS, SESSIONS_BY_POINT, SESSIONS_BY_START),
         sql="""
             SELECT by_bucket.point,
                    viewed                   AS pageviews,
@@ -167,11 +167,11 @@ WEBSITE = (
     ),
     QueryType(
         name="session_metrics",
-        meaning="totals of all sessions",
-        subject=Subject.WEBSITE,
+        description="totals of all sessions",
+        subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=SessionMetrics,
-        given=(VISITS, RANKED, TOTALS, OF_SESSIONS),
+        ctes=(SESSIONS, RANKED_SESSIONS, TOTALS, OF_SESSIONS),
         sql="""
             SELECT held     AS total_sessions,
                    together AS avg_session_duration_ms,

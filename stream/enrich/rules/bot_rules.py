@@ -8,12 +8,12 @@ import re
 from crawleruseragents import CRAWLER_USER_AGENTS_DATA
 from msgspec import Struct
 
-from stream.enrich.rules.user_agent_parser import Rules
+from stream.enrich.rules.user_agent_parser import PatternRules
 
 LIBRARY = "http library"
 HEADLESS = "headless browser"
-PERSON = ""
-SORTS = {
+HUMAN = ""
+CATEGORIES = {
     "search-engine": "crawler",
     "seo": "seo",
     "monitoring": "monitor",
@@ -29,7 +29,7 @@ SORTS = {
 }
 """What a program is, by the list's tag for it."""
 
-PEOPLE = (
+HUMAN_PATTERNS = (
     r"AP3A\.240617\.008",  # a build of Android on phones that people hold
     r"MetaIAB Facebook",  # Facebook's browser in its own app
     r"Code\/1\.",  # editors with a browser in them
@@ -41,13 +41,13 @@ PEOPLE = (
 )
 """Patterns of the list that flag persons."""
 
-APPS = ("okhttp", "Dart", "CFNetwork", "Dalvik")
+APP_LIBRARIES = ("okhttp", "Dart", "CFNetwork", "Dalvik")
 """Libraries that phone apps send with: likely to be a program, but as likely an app's user."""
 
-WITHOUT_A_HEAD = (HEADLESS, r"(?i)(Headless|PhantomJS|SlimerJS)")
+HEADLESS_RULE = (HEADLESS, r"(?i)(Headless|PhantomJS|SlimerJS)")
 """Before the list, which calls them otherwise."""
 
-OWN = (
+OWN_RULES = (
     ("automation", r"\b(Cypress|WebDriver|Puppeteer|TestCafe|Katalon)\b"),
     (
         LIBRARY,
@@ -56,50 +56,50 @@ OWN = (
         r"|lua-resty-http|Typhoeus|http\.rb|unirest|superagent|ky)(?:$|[ /;(])",
     ),
     (LIBRARY, r"\b([A-Za-z]*PowerShell|CFNetwork)\b"),
-    (PERSON, r"(?i)\b(cubot)\b"),  # makes phones
+    (HUMAN, r"(?i)\b(cubot)\b"),  # makes phones
     ("crawler", r"(?i)\b([a-z0-9_.-]*(?:bot|crawler|spider|scraper|fetcher))\b"),
 )
 """After the list, what it does not know: what a program is, and how it is called."""
 
-LETTERS = 48
+MAX_NAME_LENGTH = 48
 """Characters of a name that are kept."""
 
-_rules = Rules(
+_rules = PatternRules(
     (
-        WITHOUT_A_HEAD,
+        HEADLESS_RULE,
         *(
-            (SORTS.get(entry["tags"][0], "crawler"), f"({entry['pattern']})")
+            (CATEGORIES.get(entry["tags"][0], "crawler"), f"({entry['pattern']})")
             for entry in CRAWLER_USER_AGENTS_DATA
-            if entry["pattern"] not in PEOPLE
+            if entry["pattern"] not in HUMAN_PATTERNS
         ),
-        *OWN,
+        *OWN_RULES,
     )
 )
 _COMPATIBLE = re.compile(r"compatible;\s*([A-Za-z][\w.-]*)")
 _AROUND = " /()[];:,.+-_"
 
 
-class Program(Struct, frozen=True):
+class Bot(Struct, frozen=True):
     """What a program is, and its name: `preview`, `Slackbot`."""
 
-    sort: str
+    category: str
     name: str = ""
 
     def __str__(self) -> str:
-        return f"{self.sort}: {self.name}" if self.name else self.sort
+        return f"{self.category}: {self.name}" if self.name else self.category
 
 
-def program_of(text: str) -> Program | None:
+def bot_of(text: str) -> Bot | None:
     """The program that a user agent names; None for what may be a person's browser."""
     if not text.strip():
-        return Program("empty user agent")
-    sort, matched = _rules.first(text) or (PERSON, "")
-    if sort in (PERSON, HEADLESS):
-        return Program(HEADLESS) if sort else None
-    return Program(sort, _name(matched, text))
+        return Bot("empty user agent")
+    sort, matched = _rules.first_match(text) or (HUMAN, "")
+    if sort in (HUMAN, HEADLESS):
+        return Bot(HEADLESS) if sort else None
+    return Bot(sort, _name(matched, text))
 
 
 def _name(matched: str, text: str) -> str:
     """The program's own name, where the list knows it by its web page."""
     named = _COMPATIBLE.search(text) if "." in matched or "/" in matched.strip(_AROUND) else None
-    return (named[1] if named else matched).strip(_AROUND)[:LETTERS]
+    return (named[1] if named else matched).strip(_AROUND)[:MAX_NAME_LENGTH]

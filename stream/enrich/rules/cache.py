@@ -7,40 +7,40 @@ the time that the libraries' own caches take.
 from collections.abc import Callable, Hashable
 from typing import TypeVar
 
-Question = TypeVar("Question", bound=Hashable)
-Answer = TypeVar("Answer")
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
 
-SIZE = 32_768
-LETTERS = 512
+MAX_ENTRIES = 32_768
+MAX_KEY_LENGTH = 512
 """Longer texts are worked out each time: they are rare, and many of them would fill the memory."""
-USUAL = 128
+AVERAGE_KEY_LENGTH = 128
 """Letters that there is room for, for each text: what is all longer is forgotten sooner."""
 
 
-class Memo(dict[Question, Answer]):
+class GenerationalCache(dict[Key, Value]):
     """Answers by question, at most twice `size`, so that no input can grow it.
 
     When it is full it becomes the old generation; what is still asked for comes back from there.
     """
 
-    def __init__(self, answer: Callable[[Question], Answer], size: int = SIZE) -> None:
+    def __init__(self, answer: Callable[[Key], Value], size: int = MAX_ENTRIES) -> None:
         super().__init__()
         self._answer = answer
         self._size = size
-        self._room = USUAL * size
-        self._old: dict[Question, Answer] = {}
+        self._room = AVERAGE_KEY_LENGTH * size
+        self._old: dict[Key, Value] = {}
 
-    def __missing__(self, question: Question) -> Answer:
+    def __missing__(self, question: Key) -> Value:
         if isinstance(question, str):
-            if len(question) > LETTERS:
+            if len(question) > MAX_KEY_LENGTH:
                 return self._answer(question)
             self._room -= len(question)
-        elif isinstance(question, tuple) and _letters(question) > 2 * LETTERS:
+        elif isinstance(question, tuple) and _letters(question) > 2 * MAX_KEY_LENGTH:
             return self._answer(question)
         if len(self) >= self._size or self._room < 0:
             self._old = dict(self)
             self.clear()
-            self._room = USUAL * self._size
+            self._room = AVERAGE_KEY_LENGTH * self._size
         known = question in self._old
         answer = self[question] = self._old[question] if known else self._answer(question)
         return answer

@@ -2,12 +2,12 @@
 
 from msgspec import Struct
 
-from stream.enrich.rules.lookups import Memo
-from stream.enrich.rules.urls import parameters, plain
+from stream.enrich.rules.lookups import GenerationalCache
+from stream.enrich.rules.urls import printable, query_parameters
 
 UTM = ("utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content")
-LETTERS = 256
-QUERY_LETTERS = 2048
+MAX_VALUE_LENGTH = 256
+MAX_QUERY_LENGTH = 2048
 
 
 class ClickId(Struct, frozen=True):
@@ -69,8 +69,8 @@ class Campaign(Struct, frozen=True):
 NO_CAMPAIGN = Campaign()
 
 
-RANK = {known.name: rank for rank, known in enumerate(CLICK_IDS)}
-_ALONE = {known.name: Campaign(click_id=known.name) for known in CLICK_IDS}
+CLICK_ID_RANK = {known.name: rank for rank, known in enumerate(CLICK_IDS)}
+_CLICK_ID_ONLY = {known.name: Campaign(click_id=known.name) for known in CLICK_IDS}
 
 
 def query_of(address: str) -> str:
@@ -81,15 +81,19 @@ def query_of(address: str) -> str:
     return head.partition("?")[2] + "&" + (fragment.partition("?")[2] or fragment)
 
 
-def read_campaign(query: str) -> Campaign:
+def parse_campaign(query: str) -> Campaign:
     """The campaign in a query."""
-    found = parameters(query[:QUERY_LETTERS]) if "=" in query else {}
-    ids = [name for name in found if name in RANK]
-    click_id = min(ids, key=RANK.__getitem__) if ids else None
-    utm = {name: plain(found[name].strip())[:LETTERS] or None for name in UTM if name in found}
+    found = query_parameters(query[:MAX_QUERY_LENGTH]) if "=" in query else {}
+    ids = [name for name in found if name in CLICK_ID_RANK]
+    click_id = min(ids, key=CLICK_ID_RANK.__getitem__) if ids else None
+    utm = {
+        name: printable(found[name].strip())[:MAX_VALUE_LENGTH] or None
+        for name in UTM
+        if name in found
+    }
     if utm:
         return Campaign(**utm, click_id=click_id)
-    return _ALONE[click_id] if click_id else NO_CAMPAIGN
+    return _CLICK_ID_ONLY[click_id] if click_id else NO_CAMPAIGN
 
 
-campaigns: Memo[str, Campaign] = Memo(read_campaign)
+campaign_cache: GenerationalCache[str, Campaign] = GenerationalCache(parse_campaign)

@@ -11,10 +11,10 @@ from fnmatch import translate
 
 from msgspec import Struct
 
-from stream.enrich.rules.lookups import Memo
+from stream.enrich.rules.lookups import GenerationalCache
 
 
-class Rule(Struct, frozen=True):
+class ChannelRule(Struct, frozen=True):
     """A channel, and what leads there: any one of the patterns, and paid where it says so.
 
     In a pattern `*` is anything and `?` one letter. Mediums and campaigns are compared in lower
@@ -30,28 +30,28 @@ class Rule(Struct, frozen=True):
     """Kind of the place that the visit came from."""
 
 
-PAID = (
+PAID_MEDIUMS = (
     "cp?", "cp?-*", "*-cp?", "ppc", "ppc-*", "*-ppc", "paid*", "*-paid", "ad", "ads", "*-ads",
     "advertising", "sem", "retargeting", "remarketing", "sponsored",
 )  # fmt: skip
 """Mediums of what was paid for. A click id that is on advertisements only says the same."""
 
-RULES = (
-    Rule("Cross-network", medium=("cross-network",), campaign=("*cross-network*",)),
-    Rule("Paid Shopping", paid=True, medium=("*shopping*",)),
-    Rule("Paid Search", paid=True, medium=("*search*", "sem")),
-    Rule("Paid Social", paid=True, medium=("*social*",)),
-    Rule("Paid Video", paid=True, medium=("*video*",)),
-    Rule(
+CHANNEL_RULES = (
+    ChannelRule("Cross-network", medium=("cross-network",), campaign=("*cross-network*",)),
+    ChannelRule("Paid Shopping", paid=True, medium=("*shopping*",)),
+    ChannelRule("Paid Search", paid=True, medium=("*search*", "sem")),
+    ChannelRule("Paid Social", paid=True, medium=("*social*",)),
+    ChannelRule("Paid Video", paid=True, medium=("*video*",)),
+    ChannelRule(
         "Paid Shopping",
         paid=True,
         campaign=("shop", "shop-*", "*-shop", "*-shop-*", "*shopping*"),
         kind=("shopping",),
     ),
-    Rule("Paid Search", paid=True, kind=("search",)),
-    Rule("Paid Social", paid=True, kind=("social", "chat")),
-    Rule("Paid Video", paid=True, kind=("video",)),
-    Rule(
+    ChannelRule("Paid Search", paid=True, kind=("search",)),
+    ChannelRule("Paid Social", paid=True, kind=("social", "chat")),
+    ChannelRule("Paid Video", paid=True, kind=("video",)),
+    ChannelRule(
         "Display",
         medium=(
             "*display*",
@@ -64,32 +64,36 @@ RULES = (
         ),
         kind=("ads",),
     ),
-    Rule("Paid Other", paid=True, medium=("*",), source=("*",), campaign=("*",), kind=("*",)),
-    Rule(
+    ChannelRule(
+        "Paid Other", paid=True, medium=("*",), source=("*",), campaign=("*",), kind=("*",)
+    ),
+    ChannelRule(
         "Email",
         medium=("email*", "*-email", "e-mail*", "mail", "mailing*", "newsletter*", "*-newsletter"),
         source=("email", "e-mail", "e_mail", "e mail", "newsletter"),
     ),
-    Rule("Affiliates", medium=("affiliate*", "*-affiliate", "*-affiliates"), kind=("affiliate",)),
-    Rule("SMS", medium=("sms", "text-message"), source=("sms",)),
-    Rule(
+    ChannelRule(
+        "Affiliates", medium=("affiliate*", "*-affiliate", "*-affiliates"), kind=("affiliate",)
+    ),
+    ChannelRule("SMS", medium=("sms", "text-message"), source=("sms",)),
+    ChannelRule(
         "Mobile Push Notifications",
         medium=("*push", "push-*", "*notification*"),
         source=("firebase",),
     ),
-    Rule("Audio", medium=("audio*", "podcast*"), kind=("audio",)),
-    Rule("AI Assistant", medium=("ai", "ai-*", "llm"), kind=("ai",)),
-    Rule("Organic Social", medium=("social*", "sm", "organic-social")),
-    Rule("Organic Video", medium=("*video*",)),
-    Rule("Organic Shopping", kind=("shopping",)),
-    Rule("Organic Social", kind=("social", "chat")),
-    Rule("Organic Video", kind=("video",)),
-    Rule("Email", kind=("email",)),
-    Rule("Organic Search", medium=("organic*",), kind=("search",)),
-    Rule("Referral", medium=("referral", "app", "link")),
-    Rule("Campaign", medium=("*",), source=("*",), campaign=("*",)),
-    Rule("Direct", kind=("direct",)),
-    Rule("Referral", kind=("*",)),
+    ChannelRule("Audio", medium=("audio*", "podcast*"), kind=("audio",)),
+    ChannelRule("AI Assistant", medium=("ai", "ai-*", "llm"), kind=("ai",)),
+    ChannelRule("Organic Social", medium=("social*", "sm", "organic-social")),
+    ChannelRule("Organic Video", medium=("*video*",)),
+    ChannelRule("Organic Shopping", kind=("shopping",)),
+    ChannelRule("Organic Social", kind=("social", "chat")),
+    ChannelRule("Organic Video", kind=("video",)),
+    ChannelRule("Email", kind=("email",)),
+    ChannelRule("Organic Search", medium=("organic*",), kind=("search",)),
+    ChannelRule("Referral", medium=("referral", "app", "link")),
+    ChannelRule("Campaign", medium=("*",), source=("*",), campaign=("*",)),
+    ChannelRule("Direct", kind=("direct",)),
+    ChannelRule("Referral", kind=("*",)),
 )
 
 OTHER = "other"
@@ -98,7 +102,7 @@ OTHER = "other"
 _BETWEEN_WORDS = re.compile(r"[\W_]+")
 
 
-class Visit(Struct, frozen=True):
+class ChannelSource(Struct, frozen=True):
     """What is known of where a visit came from, as rules compare it; empty when it is not said."""
 
     medium: str
@@ -113,27 +117,27 @@ def words(text: str | None) -> str:
     return _BETWEEN_WORDS.sub("-", text.lower()).strip("-") if text else ""
 
 
-def anyone(patterns: Iterable[str]) -> re.Pattern[str]:
+def any_pattern(patterns: Iterable[str]) -> re.Pattern[str]:
     """What matches any of the patterns, and nothing when there are none; never the empty text."""
     return re.compile("|".join(f"(?=.){translate(pattern)}" for pattern in patterns) or r"(?!)")
 
 
-_paid = anyone(PAID)
-_sources = anyone(name for rule in RULES for name in rule.source if name != "*")
-_campaigns = anyone(name for rule in RULES for name in rule.campaign if name != "*")
+_paid = any_pattern(PAID_MEDIUMS)
+_sources = any_pattern(name for rule in CHANNEL_RULES for name in rule.source if name != "*")
+_campaigns = any_pattern(name for rule in CHANNEL_RULES for name in rule.campaign if name != "*")
 _compiled = [
     (
         rule,
-        anyone(rule.medium),
-        anyone(rule.source),
-        anyone(rule.campaign),
-        anyone(rule.kind),
+        any_pattern(rule.medium),
+        any_pattern(rule.source),
+        any_pattern(rule.campaign),
+        any_pattern(rule.kind),
     )
-    for rule in RULES
+    for rule in CHANNEL_RULES
 ]
 
 
-def telling(source: str, campaign: str) -> tuple[str, str]:
+def named_by_rules(source: str, campaign: str) -> tuple[str, str]:
     """A source and a campaign for comparison: all that no rule names are alike."""
     return (
         source if _sources.match(source) else source and OTHER,
@@ -146,7 +150,7 @@ def is_paid(medium: str) -> bool:
     return _paid.match(medium) is not None
 
 
-def read_channel(visit: Visit) -> str:
+def match_channel(visit: ChannelSource) -> str:
     """The channel that the first fitting rule names; the last one fits every visit."""
     return next(
         rule.channel
@@ -161,4 +165,4 @@ def read_channel(visit: Visit) -> str:
     )
 
 
-channel_of: Memo[Visit, str] = Memo(read_channel)
+channel_cache: GenerationalCache[ChannelSource, str] = GenerationalCache(match_channel)

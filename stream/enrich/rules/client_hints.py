@@ -7,9 +7,9 @@ import re
 
 from msgspec import Struct
 
-from schemas.envelope import HINTS
+from schemas.envelope import CLIENT_HINTS
 
-GENERIC = ("Chromium", "Chrome", "Android WebView", "Edge")
+GENERIC_BRANDS = ("Chromium", "Chrome", "Android WebView", "Edge")
 """Brands by how little they tell, the least first: another one beside them is the browser."""
 
 BRANDS = {
@@ -27,14 +27,14 @@ PLATFORMS = {
     "Chromium OS": "ChromeOS",
 }
 
-LETTERS = 40
+MAX_BRAND_LENGTH = 40
 """Characters of a brand or version that are kept."""
 
 _BRAND = re.compile(r'"((?:[^"\\]|\\.){0,60})"\s*;\s*v="([^"]*)"')
 _NO_LETTER = re.compile(r"[^A-Za-z]+")
 
 
-class Hints(Struct, frozen=True):
+class ClientHints(Struct, frozen=True):
     """What the hints tell; empty where they do not."""
 
     brand: str = ""
@@ -43,31 +43,31 @@ class Hints(Struct, frozen=True):
     platform_version: str = ""
     mobile: bool = False
     model: str = ""
-    forms: str = ""
+    form_factors: str = ""
     """Quoted words: `"Mobile"`, `"Tablet", "EInk"`."""
 
 
-def read_hints(*sent: str | None) -> Hints:
+def parse_client_hints(*sent: str | None) -> ClientHints:
     """The values of the headers HINTS, in their order."""
-    told = dict(zip(HINTS, (value or "" for value in sent), strict=True))
+    told = dict(zip(CLIENT_HINTS, (value or "" for value in sent), strict=True))
     brand, version = best_brand(
         brands(told["sec-ch-ua-full-version-list"]) or brands(told["sec-ch-ua"])
     )
-    return Hints(
+    return ClientHints(
         brand=brand,
         version=version,
         platform=PLATFORMS.get(unquoted(told["sec-ch-ua-platform"]), ""),
         platform_version=unquoted(told["sec-ch-ua-platform-version"]).replace("_", "."),
         mobile=told["sec-ch-ua-mobile"] == "?1",
         model=unquoted(told["sec-ch-ua-model"]),
-        forms=told["sec-ch-ua-form-factors"],
+        form_factors=told["sec-ch-ua-form-factors"],
     )
 
 
 def brands(listed: str) -> list[tuple[str, str]]:
     """Brand and version of each entry, without the made-up one."""
     return [
-        (BRANDS.get(brand, brand)[:LETTERS], version[:LETTERS])
+        (BRANDS.get(brand, brand)[:MAX_BRAND_LENGTH], version[:MAX_BRAND_LENGTH])
         for brand, version in _BRAND.findall(listed)
         if brand and _NO_LETTER.sub("", brand).lower() != "notabrand"
     ]
@@ -75,12 +75,12 @@ def brands(listed: str) -> list[tuple[str, str]]:
 
 def best_brand(listed: list[tuple[str, str]]) -> tuple[str, str]:
     """The brand that tells most, with its version."""
-    return max(listed, key=lambda entry: _telling(entry[0]), default=("", ""))
+    return max(listed, key=lambda entry: _specificity(entry[0]), default=("", ""))
 
 
 def unquoted(value: str) -> str:
     return value.strip().strip('"').strip()
 
 
-def _telling(brand: str) -> int:
-    return GENERIC.index(brand) if brand in GENERIC else len(GENERIC)
+def _specificity(brand: str) -> int:
+    return GENERIC_BRANDS.index(brand) if brand in GENERIC_BRANDS else len(GENERIC_BRANDS)

@@ -6,10 +6,10 @@ none. A Mac may be an iPad, which by itself names the same agent.
 
 import re
 
-from stream.enrich.rules.client_hints import Hints
-from stream.enrich.rules.user_agent_parser import Rules
+from stream.enrich.rules.client_hints import ClientHints
+from stream.enrich.rules.user_agent_parser import PatternRules
 
-FORMS = {
+FORM_FACTORS = {
     "Watch": "watch",
     "XR": "headset",
     "Automotive": "car",
@@ -20,7 +20,7 @@ FORMS = {
 }
 """Classes by form factor as `Sec-CH-UA-Form-Factors` names them."""
 
-RULES = (
+DEVICE_RULES = (
     ("console", r"(PlayStation|\bXbox\b|Nintendo)"),
     ("watch", r"(\bWatch ?OS|Apple ?Watch|Wear ?OS|Galaxy Watch|\bSM-R\d{3})"),
     ("headset", r"(OculusBrowser|\bQuest\b|\bPico ?(?:Neo|\d)|\bVR\b|HoloLens|Wolvic)"),
@@ -42,18 +42,18 @@ RULES = (
     ("desktop", r"(Windows NT|Windows 9|Macintosh|X11|CrOS|Linux (?:x86_64|i686|aarch64))"),
 )
 
-_rules = Rules(RULES)
+_rules = PatternRules(DEVICE_RULES)
 _APPLE_MOBILE = re.compile(r"(?:CriOS|FxiOS|EdgiOS|OPT|GSA)/")
 
 
-def device_type(text: str, hints: Hints) -> str | None:
+def device_type(text: str, hints: ClientHints) -> str | None:
     """desktop, mobile, tablet, tv, console, watch, headset or car; None when nothing tells it."""
-    if hints.forms:
-        told = [name for form, name in FORMS.items() if f'"{form}"' in hints.forms]
+    if hints.form_factors:
+        told = [name for form, name in FORM_FACTORS.items() if f'"{form}"' in hints.form_factors]
         if told:
             return told[0]
     if "Macintosh" in text and _APPLE_MOBILE.search(text):
         return None  # an iPad, or an iPhone that asked for the desktop page
-    found = _rules.first(f"{text} {hints.model}")
+    found = _rules.first_match(f"{text} {hints.model}")
     name = found[0] if found else None
     return "mobile" if hints.mobile and name in (None, "desktop") else name

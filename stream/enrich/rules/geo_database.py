@@ -13,33 +13,33 @@ from pathlib import Path
 import maxminddb
 from maxminddb.errors import InvalidDatabaseError
 
-from stream.enrich.rules.cache import Memo
-from stream.enrich.rules.geo_records import NOWHERE, Place, read_record
-from stream.enrich.rules.reserved_addresses import is_special
+from stream.enrich.rules.cache import GenerationalCache
+from stream.enrich.rules.geo_records import NO_LOCATION, Location, parse_record
+from stream.enrich.rules.reserved_addresses import is_reserved
 
 log = logging.getLogger(__name__)
 
-LOOK_SECONDS = 1.0
+CHECK_SECONDS = 1.0
 UNREADABLE = (OSError, InvalidDatabaseError, ValueError)
 
-Mark = tuple[int, int, int] | None
+FileState = tuple[int, int, int] | None
 """What tells one state of a file from another: inode, size, time; None when there is none."""
 
 
-class PlaceFile:
+class GeoFile:
     """One .mmdb file, and how it was when it was last looked at."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._mark: Mark = None
+        self._state: FileState = None
         self._reader: maxminddb.Reader | None = None
 
     def refresh(self) -> bool:
         """Open the file when it is another one than before; whether it was opened."""
-        mark = self._look()
-        if mark == self._mark:
+        mark = self._stat()
+        if mark == self._state:
             return False
-        self._mark = mark
+        self._state = mark
         try:
             self._reader = maxminddb.open_database(self.path)
         except UNREADABLE as broken:
@@ -50,21 +50,21 @@ class PlaceFile:
         return True
 
     @property
-    def read(self) -> bool:
+    def is_open(self) -> bool:
         """Whether it could be opened, at any time."""
         return self._reader is not None
 
-    def find(self, address: str) -> Place:
+    def find(self, address: str) -> Location:
         """What the file says of an address; nowhere when it has none of that version."""
         if self._reader is None:
-            return NOWHERE
+            return NO_LOCATION
         try:
             found = self._reader.get(address)
         except ValueError:  # an IPv6 address, and a file of IPv4 alone
-            return NOWHERE
-        return read_record(found) if isinstance(found, dict) else NOWHERE
+            return NO_LOCATION
+        return parse_record(found) if isinstance(found, dict) else NO_LOCATION
 
-    def _look(self) -> Mark:
+    def _stat(self) -> FileState:
         try:
             found = self.path.stat()
         except OSError:
@@ -72,38 +72,38 @@ class PlaceFile:
         return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-class Places:
+class GeoDatabase:
     """Looks addresses up; the first file that knows a country answers. Without any: nowhere."""
 
     def __init__(
         self, paths: Sequence[Path] = (), clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._files = [PlaceFile(path) for path in paths]
+        self._files = [GeoFile(path) for path in paths]
         self._clock = clock
-        self._looked = clock()
-        self.found: Memo[str, Place] = Memo(self.find)
+        self._checked_at = clock()
+        self.locations: GenerationalCache[str, Location] = GenerationalCache(self.find)
         """Places by address, as long as the files are the same."""
         self._refresh()
 
     def refresh(self) -> None:
         """Look for files that were replaced, at most once a second."""
         now = self._clock()
-        if self._files and now - self._looked >= LOOK_SECONDS:
-            self._looked = now
+        if self._files and now - self._checked_at >= CHECK_SECONDS:
+            self._checked_at = now
             self._refresh()
 
-    def unread(self) -> list[Path]:
+    def unreadable_files(self) -> list[Path]:
         """Files that could not be opened so far."""
-        return [file.path for file in self._files if not file.read]
+        return [file.path for file in self._files if not file.is_open]
 
-    def find(self, address: str) -> Place:
+    def find(self, address: str) -> Location:
         """The place of an address; nowhere for what is no public address."""
-        if not self._files or is_special(address):
-            return NOWHERE
+        if not self._files or is_reserved(address):
+            return NO_LOCATION
         answers = (file.find(address) for file in self._files)
-        return next((place for place in answers if place.country), NOWHERE)
+        return next((place for place in answers if place.country), NO_LOCATION)
 
     def _refresh(self) -> None:
         opened = [file.refresh() for file in self._files]
         if any(opened):
-            self.found = Memo(self.find)
+            self.locations = GenerationalCache(self.find)

@@ -13,26 +13,26 @@ from msgspec import Struct
 
 from stream.enrich.rules.time_zones import countries
 
-LETTERS = 128
+MAX_PLACE_NAME_LENGTH = 128
 """Characters of a region's or city's name that are kept."""
 
-HOSTED = ("is_hosting_provider", "hosting", "is_hosting")
+HOSTING_KEYS = ("is_hosting_provider", "hosting", "is_hosting")
 
 
-class Place(Struct, frozen=True):
+class Location(Struct, frozen=True):
     """Where a request came from, as far as known."""
 
     country: str | None = None
     region: str | None = None
     city: str | None = None
-    hosted: bool = False
+    is_data_centre: bool = False
     """Known as a data centre's address."""
 
 
-NOWHERE = Place()
+NO_LOCATION = Location()
 
 
-def read_record(record: dict[str, Any]) -> Place:
+def parse_record(record: dict[str, Any]) -> Location:
     """A record of any shape; what is not as expected counts as not said."""
     country = country_code(
         record.get("country_code")
@@ -40,11 +40,11 @@ def read_record(record: dict[str, Any]) -> Place:
         or record.get("country")
     )
     if country is None:
-        return NOWHERE
+        return NO_LOCATION
     region = record.get("state1") or _first_name(record.get("subdivisions")) or record.get("region")
     city = record.get("city")
     traits = record.get("traits")
-    return Place(
+    return Location(
         country,
         _text(region),
         # Some files add the district in brackets, which would split a city.
@@ -53,7 +53,7 @@ def read_record(record: dict[str, Any]) -> Place:
             part.get(name) is True
             for part in (record, traits)
             if isinstance(part, dict)
-            for name in HOSTED
+            for name in HOSTING_KEYS
         ),
     )
 
@@ -65,7 +65,11 @@ def country_code(said: object) -> str | None:
 
 
 def _text(said: object, end: str = "\n") -> str | None:
-    return said.partition(end)[0].strip()[:LETTERS] or None if isinstance(said, str) else None
+    return (
+        said.partition(end)[0].strip()[:MAX_PLACE_NAME_LENGTH] or None
+        if isinstance(said, str)
+        else None
+    )
 
 
 def _key(part: object, key: str) -> object:

@@ -3,9 +3,9 @@
 import re
 from unicodedata import normalize
 
-LETTERS = 253
+MAX_HOST_LENGTH = 253
 """The longest name that the name system knows."""
-FOREIGN = 59
+MAX_NON_ASCII = 59
 """Letters beyond ASCII in a name: more than real names have, and few enough to be written in ASCII
 in half a millisecond, where 250 of them take forty."""
 
@@ -20,20 +20,20 @@ def host_of(authority: str) -> str:
         found = _ADDRESS_6.match(name)
         return found[0] if found else ""
     name = name.partition(":")[0].removesuffix(".")
-    if len(name) > LETTERS:
+    if len(name) > MAX_HOST_LENGTH:
         return ""
     if not name.isascii():
-        name = in_ascii(name)
+        name = to_punycode(name)
     return name if _NAME.fullmatch(name) else ""
 
 
-def in_ascii(name: str) -> str:
+def to_punycode(name: str) -> str:
     """A host with letters of the world, as browsers send it: `müller.de` → `xn--mller-kva.de`.
 
     Empty when it has more of them than any name.
     """
     flat = normalize("NFKC", name).lower().replace("。", ".")
-    if len(flat) > LETTERS or sum(letter > "\x7f" for letter in flat) > FOREIGN:
+    if len(flat) > MAX_HOST_LENGTH or sum(letter > "\x7f" for letter in flat) > MAX_NON_ASCII:
         return ""
     return ".".join(
         label if label.isascii() else "xn--" + label.encode("punycode").decode()

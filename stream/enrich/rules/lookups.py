@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 from publicsuffixlist import PublicSuffixList
 
-from stream.enrich.rules.cache import Memo
-from stream.enrich.rules.geo_database import Places
+from stream.enrich.rules.cache import GenerationalCache
+from stream.enrich.rules.geo_database import GeoDatabase
 
-__all__ = ["Lookups", "Memo", "is_domain", "registrable"]
+__all__ = ["GenerationalCache", "Lookups", "is_domain", "registrable_domains"]
 
 
-def read_domain(host: str) -> str:
+def parse_domain(host: str) -> str:
     """The domain that a host belongs to (`shop.a.co.uk` → `a.co.uk`); an address is its own."""
     if host.startswith("[") or host.rpartition(".")[2].isdecimal():
         return host
@@ -23,7 +23,7 @@ def is_domain(host: str) -> bool:
 
 
 _suffixes = PublicSuffixList()
-registrable: Memo[str, str] = Memo(read_domain)
+registrable_domains: GenerationalCache[str, str] = GenerationalCache(parse_domain)
 
 
 class Lookups:
@@ -31,9 +31,9 @@ class Lookups:
 
     def __init__(
         self,
-        places: Places | None = None,
+        places: GeoDatabase | None = None,
         domain_of: Callable[[str], str | None] = lambda website: None,  # noqa: ARG005
     ) -> None:
-        self.places = places or Places()
+        self.geo_database = places or GeoDatabase()
         self.domain_of = domain_of
         """The website's domain, as the registry has it."""

@@ -7,12 +7,12 @@ hint may tell it all the same.
 
 import re
 
-from stream.enrich.rules.client_hints import Hints
+from stream.enrich.rules.client_hints import ClientHints
 from stream.enrich.rules.user_agent_overrides import OS_NAMES, UNVERSIONED
-from stream.enrich.rules.user_agent_parser import PARSER
+from stream.enrich.rules.user_agent_parser import USER_AGENT_PARSER
 
 LINUX = "Linux"
-FROZEN = (
+FROZEN_VERSIONS = (
     ("Windows", r"Windows NT 10\.0"),
     ("macOS", r"Mac OS X 10[._]15(?:[._]7)?[;)]"),
     ("Android", r"Android 10; (?:K\)|(?:Mobile|Tablet); rv:)"),
@@ -21,44 +21,44 @@ FROZEN = (
 )
 """What agents say whatever the version is."""
 
-_frozen = {name: re.compile(rule) for name, rule in FROZEN}
+_frozen = {name: re.compile(rule) for name, rule in FROZEN_VERSIONS}
 _SAFARI = re.compile(r"Version/(\d+)\.(\d+).*Mobile/\w+ Safari/[\d.]+$")
 
-System = tuple[str | None, str | None]
+OsVersion = tuple[str | None, str | None]
 
 
-def system_of(text: str, hints: Hints) -> System:
+def system_of(text: str, hints: ClientHints) -> OsVersion:
     """Name and version."""
-    name, version = said(text)
+    name, version = parse_system(text)
     if hints.platform and (hints.platform != LINUX or name is None):
         name, version = hints.platform, version if name == hints.platform else None
     if name == hints.platform and hints.platform_version:
-        return name, hinted(hints.platform, hints.platform_version)
+        return name, version_from_hint(hints.platform, hints.platform_version)
     return name, version
 
 
-def said(text: str) -> System:
+def parse_system(text: str) -> OsVersion:
     """What the user agent says, without what browsers have frozen."""
-    found = PARSER.os.extract(text)
+    found = USER_AGENT_PARSER.os.extract(text)
     name = OS_NAMES.get(found.family, found.family) if found else ""
     if found is None or not name:
         return None, None
     if name in _frozen and _frozen[name].search(text):
         return name, _by_safari(text) if name == "iOS" else None
-    return name, None if name in UNVERSIONED else short(found.major, found.minor)
+    return name, None if name in UNVERSIONED else short_version(found.major, found.minor)
 
 
-def hinted(platform: str, version: str) -> str | None:
+def version_from_hint(platform: str, version: str) -> str | None:
     """The version that a hint tells; Windows counts releases on its own, Linux names its kernel."""
     major, _, rest = version.partition(".")
     if platform == LINUX or not major.isdecimal():
         return None
     if platform == "Windows":
         return _windows(int(major), rest)
-    return short(major, rest.partition(".")[0])
+    return short_version(major, rest.partition(".")[0])
 
 
-def short(major: str | None, minor: str | None) -> str | None:
+def short_version(major: str | None, minor: str | None) -> str | None:
     """Major version, with the minor when there is a telling one; `11.0` is 11, `18.6` is 18.6."""
     if major and minor and minor.isdecimal() and len(minor) <= 2 and int(minor):
         return f"{major}.{minor}"
@@ -74,4 +74,4 @@ def _windows(major: int, rest: str) -> str:
 def _by_safari(text: str) -> str | None:
     """On iOS, Safari has the system's version."""
     found = _SAFARI.search(text)
-    return short(*found.groups()) if found and int(found[1]) >= 26 else None
+    return short_version(*found.groups()) if found and int(found[1]) >= 26 else None

@@ -6,47 +6,55 @@ Of the query only the campaign is kept. An application's route in the fragment i
 
 from msgspec import Struct
 
-from stream.enrich.rules.lookups import Memo
-from stream.enrich.rules.urls import OPAQUE, cut, normal_path, plain, route
+from stream.enrich.rules.lookups import GenerationalCache
+from stream.enrich.rules.urls import (
+    SCHEMES_WITHOUT_HOST,
+    fragment_route,
+    normal_path,
+    printable,
+    split_url,
+)
 
-LETTERS = 2048
-TITLE_LETTERS = 512
+MAX_URL_LENGTH = 2048
+MAX_TITLE_LENGTH = 512
 
 
-class Page(Struct, frozen=True):
+class PageUrl(Struct, frozen=True):
     """Where a page is."""
 
     host: str | None = None
     path: str | None = None
 
 
-NO_PAGE = Page()
+NO_PAGE = PageUrl()
 
 
-def read_page(address: str) -> Page:
+def parse_page(address: str) -> PageUrl:
     """The page at a URL or path."""
-    url = cut(address[:LETTERS])
-    if url.scheme in OPAQUE or not address.strip():
+    url = split_url(address[:MAX_URL_LENGTH])
+    if url.scheme in SCHEMES_WITHOUT_HOST or not address.strip():
         return NO_PAGE
     own = url.scheme == "file"
-    path = normal_path(url.path.rpartition("/")[2] if own else url.path) + route(url.fragment)
-    return Page(None if own else url.host or None, path)
+    path = normal_path(url.path.rpartition("/")[2] if own else url.path) + fragment_route(
+        url.fragment
+    )
+    return PageUrl(None if own else url.host or None, path)
 
 
-def read_referer(address: str) -> Page:
+def parse_referer(address: str) -> PageUrl:
     """The page that a browser's header names; a bare origin tells the host only."""
-    url = cut(address[:LETTERS])
+    url = split_url(address[:MAX_URL_LENGTH])
     if not url.host:
         return NO_PAGE
     bare = url.path in ("", "/") and not url.query
-    return Page(url.host, None if bare else normal_path(url.path))
+    return PageUrl(url.host, None if bare else normal_path(url.path))
 
 
-def read_title(title: str) -> str | None:
+def clean_title(title: str) -> str | None:
     """A title on one line; None when nothing is written in it."""
-    return plain(" ".join(title.split()))[:TITLE_LETTERS] or None
+    return printable(" ".join(title.split()))[:MAX_TITLE_LENGTH] or None
 
 
-pages: Memo[str, Page] = Memo(read_page)
-referers: Memo[str, Page] = Memo(read_referer)
-titles: Memo[str, str | None] = Memo(read_title)
+page_cache: GenerationalCache[str, PageUrl] = GenerationalCache(parse_page)
+referer_cache: GenerationalCache[str, PageUrl] = GenerationalCache(parse_referer)
+title_cache: GenerationalCache[str, str | None] = GenerationalCache(clean_title)

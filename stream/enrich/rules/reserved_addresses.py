@@ -35,7 +35,7 @@ IPV6 = (
 )
 
 
-class Ranges:
+class NetworkRanges:
     """Networks in their order, none within another."""
 
     def __init__(self, listed: tuple[str, ...]) -> None:
@@ -43,18 +43,18 @@ class Ranges:
         self._first = [int(network[0]) for network in networks]
         self._last = [int(network[-1]) for network in networks]
 
-    def hold(self, address: int) -> bool:
+    def contains(self, address: int) -> bool:
         index = bisect_right(self._first, address) - 1
         return index >= 0 and address <= self._last[index]
 
 
-_ranges = {4: Ranges(IPV4), 6: Ranges(IPV6)}
+_ranges = {4: NetworkRanges(IPV4), 6: NetworkRanges(IPV6)}
 
 
-def is_special(address: str) -> bool:
+def is_reserved(address: str) -> bool:
     """Whether no place can be told for it; also when it is no address."""
     try:
         parsed = ip_address(address)
     except ValueError:
         return True
-    return _ranges[parsed.version].hold(int(parsed))
+    return _ranges[parsed.version].contains(int(parsed))

@@ -14,7 +14,7 @@ def countries() -> frozenset[str]:
 
 
 @cache
-def zones() -> dict[str, str]:
+def countries_by_zone() -> dict[str, str]:
     """Country by time zone, old names (`Asia/Calcutta`) too: browsers still send them."""
     found = {zone: country for country, _, zone, *_ in _table("zone.tab")}
     for zone, alias in _links():
@@ -24,9 +24,13 @@ def zones() -> dict[str, str]:
 
 
 @cache
-def spellings() -> dict[str, str]:
+def zone_names() -> dict[str, str]:
     """Every name of a time zone by its lower-case form."""
-    names = {*zones(), *(alias for _, alias in _links()), *(zone for zone, _ in _links())}
+    names = {
+        *countries_by_zone(),
+        *(alias for _, alias in _links()),
+        *(zone for zone, _ in _links()),
+    }
     return {name.lower(): name for name in names}
 
 

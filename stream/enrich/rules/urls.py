@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from stream.enrich.rules.hosts import host_of
 
-OPAQUE = frozenset(
+SCHEMES_WITHOUT_HOST = frozenset(
     (
         *("about", "blob", "callto", "data", "facetime", "filesystem", "geo", "javascript"),
         *("magnet", "mailto", "skype", "sms", "tel", "view-source", "webcal"),
@@ -33,7 +33,7 @@ class Url(Struct, frozen=True):
     fragment: str = ""
 
 
-def cut(text: str) -> Url:
+def split_url(text: str) -> Url:
     """The parts of `https://host/path?query#fragment`, `//host/path` or `/path`."""
     text = text.strip()
     if not text.isprintable():
@@ -45,7 +45,7 @@ def cut(text: str) -> Url:
     if text.startswith("//"):
         return _with_host("", text[2:], fragment)
     scheme = text.partition(":")[0].lower()
-    if scheme in OPAQUE and len(scheme) < len(text):
+    if scheme in SCHEMES_WITHOUT_HOST and len(scheme) < len(text):
         return Url(scheme, "", "")
     path, _, query = text.partition("?")
     return Url("", "", path, query, fragment)
@@ -59,21 +59,21 @@ def _with_host(scheme: str, rest: str, fragment: str) -> Url:
 
 def normal_path(path: str) -> str:
     """Percent-decoded, with a slash in front and none at the end; `/` stays."""
-    return "/" + plain(unquote(path) if "%" in path else path).strip("/")
+    return "/" + printable(unquote(path) if "%" in path else path).strip("/")
 
 
-def plain(text: str) -> str:
+def printable(text: str) -> str:
     """Text without control characters, as engines, terminals and tables can show it."""
     return text if text.isprintable() else _CONTROLS.sub("\ufffd", text)
 
 
-def route(fragment: str) -> str:
+def fragment_route(fragment: str) -> str:
     """The route of an application that keeps it in the fragment: `#/cart`, `#!/cart`; else ''."""
     path = fragment.removeprefix("!").partition("?")[0]
     return "#" + normal_path(path) if path.strip("/") and path.startswith("/") else ""
 
 
-def parameters(query: str) -> dict[str, str]:
+def query_parameters(query: str) -> dict[str, str]:
     """The query's parameters by lower-case name; the first of a name counts, empty ones do not.
 
     Mails and pages that escaped `&` once too often send `amp;` before a name.

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-APPS = (
+APP_BROWSERS = (
     ("WeChat", r"(MicroMessenger)/(\d+)\.(\d+)"),
     ("LinkedIn", r"(LinkedInApp)(?:/(\d+)\.(\d+))?"),
     ("Slack", r"\b(Slack)/(\d+)\.(\d+)"),
@@ -15,7 +15,7 @@ APPS = (
 )
 """Programs by a pattern with groups for name, major and minor; before the published rules."""
 
-BROWSERS: Mapping[str, str] = {
+BROWSER_NAMES: Mapping[str, str] = {
     "Chrome Mobile": "Chrome",
     "Chrome Mobile iOS": "Chrome",
     "HeadlessChrome": "Headless Chrome",
@@ -34,7 +34,7 @@ BROWSERS: Mapping[str, str] = {
 }
 """Our names for those of the published rules."""
 
-SYSTEMS = (
+OS_PATTERNS = (
     ("HarmonyOS", r"(OpenHarmony|HarmonyOS)"),
     ("PlayStation", r"(PlayStation)"),
     ("Darwin", r"\b(CFNetwork)/.*\bDarwin/"),

@@ -5,22 +5,22 @@ server sends with its key is never a bot: its agent is that of the server's own 
 """
 
 from schemas.envelope import Envelope
-from stream.enrich.rules.bot_rules import APPS, LIBRARY, program_of
-from stream.enrich.rules.lookups import Lookups, Memo
-from stream.rows.row_batch import Rows
+from stream.enrich.rules.bot_rules import APP_LIBRARIES, LIBRARY, bot_of
+from stream.enrich.rules.lookups import GenerationalCache, Lookups
+from stream.rows.row_batch import RowBatch
 
-HINT = "hint: "
+HINT_PREFIX = "hint: "
 PREFETCH = "prefetch"
-DATA_CENTRE = f"{HINT}data centre"
-DISGUISED = f"{HINT}headless brand"
+DATA_CENTRE = f"{HINT_PREFIX}data centre"
+HEADLESS_BRAND = f"{HINT_PREFIX}headless brand"
 
 PURPOSES = ("prefetch", "prerender", "preview")
 
 
-def put_bot(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
-    told = [bot_reason(envelope) for envelope in rows.runs()]
-    reasons = rows.spread(told)
-    rows.columns["is_bot"] = rows.spread(map(is_flag, told))
+def put_bot(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
+    told = [bot_reason(envelope) for envelope in rows.envelope_runs()]
+    reasons = rows.repeat_runs(told)
+    rows.columns["is_bot"] = rows.repeat_runs(map(is_conclusive, told))
     hosted = rows.facts["hosted"]
     if any(hosted):
         reasons = [
@@ -30,9 +30,9 @@ def put_bot(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
     rows.columns["bot_reason"] = reasons
 
 
-def is_flag(reason: str | None) -> bool:
+def is_conclusive(reason: str | None) -> bool:
     """Whether a reason says more than what is likely."""
-    return reason is not None and not reason.startswith(HINT)
+    return reason is not None and not reason.startswith(HINT_PREFIX)
 
 
 def bot_reason(envelope: Envelope) -> str | None:
@@ -44,16 +44,16 @@ def bot_reason(envelope: Envelope) -> str | None:
     if purpose.startswith(PURPOSES):
         return PREFETCH
     headless = "HeadlessChrome" in told("sec-ch-ua", "")
-    return _reasons[envelope.user_agent] or (DISGUISED if headless else None)
+    return _reasons[envelope.user_agent] or (HEADLESS_BRAND if headless else None)
 
 
-def read_reason(text: str) -> str | None:
+def reason_from_user_agent(text: str) -> str | None:
     """The program that a user agent names; a hint when it may as well be an app in a hand."""
-    found = program_of(text)
+    found = bot_of(text)
     if found is None:
         return None
-    own = found.sort == LIBRARY and found.name in APPS
-    return f"{HINT if own else ''}{found}"
+    own = found.category == LIBRARY and found.name in APP_LIBRARIES
+    return f"{HINT_PREFIX if own else ''}{found}"
 
 
-_reasons: Memo[str, str | None] = Memo(read_reason)
+_reasons: GenerationalCache[str, str | None] = GenerationalCache(reason_from_user_agent)

@@ -8,40 +8,40 @@ from datetime import UTC, datetime
 from operator import attrgetter
 
 from stream.enrich.rules.lookups import Lookups
-from stream.rows.row_batch import Rows
+from stream.rows.row_batch import RowBatch
 
-EARLIEST_MS = 7 * 24 * 3_600_000
-LATEST_MS = 5 * 60_000
+MAX_AGE_MS = 7 * 24 * 3_600_000
+MAX_FUTURE_MS = 5 * 60_000
 
 
-def put_when(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
+def put_event_time(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     received = rows.per_envelope(attrgetter("received_ms"))
     rows.columns["received_at"] = rows.per_envelope(lambda envelope: 1000 * envelope.received_ms)
     rows.columns["ts"] = [
         1000
         * (
             when  # as nearly all are; the rest takes ten times as long
-            if when.__class__ is int and ms - EARLIEST_MS <= when <= ms + LATEST_MS
-            else instant(when, ms)
+            if when.__class__ is int and ms - MAX_AGE_MS <= when <= ms + MAX_FUTURE_MS
+            else event_time(when, ms)
         )
-        for when, ms in zip(rows.given("timestamp"), received, strict=True)
+        for when, ms in zip(rows.item_field("timestamp"), received, strict=True)
     ]
 
 
-def instant(when: int | float | str | None, received_ms: int) -> int:
+def event_time(when: int | float | str | None, received_ms: int) -> int:
     """The client's time near the receipt; that of the receipt when there is none."""
     return received_ms if when is None else clamp(when, received_ms)
 
 
 def clamp(when: int | float | str, received_ms: int) -> int:
     """The instant in whole milliseconds, at most 7 days before and 5 minutes after receipt."""
-    instant = parse(when) if isinstance(when, str) else when
+    instant = parse_instant(when) if isinstance(when, str) else when
     if instant is None:
         return received_ms
-    return int(max(received_ms - EARLIEST_MS, min(received_ms + LATEST_MS, instant)))
+    return int(max(received_ms - MAX_AGE_MS, min(received_ms + MAX_FUTURE_MS, instant)))
 
 
-def parse(text: str) -> int | None:
+def parse_instant(text: str) -> int | None:
     """Unix milliseconds of an ISO 8601 instant, UTC unless it names a zone; None if it is none."""
     try:
         instant = datetime.fromisoformat(text)

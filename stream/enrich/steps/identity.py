@@ -12,40 +12,40 @@ from hashlib import blake2b
 import numpy as np
 
 from schemas.envelope import Envelope
-from stream.enrich.rules.lookups import Lookups, Memo
-from stream.rows.row_batch import Column, Rows
+from stream.enrich.rules.lookups import GenerationalCache, Lookups
+from stream.rows.row_batch import Column, RowBatch
 
-REQUEST = b"request"
+REQUEST_PERSON = b"request"
 """Sets numbers of requests apart from those of event ids."""
 
 
-def put_identity(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
-    if rows.wants("visitor_made"):
+def put_identity(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
+    if rows.has_column("visitor_made"):
         _put_visitor(rows)
     for column, field in (("visitor_hash", "anonymous_id"), ("session_hash", "session_id")):
-        if rows.wants(column):
+        if rows.has_column(column):
             rows.columns[column] = [_hashes[value] for value in rows.columns[field]]
-    if rows.wants("session_made"):
+    if rows.has_column("session_made"):
         rows.columns["session_made"] = [False] * len(rows)
-    if rows.wants("event_hash"):
+    if rows.has_column("event_hash"):
         rows.columns["event_hash"] = _event_hashes(rows)
 
 
-def number(text: str) -> int:
+def hash63(text: str) -> int:
     """First 8 bytes of BLAKE2b, without the lowest bit so that no number is negative anywhere."""
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest()) >> 1
 
 
-def hashed(value: str | None) -> int | None:
+def optional_hash63(value: str | None) -> int | None:
     """The number of a text, where there is one."""
-    return None if value is None else number(value)
+    return None if value is None else hash63(value)
 
 
-_hashes = Memo(hashed)
-_owners: Memo[str, int] = Memo(number)
+_hashes = GenerationalCache(optional_hash63)
+_owners: GenerationalCache[str, int] = GenerationalCache(hash63)
 
 
-def _put_visitor(rows: Rows) -> None:
+def _put_visitor(rows: RowBatch) -> None:
     """The visitor of items that name none, where the collector knows one."""
     given: Column = rows.columns["anonymous_id"]
     made = [False] * len(rows)
@@ -58,20 +58,20 @@ def _put_visitor(rows: Rows) -> None:
     rows.columns["visitor_made"] = made
 
 
-def _event_hashes(rows: Rows) -> Column:
-    ids = rows.given("event_id")
+def _event_hashes(rows: RowBatch) -> Column:
+    ids = rows.item_field("event_id")
     places = [index for index, event_id in enumerate(ids) if event_id]
     said = ids if len(places) == len(ids) else [ids[index] for index in places]
     digests = [blake2b(text, digest_size=8).digest() for text in map(str.encode, said)]
-    if requested := list(_of_requests(rows, ids)):
+    if requested := list(_request_hashes(rows, ids)):
         both = sorted([*zip(places, digests, strict=True), *requested])
         places, digests = [index for index, _ in both], [digest for _, digest in both]
     if not places:
         return [None] * len(rows)
-    return _scattered(places, _numbers(rows, places, digests), len(rows))
+    return _scatter(places, _numbers(rows, places, digests), len(rows))
 
 
-def _numbers(rows: Rows, places: list[int], digests: list[bytes]) -> list[int]:
+def _numbers(rows: RowBatch, places: list[int], digests: list[bytes]) -> list[int]:
     """The numbers of items, made their owner's."""
     kind = rows.kind.name
     owners = rows.per_envelope(lambda envelope: _owners[_owner(kind, envelope)])
@@ -87,7 +87,7 @@ def _owner(kind: str, envelope: Envelope) -> str:
     return f"{kind}\0{envelope.subject_id}" + ("\0key" if envelope.trusted else "")
 
 
-def _scattered(places: list[int], numbers: list[int], count: int) -> Column:
+def _scatter(places: list[int], numbers: list[int], count: int) -> Column:
     """The numbers at their places; nothing at the others."""
     if len(places) == count:
         return list(numbers)
@@ -97,15 +97,15 @@ def _scattered(places: list[int], numbers: list[int], count: int) -> Column:
     return column
 
 
-def _of_requests(rows: Rows, ids: Column) -> Iterator[tuple[int, bytes]]:
+def _request_hashes(rows: RowBatch, ids: Column) -> Iterator[tuple[int, bytes]]:
     """Place and digest of the rows that have a request's key and no id of their own."""
-    if not rows.begins:
+    if not rows.first_seq:
         return
     for index, (envelope, seq) in enumerate(zip(rows.envelopes, rows.columns["seq"], strict=True)):
         if envelope.request_id and not ids[index]:
-            yield index, _of_place(envelope, seq - rows.begins[id(envelope)])
+            yield index, _request_digest(envelope, seq - rows.first_seq[id(envelope)])
 
 
-def _of_place(envelope: Envelope, place: int) -> bytes:
+def _request_digest(envelope: Envelope, place: int) -> bytes:
     said = f"{place}\0{envelope.request_id}".encode()
-    return blake2b(said, digest_size=8, person=REQUEST).digest()
+    return blake2b(said, digest_size=8, person=REQUEST_PERSON).digest()

@@ -7,8 +7,8 @@ calendars and the like, and is left out.
 import re
 
 from schemas.envelope import Envelope
-from stream.enrich.rules.lookups import Lookups, Memo
-from stream.rows.row_batch import Rows
+from stream.enrich.rules.lookups import GenerationalCache, Lookups
+from stream.rows.row_batch import RowBatch
 
 _TAG = re.compile(
     r"(?P<language>[a-z]{2,3})"
@@ -20,12 +20,12 @@ _TAG = re.compile(
 UNDETERMINED = frozenset({"und", "zxx", "mul", "mis"})
 
 
-def put_language(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
-    if rows.wants("language"):
+def put_language(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
+    if rows.has_column("language"):
         accepted = rows.per_envelope(accepted_language)
         rows.columns["language"] = [
             (own and _tags[own]) or header
-            for own, header in zip(rows.given("language"), accepted, strict=True)
+            for own, header in zip(rows.item_field("language"), accepted, strict=True)
         ]
 
 
@@ -36,7 +36,7 @@ def accepted_language(envelope: Envelope) -> str | None:
     return _accepted[envelope.headers.get("accept-language", "")]
 
 
-def tag(said: str) -> str | None:
+def parse_tag(said: str) -> str | None:
     """A language tag in its usual letters; None for what is none."""
     plain = said.strip().partition(".")[0].partition("@")[0]  # `de_DE.UTF-8@euro`
     found = _TAG.fullmatch(plain.replace("_", "-").lower())
@@ -51,17 +51,17 @@ def tag(said: str) -> str | None:
     return "-".join(part for part in parts if part)
 
 
-def best(header: str) -> str | None:
+def best_tag(header: str) -> str | None:
     """The tag with the highest weight; of equals the first."""
-    listed = [weighed(entry) for entry in header.split(",")]
+    listed = [weighted_tag(entry) for entry in header.split(",")]
     weight, found = max(listed, key=lambda entry: entry[0])
     return found if weight > 0 else None
 
 
-def weighed(entry: str) -> tuple[float, str | None]:
+def weighted_tag(entry: str) -> tuple[float, str | None]:
     """Weight and tag of one entry; nothing for one that is no tag."""
     said, _, weight = entry.partition(";")
-    found = tag(said)
+    found = parse_tag(said)
     if found is None:
         return 0.0, None
     try:
@@ -70,5 +70,5 @@ def weighed(entry: str) -> tuple[float, str | None]:
         return 1.0, found
 
 
-_tags: Memo[str, str | None] = Memo(tag)
-_accepted: Memo[str, str | None] = Memo(best)
+_tags: GenerationalCache[str, str | None] = GenerationalCache(parse_tag)
+_accepted: GenerationalCache[str, str | None] = GenerationalCache(best_tag)

@@ -6,34 +6,34 @@ sends is placed by time zone only.
 
 from operator import attrgetter
 
-from schemas.envelope import COUNTRY, Envelope
-from stream.enrich.rules.geo_records import NOWHERE, Place, country_code
-from stream.enrich.rules.lookups import Lookups, Memo
-from stream.enrich.rules.time_zones import zones
-from stream.rows.row_batch import Rows
+from schemas.envelope import COUNTRY_HEADER, Envelope
+from stream.enrich.rules.geo_records import NO_LOCATION, Location, country_code
+from stream.enrich.rules.lookups import GenerationalCache, Lookups
+from stream.enrich.rules.time_zones import countries_by_zone
+from stream.rows.row_batch import RowBatch
 
 
-def put_place(rows: Rows, lookups: Lookups) -> None:
-    lookups.places.refresh()
-    found = lookups.places.found
-    places = [place_of(envelope, found) for envelope in rows.runs()]
-    said = rows.columns.get("timezone") or rows.given("timezone")
-    by_zone = zones().get
-    countries = rows.spread(map(attrgetter("country"), places))
+def put_location(rows: RowBatch, lookups: Lookups) -> None:
+    lookups.geo_database.refresh()
+    found = lookups.geo_database.locations
+    places = [location_of(envelope, found) for envelope in rows.envelope_runs()]
+    said = rows.columns.get("timezone") or rows.item_field("timezone")
+    by_zone = countries_by_zone().get
+    countries = rows.repeat_runs(map(attrgetter("country"), places))
     rows.columns["country"] = [
         country or (by_zone(zone) if zone else None)
         for country, zone in zip(countries, said, strict=True)
     ]
-    rows.columns["region"] = rows.spread(map(attrgetter("region"), places))
-    rows.columns["city"] = rows.spread(map(attrgetter("city"), places))
-    rows.facts["hosted"] = rows.spread(map(attrgetter("hosted"), places))
+    rows.columns["region"] = rows.repeat_runs(map(attrgetter("region"), places))
+    rows.columns["city"] = rows.repeat_runs(map(attrgetter("city"), places))
+    rows.facts["hosted"] = rows.repeat_runs(map(attrgetter("hosted"), places))
 
 
-def place_of(envelope: Envelope, found: Memo[str, Place]) -> Place:
+def location_of(envelope: Envelope, found: GenerationalCache[str, Location]) -> Location:
     """The place of an envelope's sender."""
     if envelope.trusted:
-        return NOWHERE
-    place = found[envelope.address] if envelope.address else NOWHERE
-    if place.country or COUNTRY not in envelope.headers:
+        return NO_LOCATION
+    place = found[envelope.address] if envelope.address else NO_LOCATION
+    if place.country or COUNTRY_HEADER not in envelope.headers:
         return place
-    return Place(country_code(envelope.headers[COUNTRY]))
+    return Location(country_code(envelope.headers[COUNTRY_HEADER]))

@@ -3,44 +3,44 @@
 A target without a host is known by its scheme: `mailto:`, `tel:`, `whatsapp:`.
 """
 
-from stream.enrich.rules.lookups import Lookups, Memo
-from stream.enrich.rules.page_urls import LETTERS
-from stream.enrich.rules.urls import cut, plain
-from stream.enrich.steps.page import OUTBOUND, text
-from stream.rows.row_batch import Rows
+from stream.enrich.rules.lookups import GenerationalCache, Lookups
+from stream.enrich.rules.page_urls import MAX_URL_LENGTH
+from stream.enrich.rules.urls import printable, split_url
+from stream.enrich.steps.page import OUTBOUND_EVENTS, text
+from stream.rows.row_batch import RowBatch
 
 COLUMNS = ("href", "link_text", "outbound_domain")
-WEB = frozenset(("", "http", "https", "ftp"))
+HOST_SCHEMES = frozenset(("", "http", "https", "ftp"))
 """Schemes whose URLs have a host; elsewhere (`whatsapp://send`) a command stands in its place."""
-INERT = frozenset(("about", "blob", "data", "javascript"))
+NO_TARGET_SCHEMES = frozenset(("about", "blob", "data", "javascript"))
 """Schemes that lead nowhere."""
 
 
-def put_outbound(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
-    if not rows.wants("outbound_domain"):
+def put_outbound_link(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
+    if not rows.has_column("outbound_domain"):
         return
-    hrefs, labels, told = rows.given("href"), rows.given("text"), rows.facts["told"]
+    hrefs, labels, told = rows.item_field("href"), rows.item_field("text"), rows.facts["told"]
     columns: dict[str, list[str | None]] = {name: [None] * len(rows) for name in COLUMNS}
-    for index, name in enumerate(rows.given("name")):
-        if name in OUTBOUND:
+    for index, name in enumerate(rows.item_field("name")):
+        if name in OUTBOUND_EVENTS:
             href = hrefs[index] or text(told[index].href)
-            columns["href"][index] = href[:LETTERS] if href else None
-            columns["link_text"][index] = label(labels[index] or text(told[index].text))
+            columns["href"][index] = href[:MAX_URL_LENGTH] if href else None
+            columns["link_text"][index] = link_text(labels[index] or text(told[index].text))
             columns["outbound_domain"][index] = _domains[href] if href else None
     rows.columns.update(columns)
 
 
-def label(written: str | None) -> str | None:
+def link_text(written: str | None) -> str | None:
     """The text of a link on one line; None when nothing is written in it."""
-    return plain(" ".join(written.split()))[:LETTERS] or None if written else None
+    return printable(" ".join(written.split()))[:MAX_URL_LENGTH] or None if written else None
 
 
-def read_domain(href: str) -> str | None:
+def target_domain(href: str) -> str | None:
     """Where a link leads: a host, or the scheme of what is no page; None for a mere path."""
-    url = cut(href[:LETTERS])
-    if url.scheme in WEB:
+    url = split_url(href[:MAX_URL_LENGTH])
+    if url.scheme in HOST_SCHEMES:
         return url.host or None
-    return None if url.scheme in INERT else f"{url.scheme}:"
+    return None if url.scheme in NO_TARGET_SCHEMES else f"{url.scheme}:"
 
 
-_domains: Memo[str, str | None] = Memo(read_domain)
+_domains: GenerationalCache[str, str | None] = GenerationalCache(target_domain)

@@ -12,15 +12,22 @@ from msgspec.structs import replace
 from schemas.envelope import Envelope
 from schemas.items import CustomEvent, Item
 from stream.enrich.rules.lookups import Lookups
-from stream.enrich.rules.page_urls import LETTERS, NO_PAGE, Page, pages, referers, titles
-from stream.rows.row_batch import Rows
+from stream.enrich.rules.page_urls import (
+    MAX_URL_LENGTH,
+    NO_PAGE,
+    PageUrl,
+    page_cache,
+    referer_cache,
+    title_cache,
+)
+from stream.rows.row_batch import RowBatch
 
 PAGE_VIEWS = frozenset({"screen_view", "pageview"})
-OUTBOUND = frozenset({"outgoing_link", "outbound_link", "outbound_click", "link_out"})
-TELLING = PAGE_VIEWS | OUTBOUND
+OUTBOUND_EVENTS = frozenset({"outgoing_link", "outbound_link", "outbound_click", "link_out"})
+EVENTS_WITH_PAGE_PROPERTIES = PAGE_VIEWS | OUTBOUND_EVENTS
 
 
-class Told(Struct, frozen=True):
+class PageProperties(Struct, frozen=True):
     """Page facts that properties may carry; anything may stand there."""
 
     path: object = None
@@ -31,69 +38,69 @@ class Told(Struct, frozen=True):
     text: object = None
 
 
-NOTHING = Told()
+NO_PROPERTIES = PageProperties()
 
 
-def put_page(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
+def put_page(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     told = rows.facts["told"] = [
-        tell(item) if name in TELLING else NOTHING
-        for name, item in zip(rows.given("name"), rows.items, strict=True)
+        page_properties(item) if name in EVENTS_WITH_PAGE_PROPERTIES else NO_PROPERTIES
+        for name, item in zip(rows.item_field("name"), rows.items, strict=True)
     ]
     # A click's `Referer` is where it came from, not where it is.
-    headers = rows.per_envelope(header_of if rows.wants("path") else no_header)
+    headers = rows.per_envelope(header_of if rows.has_column("path") else no_header)
     own = [
         path or text(t.path) or text(t.url) or ""
-        for path, t in zip(rows.given("path"), told, strict=True)
+        for path, t in zip(rows.item_field("path"), told, strict=True)
     ]
     rows.facts["address"] = [
         address or header for address, header in zip(own, headers, strict=True)
     ]
-    found = rows.facts["page"] = list(map(page_at, own, headers))
-    if rows.wants("host"):
+    found = rows.facts["page"] = list(map(resolve_page, own, headers))
+    if rows.has_column("host"):
         rows.columns["host"] = [page.host for page in found]
         rows.columns["path"] = [page.path for page in found]
-    if rows.wants("title"):
+    if rows.has_column("title"):
         rows.columns["title"] = [
-            titles[title] if (title := given or text(t.title)) else None
-            for given, t in zip(rows.given("title"), told, strict=True)
+            title_cache[title] if (title := given or text(t.title)) else None
+            for given, t in zip(rows.item_field("title"), told, strict=True)
         ]
 
 
-def tell(item: Item) -> Told:
+def page_properties(item: Item) -> PageProperties:
     """The page facts among an item's properties, where they may stand for the item's own."""
     if not isinstance(item, CustomEvent) or not item.properties:
-        return NOTHING
+        return NO_PROPERTIES
     view = item.name in PAGE_VIEWS
     if item.path and (item.title and item.referrer if view else item.href and item.text):
-        return NOTHING
+        return NO_PROPERTIES
     try:
-        told = _told.decode(item.properties)
+        told = _decoder.decode(item.properties)
     except msgspec.ValidationError:  # not an object
-        return NOTHING
+        return NO_PROPERTIES
     # The URL of a click is its target, not the page around it.
     return told if view else replace(told, url=None, href=told.href or told.url)
 
 
-_told = msgspec.json.Decoder(Told)
+_decoder = msgspec.json.Decoder(PageProperties)
 
 
 def text(value: object) -> str | None:
     """A property as text of bounded length; None when it is something else or empty."""
-    return value[:LETTERS] if isinstance(value, str) and value else None
+    return value[:MAX_URL_LENGTH] if isinstance(value, str) and value else None
 
 
-def page_at(address: str, header: str) -> Page:
+def resolve_page(address: str, header: str) -> PageUrl:
     """The page at an address, with what its request says about it where it names no host.
 
     The query is cut off first: with a click id in it, a URL is seen once and never again.
     """
-    page = pages[address if "#" in address else address.partition("?")[0]]
+    page = page_cache[address if "#" in address else address.partition("?")[0]]
     if page.host:
         return page
-    around = referers[header]
+    around = referer_cache[header]
     if page is NO_PAGE:
         return around
-    return Page(around.host, page.path)
+    return PageUrl(around.host, page.path)
 
 
 def header_of(envelope: Envelope) -> str:

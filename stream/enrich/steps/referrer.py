@@ -7,15 +7,21 @@ the page itself.
 from msgspec import Struct
 
 from stream.enrich.rules.hosts import host_of
-from stream.enrich.rules.lookups import Lookups, Memo, is_domain, registrable
-from stream.enrich.rules.referrer_list import DIRECT, DIRECT_KIND, OTHER_KIND, Known, known
-from stream.enrich.rules.urls import Url, cut, plain
+from stream.enrich.rules.lookups import GenerationalCache, Lookups, is_domain, registrable_domains
+from stream.enrich.rules.referrer_list import (
+    DIRECT,
+    DIRECT_KIND,
+    OTHER_KIND,
+    KnownSource,
+    source_by_host,
+)
+from stream.enrich.rules.urls import Url, printable, split_url
 from stream.enrich.steps.page import text
-from stream.rows.row_batch import Rows
+from stream.rows.row_batch import RowBatch
 
-LETTERS = 2048
-WEB = frozenset(("", "http", "https"))
-APPS = frozenset(("android-app", "ios-app"))
+MAX_REFERRER_LENGTH = 2048
+WEB_SCHEMES = frozenset(("", "http", "https"))
+APP_SCHEMES = frozenset(("android-app", "ios-app"))
 """Schemes under which an app names itself instead of a page."""
 
 
@@ -29,27 +35,27 @@ class Referrer(Struct, frozen=True):
     host: str = ""
 
 
-NOBODY = Referrer(DIRECT, DIRECT, DIRECT_KIND)
+NO_REFERRER = Referrer(DIRECT, DIRECT, DIRECT_KIND)
 
-Meeting = tuple[str, str | None, str | None]
+ReferrerPair = tuple[str, str | None, str | None]
 """Host of the referrer, host of the page, domain of the website."""
 
 
-def put_referrer(rows: Rows, lookups: Lookups) -> None:
-    if not rows.wants("referrer"):
+def put_referrer(rows: RowBatch, lookups: Lookups) -> None:
+    if not rows.has_column("referrer"):
         return
     domains = rows.per_envelope(lambda envelope: lookups.domain_of(envelope.subject_id))
     sent = [
         own or text(t.referrer)
-        for own, t in zip(rows.given("referrer"), rows.facts["told"], strict=True)
+        for own, t in zip(rows.item_field("referrer"), rows.facts["told"], strict=True)
     ]
     referrers = [
         found
         if url
         and (found := _referrers[url.partition("?")[0]]).host != page.host
         and found.host
-        and not _own[found.host, page.host, domain]
-        else NOBODY
+        and not _internal[found.host, page.host, domain]
+        else NO_REFERRER
         for url, page, domain in zip(sent, rows.facts["page"], domains, strict=True)
     ]
     rows.columns["referrer"] = [referrer.url for referrer in referrers]
@@ -57,28 +63,28 @@ def put_referrer(rows: Rows, lookups: Lookups) -> None:
     rows.columns["referrer_type"] = [referrer.kind for referrer in referrers]
 
 
-def read_referrer(sent: str) -> Referrer:
+def parse_referrer(sent: str) -> Referrer:
     """What a referrer is."""
-    url = read_url(sent[:LETTERS])
+    url = parse_referrer_url(sent[:MAX_REFERRER_LENGTH])
     if not url.host:
-        return NOBODY
-    if url.scheme in APPS:
-        place = known[url.host] or Known(url.host, OTHER_KIND)
+        return NO_REFERRER
+    if url.scheme in APP_SCHEMES:
+        place = source_by_host[url.host] or KnownSource(url.host, OTHER_KIND)
         return Referrer(f"{url.scheme}://{url.host}", place.name, place.kind, url.host)
-    place = known[url.host] or Known(registrable[url.host], OTHER_KIND)
-    whole = f"{url.scheme or 'https'}://{url.host}{plain(url.path) or '/'}"
+    place = source_by_host[url.host] or KnownSource(registrable_domains[url.host], OTHER_KIND)
+    whole = f"{url.scheme or 'https'}://{url.host}{printable(url.path) or '/'}"
     return Referrer(whole, place.name, place.kind, url.host)
 
 
-def read_url(sent: str) -> Url:
+def parse_referrer_url(sent: str) -> Url:
     """A page's or an app's address, also of senders who left the scheme out; else one of nobody."""
-    url = cut(sent)
+    url = split_url(sent)
     if not url.scheme and not url.host and is_domain(host_of(url.path.partition("/")[0])):
-        url = cut(f"//{sent.strip()}")
-    return url if url.scheme in WEB or url.scheme in APPS else Url("", "", "")
+        url = split_url(f"//{sent.strip()}")
+    return url if url.scheme in WEB_SCHEMES or url.scheme in APP_SCHEMES else Url("", "", "")
 
 
-def is_own(meeting: Meeting) -> bool:
+def is_internal(meeting: ReferrerPair) -> bool:
     """Whether a referring host is this machine, the website's own domain or a sub-domain of it.
 
     Hosts of one registered domain are one website, but for places that give names of theirs to
@@ -87,12 +93,14 @@ def is_own(meeting: Meeting) -> bool:
     host, page_host, domain = meeting
     if host in ("localhost", "[::1]") or host.startswith("127."):
         return True
-    registered = cut("//" + (domain or "").rpartition("://")[2]).host
+    registered = split_url("//" + (domain or "").rpartition("://")[2]).host
     owned = [name.removeprefix("www.") for name in (registered, page_host) if name]
     if any(host == name or host.endswith("." + name) for name in owned):
         return True
-    return not known[host] and any(registrable[host] == registrable[name] for name in owned)
+    return not source_by_host[host] and any(
+        registrable_domains[host] == registrable_domains[name] for name in owned
+    )
 
 
-_referrers: Memo[str, Referrer] = Memo(read_referrer)
-_own: Memo[Meeting, bool] = Memo(is_own)
+_referrers: GenerationalCache[str, Referrer] = GenerationalCache(parse_referrer)
+_internal: GenerationalCache[ReferrerPair, bool] = GenerationalCache(is_internal)

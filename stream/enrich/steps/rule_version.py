@@ -18,24 +18,35 @@ from stream.enrich.rules import (
     user_agent_overrides,
 )
 from stream.enrich.rules.campaign_parameters import CLICK_IDS
-from stream.enrich.rules.channel_rules import PAID, RULES
+from stream.enrich.rules.channel_rules import CHANNEL_RULES, PAID_MEDIUMS
 from stream.enrich.rules.lookups import Lookups
-from stream.enrich.rules.referrer_list import FILE
-from stream.rows.row_batch import Rows
+from stream.enrich.rules.referrer_list import REFERRERS
+from stream.rows.row_batch import RowBatch
 
 REVISION = 2
 """Raise it with every change of a step's code that gives some row another value."""
 
-TABLES: Sequence[object] = (
-    *(CLICK_IDS, PAID, RULES, FILE),
+RULE_TABLES: Sequence[object] = (
+    *(CLICK_IDS, PAID_MEDIUMS, CHANNEL_RULES, REFERRERS),
     *(
-        user_agent_overrides.APPS,
-        user_agent_overrides.BROWSERS,
-        user_agent_overrides.SYSTEMS,
+        user_agent_overrides.APP_BROWSERS,
+        user_agent_overrides.BROWSER_NAMES,
+        user_agent_overrides.OS_PATTERNS,
         user_agent_overrides.OS_NAMES,
     ),
-    *(client_hints.BRANDS, client_hints.GENERIC, operating_systems.FROZEN, device_rules.RULES),
-    *(bot_rules.SORTS, bot_rules.PEOPLE, bot_rules.APPS, bot_rules.WITHOUT_A_HEAD, bot_rules.OWN),
+    *(
+        client_hints.BRANDS,
+        client_hints.GENERIC_BRANDS,
+        operating_systems.FROZEN_VERSIONS,
+        device_rules.DEVICE_RULES,
+    ),
+    *(
+        bot_rules.CATEGORIES,
+        bot_rules.HUMAN_PATTERNS,
+        bot_rules.APP_LIBRARIES,
+        bot_rules.HEADLESS_RULE,
+        bot_rules.OWN_RULES,
+    ),
 )
 """What steps decide by."""
 
@@ -49,8 +60,8 @@ def fingerprint(revision: int, tables: Sequence[object], packages: Sequence[str]
     return int.from_bytes(blake2b(body, digest_size=4).digest()) >> 1
 
 
-VERSION = fingerprint(REVISION, TABLES, [f"{name} {version(name)}" for name in PACKAGES])
+RULES_VERSION = fingerprint(REVISION, RULE_TABLES, [f"{name} {version(name)}" for name in PACKAGES])
 
 
-def put_rules(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
-    rows.columns["rules_version"] = [VERSION] * len(rows)
+def put_rules_version(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
+    rows.columns["rules_version"] = [RULES_VERSION] * len(rows)

@@ -8,15 +8,17 @@ from operator import attrgetter
 import msgspec
 from msgspec import Struct
 
-from schemas.envelope import HEADERS, Envelope
+from schemas.envelope import ENRICHMENT_HEADERS, Envelope
 from stream.enrich.rules.lookups import Lookups
-from stream.rows.row_batch import Rows
+from stream.rows.row_batch import RowBatch
 
-KEPT = tuple(name for name in HEADERS if name.startswith("sec-") or name == "purpose")
+KEPT_HEADERS = tuple(
+    name for name in ENRICHMENT_HEADERS if name.startswith("sec-") or name == "purpose"
+)
 """What else the headers told is in columns of its own, or not to be kept."""
 
 
-class Sender(Struct, frozen=True, omit_defaults=True):
+class StoredSender(Struct, frozen=True, omit_defaults=True):
     """The part of an envelope that tells the program."""
 
     user_agent: str = ""
@@ -24,26 +26,26 @@ class Sender(Struct, frozen=True, omit_defaults=True):
     headers: dict[str, str] = {}
 
 
-def put_sender(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
-    if rows.wants("sender"):
-        rows.columns["sender"] = rows.per_envelope(written)
-    if rows.wants("trusted"):
+def put_sender(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
+    if rows.has_column("sender"):
+        rows.columns["sender"] = rows.per_envelope(sender_json)
+    if rows.has_column("trusted"):
         rows.columns["trusted"] = rows.per_envelope(attrgetter("trusted"))
 
 
-def written(envelope: Envelope) -> str | None:
+def sender_json(envelope: Envelope) -> str | None:
     """The sender as JSON; None when nothing is known of it."""
     told = envelope.headers
-    kept = {name: told[name] for name in KEPT if name in told} if told else {}
-    sender = Sender(envelope.user_agent, envelope.trusted, kept)
-    return None if sender == NOBODY else _encoder.encode(sender).decode()
+    kept = {name: told[name] for name in KEPT_HEADERS if name in told} if told else {}
+    sender = StoredSender(envelope.user_agent, envelope.trusted, kept)
+    return None if sender == NO_SENDER else _encoder.encode(sender).decode()
 
 
-def read(text: str) -> Sender:
+def parse_sender(text: str) -> StoredSender:
     """The sender again."""
     return _decoder.decode(text)
 
 
-NOBODY = Sender()
+NO_SENDER = StoredSender()
 _encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(Sender)
+_decoder = msgspec.json.Decoder(StoredSender)

@@ -3,24 +3,24 @@
 from msgspec import Raw
 
 from stream.enrich.rules.lookups import Lookups
-from stream.rows.row_batch import Rows
+from stream.rows.row_batch import RowBatch
 
 ABSENT = (b"", b"null")
-FREE = ("properties", "traits")
+JSON_FIELDS = ("properties", "traits")
 """Fields that are any JSON object."""
 
 
-def put_given(rows: Rows, lookups: Lookups) -> None:  # noqa: ARG001
-    for name in (rows.fields & rows.wanted) - {rows.kind.table.subject}:
-        rows.columns[name] = rows.given(name)
-    for name in FREE:
-        if rows.wants(name):
-            rows.columns[name] = [text(raw) for raw in rows.columns[name]]
-    if rows.wants("level"):
+def put_tracker_fields(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
+    for name in (rows.item_fields & rows.table_columns) - {rows.kind.table.subject_column}:
+        rows.columns[name] = rows.item_field(name)
+    for name in JSON_FIELDS:
+        if rows.has_column(name):
+            rows.columns[name] = [json_text(raw) for raw in rows.columns[name]]
+    if rows.has_column("level"):
         rows.columns["level"] = [level or "error" for level in rows.columns["level"]]
 
 
-def text(raw: Raw) -> str | None:
+def json_text(raw: Raw) -> str | None:
     """An object as JSON text; None when there are none."""
     body = bytes(raw)
     return None if body in ABSENT else body.decode()

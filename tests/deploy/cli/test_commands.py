@@ -12,10 +12,10 @@ from msgspec import Struct, structs
 from deploy.cli import main, tidemark
 from deploy.demo.registry_records import read_demo
 from deploy.demo.tenant import create_demo
-from deploy.docs.env_example import FILE, example
-from schemas.registry import Key, Snapshot, Store
+from deploy.docs.env_example import ENV_EXAMPLE_FILE, env_example_text
+from schemas.registry import Key, RegistryStore, Snapshot
 from schemas.registry.migrate import migrate
-from schemas.runtime.clock import instant_ms
+from schemas.runtime.clock import parse_instant_ms
 from schemas.runtime.settings import Settings
 from tests.installation import free_port
 
@@ -158,13 +158,16 @@ def test_a_key_is_rotated_and_the_old_one_works_for_a_while(
 
     new = ask("keys", "rotate", old["id"], "--overlap-hours", "2")
 
-    at, end = instant_ms(new["createdAt"]), instant_ms(new["replacedEndsAt"])
-    store = Store(Settings(data_dir=str(tmp_path)).registry_url)
+    at, end = parse_instant_ms(new["createdAt"]), parse_instant_ms(new["replacedEndsAt"])
+    store = RegistryStore(Settings(data_dir=str(tmp_path)).registry_url)
     known = Snapshot.read(store)
     store.close()
     assert end == at + 2 * 3_600_000
-    assert (known.key(old["key"], end - 1) is None, known.key(old["key"], end)) == (False, None)
-    assert known.key(new["key"], end) is not None
+    assert (known.find_key(old["key"], end - 1) is None, known.find_key(old["key"], end)) == (
+        False,
+        None,
+    )
+    assert known.find_key(new["key"], end) is not None
     same = ("organizationId", "websiteId", "name", "scopes")
     assert (new["replaces"], [new[one] for one in same]) == (old["id"], [old[one] for one in same])
     assert [one["action"] for one in ask("audit", "--limit", "2")] == ["update", "create"]
@@ -213,8 +216,8 @@ def test_the_text_of_a_key_is_shown_once(ask: Callable[..., Any], tmp_path: Path
         "--scope", "track:events", "--scope", "read:data", "--name", "Server",
     )  # fmt: skip
     text = made.pop("key")
-    store = Store(Settings(data_dir=str(tmp_path)).registry_url)
-    known = Snapshot.read(store).key(text, instant_ms(made["createdAt"]))
+    store = RegistryStore(Settings(data_dir=str(tmp_path)).registry_url)
+    known = Snapshot.read(store).find_key(text, parse_instant_ms(made["createdAt"]))
 
     assert made == {
         "id": made["id"],
@@ -234,7 +237,7 @@ def test_the_text_of_a_key_is_shown_once(ask: Callable[..., Any], tmp_path: Path
     revoked = ask("keys", "update", made["id"], "--revoke", "--scope", "read:data")
     assert revoked["scopes"] == ["read:data"]
     assert revoked["revokedAt"] == revoked["updatedAt"]
-    assert Snapshot.read(store).key(text, instant_ms(revoked["updatedAt"])) is None
+    assert Snapshot.read(store).find_key(text, parse_instant_ms(revoked["updatedAt"])) is None
     store.close()
 
     ask("keys", "delete", made["id"])
@@ -385,8 +388,10 @@ def test_settings_shows_every_setting(run: Run, ask: Callable[..., Any]) -> None
 
 
 def test_the_example_of_the_environment_is_what_the_settings_say() -> None:
-    assert FILE.read_text() == example(), "run `make docs`"
-    assert all(f"#TIDEMARK_{name.upper()}=" in example() for name in Settings.__struct_fields__)
+    assert ENV_EXAMPLE_FILE.read_text() == env_example_text(), "run `make docs`"
+    assert all(
+        f"#TIDEMARK_{name.upper()}=" in env_example_text() for name in Settings.__struct_fields__
+    )
 
 
 def test_status_speaks_when_nothing_runs(ask: Callable[..., Any], tmp_path: Path) -> None:

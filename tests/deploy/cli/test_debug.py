@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from deploy.cli.debug import told
+from deploy.cli.debug import format_line
 
 AT = {"receivedAt": "2026-11-21T12:00:00.125Z"}
 SENT = {**AT, "accepted": True, "type": "custom_event"}
@@ -33,4 +33,4 @@ REFUSED = {**AT, "accepted": False, "path": "/track"}
     ],
 )
 def test_a_line_is_told_in_one_line(line: dict[str, Any], shown: str) -> None:
-    assert told(line) == shown
+    assert format_line(line) == shown

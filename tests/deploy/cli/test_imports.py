@@ -11,10 +11,10 @@ import msgspec
 import pytest
 
 from deploy.cli import main
-from deploy.importer.import_records import begun
-from deploy.importer.sender import Bad, Reply
-from deploy.importer.source_file import File
-from schemas.registry import Import, ImportState, Key, Organization, Store, Website
+from deploy.importer.import_records import begin_or_resume
+from deploy.importer.sender import CollectorReply, ItemRejection
+from deploy.importer.source_file import SourceFile
+from schemas.registry import Import, ImportState, Key, Organization, RegistryStore, Website
 from schemas.registry.migrate import migrate
 from schemas.runtime.settings import Settings
 
@@ -38,9 +38,9 @@ class Answer(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"])).splitlines()
         names = [msgspec.json.decode(item)["name"] for item in body]
         self.server.names += [name for name in names if name != "bad"]
-        bad = [Bad(index, "no") for index, name in enumerate(names) if name == "bad"]
+        bad = [ItemRejection(index, "no") for index, name in enumerate(names) if name == "bad"]
         code = "NO_ITEM_ACCEPTED" if len(bad) == len(names) else ""
-        said = msgspec.json.encode(Reply(len(names) - len(bad), bad, code=code))
+        said = msgspec.json.encode(CollectorReply(len(names) - len(bad), bad, code=code))
         self.send_response(400 if code else 200)
         self.send_header("Content-Length", str(len(said)))
         self.end_headers()
@@ -51,10 +51,10 @@ class Answer(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
+def store(tmp_path: Path) -> RegistryStore:
     url = Settings(data_dir=str(tmp_path)).registry_url
     migrate(url)
-    store = Store(url)
+    store = RegistryStore(url)
     store.create(Organization(id="o1", name="Acme", **STAMPS))
     store.create(WEBSITE)
     return store
@@ -70,7 +70,7 @@ def endpoint() -> Iterator[Endpoint]:
 
 @pytest.fixture
 def command(
-    tmp_path: Path, store: Store, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, store: RegistryStore, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., int]:
     """`tidemark import` of a file; the exit code."""
     monkeypatch.setenv("TIDEMARK_DATA_DIR", str(tmp_path))
@@ -86,12 +86,12 @@ def command(
     return run_it
 
 
-def states(store: Store) -> list[tuple[str, int, int, int]]:
+def states(store: RegistryStore) -> list[tuple[str, int, int, int]]:
     return [(o.state.value, o.lines, o.accepted, o.rejected) for o in store.list(Import)]
 
 
 def test_a_command_that_cannot_be_obeyed_leaves_no_import_that_the_next_goes_on_with(
-    tmp_path: Path, store: Store, endpoint: Endpoint, command: Callable[..., int]
+    tmp_path: Path, store: RegistryStore, endpoint: Endpoint, command: Callable[..., int]
 ) -> None:
     path, empty = tmp_path / "a.csv", tmp_path / "empty.csv"
     path.write_text("ts,name\n1001,e1\n1002,e2\n")
@@ -112,12 +112,12 @@ def test_a_command_that_cannot_be_obeyed_leaves_no_import_that_the_next_goes_on_
 
 
 def test_an_import_begun_again_goes_on_only_when_that_is_said_again(
-    tmp_path: Path, store: Store, endpoint: Endpoint, command: Callable[..., int]
+    tmp_path: Path, store: RegistryStore, endpoint: Endpoint, command: Callable[..., int]
 ) -> None:
     path = tmp_path / "a.csv"
     path.write_text("ts,name\n1001,e1\n")
     command(path)
-    second = begun(store, WEBSITE, File(path), again=True)
+    second = begin_or_resume(store, WEBSITE, SourceFile(path), again=True)
 
     assert [command(path), command(path, "--again")] == [1, 0]
     assert store.get(Import, second.id).state is ImportState.DONE
@@ -126,7 +126,7 @@ def test_an_import_begun_again_goes_on_only_when_that_is_said_again(
 
 def test_an_import_of_which_nothing_was_accepted_fails_and_does_not_bar_the_right_one(
     tmp_path: Path,
-    store: Store,
+    store: RegistryStore,
     endpoint: Endpoint,
     command: Callable[..., int],
     capsys: pytest.CaptureFixture[str],
@@ -147,7 +147,7 @@ def test_an_import_of_which_nothing_was_accepted_fails_and_does_not_bar_the_righ
 
 def test_a_collector_that_is_away_is_told_once_and_waited_for_until_it_is_stopped(
     tmp_path: Path,
-    store: Store,
+    store: RegistryStore,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:

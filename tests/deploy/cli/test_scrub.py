@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from deploy.cli import main
-from deploy.local.doctor import Scope
-from deploy.local.doctor.tables import FILES, LOGS
-from deploy.local.status import condition_of
+from deploy.local.doctor import CheckContext
+from deploy.local.doctor.tables import DATA_FILES_CHECK, LOGS_CHECK
+from deploy.local.status import system_status
 from schemas.registry.migrate import migrate
 from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS
@@ -32,20 +32,23 @@ def test_a_damaged_data_file_is_named_by_scrub_doctor_and_status(
         main(["scrub"])
     said = capsys.readouterr().out.splitlines()
 
-    path, scope = f"{file.parent.name}/{file.name}", Scope(Settings(data_dir=str(tmp_path)), True)
+    path, scope = (
+        f"{file.parent.name}/{file.name}",
+        CheckContext(Settings(data_dir=str(tmp_path)), True),
+    )
     assert ill.value.code == 1
     assert said == [
         f"events: {path} holds other bytes than were written",
         "1 data files read; 1 damaged",
         "mend: tidemark doctor --repair; one file: tidemark repair TABLE/PATH",
     ]
-    assert [one.subject for one in FILES.find(scope)] == [f"events/{path}"]
-    assert [one.subject for one in FILES.find(replace(scope, checksums=False))] == [
+    assert [one.subject for one in DATA_FILES_CHECK.run(scope)] == [f"events/{path}"]
+    assert [one.subject for one in DATA_FILES_CHECK.run(replace(scope, checksums=False))] == [
         f"events/{path}"
     ]
-    assert list(LOGS.find(scope)) == []
+    assert list(LOGS_CHECK.run(scope)) == []
     named = f"data file {path} of table 'events' holds other bytes than were written (2 rows)"
-    assert named in condition_of(scope.settings).problems
+    assert named in system_status(scope.settings).problems
 
 
 def test_a_table_whose_log_is_damaged_keeps_the_scrub_of_no_other_one_waiting(

@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from deploy.demo.example_queries import question
-from deploy.demo.first_start import Stored, stored_of
-from deploy.demo.traffic import Visit, last_week, visits
-from deploy.demo.visitor_profiles import BOT
+from deploy.demo.example_queries import example_query
+from deploy.demo.first_start import ExpectedCounts, expected_counts
+from deploy.demo.traffic import DemoVisit, generate_visits, last_week
+from deploy.demo.visitor_profiles import BOT_USER_AGENT
 from schemas.items import CustomEvent, ErrorReport, Vital
 from schemas.runtime.settings import Settings
 
@@ -18,23 +18,23 @@ DAY = 86_400_000
 
 
 @pytest.fixture(scope="module")
-def week() -> list[Visit]:
-    return visits(2026, 300, *last_week(NOW))
+def week() -> list[DemoVisit]:
+    return generate_visits(2026, 300, *last_week(NOW))
 
 
 def read(items: tuple[dict[str, Any], ...], kind: type[Any]) -> list[Any]:
     return msgspec.json.decode(msgspec.json.encode(items), type=list[kind])  # type: ignore[valid-type]  # a type of the caller
 
 
-def test_the_same_seed_makes_the_same_week(week: list[Visit]) -> None:
-    assert visits(2026, 300, *last_week(NOW)) == week
+def test_the_same_seed_makes_the_same_week(week: list[DemoVisit]) -> None:
+    assert generate_visits(2026, 300, *last_week(NOW)) == week
 
 
-def test_another_seed_makes_another_week(week: list[Visit]) -> None:
-    assert visits(2027, 300, *last_week(NOW)) != week
+def test_another_seed_makes_another_week(week: list[DemoVisit]) -> None:
+    assert generate_visits(2027, 300, *last_week(NOW)) != week
 
 
-def test_every_item_is_one_that_the_collector_takes(week: list[Visit]) -> None:
+def test_every_item_is_one_that_the_collector_takes(week: list[DemoVisit]) -> None:
     events = [event for visit in week for event in read(visit.events, CustomEvent)]
     vitals = [vital for visit in week for vital in read(visit.vitals, Vital)]
     errors = [error for visit in week for error in read(visit.errors, ErrorReport)]
@@ -44,7 +44,7 @@ def test_every_item_is_one_that_the_collector_takes(week: list[Visit]) -> None:
     assert len(errors) > 3
 
 
-def test_every_item_lies_within_the_seven_days_that_are_not_clamped(week: list[Visit]) -> None:
+def test_every_item_lies_within_the_seven_days_that_are_not_clamped(week: list[DemoVisit]) -> None:
     times = [i["timestamp"] for v in week for i in (*v.events, *v.vitals, *v.errors)]
 
     assert min(times) > NOW - 7 * DAY
@@ -52,7 +52,7 @@ def test_every_item_lies_within_the_seven_days_that_are_not_clamped(week: list[V
     assert max(event["timestamp"] for v in week for event in v.events) < NOW
 
 
-def test_a_session_is_of_one_visitor(week: list[Visit]) -> None:
+def test_a_session_is_of_one_visitor(week: list[DemoVisit]) -> None:
     owners = {
         (item["sessionId"], item["anonymousId"])
         for visit in week
@@ -62,7 +62,7 @@ def test_a_session_is_of_one_visitor(week: list[Visit]) -> None:
     assert len(owners) == len({session for session, _ in owners}) == len(week)
 
 
-def test_a_week_has_everything_that_the_dashboards_show(week: list[Visit]) -> None:
+def test_a_week_has_everything_that_the_dashboards_show(week: list[DemoVisit]) -> None:
     names = Counter(event["name"] for visit in week for event in visit.events)
     hrefs = [e.get("href") for v in week for e in v.events if e["name"] == "outgoing_link"]
 
@@ -74,9 +74,11 @@ def test_a_week_has_everything_that_the_dashboards_show(week: list[Visit]) -> No
     assert len({visit.country for visit in week}) > 5
 
 
-def test_days_are_livelier_than_nights(week: list[Visit]) -> None:
+def test_days_are_livelier_than_nights(week: list[DemoVisit]) -> None:
     germans = [
-        v.start_ms // 3_600_000 % 24 for v in visits(1, 2000, *last_week(NOW)) if v.country == "DE"
+        v.start_ms // 3_600_000 % 24
+        for v in generate_visits(1, 2000, *last_week(NOW))
+        if v.country == "DE"
     ]
     night = sum(hour in (0, 1, 2, 3) for hour in germans)  # 1 to 5 in Berlin
     day = sum(hour in (8, 9, 10, 11) for hour in germans)  # 9 to 13 in Berlin
@@ -85,20 +87,20 @@ def test_days_are_livelier_than_nights(week: list[Visit]) -> None:
 
 
 def test_what_a_visit_sends_counts_all_its_items() -> None:
-    visit = Visit(0, "agent", "DE", "de-DE", None, ({}, {}), ({},), (), by_link=True)
+    visit = DemoVisit(0, "agent", "DE", "de-DE", None, ({}, {}), ({},), (), by_link=True)
 
     assert visit.items == 3
 
 
 def test_what_a_week_leaves_is_told_apart_by_where_it_goes() -> None:
-    person = Visit(0, "agent", "DE", "de-DE", None, ({}, {}), ({},), (), by_link=True)
-    program = Visit(0, BOT, "DE", "de-DE", None, ({},), ({},), ({},), by_link=False)
+    person = DemoVisit(0, "agent", "DE", "de-DE", None, ({}, {}), ({},), (), by_link=True)
+    program = DemoVisit(0, BOT_USER_AGENT, "DE", "de-DE", None, ({},), ({},), ({},), by_link=False)
 
-    stored = stored_of([person, program, person])
+    stored = expected_counts([person, program, person])
 
-    assert stored == Stored(people=4, programs=1, vitals=3, errors=1)
+    assert stored == ExpectedCounts(human_events=4, bot_events=1, vitals=3, errors=1)
     assert stored.items == sum(visit.items for visit in (person, program, person))
-    assert stored.told == "4 events of people, 1 of programs, 3 vitals, 1 errors"
+    assert stored.summary == "4 events of people, 1 of programs, 3 vitals, 1 errors"
 
 
 def test_a_journal_gets_the_file_of_the_key_and_a_person_the_key(tmp_path: Path) -> None:
@@ -106,7 +108,7 @@ def test_a_journal_gets_the_file_of_the_key_and_a_person_the_key(tmp_path: Path)
     (tmp_path / "demo.json").write_text(text + '"apiKey":"tm_secret","linkId":"l"}')
     settings = Settings(data_dir=str(tmp_path))
 
-    to_journal, to_person = question(settings, shows_key=False), question(settings)
+    to_journal, to_person = example_query(settings, shows_key=False), example_query(settings)
 
     header = tmp_path / "demo.header"
     assert "tm_secret" not in to_journal

@@ -5,8 +5,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from deploy.demo.sender import NotSent, Sent, Target, send_all
-from deploy.demo.traffic import Visit
+from deploy.demo.sender import DemoSendFailed, DemoTarget, SendProgress, send_visits
+from deploy.demo.traffic import DemoVisit
 
 SEEN = tuple[str, str, str | None]
 
@@ -47,20 +47,20 @@ def collector(*statuses: int) -> Iterator[Collector]:
         server.shutdown()
 
 
-def a_visit(*, by_link: bool = False, errors: int = 0) -> Visit:
-    return Visit(0, "a browser", "DE", "de-DE", None, ({}, {}), ({},), ({},) * errors, by_link)
+def a_visit(*, by_link: bool = False, errors: int = 0) -> DemoVisit:
+    return DemoVisit(0, "a browser", "DE", "de-DE", None, ({}, {}), ({},), ({},) * errors, by_link)
 
 
-def send(server: Collector, *visits: Visit) -> list[Sent]:
-    target = Target(f"http://127.0.0.1:{server.server_port}", "w1", "demo")
-    return list(send_all(target, visits, lambda: False))
+def send(server: Collector, *visits: DemoVisit) -> list[SendProgress]:
+    target = DemoTarget(f"http://127.0.0.1:{server.server_port}", "w1", "demo")
+    return list(send_visits(target, visits, lambda: False))
 
 
 def test_a_visit_sends_what_its_browser_would() -> None:
     with collector() as server:
         sent = send(server, a_visit(by_link=True, errors=1))
 
-    assert sent == [Sent(visits=1, of=1, items=4, clicks=1)]
+    assert sent == [SendProgress(visits=1, total_visits=1, items=4, clicks=1)]
     assert server.seen == [
         ("GET", "/l/demo", "a browser"),
         ("POST", "/track?website_id=w1", "a browser"),
@@ -73,7 +73,7 @@ def test_a_request_is_sent_again_when_the_collector_asks_for_patience() -> None:
     with collector(503, 403) as server:
         sent = send(server, a_visit())
 
-    assert sent == [Sent(visits=1, of=1, items=3, clicks=0)]
+    assert sent == [SendProgress(visits=1, total_visits=1, items=3, clicks=0)]
     assert [path for _, path, _ in server.seen] == [
         "/track?website_id=w1",
         "/track?website_id=w1",
@@ -85,14 +85,14 @@ def test_a_request_is_sent_again_when_the_collector_asks_for_patience() -> None:
 def test_a_refusal_ends_the_sending_with_what_was_said() -> None:
     with (
         collector(400) as server,
-        pytest.raises(NotSent, match=r"^POST /track\?website_id=w1: 400 no$"),
+        pytest.raises(DemoSendFailed, match=r"^POST /track\?website_id=w1: 400 no$"),
     ):
         send(server, a_visit())
 
 
 def test_nothing_more_is_sent_when_told_to_stop() -> None:
     with collector() as server:
-        target = Target(f"http://127.0.0.1:{server.server_port}", "w1", "demo")
-        rounds = send_all(target, [a_visit()] * 100, lambda: bool(server.seen))
+        target = DemoTarget(f"http://127.0.0.1:{server.server_port}", "w1", "demo")
+        rounds = send_visits(target, [a_visit()] * 100, lambda: bool(server.seen))
 
         assert [sent.visits for sent in rounds] == [40]

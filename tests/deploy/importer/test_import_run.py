@@ -10,18 +10,25 @@ import msgspec
 import pytest
 
 from deploy.cli import main
-from deploy.importer.column_mapping import OURS, BadMapping, Mapper
-from deploy.importer.dry_run import judge_for
-from deploy.importer.file_check import check
-from deploy.importer.import_records import AlreadyThere, alone, begun, key_for, note, progress_of
-from deploy.importer.import_run import Progress, run
-from deploy.importer.rejects_file import Reject, Rejects
-from deploy.importer.sender import MOST_ITEMS, Bad, Reply
-from deploy.importer.source_file import BadFile, File, Line
-from query.formats.columns import Column, Kind
-from query.formats.csv_ndjson import Csv
-from schemas.kinds import HISTORY
-from schemas.registry import Import, ImportState, Key, Organization, Store, Website
+from deploy.importer.column_mapping import EXPORT_COLUMNS, ColumnMapper, InvalidMapping
+from deploy.importer.dry_run import dry_run_sender
+from deploy.importer.file_check import check_file
+from deploy.importer.import_records import (
+    AlreadyImported,
+    begin_or_resume,
+    exclusive_import,
+    save_progress,
+    saved_progress,
+    temporary_key,
+)
+from deploy.importer.import_run import ImportProgress, run_import
+from deploy.importer.rejects_file import RejectedLine, RejectsFile
+from deploy.importer.sender import MAX_ITEMS, CollectorReply, ItemRejection
+from deploy.importer.source_file import FileLine, InvalidFile, SourceFile
+from query.formats.columns import ColumnKind, ResultColumn
+from query.formats.csv_ndjson import CsvWriter
+from schemas.kinds import IMPORTED_EVENT
+from schemas.registry import Import, ImportState, Key, Organization, RegistryStore, Website
 from schemas.registry.migrate import migrate
 from schemas.runtime.settings import Settings
 
@@ -30,18 +37,18 @@ STAMPS: dict[str, Any] = {"created_at": NOW, "updated_at": NOW}
 WEBSITE = Website(id="w1", organization_id="o1", domain="a.example", **STAMPS)
 
 
-def a_file(folder: Path, text: str, name: str = "visits") -> File:
+def a_file(folder: Path, text: str, name: str = "visits") -> SourceFile:
     path = folder / name
     path.write_bytes(text.encode())
-    return File(path)
+    return SourceFile(path)
 
 
 def test_texts_that_an_export_kept_from_being_formulas_are_read_as_they_were(
     tmp_path: Path,
 ) -> None:
     names = ["=1+1", "'=1+1", "'", "'tis", "-1", "plain"]
-    columns = [Column(name, Kind.TEXT) for name in (*sorted(OURS), "name")]
-    writer = Csv(columns)
+    columns = [ResultColumn(name, ColumnKind.TEXT) for name in (*sorted(EXPORT_COLUMNS), "name")]
+    writer = CsvWriter(columns)
     body = writer.start() + writer.rows([["", "", "", name] for name in names])
 
     exported = a_file(tmp_path, body.decode())
@@ -57,19 +64,19 @@ def test_csv_is_read_with_quotes_and_lines_within_cells(tmp_path: Path) -> None:
     assert (found.format, list(found.lines())) == (
         "csv",
         [
-            Line(3, {"ts": "1", "name": "a;\nb"}),
-            Line(5, text="2", reason="1 cells under 2 columns"),
-            Line(6, {"ts": "3", "name": "c"}),
+            FileLine(3, {"ts": "1", "name": "a;\nb"}),
+            FileLine(5, text="2", reason="1 cells under 2 columns"),
+            FileLine(6, {"ts": "3", "name": "c"}),
         ],
     )
-    assert found.part == 1.0
+    assert found.fraction_read == 1.0
 
 
 def test_ndjson_is_read_packed_too(tmp_path: Path) -> None:
     path = tmp_path / "visits.gz"
     path.write_bytes(gzip.compress(b'{"a": 1}\n\n[2]\n{"a":\n{"a": 3}'))
 
-    found = list(File(path).lines())
+    found = list(SourceFile(path).lines())
 
     assert [(line.number, line.fields) for line in found] == [
         (1, {"a": 1}), (3, {}), (4, {}), (5, {"a": 3}),
@@ -89,8 +96,8 @@ def test_a_broken_file_is_named(tmp_path: Path, content: bytes, said: str) -> No
     path = tmp_path / "visits"
     path.write_bytes(content)
 
-    with pytest.raises(BadFile, match=said):
-        list(File(path).lines())
+    with pytest.raises(InvalidFile, match=said):
+        list(SourceFile(path).lines())
 
 
 def test_the_same_file_is_known_again_by_any_name(tmp_path: Path) -> None:
@@ -171,19 +178,19 @@ EVENTS = {
 def test_columns_of_many_programs_are_known(name: str) -> None:
     fields, event = EVENTS[name]
 
-    assert Mapper({}).event(fields) == event
+    assert ColumnMapper({}).event(fields) == event
 
 
 @pytest.mark.parametrize("name", EVENTS)
 def test_every_event_that_is_made_is_one_that_the_collector_takes(name: str) -> None:
-    event = Mapper({}).event(EVENTS[name][0])
+    event = ColumnMapper({}).event(EVENTS[name][0])
 
-    assert judge_for(WEBSITE)([msgspec.json.encode(event)]) == Reply(1)
-    msgspec.json.decode(msgspec.json.encode(event), type=HISTORY.item)
+    assert dry_run_sender(WEBSITE)([msgspec.json.encode(event)]) == CollectorReply(1)
+    msgspec.json.decode(msgspec.json.encode(event), type=IMPORTED_EVENT.item)
 
 
 def test_a_column_may_be_said_to_be_a_field() -> None:
-    mapper = Mapper({"who": "anonymousId", "when": "timestamp"})
+    mapper = ColumnMapper({"who": "anonymousId", "when": "timestamp"})
 
     event = mapper.event({"who": "a", "user_id": "b", "when": "1714557600000", "x": 1})
 
@@ -203,8 +210,8 @@ def test_a_column_may_be_said_to_be_a_field() -> None:
 def test_a_mapping_without_what_an_event_needs_is_refused(
     tmp_path: Path, text: str, given: dict[str, str], said: str
 ) -> None:
-    with pytest.raises(BadMapping, match=said):
-        check(a_file(tmp_path, text), Mapper(given))
+    with pytest.raises(InvalidMapping, match=said):
+        check_file(a_file(tmp_path, text), ColumnMapper(given))
 
 
 @pytest.mark.parametrize(
@@ -225,17 +232,17 @@ def test_a_file_of_which_nothing_can_be_taken_is_refused(
     path = tmp_path / "visits"
     path.write_text(text)
 
-    with pytest.raises(BadFile, match=said):
-        check(File(path, format_), Mapper({}))
+    with pytest.raises(InvalidFile, match=said):
+        check_file(SourceFile(path, format_), ColumnMapper({}))
 
 
 def test_lines_of_json_need_not_all_have_a_column_that_is_named(tmp_path: Path) -> None:
     file, mapper = (
         a_file(tmp_path, '{"ts": 1}\n{"ts": 2, "who": "a"}\n'),
-        Mapper({"who": "eventId"}),
+        ColumnMapper({"who": "eventId"}),
     )
 
-    check(file, mapper)
+    check_file(file, mapper)
 
     assert [mapper.event(line.fields) for line in file.lines()] == [
         {"timestamp": 1000, "name": "pageview"},
@@ -244,11 +251,11 @@ def test_lines_of_json_need_not_all_have_a_column_that_is_named(tmp_path: Path) 
 
 
 def test_a_fact_that_says_nothing_is_left_out_and_counted() -> None:
-    mapper = Mapper({})
+    mapper = ColumnMapper({})
     for device in ("console", "tablet", "car"):
         mapper.event({"device": device, "country": "Atlantis", "is_bot": "maybe"})
 
-    assert mapper.left_out == {"device_type": 2, "country": 3, "is_bot": 3}
+    assert mapper.skipped_values == {"device_type": 2, "country": 3, "is_bot": 3}
 
 
 def lines(count: int) -> str:
@@ -263,40 +270,46 @@ class Collector:
         self._refused = refused
         self._left = gone_after
 
-    def __call__(self, items: list[bytes]) -> Reply:
+    def __call__(self, items: list[bytes]) -> CollectorReply:
         if not self._left:
             raise ConnectionError
         self._left -= 1
         decoded = [msgspec.json.decode(item) for item in items]
-        bad = [Bad(i, "no") for i, item in enumerate(decoded) if item["name"] in self._refused]
+        bad = [
+            ItemRejection(i, "no")
+            for i, item in enumerate(decoded)
+            if item["name"] in self._refused
+        ]
         assert [item["line"] for item in decoded] == [int(i["name"][1:]) for i in decoded]
         self.names += [item["name"] for item in decoded if item["name"] not in self._refused]
-        return Reply(len(items) - len(bad), bad)
+        return CollectorReply(len(items) - len(bad), bad)
 
 
 def test_requests_are_full_and_in_order_and_go_on_where_they_stopped(tmp_path: Path) -> None:
-    file = a_file(tmp_path, lines(2 * MOST_ITEMS + 7))
-    sending = run(file, Mapper({}), Progress(), Collector(gone_after=2), Rejects(None))
+    file = a_file(tmp_path, lines(2 * MAX_ITEMS + 7))
+    sending = run_import(
+        file, ColumnMapper({}), ImportProgress(), Collector(gone_after=2), RejectsFile(None)
+    )
 
     at = [next(sending), next(sending)][-1]
     with pytest.raises(ConnectionError):
         next(sending)
-    assert at == Progress(2 * MOST_ITEMS, 2 * MOST_ITEMS, 0)
-    *_, at = run(file, Mapper({}), at, another := Collector(), Rejects(None))
+    assert at == ImportProgress(2 * MAX_ITEMS, 2 * MAX_ITEMS, 0)
+    *_, at = run_import(file, ColumnMapper({}), at, another := Collector(), RejectsFile(None))
 
-    assert at == Progress(2 * MOST_ITEMS + 7, 2 * MOST_ITEMS + 7, 0)
-    assert another.names == [f"e{n}" for n in range(2 * MOST_ITEMS + 1, 2 * MOST_ITEMS + 8)]
+    assert at == ImportProgress(2 * MAX_ITEMS + 7, 2 * MAX_ITEMS + 7, 0)
+    assert another.names == [f"e{n}" for n in range(2 * MAX_ITEMS + 1, 2 * MAX_ITEMS + 8)]
 
 
 def test_what_is_refused_is_written_down_with_line_and_reason(tmp_path: Path) -> None:
     file = a_file(tmp_path, lines(2) + "broken\n" + '{"ts": 1004, "name": "e4"}\n')
-    rejects = Rejects(tmp_path / "rejects")
+    rejects = RejectsFile(tmp_path / "rejects")
 
-    *_, at = run(file, Mapper({}), Progress(), Collector(["e2"]), rejects)
+    *_, at = run_import(file, ColumnMapper({}), ImportProgress(), Collector(["e2"]), rejects)
     rejects.close()
 
     written = [json.loads(line) for line in (tmp_path / "rejects").read_text().splitlines()]
-    assert at == Progress(4, 2, 2)
+    assert at == ImportProgress(4, 2, 2)
     assert [(each["line"], each["content"]) for each in written] == [
         (2, {"ts": 1002, "name": "e2"}), (3, "broken"),
     ]  # fmt: skip
@@ -305,12 +318,12 @@ def test_what_is_refused_is_written_down_with_line_and_reason(tmp_path: Path) ->
 
 def test_a_time_that_cannot_be_read_is_named_with_the_forms_that_can(tmp_path: Path) -> None:
     file = a_file(tmp_path, "ts,name\n05/06/2026,e2\n1003,e3\n")
-    rejects = Rejects(tmp_path / "rejects")
+    rejects = RejectsFile(tmp_path / "rejects")
 
-    *_, at = run(file, Mapper({}), Progress(), Collector(), rejects)
+    *_, at = run_import(file, ColumnMapper({}), ImportProgress(), Collector(), rejects)
     rejects.close()
 
-    assert at == Progress(3, 1, 1)
+    assert at == ImportProgress(3, 1, 1)
     assert json.loads((tmp_path / "rejects").read_text()) == {
         "line": 2,
         "reason": "the time '05/06/2026' cannot be read; write ISO 8601 like 2026-06-05T10:00:00Z, "
@@ -325,8 +338,8 @@ def test_rejects_are_in_the_order_of_lines_of_one_run_or_of_those_that_go_on(
     path = tmp_path / "rejects"
 
     def written(since: int, *numbers: int) -> list[int]:
-        rejects = Rejects(path, since)
-        rejects.write([Reject(number, "no", "") for number in numbers])
+        rejects = RejectsFile(path, since)
+        rejects.write([RejectedLine(number, "no", "") for number in numbers])
         rejects.close()
         return [json.loads(line)["line"] for line in path.read_text().splitlines()]
 
@@ -335,7 +348,7 @@ def test_rejects_are_in_the_order_of_lines_of_one_run_or_of_those_that_go_on(
         file.write('{"line": 6, "rea')  # cut off by a kill
     assert written(3, 4, 7) == [2, 3, 4, 7]
     assert written(0, 1) == [1]
-    Rejects(path).close()
+    RejectsFile(path).close()
     assert not path.exists()
 
 
@@ -344,80 +357,84 @@ def test_a_large_item_goes_alone_rather_than_beyond_the_limit(tmp_path: Path) ->
     file = a_file(tmp_path, f"{text}\n{text.replace('e1', 'e2')}\n")
     sizes: list[int] = []
 
-    def send(items: list[bytes]) -> Reply:
+    def send(items: list[bytes]) -> CollectorReply:
         sizes.append(len(items))
-        return Reply(len(items))
+        return CollectorReply(len(items))
 
-    list(run(file, Mapper({}), Progress(), send, Rejects(None)))
+    list(run_import(file, ColumnMapper({}), ImportProgress(), send, RejectsFile(None)))
 
     assert sizes == [1, 1]
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
+def store(tmp_path: Path) -> RegistryStore:
     url = Settings(data_dir=str(tmp_path)).registry_url
     migrate(url)
-    store = Store(url)
+    store = RegistryStore(url)
     store.create(Organization(id="o1", name="Acme", **STAMPS))
     store.create(WEBSITE)
     return store
 
 
 def test_an_import_that_was_not_finished_goes_on_and_a_finished_one_is_refused(
-    tmp_path: Path, store: Store
+    tmp_path: Path, store: RegistryStore
 ) -> None:
     file = a_file(tmp_path, lines(1))
-    first = begun(store, WEBSITE, file, again=False)
-    note(store, first, Progress(7, 5, 1))
+    first = begin_or_resume(store, WEBSITE, file, again=False)
+    save_progress(store, first, ImportProgress(7, 5, 1))
 
-    found = begun(store, WEBSITE, file, again=False)
-    assert (found.id, progress_of(found)) == (first.id, Progress(7, 5, 1))
+    found = begin_or_resume(store, WEBSITE, file, again=False)
+    assert (found.id, saved_progress(found)) == (first.id, ImportProgress(7, 5, 1))
 
     store.update(Import, first.id, NOW, state=ImportState.DONE)
-    with pytest.raises(AlreadyThere, match=f"was imported as {first.id}"):
-        begun(store, WEBSITE, file, again=False)
-    assert begun(store, WEBSITE, file, again=True).id != first.id
+    with pytest.raises(AlreadyImported, match=f"was imported as {first.id}"):
+        begin_or_resume(store, WEBSITE, file, again=False)
+    assert begin_or_resume(store, WEBSITE, file, again=True).id != first.id
 
 
-def test_an_import_that_was_undone_may_begin_anew(tmp_path: Path, store: Store) -> None:
+def test_an_import_that_was_undone_may_begin_anew(tmp_path: Path, store: RegistryStore) -> None:
     file = a_file(tmp_path, lines(1))
-    first = begun(store, WEBSITE, file, again=False)
+    first = begin_or_resume(store, WEBSITE, file, again=False)
     store.update(Import, first.id, NOW, state=ImportState.UNDONE)
 
-    assert begun(store, WEBSITE, file, again=False).id != first.id
+    assert begin_or_resume(store, WEBSITE, file, again=False).id != first.id
 
 
 def test_notes_of_progress_do_not_make_the_services_read_the_registry(
-    tmp_path: Path, store: Store
+    tmp_path: Path, store: RegistryStore
 ) -> None:
-    one = begun(store, WEBSITE, a_file(tmp_path, lines(1)), again=False)
-    before = store.stamp()
+    one = begin_or_resume(store, WEBSITE, a_file(tmp_path, lines(1)), again=False)
+    before = store.read_version()
 
-    note(store, one, Progress(2, 1, 0))
+    save_progress(store, one, ImportProgress(2, 1, 0))
 
-    assert (store.stamp(), store.get(Import, one.id).accepted) == (before, 1)
+    assert (store.read_version(), store.get(Import, one.id).accepted) == (before, 1)
 
 
-def test_an_import_has_a_key_while_it_is_sent(tmp_path: Path, store: Store) -> None:
-    one = begun(store, WEBSITE, a_file(tmp_path, lines(1)), again=False)
+def test_an_import_has_a_key_while_it_is_sent(tmp_path: Path, store: RegistryStore) -> None:
+    one = begin_or_resume(store, WEBSITE, a_file(tmp_path, lines(1)), again=False)
 
-    with key_for(store, one):
+    with temporary_key(store, one):
         (key,) = store.list(Key)
         assert (key.scopes, key.website_id) == (("track:events",), "w1")
     assert store.list(Key) == []
 
 
-def test_two_processes_do_not_send_the_same_import(tmp_path: Path, store: Store) -> None:
+def test_two_processes_do_not_send_the_same_import(tmp_path: Path, store: RegistryStore) -> None:
     settings = Settings(data_dir=str(tmp_path))
-    one = begun(store, WEBSITE, a_file(tmp_path, lines(1)), again=False)
+    one = begin_or_resume(store, WEBSITE, a_file(tmp_path, lines(1)), again=False)
 
-    with alone(settings, one), pytest.raises(AlreadyThere), alone(settings, one):
+    with (
+        exclusive_import(settings, one),
+        pytest.raises(AlreadyImported),
+        exclusive_import(settings, one),
+    ):
         pass
 
 
 def test_a_dry_run_judges_and_makes_nothing(
     tmp_path: Path,
-    store: Store,
+    store: RegistryStore,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:

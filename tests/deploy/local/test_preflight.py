@@ -4,12 +4,12 @@ from pathlib import Path
 import pytest
 
 from deploy.local.preflight import (
-    Address,
     CannotStart,
-    addresses,
+    ListenAddress,
     check_folder,
     check_ports,
-    only_one,
+    exclusive_lock,
+    listen_addresses,
 )
 from schemas.runtime.settings import Settings
 from tests.installation import free_port
@@ -19,7 +19,9 @@ def test_a_port_in_use_is_named_with_the_setting_that_moves_it() -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with pytest.raises(CannotStart) as refused:
-            check_ports([Address("the collector", "127.0.0.1", port, "collect_port")], seconds=0)
+            check_ports(
+                [ListenAddress("the collector", "127.0.0.1", port, "collect_port")], seconds=0
+            )
 
     assert str(refused.value) == (
         f"port {port} for the collector is in use by another program. "
@@ -34,11 +36,15 @@ def test_a_port_that_another_would_share_is_in_use_too() -> None:
         other.listen()
         port = other.getsockname()[1]
         with pytest.raises(CannotStart, match=f"port {port} for the query service is in use"):
-            check_ports([Address("the query service", "127.0.0.1", port, "query_port")], seconds=0)
+            check_ports(
+                [ListenAddress("the query service", "127.0.0.1", port, "query_port")], seconds=0
+            )
 
 
 def test_free_ports_pass() -> None:
-    check_ports([Address("the collector", "127.0.0.1", free_port(), "collect_port")], seconds=0)
+    check_ports(
+        [ListenAddress("the collector", "127.0.0.1", free_port(), "collect_port")], seconds=0
+    )
 
 
 def test_two_services_cannot_have_one_port() -> None:
@@ -46,7 +52,7 @@ def test_two_services_cannot_have_one_port() -> None:
     settings = Settings(collect_port=port, query_port=port, kafka="kafka.example:9092")
 
     with pytest.raises(CannotStart) as refused:
-        check_ports(addresses(settings), seconds=0)
+        check_ports(listen_addresses(settings), seconds=0)
 
     assert str(refused.value) == (
         f"TIDEMARK_COLLECT_PORT and TIDEMARK_QUERY_PORT are both {port}. "
@@ -55,8 +61,10 @@ def test_two_services_cannot_have_one_port() -> None:
 
 
 def test_an_existing_kafka_needs_no_port_of_a_broker() -> None:
-    own = [address.setting for address in addresses(Settings())]
-    existing = [address.setting for address in addresses(Settings(kafka="kafka.example:9092"))]
+    own = [address.setting for address in listen_addresses(Settings())]
+    existing = [
+        address.setting for address in listen_addresses(Settings(kafka="kafka.example:9092"))
+    ]
 
     assert own == ["collect_port", "query_port", "broker_port", "broker_controller_port"]
     assert existing == ["collect_port", "query_port"]
@@ -66,7 +74,7 @@ def test_a_host_that_is_not_ours_is_a_clear_message() -> None:
     with pytest.raises(
         CannotStart, match=r"192\.0\.2\.1:4000 for the collector cannot be listened on"
     ):
-        check_ports([Address("the collector", "192.0.2.1", 4000, "collect_port")], seconds=0)
+        check_ports([ListenAddress("the collector", "192.0.2.1", 4000, "collect_port")], seconds=0)
 
 
 def test_a_folder_that_cannot_be_made_is_a_clear_message(tmp_path: Path) -> None:
@@ -87,9 +95,9 @@ def test_a_full_disk_is_a_clear_message(tmp_path: Path) -> None:
 
 
 def test_a_second_start_on_the_same_folder_is_refused(tmp_path: Path) -> None:
-    with only_one(tmp_path):
+    with exclusive_lock(tmp_path):
         owner = (tmp_path / "lock").read_text().strip()
-        with pytest.raises(CannotStart) as refused, only_one(tmp_path):
+        with pytest.raises(CannotStart) as refused, exclusive_lock(tmp_path):
             pass
 
     assert str(refused.value) == (
@@ -99,8 +107,8 @@ def test_a_second_start_on_the_same_folder_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_folder_is_free_again_afterwards(tmp_path: Path) -> None:
-    with only_one(tmp_path):
+    with exclusive_lock(tmp_path):
         pass
 
-    with only_one(tmp_path):
+    with exclusive_lock(tmp_path):
         assert (tmp_path / "lock").exists()

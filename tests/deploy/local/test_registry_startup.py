@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from deploy.cli import main
-from deploy.local.registry_startup import problem_of, ready_registry
-from deploy.local.status import condition_of
-from deploy.local.unavailable import RegistryAway
-from schemas.registry import Backups, Follower, Organization, Snapshot, Store
+from deploy.local.registry_startup import prepare_registry, registry_problem
+from deploy.local.status import system_status
+from deploy.local.unavailable import RegistryUnavailable
+from schemas.registry import Backups, Organization, RegistryFollower, RegistryStore, Snapshot
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
 
@@ -72,8 +72,10 @@ def test_a_registry_deleted_beside_a_lake_is_not_made_anew_by_a_command(
 def test_a_lake_without_any_registry_or_backup_is_not_given_a_new_one(settings: Settings) -> None:
     (settings.data / "lake" / "events" / "_delta_log").mkdir(parents=True)
 
-    with pytest.raises(RegistryAway, match="There is no backup of it: put a copy of your own back"):
-        ready_registry(settings, restores=True)
+    with pytest.raises(
+        RegistryUnavailable, match="There is no backup of it: put a copy of your own back"
+    ):
+        prepare_registry(settings, restores=True)
     assert not (settings.data / "registry.db").exists()
 
 
@@ -85,17 +87,17 @@ def test_the_keys_work_again_after_a_restore(run: Run, settings: Settings) -> No
 
     assert (code, err) == (0, "")
     assert "organizations  1" in out
-    store = Store(settings.registry_url)
+    store = RegistryStore(settings.registry_url)
     restored = Snapshot.read(store)
     store.close()
-    assert restored.key(text, now_ms()) is not None
+    assert restored.find_key(text, now_ms()) is not None
     assert [*restored.websites] == ["web_shop"]
 
 
 def test_no_command_shows_the_secret_that_signs_receipts(run: Run, settings: Settings) -> None:
     furnished(run)
-    store = Store(settings.registry_url)
-    secret = store.everything().receipt_secret
+    store = RegistryStore(settings.registry_url)
+    secret = store.read_contents().receipt_secret
     store.close()
 
     said = [
@@ -115,7 +117,7 @@ def test_a_start_at_night_brings_a_zeroed_registry_back_and_says_so(
     path = settings.data / "registry.db"
     path.write_bytes(bytes(path.stat().st_size))
 
-    ready_registry(settings, restores=True)
+    prepare_registry(settings, restores=True)
 
     said = capsys.readouterr().err
     assert f"the registry was lost: {path} is no database any more; it was restored" in said
@@ -130,8 +132,8 @@ def test_a_registry_at_a_url_that_was_given_is_not_restored_by_itself(
     furnished(run)
     wrong = f"sqlite:///{settings.data / 'wrong.db'}"
 
-    with pytest.raises(RegistryAway, match=r"wrong\.db is missing"):
-        ready_registry(Settings(data_dir=settings.data_dir, registry=wrong), restores=True)
+    with pytest.raises(RegistryUnavailable, match=r"wrong\.db is missing"):
+        prepare_registry(Settings(data_dir=settings.data_dir, registry=wrong), restores=True)
 
 
 def test_beginning_anew_is_said_and_keeps_what_was_there(run: Run, settings: Settings) -> None:
@@ -141,7 +143,7 @@ def test_beginning_anew_is_said_and_keeps_what_was_there(run: Run, settings: Set
 
     assert code == 0
     assert run("organizations", "list", "--json")[1] == "[]\n"
-    assert Backups.of(settings).newest() is None
+    assert Backups.for_settings(settings).newest() is None
     assert len(list(settings.data.glob("registry.db.*.aside"))) == 1
     assert len(list((settings.data / "lake").glob("_registry.*.aside"))) == 1
 
@@ -149,7 +151,7 @@ def test_beginning_anew_is_said_and_keeps_what_was_there(run: Run, settings: Set
 def test_a_whole_registry_is_not_overwritten_by_a_restore(run: Run, settings: Settings) -> None:
     furnished(run)
     assert run("organizations", "update", "org_acme", "--name", "Renamed")[0] == 0
-    older = sorted(Backups.of(settings).folder.iterdir())[-2]
+    older = sorted(Backups.for_settings(settings).folder.iterdir())[-2]
 
     code, _, err = run("registry", "restore", "--from", str(older))
     assert (code, "give --replace as well" in err) == (2, True)
@@ -157,7 +159,7 @@ def test_a_whole_registry_is_not_overwritten_by_a_restore(run: Run, settings: Se
 
     assert "Acme" in run("organizations", "show", "org_acme")[1]
     assert run("organizations", "update", "org_acme", "--name", "Newest")[0] == 0
-    newest = Backups.of(settings).newest()
+    newest = Backups.for_settings(settings).newest()
     assert newest is not None
     assert newest.contents.organizations[0].name == "Newest"
 
@@ -176,11 +178,11 @@ def test_a_service_starts_with_the_backup_while_the_registry_is_missing(
 ) -> None:
     _, text = furnished(run)
     (settings.data / "registry.db").unlink()
-    store = Store(settings.registry_url)
+    store = RegistryStore(settings.registry_url)
 
-    follower = Follower(store, Backups.of(settings))
+    follower = RegistryFollower(store, Backups.for_settings(settings))
 
-    assert follower.snapshot.key(text, now_ms()) is not None
+    assert follower.snapshot.find_key(text, now_ms()) is not None
     assert not (settings.data / "registry.db").exists()
     store.close()
 
@@ -205,13 +207,13 @@ def test_the_trail_names_who_worked_at_the_command_line_and_goes_on_after_a_rest
 
 def test_status_says_that_the_registry_is_lost(run: Run, settings: Settings) -> None:
     furnished(run)
-    assert problem_of(settings) is None
+    assert registry_problem(settings) is None
     path = settings.data / "registry.db"
     path.unlink()
 
     said = f"the registry is lost: {path} is missing; see `tidemark registry restore`"
 
-    assert said in condition_of(settings).problems
+    assert said in system_status(settings).problems
 
 
 def test_a_damaged_registry_with_later_changes_than_its_backup_is_not_set_back_at_night(
@@ -219,7 +221,7 @@ def test_a_damaged_registry_with_later_changes_than_its_backup_is_not_set_back_a
 ) -> None:
     """A key that was revoked since would work again."""
     furnished(run)
-    store = Store(settings.registry_url)
+    store = RegistryStore(settings.registry_url)
     store.update(Organization, "org_acme", now_ms(), name="Not backed up")
     store.close()
     path = settings.data / "registry.db"
@@ -230,7 +232,7 @@ def test_a_damaged_registry_with_later_changes_than_its_backup_is_not_set_back_a
         file.seek((number - 1) * 4096)
         file.write(b"\xff" * 4096)
 
-    with pytest.raises(RegistryAway, match="backup is older than what can still be read"):
-        ready_registry(settings, restores=True)
+    with pytest.raises(RegistryUnavailable, match="backup is older than what can still be read"):
+        prepare_registry(settings, restores=True)
     assert run("registry", "restore")[0] == 0
     assert "Acme" in run("organizations", "show", "org_acme")[1]

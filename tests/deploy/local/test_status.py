@@ -6,26 +6,37 @@ import msgspec
 import pytest
 
 from deploy.cli import main
-from deploy.local.processes.process import State
-from deploy.local.processes.process_file import Account, Entry, read_account, write_account
-from deploy.local.processes.readiness import is_live, pulse_says
-from deploy.local.status import Condition, condition_of
-from deploy.local.worker_lag import lag_chunks, lag_seconds, speaking
+from deploy.local.processes.process import ProcessState
+from deploy.local.processes.process_file import (
+    ProcessesStatus,
+    ProcessStatus,
+    read_processes_file,
+    write_processes_file,
+)
+from deploy.local.processes.readiness import heartbeat_ready, is_fresh
+from deploy.local.status import SystemStatus, system_status
+from deploy.local.worker_lag import lag_chunks, lag_seconds, relevant_heartbeats
 from schemas.runtime.clock import now_ms
-from schemas.runtime.heartbeat import STALE_MS, Progress, Pulse, write_pulse
+from schemas.runtime.heartbeat import STALE_AFTER_MS, Heartbeat, PartitionProgress, write_heartbeat
 from schemas.runtime.settings import Settings
 
 NOW = 1_795_262_400_000
 
 
-def working(process: str, *progress: Progress, level_ms: int = NOW) -> Pulse:
-    return Pulse(process, 1, NOW, progress=progress, complete_ms={"events": level_ms})
+def working(process: str, *progress: PartitionProgress, level_ms: int = NOW) -> Heartbeat:
+    return Heartbeat(process, 1, NOW, progress=progress, complete_ms={"events": level_ms})
 
 
 def test_the_lag_of_a_topic_is_that_of_all_its_partitions() -> None:
     pulses = [
-        working("worker-1", Progress("events", 0, 10, 14), Progress("vitals", 0, 0, 99)),
-        working("worker-2", Progress("events", 1, 7, 7), Progress("events", 2, 1, 4)),
+        working(
+            "worker-1",
+            PartitionProgress("events", 0, 10, 14),
+            PartitionProgress("vitals", 0, 0, 99),
+        ),
+        working(
+            "worker-2", PartitionProgress("events", 1, 7, 7), PartitionProgress("events", 2, 1, 4)
+        ),
     ]
 
     assert lag_chunks("events", pulses) == 7
@@ -33,13 +44,13 @@ def test_the_lag_of_a_topic_is_that_of_all_its_partitions() -> None:
 
 
 def test_a_partition_that_was_read_past_its_last_look_does_not_lag() -> None:
-    assert lag_chunks("events", [working("worker-1", Progress("events", 0, 12, 10))]) == 0
+    assert lag_chunks("events", [working("worker-1", PartitionProgress("events", 0, 12, 10))]) == 0
 
 
 def test_the_worker_that_is_furthest_behind_says_since_when() -> None:
     pulses = [
-        working("worker-1", Progress("events", 0, 1, 2), level_ms=NOW - 1_500),
-        working("worker-2", Progress("events", 1, 1, 2), level_ms=NOW - 4_250),
+        working("worker-1", PartitionProgress("events", 0, 1, 2), level_ms=NOW - 1_500),
+        working("worker-2", PartitionProgress("events", 1, 1, 2), level_ms=NOW - 4_250),
     ]
 
     assert lag_seconds("events", pulses, 3, NOW) == 4.2
@@ -48,56 +59,62 @@ def test_the_worker_that_is_furthest_behind_says_since_when() -> None:
 
 
 def test_a_pulse_is_believed_when_it_is_fresh_ready_and_of_this_process(tmp_path: Path) -> None:
-    ready = pulse_says(tmp_path, "worker-1")
+    ready = heartbeat_ready(tmp_path, "worker-1")
     now, believed = now_ms(), []
     for pulse in (
-        Pulse("worker-1", 7, now),
-        Pulse("worker-1", 8, now),
-        Pulse("worker-1", 7, now, state="starting"),
-        Pulse("worker-1", 7, now - STALE_MS - 1),
+        Heartbeat("worker-1", 7, now),
+        Heartbeat("worker-1", 8, now),
+        Heartbeat("worker-1", 7, now, state="starting"),
+        Heartbeat("worker-1", 7, now - STALE_AFTER_MS - 1),
     ):
-        write_pulse(tmp_path, pulse)
+        write_heartbeat(tmp_path, pulse)
         believed.append(ready(7))
 
     assert believed == [True, False, False, False]
 
 
 def test_a_pulse_of_long_ago_is_of_nobody() -> None:
-    assert not is_live(Pulse("worker-1", 7, NOW - 1_000_000_000_000))
+    assert not is_fresh(Heartbeat("worker-1", 7, NOW - 1_000_000_000_000))
 
 
 def test_a_worker_that_cannot_say_yet_leaves_the_lag_open() -> None:
-    joined = Pulse("worker-2", 2, NOW, progress=(Progress("events", 1, 10, 446),))
-    pulses = [working("worker-1", Progress("events", 0, 5, 5)), joined]
+    joined = Heartbeat("worker-2", 2, NOW, progress=(PartitionProgress("events", 1, 10, 446),))
+    pulses = [working("worker-1", PartitionProgress("events", 0, 5, 5)), joined]
 
     assert (lag_chunks("events", pulses), lag_seconds("events", pulses, 436, NOW)) == (436, None)
 
 
 def test_a_frozen_worker_still_counts_until_another_holds_its_partitions() -> None:
-    old = NOW - STALE_MS - 20_000
-    frozen = Pulse("worker-1", 11, old, "ready", (Progress("events", 0, 4, 9),), {"events": old})
-    gone = Pulse("worker-3", 33, old, "ready", (Progress("events", 1, 4, 9),), {"events": old})
-    heir = working("worker-2", Progress("events", 0, 9, 9))
+    old = NOW - STALE_AFTER_MS - 20_000
+    frozen = Heartbeat(
+        "worker-1", 11, old, "ready", (PartitionProgress("events", 0, 4, 9),), {"events": old}
+    )
+    gone = Heartbeat(
+        "worker-3", 33, old, "ready", (PartitionProgress("events", 1, 4, 9),), {"events": old}
+    )
+    heir = working("worker-2", PartitionProgress("events", 0, 9, 9))
 
-    assert speaking([frozen, gone], {11}, NOW) == [frozen]
+    assert relevant_heartbeats([frozen, gone], {11}, NOW) == [frozen]
     assert lag_seconds("events", [frozen], lag_chunks("events", [frozen]), NOW) == 35.0
-    assert speaking([frozen, gone, heir], {11}, NOW) == [heir]
+    assert relevant_heartbeats([frozen, gone, heir], {11}, NOW) == [heir]
 
 
 NAMES = ("broker", "collector-1", "worker-1", "query-1")
 
 
-def running(data: Path, at_ms: int, **states: State) -> Condition:
+def running(data: Path, at_ms: int, **states: ProcessState) -> SystemStatus:
     """The condition of four processes, all of which are this one and have a fresh heartbeat."""
     pid = os.getpid()
     entries = tuple(
-        Entry(name, states.get(name.partition("-")[0], State.READY), pid, 0, "", "x.log")
+        ProcessStatus(
+            name, states.get(name.partition("-")[0], ProcessState.READY), pid, 0, "", "x.log"
+        )
         for name in NAMES
     )
-    write_account(data, Account(pid, True, entries, at_ms))
+    write_processes_file(data, ProcessesStatus(pid, True, entries, at_ms))
     for name in NAMES[1:]:
-        write_pulse(data / "run", Pulse(name, pid, now_ms()))
-    return condition_of(Settings(data_dir=str(data)))
+        write_heartbeat(data / "run", Heartbeat(name, pid, now_ms()))
+    return system_status(Settings(data_dir=str(data)))
 
 
 def test_all_is_well_when_all_are_ready(tmp_path: Path) -> None:
@@ -107,8 +124,8 @@ def test_all_is_well_when_all_are_ready(tmp_path: Path) -> None:
 
 
 def test_no_collector_is_down_and_no_worker_is_degraded(tmp_path: Path) -> None:
-    down = running(tmp_path, now_ms(), collector=State.RESTARTING)
-    degraded = running(tmp_path, now_ms(), worker=State.STARTING)
+    down = running(tmp_path, now_ms(), collector=ProcessState.RESTARTING)
+    degraded = running(tmp_path, now_ms(), worker=ProcessState.STARTING)
 
     assert (down.state, down.problems) == ("down", ("collector-1 is restarting",))
     assert (degraded.state, degraded.problems) == ("degraded", ("worker-1 is starting",))
@@ -117,14 +134,16 @@ def test_no_collector_is_down_and_no_worker_is_degraded(tmp_path: Path) -> None:
 def test_a_stale_ready_of_a_full_disk_is_not_believed(tmp_path: Path) -> None:
     """The supervisor could not write that its processes died; their pids and heartbeats tell."""
     running(tmp_path, now_ms())
-    account = read_account(tmp_path)
+    account = read_processes_file(tmp_path)
     assert account
     gone = msgspec.structs.replace(account.processes[0], pid=2**22 + 1)
     others = account.processes[1:]
-    write_account(tmp_path, Account(os.getpid(), True, (gone, *others), now_ms() - 60_000))
-    write_pulse(tmp_path / "run", Pulse("worker-1", os.getpid(), now_ms() - 60_000))
+    write_processes_file(
+        tmp_path, ProcessesStatus(os.getpid(), True, (gone, *others), now_ms() - 60_000)
+    )
+    write_heartbeat(tmp_path / "run", Heartbeat("worker-1", os.getpid(), now_ms() - 60_000))
 
-    found = condition_of(Settings(data_dir=str(tmp_path)))
+    found = system_status(Settings(data_dir=str(tmp_path)))
 
     assert [(entry.name, entry.state) for entry in found.processes] == [
         ("broker", "gone"),
@@ -156,12 +175,13 @@ def test_a_gap_in_one_log_hides_no_other_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("states", "code"), [({}, 0), ({"worker": State.STARTING}, 1), ({"query": State.UNREADY}, 2)]
+    ("states", "code"),
+    [({}, 0), ({"worker": ProcessState.STARTING}, 1), ({"query": ProcessState.UNREADY}, 2)],
 )
 def test_a_check_of_the_status_tells_a_program(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    states: dict[str, State],
+    states: dict[str, ProcessState],
     code: int,
 ) -> None:
     running(tmp_path, now_ms(), **states)

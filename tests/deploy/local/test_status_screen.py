@@ -5,30 +5,42 @@ from pathlib import Path
 import msgspec
 
 from deploy.local.damage_watch import DamageWatch, damage_of
-from deploy.local.disk_space import DiskWatch
-from deploy.local.logs.log_files import Followed, last_lines, last_reason
-from deploy.local.processes.process import State
-from deploy.local.processes.process_file import Account, Entry, read_account, write_account
-from deploy.local.status_screen import Screen
-from schemas.lake.damage_reports import Damage, DamagedFile
+from deploy.local.disk_space import DiskSpaceMonitor
+from deploy.local.logs.log_files import LogTail, exit_reason, last_lines
+from deploy.local.processes.process import ProcessState
+from deploy.local.processes.process_file import (
+    ProcessesStatus,
+    ProcessStatus,
+    read_processes_file,
+    write_processes_file,
+)
+from deploy.local.status_screen import StatusScreen
+from schemas.lake.damage_reports import DamagedFile, DamageReports
 from schemas.runtime.clock import now_ms
-from schemas.runtime.heartbeat import Pulse, write_pulse
+from schemas.runtime.heartbeat import Heartbeat, write_heartbeat
 from schemas.runtime.settings import Settings
 
 
-def account(state: State, pid: int | None = 7) -> Account:
-    entry = Entry("worker-1", state, pid, 0, "http://127.0.0.1:1", "/data/logs/worker-1.log")
-    return Account(1, state == State.READY, (entry,))
+def account(state: ProcessState, pid: int | None = 7) -> ProcessesStatus:
+    entry = ProcessStatus(
+        "worker-1", state, pid, 0, "http://127.0.0.1:1", "/data/logs/worker-1.log"
+    )
+    return ProcessesStatus(1, state == ProcessState.READY, (entry,))
 
 
 def test_a_file_gets_a_line_for_each_change() -> None:
     out = io.StringIO()
-    screen = Screen(out)
+    screen = StatusScreen(out)
 
-    for state in (State.WAITING, State.STARTING, State.STARTING, State.READY):
+    for state in (
+        ProcessState.WAITING,
+        ProcessState.STARTING,
+        ProcessState.STARTING,
+        ProcessState.READY,
+    ):
         screen.show(account(state))
-    screen.news("ready")
-    screen.show(account(State.STOPPED, pid=None))
+    screen.show_progress("ready")
+    screen.show(account(ProcessState.STOPPED, pid=None))
 
     assert out.getvalue().splitlines() == [
         "worker-1     starting  pid 7  http://127.0.0.1:1",
@@ -40,10 +52,10 @@ def test_a_file_gets_a_line_for_each_change() -> None:
 
 def test_a_terminal_is_redrawn_in_place() -> None:
     out = io.StringIO()
-    screen = Screen(out, in_place=True)
+    screen = StatusScreen(out, in_place=True)
 
-    screen.show(account(State.READY))
-    screen.news("ready")
+    screen.show(account(ProcessState.READY))
+    screen.show_progress("ready")
 
     header, row, redrawn, *rest = out.getvalue().split("\n")
     assert header.startswith("process ")
@@ -53,32 +65,32 @@ def test_a_terminal_is_redrawn_in_place() -> None:
 
 
 def test_the_account_is_read_as_it_was_written(tmp_path: Path) -> None:
-    assert read_account(tmp_path) is None
-    write_account(tmp_path, account(State.READY))
+    assert read_processes_file(tmp_path) is None
+    write_processes_file(tmp_path, account(ProcessState.READY))
 
-    assert read_account(tmp_path) == account(State.READY)
+    assert read_processes_file(tmp_path) == account(ProcessState.READY)
 
 
 def test_an_account_of_a_supervisor_that_is_gone_is_none(tmp_path: Path) -> None:
-    write_account(tmp_path, Account(supervisor=2**22 + 1, ready=True, processes=()))
+    write_processes_file(tmp_path, ProcessesStatus(supervisor=2**22 + 1, ready=True, processes=()))
 
-    assert read_account(tmp_path) is None
+    assert read_processes_file(tmp_path) is None
 
 
 def test_followed_logs_say_each_new_whole_line_once(tmp_path: Path) -> None:
     worker, query = tmp_path / "worker.log", tmp_path / "query.log"
     said: list[str] = []
     worker.write_text("of the last start\n")
-    followed = Followed({"worker-1": worker, "query": query}, said.append)
+    followed = LogTail({"worker-1": worker, "query": query}, said.append)
 
-    followed.read_on()
+    followed.poll()
     with worker.open("a") as file:
         file.write("one\ntwo, not fin")
     query.write_text("here\n")
-    followed.read_on()
+    followed.poll()
     with worker.open("a") as file:
         file.write("ished\n")
-    followed.read_on()
+    followed.poll()
 
     assert said == ["worker-1 | one", "query    | here", "worker-1 | two, not finished"]
 
@@ -87,35 +99,35 @@ def test_followed_logs_go_on_in_the_next_file(tmp_path: Path) -> None:
     log = tmp_path / "worker.log"
     said: list[str] = []
     log.write_text("a longer line of before\n")
-    followed = Followed({"w": log}, said.append)
+    followed = LogTail({"w": log}, said.append)
     with log.open("a") as file:
         file.write("last of the old\n")
 
     log.rename(tmp_path / "worker.old.log")
     log.write_text("first of the new\n")
-    followed.read_on()
+    followed.poll()
 
     assert said == ["w | last of the old", "w | first of the new"]
 
 
 def test_why_a_process_ended_is_told_in_its_own_words(tmp_path: Path) -> None:
     log = tmp_path / "worker.log"
-    assert last_reason(log) == ""
+    assert exit_reason(log) == ""
     log.write_text("Traceback\nValueError: one and two\n\n")
-    assert last_reason(log) == "ValueError: one and two"
+    assert exit_reason(log) == "ValueError: one and two"
     log.write_text(
         "2026-11-22 CRITICAL stream.worker: worker ends why=Recreated reason=raise the epoch\n"
         "2026-11-22 ERROR aiokafka: something else\n"
     )
-    assert last_reason(log) == "raise the epoch"
+    assert exit_reason(log) == "raise the epoch"
 
 
 def test_the_reason_of_a_restart_is_on_the_screen() -> None:
-    out, entry = io.StringIO(), account(State.RESTARTING, pid=None).processes[0]
+    out, entry = io.StringIO(), account(ProcessState.RESTARTING, pid=None).processes[0]
     why = msgspec.structs.replace(entry, reason="ended with exit code 78: raise the epoch")
 
-    Screen(out).show(Account(1, False, (why,)))
-    Screen(out, in_place=True).show(Account(1, False, (why,)))
+    StatusScreen(out).show(ProcessesStatus(1, False, (why,)))
+    StatusScreen(out, in_place=True).show(ProcessesStatus(1, False, (why,)))
 
     assert out.getvalue().splitlines()[0] == (
         "worker-1     restarting  (ended with exit code 78: raise the epoch)"
@@ -125,7 +137,7 @@ def test_the_reason_of_a_restart_is_on_the_screen() -> None:
 
 def test_a_screen_on_a_full_disk_ends_nothing() -> None:
     with open("/dev/full", "w") as full:  # noqa: PTH123
-        Screen(full).show(account(State.READY))
+        StatusScreen(full).show(account(ProcessState.READY))
         with suppress(OSError):
             full.close()
 
@@ -141,10 +153,10 @@ def test_the_end_of_a_log_leaves_out_the_frames_of_java(tmp_path: Path) -> None:
 def test_a_disk_that_gets_short_is_said_once_and_so_is_room_again() -> None:
     said: list[str] = []
     free = iter([900, 511, 300, None, 100, 600, 700])
-    watch = DiskWatch(512, lambda: next(free), said.append)
+    watch = DiskSpaceMonitor(512, lambda: next(free), said.append)
 
     for _ in range(7):
-        watch.look()
+        watch.check()
 
     assert said == [
         "disk: only 511 MB are free, less than 512: make room soon",
@@ -154,20 +166,20 @@ def test_a_disk_that_gets_short_is_said_once_and_so_is_room_again() -> None:
 
 def test_damage_that_is_found_while_all_runs_is_said_once_with_what_to_run(tmp_path: Path) -> None:
     given, said = Settings(data_dir=str(tmp_path)), list[str]()
-    damage = Damage(tmp_path)
+    damage = DamageReports(tmp_path)
     first, second = (DamagedFile("events", f"day=2026-11-20/{n}.parquet", "", 2) for n in "ab")
     watch = DamageWatch(lambda: damage_of(given), said.append)
 
     watch.look()
     for found in (first, second):
-        damage.note(found, "")
+        damage.report(found, "")
         watch.look()
         watch.look()
-    pulse = Pulse("worker-1", 1, now_ms(), reason="events waits: tidemark doctor --repair")
-    write_pulse(tmp_path / "run", pulse)
+    pulse = Heartbeat("worker-1", 1, now_ms(), reason="events waits: tidemark doctor --repair")
+    write_heartbeat(tmp_path / "run", pulse)
     watch.look()
     for found in (first, second):
-        damage.forget(found)
+        damage.clear(found)
     (tmp_path / "run" / "worker-1.json").unlink()
     watch.look()
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from deploy.cli.context import print_json, print_rows
-from deploy.local.terminal import printable_lines
+from deploy.local.terminal import escape_lines
 from tests.installation import ROOT
 
 TITLE = "\x1b]0;mine\x07"
@@ -39,7 +39,7 @@ def test_rows_on_a_terminal_lose_their_controls_wherever_the_pieces_are_cut() ->
     whole = f"name,n\r\n{TITLE}é\tbuy,3\r\nover\rwritten,4\r\n".encode()
 
     for cut in range(len(whole)):
-        shown = b"".join(printable_lines([whole[:cut], whole[cut:]]))
+        shown = b"".join(escape_lines([whole[:cut], whole[cut:]]))
         assert shown.decode() == "name,n\n�]0;mine�é\tbuy,3\nover\nwritten,4\n"
 
 

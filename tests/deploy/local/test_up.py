@@ -16,26 +16,26 @@ import psutil
 import pytest
 
 from deploy.demo.registry_records import Demo, read_demo
-from deploy.local.doctor import CHECKS, Scope
-from deploy.local.doctor.kafka import POSITIONS, TOPICS
+from deploy.local.doctor import CHECKS, CheckContext
+from deploy.local.doctor.kafka import POSITIONS_CHECK, TOPICS_CHECK
 from deploy.local.kafka.broker import Broker
-from deploy.local.kafka.topics import partitions
-from deploy.local.status_screen import Screen
-from deploy.local.up import examined
+from deploy.local.kafka.topics import partition_counts
+from deploy.local.status_screen import StatusScreen
+from deploy.local.up import log_repair
 from schemas.runtime.settings import Settings
 from tests.http_client import call
-from tests.installation import ROOT, Stack, eventually, free_port
+from tests.installation import ROOT, Installation, eventually, free_port
 
 NAMES = ["broker", "collector-1", "collector-2", "worker-1", "backfill", "keeper", "query-1"]
 
 
 @pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    with Stack(tmp_path_factory.mktemp("up"), collectors=2) as running:
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    with Installation(tmp_path_factory.mktemp("up"), collectors=2) as running:
         yield running
 
 
-def refusal(stack: Stack) -> tuple[int, str]:
+def refusal(stack: Installation) -> tuple[int, str]:
     """Exit code and last line of a start that fails; nothing may be left of it."""
     process = stack.begin()
     started = psutil.Process(process.pid)
@@ -58,7 +58,7 @@ def left_on(folder: Path) -> list[int]:
     return found
 
 
-def test_everything_that_was_asked_for_is_ready(stack: Stack) -> None:
+def test_everything_that_was_asked_for_is_ready(stack: Installation) -> None:
     assert [(entry.name, entry.state) for entry in stack.account.processes] == [
         (name, "ready") for name in NAMES
     ]
@@ -66,7 +66,7 @@ def test_everything_that_was_asked_for_is_ready(stack: Stack) -> None:
     assert call("GET", f"{stack.query_url}/health/ready").status == 200
 
 
-def test_a_first_start_says_how_to_reach_the_demo(stack: Stack) -> None:
+def test_a_first_start_says_how_to_reach_the_demo(stack: Installation) -> None:
     path = stack.data / "demo.json"
     demo = msgspec.json.decode(path.read_bytes())
 
@@ -78,7 +78,7 @@ def test_a_first_start_says_how_to_reach_the_demo(stack: Stack) -> None:
     assert stack.tidemark("organizations", "show", demo["organizationId"])["plan"] == "enterprise"
 
 
-def test_no_other_user_can_read_what_it_makes(stack: Stack) -> None:
+def test_no_other_user_can_read_what_it_makes(stack: Installation) -> None:
     made = [path for path in stack.data.rglob("*") if path != stack.output]
     open_to_others = [path for path in made if path.lstat().st_mode & 0o077]
 
@@ -87,22 +87,22 @@ def test_no_other_user_can_read_what_it_makes(stack: Stack) -> None:
     assert open_to_others == []
 
 
-def test_the_doctor_finds_topics_that_are_not_there(stack: Stack) -> None:
-    other = Scope(msgspec.structs.replace(stack.settings, topic_prefix="staging."))
-    more = Scope(msgspec.structs.replace(stack.settings, partitions=9))
+def test_the_doctor_finds_topics_that_are_not_there(stack: Installation) -> None:
+    other = CheckContext(msgspec.structs.replace(stack.settings, topic_prefix="staging."))
+    more = CheckContext(msgspec.structs.replace(stack.settings, partitions=9))
 
-    assert next((f.subject, f.problem) for f in TOPICS.find(other)) == (
+    assert next((f.subject, f.problem) for f in TOPICS_CHECK.run(other)) == (
         "topic staging.events",
         "is not in Kafka",
     )
-    assert next((f.subject, f.problem) for f in TOPICS.find(more)) == (
+    assert next((f.subject, f.problem) for f in TOPICS_CHECK.run(more)) == (
         "topic events",
         "has 8 partitions, not 9",
     )
-    assert list(POSITIONS.find(other)) == []  # nothing was ever read of them
+    assert list(POSITIONS_CHECK.run(other)) == []  # nothing was ever read of them
 
 
-def test_the_demo_key_opens_the_demo_website(stack: Stack) -> None:
+def test_the_demo_key_opens_the_demo_website(stack: Installation) -> None:
     def status() -> int:
         return call(
             "POST",
@@ -114,8 +114,8 @@ def test_the_demo_key_opens_the_demo_website(stack: Stack) -> None:
     assert eventually(lambda: status() == 200, 5)  # services hear of a new key within a second
 
 
-def test_a_second_start_on_the_same_folder_is_refused(stack: Stack) -> None:
-    second = Stack(stack.data.parent / "second", collectors=1)
+def test_a_second_start_on_the_same_folder_is_refused(stack: Installation) -> None:
+    second = Installation(stack.data.parent / "second", collectors=1)
     link = second.data
     link.symlink_to(stack.data)  # by another name, on other ports
 
@@ -129,7 +129,7 @@ def test_a_second_start_on_the_same_folder_is_refused(stack: Stack) -> None:
     )
 
 
-def test_topics_have_their_partitions(stack: Stack) -> None:
+def test_topics_have_their_partitions(stack: Installation) -> None:
     topics = stack.tidemark("topics")
 
     assert [(topic["name"], topic["in_kafka"]) for topic in topics] == [
@@ -141,7 +141,7 @@ def test_topics_have_their_partitions(stack: Stack) -> None:
     ]
 
 
-def test_a_killed_collector_comes_back(stack: Stack) -> None:
+def test_a_killed_collector_comes_back(stack: Installation) -> None:
     killed = stack.signal("collector-2", signal.SIGKILL)
 
     eventually(lambda: stack.pids().get("collector-2", killed) != killed)
@@ -149,7 +149,7 @@ def test_a_killed_collector_comes_back(stack: Stack) -> None:
     assert [e.restarts for e in stack.account.processes if e.name == "collector-2"] == [1]
 
 
-def test_demo_visitors_are_stored_item_by_item(stack: Stack) -> None:
+def test_demo_visitors_are_stored_item_by_item(stack: Installation) -> None:
     done = subprocess.run(
         (sys.executable, "-m", "deploy.cli", "demo", "--visitors", "30", "--seed", "7"),
         cwd=ROOT,
@@ -169,14 +169,14 @@ def test_demo_visitors_are_stored_item_by_item(stack: Stack) -> None:
     eventually(stored)
 
 
-def test_the_doctor_finds_nothing_wrong_with_what_runs(stack: Stack) -> None:
+def test_the_doctor_finds_nothing_wrong_with_what_runs(stack: Installation) -> None:
     found = {one["check"]: one["state"] for one in stack.tidemark("doctor")}
 
     assert found == dict.fromkeys((check.name for check in CHECKS), "ok")
 
 
 def test_a_registry_deleted_while_everything_runs_loses_no_event_and_comes_back(
-    stack: Stack,
+    stack: Installation,
 ) -> None:
     """Collectors go on, one that is killed too; links are refused; a restore is noticed."""
     track = f"{stack.collect_url}/track?website_id={stack.demo.website_id}"
@@ -204,7 +204,7 @@ def test_a_registry_deleted_while_everything_runs_loses_no_event_and_comes_back(
 
 
 def test_data_and_demo_are_still_there_after_a_restart(tmp_path: Path) -> None:
-    stack = Stack(tmp_path, batch_seconds=0.2)
+    stack = Installation(tmp_path, batch_seconds=0.2)
     with stack:
         before = stack.demo
         track = f"{stack.collect_url}/track?website_id={before.website_id}"
@@ -220,7 +220,7 @@ def test_data_and_demo_are_still_there_after_a_restart(tmp_path: Path) -> None:
         assert rows(stack) == 1
 
 
-def rows(stack: Stack) -> int:
+def rows(stack: Installation) -> int:
     found: dict[str, int] = {t["name"]: t["rows"] for t in stack.tidemark("status")["tables"]}
     return found["events"]
 
@@ -232,7 +232,7 @@ def test_what_a_power_cut_tore_is_put_aside_before_anything_starts(tmp_path: Pat
     torn.write_text('{"commitInfo": {}}\n{"add": {"pa')
     settings, out = Settings(data_dir=str(tmp_path)), io.StringIO()
 
-    with examined(settings, Screen(out)):
+    with log_repair(settings, StatusScreen(out)):
         out.write("prepared\n")
 
     said = out.getvalue().splitlines()
@@ -245,7 +245,7 @@ def test_a_port_in_use_ends_it_with_one_message(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
 
-        assert refusal(Stack(tmp_path, query_port=port)) == (
+        assert refusal(Installation(tmp_path, query_port=port)) == (
             1,
             f"tidemark: port {port} for the query service is in use by another program. "
             "Stop that one, or set TIDEMARK_QUERY_PORT.",
@@ -257,7 +257,7 @@ def test_a_broker_that_cannot_start_ends_it_with_its_last_words(tmp_path: Path) 
     storage.mkdir(parents=True)
     (storage / "meta.properties").write_text("version=1\nnode.id=77\ncluster.id=another\n")
 
-    stack = Stack(tmp_path)
+    stack = Installation(tmp_path)
     code, _ = refusal(stack)
 
     assert code == 1
@@ -268,7 +268,7 @@ def test_a_broker_that_cannot_start_ends_it_with_its_last_words(tmp_path: Path) 
 
 
 def test_a_kafka_that_is_not_there_ends_it_with_one_message(tmp_path: Path) -> None:
-    code, last = refusal(Stack(tmp_path, kafka="127.0.0.1:1"))
+    code, last = refusal(Installation(tmp_path, kafka="127.0.0.1:1"))
 
     assert code == 1
     assert last.startswith("tidemark: Kafka at 127.0.0.1:1: ")
@@ -277,10 +277,10 @@ def test_a_kafka_that_is_not_there_ends_it_with_one_message(tmp_path: Path) -> N
 def test_an_existing_kafka_is_used_instead_of_one_of_our_own(tmp_path: Path) -> None:
     with (
         Broker(tmp_path / "theirs", port=free_port(), controller_port=free_port()) as theirs,
-        Stack(tmp_path / "ours", kafka=theirs.address, partitions=3) as stack,
+        Installation(tmp_path / "ours", kafka=theirs.address, partitions=3) as stack,
     ):
         names = list(stack.pids())
-        have = partitions(theirs.address, ["events"])
+        have = partition_counts(theirs.address, ["events"])
 
     assert names == ["collector-1", "worker-1", "backfill", "keeper", "query-1"]
     assert have == {"events": 3}

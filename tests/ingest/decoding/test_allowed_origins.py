@@ -7,16 +7,16 @@ import pytest
 from msgspec import structs
 
 from schemas.errors import Malformed
-from schemas.registry.allowed_origins import allows, checked_origins
+from schemas.registry.allowed_origins import origin_allowed, validate_origins
 from tests.http_client import Reply
-from tests.ingest.in_memory_collector import Bench, bench
+from tests.ingest.in_memory_collector import InMemoryCollector, in_memory_collector
 
 LIST = ("https://shop.example", "https://*.shop.example", "http://localhost:8080")
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Bench:
-    made = bench(tmp_path)
+def desk(tmp_path: Path) -> InMemoryCollector:
+    made = in_memory_collector(tmp_path)
     known = made.registry.snapshot
     shop = structs.replace(known.websites["shop"], allowed_origins=LIST)
     websites = MappingProxyType({**known.websites, "shop": shop})
@@ -24,12 +24,16 @@ def desk(tmp_path: Path) -> Bench:
     return made
 
 
-def sent(desk: Bench, origin: str | None, path: str = "/track?website_id=shop") -> Reply:
+def sent(
+    desk: InMemoryCollector, origin: str | None, path: str = "/track?website_id=shop"
+) -> Reply:
     headers = {"origin": origin} if origin is not None else {}
     return desk.post(path, [{"name": "a"}], headers=headers)
 
 
-def test_a_page_of_somebody_else_cannot_send_for_a_website_with_a_list(desk: Bench) -> None:
+def test_a_page_of_somebody_else_cannot_send_for_a_website_with_a_list(
+    desk: InMemoryCollector,
+) -> None:
     reply = sent(desk, "https://evil.example")
 
     assert (reply.status, reply.json["code"]) == (403, "ACCESS_DENIED")
@@ -39,11 +43,13 @@ def test_a_page_of_somebody_else_cannot_send_for_a_website_with_a_list(desk: Ben
 
 
 @pytest.mark.parametrize("origin", ["https://shop.example", "https://a.b.shop.example", None])
-def test_its_own_pages_and_programs_without_origin_can(desk: Bench, origin: str | None) -> None:
+def test_its_own_pages_and_programs_without_origin_can(
+    desk: InMemoryCollector, origin: str | None
+) -> None:
     assert sent(desk, origin).status == 200
 
 
-def test_an_item_that_names_the_website_is_no_way_round(desk: Bench) -> None:
+def test_an_item_that_names_the_website_is_no_way_round(desk: InMemoryCollector) -> None:
     item = {"name": "a", "websiteId": "shop"}
 
     for path in ("/track", "/batch", "/events"):
@@ -52,13 +58,13 @@ def test_an_item_that_names_the_website_is_no_way_round(desk: Bench) -> None:
     assert desk.outbox.sent == []
 
 
-def test_a_key_sends_from_anywhere(desk: Bench) -> None:
+def test_a_key_sends_from_anywhere(desk: InMemoryCollector) -> None:
     headers = {"origin": "https://evil.example"}
 
     assert desk.post("/track?website_id=shop", [{"name": "a"}], "acme", headers).status == 200
 
 
-def test_a_website_without_a_list_takes_from_every_origin(desk: Bench) -> None:
+def test_a_website_without_a_list_takes_from_every_origin(desk: InMemoryCollector) -> None:
     assert sent(desk, "https://evil.example", "/track?website_id=blog").status == 200
 
 
@@ -77,7 +83,7 @@ def test_a_website_without_a_list_takes_from_every_origin(desk: Bench) -> None:
     ],
 )
 def test_what_only_looks_like_an_allowed_origin_is_none(origin: str) -> None:
-    assert not allows(LIST, origin)
+    assert not origin_allowed(LIST, origin)
 
 
 @pytest.mark.parametrize(
@@ -86,4 +92,4 @@ def test_what_only_looks_like_an_allowed_origin_is_none(origin: str) -> None:
 )
 def test_what_is_no_origin_cannot_be_listed(value: str) -> None:
     with pytest.raises(Malformed, match="'allowedOrigins' has"):
-        checked_origins([value])
+        validate_origins([value])

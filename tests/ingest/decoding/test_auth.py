@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.ingest.in_memory_collector import Bench, bench
+from tests.ingest.in_memory_collector import InMemoryCollector, in_memory_collector
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Bench:
-    return bench(tmp_path)
+def desk(tmp_path: Path) -> InMemoryCollector:
+    return in_memory_collector(tmp_path)
 
 
-def subjects(desk: Bench) -> list[tuple[str, str, int]]:
+def subjects(desk: InMemoryCollector) -> list[tuple[str, str, int]]:
     return [
         (envelope.subject_id, envelope.organization_id, envelope.count)
         for envelope in desk.outbox.sent[-1].envelopes
@@ -21,7 +21,7 @@ def subjects(desk: Bench) -> list[tuple[str, str, int]]:
 
 @pytest.mark.parametrize("query", ["website_id=shop", "client_id=shop", "x=1&website_id=shop"])
 @pytest.mark.parametrize("path", ["/track", "/errors"])
-def test_a_website_id_is_enough(desk: Bench, path: str, query: str) -> None:
+def test_a_website_id_is_enough(desk: InMemoryCollector, path: str, query: str) -> None:
     reply = desk.post(f"{path}?{query}", [{"name": "a", "message": "m"}])
 
     assert reply.status == 200
@@ -29,19 +29,19 @@ def test_a_website_id_is_enough(desk: Bench, path: str, query: str) -> None:
     assert desk.outbox.sent[0].envelopes[0].trusted is False
 
 
-def test_a_client_id_header_is_enough(desk: Bench) -> None:
+def test_a_client_id_header_is_enough(desk: InMemoryCollector) -> None:
     desk.post("/track", {"name": "a"}, headers={"databuddy-client-id": "blog"})
 
     assert subjects(desk) == [("blog", "acme", 1)]
 
 
-def test_the_first_items_website_is_enough(desk: Bench) -> None:
+def test_the_first_items_website_is_enough(desk: InMemoryCollector) -> None:
     desk.post("/track", [{"name": "a", "websiteId": "blog"}, {"name": "b"}])
 
     assert subjects(desk) == [("blog", "acme", 2)]
 
 
-def test_without_a_key_a_request_reaches_one_website(desk: Bench) -> None:
+def test_without_a_key_a_request_reaches_one_website(desk: InMemoryCollector) -> None:
     reply = desk.post("/track?website_id=shop", [{"name": "a"}, {"name": "b", "websiteId": "blog"}])
 
     assert reply.json["count"] == 1
@@ -54,7 +54,7 @@ def test_without_a_key_a_request_reaches_one_website(desk: Bench) -> None:
     ]
 
 
-def test_a_key_may_send_for_all_websites_of_its_organization(desk: Bench) -> None:
+def test_a_key_may_send_for_all_websites_of_its_organization(desk: InMemoryCollector) -> None:
     body = [
         {"name": "a", "websiteId": "shop"},
         {"name": "b", "websiteId": "solo"},
@@ -71,7 +71,7 @@ def test_a_key_may_send_for_all_websites_of_its_organization(desk: Bench) -> Non
     assert desk.outbox.sent[0].items == [body[0], body[4]]
 
 
-def test_rejects_are_named_by_their_place_in_the_request(desk: Bench) -> None:
+def test_rejects_are_named_by_their_place_in_the_request(desk: InMemoryCollector) -> None:
     body = [{"name": 1}, {"name": "b", "websiteId": "solo"}, {"name": "c"}, {"nam": "d"}]
 
     reply = desk.post("/track?website_id=shop", body, key="acme")
@@ -80,7 +80,7 @@ def test_rejects_are_named_by_their_place_in_the_request(desk: Bench) -> None:
     assert desk.outbox.sent[0].items == [{"name": "c"}]
 
 
-def test_nothing_is_left_when_all_websites_are_out_of_reach(desk: Bench) -> None:
+def test_nothing_is_left_when_all_websites_are_out_of_reach(desk: InMemoryCollector) -> None:
     reply = desk.post("/track", {"name": "a", "websiteId": "solo"}, key="acme")
 
     assert (reply.status, reply.json["code"]) == (400, "NO_ITEM_ACCEPTED")
@@ -98,7 +98,7 @@ def test_nothing_is_left_when_all_websites_are_out_of_reach(desk: Bench) -> None
     ],
 )
 def test_a_key_says_where_an_item_goes_that_names_no_website(
-    desk: Bench, key: str, query: str, subject: str
+    desk: InMemoryCollector, key: str, query: str, subject: str
 ) -> None:
     desk.post(f"/track{query}", {"name": "a"}, key=key)
 
@@ -106,7 +106,7 @@ def test_a_key_says_where_an_item_goes_that_names_no_website(
     assert desk.outbox.sent[0].envelopes[0].trusted is True
 
 
-def test_an_x_api_key_is_a_key(desk: Bench) -> None:
+def test_an_x_api_key_is_a_key(desk: InMemoryCollector) -> None:
     reply = desk.post("/track", {"name": "a"}, headers={"x-api-key": desk.keys["solo"]})
 
     assert (reply.status, subjects(desk)) == (200, [("solo", "solo-org", 1)])
@@ -124,7 +124,7 @@ def test_an_x_api_key_is_a_key(desk: Bench) -> None:
     ],
 )
 def test_who_cannot_be_identified_is_refused(
-    desk: Bench, path: str, headers: dict[str, str], status: int, code: str
+    desk: InMemoryCollector, path: str, headers: dict[str, str], status: int, code: str
 ) -> None:
     body = [{"name": "a", "path": "/", "metricName": "LCP", "metricValue": 1}]
 
@@ -138,7 +138,7 @@ def test_who_cannot_be_identified_is_refused(
     ("key", "query"), [("reader", ""), ("acme", "solo"), ("acme-shop", "blog"), ("acme", "nobody")]
 )
 def test_a_key_does_not_reach_beyond_its_scope_and_tenant(
-    desk: Bench, key: str, query: str
+    desk: InMemoryCollector, key: str, query: str
 ) -> None:
     path = f"/track?website_id={query}" if query else "/track"
 

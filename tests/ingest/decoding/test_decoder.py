@@ -5,10 +5,18 @@ import json
 import msgspec
 import pytest
 
-from ingest.decoding.decoder import Decoder, Rejected
+from ingest.decoding.decoder import Decoder, RejectedItem
 from schemas.errors import Malformed, NoneAccepted
 from schemas.items import Click
-from schemas.kinds import CUSTOM_EVENT, ENGAGED, ERROR_REPORT, HISTORY, KINDS, VITAL, Kind
+from schemas.kinds import (
+    CUSTOM_EVENT,
+    ERROR_REPORT,
+    IMPORTED_EVENT,
+    KINDS,
+    PAGE_ENGAGEMENT,
+    WEB_VITAL,
+    Kind,
+)
 
 EVENTS = Decoder(CUSTOM_EVENT)
 GOOD = {"name": "good"}
@@ -17,12 +25,12 @@ GOOD = {"name": "good"}
 def reject(item: object, kind: Kind = CUSTOM_EVENT) -> str:
     """Why the item is not taken."""
     good: dict[Kind, object] = {
-        VITAL: {"path": "/", "metricName": "LCP", "metricValue": 1},
+        WEB_VITAL: {"path": "/", "metricName": "LCP", "metricValue": 1},
         ERROR_REPORT: {"message": "m"},
-        ENGAGED: {"path": "/"},
+        PAGE_ENGAGEMENT: {"path": "/"},
     }
     accepted = Decoder(kind).decode(json.dumps([good.get(kind, GOOD), item]).encode())
-    assert accepted.places == [0]
+    assert accepted.indexes == [0]
     [rejected] = accepted.rejected
     assert rejected.index == 1
     return rejected.message
@@ -84,17 +92,17 @@ def test_a_reject_names_the_field_and_the_rule(item: object, message: str) -> No
     ("kind", "item", "message"),
     [
         (
-            VITAL,
+            WEB_VITAL,
             {"path": "/", "metricName": "FID", "metricValue": 1},
             "'metricName' must be one of CLS, FCP, FPS, INP, LCP, TTFB, not 'FID'",
         ),
         (
-            ENGAGED,
+            PAGE_ENGAGEMENT,
             {"path": "/", "exit_type": "crash"},
             "'exit_type' must be one of hidden, navigation, spa, unload, not 'crash'",
         ),
         (
-            HISTORY,
+            IMPORTED_EVENT,
             {"name": "a", "deviceType": "fridge"},
             "'deviceType' must be one of desktop, mobile, tablet, tv, not 'fridge'",
         ),
@@ -151,10 +159,10 @@ def test_rejects_keep_their_place() -> None:
     accepted = EVENTS.decode(b'[{"nam":1},{"name":"a"},7,{"name":"b"}]')
 
     assert accepted.array == b'[{"name":"a"},{"name":"b"}]'
-    assert list(accepted.places) == [1, 3]
+    assert list(accepted.indexes) == [1, 3]
     assert accepted.rejected == [
-        Rejected(0, "VALIDATION_ERROR", "'name' is required"),
-        Rejected(2, "VALIDATION_ERROR", "The item must be an object, not an integer"),
+        RejectedItem(0, "VALIDATION_ERROR", "'name' is required"),
+        RejectedItem(2, "VALIDATION_ERROR", "The item must be an object, not an integer"),
     ]
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from ingest.decoding.decoder import Decoder
-from ingest.decoding.field_aliases import other, spellings
-from schemas.kinds import CUSTOM_EVENT, ENGAGED, ERROR_REPORT, KINDS, VITAL, Kind
+from ingest.decoding.field_aliases import alias_of, aliases_of
+from schemas.kinds import CUSTOM_EVENT, ERROR_REPORT, KINDS, PAGE_ENGAGEMENT, WEB_VITAL, Kind
 
 
 def made(kind: Kind, item: dict[str, Any]) -> Any:
@@ -28,12 +28,12 @@ def made(kind: Kind, item: dict[str, Any]) -> Any:
             {"name": "a", "utm_source": "x", "time_on_page": 3, "profileId": "p"},
         ),
         (
-            VITAL,
+            WEB_VITAL,
             {"path": "/", "metric_name": "LCP", "metric_value": 1.5},
             {"path": "/", "metricName": "LCP", "metricValue": 1.5},
         ),
         (ERROR_REPORT, {"message": "m", "error_type": "E"}, {"message": "m", "errorType": "E"}),
-        (ENGAGED, {"path": "/", "active_time": 2}, {"path": "/", "activeTime": 2}),
+        (PAGE_ENGAGEMENT, {"path": "/", "active_time": 2}, {"path": "/", "activeTime": 2}),
     ],
 )
 def test_the_other_spelling_becomes_the_wire_name(
@@ -74,6 +74,6 @@ def test_properties_keep_their_own_spelling() -> None:
 def test_every_name_of_two_words_has_another_spelling(kind: Kind) -> None:
     names = kind.item.__struct_encode_fields__
 
-    spelled = {old: name for old, name in spellings(kind.item).items() if old != "url"}
-    assert {other(name) for name in names} - set(names) == set(spelled)
-    assert all(other(old) == name for old, name in spelled.items())
+    spelled = {old: name for old, name in aliases_of(kind.item).items() if old != "url"}
+    assert {alias_of(name) for name in names} - set(names) == set(spelled)
+    assert all(alias_of(old) == name for old, name in spelled.items())

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from schemas.envelope import COUNTRY
+from schemas.envelope import COUNTRY_HEADER
 from schemas.http.asgi import header, headers_by_name
 from tests.asgi_client import http_scope
-from tests.ingest.in_memory_collector import bench
+from tests.ingest.in_memory_collector import in_memory_collector
 
 PROXY = "203.0.113.0/24"
 """The tests' own address is in it."""
@@ -21,14 +21,14 @@ def test_all_readers_see_the_same() -> None:
 
 
 def test_what_a_client_writes_before_its_proxy_does_is_not_believed(tmp_path: Path) -> None:
-    desk = bench(tmp_path, trusted_proxies=PROXY)
+    desk = in_memory_collector(tmp_path, trusted_proxies=PROXY)
     told = {"x-forwarded-for": "6.6.6.6\n198.51.100.9", "cf-ipcountry": "KP\nDE"}
 
     reply = desk.post("/track?website_id=shop", {"name": "a"}, headers=told)
 
     assert reply.status == 200
     [envelope] = desk.outbox.sent[0].envelopes
-    assert (envelope.address, envelope.headers[COUNTRY]) == ("198.51.100.0", "DE")
+    assert (envelope.address, envelope.headers[COUNTRY_HEADER]) == ("198.51.100.0", "DE")
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_what_a_client_writes_before_its_proxy_does_is_not_believed(tmp_path: Pa
 def test_two_values_where_one_is_taken_are_a_wrong_one(
     tmp_path: Path, headers: dict[str, str], status: int
 ) -> None:
-    desk = bench(tmp_path)
+    desk = in_memory_collector(tmp_path)
     given = {name: value.format(key=desk.keys["acme"]) for name, value in headers.items()}
     path = "/track" if "databuddy-client-id" in given else "/track?website_id=shop"
 

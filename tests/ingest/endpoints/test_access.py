@@ -6,14 +6,14 @@ import pytest
 from msgspec import Struct
 
 from ingest.app import create_app
-from ingest.endpoints.openapi import EXAMPLES, service
-from schemas.http.middleware import Edge
-from schemas.registry import Follower, Store
+from ingest.endpoints.openapi import EXAMPLES, collector_api
+from schemas.http.middleware import HttpMiddleware
+from schemas.registry import RegistryFollower, RegistryStore
 from schemas.registry.migrate import migrate
 from schemas.runtime.settings import Settings
-from tests.access_model import Caller, callers, populate, sent_both_ways
-from tests.asgi_client import ask
-from tests.ingest.in_memory_collector import NOW, ListOutbox
+from tests.access_model import Caller, callers, headers_with_key, populate
+from tests.asgi_client import request_once
+from tests.ingest.in_memory_collector import NOW, InMemoryProducer
 
 MIXED_BODIES = {
     "/": {"type": "custom", "name": "a"},
@@ -30,8 +30,8 @@ OPEN = {"/l/{slug}", "/l/{slug}/qr.svg", "/robots.txt", "/health", "/health/live
 class Collector(Struct, frozen=True):
     """A collector whose registry has every kind of key."""
 
-    app: Edge
-    outbox: ListOutbox
+    app: HttpMiddleware
+    outbox: InMemoryProducer
     callers: tuple[Caller, ...]
 
 
@@ -39,11 +39,11 @@ class Collector(Struct, frozen=True):
 def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collector]:
     settings = Settings(data_dir=str(tmp_path_factory.mktemp("access")))
     migrate(settings.registry_url)
-    store = Store(settings.registry_url)
+    store = RegistryStore(settings.registry_url)
     populate(store, NOW)
     everybody = tuple(callers(store, NOW))
-    follower = Follower(store)
-    outbox = ListOutbox()
+    follower = RegistryFollower(store)
+    outbox = InMemoryProducer()
     app = create_app(outbox, follower, lambda: NOW, settings)
     yield Collector(app, outbox, everybody)
     store.close()
@@ -87,9 +87,9 @@ def test_every_key_sends_where_it_may_and_nowhere_else(collector: Collector, pat
         for website in SUBJECTS:
             named = f"website_id={website}&" if website else ""
             more = "type=track&name=a" if path == "/px.jpg" else ""
-            for headers in sent_both_ways(caller):
+            for headers in headers_with_key(caller):
                 before = len(collector.outbox.sent)
-                reply = ask(collector.app, method, f"{path}?{named}{more}", body, headers)
+                reply = request_once(collector.app, method, f"{path}?{named}{more}", body, headers)
                 sent = collector.outbox.sent[before:]
                 expected = tracking_status(caller, website)
                 allowed = {website or caller.website or UNNAMED.get(caller.organization)}
@@ -107,8 +107,10 @@ def test_every_key_imports_into_what_it_may_and_nothing_else(collector: Collecto
     wrong = []
     for caller in collector.callers:
         for name in ("imp_shop", "imp_rival", "nowhere"):
-            for headers in sent_both_ways(caller):
-                reply = ask(collector.app, "POST", f"/import?import_id={name}", line, headers)
+            for headers in headers_with_key(caller):
+                reply = request_once(
+                    collector.app, "POST", f"/import?import_id={name}", line, headers
+                )
                 if reply.status != import_status(caller, name):
                     wrong.append(f"{caller.name} {name}: {reply.status} {reply.body[:100]!r}")
 
@@ -120,8 +122,8 @@ def test_only_keys_that_read_see_what_was_received(collector: Collector) -> None
     for caller in collector.callers:
         for website in SUBJECTS:
             query = f"?website_id={website}" if website else ""
-            for headers in sent_both_ways(caller):
-                reply = ask(collector.app, "GET", f"/debug{query}", None, headers)
+            for headers in headers_with_key(caller):
+                reply = request_once(collector.app, "GET", f"/debug{query}", None, headers)
                 if reply.status != debug_status(caller, website):
                     wrong.append(f"{caller.name} {website}: {reply.status} {reply.body[:100]!r}")
 
@@ -130,6 +132,6 @@ def test_only_keys_that_read_see_what_was_received(collector: Collector) -> None
 
 def test_the_model_knows_every_documented_route() -> None:
     asked = {*EXAMPLES, *MIXED_BODIES, "/px.jpg", "/import", "/debug"}
-    scripts = {o.path for o in service().operations if o.path.endswith(".js")}
+    scripts = {o.path for o in collector_api().operations if o.path.endswith(".js")}
 
-    assert {o.path for o in service().operations} == asked | scripts | OPEN
+    assert {o.path for o in collector_api().operations} == asked | scripts | OPEN

@@ -5,28 +5,33 @@ from pathlib import Path
 
 import pytest
 
-from ingest.publishing.partition_queue import Outcome
+from ingest.publishing.partition_queue import DeliveryStatus
 from schemas.envelope import Envelope
-from schemas.runtime.heartbeat import Pulse, write_pulse
-from tests.asgi_client import ask
-from tests.http_client import taken
-from tests.ingest.in_memory_collector import NOW, Bench, bench, visitors
+from schemas.runtime.heartbeat import Heartbeat, write_heartbeat
+from tests.asgi_client import request_once
+from tests.http_client import accepted_body
+from tests.ingest.in_memory_collector import (
+    NOW,
+    InMemoryCollector,
+    anonymous_ids,
+    in_memory_collector,
+)
 
 AGENT = "Mozilla/5.0 (X11; Linux x86_64)"
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Bench:
-    return bench(tmp_path)
+def desk(tmp_path: Path) -> InMemoryCollector:
+    return in_memory_collector(tmp_path)
 
 
-def test_one_event_is_sent_as_it_came(desk: Bench, tmp_path: Path) -> None:
+def test_one_event_is_sent_as_it_came(desk: InMemoryCollector, tmp_path: Path) -> None:
     body = b'{"name":"signup", "properties":{"plan":"pro"},"unknown":1}'
 
     reply = desk.post("/track?website_id=shop", body, headers={"user-agent": AGENT})
 
     assert reply.status == 200
-    assert taken(reply) == {"status": "success", "type": "custom_event", "count": 1}
+    assert accepted_body(reply) == {"status": "success", "type": "custom_event", "count": 1}
     assert desk.outbox.sent[0].topic == "events"
     assert desk.outbox.sent[0].envelopes == [
         Envelope(
@@ -37,17 +42,17 @@ def test_one_event_is_sent_as_it_came(desk: Bench, tmp_path: Path) -> None:
             items=b"[" + body + b"]",
             address="203.0.113.0",
             user_agent=AGENT,
-            visitor=visitors(tmp_path).of_website("shop", "203.0.113.0", AGENT, NOW),
+            visitor=anonymous_ids(tmp_path).for_website("shop", "203.0.113.0", AGENT, NOW),
         )
     ]
 
 
-def test_a_batch_is_one_request_in_one_envelope(desk: Bench) -> None:
+def test_a_batch_is_one_request_in_one_envelope(desk: InMemoryCollector) -> None:
     body = b'[{"name":"a"},\n {"name":"b"}]'
 
     reply = desk.post("/track", body, key="solo")
 
-    assert taken(reply) == {"status": "success", "type": "custom_event", "count": 2}
+    assert accepted_body(reply) == {"status": "success", "type": "custom_event", "count": 2}
     assert [(e.subject_id, e.count, e.items, e.trusted) for e in desk.outbox.sent[0].envelopes] == [
         ("solo", 2, body, True)
     ]
@@ -61,17 +66,17 @@ def test_a_batch_is_one_request_in_one_envelope(desk: Bench) -> None:
     ],
 )
 def test_a_tracker_sends_arrays_by_client_id(
-    desk: Bench, path: str, item: object, type_: str, topic: str
+    desk: InMemoryCollector, path: str, item: object, type_: str, topic: str
 ) -> None:
     reply = desk.post(f"{path}?client_id=blog", [item, item])
 
-    assert taken(reply) == {"status": "success", "type": type_, "count": 2}
+    assert accepted_body(reply) == {"status": "success", "type": type_, "count": 2}
     assert desk.outbox.sent[0].topic == topic
     assert desk.outbox.sent[0].items == [item, item]
 
 
 @pytest.mark.parametrize("path", ["/vitals", "/errors"])
-def test_what_must_be_an_array_is_refused_as_an_object(desk: Bench, path: str) -> None:
+def test_what_must_be_an_array_is_refused_as_an_object(desk: InMemoryCollector, path: str) -> None:
     reply = desk.post(f"{path}?client_id=blog", {"message": "m"})
 
     assert (reply.status, reply.json["message"]) == (
@@ -80,13 +85,13 @@ def test_what_must_be_an_array_is_refused_as_an_object(desk: Bench, path: str) -
     )
 
 
-def test_good_items_are_taken_and_bad_ones_named(desk: Bench) -> None:
+def test_good_items_are_taken_and_bad_ones_named(desk: InMemoryCollector) -> None:
     body = [{"name": "a"}, {"nam": "b"}, {"name": "c"}, {"name": "d", "timestamp": "yesterday"}]
 
     reply = desk.post("/track?website_id=shop", body)
 
     assert reply.status == 200
-    assert taken(reply) == {
+    assert accepted_body(reply) == {
         "status": "success",
         "type": "custom_event",
         "count": 2,
@@ -103,7 +108,7 @@ def test_good_items_are_taken_and_bad_ones_named(desk: Bench) -> None:
     assert desk.outbox.sent[0].envelopes[0].count == 2
 
 
-def test_a_batch_without_a_good_item_is_refused(desk: Bench) -> None:
+def test_a_batch_without_a_good_item_is_refused(desk: InMemoryCollector) -> None:
     reply = desk.post("/track?website_id=shop", [{"name": ""}, 7])
 
     assert reply.status == 400
@@ -130,14 +135,14 @@ def test_a_batch_without_a_good_item_is_refused(desk: Bench) -> None:
 @pytest.mark.parametrize(
     "type_", ["application/json", "text/plain;charset=UTF-8", "application/x.a+json", None]
 )
-def test_any_content_type_is_read_as_json(desk: Bench, type_: str | None) -> None:
+def test_any_content_type_is_read_as_json(desk: InMemoryCollector, type_: str | None) -> None:
     headers = {"content-type": type_} if type_ else {}
 
     assert desk.post("/track?website_id=shop", {"name": "a"}, headers=headers).status == 200
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "x-gzip", "GZIP"])
-def test_a_packed_body_is_unpacked(desk: Bench, encoding: str) -> None:
+def test_a_packed_body_is_unpacked(desk: InMemoryCollector, encoding: str) -> None:
     packed = gzip.compress(b'[{"name":"a"}]')
 
     desk.post("/track?website_id=shop", packed, headers={"content-encoding": encoding})
@@ -148,13 +153,13 @@ def test_a_packed_body_is_unpacked(desk: Bench, encoding: str) -> None:
 @pytest.mark.parametrize(
     "timestamp", [1790000000123, 1790000000123.5, "2026-11-21T10:00:00.123Z", "2026-11-21", None]
 )
-def test_a_time_may_be_a_number_or_iso(desk: Bench, timestamp: object) -> None:
+def test_a_time_may_be_a_number_or_iso(desk: InMemoryCollector, timestamp: object) -> None:
     reply = desk.post("/track?website_id=shop", {"name": "a", "timestamp": timestamp})
 
     assert reply.status == 200
 
 
-def test_only_the_headers_that_enrichment_reads_are_kept(desk: Bench) -> None:
+def test_only_the_headers_that_enrichment_reads_are_kept(desk: InMemoryCollector) -> None:
     headers = {
         "accept-language": "de-DE",
         "referer": "https://shop.example/" + "p" * 1000,
@@ -175,7 +180,7 @@ def test_only_the_headers_that_enrichment_reads_are_kept(desk: Bench) -> None:
     assert envelope.address == "203.0.113.0"
 
 
-def test_a_visitors_requests_share_a_place(desk: Bench) -> None:
+def test_a_visitors_requests_share_a_place(desk: InMemoryCollector) -> None:
     for visitor in ("u1", "u2", "u1"):
         desk.post("/track?website_id=shop", {"name": "a", "anonymousId": visitor})
 
@@ -184,7 +189,7 @@ def test_a_visitors_requests_share_a_place(desk: Bench) -> None:
     assert places == [3_615_511_926, 1_317_602_508, 3_615_511_926]
 
 
-def test_who_has_no_anonymous_id_is_placed_by_address_and_agent(desk: Bench) -> None:
+def test_who_has_no_anonymous_id_is_placed_by_address_and_agent(desk: InMemoryCollector) -> None:
     for agent in ("one", "two", "one"):
         desk.post("/track?website_id=shop", {"name": "a"}, headers={"user-agent": agent})
 
@@ -194,10 +199,10 @@ def test_who_has_no_anonymous_id_is_placed_by_address_and_agent(desk: Bench) -> 
 
 @pytest.mark.parametrize(
     ("outcome", "code"),
-    [(Outcome.NOT_SENT, "SERVICE_UNAVAILABLE"), (Outcome.UNKNOWN, "OUTCOME_UNKNOWN")],
+    [(DeliveryStatus.NOT_SENT, "SERVICE_UNAVAILABLE"), (DeliveryStatus.UNKNOWN, "OUTCOME_UNKNOWN")],
 )
 def test_what_kafka_does_not_acknowledge_is_no_success(
-    desk: Bench, outcome: Outcome, code: str
+    desk: InMemoryCollector, outcome: DeliveryStatus, code: str
 ) -> None:
     desk.outbox.outcome = outcome
 
@@ -206,8 +211,8 @@ def test_what_kafka_does_not_acknowledge_is_no_success(
     assert (reply.status, reply.json["code"], reply.headers["retry-after"]) == (503, code, "5")
 
 
-def test_nothing_is_taken_while_kafka_is_away(desk: Bench) -> None:
-    desk.outbox.refusing = "away"
+def test_nothing_is_taken_while_kafka_is_away(desk: InMemoryCollector) -> None:
+    desk.outbox.unavailable_reason = "away"
 
     reply = desk.post("/track?website_id=shop", {"name": "a"})
 
@@ -229,8 +234,10 @@ def test_nothing_is_taken_while_kafka_is_away(desk: Bench) -> None:
         ("GET", "/health/ready", 200),
     ],
 )
-def test_every_answer_tells_the_allowance(desk: Bench, method: str, path: str, status: int) -> None:
-    reply = ask(desk.app, method, path, {"name": "a"} if method == "POST" else None)
+def test_every_answer_tells_the_allowance(
+    desk: InMemoryCollector, method: str, path: str, status: int
+) -> None:
+    reply = request_once(desk.app, method, path, {"name": "a"} if method == "POST" else None)
 
     assert reply.status == status
     assert {name for name in reply.headers if name.startswith("x-ratelimit")} == {
@@ -242,7 +249,7 @@ def test_every_answer_tells_the_allowance(desk: Bench, method: str, path: str, s
         assert reply.json["status"] == "error"
 
 
-def test_an_answer_tells_what_is_left_to_its_network(desk: Bench) -> None:
+def test_an_answer_tells_what_is_left_to_its_network(desk: InMemoryCollector) -> None:
     for _ in range(2):
         reply = desk.post("/track?website_id=shop", {"name": "a"})
 
@@ -252,7 +259,7 @@ def test_an_answer_tells_what_is_left_to_its_network(desk: Bench) -> None:
     assert reply.headers["x-ratelimit-reset"] == str((NOW + 60_000) // 1000)
 
 
-def test_an_answer_to_a_key_tells_what_is_left_to_the_organization(desk: Bench) -> None:
+def test_an_answer_to_a_key_tells_what_is_left_to_the_organization(desk: InMemoryCollector) -> None:
     for _ in range(2):
         reply = desk.post("/track", {"name": "a"}, key="acme")
 
@@ -260,7 +267,7 @@ def test_an_answer_to_a_key_tells_what_is_left_to_the_organization(desk: Bench) 
     assert reply.headers["x-ratelimit-remaining"] == "5998"
 
 
-def test_who_has_used_the_allowance_up_is_told_when_to_come_back(desk: Bench) -> None:
+def test_who_has_used_the_allowance_up_is_told_when_to_come_back(desk: InMemoryCollector) -> None:
     desk.agree("acme", collect=1)
     desk.post("/track", {"name": "a"}, key="acme")
 
@@ -284,10 +291,10 @@ def test_who_has_used_the_allowance_up_is_told_when_to_come_back(desk: Bench) ->
     }
 
 
-def test_an_unready_collector_says_why(desk: Bench) -> None:
-    desk.outbox.refusing = "no answer yet"
+def test_an_unready_collector_says_why(desk: InMemoryCollector) -> None:
+    desk.outbox.unavailable_reason = "no answer yet"
 
-    reply = ask(desk.app, "GET", "/health/ready")
+    reply = request_once(desk.app, "GET", "/health/ready")
 
     assert (reply.status, reply.json["status"]) == (503, "unready")
     assert reply.json["checks"] == {
@@ -296,15 +303,15 @@ def test_an_unready_collector_says_why(desk: Bench) -> None:
         "registry": "ok",
         "storing": "ok",
     }
-    assert ask(desk.app, "GET", "/health/live").status == 200
+    assert request_once(desk.app, "GET", "/health/live").status == 200
 
 
 def test_a_collector_without_its_registry_is_ready_and_says_what_it_does_without(
-    desk: Bench,
+    desk: InMemoryCollector,
 ) -> None:
-    desk.registry.trouble = "lost"
+    desk.registry.error = "lost"
 
-    reply = ask(desk.app, "GET", "/health/ready")
+    reply = request_once(desk.app, "GET", "/health/ready")
 
     assert (reply.status, reply.json["ready"], reply.json["status"]) == (200, True, "degraded")
     assert reply.json["checks"] == {
@@ -317,9 +324,9 @@ def test_a_collector_without_its_registry_is_ready_and_says_what_it_does_without
 
 def test_a_collector_says_which_table_is_left_out_and_goes_on_taking(tmp_path: Path) -> None:
     reason = "what is sent for events waits in Kafka: tidemark doctor --repair"
-    write_pulse(tmp_path / "run", Pulse("worker-1", 1, NOW, "ready", reason=reason))
+    write_heartbeat(tmp_path / "run", Heartbeat("worker-1", 1, NOW, "ready", reason=reason))
 
-    reply = ask(bench(tmp_path).app, "GET", "/health/ready")
+    reply = request_once(in_memory_collector(tmp_path).app, "GET", "/health/ready")
 
     assert (reply.status, reply.json["status"]) == (200, "degraded")
     assert reply.json["checks"]["storing"] == f"worker-1: {reason}"

@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.asgi_client import ask
-from tests.ingest.in_memory_collector import Bench, bench
+from tests.asgi_client import request_once
+from tests.ingest.in_memory_collector import InMemoryCollector, in_memory_collector
 
 PREFLIGHTS: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[2] / "clients" / "preflights.json").read_text()
@@ -18,15 +18,17 @@ POSTED = ("/", "/batch", "/track", "/vitals", "/errors", "/events", "/identify",
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Bench:
-    return bench(tmp_path)
+def desk(tmp_path: Path) -> InMemoryCollector:
+    return in_memory_collector(tmp_path)
 
 
 @pytest.mark.parametrize("asked", PREFLIGHTS, ids=range(len(PREFLIGHTS)))
-def test_a_recorded_preflight_is_let_through(desk: Bench, asked: dict[str, Any]) -> None:
+def test_a_recorded_preflight_is_let_through(
+    desk: InMemoryCollector, asked: dict[str, Any]
+) -> None:
     url = f"{asked['path']}?{urlencode(asked['query'])}"
 
-    reply = ask(desk.app, "OPTIONS", url, headers=asked["headers"])
+    reply = request_once(desk.app, "OPTIONS", url, headers=asked["headers"])
 
     assert reply.status == 204
     assert reply.headers["access-control-allow-origin"] == asked["headers"]["origin"]
@@ -38,7 +40,7 @@ def test_a_recorded_preflight_is_let_through(desk: Bench, asked: dict[str, Any])
 
 
 @pytest.mark.parametrize("body", [{"name": "a"}, {"nam": "a"}])
-def test_a_credentialed_beacon_may_read_its_answer(desk: Bench, body: object) -> None:
+def test_a_credentialed_beacon_may_read_its_answer(desk: InMemoryCollector, body: object) -> None:
     headers = {"origin": "https://shop.example", "cookie": "a=b", "content-type": "text/plain"}
 
     reply = desk.post("/track?website_id=shop", body, headers=headers)
@@ -59,18 +61,22 @@ def test_a_credentialed_beacon_may_read_its_answer(desk: Bench, body: object) ->
         ("/nothing", "GET, POST, PUT, PATCH, DELETE, OPTIONS"),
     ],
 )
-def test_a_preflight_names_the_methods_of_the_route(desk: Bench, path: str, methods: str) -> None:
+def test_a_preflight_names_the_methods_of_the_route(
+    desk: InMemoryCollector, path: str, methods: str
+) -> None:
     asked = {"origin": "https://shop.example", "access-control-request-method": "POST"}
 
-    reply = ask(desk.app, "OPTIONS", path, headers=asked)
+    reply = request_once(desk.app, "OPTIONS", path, headers=asked)
 
     assert reply.status == 204
     assert in_order(reply.headers["access-control-allow-methods"]) == in_order(methods)
 
 
 @pytest.mark.parametrize("path", POSTED)
-def test_options_of_a_route_are_told_without_an_origin_too(desk: Bench, path: str) -> None:
-    reply = ask(desk.app, "OPTIONS", path)
+def test_options_of_a_route_are_told_without_an_origin_too(
+    desk: InMemoryCollector, path: str
+) -> None:
+    reply = request_once(desk.app, "OPTIONS", path)
 
     assert (reply.status, reply.headers["allow"], reply.body) == (204, "POST, OPTIONS", b"")
     assert "access-control-allow-methods" not in reply.headers

@@ -15,27 +15,27 @@ from starlette.types import Message
 
 from ingest.endpoints import debug
 from ingest.publishing import recent_requests
-from ingest.publishing.recent_requests import Recent, Seen
+from ingest.publishing.recent_requests import RecentRequest, RecentRequests
 from schemas.errors import Unavailable
-from tests.asgi_client import ask, http_scope, request
-from tests.ingest.in_memory_collector import Bench, bench
+from tests.asgi_client import http_scope, request_once, send_request
+from tests.ingest.in_memory_collector import InMemoryCollector, in_memory_collector
 
 AT = "2026-11-18T11:06:40.000Z"
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Bench:
-    return bench(tmp_path)
+def desk(tmp_path: Path) -> InMemoryCollector:
+    return in_memory_collector(tmp_path)
 
 
-def looked(desk: Bench, website: str = "shop", key: str = "reader") -> Any:
+def looked(desk: InMemoryCollector, website: str = "shop", key: str = "reader") -> Any:
     headers = {"x-api-key": desk.keys[key]}
-    reply = ask(desk.app, "GET", f"/debug?website_id={website}", headers=headers)
+    reply = request_once(desk.app, "GET", f"/debug?website_id={website}", headers=headers)
     assert (reply.status, reply.headers["cache-control"]) == (200, "no-store"), reply.body
     return reply.json["items"]
 
 
-def test_what_was_taken_is_shown_the_newest_first(desk: Bench) -> None:
+def test_what_was_taken_is_shown_the_newest_first(desk: InMemoryCollector) -> None:
     headers = {
         "user-agent": "Firefox",
         "origin": "https://shop.example",
@@ -62,7 +62,7 @@ def test_what_was_taken_is_shown_the_newest_first(desk: Bench) -> None:
     ]
 
 
-def test_what_was_left_out_is_shown_with_its_reason(desk: Bench) -> None:
+def test_what_was_left_out_is_shown_with_its_reason(desk: InMemoryCollector) -> None:
     desk.post("/track?website_id=shop", [{"name": "a"}, {"nam": "b"}])
 
     left_out, taken = looked(desk)
@@ -86,7 +86,12 @@ def test_what_was_left_out_is_shown_with_its_reason(desk: Bench) -> None:
     ],
 )  # fmt: skip
 def test_a_request_that_was_refused_is_shown(
-    desk: Bench, path: str, body: object, headers: Mapping[str, str], status: int, code: str
+    desk: InMemoryCollector,
+    path: str,
+    body: object,
+    headers: Mapping[str, str],
+    status: int,
+    code: str,
 ) -> None:
     reply = desk.post(path, body, headers=headers)
 
@@ -102,7 +107,7 @@ def test_a_request_that_was_refused_is_shown(
     ]
 
 
-def test_each_item_of_a_refused_batch_has_its_reason(desk: Bench) -> None:
+def test_each_item_of_a_refused_batch_has_its_reason(desk: InMemoryCollector) -> None:
     desk.post("/track?website_id=shop", [{"name": ""}, {"name": 7}])
 
     assert [(line.get("index"), line["code"]) for line in looked(desk)] == [
@@ -112,7 +117,7 @@ def test_each_item_of_a_refused_batch_has_its_reason(desk: Bench) -> None:
     ]
 
 
-def test_of_many_refused_items_the_first_are_shown_in_few_words(desk: Bench) -> None:
+def test_of_many_refused_items_the_first_are_shown_in_few_words(desk: InMemoryCollector) -> None:
     bad = {"path": "/", "metricName": "x" * 1_900, "metricValue": 1}
 
     assert desk.post("/vitals?client_id=shop", [bad] * 500).status == 400
@@ -120,25 +125,25 @@ def test_of_many_refused_items_the_first_are_shown_in_few_words(desk: Bench) -> 
     refusal, others, *items = looked(desk)
     assert {len(refusal["message"]), *(len(item["message"]) for item in items)} == {256}
     assert (others["count"], [item["index"] for item in items]) == (450, [*range(49, -1, -1)])
-    [seen] = desk.recent.of("shop")
+    [seen] = desk.recent.latest("shop")
     assert seen.size == 512 + 50 * (192 + 256)
 
 
-def test_what_kafka_does_not_take_is_shown_as_refused(desk: Bench) -> None:
-    desk.outbox.refusing = "Kafka is away"
+def test_what_kafka_does_not_take_is_shown_as_refused(desk: InMemoryCollector) -> None:
+    desk.outbox.unavailable_reason = "Kafka is away"
     desk.post("/track?website_id=shop", {"name": "a"})
 
     assert [(line["status"], line["message"]) for line in looked(desk)] == [(503, "Kafka is away")]
 
 
-def test_what_a_browser_asks_beforehand_is_not_shown(desk: Bench) -> None:
+def test_what_a_browser_asks_beforehand_is_not_shown(desk: InMemoryCollector) -> None:
     asking = {"origin": "https://shop.example", "access-control-request-method": "POST"}
 
-    assert ask(desk.app, "OPTIONS", "/track?website_id=shop", headers=asking).status == 204
+    assert request_once(desk.app, "OPTIONS", "/track?website_id=shop", headers=asking).status == 204
     assert looked(desk) == []
 
 
-def test_items_of_several_websites_are_shown_at_their_own(desk: Bench) -> None:
+def test_items_of_several_websites_are_shown_at_their_own(desk: InMemoryCollector) -> None:
     desk.post("/track", [{"name": "a", "websiteId": "shop"}, {"name": "b"}], key="acme")
 
     assert [line["item"]["name"] for line in looked(desk)] == ["a"]
@@ -147,12 +152,12 @@ def test_items_of_several_websites_are_shown_at_their_own(desk: Bench) -> None:
     ]
 
 
-def test_items_that_are_many_are_counted_instead_of_kept(desk: Bench) -> None:
+def test_items_that_are_many_are_counted_instead_of_kept(desk: InMemoryCollector) -> None:
     desk.post("/track?website_id=shop", [{"name": "a" * 200}] * 100)
 
     [line] = looked(desk)
 
-    assert (line["count"], line["message"], "item" in line) == (100, debug.TOO_LARGE, False)
+    assert (line["count"], line["message"], "item" in line) == (100, debug.ITEMS_OMITTED, False)
 
 
 @pytest.mark.parametrize(
@@ -161,47 +166,52 @@ def test_items_that_are_many_are_counted_instead_of_kept(desk: Bench) -> None:
      ("reader", "", 400)],
 )  # fmt: skip
 def test_only_who_may_read_data_of_the_website_sees_it(
-    desk: Bench, key: str | None, website: str, status: int
+    desk: InMemoryCollector, key: str | None, website: str, status: int
 ) -> None:
     headers = {"x-api-key": desk.keys[key]} if key else {}
 
-    assert ask(desk.app, "GET", f"/debug?website_id={website}", headers=headers).status == status
+    assert (
+        request_once(desk.app, "GET", f"/debug?website_id={website}", headers=headers).status
+        == status
+    )
 
 
 # What is kept is bounded.
 
 
-def an_event(size: int = 0) -> Seen:
-    return Seen(0, "events", 1, b"x" * size, "r")
+def an_event(size: int = 0) -> RecentRequest:
+    return RecentRequest(0, "events", 1, b"x" * size, "r")
 
 
 def test_a_website_has_so_many_requests_kept() -> None:
-    kept = Recent()
-    for _ in range(recent_requests.REQUESTS + 5):
-        kept.keep("shop", an_event())
-    kept.keep("blog", an_event())
+    kept = RecentRequests()
+    for _ in range(recent_requests.MAX_REQUESTS + 5):
+        kept.add("shop", an_event())
+    kept.add("blog", an_event())
 
-    assert (len(kept.of("shop")), len(kept.of("blog"))) == (recent_requests.REQUESTS, 1)
+    assert (len(kept.latest("shop")), len(kept.latest("blog"))) == (recent_requests.MAX_REQUESTS, 1)
 
 
 def test_a_website_has_so_many_bytes_kept() -> None:
-    kept = Recent()
-    size = recent_requests.WEBSITE_BYTES // 4
+    kept = RecentRequests()
+    size = recent_requests.MAX_WEBSITE_BYTES // 4
     for _ in range(5):
-        kept.keep("shop", an_event(size))
+        kept.add("shop", an_event(size))
 
-    assert len(kept.of("shop")) == 3  # each costs a little more than its items
+    assert len(kept.latest("shop")) == 3  # each costs a little more than its items
 
 
 def test_the_website_that_was_silent_for_longest_is_forgotten_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(recent_requests, "ALL_BYTES", 3 * recent_requests.OVERHEAD)
-    kept = Recent()
+    monkeypatch.setattr(
+        recent_requests, "MAX_TOTAL_BYTES", 3 * recent_requests.REQUEST_OVERHEAD_BYTES
+    )
+    kept = RecentRequests()
     for website in ("shop", "blog", "shop", "solo"):
-        kept.keep(website, an_event())
+        kept.add(website, an_event())
 
-    assert {website: len(kept.of(website)) for website in ("shop", "blog", "solo")} == {
+    assert {website: len(kept.latest(website)) for website in ("shop", "blog", "solo")} == {
         "shop": 2,
         "blog": 0,
         "solo": 1,
@@ -224,7 +234,7 @@ class Following(Struct):
 
 
 @asynccontextmanager
-async def following(desk: Bench) -> AsyncIterator[Following]:
+async def following(desk: InMemoryCollector) -> AsyncIterator[Following]:
     headers = {"x-api-key": desk.keys["reader"]}
     scope = http_scope("GET", "/debug?website_id=shop&follow=1", headers)
     lines: asyncio.Queue[bytes] = asyncio.Queue()
@@ -244,16 +254,16 @@ async def following(desk: Bench) -> AsyncIterator[Following]:
     await asyncio.wait_for(ended, 5)
 
 
-async def post(desk: Bench, *names: str) -> None:
+async def post(desk: InMemoryCollector, *names: str) -> None:
     body = json.dumps([{"name": name} for name in names]).encode()
-    await request(desk.app, "POST", "/track?website_id=shop", [body])
+    await send_request(desk.app, "POST", "/track?website_id=shop", [body])
 
 
 def run(test: Callable[[], Coroutine[None, None, None]]) -> None:
     asyncio.run(test())
 
 
-def test_who_follows_sees_what_was_there_and_then_what_comes(desk: Bench) -> None:
+def test_who_follows_sees_what_was_there_and_then_what_comes(desk: InMemoryCollector) -> None:
     async def test() -> None:
         await post(desk, "a", "b")
         async with following(desk) as follower:
@@ -264,8 +274,10 @@ def test_who_follows_sees_what_was_there_and_then_what_comes(desk: Bench) -> Non
     run(test)
 
 
-def test_who_hears_nothing_is_told_so(desk: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(debug, "BREATH_SECONDS", 0.02)
+def test_who_hears_nothing_is_told_so(
+    desk: InMemoryCollector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(debug, "KEEPALIVE_SECONDS", 0.02)
 
     async def test() -> None:
         async with following(desk) as follower:
@@ -274,19 +286,19 @@ def test_who_hears_nothing_is_told_so(desk: Bench, monkeypatch: pytest.MonkeyPat
     run(test)
 
 
-def test_the_stream_ends_with_the_collector(desk: Bench) -> None:
+def test_the_stream_ends_with_the_collector(desk: InMemoryCollector) -> None:
     async def test() -> None:
         async with following(desk) as follower:
             await post(desk, "a")
             await follower.next()
-            desk.recent.end()
+            desk.recent.close()
             await asyncio.wait_for(follower.ended, 5)
             assert not follower.leave.is_set()
 
     run(test)
 
 
-def test_the_stream_ends_with_its_key(desk: Bench) -> None:
+def test_the_stream_ends_with_its_key(desk: InMemoryCollector) -> None:
     async def test() -> None:
         async with following(desk) as follower:
             await post(desk, "a")
@@ -300,21 +312,21 @@ def test_the_stream_ends_with_its_key(desk: Bench) -> None:
 
 
 def test_who_does_not_keep_up_misses_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recent_requests, "BEHIND", 2)
-    kept = Recent()
+    monkeypatch.setattr(recent_requests, "MAX_QUEUED_REQUESTS", 2)
+    kept = RecentRequests()
     with kept.follow("shop", "acme") as queue:
         for size in (1, 2, 3):
-            kept.keep("shop", an_event(size))
-        kept.end()
+            kept.add("shop", an_event(size))
+        kept.close()
         waiting = [queue.get_nowait() for _ in range(queue.qsize())]
 
     assert [None if seen is None else len(seen.envelope) for seen in waiting] == [3, None]
 
 
 def test_one_organization_leaves_others_a_place() -> None:
-    kept = Recent()
+    kept = RecentRequests()
     with ExitStack() as following:
-        for _ in range(recent_requests.OWN_FOLLOWERS):
+        for _ in range(recent_requests.MAX_FOLLOWERS_PER_ORGANIZATION):
             following.enter_context(kept.follow("shop", "acme"))
         following.enter_context(kept.follow("solo", "solo-org"))
         with pytest.raises(Unavailable):

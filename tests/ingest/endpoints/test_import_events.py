@@ -7,21 +7,21 @@ from typing import Any
 
 import pytest
 
-from ingest.decoding.ndjson import NO_JSON
-from ingest.endpoints.import_events import BAD_TIME, NO_TIME
-from ingest.publishing.envelopes import ELSEWHERE
-from ingest.publishing.throttle import MOST_WAITING, Turns
+from ingest.decoding.ndjson import INVALID_JSON_LINE
+from ingest.endpoints.import_events import TIMESTAMP_OUT_OF_RANGE, TIMESTAMP_REQUIRED
+from ingest.publishing.envelopes import WEBSITE_OUT_OF_REACH
+from ingest.publishing.throttle import MAX_WAITING, CpuThrottle
 from schemas.envelope import Envelope
 from schemas.errors import Unavailable
-from tests.ingest.in_memory_collector import NOW, Bench, bench
+from tests.ingest.in_memory_collector import NOW, InMemoryCollector, in_memory_collector
 
 THEN = 1_551_441_600_000
 """2019-03-01 12:00:00 UTC."""
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Bench:
-    return bench(tmp_path)
+def desk(tmp_path: Path) -> InMemoryCollector:
+    return in_memory_collector(tmp_path)
 
 
 def an_item(**given: Any) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def lines(*items: Any) -> bytes:
     )
 
 
-def test_lines_are_sent_in_one_envelope_to_the_topic_of_history(desk: Bench) -> None:
+def test_lines_are_sent_in_one_envelope_to_the_topic_of_history(desk: InMemoryCollector) -> None:
     body = lines(an_item(line=1, country="AT"), an_item(line=2, user_agent="x")) + b"\n"
 
     reply = desk.post("/import?import_id=imp_1", body, key="acme")
@@ -54,13 +54,13 @@ def test_lines_are_sent_in_one_envelope_to_the_topic_of_history(desk: Bench) -> 
     ]
 
 
-def test_an_array_is_taken_too(desk: Bench) -> None:
+def test_an_array_is_taken_too(desk: InMemoryCollector) -> None:
     reply = desk.post("/import?import_id=imp_1", [an_item(), an_item()], key="acme-shop")
 
     assert (reply.status, reply.json["count"]) == (200, 2)
 
 
-def test_each_line_that_is_not_good_is_named(desk: Bench) -> None:
+def test_each_line_that_is_not_good_is_named(desk: InMemoryCollector) -> None:
     body = lines(
         an_item(),
         b'{"name": "broken"',
@@ -77,11 +77,11 @@ def test_each_line_that_is_not_good_is_named(desk: Bench) -> None:
 
     assert reply.json["count"] == 2
     assert [(each["index"], each["message"]) for each in reply.json["rejected"]] == [
-        (1, NO_JSON),
-        (2, NO_TIME),
-        (3, BAD_TIME),
-        (4, BAD_TIME),
-        (5, ELSEWHERE),
+        (1, INVALID_JSON_LINE),
+        (2, TIMESTAMP_REQUIRED),
+        (3, TIMESTAMP_OUT_OF_RANGE),
+        (4, TIMESTAMP_OUT_OF_RANGE),
+        (5, WEBSITE_OUT_OF_REACH),
         (6, "'country' is not valid: expected `str` matching regex '^[A-Z]{2}$'"),
         (8, "'line' must be at most 9,007,199,254,740,991"),
     ]
@@ -89,14 +89,14 @@ def test_each_line_that_is_not_good_is_named(desk: Bench) -> None:
     assert [item["timestamp"] for item in sent] == [THEN, "2019-03-01T12:00:00+01:00"]
 
 
-def test_a_request_has_so_many_lines_whatever_is_in_them(desk: Bench) -> None:
+def test_a_request_has_so_many_lines_whatever_is_in_them(desk: InMemoryCollector) -> None:
     reply = desk.post("/import?import_id=imp_1", lines(an_item(), *[b"x"] * 500), key="acme")
 
     assert (reply.status, desk.outbox.sent) == (400, [])
     assert reply.json["message"] == "A request takes 1 to 500 items; this one has 501"
 
 
-def test_a_request_without_any_good_line_is_refused(desk: Bench) -> None:
+def test_a_request_without_any_good_line_is_refused(desk: InMemoryCollector) -> None:
     reply = desk.post("/import?import_id=imp_1", lines(an_item(timestamp=None), b"{"), key="acme")
 
     assert (reply.status, reply.json["code"]) == (400, "NO_ITEM_ACCEPTED")
@@ -116,7 +116,7 @@ def test_a_request_without_any_good_line_is_refused(desk: Bench) -> None:
     ],
 )
 def test_the_past_takes_a_key_and_an_open_import(
-    desk: Bench, target: str, key: str | None, status: int
+    desk: InMemoryCollector, target: str, key: str | None, status: int
 ) -> None:
     reply = desk.post(target, [an_item()], key=key)
 
@@ -125,17 +125,17 @@ def test_the_past_takes_a_key_and_an_open_import(
 
 def test_imports_take_turns_and_few_may_wait() -> None:
     async def crowd() -> list[str]:
-        turns, order = Turns("wait"), []
+        turns, order = CpuThrottle("wait"), []
 
         async def one(name: str) -> None:
             try:
-                async with turns.taken():
+                async with turns.slot():
                     order.append(name)
                     await asyncio.sleep(0)
             except Unavailable:
                 order.append(f"{name} refused")
 
-        await asyncio.gather(*(one(str(number)) for number in range(MOST_WAITING + 2)))
+        await asyncio.gather(*(one(str(number)) for number in range(MAX_WAITING + 2)))
         return order
 
-    assert asyncio.run(crowd()) == ["0", "9 refused", *map(str, range(1, MOST_WAITING + 1))]
+    assert asyncio.run(crowd()) == ["0", "9 refused", *map(str, range(1, MAX_WAITING + 1))]

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from ingest.publishing.partition_queue import Outcome
+from ingest.publishing.partition_queue import DeliveryStatus
 from tests.http_client import Reply
-from tests.ingest.in_memory_collector import NOW, Bench, bench
+from tests.ingest.in_memory_collector import NOW, InMemoryCollector, in_memory_collector
 
 VIEW = {"eventId": "e1", "name": "screen_view", "path": "https://shop.example/a"}
 AWAY = {"type": "outgoing_link", "eventId": "e2", "href": "https://x.example/", "text": "X"}
@@ -16,11 +16,11 @@ OOPS = {"type": "error", "payload": PAYLOAD}
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Bench:
-    return bench(tmp_path)
+def desk(tmp_path: Path) -> InMemoryCollector:
+    return in_memory_collector(tmp_path)
 
 
-def sent(desk: Bench) -> list[tuple[str, Any]]:
+def sent(desk: InMemoryCollector) -> list[tuple[str, Any]]:
     return [(sent.topic, sent.items) for sent in desk.outbox.sent]
 
 
@@ -63,7 +63,7 @@ def plain(reply: Reply) -> dict[str, Any]:
     ],
 )
 def test_one_item_goes_where_its_type_says(
-    desk: Bench, item: object, type_: str, topic: str, made: object
+    desk: InMemoryCollector, item: object, type_: str, topic: str, made: object
 ) -> None:
     reply = desk.post("/?client_id=shop", item)
 
@@ -72,7 +72,7 @@ def test_one_item_goes_where_its_type_says(
     assert sent(desk) == [(topic, [made])]
 
 
-def test_several_web_vitals_in_one_item_become_one_each(desk: Bench) -> None:
+def test_several_web_vitals_in_one_item_become_one_each(desk: InMemoryCollector) -> None:
     payload = {
         "eventId": "v1",
         "path": "/a",
@@ -99,7 +99,7 @@ def test_several_web_vitals_in_one_item_become_one_each(desk: Bench) -> None:
     ]
 
 
-def test_several_web_vitals_in_each_item_do_not_outgrow_a_message(desk: Bench) -> None:
+def test_several_web_vitals_in_each_item_do_not_outgrow_a_message(desk: InMemoryCollector) -> None:
     vitals = dict.fromkeys(("fcp", "lcp", "cls", "inp", "ttfb"), 1)
     item = {"type": "web_vitals", "path": "p" * 2000, **vitals}
 
@@ -139,7 +139,9 @@ def test_several_web_vitals_in_each_item_do_not_outgrow_a_message(desk: Bench) -
         ({"name": "x", "websiteId": "solo"}, "'websiteId' names a website that this sender"),
     ],
 )
-def test_an_item_that_is_not_good_is_named(desk: Bench, item: object, message: str) -> None:
+def test_an_item_that_is_not_good_is_named(
+    desk: InMemoryCollector, item: object, message: str
+) -> None:
     reply = desk.post("/?client_id=shop", item)
 
     assert (reply.status, reply.json["code"]) == (400, "NO_ITEM_ACCEPTED")
@@ -147,7 +149,7 @@ def test_an_item_that_is_not_good_is_named(desk: Bench, item: object, message: s
     assert sent(desk) == []
 
 
-def test_a_huge_item_is_refused_for_its_size_before_anything_else(desk: Bench) -> None:
+def test_a_huge_item_is_refused_for_its_size_before_anything_else(desk: InMemoryCollector) -> None:
     # 980,000 bytes of members, and a type that nobody knows: its size is what is said
     huge = {"type": "page", **dict.fromkeys((f"m{n:06}" for n in range(70_000)), 1)}
 
@@ -178,13 +180,15 @@ def test_a_huge_item_is_refused_for_its_size_before_anything_else(desk: Bench) -
         ("/events", b"7", "The body must be JSON in UTF-8: an array of items"),
     ],
 )
-def test_what_is_no_body_is_refused(desk: Bench, path: str, body: bytes, message: str) -> None:
+def test_what_is_no_body_is_refused(
+    desk: InMemoryCollector, path: str, body: bytes, message: str
+) -> None:
     reply = desk.post(f"{path}?client_id=shop", body)
 
     assert (reply.status, reply.json["message"]) == (400, message)
 
 
-def test_a_batch_is_sorted_by_kind_and_answered_item_by_item(desk: Bench) -> None:
+def test_a_batch_is_sorted_by_kind_and_answered_item_by_item(desk: InMemoryCollector) -> None:
     reply = desk.post("/batch?client_id=shop", [VIEW, OOPS, {"eventId": "bad"}, 8, AWAY])
 
     assert reply.status == 200
@@ -218,14 +222,14 @@ def test_a_batch_is_sorted_by_kind_and_answered_item_by_item(desk: Bench) -> Non
     ]
 
 
-def test_a_batch_of_good_items_is_a_success(desk: Bench) -> None:
+def test_a_batch_of_good_items_is_a_success(desk: InMemoryCollector) -> None:
     reply = desk.post("/batch", [VIEW, AWAY], headers={"databuddy-client-id": "shop"})
 
     body = plain(reply)
     assert (body["status"], body["processed"], len(body["results"])) == ("success", 2, 2)
 
 
-def test_a_batch_without_a_good_item_is_refused_item_by_item(desk: Bench) -> None:
+def test_a_batch_without_a_good_item_is_refused_item_by_item(desk: InMemoryCollector) -> None:
     reply = desk.post("/batch?client_id=shop", [{"eventId": "a"}, {"name": 7}])
 
     assert (reply.status, reply.json["code"]) == (400, "NO_ITEM_ACCEPTED")
@@ -235,8 +239,10 @@ def test_a_batch_without_a_good_item_is_refused_item_by_item(desk: Bench) -> Non
     ]
 
 
-def test_what_kafka_has_of_a_batch_is_told_when_it_does_not_have_all(desk: Bench) -> None:
-    desk.outbox.outcomes["errors"] = Outcome.NOT_SENT
+def test_what_kafka_has_of_a_batch_is_told_when_it_does_not_have_all(
+    desk: InMemoryCollector,
+) -> None:
+    desk.outbox.outcomes["errors"] = DeliveryStatus.NOT_SENT
 
     reply = desk.post("/batch?client_id=shop", [VIEW, OOPS])
 
@@ -258,13 +264,13 @@ def test_what_kafka_has_of_a_batch_is_told_when_it_does_not_have_all(desk: Bench
 @pytest.mark.parametrize(
     ("events", "errors", "code"),
     [
-        (Outcome.NOT_SENT, Outcome.NOT_SENT, "SERVICE_UNAVAILABLE"),
-        (Outcome.NOT_SENT, Outcome.UNKNOWN, "OUTCOME_UNKNOWN"),
-        (Outcome.UNKNOWN, Outcome.ACKNOWLEDGED, "OUTCOME_UNKNOWN"),
+        (DeliveryStatus.NOT_SENT, DeliveryStatus.NOT_SENT, "SERVICE_UNAVAILABLE"),
+        (DeliveryStatus.NOT_SENT, DeliveryStatus.UNKNOWN, "OUTCOME_UNKNOWN"),
+        (DeliveryStatus.UNKNOWN, DeliveryStatus.ACKNOWLEDGED, "OUTCOME_UNKNOWN"),
     ],
 )
 def test_nothing_is_a_success_that_kafka_did_not_acknowledge(
-    desk: Bench, events: Outcome, errors: Outcome, code: str
+    desk: InMemoryCollector, events: DeliveryStatus, errors: DeliveryStatus, code: str
 ) -> None:
     desk.outbox.outcomes = {"events": events, "errors": errors}
 
@@ -273,7 +279,9 @@ def test_nothing_is_a_success_that_kafka_did_not_acknowledge(
     assert (reply.status, reply.json["code"]) == (503, code)
 
 
-def test_a_part_that_will_never_fit_is_rejected_and_not_sent_for_ever(desk: Bench) -> None:
+def test_a_part_that_will_never_fit_is_rejected_and_not_sent_for_ever(
+    desk: InMemoryCollector,
+) -> None:
     desk.outbox.too_large = {"errors"}
     refused = {"status": "error", "message": "too large", "code": "PAYLOAD_TOO_LARGE"}
 
@@ -291,9 +299,9 @@ def test_a_part_that_will_never_fit_is_rejected_and_not_sent_for_ever(desk: Benc
     )
 
 
-def test_what_may_be_sent_again_is_said_before_what_never_fits(desk: Bench) -> None:
+def test_what_may_be_sent_again_is_said_before_what_never_fits(desk: InMemoryCollector) -> None:
     desk.outbox.too_large = {"events"}
-    desk.outbox.outcomes["errors"] = Outcome.NOT_SENT
+    desk.outbox.outcomes["errors"] = DeliveryStatus.NOT_SENT
 
     reply = desk.post("/batch?client_id=shop", [VIEW, OOPS])
 
@@ -301,8 +309,10 @@ def test_what_may_be_sent_again_is_said_before_what_never_fits(desk: Bench) -> N
 
 
 @pytest.mark.parametrize("path", ["/", "/batch", "/events", "/identify", "/engagement"])
-def test_nothing_is_taken_on_any_route_while_kafka_is_away(desk: Bench, path: str) -> None:
-    desk.outbox.refusing = "away"
+def test_nothing_is_taken_on_any_route_while_kafka_is_away(
+    desk: InMemoryCollector, path: str
+) -> None:
+    desk.outbox.unavailable_reason = "away"
     item = VIEW | {"eventName": "a", "profileId": "p"}
 
     reply = desk.post(f"{path}?client_id=shop", item if path in ("/", "/identify") else [item])
@@ -311,7 +321,7 @@ def test_nothing_is_taken_on_any_route_while_kafka_is_away(desk: Bench, path: st
     assert reply.headers["retry-after"] == "5"
 
 
-def test_events_call_their_name_event_name(desk: Bench) -> None:
+def test_events_call_their_name_event_name(desk: InMemoryCollector) -> None:
     body = [
         {"eventName": "a", "properties": {"x": 1}, "timestamp": NOW},
         {"event_name": "b", "session_id": "s"},
@@ -339,7 +349,7 @@ def test_events_call_their_name_event_name(desk: Bench) -> None:
     ]
 
 
-def test_a_server_identifies_a_person_with_its_key(desk: Bench) -> None:
+def test_a_server_identifies_a_person_with_its_key(desk: InMemoryCollector) -> None:
     body = {"profileId": "user-7", "traits": {"plan": "pro"}, "websiteId": "shop"}
 
     reply = desk.post("/identify", body, key="acme")
@@ -360,13 +370,15 @@ def test_a_server_identifies_a_person_with_its_key(desk: Bench) -> None:
         ),
     ],
 )
-def test_who_is_nobody_is_not_identified(desk: Bench, body: object, message: str) -> None:
+def test_who_is_nobody_is_not_identified(
+    desk: InMemoryCollector, body: object, message: str
+) -> None:
     reply = desk.post("/identify?client_id=shop", body)
 
     assert (reply.status, reply.json["rejected"][0]["message"]) == (400, message)
 
 
-def test_a_key_may_send_a_batch_for_several_websites(desk: Bench) -> None:
+def test_a_key_may_send_a_batch_for_several_websites(desk: InMemoryCollector) -> None:
     body = [
         VIEW | {"websiteId": "shop"},
         OOPS | {"websiteId": "blog"},
@@ -382,14 +394,14 @@ def test_a_key_may_send_a_batch_for_several_websites(desk: Bench) -> None:
     ]
 
 
-def test_the_first_good_item_may_name_the_website(desk: Bench) -> None:
+def test_the_first_good_item_may_name_the_website(desk: InMemoryCollector) -> None:
     desk.post("/batch", [{"nam": 1, "websiteId": "solo"}, OOPS | {"websiteId": "blog"}])
 
     assert [sent.envelopes[0].subject_id for sent in desk.outbox.sent] == ["blog"]
 
 
 @pytest.mark.parametrize("path", ["/", "/batch", "/events", "/px.jpg", "/identify", "/engagement"])
-def test_who_names_no_website_is_refused_on_every_route(desk: Bench, path: str) -> None:
+def test_who_names_no_website_is_refused_on_every_route(desk: InMemoryCollector, path: str) -> None:
     item = VIEW | {"eventName": "a", "profileId": "p"}
     body = item if path in ("/", "/identify") else [item]
 
@@ -400,7 +412,7 @@ def test_who_names_no_website_is_refused_on_every_route(desk: Bench, path: str) 
 
 @pytest.mark.parametrize("name", ["eventName", "event_name", "name"])
 def test_what_is_wrong_with_an_events_name_is_said_by_the_senders_word(
-    desk: Bench, name: str
+    desk: InMemoryCollector, name: str
 ) -> None:
     reply = desk.post("/events?client_id=shop", [{name: 5, "session_id": "s"}])
 
@@ -409,7 +421,7 @@ def test_what_is_wrong_with_an_events_name_is_said_by_the_senders_word(
     ]
 
 
-def test_a_member_of_a_payload_is_named_as_it_was_sent(desk: Bench) -> None:
+def test_a_member_of_a_payload_is_named_as_it_was_sent(desk: InMemoryCollector) -> None:
     payload = {"path": "/", "message": "m", "error_type": 5}
 
     reply = desk.post("/?client_id=shop", {"type": "error", "payload": payload})

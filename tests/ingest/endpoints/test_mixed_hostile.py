@@ -12,28 +12,28 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ingest.decoding.tracker_formats import SHAPES
+from ingest.decoding.tracker_formats import TRACKER_FORMATS
 from schemas.kinds import KINDS
-from tests.ingest.in_memory_collector import Bench, bench
+from tests.ingest.in_memory_collector import InMemoryCollector, in_memory_collector
 from tests.ingest.server.test_hostile_input import BODIES
 
 BY_TOPIC = {kind.topic: kind for kind in KINDS}
-TYPES: tuple[Any, ...] = (*SHAPES, "", "page", 7, None, [], {})
+TYPES: tuple[Any, ...] = (*TRACKER_FORMATS, "", "page", 7, None, [], {})
 
 
 @pytest.fixture(scope="module")
-def desk() -> Iterator[Bench]:
+def desk() -> Iterator[InMemoryCollector]:
     with TemporaryDirectory() as folder:
-        yield bench(Path(folder))
+        yield in_memory_collector(Path(folder))
 
 
 @pytest.fixture(autouse=True)
-def _nothing_sent(desk: Bench) -> None:
+def _nothing_sent(desk: InMemoryCollector) -> None:
     desk.outbox.sent.clear()
 
 
 @pytest.mark.parametrize("what", BODIES)
-def test_an_item_that_is_none_is_refused(desk: Bench, what: str) -> None:
+def test_an_item_that_is_none_is_refused(desk: InMemoryCollector, what: str) -> None:
     body, status = BODIES[what]
 
     reply = desk.post("/?client_id=shop", body)
@@ -43,7 +43,9 @@ def test_an_item_that_is_none_is_refused(desk: Bench, what: str) -> None:
 
 
 @pytest.mark.parametrize("what", [what for what in BODIES if what != "two objects"])
-def test_a_bad_item_leaves_the_others_of_its_batch_alone(desk: Bench, what: str) -> None:
+def test_a_bad_item_leaves_the_others_of_its_batch_alone(
+    desk: InMemoryCollector, what: str
+) -> None:
     body, _ = BODIES[what]
 
     reply = desk.post("/batch?client_id=shop", b'[{"name":"good"},' + body + b"]")
@@ -55,7 +57,7 @@ def test_a_bad_item_leaves_the_others_of_its_batch_alone(desk: Bench, what: str)
 
 
 @pytest.mark.parametrize("payload", ["{}", "[]", "7", '"x"', "null", '{"payload":{"name":"a"}}'])
-def test_a_payload_may_be_anything(desk: Bench, payload: str) -> None:
+def test_a_payload_may_be_anything(desk: InMemoryCollector, payload: str) -> None:
     reply = desk.post("/?client_id=shop", f'{{"payload":{payload}}}'.encode())
 
     assert (reply.status, desk.outbox.sent) == (400, [])
@@ -92,7 +94,7 @@ BOUNDED = settings(
     st.lists(odd_items | anything, min_size=1, max_size=6), st.sampled_from(["/batch", "/events"])
 )
 def test_whatever_is_sent_is_answered_item_by_item(
-    desk: Bench, items: list[Any], path: str
+    desk: InMemoryCollector, items: list[Any], path: str
 ) -> None:
     desk.outbox.sent.clear()
 
@@ -111,7 +113,7 @@ def test_whatever_is_sent_is_answered_item_by_item(
 @given(
     st.dictionaries(st.sampled_from([*NAMES, "type", "payload[lcp]", "properties[a]"]), st.text())
 )
-def test_whatever_a_pixel_asks_is_answered(desk: Bench, query: dict[str, str]) -> None:
+def test_whatever_a_pixel_asks_is_answered(desk: InMemoryCollector, query: dict[str, str]) -> None:
     desk.outbox.sent.clear()
 
     reply = desk.get("/px.jpg?" + urlencode({**query, "client_id": "shop"}, errors="replace"))
@@ -121,7 +123,7 @@ def test_whatever_a_pixel_asks_is_answered(desk: Bench, query: dict[str, str]) -
     readable(desk)
 
 
-def readable(desk: Bench) -> None:
+def readable(desk: InMemoryCollector) -> None:
     """What was sent on is what the stream can read."""
     for sent in desk.outbox.sent:
         items: Any = list[BY_TOPIC[sent.topic].item]  # type: ignore[misc]

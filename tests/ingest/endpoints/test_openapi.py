@@ -2,19 +2,19 @@
 
 from openapi_spec_validator import validate
 
-from ingest.decoding.tracker_formats import SHAPES
-from ingest.endpoints.mixed_routes import MIXED
-from ingest.endpoints.openapi import service
-from schemas.http.openapi import document
+from ingest.decoding.tracker_formats import TRACKER_FORMATS
+from ingest.endpoints.mixed_routes import MIXED_ROUTES
+from ingest.endpoints.openapi import collector_api
+from schemas.http.openapi import openapi_document
 from schemas.kinds import KINDS
 
 
 def test_the_document_is_openapi_3_1() -> None:
-    validate(document(service()))
+    validate(openapi_document(collector_api()))
 
 
 def test_every_kind_of_item_is_described_with_its_fields() -> None:
-    made = document(service())
+    made = openapi_document(collector_api())
 
     for kind in KINDS:
         if kind.path:
@@ -24,7 +24,7 @@ def test_every_kind_of_item_is_described_with_its_fields() -> None:
 
 
 def test_a_batch_has_the_bounds_of_the_collector() -> None:
-    body = document(service())["paths"]["/vitals"]["post"]["requestBody"]
+    body = openapi_document(collector_api())["paths"]["/vitals"]["post"]["requestBody"]
 
     assert body["content"]["application/json"]["schema"] == {
         "type": "array",
@@ -35,23 +35,23 @@ def test_a_batch_has_the_bounds_of_the_collector() -> None:
 
 
 def test_every_route_of_several_shapes_is_described() -> None:
-    paths = document(service())["paths"]
+    paths = openapi_document(collector_api())["paths"]
 
-    assert {(route.path, route.method.lower()) for route in MIXED} <= {
+    assert {(route.path, route.method.lower()) for route in MIXED_ROUTES} <= {
         (path, method) for path, methods in paths.items() for method in methods
     }
 
 
 def test_an_item_of_any_shape_says_which_it_is_of() -> None:
-    body = document(service())["paths"]["/"]["post"]["requestBody"]
+    body = openapi_document(collector_api())["paths"]["/"]["post"]["requestBody"]
 
     schema = body["content"]["application/json"]["schema"]
     assert schema["discriminator"]["propertyName"] == "type"
-    assert set(schema["discriminator"]["mapping"]) == set(SHAPES)
+    assert set(schema["discriminator"]["mapping"]) == set(TRACKER_FORMATS)
 
 
 def test_every_route_that_takes_no_item_is_described() -> None:
-    paths = document(service())["paths"]
+    paths = openapi_document(collector_api())["paths"]
 
     assert set(paths["/robots.txt"]["get"]["responses"]["200"]["content"]) == {"text/plain"}
     assert {"/l/{slug}", "/tidemark.js", "/debug", "/robots.txt", "/health"} <= set(paths)

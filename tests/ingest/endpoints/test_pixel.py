@@ -6,16 +6,16 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.asgi_client import ask
-from tests.ingest.in_memory_collector import Bench, bench
+from tests.asgi_client import request_once
+from tests.ingest.in_memory_collector import InMemoryCollector, in_memory_collector
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Bench:
-    return bench(tmp_path)
+def desk(tmp_path: Path) -> InMemoryCollector:
+    return in_memory_collector(tmp_path)
 
 
-def item(desk: Bench, **query: object) -> tuple[str, Any]:
+def item(desk: InMemoryCollector, **query: object) -> tuple[str, Any]:
     """The topic and the item that the query becomes, without what is no member of it."""
     reply = desk.get("/px.jpg?" + urlencode({"client_id": "shop", **query}))
     assert reply.status == 200, reply.body
@@ -25,7 +25,7 @@ def item(desk: Bench, **query: object) -> tuple[str, Any]:
     return sent.topic, found
 
 
-def test_the_answer_is_a_picture_that_nobody_keeps(desk: Bench) -> None:
+def test_the_answer_is_a_picture_that_nobody_keeps(desk: InMemoryCollector) -> None:
     reply = desk.get("/px.jpg?client_id=shop&name=hello")
 
     assert (reply.status, reply.headers["content-type"]) == (200, "image/gif")
@@ -36,7 +36,7 @@ def test_the_answer_is_a_picture_that_nobody_keeps(desk: Bench) -> None:
     assert "x-ratelimit-limit" in reply.headers
 
 
-def test_an_event_without_id_and_path_is_stored(desk: Bench) -> None:
+def test_an_event_without_id_and_path_is_stored(desk: InMemoryCollector) -> None:
     found = item(desk, type="track", name="signup", properties='{"plan":"pro","seats":3}')
 
     assert found == (
@@ -45,7 +45,7 @@ def test_an_event_without_id_and_path_is_stored(desk: Bench) -> None:
     )
 
 
-def test_properties_may_stand_key_by_key(desk: Bench) -> None:
+def test_properties_may_stand_key_by_key(desk: InMemoryCollector) -> None:
     query = {"name": "a", "properties[plan]": "pro", "properties[deep][er]": "x"}
 
     assert item(desk, **query) == (
@@ -54,7 +54,7 @@ def test_properties_may_stand_key_by_key(desk: Bench) -> None:
     )
 
 
-def test_properties_may_stand_both_ways(desk: Bench) -> None:
+def test_properties_may_stand_both_ways(desk: InMemoryCollector) -> None:
     query = {"name": "a", "properties": '{"plan":"pro","deep":{"er":"x"}}', "properties[plan]": "x"}
 
     assert item(desk, **query) == (
@@ -65,7 +65,7 @@ def test_properties_may_stand_both_ways(desk: Bench) -> None:
     assert (refused.status, len(desk.outbox.sent)) == (400, 1)
 
 
-def test_numbers_are_numbers_where_the_item_has_them(desk: Bench) -> None:
+def test_numbers_are_numbers_where_the_item_has_them(desk: InMemoryCollector) -> None:
     found = item(
         desk, name="page_exit", timestamp="1794999999000", time_on_page="12.5", title="404",
         screenResolution="1", pageCount="2",
@@ -110,7 +110,7 @@ def test_numbers_are_numbers_where_the_item_has_them(desk: Bench) -> None:
     ],
 )
 def test_every_type_may_be_sent(
-    desk: Bench, query: dict[str, str], topic: str, found: dict[str, Any]
+    desk: InMemoryCollector, query: dict[str, str], topic: str, found: dict[str, Any]
 ) -> None:
     where, made = item(desk, **query)
 
@@ -133,15 +133,15 @@ def test_every_type_may_be_sent(
         ("x=1&" * 501, "The query may have at most 500 members"),
     ],
 )
-def test_what_is_no_item_is_refused(desk: Bench, query: str, message: str) -> None:
+def test_what_is_no_item_is_refused(desk: InMemoryCollector, query: str, message: str) -> None:
     reply = desk.get(f"/px.jpg?client_id=shop&{query}")
 
     assert (reply.status, desk.outbox.sent) == (400, [])
     assert message in reply.json["message"]
 
 
-def test_a_failure_is_a_failure(desk: Bench) -> None:
-    desk.outbox.refusing = "away"
+def test_a_failure_is_a_failure(desk: InMemoryCollector) -> None:
+    desk.outbox.unavailable_reason = "away"
 
     reply = desk.get("/px.jpg?client_id=shop&name=a")
 
@@ -149,6 +149,6 @@ def test_a_failure_is_a_failure(desk: Bench) -> None:
 
 
 @pytest.mark.parametrize("method", ["POST", "HEAD"])
-def test_only_a_get_is_an_item(desk: Bench, method: str) -> None:
-    assert ask(desk.app, method, "/px.jpg?client_id=shop&name=a").status == 405
+def test_only_a_get_is_an_item(desk: InMemoryCollector, method: str) -> None:
+    assert request_once(desk.app, method, "/px.jpg?client_id=shop&name=a").status == 405
     assert desk.outbox.sent == []

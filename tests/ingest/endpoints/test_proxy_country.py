@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from schemas.envelope import COUNTRY
-from tests.ingest.in_memory_collector import bench
+from schemas.envelope import COUNTRY_HEADER
+from tests.ingest.in_memory_collector import in_memory_collector
 
 PROXY = "203.0.113.0/24"
 """The tests' own address is in it."""
@@ -17,7 +17,7 @@ PROXY = "203.0.113.0/24"
     [
         ({}, {"cf-ipcountry": "DE"}, {}),
         ({"trusted_proxies": "10.0.0.0/8"}, {"cf-ipcountry": "DE"}, {}),
-        ({"trusted_proxies": PROXY}, {"cf-ipcountry": "DE"}, {COUNTRY: "DE"}),
+        ({"trusted_proxies": PROXY}, {"cf-ipcountry": "DE"}, {COUNTRY_HEADER: "DE"}),
         ({"trusted_proxies": PROXY}, {}, {}),
         ({"trusted_proxies": PROXY}, {"cf-ipcountry": ""}, {}),
         ({"trusted_proxies": PROXY}, {"x-vercel-ip-country": "DE"}, {}),
@@ -25,7 +25,7 @@ PROXY = "203.0.113.0/24"
         (
             {"trusted_proxies": PROXY, "country_headers": "X-Vercel-IP-Country, cf-ipcountry"},
             {"cf-ipcountry": "FR", "x-vercel-ip-country": "DE"},
-            {COUNTRY: "DE"},
+            {COUNTRY_HEADER: "DE"},
         ),
         ({"trusted_proxies": PROXY, "country_headers": ""}, {"cf-ipcountry": "DE"}, {}),
     ],
@@ -33,7 +33,7 @@ PROXY = "203.0.113.0/24"
 def test_only_a_trusted_proxy_tells_the_country(
     tmp_path: Path, settings: dict[str, Any], headers: dict[str, str], told: dict[str, str]
 ) -> None:
-    desk = bench(tmp_path, **settings)
+    desk = in_memory_collector(tmp_path, **settings)
 
     reply = desk.post("/track?website_id=shop", {"name": "a"}, headers=headers)
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from schemas.http.admission import PUBLIC
-from tests.asgi_client import ask
-from tests.ingest.in_memory_collector import Bench, bench
+from schemas.http.admission import PUBLIC_GROUP_LIMIT
+from tests.asgi_client import request_once
+from tests.ingest.in_memory_collector import InMemoryCollector, in_memory_collector
 
 HOME, OFFICE, CAFE = "203.0.113.7", "198.51.100.7", "192.0.2.7"
 EVENT = {"name": "a"}
@@ -16,18 +16,20 @@ SHOP, BLOG = "/track?website_id=shop", "/track?website_id=blog"
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Bench:
+def desk(tmp_path: Path) -> InMemoryCollector:
     """Acme may send 20 requests within a minute with keys, and 20 to each website without."""
-    made = bench(tmp_path)
+    made = in_memory_collector(tmp_path)
     made.agree("acme", collect=20, redirects=20)
     return made
 
 
-def statuses(desk: Bench, times: int, path: str, body: object, address: str) -> list[int]:
+def statuses(
+    desk: InMemoryCollector, times: int, path: str, body: object, address: str
+) -> list[int]:
     return [desk.post(path, body, address=address).status for _ in range(times)]
 
 
-def test_a_stranger_with_a_public_id_closes_nobody_else_out(desk: Bench) -> None:
+def test_a_stranger_with_a_public_id_closes_nobody_else_out(desk: InMemoryCollector) -> None:
     assert statuses(desk, 11, SHOP, EVENT, HOME) == [200] * 10 + [429]
 
     assert desk.post(SHOP, EVENT, key="acme", address=HOME).status == 200  # a server with a key
@@ -35,7 +37,7 @@ def test_a_stranger_with_a_public_id_closes_nobody_else_out(desk: Bench) -> None
     assert desk.post(SHOP, EVENT, address=OFFICE).status == 200  # other visitors of the same
 
 
-def test_strangers_of_many_networks_close_one_website_and_no_key(desk: Bench) -> None:
+def test_strangers_of_many_networks_close_one_website_and_no_key(desk: InMemoryCollector) -> None:
     for address in (HOME, OFFICE):
         assert statuses(desk, 10, SHOP, EVENT, address) == [200] * 10
 
@@ -46,7 +48,7 @@ def test_strangers_of_many_networks_close_one_website_and_no_key(desk: Bench) ->
     assert desk.post(BLOG, EVENT, address=CAFE).status == 200
 
 
-def test_a_server_with_a_key_closes_no_visitor_out(desk: Bench) -> None:
+def test_a_server_with_a_key_closes_no_visitor_out(desk: InMemoryCollector) -> None:
     for _ in range(20):
         assert desk.post(SHOP, EVENT, key="acme", address=HOME).status == 200
 
@@ -56,9 +58,9 @@ def test_a_server_with_a_key_closes_no_visitor_out(desk: Bench) -> None:
 
 @pytest.mark.parametrize("body", [b"{", {"name": 7}, b'{"name":"a","websiteId":"solo"}'])
 def test_what_a_stranger_sends_badly_costs_its_own_network_only(
-    desk: Bench, body: bytes | dict[str, int]
+    desk: InMemoryCollector, body: bytes | dict[str, int]
 ) -> None:
-    desk.app.admission.charge("203.0.113.0", PUBLIC.requests - 30)
+    desk.app.admission.charge_network("203.0.113.0", PUBLIC_GROUP_LIMIT.requests - 30)
 
     assert statuses(desk, 31, SHOP, body, HOME) == [400] * 30 + [429]
 
@@ -69,10 +71,12 @@ def test_what_a_stranger_sends_badly_costs_its_own_network_only(
 
 
 @pytest.mark.parametrize("path", ["/track", "/batch", "/events"])
-def test_who_names_nobody_is_refused_before_the_body_is_decoded(desk: Bench, path: str) -> None:
+def test_who_names_nobody_is_refused_before_the_body_is_decoded(
+    desk: InMemoryCollector, path: str
+) -> None:
     """500 bad items in 22 KB take a collector some 5 ms; they count as 52 requests of 6,000."""
     bad = [{"name": 7, "eventName": 7, "type": "x"}] * 500
-    desk.app.admission.charge("203.0.113.0", PUBLIC.requests - 60)
+    desk.app.admission.charge_network("203.0.113.0", PUBLIC_GROUP_LIMIT.requests - 60)
 
     # of the 8 that the first one leaves the second takes all
     assert statuses(desk, 3, path, bad, HOME) == [400, 400, 429]
@@ -81,8 +85,8 @@ def test_who_names_nobody_is_refused_before_the_body_is_decoded(desk: Bench, pat
     assert desk.post(path, bad, address=OFFICE).status == 400
 
 
-def test_bad_items_beside_a_good_one_cost_the_network_as_well(desk: Bench) -> None:
-    desk.app.admission.charge("203.0.113.0", PUBLIC.requests - 60)
+def test_bad_items_beside_a_good_one_cost_the_network_as_well(desk: InMemoryCollector) -> None:
+    desk.app.admission.charge_network("203.0.113.0", PUBLIC_GROUP_LIMIT.requests - 60)
     one_good = [{"name": "good"}, *[{"name": 7}] * 499]
 
     # 499 rejected items cost 49 requests each time; of the 11 that are left the second takes all
@@ -93,7 +97,7 @@ LARGE = [{"name": "a", "properties": {"text": "x" * 60_000}}] * 8
 """480 KB"""
 
 
-def test_megabytes_are_limited_as_requests_are(desk: Bench) -> None:
+def test_megabytes_are_limited_as_requests_are(desk: InMemoryCollector) -> None:
     desk.agree("acme", collect_mib=2)
 
     assert statuses(desk, 3, SHOP, LARGE, HOME) == [200, 200, 429]
@@ -104,7 +108,7 @@ def test_megabytes_are_limited_as_requests_are(desk: Bench) -> None:
     assert [desk.post(SHOP, LARGE, key="acme").status for _ in range(5)] == [200] * 4 + [429]
 
 
-def test_packed_bytes_count_unpacked(desk: Bench) -> None:
+def test_packed_bytes_count_unpacked(desk: InMemoryCollector) -> None:
     desk.agree("acme", collect_mib=2)
     packed = gzip.compress(msgspec.json.encode(LARGE))
     assert len(packed) < 10_000
@@ -118,7 +122,7 @@ FULL = [EVENT] * 500
 """6.5 KB: far from any limit of bytes"""
 
 
-def test_a_flood_of_full_batches_is_limited_by_its_items(desk: Bench) -> None:
+def test_a_flood_of_full_batches_is_limited_by_its_items(desk: InMemoryCollector) -> None:
     desk.agree("acme", collect_items=2_000)
 
     assert statuses(desk, 3, SHOP, FULL, HOME) == [200, 200, 429]
@@ -131,7 +135,7 @@ def test_a_flood_of_full_batches_is_limited_by_its_items(desk: Bench) -> None:
     assert "the organization's API keys (collect) is 2,000 items per minute" in told
 
 
-def test_items_of_several_kinds_count_together(desk: Bench) -> None:
+def test_items_of_several_kinds_count_together(desk: InMemoryCollector) -> None:
     desk.agree("acme", collect_items=1_000)
     track = {"type": "custom", "name": "a"}
     link = {"type": "outgoing_link", "eventId": "e", "href": "https://x.example/", "text": "X"}
@@ -140,14 +144,16 @@ def test_items_of_several_kinds_count_together(desk: Bench) -> None:
     assert statuses(desk, 26, "/batch?website_id=shop", body, HOME) == [200] * 25 + [429]
 
 
-def test_only_good_items_count(desk: Bench) -> None:
+def test_only_good_items_count(desk: InMemoryCollector) -> None:
     desk.agree("acme", collect_items=40)
     one_good = [EVENT, *[{"name": 7}] * 99]
 
     assert statuses(desk, 10, SHOP, one_good, HOME) == [200] * 10
 
 
-def test_who_may_send_30_000_items_a_minute_may_not_send_them_at_once(desk: Bench) -> None:
+def test_who_may_send_30_000_items_a_minute_may_not_send_them_at_once(
+    desk: InMemoryCollector,
+) -> None:
     """On the free plan 5,000 of one network within five seconds, and 10,000 of a website."""
     desk.agree("acme")
 
@@ -159,10 +165,10 @@ def test_who_may_send_30_000_items_a_minute_may_not_send_them_at_once(desk: Benc
     assert [desk.post(SHOP, FULL, key="acme").status for _ in range(21)] == [200] * 20 + [429]
 
 
-def test_batches_that_do_not_fit_are_not_decoded_for_ever(desk: Bench) -> None:
+def test_batches_that_do_not_fit_are_not_decoded_for_ever(desk: InMemoryCollector) -> None:
     """900 items fit; each 500 that are decoded and do not fit cost 50 requests of the network."""
     desk.agree("acme", collect_items=2_000)
-    desk.app.admission.charge("203.0.113.0", PUBLIC.requests - 80)
+    desk.app.admission.charge_network("203.0.113.0", PUBLIC_GROUP_LIMIT.requests - 80)
     assert desk.post(SHOP, FULL[:400], address=HOME).status == 200
     assert desk.post(SHOP, FULL, address=HOME).status == 200
 
@@ -180,33 +186,33 @@ def test_batches_that_do_not_fit_are_not_decoded_for_ever(desk: Bench) -> None:
     ],
 )
 def test_a_body_that_cannot_be_unpacked_costs_what_was_unpacked(
-    desk: Bench, packed: bytes, status: int, requests: int
+    desk: InMemoryCollector, packed: bytes, status: int, requests: int
 ) -> None:
     reply = desk.post(SHOP, packed, address=HOME, headers={"content-encoding": "gzip"})
 
     assert reply.status == status
-    assert int(reply.headers["x-ratelimit-remaining"]) == PUBLIC.requests - requests
+    assert int(reply.headers["x-ratelimit-remaining"]) == PUBLIC_GROUP_LIMIT.requests - requests
 
 
-def test_bodies_that_do_not_fit_are_not_decoded_for_ever(desk: Bench) -> None:
+def test_bodies_that_do_not_fit_are_not_decoded_for_ever(desk: InMemoryCollector) -> None:
     """What is decoded and does not fit counts as 30 requests of the network's 6,000."""
     desk.agree("acme", collect_mib=1)
-    desk.app.admission.charge("203.0.113.0", PUBLIC.requests - 45)
+    desk.app.admission.charge_network("203.0.113.0", PUBLIC_GROUP_LIMIT.requests - 45)
 
     assert statuses(desk, 4, SHOP, LARGE, HOME) == [200, 429, 429, 429]
     assert desk.post(BLOG, b"not even JSON", address=HOME).status == 429
 
 
-def test_a_stranger_does_not_close_the_links_of_an_organization(desk: Bench) -> None:
+def test_a_stranger_does_not_close_the_links_of_an_organization(desk: InMemoryCollector) -> None:
     def follow(address: str) -> int:
-        return ask(desk.app, "GET", "/l/spring", address=address).status
+        return request_once(desk.app, "GET", "/l/spring", address=address).status
 
     assert [follow(HOME) for _ in range(11)] == [302] * 10 + [429]
     assert follow(OFFICE) == 302
 
 
-def test_who_guesses_slugs_may_still_follow_a_link(desk: Bench) -> None:
-    desk.app.admission.charge("203.0.113.0", PUBLIC.requests)
+def test_who_guesses_slugs_may_still_follow_a_link(desk: InMemoryCollector) -> None:
+    desk.app.admission.charge_network("203.0.113.0", PUBLIC_GROUP_LIMIT.requests)
 
-    assert ask(desk.app, "GET", "/l/nothing", address=HOME).status == 429
-    assert ask(desk.app, "GET", "/l/spring", address=HOME).status == 302
+    assert request_once(desk.app, "GET", "/l/nothing", address=HOME).status == 429
+    assert request_once(desk.app, "GET", "/l/spring", address=HOME).status == 302

@@ -8,29 +8,36 @@ from pathlib import Path
 
 import pytest
 
-from ingest.coding import chosen
-from ingest.endpoints.scripts import BUILT, FOR_EVER, FOR_NOW, SCRIPTS, read_manifest, routes
-from schemas.errors import WrongMethod
-from tests.asgi_client import ask
+from ingest.coding import negotiate_encoding
+from ingest.endpoints.scripts import (
+    BUILD_FOLDER,
+    CACHE_BRIEFLY,
+    CACHE_IMMUTABLE,
+    SCRIPT_SUMMARIES,
+    read_manifest,
+    script_routes,
+)
+from schemas.errors import MethodNotAllowed
+from tests.asgi_client import request_once
 from tests.http_client import Reply
 
-SOURCES = BUILT.parent
+SOURCES = BUILD_FOLDER.parent
 
 
 def get(path: str, method: str = "GET", **headers: str) -> Reply:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return ask(dict(routes())[path], method, path, headers=named)
+    return request_once(dict(script_routes())[path], method, path, headers=named)
 
 
 def test_every_script_is_built() -> None:
-    assert list(read_manifest()) == list(SCRIPTS)
+    assert list(read_manifest()) == list(SCRIPT_SUMMARIES)
 
 
 def test_the_script_is_at_most_1638_bytes_on_the_wire() -> None:
     assert read_manifest()["tidemark"].sizes.gzip <= 1638
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("name", SCRIPT_SUMMARIES)
 def test_a_script_is_what_its_manifest_says(name: str) -> None:
     script = read_manifest()[name]
     plain, packed = (get(f"/{name}.js", accept_encoding=each) for each in ("identity", "gzip"))
@@ -44,7 +51,7 @@ def test_a_script_is_what_its_manifest_says(name: str) -> None:
     assert script.integrity == f"sha384-{digest}"
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("name", SCRIPT_SUMMARIES)
 def test_a_strict_policy_has_nothing_to_forbid(name: str) -> None:
     text = get(f"/{name}.js").body.decode()
 
@@ -62,12 +69,12 @@ def test_the_plain_name_is_asked_about_again_and_the_hashed_one_never() -> None:
         "content-type": "text/javascript; charset=utf-8",
         "cross-origin-resource-policy": "cross-origin",
         "vary": "Accept-Encoding, Origin",
-        "cache-control": FOR_NOW.decode(),
+        "cache-control": CACHE_BRIEFLY.decode(),
         "etag": f'"{script.hash}-br"',
         "content-length": str(script.sizes.brotli),
         "content-encoding": "br",
     }
-    assert ever.headers == {**now.headers, "cache-control": FOR_EVER.decode()}
+    assert ever.headers == {**now.headers, "cache-control": CACHE_IMMUTABLE.decode()}
 
 
 @pytest.mark.parametrize("asked", ['"{}-gzip"', 'W/"{}-gzip"', '"other", "{}-gzip"', "*"])
@@ -96,7 +103,7 @@ def test_head_tells_the_size_and_sends_nothing() -> None:
 
 
 def test_a_script_is_not_posted_to() -> None:
-    with pytest.raises(WrongMethod):
+    with pytest.raises(MethodNotAllowed):
         get("/tidemark.js", "POST")
 
 
@@ -118,11 +125,11 @@ def test_a_script_is_not_posted_to() -> None:
     ],
 )
 def test_the_coding_is_the_one_that_is_wished_for_most(accepted: str | None, coding: str) -> None:
-    assert chosen(accepted, ("br", "gzip")) == coding
+    assert negotiate_encoding(accepted, ("br", "gzip")) == coding
 
 
 def test_where_nothing_was_built_there_is_nothing_to_serve(tmp_path: Path) -> None:
-    assert list(routes(tmp_path)) == []
+    assert list(script_routes(tmp_path)) == []
 
 
 def test_packages_are_pinned_by_their_hash_and_by_no_address() -> None:

@@ -10,19 +10,19 @@ from deltalake.schema import PrimitiveType
 
 from ingest.endpoints import wait_for_storage
 from ingest.publishing import storage_watch
-from schemas.http.server import STOP_SECONDS
+from schemas.http.server import SHUTDOWN_TIMEOUT_SECONDS
 from schemas.receipts import unverified
-from tests.asgi_client import ask, request
+from tests.asgi_client import request_once, send_request
 from tests.http_client import Reply
-from tests.ingest.in_memory_collector import Bench, bench
+from tests.ingest.in_memory_collector import InMemoryCollector, in_memory_collector
 
 EVENT = b'{"name":"signup"}'
 TRACK = "/track?website_id=shop&wait=stored"
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Bench:
-    return bench(tmp_path)
+def desk(tmp_path: Path) -> InMemoryCollector:
+    return in_memory_collector(tmp_path)
 
 
 class Worker:
@@ -48,11 +48,11 @@ class Worker:
         (self._log / f"{number:020}.json").write_text(text)
 
 
-def posted(desk: Bench, url: str, then: list[tuple[Worker, str, int]]) -> Reply:
+def posted(desk: InMemoryCollector, url: str, then: list[tuple[Worker, str, int]]) -> Reply:
     """Post an event; once it is in Kafka, a worker commits what is said."""
 
     async def both() -> Reply:
-        answering = asyncio.create_task(request(desk.app, "POST", url, [EVENT]))
+        answering = asyncio.create_task(send_request(desk.app, "POST", url, [EVENT]))
         while not desk.outbox.sent:  # noqa: ASYNC110 - it is no event, but a state
             await asyncio.sleep(0.005)
         await asyncio.sleep(0.02)
@@ -64,14 +64,14 @@ def posted(desk: Bench, url: str, then: list[tuple[Worker, str, int]]) -> Reply:
     return asyncio.run(both())
 
 
-def place(desk: Bench) -> str:
+def place(desk: InMemoryCollector) -> str:
     """Where the bench's Kafka puts an event of this sender: always the same topic partition."""
-    ask(desk.app, "POST", "/track?website_id=shop", EVENT)
+    request_once(desk.app, "POST", "/track?website_id=shop", EVENT)
     return f"1/events/{desk.outbox.sent.pop().place % 8}"
 
 
 def test_who_waits_on_a_topic_made_anew_is_not_told_of_the_old_one(
-    desk: Bench, tmp_path: Path
+    desk: InMemoryCollector, tmp_path: Path
 ) -> None:
     worker, old = Worker(tmp_path), place(desk)
     new = old.replace("1/", "2/", 1)
@@ -88,7 +88,7 @@ def test_who_waits_on_a_topic_made_anew_is_not_told_of_the_old_one(
     assert (late.json["stored"], told.json["stored"]) == (False, True)
 
 
-def test_a_success_says_that_the_items_are_stored(desk: Bench, tmp_path: Path) -> None:
+def test_a_success_says_that_the_items_are_stored(desk: InMemoryCollector, tmp_path: Path) -> None:
     worker = Worker(tmp_path)
     worker.commit("1/events/0", 1)
 
@@ -102,7 +102,9 @@ def test_a_success_says_that_the_items_are_stored(desk: Bench, tmp_path: Path) -
     assert int(reply.headers["content-length"]) == len(reply.body)
 
 
-def test_what_is_not_stored_in_time_is_accepted_all_the_same(desk: Bench, tmp_path: Path) -> None:
+def test_what_is_not_stored_in_time_is_accepted_all_the_same(
+    desk: InMemoryCollector, tmp_path: Path
+) -> None:
     worker, name = Worker(tmp_path), place(desk)
     other = f"1/events/{(int(name[-1]) + 1) % 8}"
     too_early = [(worker, other, 9), (worker, name, 1), (worker, name.replace("events", "x"), 9)]
@@ -113,21 +115,23 @@ def test_what_is_not_stored_in_time_is_accepted_all_the_same(desk: Bench, tmp_pa
     assert reply.json["count"] == 1
 
 
-def test_what_was_committed_before_it_was_sent_is_another(desk: Bench, tmp_path: Path) -> None:
+def test_what_was_committed_before_it_was_sent_is_another(
+    desk: InMemoryCollector, tmp_path: Path
+) -> None:
     worker, name = Worker(tmp_path), place(desk)
     worker.commit(name, 2)  # of a topic that was made anew, say
 
     assert posted(desk, f"{TRACK}&timeout=0.15", []).status == 202
 
 
-def test_every_kind_of_a_batch_is_waited_for(desk: Bench, tmp_path: Path) -> None:
+def test_every_kind_of_a_batch_is_waited_for(desk: InMemoryCollector, tmp_path: Path) -> None:
     vital = {"path": "/", "metricName": "LCP", "metricValue": 812}
     items = [{"type": "custom", "name": "b"}, {"type": "web_vitals", "payload": vital}]
     body = [json.dumps(items).encode()]
 
     async def both(seconds: float, stored: list[str]) -> Reply:
         url = f"/batch?client_id=shop&wait=stored&timeout={seconds}"
-        answering = asyncio.create_task(request(desk.app, "POST", url, body))
+        answering = asyncio.create_task(send_request(desk.app, "POST", url, body))
         await asyncio.sleep(0.05)
         for topic in stored:
             [offset] = [n for n, sent in enumerate(desk.outbox.sent, 1) if sent.topic == topic]
@@ -144,18 +148,18 @@ def test_every_kind_of_a_batch_is_waited_for(desk: Bench, tmp_path: Path) -> Non
     assert (whole.status, whole.json["stored"]) == (200, True)
 
 
-def test_a_pixel_says_it_in_its_head(desk: Bench, tmp_path: Path) -> None:
+def test_a_pixel_says_it_in_its_head(desk: InMemoryCollector, tmp_path: Path) -> None:
     Worker(tmp_path)
 
     url = "/px.jpg?client_id=shop&type=track&name=screen_view&wait=stored&timeout=0.01"
-    reply = ask(desk.app, "GET", url)
+    reply = request_once(desk.app, "GET", url)
 
     assert (reply.status, reply.headers["tidemark-stored"]) == (202, "false")
     assert reply.headers["content-type"].startswith("image/")
 
 
-def test_a_refusal_is_answered_at_once(desk: Bench) -> None:
-    reply = ask(desk.app, "POST", TRACK, b'{"name":""}')
+def test_a_refusal_is_answered_at_once(desk: InMemoryCollector) -> None:
+    reply = request_once(desk.app, "POST", TRACK, b'{"name":""}')
 
     assert (reply.status, "stored" in reply.json) == (400, False)
 
@@ -164,42 +168,44 @@ def test_a_refusal_is_answered_at_once(desk: Bench) -> None:
     "asked", ["wait=yes", "wait=", "wait=stored&timeout=0", "wait=stored&timeout=16",
               "wait=stored&timeout=nan", "wait=stored&timeout=x"],
 )  # fmt: skip
-def test_what_cannot_be_waited_for_is_not_taken(desk: Bench, asked: str) -> None:
-    reply = ask(desk.app, "POST", f"/track?website_id=shop&{asked}", EVENT)
+def test_what_cannot_be_waited_for_is_not_taken(desk: InMemoryCollector, asked: str) -> None:
+    reply = request_once(desk.app, "POST", f"/track?website_id=shop&{asked}", EVENT)
 
     assert (reply.status, desk.outbox.sent) == (400, [])
 
 
-def test_who_does_not_wait_is_not_told(desk: Bench) -> None:
-    reply = ask(desk.app, "POST", "/track?website_id=shop&await=stored", EVENT)
+def test_who_does_not_wait_is_not_told(desk: InMemoryCollector) -> None:
+    reply = request_once(desk.app, "POST", "/track?website_id=shop&await=stored", EVENT)
 
     assert (reply.status, "stored" in reply.json) == (200, False)
 
 
 def test_only_so_many_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage_watch, "MOST_WAITING", 1)
-    desk = bench(tmp_path)
+    monkeypatch.setattr(storage_watch, "MAX_WAITING_REQUESTS", 1)
+    desk = in_memory_collector(tmp_path)
 
     async def two() -> list[Reply]:
         url = f"{TRACK}&timeout=0.05"
-        return await asyncio.gather(*(request(desk.app, "POST", url, [EVENT]) for _ in range(2)))
+        return await asyncio.gather(
+            *(send_request(desk.app, "POST", url, [EVENT]) for _ in range(2))
+        )
 
     replies = asyncio.run(two())
 
     assert [reply.status for reply in replies] == [202, 503]
-    assert replies[1].json["message"] == storage_watch.TOO_MANY
+    assert replies[1].json["message"] == storage_watch.TOO_MANY_WAITING
     assert len(desk.outbox.sent) == 1
-    assert ask(desk.app, "POST", f"{TRACK}&timeout=0.05", EVENT).status == 202
+    assert request_once(desk.app, "POST", f"{TRACK}&timeout=0.05", EVENT).status == 202
 
 
 def test_who_sends_nothing_takes_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage_watch, "MOST_WAITING", 1)
-    desk = bench(tmp_path)
+    monkeypatch.setattr(storage_watch, "MAX_WAITING_REQUESTS", 1)
+    desk = in_memory_collector(tmp_path)
 
     async def beside_a_silent_one() -> Reply:
-        silent = asyncio.create_task(request(desk.app, "POST", TRACK, []))
+        silent = asyncio.create_task(send_request(desk.app, "POST", TRACK, []))
         await asyncio.sleep(0.01)
-        reply = await request(desk.app, "POST", f"{TRACK}&timeout=0.05", [EVENT])
+        reply = await send_request(desk.app, "POST", f"{TRACK}&timeout=0.05", [EVENT])
         silent.cancel()
         return reply
 
@@ -207,16 +213,16 @@ def test_who_sends_nothing_takes_no_place(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_tables_that_cannot_be_seen_cannot_be_waited_for(tmp_path: Path) -> None:
-    desk = bench(tmp_path, lake="s3://bucket/lake")
+    desk = in_memory_collector(tmp_path, lake="s3://bucket/lake")
 
-    reply = ask(desk.app, "POST", TRACK, EVENT)
+    reply = request_once(desk.app, "POST", TRACK, EVENT)
 
     assert (reply.status, reply.json["message"], desk.outbox.sent) == (
         503,
-        storage_watch.ELSEWHERE,
+        storage_watch.TABLES_NOT_LOCAL,
         [],
     )
 
 
 def test_nobody_waits_longer_than_a_collector_takes_to_stop() -> None:
-    assert wait_for_storage.MOST_SECONDS + 1 < STOP_SECONDS
+    assert wait_for_storage.MAX_TIMEOUT_SECONDS + 1 < SHUTDOWN_TIMEOUT_SECONDS

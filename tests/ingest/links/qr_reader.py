@@ -17,7 +17,7 @@ FORMAT = 0b101
 """What the bits of the mask's number are crossed with."""
 
 
-def decoded(svg: bytes) -> str:
+def read_qr_code(svg: bytes) -> str:
     """The text of the code."""
     text = svg.decode()
     size = int(re.findall(r'viewBox="0 0 (\d+)', text)[0]) - 8
@@ -25,8 +25,8 @@ def decoded(svg: bytes) -> str:
     number = sum(((8, c) in dark) << (4 - c) for c in (2, 3, 4)) ^ FORMAT
     bits = "".join(
         str(int(((r, c) in dark) != MASKS[number](r, c)))
-        for r, c in _way(size)
-        if _free(r, c, size)
+        for r, c in _module_order(size)
+        if _is_data_module(r, c, size)
     )
     assert bits[:4] == "0100", "bytes"
     length = int(bits[4:12], 2)
@@ -45,7 +45,7 @@ def _dark(path: str) -> Iterator[tuple[int, int]]:
             x, y = x + float(first), y + float(second)
 
 
-def _way(size: int) -> Iterator[tuple[int, int]]:
+def _module_order(size: int) -> Iterator[tuple[int, int]]:
     """All modules in the order in which bits lie: pairs of columns, up and down, from the right."""
     columns = [c for c in range(size - 1, 0, -1) if c != 6]
     pairs = [c for c in columns if (c % 2 == 0) == (c > 6)]
@@ -55,7 +55,7 @@ def _way(size: int) -> Iterator[tuple[int, int]]:
             yield row, right - 1
 
 
-def _free(r: int, c: int, size: int) -> bool:
+def _is_data_module(r: int, c: int, size: int) -> bool:
     """Whether a module holds data rather than a pattern."""
     corner = (r < 9 and c < 9) or (r < 9 and c >= size - 8) or (r >= size - 8 and c < 9)
     aligned = abs(r - (size - 7)) <= 2 and abs(c - (size - 7)) <= 2

@@ -5,24 +5,29 @@ from pathlib import Path
 
 import pytest
 
-from ingest.links.targets import passed_on
-from tests.asgi_client import ask, request
-from tests.ingest.in_memory_collector import NOW, Bench, bench, visitors
-from tests.ingest.links.qr_reader import decoded
+from ingest.links.targets import with_visitor_query
+from tests.asgi_client import request_once, send_request
+from tests.ingest.in_memory_collector import (
+    NOW,
+    InMemoryCollector,
+    anonymous_ids,
+    in_memory_collector,
+)
+from tests.ingest.links.qr_reader import read_qr_code
 
 DAY_MS = 86_400_000
 BROWSER = {"accept": "text/html,application/xhtml+xml"}
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Bench:
-    return bench(tmp_path)
+def desk(tmp_path: Path) -> InMemoryCollector:
+    return in_memory_collector(tmp_path)
 
 
-def test_a_click_is_recorded_and_sent_on(desk: Bench, tmp_path: Path) -> None:
+def test_a_click_is_recorded_and_sent_on(desk: InMemoryCollector, tmp_path: Path) -> None:
     headers = {"referer": "https://news.example/", "user-agent": "Firefox"}
 
-    reply = ask(desk.app, "GET", "/l/spring", headers=headers)
+    reply = request_once(desk.app, "GET", "/l/spring", headers=headers)
 
     assert (reply.status, reply.headers["location"]) == (302, "https://t.example/a?b=c")
     assert reply.headers["cache-control"] == "private, no-cache"
@@ -30,7 +35,7 @@ def test_a_click_is_recorded_and_sent_on(desk: Bench, tmp_path: Path) -> None:
     assert reply.headers["x-ratelimit-limit"] == "30000"
     [sent] = desk.outbox.sent
     [envelope] = sent.envelopes
-    visitor = visitors(tmp_path).of_links("acme", "203.0.113.0", "Firefox", NOW)
+    visitor = anonymous_ids(tmp_path).for_links("acme", "203.0.113.0", "Firefox", NOW)
     assert sent.topic == "clicks"
     assert (envelope.subject_id, envelope.organization_id, envelope.count) == ("lnk_1", "acme", 1)
     assert (envelope.address, envelope.user_agent) == ("203.0.113.0", "Firefox")
@@ -44,18 +49,18 @@ def test_a_click_is_recorded_and_sent_on(desk: Bench, tmp_path: Path) -> None:
     ]
 
 
-def test_a_look_at_the_head_is_no_click(desk: Bench) -> None:
-    reply = ask(desk.app, "HEAD", "/l/spring")
+def test_a_look_at_the_head_is_no_click(desk: InMemoryCollector) -> None:
+    reply = request_once(desk.app, "HEAD", "/l/spring")
 
     assert (reply.status, reply.headers["location"]) == (302, "https://t.example/a?b=c")
     assert desk.outbox.sent == []
 
 
-def test_a_browser_that_was_here_is_counted_and_told_nothing_new(desk: Bench) -> None:
-    tag = ask(desk.app, "GET", "/l/spring").headers["etag"]
+def test_a_browser_that_was_here_is_counted_and_told_nothing_new(desk: InMemoryCollector) -> None:
+    tag = request_once(desk.app, "GET", "/l/spring").headers["etag"]
 
-    again = ask(desk.app, "GET", "/l/spring", headers={"if-none-match": tag})
-    elsewhere = ask(desk.app, "GET", "/l/moved", headers={"if-none-match": tag})
+    again = request_once(desk.app, "GET", "/l/spring", headers={"if-none-match": tag})
+    elsewhere = request_once(desk.app, "GET", "/l/moved", headers={"if-none-match": tag})
 
     assert (again.status, again.body, "location" in again.headers) == (304, b"", False)
     assert (again.headers["etag"], "content-length" in again.headers) == (tag, False)
@@ -81,17 +86,17 @@ def test_a_browser_that_was_here_is_counted_and_told_nothing_new(desk: Bench) ->
     ],
 )  # fmt: skip
 def test_parameters_are_passed_on(target: str, query: str, led: str) -> None:
-    assert passed_on(target, query.encode()) == led
+    assert with_visitor_query(target, query.encode()) == led
 
 
-def test_the_visitors_parameters_get_to_the_target(desk: Bench) -> None:
-    reply = ask(desk.app, "GET", "/l/spring?x=1&b=other")
+def test_the_visitors_parameters_get_to_the_target(desk: InMemoryCollector) -> None:
+    reply = request_once(desk.app, "GET", "/l/spring?x=1&b=other")
 
     assert reply.headers["location"] == "https://t.example/a?b=c&x=1"
 
 
-def test_an_expired_link_may_lead_elsewhere(desk: Bench) -> None:
-    reply = ask(desk.app, "GET", "/l/moved")
+def test_an_expired_link_may_lead_elsewhere(desk: InMemoryCollector) -> None:
+    reply = request_once(desk.app, "GET", "/l/moved")
 
     assert (reply.status, reply.headers["location"]) == (302, "https://t.example/over")
 
@@ -104,8 +109,10 @@ def test_an_expired_link_may_lead_elsewhere(desk: Bench) -> None:
         ("Mozilla/5.0 (Windows NT 10.0)", "https://t.example/a?b=c"),
     ],
 )
-def test_a_phone_is_sent_to_its_own_address(desk: Bench, agent: str, target: str) -> None:
-    reply = ask(desk.app, "GET", "/l/app", headers={"user-agent": agent})
+def test_a_phone_is_sent_to_its_own_address(
+    desk: InMemoryCollector, agent: str, target: str
+) -> None:
+    reply = request_once(desk.app, "GET", "/l/app", headers={"user-agent": agent})
 
     assert reply.headers["location"] == target
 
@@ -114,8 +121,11 @@ def test_a_phone_is_sent_to_its_own_address(desk: Bench, agent: str, target: str
 
 
 @pytest.mark.parametrize("path", ["/l/nothing", "/l/", "/l/spring/more", "/l/nothing/qr.svg"])
-def test_an_unknown_slug_is_not_found(desk: Bench, path: str) -> None:
-    program, person = ask(desk.app, "GET", path), ask(desk.app, "GET", path, headers=BROWSER)
+def test_an_unknown_slug_is_not_found(desk: InMemoryCollector, path: str) -> None:
+    program, person = (
+        request_once(desk.app, "GET", path),
+        request_once(desk.app, "GET", path, headers=BROWSER),
+    )
 
     assert program.status == 404
     assert program.json == {"status": "error", "message": "No such link", "code": "NOT_FOUND"}
@@ -124,28 +134,31 @@ def test_an_unknown_slug_is_not_found(desk: Bench, path: str) -> None:
     assert person.headers["x-ratelimit-remaining"] == "5998"
 
 
-def test_an_expired_link_leads_nowhere(desk: Bench) -> None:
-    reply = ask(desk.app, "GET", "/l/gone")
+def test_an_expired_link_leads_nowhere(desk: InMemoryCollector) -> None:
+    reply = request_once(desk.app, "GET", "/l/gone")
 
     assert (reply.status, reply.json["message"]) == (404, "This link has expired")
-    assert b"<h1>This link has expired</h1>" in ask(desk.app, "GET", "/l/gone", None, BROWSER).body
+    assert (
+        b"<h1>This link has expired</h1>"
+        in request_once(desk.app, "GET", "/l/gone", None, BROWSER).body
+    )
     assert desk.outbox.sent == []
 
 
-def test_a_flood_of_events_holds_nobody_up_who_follows_a_link(desk: Bench) -> None:
+def test_a_flood_of_events_holds_nobody_up_who_follows_a_link(desk: InMemoryCollector) -> None:
     desk.agree("acme", collect=1)
 
     posted = [desk.post("/track?website_id=shop", {"name": "a"}).status for _ in range(2)]
 
-    assert (posted, ask(desk.app, "GET", "/l/spring").status) == ([200, 429], 302)
+    assert (posted, request_once(desk.app, "GET", "/l/spring").status) == ([200, 429], 302)
 
 
-def test_one_too_many_is_told_so_as_they_read_it(desk: Bench) -> None:
+def test_one_too_many_is_told_so_as_they_read_it(desk: InMemoryCollector) -> None:
     desk.agree("acme", redirects=1)
-    assert ask(desk.app, "GET", "/l/spring", headers=BROWSER).status == 302
+    assert request_once(desk.app, "GET", "/l/spring", headers=BROWSER).status == 302
 
-    person = ask(desk.app, "GET", "/l/spring", headers=BROWSER)
-    program = ask(desk.app, "GET", "/l/spring")
+    person = request_once(desk.app, "GET", "/l/spring", headers=BROWSER)
+    program = request_once(desk.app, "GET", "/l/spring")
 
     assert (person.status, person.headers["content-type"]) == (429, "text/html; charset=utf-8")
     assert b"<h1>Too many people follow this link</h1>" in person.body
@@ -170,8 +183,10 @@ def test_one_too_many_is_told_so_as_they_read_it(desk: Bench) -> None:
         "WhatsApp/2.24.8 A",
     ],
 )
-def test_who_previews_a_link_is_shown_what_it_says_of_itself(desk: Bench, agent: str) -> None:
-    reply = ask(desk.app, "GET", "/l/shown", headers={"user-agent": agent})
+def test_who_previews_a_link_is_shown_what_it_says_of_itself(
+    desk: InMemoryCollector, agent: str
+) -> None:
+    reply = request_once(desk.app, "GET", "/l/shown", headers={"user-agent": agent})
 
     assert (reply.status, reply.headers["x-robots-tag"]) == (200, "noindex")
     page = reply.body.decode()
@@ -183,16 +198,21 @@ def test_who_previews_a_link_is_shown_what_it_says_of_itself(desk: Bench, agent:
     assert len(desk.outbox.sent) == 1  # the stream flags it as a program's
 
 
-def test_who_previews_a_link_that_says_nothing_is_sent_on(desk: Bench) -> None:
-    assert ask(desk.app, "GET", "/l/spring", headers={"user-agent": "Twitterbot/1.0"}).status == 302
+def test_who_previews_a_link_that_says_nothing_is_sent_on(desk: InMemoryCollector) -> None:
+    assert (
+        request_once(desk.app, "GET", "/l/spring", headers={"user-agent": "Twitterbot/1.0"}).status
+        == 302
+    )
 
 
-def test_a_person_is_sent_on_from_a_link_that_says_something(desk: Bench) -> None:
-    assert ask(desk.app, "GET", "/l/shown", headers={"user-agent": "Firefox"}).status == 302
+def test_a_person_is_sent_on_from_a_link_that_says_something(desk: InMemoryCollector) -> None:
+    assert (
+        request_once(desk.app, "GET", "/l/shown", headers={"user-agent": "Firefox"}).status == 302
+    )
 
 
-def test_programs_may_look_at_links_only(desk: Bench) -> None:
-    reply = ask(desk.app, "GET", "/robots.txt")
+def test_programs_may_look_at_links_only(desk: InMemoryCollector) -> None:
+    reply = request_once(desk.app, "GET", "/robots.txt")
 
     assert reply.headers["content-type"] == "text/plain; charset=utf-8"
     assert reply.body == b"User-agent: *\nAllow: /l/\nDisallow: /\n"
@@ -201,31 +221,36 @@ def test_programs_may_look_at_links_only(desk: Bench) -> None:
 # Its code
 
 
-def test_a_link_has_a_code_that_leads_to_it(desk: Bench) -> None:
-    reply = ask(desk.app, "GET", "/l/spring/qr.svg", headers={"host": "go.example"})
+def test_a_link_has_a_code_that_leads_to_it(desk: InMemoryCollector) -> None:
+    reply = request_once(desk.app, "GET", "/l/spring/qr.svg", headers={"host": "go.example"})
 
     assert (reply.status, reply.headers["content-type"]) == (200, "image/svg+xml")
-    assert decoded(reply.body) == "http://go.example/l/spring"
+    assert read_qr_code(reply.body) == "http://go.example/l/spring"
     assert desk.outbox.sent == []
 
 
 def test_a_code_knows_the_scheme_that_a_trusted_proxy_tells(tmp_path: Path) -> None:
     headers = {"host": "a.example", "x-forwarded-proto": "https"}
-    behind = bench(tmp_path, trusted_proxies="203.0.113.0/24")
+    behind = in_memory_collector(tmp_path, trusted_proxies="203.0.113.0/24")
 
-    trusted = ask(behind.app, "GET", "/l/spring/qr.svg", headers=headers)
-    stranger = ask(behind.app, "GET", "/l/spring/qr.svg", headers=headers, address="198.51.100.1")
+    trusted = request_once(behind.app, "GET", "/l/spring/qr.svg", headers=headers)
+    stranger = request_once(
+        behind.app, "GET", "/l/spring/qr.svg", headers=headers, address="198.51.100.1"
+    )
 
-    assert decoded(trusted.body) == "https://a.example/l/spring"
-    assert decoded(stranger.body) == "http://a.example/l/spring"
+    assert read_qr_code(trusted.body) == "https://a.example/l/spring"
+    assert read_qr_code(stranger.body) == "http://a.example/l/spring"
 
 
-def test_codes_are_drawn_in_turns_and_kept_and_links_lead_on_meanwhile(desk: Bench) -> None:
+def test_codes_are_drawn_in_turns_and_kept_and_links_lead_on_meanwhile(
+    desk: InMemoryCollector,
+) -> None:
     async def codes(*hosts: str) -> list[int]:
         asked = [
-            request(desk.app, "GET", "/l/spring/qr.svg", headers={"host": host}) for host in hosts
+            send_request(desk.app, "GET", "/l/spring/qr.svg", headers={"host": host})
+            for host in hosts
         ]
-        led = request(desk.app, "GET", "/l/spring")
+        led = send_request(desk.app, "GET", "/l/spring")
         return [reply.status for reply in await asyncio.gather(*asked, led)]
 
     hosts = [f"{number}.example" for number in range(10)]
@@ -238,16 +263,16 @@ def test_codes_are_drawn_in_turns_and_kept_and_links_lead_on_meanwhile(desk: Ben
 
 
 def test_a_visitor_has_one_name_a_day_and_another_tomorrow(tmp_path: Path) -> None:
-    known = visitors(tmp_path)
-    name = known.of_links("acme", "203.0.113.0", "Firefox", NOW)
+    known = anonymous_ids(tmp_path)
+    name = known.for_links("acme", "203.0.113.0", "Firefox", NOW)
 
-    assert name == known.of_links("acme", "203.0.113.0", "Firefox", NOW + 1)
+    assert name == known.for_links("acme", "203.0.113.0", "Firefox", NOW + 1)
     assert len(name) == 32
     others = {
-        known.of_links("acme", "203.0.113.0", "Firefox", NOW + DAY_MS),
-        known.of_links("solo-org", "203.0.113.0", "Firefox", NOW),
-        known.of_links("acme", "203.0.112.0", "Firefox", NOW),
-        known.of_links("acme", "203.0.113.0", "Chrome", NOW),
-        visitors(tmp_path / "elsewhere").of_links("acme", "203.0.113.0", "Firefox", NOW),
+        known.for_links("acme", "203.0.113.0", "Firefox", NOW + DAY_MS),
+        known.for_links("solo-org", "203.0.113.0", "Firefox", NOW),
+        known.for_links("acme", "203.0.112.0", "Firefox", NOW),
+        known.for_links("acme", "203.0.113.0", "Chrome", NOW),
+        anonymous_ids(tmp_path / "elsewhere").for_links("acme", "203.0.113.0", "Firefox", NOW),
     }
     assert len(others | {name}) == 6

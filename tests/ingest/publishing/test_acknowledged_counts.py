@@ -4,26 +4,26 @@ from pathlib import Path
 
 import pytest
 
-from ingest.publishing.acknowledged_counts import Acknowledgements
-from ingest.publishing.partition_queue import Outcome
-from schemas.acknowledged_counts import FOLDER, read_hours
-from tests.ingest.in_memory_collector import NOW, Bench, bench
+from ingest.publishing.acknowledged_counts import AcknowledgedCounter
+from ingest.publishing.partition_queue import DeliveryStatus
+from schemas.acknowledged_counts import ACKNOWLEDGED_FOLDER, read_hours
+from tests.ingest.in_memory_collector import NOW, InMemoryCollector, in_memory_collector
 
 HOUR = NOW // 3_600_000 * 3_600_000
 
 
 @pytest.fixture
-def account(tmp_path: Path) -> Acknowledgements:
-    return Acknowledgements(tmp_path, "collector-1", lambda: NOW)
+def account(tmp_path: Path) -> AcknowledgedCounter:
+    return AcknowledgedCounter(tmp_path, "collector-1", lambda: NOW)
 
 
 @pytest.fixture
-def desk(tmp_path: Path, account: Acknowledgements) -> Bench:
-    return bench(tmp_path, account=account)
+def desk(tmp_path: Path, account: AcknowledgedCounter) -> InMemoryCollector:
+    return in_memory_collector(tmp_path, account=account)
 
 
 def test_each_website_has_its_own_sum_also_in_a_request_of_several(
-    desk: Bench, account: Acknowledgements, tmp_path: Path
+    desk: InMemoryCollector, account: AcknowledgedCounter, tmp_path: Path
 ) -> None:
     desk.post("/track?website_id=shop", [{"name": "a"}, {"name": "b"}])
     items = [{"name": "a", "websiteId": site} for site in ("shop", "blog", "shop")]
@@ -33,31 +33,31 @@ def test_each_website_has_its_own_sum_also_in_a_request_of_several(
     account.write()
     account.write()  # sums since the start: what is written twice counts once
 
-    assert read_hours(tmp_path / FOLDER) == {
+    assert read_hours(tmp_path / ACKNOWLEDGED_FOLDER) == {
         HOUR: {("events", "shop"): 4, ("events", "blog"): 1, ("vitals", "shop"): 1}
     }
 
 
-@pytest.mark.parametrize("outcome", [Outcome.UNKNOWN, Outcome.NOT_SENT])
+@pytest.mark.parametrize("outcome", [DeliveryStatus.UNKNOWN, DeliveryStatus.NOT_SENT])
 def test_what_was_not_acknowledged_is_not_counted(
-    desk: Bench, account: Acknowledgements, tmp_path: Path, outcome: Outcome
+    desk: InMemoryCollector, account: AcknowledgedCounter, tmp_path: Path, outcome: DeliveryStatus
 ) -> None:
     desk.outbox.outcome = outcome
 
     assert desk.post("/track?website_id=shop", {"name": "a"}).status == 503
     account.write()
 
-    assert read_hours(tmp_path / FOLDER) == {}
+    assert read_hours(tmp_path / ACKNOWLEDGED_FOLDER) == {}
 
 
-def test_a_full_disk_keeps_the_sums_for_later(account: Acknowledgements, tmp_path: Path) -> None:
+def test_a_full_disk_keeps_the_sums_for_later(account: AcknowledgedCounter, tmp_path: Path) -> None:
     account.add("events", "shop", NOW, 2)
-    (tmp_path / FOLDER).write_text("in the way")
+    (tmp_path / ACKNOWLEDGED_FOLDER).write_text("in the way")
     with pytest.raises(OSError, match="acknowledged"):
         account.write()
-    (tmp_path / FOLDER).unlink()
+    (tmp_path / ACKNOWLEDGED_FOLDER).unlink()
 
     account.add("events", "shop", NOW, 1)
     account.write()
 
-    assert read_hours(tmp_path / FOLDER) == {HOUR: {("events", "shop"): 3}}
+    assert read_hours(tmp_path / ACKNOWLEDGED_FOLDER) == {HOUR: {("events", "shop"): 3}}

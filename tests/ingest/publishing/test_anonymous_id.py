@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ingest.publishing import anonymous_id
-from ingest.publishing.anonymous_id import DailySecrets, read_secret, remove_before
+from ingest.publishing.anonymous_id import DailySalts, delete_salts_before, read_salt
 from tests.ingest.in_memory_collector import NOW
 
 DAY_MS = 86_400_000
@@ -24,12 +24,12 @@ def names(folder: Path) -> Sequence[str]:
 
 def test_a_day_has_one_secret_for_its_owner_only(tmp_path: Path) -> None:
     folder = tmp_path / "visitors"
-    one, other = DailySecrets(folder), DailySecrets(folder)
+    one, other = DailySalts(folder), DailySalts(folder)
 
-    today = one.of(MIDNIGHT)
+    today = one.get(MIDNIGHT)
 
-    assert [len(today), today] == [32, other.of(MIDNIGHT + DAY_MS - 1)]
-    assert today != one.of(MIDNIGHT + DAY_MS)
+    assert [len(today), today] == [32, other.get(MIDNIGHT + DAY_MS - 1)]
+    assert today != one.get(MIDNIGHT + DAY_MS)
     assert names(folder) == ["2026-11-18", "2026-11-19"]
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -40,7 +40,7 @@ def test_collectors_that_begin_a_day_together_have_the_same_secret(tmp_path: Pat
 
     def begin() -> None:
         together.wait()
-        found.append(read_secret(tmp_path / "2026-11-18"))
+        found.append(read_salt(tmp_path / "2026-11-18"))
 
     threads = [threading.Thread(target=begin) for _ in range(8)]
     for thread in threads:
@@ -54,9 +54,9 @@ def test_collectors_that_begin_a_day_together_have_the_same_secret(tmp_path: Pat
 def test_a_day_that_is_over_has_no_secret_any_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(anonymous_id, "LOOK_SECONDS", 0)
-    secrets = DailySecrets(tmp_path)
-    before, today = secrets.of(MIDNIGHT - 1), secrets.of(MIDNIGHT)
+    monkeypatch.setattr(anonymous_id, "CLEANUP_INTERVAL_SECONDS", 0)
+    secrets = DailySalts(tmp_path)
+    before, today = secrets.get(MIDNIGHT - 1), secrets.get(MIDNIGHT)
     (tmp_path / "2026-11-17.of-a-killed-collector").touch()
 
     async def kept_at(now_ms: int) -> Sequence[str]:
@@ -68,7 +68,7 @@ def test_a_day_that_is_over_has_no_secret_any_more(
             looks.clear()
             return now_ms
 
-        ending = asyncio.create_task(secrets.end_with_their_days(clock))
+        ending = asyncio.create_task(secrets.run(clock))
         await again.wait()  # so the first look is over
         ending.cancel()
         with suppress(asyncio.CancelledError):
@@ -76,18 +76,18 @@ def test_a_day_that_is_over_has_no_secret_any_more(
         return names(tmp_path)
 
     assert "2026-11-17" in asyncio.run(kept_at(MIDNIGHT + 59_999))
-    assert secrets.of(MIDNIGHT - 1) == before  # came before midnight
+    assert secrets.get(MIDNIGHT - 1) == before  # came before midnight
     assert asyncio.run(kept_at(MIDNIGHT + 60_000)) == ["2026-11-18"]
-    assert secrets.of(MIDNIGHT) == today
-    assert secrets.of(MIDNIGHT - 1) != before
+    assert secrets.get(MIDNIGHT) == today
+    assert secrets.get(MIDNIGHT - 1) != before
 
 
 def test_only_the_first_request_of_a_day_looks_at_the_disk(tmp_path: Path) -> None:
-    secrets = DailySecrets(tmp_path)
-    today = secrets.of(MIDNIGHT)
-    remove_before(tmp_path, "2026-11-19")
+    secrets = DailySalts(tmp_path)
+    today = secrets.get(MIDNIGHT)
+    delete_salts_before(tmp_path, "2026-11-19")
 
-    assert (names(tmp_path), secrets.of(MIDNIGHT + 1)) == ([], today)
+    assert (names(tmp_path), secrets.get(MIDNIGHT + 1)) == ([], today)
 
 
 @pytest.mark.parametrize("broken", ["no folder", "cut short"])
@@ -100,10 +100,10 @@ def test_without_its_disk_a_collector_has_a_secret_of_its_own(
     else:
         folder.mkdir()
         (folder / "2026-11-18").touch()
-    secrets = DailySecrets(folder)
+    secrets = DailySalts(folder)
 
-    today = secrets.of(MIDNIGHT)
+    today = secrets.get(MIDNIGHT)
 
-    assert (len(today), secrets.of(MIDNIGHT)) == (32, today)
-    assert DailySecrets(folder).of(MIDNIGHT) != today
+    assert (len(today), secrets.get(MIDNIGHT)) == (32, today)
+    assert DailySalts(folder).get(MIDNIGHT) != today
     assert [one.message for one in caplog.records] == ["secret of the day not shared"] * 2

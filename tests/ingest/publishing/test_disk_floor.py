@@ -7,11 +7,11 @@ import pytest
 
 from ingest.app import create_app
 from ingest.publishing.disk_floor import MIB, DiskFloor
-from ingest.publishing.producer import AWAY, Outbox
+from ingest.publishing.producer import KAFKA_UNAVAILABLE, KafkaProducer
 from schemas.errors import Unavailable
 from schemas.runtime.settings import Settings
-from tests.asgi_client import ask
-from tests.ingest.in_memory_collector import NOW, FixedRegistry, bench
+from tests.asgi_client import request_once
+from tests.ingest.in_memory_collector import NOW, FixedSnapshotSource, in_memory_collector
 
 
 class Disk:
@@ -29,7 +29,7 @@ class Disk:
 
 def is_full(floor: DiskFloor, size: int = 0) -> bool:
     try:
-        floor.claim(size)
+        floor.reserve(size)
     except Unavailable:
         return True
     return False
@@ -41,16 +41,16 @@ def test_nothing_is_taken_below_the_floor_and_again_above_it() -> None:
     assert not is_full(floor)
 
     disk.free = 511 * MIB
-    floor.look()
+    floor.poll()
 
-    assert floor.refusing == (
+    assert floor.unavailable_reason == (
         "The disk has no room left: 511 MB free, 512 MB are kept free; nothing was taken"
     )
     with pytest.raises(Unavailable) as refused:
-        floor.claim(1)
+        floor.reserve(1)
     assert (refused.value.status, refused.value.retry_after) == (503, 10)
     disk.free = 600 * MIB
-    floor.look()
+    floor.poll()
     assert not is_full(floor)
 
 
@@ -67,7 +67,7 @@ def test_what_is_sent_between_two_looks_counts_twice() -> None:
     floor = Disk(total=700, free=35 + 20).floor()
 
     assert [is_full(floor, 4 * MIB) for _ in range(3)] == [False, False, True]
-    floor.look()
+    floor.poll()
     assert not is_full(floor, 4 * MIB)
 
 
@@ -84,32 +84,32 @@ def test_a_kafka_elsewhere_has_a_disk_of_its_own() -> None:
 
 def test_a_full_disk_is_the_reason_that_is_told_and_health_says_it(tmp_path: Path) -> None:
     settings = Settings(data_dir=str(tmp_path), disk_floor_mb=2**40)
-    outbox, registry = Outbox(settings, ["events"]), bench(tmp_path).registry
-    assert isinstance(registry, FixedRegistry)
+    outbox, registry = KafkaProducer(settings, ["events"]), in_memory_collector(tmp_path).registry
+    assert isinstance(registry, FixedSnapshotSource)
     app = create_app(outbox, registry, lambda: NOW, settings, disk=outbox.disk)
 
-    refused = ask(app, "POST", "/track?website_id=shop", {"name": "a"})
+    refused = request_once(app, "POST", "/track?website_id=shop", {"name": "a"})
 
     assert (refused.status, refused.json["code"]) == (503, "SERVICE_UNAVAILABLE")
     assert refused.headers["retry-after"] == "10"
     assert refused.json["message"].startswith("The disk has no room left")
-    health = ask(app, "GET", "/health/ready")
+    health = request_once(app, "GET", "/health/ready")
     assert health.status == 503
     assert health.json["checks"]["disk"] == refused.json["message"]
 
 
 def test_with_room_it_is_kafka_that_is_missing(tmp_path: Path) -> None:
-    outbox = Outbox(Settings(data_dir=str(tmp_path), disk_floor_mb=1), ["events"])
+    outbox = KafkaProducer(Settings(data_dir=str(tmp_path), disk_floor_mb=1), ["events"])
 
-    with pytest.raises(Unavailable, match=AWAY):
-        outbox.put("events", 0, [b"x"], 1)
+    with pytest.raises(Unavailable, match=KAFKA_UNAVAILABLE):
+        outbox.enqueue("events", 0, [b"x"], 1)
 
 
 def test_what_is_refused_for_another_reason_takes_no_room(tmp_path: Path) -> None:
-    outbox = Outbox(Settings(data_dir=str(tmp_path), disk_floor_mb=1), ["events"])
+    outbox = KafkaProducer(Settings(data_dir=str(tmp_path), disk_floor_mb=1), ["events"])
 
     for _ in range(3):
-        with pytest.raises(Unavailable, match=AWAY):
-            outbox.put("events", 0, [bytes(MIB)], 1)
+        with pytest.raises(Unavailable, match=KAFKA_UNAVAILABLE):
+            outbox.enqueue("events", 0, [bytes(MIB)], 1)
 
     assert outbox.disk._sent == 0

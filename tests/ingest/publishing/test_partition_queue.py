@@ -3,8 +3,15 @@
 import asyncio
 from collections.abc import Callable, Coroutine
 
-from ingest.publishing.partition_queue import BREATH_SECONDS, Answer, Lane, Load, Outcome, Ticket
-from schemas.envelope import Envelope, open_chunk, seal
+from ingest.publishing.partition_queue import (
+    LINGER_SECONDS,
+    DeliveryReport,
+    DeliveryStatus,
+    InFlightBytes,
+    PartitionQueue,
+    PendingDelivery,
+)
+from schemas.envelope import Envelope, decode_chunk, encode_envelope
 
 Test = Callable[["Kafka"], Coroutine[None, None, None]]
 
@@ -14,22 +21,28 @@ class Kafka:
 
     def __init__(self) -> None:
         self.messages: list[list[str]] = []
-        self.answers: list[asyncio.Future[Answer]] = []
-        self.load = Load(10_000)
-        self.lane = Lane("events", 3, self.deliver, self.load, chunk_bytes=200, seconds=0.1)
+        self.answers: list[asyncio.Future[DeliveryReport]] = []
+        self.load = InFlightBytes(10_000)
+        self.lane = PartitionQueue(
+            "events", 3, self.deliver, self.load, chunk_bytes=200, seconds=0.1
+        )
 
-    async def deliver(self, topic: str, partition: int, message: bytes) -> Answer:
+    async def deliver(self, topic: str, partition: int, message: bytes) -> DeliveryReport:
         assert (topic, partition) == ("events", 3)
-        self.messages.append([e.subject_id for e in open_chunk(message).envelopes])
+        self.messages.append([e.subject_id for e in decode_chunk(message).envelopes])
         self.answers.append(asyncio.get_running_loop().create_future())
         return await self.answers[-1]
 
-    def put(self, *subjects: str, size: int = 10) -> Ticket:
-        envelopes = [seal(Envelope(subject, "acme", 0, 1, b"[{}]")) for subject in subjects]
-        return self.lane.put(envelopes, size, len(envelopes))
+    def put(self, *subjects: str, size: int = 10) -> PendingDelivery:
+        envelopes = [
+            encode_envelope(Envelope(subject, "acme", 0, 1, b"[{}]")) for subject in subjects
+        ]
+        return self.lane.enqueue(envelopes, size, len(envelopes))
 
     def acknowledge(self) -> None:
-        self.answers[-1].set_result(Answer(Outcome.ACKNOWLEDGED, 3, len(self.messages) - 1))
+        self.answers[-1].set_result(
+            DeliveryReport(DeliveryStatus.ACKNOWLEDGED, 3, len(self.messages) - 1)
+        )
 
 
 def run(test: Test) -> None:
@@ -41,7 +54,7 @@ def run(test: Test) -> None:
 
 async def settle() -> None:
     """Let everything go as far as it can."""
-    await asyncio.sleep(2 * BREATH_SECONDS)
+    await asyncio.sleep(2 * LINGER_SECONDS)
 
 
 def test_what_arrives_meanwhile_goes_into_the_next_chunk() -> None:
@@ -56,9 +69,9 @@ def test_what_arrives_meanwhile_goes_into_the_next_chunk() -> None:
         assert kafka.messages == [["a"], ["b", "c", "d"]]
         kafka.acknowledge()
 
-        answers = [await ticket.answered for ticket in (first, *later)]
-        assert answers == [Answer(Outcome.ACKNOWLEDGED, 3, n) for n in (0, 1, 1, 1)]
-        assert [ticket.first for ticket in (first, *later)] == [0, 0, 1, 2]
+        answers = [await ticket.report for ticket in (first, *later)]
+        assert answers == [DeliveryReport(DeliveryStatus.ACKNOWLEDGED, 3, n) for n in (0, 1, 1, 1)]
+        assert [ticket.first_position for ticket in (first, *later)] == [0, 0, 1, 2]
 
     run(test)
 
@@ -96,9 +109,9 @@ def test_what_is_not_acknowledged_in_time_is_unknown() -> None:
         await settle()
         waiting = kafka.put("b")
 
-        assert await under_way.answered == Answer(Outcome.UNKNOWN)
+        assert await under_way.report == DeliveryReport(DeliveryStatus.UNKNOWN)
         # it never left, so that a retry of it cannot double anything
-        assert await waiting.answered == Answer(Outcome.NOT_SENT)
+        assert await waiting.report == DeliveryReport(DeliveryStatus.NOT_SENT)
         kafka.acknowledge()
         await settle()
         assert kafka.messages == [["a"]]
@@ -108,7 +121,7 @@ def test_what_is_not_acknowledged_in_time_is_unknown() -> None:
 
 def test_bytes_wait_until_kafka_has_answered_not_until_the_deadline() -> None:
     async def test(kafka: Kafka) -> None:
-        await kafka.put("a", size=10_000).answered
+        await kafka.put("a", size=10_000).report
         assert not kafka.load.fits(1)
         kafka.acknowledge()
         await settle()
@@ -119,11 +132,11 @@ def test_bytes_wait_until_kafka_has_answered_not_until_the_deadline() -> None:
 
 def test_a_lane_knows_how_long_kafka_has_been_silent() -> None:
     async def test(kafka: Kafka) -> None:
-        assert kafka.lane.age() == 0.0
-        await kafka.put("a").answered
-        assert kafka.lane.age() >= 0.1
+        assert kafka.lane.unacknowledged_seconds() == 0.0
+        await kafka.put("a").report
+        assert kafka.lane.unacknowledged_seconds() >= 0.1
         kafka.acknowledge()
         await settle()
-        assert kafka.lane.age() == 0.0
+        assert kafka.lane.unacknowledged_seconds() == 0.0
 
     run(test)

@@ -11,9 +11,15 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
 from deploy.local.kafka.broker import Broker
-from deploy.local.kafka.topics import Topic, declare, topics_of
+from deploy.local.kafka.topics import TopicSpec, ensure_topics, required_topics
 from tests.http_client import Reply, call
-from tests.ingest.collector_process import Collector, declared, kept, names, read
+from tests.ingest.collector_process import (
+    CollectorProcess,
+    published_envelopes,
+    published_names,
+    read_topic,
+    start_collector,
+)
 from tests.installation import eventually
 
 SLACK_SECONDS = 1.5
@@ -23,7 +29,7 @@ SLACK_SECONDS = 1.5
 class Sender(threading.Thread):
     """Posts events one after the other on one connection; remembers what was answered."""
 
-    def __init__(self, collector: Collector, name: str) -> None:
+    def __init__(self, collector: CollectorProcess, name: str) -> None:
         super().__init__(name=name, daemon=True)
         self._port = collector.settings.collect_port
         self._over = threading.Event()
@@ -59,7 +65,7 @@ class Sender(threading.Thread):
         self.join()
 
 
-def senders(collector: Collector, count: int) -> list[Sender]:
+def senders(collector: CollectorProcess, count: int) -> list[Sender]:
     started = [Sender(collector, f"s{number}") for number in range(count)]
     for sender in started:
         sender.start()
@@ -71,7 +77,7 @@ def acknowledged(sent: list[Sender]) -> set[str]:
 
 
 def test_many_requests_share_a_message_and_each_is_whole(tmp_path: Path, broker: Broker) -> None:
-    with declared(tmp_path, broker) as collector:
+    with start_collector(tmp_path, broker) as collector:
         eventually(collector.ready)
         bodies = [[{"name": f"{n}-{i}"} for i in range(20)] for n in range(40)]
         with ThreadPoolExecutor(20) as pool:
@@ -79,25 +85,26 @@ def test_many_requests_share_a_message_and_each_is_whole(tmp_path: Path, broker:
 
         assert [reply.json["count"] for reply in replies] == [20] * 40
         found = [
-            [item["name"] for item in json.loads(envelope.items)] for envelope in kept(collector)
+            [item["name"] for item in json.loads(envelope.items)]
+            for envelope in published_envelopes(collector)
         ]
         assert sorted(found) == sorted([item["name"] for item in body] for body in bodies)
 
 
-def test_the_largest_request_fits_into_one_message(collector: Collector) -> None:
+def test_the_largest_request_fits_into_one_message(collector: CollectorProcess) -> None:
     eventually(collector.ready)
     filler = "x" * 2_000
     body = [{"name": f"large-{i}", "filler": filler} for i in range(500)]
 
     assert collector.post(body).json["count"] == 500
-    [large] = [envelope for envelope in kept(collector) if envelope.count == 500]
+    [large] = [envelope for envelope in published_envelopes(collector) if envelope.count == 500]
     assert len(large.items) > 1_000_000
 
 
 def test_a_frozen_kafka_delays_nobody_and_loses_nothing(tmp_path: Path, own_broker: Broker) -> None:
     own_broker.start()
     assert own_broker.process
-    with declared(tmp_path, own_broker) as collector:
+    with start_collector(tmp_path, own_broker) as collector:
         eventually(collector.ready)
         sent = senders(collector, 8)
         time.sleep(1)
@@ -115,14 +122,14 @@ def test_a_frozen_kafka_delays_nobody_and_loses_nothing(tmp_path: Path, own_brok
         assert max(s.slowest for s in sent) < collector.settings.produce_seconds + SLACK_SECONDS
         assert {r for s in sent for r in s.retry_after} == {"5"}
         assert {status for s in sent for status in s.answered.values()} == {200, 503}
-        stored = Counter(names(collector))
+        stored = Counter(published_names(collector))
         assert acknowledged(sent) <= set(stored)
         assert set(stored.values()) == {1}
 
 
 def test_a_killed_kafka_is_found_again(tmp_path: Path, own_broker: Broker) -> None:
     own_broker.start()
-    with declared(tmp_path, own_broker) as collector:
+    with start_collector(tmp_path, own_broker) as collector:
         eventually(collector.ready)
         sent = senders(collector, 4)
         time.sleep(1)
@@ -135,16 +142,16 @@ def test_a_killed_kafka_is_found_again(tmp_path: Path, own_broker: Broker) -> No
             sender.stop()
 
         assert {status for s in sent for status in s.answered.values()} == {200, 503}
-        assert acknowledged(sent) <= set(names(collector))
+        assert acknowledged(sent) <= set(published_names(collector))
 
 
 def test_a_collector_waits_for_a_kafka_that_is_late(tmp_path: Path, own_broker: Broker) -> None:
-    collector = Collector(tmp_path / "late", own_broker.address)
+    collector = CollectorProcess(tmp_path / "late", own_broker.address)
     with collector:
         early = collector.post({"name": "early"})
         ready = call("GET", f"{collector.url}/health/ready")
         own_broker.start()
-        declare(own_broker.address, topics_of(collector.settings))
+        ensure_topics(own_broker.address, required_topics(collector.settings))
         eventually(collector.ready)
         late = collector.post({"name": "late"})
 
@@ -156,11 +163,11 @@ def test_a_collector_waits_for_a_kafka_that_is_late(tmp_path: Path, own_broker: 
         }
         assert ready.status == 503
         assert late.status == 200
-        assert names(collector) == ["late"]
+        assert published_names(collector) == ["late"]
 
 
 def test_links_work_without_kafka(tmp_path: Path, own_broker: Broker) -> None:
-    with Collector(tmp_path / "links", own_broker.address) as collector:
+    with CollectorProcess(tmp_path / "links", own_broker.address) as collector:
         collector.add_link("spring")
 
         def follow() -> Reply:
@@ -171,7 +178,7 @@ def test_links_work_without_kafka(tmp_path: Path, own_broker: Broker) -> None:
 
 
 def test_a_killed_collector_had_told_the_truth(tmp_path: Path, broker: Broker) -> None:
-    with declared(tmp_path, broker) as collector:
+    with start_collector(tmp_path, broker) as collector:
         eventually(collector.ready)
         sent = senders(collector, 8)
         time.sleep(2)
@@ -179,7 +186,7 @@ def test_a_killed_collector_had_told_the_truth(tmp_path: Path, broker: Broker) -
         for sender in sent:
             sender.stop()
 
-        stored = Counter(names(collector))
+        stored = Counter(published_names(collector))
         assert len(acknowledged(sent)) > 8
         assert acknowledged(sent) <= set(stored)
         assert set(stored.values()) == {1}
@@ -188,7 +195,7 @@ def test_a_killed_collector_had_told_the_truth(tmp_path: Path, broker: Broker) -
 def test_a_collector_that_is_told_to_stop_finishes_what_it_took(
     tmp_path: Path, broker: Broker
 ) -> None:
-    with declared(tmp_path, broker) as collector:
+    with start_collector(tmp_path, broker) as collector:
         eventually(collector.ready)
         sent = senders(collector, 8)
         time.sleep(1)
@@ -198,29 +205,29 @@ def test_a_collector_that_is_told_to_stop_finishes_what_it_took(
 
         assert code == 0
         assert {status for s in sent for status in s.answered.values()} == {200}
-        assert acknowledged(sent) <= set(names(collector))
+        assert acknowledged(sent) <= set(published_names(collector))
 
 
 def test_a_collector_without_kafka_stops_at_once(tmp_path: Path, own_broker: Broker) -> None:
-    with Collector(tmp_path / "alone", own_broker.address) as collector:
+    with CollectorProcess(tmp_path / "alone", own_broker.address) as collector:
         assert collector.stop() == 0
 
 
 def test_a_topic_may_grow(tmp_path: Path, broker: Broker) -> None:
-    with declared(tmp_path, broker, partitions=1) as collector:
+    with start_collector(tmp_path, broker, partitions=1) as collector:
         eventually(collector.ready)
         topic = collector.settings.topic("events")
-        declare(broker.address, [Topic(topic, partitions=4)])
+        ensure_topics(broker.address, [TopicSpec(topic, partitions=4)])
 
         def spread() -> bool:
             for number in range(20):
                 collector.post({"name": "a", "anonymousId": str(number)})
-            return all(read(collector).values())
+            return all(read_topic(collector).values())
 
         eventually(spread, seconds=60)
 
 
-def test_a_new_website_is_known_within_two_seconds(collector: Collector) -> None:
+def test_a_new_website_is_known_within_two_seconds(collector: CollectorProcess) -> None:
     collector.add_link("brand-new")
 
     begun = time.monotonic()

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.http_client import Reply
-from tests.ingest.collector_process import Collector, names
+from tests.ingest.collector_process import CollectorProcess, published_names
 from tests.installation import eventually
 
 HEAD = "POST /track?website_id=shop HTTP/1.1\r\nHost: x\r\n"
@@ -30,7 +30,7 @@ def reply_to(connection: socket.socket) -> Reply:
     return Reply(int(first.split()[1]), headers, body)
 
 
-def send(collector: Collector, data: bytes) -> Reply:
+def send(collector: CollectorProcess, data: bytes) -> Reply:
     with collector.connect() as connection:
         connection.sendall(data)
         return reply_to(connection)
@@ -41,7 +41,7 @@ def packed(body: bytes, extra: str = "") -> bytes:
 
 
 @pytest.fixture(autouse=True)
-def neighbour(collector: Collector) -> Iterator[None]:
+def neighbour(collector: CollectorProcess) -> Iterator[None]:
     """Whatever is sent, the next request of somebody else is answered as ever."""
     eventually(collector.ready)
     yield
@@ -104,7 +104,7 @@ BODIES = {
 
 
 @pytest.mark.parametrize("what", BODIES)
-def test_a_body_that_is_none_is_refused(collector: Collector, what: str) -> None:
+def test_a_body_that_is_none_is_refused(collector: CollectorProcess, what: str) -> None:
     body, status = BODIES[what]
 
     assert is_refusal(send(collector, packed(body)), status)
@@ -121,13 +121,13 @@ def test_a_body_that_is_none_is_refused(collector: Collector, what: str) -> None
     ids=["bomb", "cut off", "two members", "not packed"],
 )
 def test_a_packed_body_that_cannot_be_unpacked_is_refused(
-    collector: Collector, body: bytes, status: int
+    collector: CollectorProcess, body: bytes, status: int
 ) -> None:
     assert is_refusal(send(collector, packed(body, GZIP)), status)
 
 
 @pytest.mark.parametrize("encoding", ["br", "deflate", "gzip, gzip"])
-def test_an_unknown_packing_is_refused(collector: Collector, encoding: str) -> None:
+def test_an_unknown_packing_is_refused(collector: CollectorProcess, encoding: str) -> None:
     reply = send(collector, packed(GOOD, f"Content-Encoding: {encoding}\r\n"))
 
     assert is_refusal(reply, 400)
@@ -148,19 +148,19 @@ HEADS = {
 
 
 @pytest.mark.parametrize("what", HEADS)
-def test_a_head_that_is_none_is_refused(collector: Collector, what: str) -> None:
+def test_a_head_that_is_none_is_refused(collector: CollectorProcess, what: str) -> None:
     head, status = HEADS[what]
 
     assert is_refusal(send(collector, head.encode()), status)
 
 
-def test_a_chunked_body_is_taken(collector: Collector) -> None:
+def test_a_chunked_body_is_taken(collector: CollectorProcess) -> None:
     data = HEAD + 'Transfer-Encoding: chunked\r\n\r\n5\r\n{"nam\r\n7\r\ne":"a"}\r\n0\r\n\r\n'
 
     assert send(collector, data.encode()).json["count"] == 1
 
 
-def test_a_chunked_body_without_end_is_refused(collector: Collector) -> None:
+def test_a_chunked_body_without_end_is_refused(collector: CollectorProcess) -> None:
     with collector.connect() as connection:
         connection.sendall((HEAD + "Transfer-Encoding: chunked\r\n\r\n").encode())
         for _ in range(20):
@@ -169,7 +169,7 @@ def test_a_chunked_body_without_end_is_refused(collector: Collector) -> None:
         assert is_refusal(reply_to(connection), 413)
 
 
-def test_requests_in_one_piece_are_answered_in_order(collector: Collector) -> None:
+def test_requests_in_one_piece_are_answered_in_order(collector: CollectorProcess) -> None:
     asked = packed(GOOD) + b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n" + packed(b"[]")
 
     with collector.connect() as connection:
@@ -181,7 +181,7 @@ def test_requests_in_one_piece_are_answered_in_order(collector: Collector) -> No
     assert [part[:3] for part in seen.split(b"HTTP/1.1 ")[1:]] == [b"200", b"200", b"400"]
 
 
-def test_who_waits_for_a_go_ahead_gets_it(collector: Collector) -> None:
+def test_who_waits_for_a_go_ahead_gets_it(collector: CollectorProcess) -> None:
     with collector.connect() as connection:
         connection.sendall(f"{HEAD}Content-Length: 12\r\nExpect: 100-continue\r\n\r\n".encode())
         assert connection.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -190,7 +190,7 @@ def test_who_waits_for_a_go_ahead_gets_it(collector: Collector) -> None:
         assert reply_to(connection).status == 200
 
 
-def test_a_connection_is_closed_when_the_client_asks_for_it(collector: Collector) -> None:
+def test_a_connection_is_closed_when_the_client_asks_for_it(collector: CollectorProcess) -> None:
     with collector.connect() as connection:
         connection.sendall(packed(GOOD, "Connection: close\r\n"))
 
@@ -198,7 +198,7 @@ def test_a_connection_is_closed_when_the_client_asks_for_it(collector: Collector
         assert connection.recv(1) == b""
 
 
-def test_a_client_that_leaves_in_mid_body_leaves_no_trace(collector: Collector) -> None:
+def test_a_client_that_leaves_in_mid_body_leaves_no_trace(collector: CollectorProcess) -> None:
     with collector.connect() as connection:
         connection.sendall(f"{HEAD}Content-Length: 1000\r\n\r\n{{".encode())
         time.sleep(0.2)
@@ -207,15 +207,15 @@ def test_a_client_that_leaves_in_mid_body_leaves_no_trace(collector: Collector) 
     assert "Traceback" not in collector.log.read_text()
 
 
-def test_a_client_that_leaves_before_the_answer_is_still_kept(collector: Collector) -> None:
+def test_a_client_that_leaves_before_the_answer_is_still_kept(collector: CollectorProcess) -> None:
     with collector.connect() as connection:
         connection.sendall(packed(b'{"name":"left early"}'))
 
-    eventually(lambda: "left early" in names(collector))
+    eventually(lambda: "left early" in published_names(collector))
     assert "Traceback" not in collector.log.read_text()
 
 
-def test_the_slow_are_not_waited_for(collector: Collector) -> None:
+def test_the_slow_are_not_waited_for(collector: CollectorProcess) -> None:
     begun = time.monotonic()
     idle, slow_head, slow_body, no_body = (collector.connect() for _ in range(4))
     slow_head.sendall(HEAD.encode())

@@ -8,11 +8,11 @@ import pytest
 from openapi_spec_validator import validate
 
 from query.app import ROUTES
-from query.docs.openapi import SERVICE
+from query.docs.openapi import OPENAPI_SERVICE
 from query.standard.query_types import FAMILIES
-from schemas.http.health import ROUTES as HEALTH
-from schemas.http.openapi import document
-from tests.asgi_client import ask
+from schemas.http.health import HEALTH_PATHS as HEALTH
+from schemas.http.openapi import openapi_document
+from tests.asgi_client import request_once
 from tests.query.lake import a_view
 from tests.query.query_service import House, house
 
@@ -26,14 +26,14 @@ def test_the_document_is_openapi_3_1(desk: House) -> None:
     shown = desk.ask("GET", "/openapi.json", key=None)
 
     assert shown.headers["content-type"] == "application/json"
-    assert shown.json == json.loads(json.dumps(document(SERVICE)))
+    assert shown.json == json.loads(json.dumps(openapi_document(OPENAPI_SERVICE)))
     validate(shown.json)
 
 
 def test_every_route_is_described_and_nothing_else() -> None:
     described = {
         (method.upper(), path)
-        for path, methods in document(SERVICE)["paths"].items()
+        for path, methods in openapi_document(OPENAPI_SERVICE)["paths"].items()
         for method in methods
     }
 
@@ -41,15 +41,17 @@ def test_every_route_is_described_and_nothing_else() -> None:
 
 
 def test_the_rows_of_every_query_type_are_described() -> None:
-    rows = document(SERVICE)["components"]["schemas"]["Rows"]["properties"]
+    rows = openapi_document(OPENAPI_SERVICE)["components"]["schemas"]["Rows"]["properties"]
 
     assert list(rows) == [t.name for family in FAMILIES for t in family]
 
 
 def test_a_document_that_is_known_is_not_sent_again(desk: House) -> None:
     first = desk.ask("GET", "/openapi.json", key=None)
-    again = ask(desk.app, "GET", "/openapi.json", None, {"if-none-match": first.headers["etag"]})
-    other = ask(desk.app, "GET", "/openapi.json", None, {"if-none-match": '"other"'})
+    again = request_once(
+        desk.app, "GET", "/openapi.json", None, {"if-none-match": first.headers["etag"]}
+    )
+    other = request_once(desk.app, "GET", "/openapi.json", None, {"if-none-match": '"other"'})
 
     assert (again.status, again.body) == (304, b"")
     assert again.headers["etag"] == first.headers["etag"]
@@ -64,7 +66,7 @@ def test_the_document_takes_get_only(desk: House) -> None:
     ("path", "body"),
     [
         (operation.path, body)
-        for operation in SERVICE.operations
+        for operation in OPENAPI_SERVICE.operations
         for body in operation.examples.values()
     ],
 )
@@ -83,7 +85,9 @@ def test_every_example_is_answered_in_the_shape_that_is_promised(
 
 
 def test_the_export_is_answered_as_its_examples_say(desk: House) -> None:
-    [export] = [operation for operation in SERVICE.operations if operation.name == "export"]
+    [export] = [
+        operation for operation in OPENAPI_SERVICE.operations if operation.operation_id == "export"
+    ]
     given = {p.name: str(p.example) for p in export.parameters if isinstance(p.example, str)}
     desk.holds(a_view("/", country="DE"))
 

@@ -10,12 +10,12 @@ import duckdb
 import pytest
 
 from query.engine.damaged_files import DamagedFiles
-from query.engine.duckdb_engine import Bounds, DuckDB
+from query.engine.duckdb_engine import DuckDBEngine, PoolLimits
 from query.engine.engine import Sql
 from schemas.errors import DataDamaged, Unavailable
-from schemas.lake.damage_reports import Damage, DamagedFile
-from schemas.lake.delta_log import LOG, entry_name
-from schemas.lake.delta_table import open_table, version_of
+from schemas.lake.damage_reports import DamagedFile, DamageReports
+from schemas.lake.delta_log import LOG_FOLDER, entry_name
+from schemas.lake.delta_table import open_table, read_version
 from schemas.tables import EVENTS, VITALS
 from tests.accidents import ACCIDENTS, accidents
 from tests.query.lake import Lake, a_view, a_vital, an_event
@@ -40,9 +40,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
 def asked(built: House) -> House:
     """The same, with whole files."""
     shutil.copytree(built.data / "whole", built.lake.root, dirs_exist_ok=True)
-    damage = Damage(built.data)
+    damage = DamageReports(built.data)
     for note in damage.files().values():
-        damage.forget(note)
+        damage.clear(note)
     return built
 
 
@@ -109,10 +109,10 @@ def test_a_file_that_is_well_again_is_read_again(asked: House, file: Path) -> No
     file.unlink()
     refused = asked.query("top_pages").status
     file.write_bytes(data)
-    damage = Damage(asked.data)
+    damage = DamageReports(asked.data)
 
     for note in damage.files().values():
-        damage.forget(note)
+        damage.clear(note)
 
     assert refused == 503
     assert {row["name"] for row in asked.rows("top_pages")} == {"/old", "/new"}
@@ -121,7 +121,7 @@ def test_a_file_that_is_well_again_is_read_again(asked: House, file: Path) -> No
 def test_what_the_keeper_noted_is_never_silently_left_out(asked: House, file: Path) -> None:
     """A flipped bit may give wrong numbers without an error: the scrub alone sees it."""
     path = f"{file.parent.name}/{file.name}"
-    Damage(asked.data).note(DamagedFile("events", path, "holds other bytes", 2), "")
+    DamageReports(asked.data).report(DamagedFile("events", path, "holds other bytes", 2), "")
 
     assert asked.query("top_pages").json["code"] == "DATA_DAMAGED"
 
@@ -129,12 +129,12 @@ def test_what_the_keeper_noted_is_never_silently_left_out(asked: House, file: Pa
 def test_the_regular_look_reads_the_newest_data_file(asked: House) -> None:
     handle = open_table(str(asked.lake.root), EVENTS)
     assert handle is not None
-    version = version_of(handle, EVENTS)
-    newest = next(Path(part.path) for part in version.parts if part.day == "2026-11-20")
+    version = read_version(handle, EVENTS)
+    newest = next(Path(part.path) for part in version.data_files if part.day == "2026-11-20")
     newest.write_bytes(newest.read_bytes()[:-1])
     found = DamagedFiles(str(asked.lake.root), asked.data)
 
-    asyncio.run(found.look(version))
+    asyncio.run(found.check_newest(version))
 
     assert found.summary() == "damaged: 1 data file"
 
@@ -143,7 +143,7 @@ def test_a_damaged_log_fails_its_table_and_no_other(tmp_path: Path) -> None:
     new = house(tmp_path)
     new.holds(a_view(at="2026-11-10T12:00:00Z"), a_vital("LCP", 1200))
     new.holds(a_vital("LCP", 900))
-    log = new.data / "lake" / VITALS.name / LOG
+    log = new.data / "lake" / VITALS.name / LOG_FOLDER
     whole = (log / entry_name(1)).read_bytes()
 
     for damage in (b"", whole[:300], None):
@@ -170,7 +170,9 @@ def test_no_flipped_bit_ends_the_engine_for_all_other_questions(tmp_path: Path) 
     )
     data = path.read_bytes()
     damaged = DamagedFiles(str(tmp_path / "lake"), tmp_path)
-    engine = DuckDB("bits", str(tmp_path / "lake"), tmp_path / "spill", Bounds(128, 1), damaged)
+    engine = DuckDBEngine(
+        "bits", str(tmp_path / "lake"), tmp_path / "spill", PoolLimits(128, 1), damaged
+    )
     chance = random.Random(3)
     seen: set[str] = set()
 
@@ -191,8 +193,8 @@ def test_no_flipped_bit_ends_the_engine_for_all_other_questions(tmp_path: Path) 
         path.write_bytes(flipped)
         seen.add(asyncio.run(ask()))
         assert asyncio.run(engine.rows(Sql("SELECT 1"), 10.0)) == [(1,)]
-        for note in Damage(tmp_path).files().values():
-            Damage(tmp_path).forget(note)
+        for note in DamageReports(tmp_path).files().values():
+            DamageReports(tmp_path).clear(note)
     engine.close()
 
     assert seen <= {"answered", DataDamaged.__name__}

@@ -12,29 +12,29 @@ from msgspec import structs
 
 from query.engine import landlock
 from query.engine.deadline import Deadline
-from query.engine.duckdb_engine import Bounds, DuckDB, hardened
-from query.engine.engine import PartGone, Row, Sql, joined
-from query.engine.hardening import confine
-from schemas.errors import Overdue, ResultTooLarge, TooHeavy, Unavailable
-from schemas.lake.delta_table import Part
+from query.engine.duckdb_engine import DuckDBEngine, PoolLimits, connect_hardened
+from query.engine.engine import DataFileMissing, Row, Sql, merge_values
+from query.engine.hardening import restrict_thread
+from schemas.errors import QueryTimeout, QueryTooHeavy, ResultTooLarge, Unavailable
+from schemas.lake.delta_table import DataFile
 from schemas.tables import EVENTS
 
-BOUNDS = Bounds(memory_mb=64, threads=1, at_once=1, waiting=1)
+BOUNDS = PoolLimits(memory_mb=64, threads=1, concurrency=1, max_queued=1)
 CROSS = Sql(
     "SELECT COUNT(*) FROM range(3000000) a, range(3000000) b WHERE hash(a.range + b.range) = 5"
 )
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[DuckDB]:
+def engine(tmp_path: Path) -> Iterator[DuckDBEngine]:
     (tmp_path / "lake").mkdir()
-    made = DuckDB("test", str(tmp_path / "lake"), tmp_path / "spill", BOUNDS)
+    made = DuckDBEngine("test", str(tmp_path / "lake"), tmp_path / "spill", BOUNDS)
     yield made
     made.close()
 
 
-def part(path: Path) -> Part:
-    return Part(str(path), "2026-11-10", 1, 1, None, None, None)
+def part(path: Path) -> DataFile:
+    return DataFile(str(path), "2026-11-10", 1, 1, None, None, None)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_the_walls_hold(tmp_path: Path, text: str) -> None:
     lake.mkdir()
     (tmp_path / "secret.csv").write_text("a,b\n1,2\n")
     (lake / "way_out").symlink_to(tmp_path / "secret.csv")
-    connection = hardened(str(lake), tmp_path / "spill", BOUNDS)
+    connection = connect_hardened(str(lake), tmp_path / "spill", BOUNDS)
 
     with pytest.raises(duckdb.Error):
         connection.execute(text.format(outside=tmp_path, lake=lake)).fetchall()
@@ -109,7 +109,7 @@ WRITES = (
         "BEGIN TRANSACTION",
     ],
 )
-def test_only_one_select_is_ever_run(engine: DuckDB, tmp_path: Path, text: str) -> None:
+def test_only_one_select_is_ever_run(engine: DuckDBEngine, tmp_path: Path, text: str) -> None:
     before = sorted(tmp_path.rglob("*"))
 
     with pytest.raises(ValueError, match="single SELECT"):
@@ -126,8 +126,8 @@ def test_the_kernel_lets_the_threads_of_an_engine_write_nowhere_in_the_lake(tmp_
     duckdb.execute(f"COPY (SELECT 7 AS n) TO '{lake}/kept.parquet'")
     kept = (lake / "kept.parquet").read_bytes()
 
-    with ThreadPoolExecutor(1, initializer=confine, initargs=(0, spill)) as threads:
-        connection = threads.submit(hardened, str(lake), spill, BOUNDS).result()
+    with ThreadPoolExecutor(1, initializer=restrict_thread, initargs=(0, spill)) as threads:
+        connection = threads.submit(connect_hardened, str(lake), spill, BOUNDS).result()
         for text in WRITES:
             with pytest.raises(duckdb.Error):
                 threads.submit(connection.execute, text.format(lake=lake)).result()
@@ -141,7 +141,7 @@ def test_the_kernel_lets_the_threads_of_an_engine_write_nowhere_in_the_lake(tmp_
 
 def test_rows_beyond_what_may_be_held_are_refused_while_they_are_fetched(tmp_path: Path) -> None:
     bounds = structs.replace(BOUNDS, rows_bytes=1_000_000)
-    engine = DuckDB("test", str(tmp_path), tmp_path / "spill", bounds)
+    engine = DuckDBEngine("test", str(tmp_path), tmp_path / "spill", bounds)
     long = "SELECT repeat('x', {}) AS text, range AS n FROM range({})"
 
     with pytest.raises(ResultTooLarge):  # 2,000 texts of 1,000 letters are two million bytes
@@ -156,7 +156,7 @@ def test_rows_beyond_what_may_be_held_are_refused_while_they_are_fetched(tmp_pat
 
 def test_columns_of_many_files_are_no_rows_of_an_answer(tmp_path: Path) -> None:
     bounds = structs.replace(BOUNDS, rows_bytes=1_000)
-    engine = DuckDB("test", str(tmp_path), tmp_path / "spill", bounds)
+    engine = DuckDBEngine("test", str(tmp_path), tmp_path / "spill", bounds)
     files = [tmp_path / f"{n}.parquet" for n in range(600)]
     duckdb.execute(f"COPY (SELECT 'a' AS name, 'DE' AS country) TO '{files[0]}'")
     for file in files[1:]:
@@ -171,7 +171,7 @@ def test_columns_of_many_files_are_no_rows_of_an_answer(tmp_path: Path) -> None:
     engine.close()
 
 
-def test_a_question_that_nobody_waits_for_any_more_is_interrupted(engine: DuckDB) -> None:
+def test_a_question_that_nobody_waits_for_any_more_is_interrupted(engine: DuckDBEngine) -> None:
     async def scene() -> list[Row]:
         asked = asyncio.create_task(engine.rows(CROSS, 60))
         await asyncio.sleep(0.1)
@@ -182,7 +182,7 @@ def test_a_question_that_nobody_waits_for_any_more_is_interrupted(engine: DuckDB
     assert asyncio.run(scene()) == [(1,)]
 
 
-def test_batches_of_large_rows_have_fewer_of_them(engine: DuckDB) -> None:
+def test_batches_of_large_rows_have_fewer_of_them(engine: DuckDBEngine) -> None:
     async def sizes(letters: int) -> list[int]:
         text = Sql(f"SELECT repeat('x', {letters}) FROM range(9000)")
         return [len(rows) async for rows in engine.batches(text, 5, 4_000)]
@@ -192,8 +192,8 @@ def test_batches_of_large_rows_have_fewer_of_them(engine: DuckDB) -> None:
     assert asyncio.run(sizes(10_000)) == [500] * 18
 
 
-def test_a_question_beyond_its_deadline_is_interrupted(engine: DuckDB) -> None:
-    with pytest.raises(Overdue):
+def test_a_question_beyond_its_deadline_is_interrupted(engine: DuckDBEngine) -> None:
+    with pytest.raises(QueryTimeout):
         asyncio.run(engine.rows(CROSS, 0.2))
 
     assert asyncio.run(engine.rows(Sql("SELECT $x", {"x": 7}), 1)) == [(7,)]
@@ -208,7 +208,7 @@ def test_a_deadline_that_strikes_an_ended_question_does_no_harm() -> None:
         loop.set_exception_handler(lambda _, context: faults.append(context))
         deadline = Deadline(cursor, loop.time())
         cursor.close()
-        deadline.watch(loop)
+        deadline.start(loop)
         await asyncio.sleep(0.01)
         deadline.stop()
         assert deadline.passed
@@ -217,7 +217,7 @@ def test_a_deadline_that_strikes_an_ended_question_does_no_harm() -> None:
     assert asyncio.run(scene()) == []
 
 
-def test_a_question_that_waits_too_long_is_overdue_too(engine: DuckDB) -> None:
+def test_a_question_that_waits_too_long_is_overdue_too(engine: DuckDBEngine) -> None:
     async def both() -> list[object]:
         return list(
             await asyncio.gather(
@@ -225,26 +225,30 @@ def test_a_question_that_waits_too_long_is_overdue_too(engine: DuckDB) -> None:
             )
         )
 
-    assert [type(outcome) for outcome in asyncio.run(both())] == [Overdue, Overdue]
+    assert [type(outcome) for outcome in asyncio.run(both())] == [QueryTimeout, QueryTimeout]
 
 
-def test_a_question_beyond_the_queue_is_turned_away(engine: DuckDB) -> None:
+def test_a_question_beyond_the_queue_is_turned_away(engine: DuckDBEngine) -> None:
     async def three() -> list[object]:
         asked = [engine.rows(CROSS, 0.3) for _ in range(3)]
         return list(await asyncio.gather(*asked, return_exceptions=True))
 
-    assert [type(outcome) for outcome in asyncio.run(three())] == [Overdue, Overdue, Unavailable]
+    assert [type(outcome) for outcome in asyncio.run(three())] == [
+        QueryTimeout,
+        QueryTimeout,
+        Unavailable,
+    ]
 
 
-def test_a_question_that_needs_too_much_memory_is_refused(engine: DuckDB) -> None:
+def test_a_question_that_needs_too_much_memory_is_refused(engine: DuckDBEngine) -> None:
     heavy = Sql("SELECT list(repeat(range::VARCHAR, 100)) FROM range(5000000)")
 
-    with pytest.raises(TooHeavy):
+    with pytest.raises(QueryTooHeavy):
         asyncio.run(engine.rows(heavy, 30))
 
 
 def test_a_column_that_only_some_files_have_is_null_in_the_others(
-    engine: DuckDB, tmp_path: Path
+    engine: DuckDBEngine, tmp_path: Path
 ) -> None:
     old, new = tmp_path / "lake" / "old.parquet", tmp_path / "lake" / "new.parquet"
     duckdb.execute(f"COPY (SELECT 'a' AS name) TO '{old}'")
@@ -254,7 +258,9 @@ def test_a_column_that_only_some_files_have_is_null_in_the_others(
     assert read(engine, [new, old], "country", "name") == [(None, "a"), ("DE", "b")]
 
 
-def test_a_column_that_no_file_has_is_null_of_its_type(engine: DuckDB, tmp_path: Path) -> None:
+def test_a_column_that_no_file_has_is_null_of_its_type(
+    engine: DuckDBEngine, tmp_path: Path
+) -> None:
     old = tmp_path / "lake" / "old.parquet"
     duckdb.execute(f"COPY (SELECT 'a' AS name) TO '{old}'")
 
@@ -262,31 +268,31 @@ def test_a_column_that_no_file_has_is_null_of_its_type(engine: DuckDB, tmp_path:
     assert types(engine, [old], "time_on_page", "is_bot") == [("DECIMAL(18,4)", "BOOLEAN")]
 
 
-def test_no_file_at_all_is_an_empty_relation_with_types(engine: DuckDB) -> None:
+def test_no_file_at_all_is_an_empty_relation_with_types(engine: DuckDBEngine) -> None:
     assert read(engine, [], "name", "ts") == []
 
 
-def test_a_file_that_is_gone_asks_to_pin_anew(engine: DuckDB, tmp_path: Path) -> None:
-    with pytest.raises(PartGone):
+def test_a_file_that_is_gone_asks_to_pin_anew(engine: DuckDBEngine, tmp_path: Path) -> None:
+    with pytest.raises(DataFileMissing):
         read(engine, [tmp_path / "lake" / "gone.parquet"], "name")
 
 
 def test_values_of_one_name_are_a_mistake() -> None:
     with pytest.raises(ValueError, match=r"\['a'\]"):
-        joined({"a": 1}, {"a": 2})
+        merge_values({"a": 1}, {"a": 2})
 
 
-def read(engine: DuckDB, files: list[Path], *names: str) -> list[tuple[object, ...]]:
+def read(engine: DuckDBEngine, files: list[Path], *names: str) -> list[tuple[object, ...]]:
     return _asked(engine, files, names, f"SELECT {', '.join(names)} FROM {{}} AS r ORDER BY name")
 
 
-def types(engine: DuckDB, files: list[Path], *names: str) -> list[tuple[object, ...]]:
+def types(engine: DuckDBEngine, files: list[Path], *names: str) -> list[tuple[object, ...]]:
     kinds = ", ".join(f"typeof({name})" for name in names)
     return _asked(engine, files, names, f"SELECT {kinds} FROM {{}} AS r")
 
 
 def _asked(
-    engine: DuckDB, files: list[Path], names: tuple[str, ...], text: str
+    engine: DuckDBEngine, files: list[Path], names: tuple[str, ...], text: str
 ) -> list[tuple[object, ...]]:
     async def asked() -> list[tuple[object, ...]]:
         columns = [column for column in EVENTS.columns if column.name in names]

@@ -5,30 +5,32 @@ from pathlib import Path
 
 import pytest
 
-from query.engine.freshness import Freshness, Watch
-from query.engine.snapshots import Pinned
-from schemas.lake.delta_table import Part, Version
-from schemas.runtime.heartbeat import Progress, Pulse, write_pulse
+from query.engine.freshness import Freshness, FreshnessTracker
+from query.engine.snapshots import PinnedVersion
+from schemas.lake.delta_table import DataFile, TableVersion
+from schemas.runtime.heartbeat import Heartbeat, PartitionProgress, write_heartbeat
 from schemas.tables import CLICKS, EVENTS, Table
 
 NOW = 1_796_000_000_000
 
 
-def pinned(received: int | None, table: Table = EVENTS, looked: int = NOW) -> Pinned:
-    parts = () if received is None else (Part("p", "2026-11-30", 1, 1, None, None, received),)
-    return Pinned(Version(table, 1, parts), looked)
+def pinned(received: int | None, table: Table = EVENTS, looked: int = NOW) -> PinnedVersion:
+    parts = () if received is None else (DataFile("p", "2026-11-30", 1, 1, None, None, received),)
+    return PinnedVersion(TableVersion(table, 1, parts), looked)
 
 
-def worker(name: str, *partitions: int, level: int | None, at: int = NOW) -> Pulse:
-    progress = tuple(Progress("events", n, 7, 7) for n in partitions)
+def worker(name: str, *partitions: int, level: int | None, at: int = NOW) -> Heartbeat:
+    progress = tuple(PartitionProgress("events", n, 7, 7) for n in partitions)
     since = {} if level is None else {"events": level}
-    return Pulse(name, 1, at, "ready", progress, since)
+    return Heartbeat(name, 1, at, "ready", progress, since)
 
 
-def freshness(run: Path, pins: list[Pinned], *pulses: Pulse, prefix: str = "") -> Freshness:
+def freshness(
+    run: Path, pins: list[PinnedVersion], *pulses: Heartbeat, prefix: str = ""
+) -> Freshness:
     for pulse in pulses:
-        write_pulse(run, pulse)
-    return asyncio.run(Watch(run, lambda: NOW, prefix).of(pins))
+        write_heartbeat(run, pulse)
+    return asyncio.run(FreshnessTracker(run, lambda: NOW, prefix).freshness_of(pins))
 
 
 @pytest.mark.parametrize(
@@ -50,7 +52,7 @@ def freshness(run: Path, pins: list[Pinned], *pulses: Pulse, prefix: str = "") -
     ],
 )
 def test_the_watermark_is_the_newest_row_or_the_workers_word(
-    tmp_path: Path, pulses: list[Pulse], seconds: float
+    tmp_path: Path, pulses: list[Heartbeat], seconds: float
 ) -> None:
     found = freshness(tmp_path, [pinned(NOW - 60_000)], *pulses)
 
@@ -77,6 +79,8 @@ def test_nothing_is_said_when_nothing_was_ever_stored(tmp_path: Path) -> None:
 
 
 def test_topics_are_known_by_their_name_in_kafka(tmp_path: Path) -> None:
-    pulse = Pulse("w", 1, NOW, "ready", (Progress("t1.events", 0, 1, 1),), {"t1.events": NOW})
+    pulse = Heartbeat(
+        "w", 1, NOW, "ready", (PartitionProgress("t1.events", 0, 1, 1),), {"t1.events": NOW}
+    )
 
     assert freshness(tmp_path, [pinned(None)], pulse, prefix="t1.").lag_seconds == 0.0

@@ -9,9 +9,9 @@ import pytest
 from deltalake import DeltaTable
 from deltalake.transaction import AddAction, RemoveAction
 
-from query.engine.snapshots import NEVER_STORED, Pinned, Shelf
+from query.engine.snapshots import NEVER_STORED, PinnedVersion, SnapshotCache
 from schemas.errors import Unavailable
-from schemas.lake.table_location import locate
+from schemas.lake.table_location import table_url
 from schemas.tables import CLICKS, EVENTS
 from tests.query.lake import Lake, a_view
 from tests.query.query_service import House, house
@@ -22,11 +22,11 @@ def lake(tmp_path: Path) -> Lake:
     return Lake(tmp_path / "lake")
 
 
-def shelf_of(lake: Lake, fresh_seconds: float = 0) -> Shelf:
-    return Shelf(str(lake.root), lambda: 1, fresh_seconds)
+def shelf_of(lake: Lake, fresh_seconds: float = 0) -> SnapshotCache:
+    return SnapshotCache(str(lake.root), lambda: 1, fresh_seconds)
 
 
-def pin(shelf: Shelf, anew: bool = False) -> Pinned:
+def pin(shelf: SnapshotCache, anew: bool = False) -> PinnedVersion:
     return asyncio.run(shelf.pin(EVENTS, anew))
 
 
@@ -58,9 +58,9 @@ def test_only_parts_that_may_hold_rows_are_read(lake: Lake) -> None:
     lake.holds(a_view("/", website="blog", at="2026-11-10T12:00:00Z"))
     day = 1_794_268_800_000  # 2026-11-10T00:00:00Z
 
-    parts = pin(shelf_of(lake)).parts("shop", day, day + 86_400_000)
+    parts = pin(shelf_of(lake)).data_files("shop", day, day + 86_400_000)
 
-    assert [part.ts for part in parts] == [(day + 43_200_000, day + 43_200_000)]
+    assert [part.ts_range for part in parts] == [(day + 43_200_000, day + 43_200_000)]
 
 
 def test_a_handle_that_the_log_has_left_behind_is_opened_anew(lake: Lake) -> None:
@@ -69,7 +69,7 @@ def test_a_handle_that_the_log_has_left_behind_is_opened_anew(lake: Lake) -> Non
     pin(shelf)
     for _ in range(3):
         lake.holds(a_view("/"))
-    table = DeltaTable(locate(str(lake.root), EVENTS))
+    table = DeltaTable(table_url(str(lake.root), EVENTS))
     table.create_checkpoint()
     log = lake.root / "events" / "_delta_log"
     for version in range(4):
@@ -108,7 +108,7 @@ def desk(tmp_path: Path) -> House:
 
 def compact(lake: Lake) -> None:
     """One new part instead of all, and the old files gone, as after vacuum."""
-    table = DeltaTable(locate(str(lake.root), EVENTS))
+    table = DeltaTable(table_url(str(lake.root), EVENTS))
     root = lake.root / "events"
     actions = table.get_add_actions(flatten=True)
     paths = actions.column("path").to_pylist()

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from query.engine.duckdb_engine import Bounds, DuckDB
+from query.engine.duckdb_engine import DuckDBEngine, PoolLimits
 from query.engine.engine import Row, Sql
-from query.engine.tenant_limits import MOST_WAITING, Lanes
-from schemas.errors import Overdue, Unavailable
+from query.engine.tenant_limits import MAX_QUEUED, TenantLimiter
+from schemas.errors import QueryTimeout, Unavailable
 
 
 class Slow:
@@ -38,15 +38,15 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
-def ask(lanes: Lanes, tenant: str, count: int) -> Sequence[asyncio.Task[list[Row]]]:
-    lane = lanes.of(tenant)
+def ask(lanes: TenantLimiter, tenant: str, count: int) -> Sequence[asyncio.Task[list[Row]]]:
+    lane = lanes.for_tenant(tenant)
     return [asyncio.create_task(lane.rows(Sql(tenant), 5.0)) for _ in range(count)]
 
 
 def test_a_tenant_fills_its_own_lanes_and_no_others() -> None:
     async def scene() -> None:
         engine = Slow()
-        lanes = Lanes(engine, 2)  # type: ignore[arg-type]  # answers, and no more
+        lanes = TenantLimiter(engine, 2)  # type: ignore[arg-type]  # answers, and no more
         many = ask(lanes, "acme", 6)
         await settle()
         assert engine.running == ["acme"] * 2
@@ -63,15 +63,15 @@ def test_a_tenant_fills_its_own_lanes_and_no_others() -> None:
 def test_who_waits_too_long_is_overdue_and_who_comes_too_late_is_refused() -> None:
     async def scene() -> None:
         engine = Slow()
-        lanes = Lanes(engine, 1)  # type: ignore[arg-type]  # answers, and no more
-        waiting = ask(lanes, "acme", 1 + MOST_WAITING - 1)
+        lanes = TenantLimiter(engine, 1)  # type: ignore[arg-type]  # answers, and no more
+        waiting = ask(lanes, "acme", 1 + MAX_QUEUED - 1)
         await settle()
-        with pytest.raises(Overdue):
-            await lanes.of("acme").rows(Sql("late"), 0.01)
+        with pytest.raises(QueryTimeout):
+            await lanes.for_tenant("acme").rows(Sql("late"), 0.01)
         last = ask(lanes, "acme", 1)
         await settle()
         with pytest.raises(Unavailable, match="33 questions of this organization") as refused:
-            await lanes.of("acme").rows(Sql("beyond"), 5.0)
+            await lanes.for_tenant("acme").rows(Sql("beyond"), 5.0)
         assert refused.value.retry_after == 1
         engine.go_on.set()
         await asyncio.gather(*waiting, *last)
@@ -88,7 +88,9 @@ def test_all_threads_of_a_pool_are_as_nice_as_it_is_told(tmp_path: Path, nice: i
     before = threads()
     least = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
 
-    pool = DuckDB("nice", str(tmp_path), tmp_path / "spill", Bounds(64, 3, at_once=2, nice=nice))
+    pool = DuckDBEngine(
+        "nice", str(tmp_path), tmp_path / "spill", PoolLimits(64, 3, concurrency=2, nice=nice)
+    )
     asyncio.run(pool.rows(Sql("SELECT COUNT(*) FROM range(2000000) AS t(i) WHERE i % 3 = 0"), 10.0))
 
     told = [os.getpriority(os.PRIO_PROCESS, int(thread)) for thread in threads() - before]

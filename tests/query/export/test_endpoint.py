@@ -16,13 +16,13 @@ from deltalake import DeltaTable
 from deltalake.transaction import AddAction
 from starlette.types import Message
 
-from query.engine.duckdb_engine import Bounds, DuckDB
+from query.engine.duckdb_engine import DuckDBEngine, PoolLimits
 from query.engine.engine import Sql
-from query.engine.export_limits import Turns
+from query.engine.export_limits import ExportLimiter
 from query.export import slices as export_rows
-from query.formats.columns import Column, Kind
-from query.formats.output_formats import FILES
-from query.formats.streamed_response import Streamed
+from query.formats.columns import ColumnKind, ResultColumn
+from query.formats.output_formats import FILE_FORMATS
+from query.formats.streamed_response import StreamedResponse
 from schemas.errors import Unavailable
 from schemas.tables import EVENTS
 from tests.asgi_client import http_scope
@@ -32,7 +32,7 @@ from tests.query.query_service import NOVEMBER, House, house
 START_US = 1_794_268_800_000_000
 """2026-11-10T00:00:00Z"""
 
-CSV = next(format_ for format_ in FILES if format_.name == "csv")
+CSV = next(format_ for format_ in FILE_FORMATS if format_.name == "csv")
 
 
 @pytest.fixture
@@ -290,17 +290,17 @@ async def stays() -> Message:
 
 
 def test_an_organization_has_two_exports_under_way_at_most() -> None:
-    turns = Turns()
+    turns = ExportLimiter()
     with (
-        turns.taken("acme"),
-        turns.taken("globex"),
-        turns.taken("acme"),
+        turns.slot("acme"),
+        turns.slot("globex"),
+        turns.slot("acme"),
         pytest.raises(Unavailable, match="2 exports of this organization are under way"),
-        turns.taken("acme"),
+        turns.slot("acme"),
     ):
         pass
-    with turns.taken("acme"):
-        assert turns._under_way == {"acme": 1}
+    with turns.slot("acme"):
+        assert turns._running == {"acme": 1}
 
 
 def test_a_client_that_leaves_frees_the_export() -> None:
@@ -328,8 +328,8 @@ def test_a_client_that_leaves_frees_the_export() -> None:
             await gone.wait()
             return {"type": "http.disconnect"}
 
-        columns = [Column("n", Kind.INTEGER)]
-        answer = Streamed(CSV, "n", columns, endless(), allowed=lambda: True)
+        columns = [ResultColumn("n", ColumnKind.INTEGER)]
+        answer = StreamedResponse(CSV, "n", columns, endless(), allowed=lambda: True)
         async with asyncio.timeout(10):
             await answer({"type": "http"}, receive, send)
 
@@ -338,7 +338,9 @@ def test_a_client_that_leaves_frees_the_export() -> None:
 
 
 def test_the_engine_is_free_after_a_stream_is_left(tmp_path: Path) -> None:
-    engine = DuckDB("test", str(tmp_path), tmp_path / "spill", Bounds(128, 1, at_once=1))
+    engine = DuckDBEngine(
+        "test", str(tmp_path), tmp_path / "spill", PoolLimits(128, 1, concurrency=1)
+    )
     forever = Sql("SELECT range FROM range(100000000000)")
 
     async def first_of_many() -> list[Any]:

@@ -17,12 +17,12 @@ import pyarrow.parquet as pq
 import pytest
 from msgspec.structs import fields
 
-from query.formats.columns import Column, Kind
-from query.formats.csv_ndjson import Csv
-from query.formats.output_formats import FILES, FORMATS
-from query.formats.result_table import declared
-from query.standard.query_types import FAMILIES, QUERY_TYPES, QueryType, Subject
-from tests.asgi_client import ask
+from query.formats.columns import ColumnKind, ResultColumn
+from query.formats.csv_ndjson import CsvWriter
+from query.formats.output_formats import FILE_FORMATS, FORMATS
+from query.formats.result_table import declared_columns
+from query.standard.query_types import FAMILIES, QUERY_TYPES, QueryType, SubjectKind
+from tests.asgi_client import request_once
 from tests.http_client import Reply
 from tests.query.lake import a_click, a_click_away, a_view, a_vital, an_error, an_event
 from tests.query.query_service import NOVEMBER, House, house
@@ -90,13 +90,13 @@ def busy(tmp_path_factory: pytest.TempPathFactory) -> House:
 def standard(desk: House, *parameters: str, accept: str = "", **query: str) -> Reply:
     body = {"parameters": parameters, **NOVEMBER}
     headers = {"x-api-key": desk.keys["acme"], **({"accept": accept} if accept else {})}
-    return ask(
+    return request_once(
         desk.app, "POST", f"/v1/query?{urlencode({'website_id': 'shop', **query})}", body, headers
     )
 
 
 def test_every_format_but_json_has_a_reader_here() -> None:
-    assert set(READERS) == {format_.name for format_ in FILES}
+    assert set(READERS) == {format_.name for format_ in FILE_FORMATS}
 
 
 @pytest.mark.parametrize("name", ["ndjson", "arrow", "parquet"])
@@ -132,7 +132,9 @@ def test_a_visitor_cannot_send_a_formula_to_who_opens_a_csv(tmp_path: Path) -> N
 
 def test_numbers_below_zero_stay_numbers_in_csv(desk: House) -> None:
     reply = standard(desk, "top_pages", format="csv", formulas="text")
-    written = Csv([Column("n", Kind.INTEGER), Column("x", Kind.NUMBER)]).rows([[-1, -0.5]])
+    written = CsvWriter(
+        [ResultColumn("n", ColumnKind.INTEGER), ResultColumn("x", ColumnKind.NUMBER)]
+    ).rows([[-1, -0.5]])
 
     assert (reply.status, written) == (200, b"-1,-0.5\r\n")
 
@@ -167,7 +169,7 @@ def test_an_answer_without_rows_names_its_columns(desk: House, name: str) -> Non
 
 def test_every_query_type_has_columns_of_a_known_kind() -> None:
     for query_type in QUERY_TYPES.values():
-        columns = declared(query_type.row)
+        columns = declared_columns(query_type.row)
 
         assert [column.name for column in columns] == [
             field.encode_name for field in fields(query_type.row)
@@ -268,7 +270,11 @@ def test_a_custom_answer_has_the_columns_that_were_asked(desk: House, name: str)
     ]
 
 
-NESTED = [Column("id", Kind.INTEGER), Column("steps", Kind.NESTED), Column("ok", Kind.BOOLEAN)]
+NESTED = [
+    ResultColumn("id", ColumnKind.INTEGER),
+    ResultColumn("steps", ColumnKind.NESTED),
+    ResultColumn("ok", ColumnKind.BOOLEAN),
+]
 
 
 @pytest.mark.parametrize(
@@ -296,7 +302,7 @@ NESTED = [Column("id", Kind.INTEGER), Column("steps", Kind.NESTED), Column("ok",
     ],
 )
 def test_lists_are_json_text_where_a_format_has_none(name: str, expected: Rows) -> None:
-    make = next(format_.writer for format_ in FILES if format_.name == name)
+    make = next(format_.writer for format_ in FILE_FORMATS if format_.name == name)
     assert make is not None
     writer = make(NESTED)
     rows = [(1, [{"a": 1}], True), (None, None, None)]
@@ -316,11 +322,11 @@ def test_a_service_that_wrote_no_columns_has_not_loaded_pyarrow() -> None:
 
 @pytest.mark.parametrize("query_type", ALL_TYPES, ids=[t.name for t in ALL_TYPES])
 def test_every_query_type_is_a_table_in_every_format(busy: House, query_type: QueryType) -> None:
-    link = query_type.subject is Subject.LINK
+    link = query_type.subject is SubjectKind.LINK
     asked = {**(msgspec.to_builtins(query_type.example) or {}), "name": query_type.name}
     where = {"link_id": "go"} if link else {"website_id": "shop"}
     who = {"session_id": "s1", "anonymous_id": "u1"}
-    filters = [{"field": n, "operator": "eq", "value": who[n]} for n in query_type.needs]
+    filters = [{"field": n, "operator": "eq", "value": who[n]} for n in query_type.required_filters]
     body = {"parameters": [asked], "filters": filters, **NOVEMBER}
     counts = set()
 

@@ -115,7 +115,7 @@ def test_standard_questions_take_the_same_groups(desk: House) -> None:
 
 plain = st.sampled_from(
     [GERMAN, HOME, CHEAP]
-    + [condition("country", o.name, "DE") for o in OPERATORS if o.takes == "one value"]
+    + [condition("country", o.name, "DE") for o in OPERATORS if o.arity == "one value"]
     + [condition("path", "in", ["/", "/c"]), condition("properties.plan", "is_null")]
 )
 groups = st.recursive(

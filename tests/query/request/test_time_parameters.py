@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from query.request.time_parameters import PRESETS, asked_span
+from query.request.time_parameters import PRESETS, parse_time_range
 from schemas.errors import Malformed
 
 WEDNESDAY = "2026-11-25T23:30:00+00:00"  # already Thursday the 26th in Berlin
@@ -21,7 +21,7 @@ def bounds(
     zone: str = "UTC",
     now: str = WEDNESDAY,
 ) -> tuple[str, str]:
-    found = asked_span(start, end, preset, zone, ms(now), 400)
+    found = parse_time_range(start, end, preset, zone, ms(now), 400)
     first, beyond = (
         datetime.fromtimestamp(each / 1000, UTC).isoformat(" ", "milliseconds")[:-6]
         for each in (found.start_ms, found.end_ms)
@@ -96,7 +96,7 @@ def test_both_ends_belong_as_far_as_they_are_told(
 )
 def test_a_preset_is_days_of_the_zone(preset: str, first: str, beyond: str) -> None:
     """In Tokyo it is the 26th since 15:00 UTC; its days begin at 15:00 UTC of the day before."""
-    whole = asked_span(None, None, preset, "Asia/Tokyo", ms(WEDNESDAY), 400)
+    whole = parse_time_range(None, None, preset, "Asia/Tokyo", ms(WEDNESDAY), 400)
 
     assert whole.days == (
         datetime.fromisoformat(first).date(),

@@ -6,19 +6,19 @@ from zoneinfo import ZoneInfo
 import duckdb
 import pytest
 
-from query.request.time_range import Granularity, Point, Span, span
+from query.request.time_range import Granularity, SeriesPoint, TimeRange, time_range
 from schemas.errors import Malformed
 
 
-def of(start: str, end: str, zone: str) -> Span:
-    return span(date.fromisoformat(start), date.fromisoformat(end), zone, 400)
+def of(start: str, end: str, zone: str) -> TimeRange:
+    return time_range(date.fromisoformat(start), date.fromisoformat(end), zone, 400)
 
 
 def utc(text: str) -> int:
     return round(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp() * 1000)
 
 
-def labels(whole: Span, granularity: Granularity = Granularity.HOURLY) -> list[str]:
+def labels(whole: TimeRange, granularity: Granularity = Granularity.HOURLY) -> list[str]:
     return [point.label for point in whole.points(granularity)]
 
 
@@ -52,8 +52,8 @@ def test_the_hour_that_occurs_twice_has_two_points() -> None:
     day = of("2026-10-25", "2026-10-25", "Europe/Berlin")
 
     assert day.points(Granularity.HOURLY)[2:4] == [
-        Point(utc("2026-10-25 00:00"), "2026-10-25 02:00:00"),
-        Point(utc("2026-10-25 01:00"), "2026-10-25 02:00:00"),
+        SeriesPoint(utc("2026-10-25 00:00"), "2026-10-25 02:00:00"),
+        SeriesPoint(utc("2026-10-25 01:00"), "2026-10-25 02:00:00"),
     ]
 
 
@@ -114,7 +114,7 @@ def test_every_instant_is_in_the_bucket_of_its_local_label(
     year = of("2026-04-04", "2026-04-06", zone) if minute else of("2026-01-01", "2026-12-31", zone)
     labels = {point.bucket: point.label for point in year.points(granularity)}
     sample = list(range(year.start_ms, year.end_ms, 97_000 if minute else 1_733_000))
-    bucket = year.bucket("ms", granularity)
+    bucket = year.bucket_sql("ms", granularity)
 
     rows = duckdb.execute(
         f"SELECT ms, {bucket.text} FROM (SELECT UNNEST($sample) AS ms)",
@@ -151,10 +151,10 @@ def test_the_bucket_that_now_is_in_is_still_running() -> None:
     days = of("2026-10-24", "2026-10-26", "Europe/Berlin")
     twice = utc("2026-10-25 01:30")  # 02:30 for the second time
 
-    assert days.running(twice, Granularity.DAILY) == "2026-10-25"
-    assert days.running(twice, Granularity.HOURLY) == "2026-10-25 02:00:00"
-    assert days.running(twice, Granularity.MONTHLY) == "2026-10-01"
-    assert days.running(days.end_ms, Granularity.DAILY) is None
+    assert days.current_bucket_label(twice, Granularity.DAILY) == "2026-10-25"
+    assert days.current_bucket_label(twice, Granularity.HOURLY) == "2026-10-25 02:00:00"
+    assert days.current_bucket_label(twice, Granularity.MONTHLY) == "2026-10-01"
+    assert days.current_bucket_label(days.end_ms, Granularity.DAILY) is None
 
 
 def test_too_many_points_are_refused() -> None:

@@ -123,7 +123,7 @@ def test_imports_of_others_are_as_if_they_were_not(desk: House) -> None:
 
 
 def test_too_many_imports_are_refused(desk: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "MOST", {Import: 1})
+    monkeypatch.setattr(store, "MAX_RECORDS", {Import: 1})
     made(desk)
 
     reply = desk.ask("POST", IMPORTS, BODY, key=ADMIN)

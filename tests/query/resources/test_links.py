@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from schemas.registry.link_validation import app_schemes
-from tests.asgi_client import ask
+from schemas.registry.link_validation import parse_app_schemes
+from tests.asgi_client import request_once
 from tests.query.query_service import House, house
 
 LINKS = "/v1/links"
@@ -156,7 +156,7 @@ def test_a_preflight_names_every_method_of_the_route(
 ) -> None:
     asked = {"origin": "https://desk.example", "access-control-request-method": "PATCH"}
 
-    reply = ask(desk.app, "OPTIONS", path, headers=asked)
+    reply = request_once(desk.app, "OPTIONS", path, headers=asked)
 
     assert reply.status == 204
     assert set(reply.headers["access-control-allow-methods"].split(", ")) == methods
@@ -180,7 +180,7 @@ def test_targets_may_have_schemes_of_apps_that_are_on_the_list(tmp_path: Path) -
 @pytest.mark.parametrize("unsafe", ["javascript", "data", "1a", "file"])
 def test_no_unsafe_scheme_can_be_listed(unsafe: str) -> None:
     with pytest.raises(ValueError, match=unsafe):
-        app_schemes(f"shop,{unsafe}")
+        parse_app_schemes(f"shop,{unsafe}")
 
 
 def test_a_link_is_never_written_to_a_registry_whose_file_was_deleted(desk: House) -> None:
@@ -203,14 +203,14 @@ def test_a_link_is_never_written_to_a_registry_whose_file_was_deleted(desk: Hous
 def test_keys_read_nothing_once_the_registry_was_away_for_too_long(desk: House) -> None:
     """A key that was revoked meanwhile would go on reading."""
     follower = desk.follower
-    follower.trouble = "lost"
-    follower._read = time.monotonic() - 72 * 3600 + 60
+    follower.error = "lost"
+    follower._read_at = time.monotonic() - 72 * 3600 + 60
     before = desk.query("summary").status
-    follower._read -= 61
+    follower._read_at -= 61
 
     refused = desk.query("summary")
 
     assert (before, refused.status) == (200, 503)
     assert refused.json["error"].startswith("The registry could not be read for so long")
-    follower.trouble = None
+    follower.error = None
     assert desk.query("summary").status == 200

@@ -10,9 +10,14 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from query.engine.quarantine import LATER_MS
-from schemas.lake.committed_offsets import app_id, epoch_app_id, gone, identity_app_id
-from schemas.receipts import FORMAT, NoReceipt, Receipt, ReceiptKey, unverified
+from query.engine.quarantine import MAX_SEND_DELAY_MS
+from schemas.lake.committed_offsets import (
+    app_id,
+    epoch_app_id,
+    identity_app_id,
+    lost_messages_reason,
+)
+from schemas.receipts import RECEIPT_FORMAT, InvalidReceipt, Receipt, ReceiptKey, unverified
 from schemas.tables import EVENTS, QUARANTINE
 from tests.http_client import Reply
 from tests.query.lake import Stored
@@ -20,7 +25,7 @@ from tests.query.query_service import House, house
 
 RECEIVED = 1_795_000_000_000
 AT = datetime.fromtimestamp(RECEIVED / 1000, UTC)
-THREE = Receipt(FORMAT, "events", 1, 2, 40, 10, 3, RECEIVED, "shop")
+THREE = Receipt(RECEIPT_FORMAT, "events", 1, 2, 40, 10, 3, RECEIVED, "shop")
 """Items 10 to 12 of the chunk at offset 40 of partition 2."""
 
 
@@ -120,7 +125,7 @@ def test_each_item_has_a_fate_of_its_own(desk: House) -> None:
 def test_items_are_named_by_their_place_in_the_request(desk: House) -> None:
     stored(desk, aside(11))
 
-    reply = asked(desk, replace(THREE, places=[0, 3, 1]))
+    reply = asked(desk, replace(THREE, indexes=[0, 3, 1]))
 
     assert states(reply) == [(0, "stored"), (3, "quarantined"), (1, "stored")]
 
@@ -134,7 +139,7 @@ def test_what_became_of_others_is_nothing_to_it(desk: House) -> None:
         {"topic": "vitals"},
         {"subject_id": "blog"},
         {"ts": datetime.fromtimestamp(RECEIVED / 1000 - 1, UTC)},
-        {"ts": datetime.fromtimestamp((RECEIVED + LATER_MS) / 1000, UTC)},
+        {"ts": datetime.fromtimestamp((RECEIVED + MAX_SEND_DELAY_MS) / 1000, UTC)},
     ]
     stored(desk, *(aside(**{"seq": 11, **other}) for other in others))
 
@@ -149,7 +154,7 @@ def test_a_chunk_that_was_unreadable_is_so_for_all(desk: House) -> None:
 
 def test_what_kafka_deleted_unread_is_lost(desk: House) -> None:
     later = {"ts": datetime(2026, 11, 25, tzinfo=UTC), "kafka_offset": 30, "subject_id": None}
-    stored(desk, aside(0, "lost", gone(30, 41), **later))
+    stored(desk, aside(0, "lost", lost_messages_reason(30, 41), **later))
 
     assert {state for _, state in states(asked(desk))} == {"lost"}
     assert {state for _, state in states(asked(desk, replace(THREE, offset=29)))} == {"stored"}
@@ -190,7 +195,7 @@ def test_a_place_that_kafka_could_not_tell_is_unknown(desk: House) -> None:
 def test_a_receipt_of_several_websites_is_looked_up_in_all_of_them(desk: House) -> None:
     stored(desk, aside(10), aside(11, subject_id="blog"), aside(12, subject_id="rival"))
 
-    reply = asked(desk, replace(THREE, owner="acme"))
+    reply = asked(desk, replace(THREE, owner_id="acme"))
 
     assert states(reply) == [(0, "quarantined"), (1, "quarantined"), (2, "stored")]
 
@@ -207,7 +212,7 @@ def test_a_key_looks_up_what_it_reaches(desk: House) -> None:
     ]
 
     assert reach == [
-        (key, owner, asked(desk, replace(THREE, owner=owner), key).status)
+        (key, owner, asked(desk, replace(THREE, owner_id=owner), key).status)
         for key, owner, _ in reach
     ]
 
@@ -235,7 +240,7 @@ def test_a_made_up_receipt_tells_nothing_of_how_far_a_partition_is(desk: House) 
     assert unverified(made_up[1]) == THREE
     [told] = {(reply.status, reply.body) for reply in replies}
     assert told[0] == 404
-    assert NoReceipt.UNKNOWN in replies[0].json["error"]
+    assert InvalidReceipt.UNKNOWN in replies[0].json["error"]
 
 
 def test_a_receipt_of_before_they_were_signed_is_refused_and_told_so(desk: House) -> None:
@@ -245,4 +250,4 @@ def test_a_receipt_of_before_they_were_signed_is_refused_and_told_so(desk: House
 
     reply = desk.ask("GET", f"/v1/receipts/{urlsafe_b64encode(said + crc).decode().rstrip('=')}")
 
-    assert (reply.status, reply.json["error"]) == (404, NoReceipt.OLD)
+    assert (reply.status, reply.json["error"]) == (404, InvalidReceipt.OLD)

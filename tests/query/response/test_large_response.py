@@ -19,10 +19,10 @@ from urllib.parse import urlencode
 import pytest
 from msgspec import Struct
 
-from schemas.registry import Key, Store
+from schemas.registry import Key, RegistryStore
 from schemas.registry.migrate import migrate
 from schemas.runtime.clock import now_ms
-from schemas.runtime.settings import Settings, as_environment
+from schemas.runtime.settings import Settings, to_environment
 from tests.http_client import Reply, call
 from tests.installation import ROOT, eventually, free_port
 from tests.query.lake import Lake, a_view
@@ -97,12 +97,12 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         data_dir=str(root), query_port=free_port(), answer_bytes=ANSWER, stalled_seconds=0.5
     )
     migrate(settings.registry_url)
-    store = Store(settings.registry_url)
+    store = RegistryStore(settings.registry_url)
     keys = furnish(store)
     store.close()
     Lake(root / "lake").holds(*(a_view(f"/products/{n:0100}") for n in range(PATHS)))
     command = [sys.executable, "-m", "query"]
-    with subprocess.Popen(command, cwd=ROOT, env=as_environment(settings)) as process:
+    with subprocess.Popen(command, cwd=ROOT, env=to_environment(settings)) as process:
         made = Service(
             process.pid,
             settings.query_port,
@@ -195,7 +195,7 @@ def test_an_export_under_way_ends_when_its_key_is_revoked(service: Service) -> N
 
 def revoke(registry: str, text: str) -> None:
     """Revoke the key of that text."""
-    store = Store(registry)
+    store = RegistryStore(registry)
     try:
         [key] = [each for each in store.list(Key) if each.id in text]
         store.update(Key, key.id, now_ms(), revoked_at=now_ms())

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from query.response.json_response import counted, encoded, pieces_of
-from query.response.large_response import AT_ONCE_BYTES, LargeResponse, unless_gone
-from query.response.response_budget import ANSWERS_OF_ONE, AnswerBudget, AnswerMemory
+from query.response.json_response import encode_within, json_pieces, reserve_pieces
+from query.response.large_response import SEND_BYTES, LargeResponse, cancel_on_disconnect
+from query.response.response_budget import MAX_RESPONSES_PER_TENANT, ResponseBudget, ResponseMemory
 from schemas.errors import ResultTooLarge, Unavailable
-from schemas.http.asgi import ClientGone
+from schemas.http.asgi import ClientDisconnected
 from tests.query.lake import a_view
 from tests.query.query_service import NOVEMBER, House, house
 
@@ -92,15 +92,15 @@ def test_each_ten_query_types_more_cost_as_much_as_a_request(
 
 def test_what_does_not_fit_gives_its_bytes_back() -> None:
     async def scene() -> tuple[int, int]:
-        memory = AnswerMemory(1_000)
-        budget = AnswerBudget(memory, "acme", 10)
-        counted([b"x" * 400], budget)
+        memory = ResponseMemory(1_000)
+        budget = ResponseBudget(memory, "acme", 10)
+        reserve_pieces([b"x" * 400], budget)
         with pytest.raises(ResultTooLarge):
-            counted([b"x" * 500, b"x" * 101], budget)
+            reserve_pieces([b"x" * 500, b"x" * 101], budget)
         during = memory.held
         budget.close()
         with pytest.raises(ResultTooLarge):  # a thread that goes on when nobody waits any more
-            counted([b"x"], budget)
+            reserve_pieces([b"x"], budget)
         return during, memory.held
 
     assert asyncio.run(scene()) == (400, 0)
@@ -108,15 +108,15 @@ def test_what_does_not_fit_gives_its_bytes_back() -> None:
 
 def test_answers_that_nobody_reads_are_few_for_one_tenant_and_leave_room_for_others() -> None:
     async def scene() -> int:
-        memory = AnswerMemory(1_000)
-        unread = [AnswerBudget(memory, "acme", 10) for _ in range(ANSWERS_OF_ONE + 1)]
+        memory = ResponseMemory(1_000)
+        unread = [ResponseBudget(memory, "acme", 10) for _ in range(MAX_RESPONSES_PER_TENANT + 1)]
         for budget in unread[:-1]:
-            budget.take(1_000)
+            budget.reserve(1_000)
         with pytest.raises(Unavailable, match="wait to be read"):
-            unread[-1].take(1)
-        AnswerBudget(memory, "globex", 10).take(1_000)
+            unread[-1].reserve(1)
+        ResponseBudget(memory, "globex", 10).reserve(1_000)
         unread[0].close()
-        unread[-1].take(1_000)
+        unread[-1].reserve(1_000)
         return memory.held
 
     assert asyncio.run(scene()) == 5_000
@@ -127,9 +127,9 @@ def test_json_in_pieces_is_the_same_json() -> None:
     body = {"success": True, "data": rows, "none": [], "empty": {}, "meta": {"é": 1.5, "x": [1]}}
 
     async def scene() -> bytes:
-        budget = AnswerBudget(AnswerMemory(10**6), "acme", 10)
-        entry = encoded(body, budget)
-        return b"".join(pieces_of({"data": [entry, entry], "more": entry}))
+        budget = ResponseBudget(ResponseMemory(10**6), "acme", 10)
+        entry = encode_within(body, budget)
+        return b"".join(json_pieces({"data": [entry, entry], "more": entry}))
 
     assert json.loads(asyncio.run(scene())) == {"data": [body, body], "more": body}
 
@@ -138,8 +138,8 @@ def test_a_large_answer_waits_for_its_reader_piece_by_piece() -> None:
     sent: list[dict[str, Any]] = []
 
     async def scene(size: int) -> list[int]:
-        budget = AnswerBudget(AnswerMemory(10**7), "acme", 10)
-        pieces = counted([b"x" * 1_000] * (size // 1_000), budget)
+        budget = ResponseBudget(ResponseMemory(10**7), "acme", 10)
+        pieces = reserve_pieces([b"x" * 1_000] * (size // 1_000), budget)
         sent.clear()
 
         async def send(message: Any) -> None:
@@ -152,7 +152,7 @@ def test_a_large_answer_waits_for_its_reader_piece_by_piece() -> None:
 
     large = asyncio.run(scene(1_000_000))
     assert sum(large) == 1_000_000
-    assert max(large) < AT_ONCE_BYTES + 1_000
+    assert max(large) < SEND_BYTES + 1_000
     assert asyncio.run(scene(200_000)) == [200_000]
 
 
@@ -169,6 +169,6 @@ def test_work_ends_with_the_client_that_wanted_it() -> None:
         await asyncio.sleep(0.01)
         return {"type": "http.disconnect"}
 
-    with pytest.raises(ClientGone):
-        asyncio.run(unless_gone(leaves, forever()))
+    with pytest.raises(ClientDisconnected):
+        asyncio.run(cancel_on_disconnect(leaves, forever()))
     assert ended == ["work"]

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from query.request.comparison_range import Compare, Dates, other_span
-from query.request.time_parameters import asked_span
-from query.standard.declaration.query_type import as_asked
+from query.request.comparison_range import CompareOptions, ComparisonDates, comparison_range
+from query.request.time_parameters import parse_time_range
+from query.standard.declaration.query_type import requested_range
 from query.standard.query_types import QUERY_TYPES
 from schemas.errors import Malformed
 from tests.query.lake import a_click, a_view, an_event
@@ -142,7 +142,11 @@ def test_points_of_several_rows_are_found_by_place_and_text(desk: House) -> None
 
 
 def test_a_type_with_a_span_of_its_own_is_not_compared(desk: House) -> None:
-    name = next(name for name, each in QUERY_TYPES.items() if each.over is not as_asked)
+    name = next(
+        name
+        for name, each in QUERY_TYPES.items()
+        if each.time_range_override is not requested_range
+    )
 
     found = entry(desk, name, "2026-11-10", "2026-11-11")
 
@@ -164,19 +168,21 @@ def test_a_type_with_a_span_of_its_own_is_not_compared(desk: House) -> None:
 def test_days_are_held_against_days_also_across_a_change_of_the_clock(
     start: str, end: str, to: str, first: str, beyond: str
 ) -> None:
-    whole = asked_span(start, end, None, "Europe/Berlin", 0, 400)
+    whole = parse_time_range(start, end, None, "Europe/Berlin", 0, 400)
 
-    found = other_span(Compare(to), whole, 0, 400)
+    found = comparison_range(CompareOptions(to), whole, 0, 400)
 
     assert found.days == (date.fromisoformat(first), date.fromisoformat(beyond))
 
 
 def test_times_are_held_against_as_much_time() -> None:
-    whole = asked_span("2026-03-29 04:00:00", "2026-03-29 05:59:59", None, "Europe/Berlin", 0, 400)
+    whole = parse_time_range(
+        "2026-03-29 04:00:00", "2026-03-29 05:59:59", None, "Europe/Berlin", 0, 400
+    )
     hour = 3_600_000
 
-    before = other_span(Compare("previous_period"), whole, 0, 400)
-    last_year = other_span(Compare("previous_year"), whole, 0, 400)
+    before = comparison_range(CompareOptions("previous_period"), whole, 0, 400)
+    last_year = comparison_range(CompareOptions("previous_year"), whole, 0, 400)
 
     assert (before.start_ms, before.end_ms) == (whole.start_ms - 2 * hour, whole.start_ms)
     # 04:00 was an hour later in UTC a year before, when the clocks had not been changed yet.
@@ -187,13 +193,13 @@ def test_times_are_held_against_as_much_time() -> None:
     ("to", "said"),
     [
         ("last_period", "did you mean 'previous_period'?"),
-        (Dates("2026-11-02", "2026-11-01"), "which is before 'startDate'"),
+        (ComparisonDates("2026-11-02", "2026-11-01"), "which is before 'startDate'"),
     ],
 )
 def test_a_comparison_with_nothing_is_refused(to: Any, said: str) -> None:
-    whole = asked_span("2026-11-01", "2026-11-30", None, "UTC", 0, 400)
+    whole = parse_time_range("2026-11-01", "2026-11-30", None, "UTC", 0, 400)
 
     with pytest.raises(Malformed) as refused:
-        other_span(Compare(to), whole, 0, 400)
+        comparison_range(CompareOptions(to), whole, 0, 400)
 
     assert said in refused.value.message

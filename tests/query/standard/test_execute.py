@@ -3,29 +3,31 @@
 import asyncio
 from pathlib import Path
 
-from query.engine.duckdb_engine import DuckDB
-from query.engine.hardening import Bounds
-from query.engine.snapshots import Pinned
-from query.request.time_range import Span
+from query.engine.duckdb_engine import DuckDBEngine
+from query.engine.hardening import PoolLimits
+from query.engine.snapshots import PinnedVersion
+from query.request.time_range import TimeRange
 from query.scope.scope import Scope
-from query.standard.execute import Work
+from query.standard.execute import PreparedQuery
 from query.standard.query_types import QUERY_TYPES
-from schemas.lake.delta_table import Version
+from schemas.lake.delta_table import TableVersion
 from schemas.tables import EVENTS
 
 
-async def left(engine: DuckDB, seconds: float, lapse: float) -> tuple[float, float]:
+async def left(engine: DuckDBEngine, seconds: float, lapse: float) -> tuple[float, float]:
     """What is left of a question's time at first, and after a lapse."""
-    scope = Scope(Pinned(Version(EVENTS, 0, ()), 0), "website_id", "w1", Span(0, 1, "UTC"))
+    scope = Scope(
+        PinnedVersion(TableVersion(EVENTS, 0, ()), 0), "website_id", "w1", TimeRange(0, 1, "UTC")
+    )
     ends = asyncio.get_running_loop().time() + seconds
-    work = Work(engine, QUERY_TYPES["session_list"], scope, None, 0, ends)
+    work = PreparedQuery(engine, QUERY_TYPES["session_list"], scope, None, 0, ends)
     first = work.seconds
     await asyncio.sleep(lapse)
     return first, work.seconds
 
 
 def test_a_later_statement_has_what_the_first_left(tmp_path: Path) -> None:
-    engine = DuckDB("standard", str(tmp_path), tmp_path / "spill", Bounds(64, 1))
+    engine = DuckDBEngine("standard", str(tmp_path), tmp_path / "spill", PoolLimits(64, 1))
 
     first, second = asyncio.run(left(engine, seconds=10, lapse=0.05))
     none = asyncio.run(left(engine, seconds=0.01, lapse=0.05))

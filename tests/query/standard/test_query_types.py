@@ -10,12 +10,17 @@ import duckdb
 import msgspec
 import pytest
 
-from query.engine.duckdb_engine import TYPES
+from query.engine.duckdb_engine import DUCKDB_TYPES
 from query.scope.scope import BUCKET, MS
-from query.standard.declaration.query_type import described, forms, index, named
-from query.standard.query_types import FAMILIES, QUERY_TYPES, QueryType, Subject
-from query.standard.statement import beside
-from schemas.tables import Table, Type
+from query.standard.declaration.query_type import (
+    columns_used,
+    describe_row,
+    field_specs,
+    index_by_name,
+)
+from query.standard.query_types import FAMILIES, QUERY_TYPES, QueryType, SubjectKind
+from query.standard.statement import table_cte_name
+from schemas.tables import ColumnType, Table
 from tests.query.lake import (
     Stored,
     a_click,
@@ -116,22 +121,22 @@ def bare() -> Iterator[duckdb.DuckDBPyConnection]:
 
 def asked(desk: House, query_type: QueryType, **more: Any) -> Any:
     """The rows of a type, with what it needs."""
-    subject = "link:go" if query_type.subject is Subject.LINK else "shop"
+    subject = "link:go" if query_type.subject is SubjectKind.LINK else "shop"
     own = msgspec.to_builtins(query_type.example) if query_type.example else {}
     given = {"session_id": "s1", "anonymous_id": "u1"}
-    filters = [{"field": n, "op": "eq", "value": given[n]} for n in query_type.needs]
+    filters = [{"field": n, "op": "eq", "value": given[n]} for n in query_type.required_filters]
     return desk.rows({"name": query_type.name, **own}, subject=subject, filters=filters, **more)
 
 
 def kinds(table: Table) -> Mapping[str, str]:
     """The engine's type of each column that `scoped` may have."""
-    types = {column.name: TYPES[column.type] for column in table.columns}
+    types = {column.name: DUCKDB_TYPES[column.type] for column in table.columns}
     return {**types, MS: "BIGINT", BUCKET: "BIGINT"}
 
 
 def relations(query_type: QueryType) -> Mapping[str, Table]:
     """What a type may read, by name."""
-    others = {beside(table): table for table in query_type.tables}
+    others = {table_cte_name(table): table for table in query_type.tables}
     return {"scoped": query_type.table, "held": query_type.table, **others}
 
 
@@ -142,11 +147,11 @@ def test_a_type_needs_nothing_but_scoped_and_selects_its_row_shape(
     statement = query_type.statement(query_type.example)
     for relation, table in relations(query_type).items():
         columns = ", ".join(
-            f"{name} {kinds(table)[name]}" for name in named(table, statement.words)
+            f"{name} {kinds(table)[name]}" for name in columns_used(table, statement.identifiers)
         )
         bare.execute(f"CREATE TABLE {relation} ({columns or 'nothing INTEGER'})")
     bare.execute(f"CREATE VIEW entries AS {ENTRIES}")
-    given = ", ".join(f"{cte.name} AS ({cte.sql})" for cte in statement.given)
+    given = ", ".join(f"{cte.name} AS ({cte.sql})" for cte in statement.ctes)
 
     described = bare.execute(
         f"{'WITH ' + given if given else ''} {statement.sql}", dict(statement.values)
@@ -155,8 +160,8 @@ def test_a_type_needs_nothing_but_scoped_and_selects_its_row_shape(
     if query_type.finish is not None:
         return  # the rows are made from what SQL gives
     names = [column[0] for column in described or ()]
-    assert set(names[len(query_type.selected) :]) <= ONLY_FOR_THE_ORDER
-    for name, wanted in zip(names, query_type.selected, strict=False):
+    assert set(names[len(query_type.sql_columns) :]) <= ONLY_FOR_THE_ORDER
+    for name, wanted in zip(names, query_type.sql_columns, strict=False):
         assert name == wanted or not re.search(r"_(part|whole|low|high|ms|count|total)$", wanted)
 
 
@@ -164,7 +169,7 @@ def test_a_type_needs_nothing_but_scoped_and_selects_its_row_shape(
 def test_a_type_answers_an_empty_span(empty: House, query_type: QueryType) -> None:
     rows = asked(empty, query_type)
 
-    assert all(list(row) == list(described(query_type.row)) for row in rows)
+    assert all(list(row) == list(describe_row(query_type.row)) for row in rows)
     assert all(value in (0, None) or name in LABELS for row in rows for name, value in row.items())
 
 
@@ -200,11 +205,11 @@ def test_the_sql_keeps_to_what_other_engines_answer_alike(query_type: QueryType)
 
 def test_a_name_declared_twice_stops_the_program() -> None:
     with pytest.raises(ValueError, match="'outbound_links' is declared twice"):
-        index(EVERY, [QUERY_TYPES["outbound_links"]])
+        index_by_name(EVERY, [QUERY_TYPES["outbound_links"]])
 
 
 def test_every_column_type_is_known_to_the_engine() -> None:
-    assert set(TYPES) == set(Type)
+    assert set(DUCKDB_TYPES) == set(ColumnType)
 
 
 # Numbers of the types that have no test of their own family
@@ -317,7 +322,7 @@ def test_custom_events_are_what_the_sender_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("query_type", EVERY, ids=lambda t: t.name)
 def test_rows_may_be_sorted_by_every_field(desk: House, query_type: QueryType) -> None:
-    for field in forms(query_type.row):
+    for field in field_specs(query_type.row):
         order = [{"field": field, "direction": "desc"}]
         values = [row[field] for row in asked(desk, query_type, orderBy=order)]
 

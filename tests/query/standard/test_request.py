@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from schemas.lake.table_location import locate
+from schemas.lake.table_location import table_url
 from schemas.registry import Website
 from schemas.tables import CLICKS
 from tests.query.lake import a_click, a_view
@@ -214,7 +214,7 @@ def test_a_version_that_is_not_there_yet_is_refused(desk: House) -> None:
 def test_a_version_that_the_log_has_forgotten_is_refused(desk: House) -> None:
     for _ in range(3):
         desk.holds(a_click())
-    table = DeltaTable(locate(str(desk.lake.root), CLICKS))
+    table = DeltaTable(table_url(str(desk.lake.root), CLICKS))
     table.create_checkpoint()
     for number in range(3):
         (Path(table.table_uri.removeprefix("file://")) / f"_delta_log/{number:020}.json").unlink()
@@ -232,7 +232,7 @@ def test_a_version_that_the_log_has_forgotten_is_refused(desk: House) -> None:
 def test_a_version_whose_files_are_gone_names_the_oldest_that_is_kept(desk: House) -> None:
     desk.holds(a_click())
     [gone] = desk.lake.paths(CLICKS)
-    table = DeltaTable(locate(str(desk.lake.root), CLICKS))
+    table = DeltaTable(table_url(str(desk.lake.root), CLICKS))
     table.delete()
     gone.unlink()
 

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from tests.installation import eventually
-from tests.schemas.http.services import STALLED_SECONDS, Service, collector, query
+from tests.schemas.http.services import STALLED_SECONDS, RunningService, collector, query
 
 
 @pytest.fixture(scope="session")
-def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Service]]:
+def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, RunningService]]:
     """By name."""
     folder: Path = tmp_path_factory.mktemp("http")
     with ExitStack() as stack, ThreadPoolExecutor() as starting:
 
-        def start(begin: Callable[..., AbstractContextManager[Service]]) -> Service:
+        def start(begin: Callable[..., AbstractContextManager[RunningService]]) -> RunningService:
             settings = {"stalled_seconds": STALLED_SECONDS}
             return stack.enter_context(begin(folder / begin.__name__, **settings))
 
@@ -25,7 +25,9 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Ser
 
 
 @pytest.fixture(params=["collector", "query"])
-def service(request: pytest.FixtureRequest, services: dict[str, Service]) -> Iterator[Service]:
+def service(
+    request: pytest.FixtureRequest, services: dict[str, RunningService]
+) -> Iterator[RunningService]:
     """Each of both; whatever is sent, the next request of somebody else is answered as ever."""
     one = services[request.param]
     yield one

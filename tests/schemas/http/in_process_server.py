@@ -11,15 +11,15 @@ from typing import Any
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from schemas.http.asgi import ClientGone, answer, read_body
-from schemas.http.client_ip import networks
-from schemas.http.connection_limits import Connections, Limits
-from schemas.http.error_bodies import of_query
+from schemas.http.asgi import ClientDisconnected, read_body, send_json
+from schemas.http.client_ip import parse_networks
+from schemas.http.connection_limits import ConnectionLimits, OpenConnections
+from schemas.http.error_bodies import query_error
 from schemas.http.http_protocol import HttpProtocol
 from schemas.http.server import listen
 from tests.installation import eventually, free_port
 
-left: list[str] = []
+disconnected: list[str] = []
 """Paths whose clients left before they were answered."""
 
 
@@ -33,19 +33,21 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"] == "/wait":
             while (await receive())["type"] != "http.disconnect":
                 pass
-            raise ClientGone
-    except ClientGone:
-        left.append(scope["path"])
+            raise ClientDisconnected
+    except ClientDisconnected:
+        disconnected.append(scope["path"])
         return
-    await answer(send, 200, b"{}")
+    await send_json(send, 200, b"{}")
 
 
 @contextmanager
-def serving(trusted: str = "", **limits: Any) -> Iterator[int]:
+def running_server(trusted: str = "", **limits: Any) -> Iterator[int]:
     """A server; its port."""
     port = free_port()
-    chosen = Limits(sweep_seconds=0.1, probe_seconds=0.2, **limits)
-    bound: Any = partial(HttpProtocol, Connections(chosen, of_query, networks(trusted)))
+    chosen = ConnectionLimits(sweep_seconds=0.1, probe_seconds=0.2, **limits)
+    bound: Any = partial(
+        HttpProtocol, OpenConnections(chosen, query_error, parse_networks(trusted))
+    )
     config = uvicorn.Config(
         app, http=bound, loop="uvloop", ws="none", lifespan="off", log_config=None,
         timeout_graceful_shutdown=1,

@@ -13,9 +13,9 @@ from typing import Any
 import psutil
 from msgspec import Struct
 
-from schemas.registry import Organization, Store
+from schemas.registry import Organization, RegistryStore
 from schemas.registry.migrate import migrate
-from schemas.runtime.settings import Settings, as_environment
+from schemas.runtime.settings import Settings, to_environment
 from tests.http_client import Reply, call
 from tests.installation import ROOT, eventually, free_port
 from tests.query.query_service import NOW, furnish
@@ -23,7 +23,7 @@ from tests.query.query_service import NOW, furnish
 STALLED_SECONDS = 2.0
 
 
-class Service(Struct, frozen=True):
+class RunningService(Struct, frozen=True):
     """A running service, and a request that it takes."""
 
     name: str
@@ -58,22 +58,24 @@ class Service(Struct, frozen=True):
 
 
 @contextmanager
-def collector(folder: Path, **settings: Any) -> Iterator[Service]:
+def collector(folder: Path, **settings: Any) -> Iterator[RunningService]:
     """The collector's application with a list instead of Kafka; `/long?n` has n bytes."""
     chosen = Settings(data_dir=str(folder), collect_port=free_port(), **settings)
     command = [sys.executable, "-m", "tests.schemas.http.collector_main"]
     head = "POST /track?website_id=shop HTTP/1.1\r\nHost: x\r\n"
-    with running("collector", command, chosen, chosen.collect_port, head, b'{"name":"a"}') as one:
+    with run_service(
+        "collector", command, chosen, chosen.collect_port, head, b'{"name":"a"}'
+    ) as one:
         yield one
 
 
 @contextmanager
-def query(folder: Path, **settings: Any) -> Iterator[Service]:
+def query(folder: Path, **settings: Any) -> Iterator[RunningService]:
     """The query service over a lake that holds nothing yet."""
     chosen = Settings(data_dir=str(folder), query_port=free_port(), **settings)
     folder.mkdir(parents=True, exist_ok=True)
     migrate(chosen.registry_url)
-    store = Store(chosen.registry_url)
+    store = RegistryStore(chosen.registry_url)
     key = furnish(store)["acme"]
     store.update(Organization, "acme", NOW, limits={"custom": 10**9})
     store.close()
@@ -83,21 +85,21 @@ def query(folder: Path, **settings: Any) -> Iterator[Service]:
         b'{"query":{"table":"events","selects":[{"field":"*","aggregate":"count"}]},'
         b'"startDate":"2026-11-01","endDate":"2026-11-30"}'
     )
-    with running("query", command, chosen, chosen.query_port, head, body) as one:
+    with run_service("query", command, chosen, chosen.query_port, head, body) as one:
         yield one
 
 
 @contextmanager
-def running(
+def run_service(
     name: str, command: Sequence[str], settings: Settings, port: int, head: str, body: bytes
-) -> Iterator[Service]:
+) -> Iterator[RunningService]:
     """The process, from its first answer on."""
-    environment = {**os.environ, **as_environment(settings)}
+    environment = {**os.environ, **to_environment(settings)}
     settings.data.mkdir(parents=True, exist_ok=True)
     log = settings.data / "service.log"
     with log.open("wb") as output:
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=output)
-    service = Service(name, port, process.pid, head, body)
+    service = RunningService(name, port, process.pid, head, body)
 
     def answers() -> bool:
         assert process.poll() is None, log.read_text()

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from schemas.errors import LimitExceeded
+from schemas.errors import RateLimitExceeded
 from schemas.http import admission
-from schemas.http.admission import ALLOWANCE, PUBLIC, Admission
+from schemas.http.admission import PUBLIC_GROUP_LIMIT, RATE_LIMIT_KEY, Admission
 from schemas.http.rate_limit import LocalRateLimiter
 from schemas.plans import MIB, Group
 from schemas.registry import Organization
@@ -29,22 +29,22 @@ class Counting:
     def keyed(self, owner: Organization, cost: int = 1, size: int = 0) -> int:
         """Requests that are left."""
         scope: dict[str, Any] = {}
-        self.admission.keyed(scope, owner, Group.COLLECT, cost, size)
+        self.admission.count_with_key(scope, owner, Group.COLLECT, cost, size)
         return self._left(scope)
 
     def anonymous(self, owner: Organization, website: str, network: str, size: int = 0) -> int:
         scope: dict[str, Any] = {}
-        buckets = self.admission.buckets(network, owner, Group.COLLECT, website, self.now)
-        self.admission.anonymous(scope, buckets, self.now, size)
+        buckets = self.admission.anonymous_buckets(network, owner, Group.COLLECT, website, self.now)
+        self.admission.count_anonymous(scope, buckets, self.now, size)
         return self._left(scope)
 
     def public(self, network: str, cost: int = 1) -> int:
         scope: dict[str, Any] = {}
-        self.admission.public(scope, network, cost)
+        self.admission.count_public(scope, network, cost)
         return self._left(scope)
 
     def _left(self, scope: dict[str, Any]) -> int:
-        return int(dict(scope[ALLOWANCE].headers())[b"x-ratelimit-remaining"])
+        return int(dict(scope[RATE_LIMIT_KEY].headers())[b"x-ratelimit-remaining"])
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_one_network_has_half_of_what_a_website_may_receive(counting: Counting) 
     owner = an_organization(collect=10)
 
     assert [counting.anonymous(owner, "shop", HOME) for _ in range(5)] == [4, 3, 2, 1, 0]
-    with pytest.raises(LimitExceeded) as refused:
+    with pytest.raises(RateLimitExceeded) as refused:
         counting.anonymous(owner, "shop", HOME)
 
     assert refused.value.message == (
@@ -71,7 +71,7 @@ def test_all_networks_together_have_no_more_than_the_website(counting: Counting)
     for network in range(10):
         counting.anonymous(owner, "shop", f"192.0.{network}.0")
 
-    with pytest.raises(LimitExceeded, match="is 10 requests"):
+    with pytest.raises(RateLimitExceeded, match="is 10 requests"):
         counting.anonymous(owner, "shop", HOME)
 
 
@@ -89,9 +89,11 @@ def test_bytes_have_limits_of_their_own(counting: Counting) -> None:
     counting.keyed(owner, 0, 2 * MIB)
     counting.anonymous(owner, "shop", HOME, MIB)
 
-    with pytest.raises(LimitExceeded, match=r"API keys \(collect\) is 2,097,152 bytes per minute"):
+    with pytest.raises(
+        RateLimitExceeded, match=r"API keys \(collect\) is 2,097,152 bytes per minute"
+    ):
         counting.keyed(owner)
-    with pytest.raises(LimitExceeded, match="from one network is 1,048,576 bytes per minute"):
+    with pytest.raises(RateLimitExceeded, match="from one network is 1,048,576 bytes per minute"):
         counting.anonymous(owner, "shop", HOME)
     assert counting.anonymous(owner, "shop", CAFE, MIB) == 2_999
 
@@ -100,7 +102,7 @@ def test_a_question_may_cost_more_than_one(counting: Counting) -> None:
     owner = an_organization(collect=10)
 
     assert counting.keyed(owner, 7) == 3
-    with pytest.raises(LimitExceeded):
+    with pytest.raises(RateLimitExceeded):
         counting.keyed(owner, 4)
     assert counting.keyed(owner, 3) == 0
 
@@ -114,11 +116,11 @@ def test_a_new_plan_holds_at_once_and_forgets_nothing(counting: Counting) -> Non
 def test_what_a_stranger_is_refused_for_is_counted_as_far_as_there_is_room(
     counting: Counting,
 ) -> None:
-    assert counting.public(HOME, PUBLIC.requests - 1) == 1
+    assert counting.public(HOME, PUBLIC_GROUP_LIMIT.requests - 1) == 1
     assert counting.public(HOME, 50) == 0
-    with pytest.raises(LimitExceeded):
+    with pytest.raises(RateLimitExceeded):
         counting.public(HOME)
-    with pytest.raises(LimitExceeded):
+    with pytest.raises(RateLimitExceeded):
         counting.admission.check_network({}, HOME, NOW)
     counting.admission.check_network({}, CAFE, NOW)
 
@@ -126,7 +128,7 @@ def test_what_a_stranger_is_refused_for_is_counted_as_far_as_there_is_room(
 def test_a_flood_of_strangers_forgets_no_tenant(
     counting: Counting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("schemas.http.rate_limit.MOST_STRANGERS", 100)
+    monkeypatch.setattr("schemas.http.rate_limit.MAX_ANONYMOUS_BUCKETS", 100)
     owner = an_organization(collect=1_000)
     counting.keyed(owner, 1_000)
 
@@ -134,7 +136,7 @@ def test_a_flood_of_strangers_forgets_no_tenant(
         counting.anonymous(owner, "shop", f"10.{network // 250}.{network % 250}.0")
 
     assert len(counting.admission._limiter._strangers) == 100  # type: ignore[attr-defined]
-    with pytest.raises(LimitExceeded):
+    with pytest.raises(RateLimitExceeded):
         counting.keyed(owner)
     assert counting.anonymous(owner, "shop", HOME) == 99
 
@@ -142,8 +144,8 @@ def test_a_flood_of_strangers_forgets_no_tenant(
 def test_tenants_that_have_gone_quiet_take_no_memory(
     counting: Counting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(admission, "FEW_TENANTS", 10)
-    counting.admission._many = 10
+    monkeypatch.setattr(admission, "CLEANUP_THRESHOLD", 10)
+    counting.admission._cleanup_at = 10
 
     for minute in range(100):
         counting.now = NOW + minute * 60_000

@@ -2,14 +2,14 @@
 
 import pytest
 
-from schemas.http.auth import key_text
-from schemas.http.client_ip import client_address, cut, networks
+from schemas.http.auth import read_api_key
+from schemas.http.client_ip import client_ip, parse_networks, truncate_ip
 from schemas.http.health import remembered
-from schemas.http.rate_limit_headers import Allowance, exceeded
+from schemas.http.rate_limit_headers import RateLimitStatus, rate_limit_error
 
 
 def test_the_headers_are_whole_seconds() -> None:
-    assert Allowance(5, 4, 1_060_001).headers() == [
+    assert RateLimitStatus(5, 4, 1_060_001).headers() == [
         (b"x-ratelimit-limit", b"5"),
         (b"x-ratelimit-remaining", b"4"),
         (b"x-ratelimit-reset", b"1061"),
@@ -17,9 +17,9 @@ def test_the_headers_are_whole_seconds() -> None:
 
 
 def test_a_refusal_says_when_to_come_back() -> None:
-    failure = exceeded(Allowance(5, -1, 1_060_000), 1_030_500)
+    failure = rate_limit_error(RateLimitStatus(5, -1, 1_060_000), 1_030_500)
 
-    assert failure.more == {
+    assert failure.details == {
         "limit": 5,
         "remaining": 0,
         "reset": "1970-01-01T00:17:40.000Z",
@@ -39,17 +39,17 @@ def test_a_refusal_says_when_to_come_back() -> None:
     ],
 )
 def test_an_address_is_cut_before_it_is_kept(address: str, kept: str) -> None:
-    assert cut(address) == kept
+    assert truncate_ip(address) == kept
 
 
 def test_only_a_trusted_proxy_is_believed() -> None:
-    trusted = networks("10.0.0.0/8, 127.0.0.1")
+    trusted = parse_networks("10.0.0.0/8, 127.0.0.1")
 
-    assert client_address("10.1.1.1", "198.51.100.7, 10.2.2.2", trusted) == "198.51.100.7"
-    assert client_address("192.0.2.1", "198.51.100.7", trusted) == "192.0.2.1"
-    assert client_address("10.1.1.1", None, trusted) == "10.1.1.1"
-    assert client_address("10.1.1.1", "1.1.1.1, 198.51.100.7", trusted) == "198.51.100.7"
-    assert client_address("::ffff:10.1.1.1", "198.51.100.7", trusted) == "198.51.100.7"
+    assert client_ip("10.1.1.1", "198.51.100.7, 10.2.2.2", trusted) == "198.51.100.7"
+    assert client_ip("192.0.2.1", "198.51.100.7", trusted) == "192.0.2.1"
+    assert client_ip("10.1.1.1", None, trusted) == "10.1.1.1"
+    assert client_ip("10.1.1.1", "1.1.1.1, 198.51.100.7", trusted) == "198.51.100.7"
+    assert client_ip("::ffff:10.1.1.1", "198.51.100.7", trusted) == "198.51.100.7"
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_only_a_trusted_proxy_is_believed() -> None:
     ],
 )
 def test_an_address_is_found_however_a_proxy_writes_it(forwarded: str, address: str) -> None:
-    assert client_address("10.0.0.1", forwarded, networks("10.0.0.0/8")) == address
+    assert client_ip("10.0.0.1", forwarded, parse_networks("10.0.0.0/8")) == address
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_an_address_is_found_however_a_proxy_writes_it(forwarded: str, address: 
     ],
 )
 def test_a_key_is_found_in_either_header(headers: dict[str, str], text: str | None) -> None:
-    assert key_text(headers.get) == text
+    assert read_api_key(headers.get) == text
 
 
 def test_a_flood_of_health_checks_reads_files_once_a_second() -> None:

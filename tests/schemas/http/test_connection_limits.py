@@ -9,7 +9,7 @@ import pytest
 
 from schemas.http.connection_limits import client_network
 from tests.installation import eventually
-from tests.schemas.http.in_process_server import connect, left, serving
+from tests.schemas.http.in_process_server import connect, disconnected, running_server
 from tests.schemas.http.services import read_replies, read_reply, split_replies
 
 POST = b"POST /body HTTP/1.1\r\nHost: x\r\n"
@@ -22,7 +22,7 @@ BUFFERED = 16_000_000
 @pytest.fixture(scope="module")
 def hasty() -> Iterator[int]:
     """A server that waits for nobody longer than about a second."""
-    with serving(
+    with running_server(
         head_seconds=0.5, body_seconds=0.6, keep_alive_seconds=0.7, linger_seconds=0.3
     ) as port:
         yield port
@@ -75,8 +75,8 @@ def test_who_dribbles_is_not_waited_for(hasty: int) -> None:
 
 
 def test_who_left_is_not_worked_for_and_who_only_said_all_is() -> None:
-    left.clear()
-    with serving() as port, connect(port) as there, connect(port) as gone:
+    disconnected.clear()
+    with running_server() as port, connect(port) as there, connect(port) as gone:
         there.sendall(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
         there.shutdown(socket.SHUT_WR)
         gone.sendall(b"GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -84,7 +84,7 @@ def test_who_left_is_not_worked_for_and_who_only_said_all_is() -> None:
         said = there.recv(1_000)
         whole = said + b"".join(iter(lambda: there.recv(1_000), b""))
 
-        eventually(lambda: left == ["/wait"], 4)
+        eventually(lambda: disconnected == ["/wait"], 4)
 
     # The interim answer that finds out who left, which clients pass over.
     assert said.startswith(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -94,7 +94,7 @@ def test_who_left_is_not_worked_for_and_who_only_said_all_is() -> None:
 def test_an_address_has_only_so_many_unfinished_bodies() -> None:
     """A quarter of 400,000 bytes, so one body of 60,000 but not two."""
     begun = POST + b"Content-Length: 100000\r\n\r\n" + b"x" * 60_000
-    with serving(unfinished_bytes=400_000) as port, connect(port) as first:
+    with running_server(unfinished_bytes=400_000) as port, connect(port) as first:
         first.sendall(begun)
         time.sleep(0.2)
         with connect(port) as second:
@@ -111,7 +111,7 @@ def test_an_address_has_only_so_many_unfinished_bodies() -> None:
 
 
 def test_an_address_has_only_so_many_connections() -> None:
-    with serving(address_connections=3, connections=100) as port:
+    with running_server(address_connections=3, connections=100) as port:
         held = [connect(port) for _ in range(3)]
         for connection in held:
             connection.sendall(GET)
@@ -135,7 +135,7 @@ def test_an_address_has_only_so_many_connections() -> None:
 
 
 def test_a_trusted_proxy_may_hold_all_connections_and_no_more() -> None:
-    with serving("127.0.0.0/8", address_connections=1, connections=4) as port:
+    with running_server("127.0.0.0/8", address_connections=1, connections=4) as port:
         held = [connect(port) for _ in range(4)]
         for connection in held:
             connection.sendall(SLOW)
@@ -150,7 +150,7 @@ def test_a_trusted_proxy_may_hold_all_connections_and_no_more() -> None:
 
 def test_strangers_that_hold_all_connections_keep_no_newcomer_out() -> None:
     """Three of 127.120.1.0/24, two of each of 127.121.1.0/24 and 127.0.0.0/24, which came first."""
-    with serving(address_connections=4, connections=7) as port:
+    with running_server(address_connections=4, connections=7) as port:
         idle = [connect(port) for _ in range(2)]
         for connection in idle:
             connection.sendall(GET)
@@ -181,7 +181,7 @@ def test_strangers_that_hold_all_connections_keep_no_newcomer_out() -> None:
 
 
 def test_one_network_may_hold_a_quarter_of_all_connections() -> None:
-    with serving(address_connections=2, connections=16) as port:
+    with running_server(address_connections=2, connections=16) as port:
         held = [connect(port, f"127.120.1.{number}") for number in range(1, 5)]
         with connect(port, "127.120.1.9") as neighbour, connect(port, "127.120.2.9") as other:
             assert [reply.status for reply in read_replies(neighbour)] == [503]
@@ -193,7 +193,7 @@ def test_one_network_may_hold_a_quarter_of_all_connections() -> None:
 
 def test_who_is_refused_while_its_request_comes_can_read_why() -> None:
     """Closed at once, what was sent and not read would reset the connection."""
-    with serving(connections=1) as port, connect(port) as held:
+    with running_server(connections=1) as port, connect(port) as held:
         held.sendall(SLOW)
         time.sleep(0.2)
         for _ in range(20):
@@ -215,7 +215,7 @@ def is_gone(connection: socket.socket) -> bool:
 
 
 def test_those_who_stay_after_their_refusal_are_few() -> None:
-    with serving(connections=1, lingering=2) as port, connect(port) as held:
+    with running_server(connections=1, lingering=2) as port, connect(port) as held:
         held.sendall(b"GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
         time.sleep(0.2)
         refused = [connect(port, "127.9.9.9") for _ in range(3)]
@@ -230,7 +230,7 @@ def test_those_who_stay_after_their_refusal_are_few() -> None:
 
 
 def test_idle_connections_make_room_when_it_is_crowded() -> None:
-    with serving(address_connections=4, crowded_seconds=0.2) as port:
+    with running_server(address_connections=4, crowded_seconds=0.2) as port:
         held = [connect(port) for _ in range(4)]
         for connection in held:
             connection.sendall(GET)
@@ -257,7 +257,7 @@ def test_an_ipv6_client_is_its_network(peer: str, network: str) -> None:
 
 
 def test_requests_that_wait_are_few_however_many_are_sent() -> None:
-    with serving(pipelined=4) as port, connect(port) as connection:
+    with running_server(pipelined=4) as port, connect(port) as connection:
         connection.sendall(GET * 1_000)
         connection.shutdown(socket.SHUT_WR)
         replies = read_replies(connection)
@@ -277,7 +277,10 @@ def test_a_body_after_its_answer_is_read_away(hasty: int) -> None:
 
 def test_who_sends_on_after_a_refusal_is_not_read_for_ever() -> None:
     most = 1_000_000
-    with serving(drained_bytes=most, linger_seconds=1.5) as port, connect(port) as connection:
+    with (
+        running_server(drained_bytes=most, linger_seconds=1.5) as port,
+        connect(port) as connection,
+    ):
         connection.sendall(b"rubbish\r\n\r\n")
         refused = read_reply(connection)
         connection.setblocking(False)

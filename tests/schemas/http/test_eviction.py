@@ -2,81 +2,85 @@
 
 import pytest
 
-from schemas.http.eviction import LOOKS, MOST_LOOKS, Groups
+from schemas.http.eviction import MAX_SAMPLED, SAMPLE_SIZE, NetworkGroups
 
 
-class Open:
+class FixedConnection:
     """A connection in one state."""
 
     def __init__(self, since: float, answered: bool = False) -> None:
         self.since = since
         self.answered = answered
 
-    def look(self, now: float, crowded: bool) -> None: ...
+    def check_timeouts(self, now: float, crowded: bool) -> None: ...
 
-    def answering(self) -> bool:
+    def is_responding(self) -> bool:
         return self.answered
 
-    def give_way(self) -> None: ...
+    def evict(self) -> None: ...
 
-    def end(self) -> None: ...
+    def terminate(self) -> None: ...
 
 
 @pytest.fixture
-def groups() -> Groups:
-    return Groups()
+def groups() -> NetworkGroups:
+    return NetworkGroups()
 
 
-def held(groups: Groups, network: str, *connections: Open) -> tuple[Open, ...]:
+def held(
+    groups: NetworkGroups, network: str, *connections: FixedConnection
+) -> tuple[FixedConnection, ...]:
     for connection in connections:
         groups.add(connection, network)
     return connections
 
 
-def test_the_longest_unfinished_of_the_largest_network_gives_way(groups: Groups) -> None:
-    (first,) = held(groups, "a", Open(1.0))
-    _, oldest, _ = held(groups, "b", Open(9.0), Open(5.0), Open(7.0))
+def test_the_longest_unfinished_of_the_largest_network_gives_way(groups: NetworkGroups) -> None:
+    (first,) = held(groups, "a", FixedConnection(1.0))
+    _, oldest, _ = held(
+        groups, "b", FixedConnection(9.0), FixedConnection(5.0), FixedConnection(7.0)
+    )
 
     assert groups.candidate() is oldest
 
     groups.remove(oldest, "b")
-    held(groups, "a", Open(8.0), Open(2.0))
+    held(groups, "a", FixedConnection(8.0), FixedConnection(2.0))
     assert groups.candidate() is first
 
 
-def test_nobody_gives_way_while_being_answered(groups: Groups) -> None:
-    held(groups, "a", *(Open(1.0, answered=True) for _ in range(3)))
+def test_nobody_gives_way_while_being_answered(groups: NetworkGroups) -> None:
+    held(groups, "a", *(FixedConnection(1.0, answered=True) for _ in range(3)))
     assert groups.candidate() is None
 
-    (waiting,) = held(groups, "b", Open(9.0))
+    (waiting,) = held(groups, "b", FixedConnection(9.0))
     assert groups.candidate() is waiting
 
 
-def test_connections_of_a_trusted_proxy_give_way_last(groups: Groups) -> None:
-    proxied = held(groups, "", *(Open(float(n)) for n in range(5)))
-    (direct,) = held(groups, "a", Open(9.0))
+def test_connections_of_a_trusted_proxy_give_way_last(groups: NetworkGroups) -> None:
+    proxied = held(groups, "", *(FixedConnection(float(n)) for n in range(5)))
+    (direct,) = held(groups, "a", FixedConnection(9.0))
 
     assert groups.candidate() is direct
     groups.remove(direct, "a")
     assert groups.candidate() is proxied[0]
 
 
-def test_one_newcomer_looks_at_so_many_and_the_next_one_at_others(groups: Groups) -> None:
-    held(groups, "a", *(Open(1.0, answered=True) for _ in range(LOOKS)))
-    (waiting,) = held(groups, "a", Open(2.0))
+def test_one_newcomer_looks_at_so_many_and_the_next_one_at_others(groups: NetworkGroups) -> None:
+    held(groups, "a", *(FixedConnection(1.0, answered=True) for _ in range(SAMPLE_SIZE)))
+    (waiting,) = held(groups, "a", FixedConnection(2.0))
 
     assert groups.candidate() is None
     assert groups.candidate() is waiting
 
-    many = Groups()
-    for network in range(2 * MOST_LOOKS):
-        held(many, f"n{network}", Open(1.0, answered=True))
+    many = NetworkGroups()
+    for network in range(2 * MAX_SAMPLED):
+        held(many, f"n{network}", FixedConnection(1.0, answered=True))
     assert many.candidate() is None
-    assert sum(map(many.size, many._members)) == 2 * MOST_LOOKS
+    assert sum(map(many.size, many._members)) == 2 * MAX_SAMPLED
 
 
-def test_a_network_that_has_left_takes_no_memory(groups: Groups) -> None:
-    for connection in held(groups, "a", Open(1.0), Open(2.0)):
+def test_a_network_that_has_left_takes_no_memory(groups: NetworkGroups) -> None:
+    for connection in held(groups, "a", FixedConnection(1.0), FixedConnection(2.0)):
         groups.remove(connection, "a")
 
     assert (groups.size("a"), groups._members, groups._by_size) == (0, {}, {})

@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from tests.http_client import Reply
-from tests.schemas.http.services import Service, read_replies, read_reply
+from tests.schemas.http.services import RunningService, read_replies, read_reply
 
 RATE_HEADERS = {"x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"}
 LIVE = b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -18,7 +18,7 @@ H2C = (
 """As Java's HttpClient sends them on plain http."""
 
 
-def is_refusal(service: Service, reply: Reply, status: int) -> bool:
+def is_refusal(service: RunningService, reply: Reply, status: int) -> bool:
     """Whether it has the status, the contract's body of that service, and the three headers."""
     body = json.loads(reply.body)
     text = body["message"] if service.name == "collector" else body["error"]
@@ -40,7 +40,7 @@ def statuses(replies: list[Reply]) -> list[int]:
 
 @pytest.mark.parametrize("together", [True, False], ids=["one segment", "two segments"])
 def test_a_wish_for_http_2_is_ignored_and_the_request_answered(
-    service: Service, together: bool
+    service: RunningService, together: bool
 ) -> None:
     whole = service.good(H2C)
     cut = len(whole) - len(service.body)
@@ -56,7 +56,9 @@ def test_a_wish_for_http_2_is_ignored_and_the_request_answered(
 
 
 @pytest.mark.parametrize("protocol", ["websocket", "TLS/1.0, h2c", "x" * 5000])
-def test_a_wish_for_any_other_protocol_is_ignored_too(service: Service, protocol: str) -> None:
+def test_a_wish_for_any_other_protocol_is_ignored_too(
+    service: RunningService, protocol: str
+) -> None:
     asked = service.good(f"UPGRADE: {protocol}\r\nconnection: keep-alive, upgrade\r\n")
 
     replies = service.say(asked + LIVE + service.good("Connection: close\r\n"))
@@ -64,19 +66,19 @@ def test_a_wish_for_any_other_protocol_is_ignored_too(service: Service, protocol
     assert statuses(replies) == [200, 200, 200]
 
 
-def test_a_wish_to_upgrade_hides_no_second_length(service: Service) -> None:
+def test_a_wish_to_upgrade_hides_no_second_length(service: RunningService) -> None:
     [reply] = service.say(service.good(H2C + "Transfer-Encoding: chunked\r\n"))
 
     assert is_refusal(service, reply, 400)
 
 
-def test_a_tunnel_is_refused(service: Service) -> None:
+def test_a_tunnel_is_refused(service: RunningService) -> None:
     [reply] = service.say(b"CONNECT example.org:443 HTTP/1.1\r\nHost: x\r\n\r\n" + LIVE)
 
     assert is_refusal(service, reply, 400)
 
 
-def test_a_client_that_closes_its_half_gets_its_answers(service: Service) -> None:
+def test_a_client_that_closes_its_half_gets_its_answers(service: RunningService) -> None:
     with service.connect() as connection:
         connection.sendall(service.good() + LIVE + service.good())
         connection.shutdown(socket.SHUT_WR)
@@ -84,7 +86,7 @@ def test_a_client_that_closes_its_half_gets_its_answers(service: Service) -> Non
         assert statuses(read_replies(connection)) == [200, 200, 200]
 
 
-def test_a_client_that_closes_its_half_in_mid_body_is_let_go(service: Service) -> None:
+def test_a_client_that_closes_its_half_in_mid_body_is_let_go(service: RunningService) -> None:
     with service.connect() as connection:
         connection.sendall(LIVE + service.good()[:-1])
         connection.shutdown(socket.SHUT_WR)
@@ -93,7 +95,7 @@ def test_a_client_that_closes_its_half_in_mid_body_is_let_go(service: Service) -
 
 
 def test_two_thousand_requests_in_one_go_are_answered_in_order(
-    services: dict[str, Service],
+    services: dict[str, RunningService],
 ) -> None:
     collector = services["collector"]
     asked = (collector.good() * 49 + LIVE) * 40
@@ -110,7 +112,7 @@ def test_two_thousand_requests_in_one_go_are_answered_in_order(
 
 
 @pytest.mark.parametrize("size", [10, 30_000])
-def test_what_follows_a_body_counts_from_its_own_begin(service: Service, size: int) -> None:
+def test_what_follows_a_body_counts_from_its_own_begin(service: RunningService, size: int) -> None:
     padded = service.body + b" " * size
     post = f"{service.head}Content-Length: {len(padded)}\r\n\r\n".encode() + padded
 
@@ -124,14 +126,16 @@ def test_what_follows_a_body_counts_from_its_own_begin(service: Service, size: i
 
 
 @pytest.mark.parametrize("before", [1, 3, 200])
-def test_garbage_is_refused_behind_the_answers_that_are_due(service: Service, before: int) -> None:
+def test_garbage_is_refused_behind_the_answers_that_are_due(
+    service: RunningService, before: int
+) -> None:
     replies = service.say(service.good() + LIVE * (before - 1) + b"rubbish\r\n\r\n" + LIVE)
 
     assert statuses(replies) == [200] * before + [400]
     assert is_refusal(service, replies[-1], 400)
 
 
-def test_a_broken_body_is_refused_behind_the_answers_that_are_due(service: Service) -> None:
+def test_a_broken_body_is_refused_behind_the_answers_that_are_due(service: RunningService) -> None:
     broken = f"{service.head}Transfer-Encoding: chunked\r\n\r\n2\r\n[]\r\nzz\r\n".encode()
 
     replies = service.say(LIVE + LIVE + broken)
@@ -140,7 +144,7 @@ def test_a_broken_body_is_refused_behind_the_answers_that_are_due(service: Servi
     assert is_refusal(service, replies[-1], 400)
 
 
-def test_a_body_that_breaks_later_is_refused_too(service: Service) -> None:
+def test_a_body_that_breaks_later_is_refused_too(service: RunningService) -> None:
     with service.connect() as connection:
         connection.sendall(f"{service.head}Transfer-Encoding: chunked\r\n\r\n2\r\n[".encode())
         connection.sendall(b"]\r\nzz\r\n")
@@ -168,7 +172,9 @@ TWICE = {
 
 
 @pytest.mark.parametrize("what", TWICE)
-def test_a_body_whose_end_two_could_see_differently_is_refused(service: Service, what: str) -> None:
+def test_a_body_whose_end_two_could_see_differently_is_refused(
+    service: RunningService, what: str
+) -> None:
     [reply] = service.say(f"{service.head}{TWICE[what]}\r\nabc".encode() + LIVE)
 
     assert is_refusal(service, reply, 400)
@@ -183,14 +189,14 @@ HEADS = {
 
 
 @pytest.mark.parametrize("what", HEADS)
-def test_a_head_that_is_too_large_is_refused(service: Service, what: str) -> None:
+def test_a_head_that_is_too_large_is_refused(service: RunningService, what: str) -> None:
     replies = service.say(LIVE + service.head.encode() + HEADS[what].encode() + b"\r\n")
 
     assert statuses(replies) == [200, 431]
     assert is_refusal(service, replies[-1], 431)
 
 
-def test_a_key_that_is_sent_twice_is_none(services: dict[str, Service]) -> None:
+def test_a_key_that_is_sent_twice_is_none(services: dict[str, RunningService]) -> None:
     [field] = [one for one in services["query"].head.split("\r\n") if one.startswith("X-Api")]
 
     [reply] = services["query"].say(services["query"].good(f"{field}\r\nConnection: close\r\n"))
@@ -198,7 +204,7 @@ def test_a_key_that_is_sent_twice_is_none(services: dict[str, Service]) -> None:
     assert is_refusal(services["query"], reply, 401)
 
 
-def test_a_trailer_is_no_header(service: Service) -> None:
+def test_a_trailer_is_no_header(service: RunningService) -> None:
     line, *fields = service.head.split("\r\n")[:-1]
     keys = [field for field in fields if field.startswith("X-Api-Key")] or ["X-Api-Key: wrong"]
     trailers = "\r\n".join([*keys, "Content-Encoding: br", "X-Forwarded-For: 203.0.113.9"])
@@ -211,7 +217,7 @@ def test_a_trailer_is_no_header(service: Service) -> None:
     assert statuses(replies) == ([200, 200] if service.name == "collector" else [401, 200])
 
 
-def test_a_body_in_single_bytes_with_short_extensions_is_taken(service: Service) -> None:
+def test_a_body_in_single_bytes_with_short_extensions_is_taken(service: RunningService) -> None:
     chunks = b"".join(b"1;n=%d\r\n%c\r\n" % (n % 10, byte) for n, byte in enumerate(service.body))
     head = f"{service.head}Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n".encode()
 
@@ -222,7 +228,7 @@ def test_a_body_in_single_bytes_with_short_extensions_is_taken(service: Service)
 
 @pytest.mark.parametrize(("size", "status"), [(1, 413), (16, 413), (64, 200), (4_096, 200)])
 def test_a_long_body_may_not_come_in_tiny_chunks(
-    services: dict[str, Service], size: int, status: int
+    services: dict[str, RunningService], size: int, status: int
 ) -> None:
     service = services["collector"]
     content = service.body + b" " * 60_000
@@ -235,7 +241,7 @@ def test_a_long_body_may_not_come_in_tiny_chunks(
     assert reply.status == status
 
 
-def test_every_answer_forbids_guessing_its_type(service: Service) -> None:
+def test_every_answer_forbids_guessing_its_type(service: RunningService) -> None:
     answered = [service.call("GET", path) for path in ("/health/live", "/none", "/openapi.json")]
     answered += service.say(b"rubbish\r\n\r\n")
 
@@ -244,7 +250,7 @@ def test_every_answer_forbids_guessing_its_type(service: Service) -> None:
 
 @pytest.mark.parametrize(("name", "path"), [("collector", "/l/none"), ("query", "/docs")])
 def test_no_page_of_ours_is_shown_in_a_frame(
-    services: dict[str, Service], name: str, path: str
+    services: dict[str, RunningService], name: str, path: str
 ) -> None:
     asked = f"GET {path} HTTP/1.1\r\nHost: x\r\nAccept: text/html\r\nConnection: close\r\n\r\n"
 

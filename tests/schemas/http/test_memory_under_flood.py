@@ -11,7 +11,7 @@ from contextlib import ExitStack, suppress
 import pytest
 
 from tests.installation import eventually
-from tests.schemas.http.services import STALLED_SECONDS, Service, split_replies
+from tests.schemas.http.services import STALLED_SECONDS, RunningService, split_replies
 
 MB = 1_000_000
 FLOOD_SECONDS = 0.2
@@ -32,7 +32,7 @@ FLOODS = {
 }
 
 
-def flood(service: Service, begin: bytes, piece: bytes) -> tuple[bytes, float]:
+def flood(service: RunningService, begin: bytes, piece: bytes) -> tuple[bytes, float]:
     """Send without end and read nothing; what was answered, and by how many MB memory grew."""
     before, most, until = service.memory_mb, 0.0, time.monotonic() + FLOOD_SECONDS
     block = piece * (MB // len(piece))
@@ -51,7 +51,9 @@ def flood(service: Service, begin: bytes, piece: bytes) -> tuple[bytes, float]:
 
 
 @pytest.mark.parametrize("what", FLOODS)
-def test_what_never_ends_is_refused_and_does_not_fill_memory(service: Service, what: str) -> None:
+def test_what_never_ends_is_refused_and_does_not_fill_memory(
+    service: RunningService, what: str
+) -> None:
     begin, piece, status = FLOODS[what]
 
     seen, grown = flood(service, (service.head + begin).encode(), piece)
@@ -60,20 +62,20 @@ def test_what_never_ends_is_refused_and_does_not_fill_memory(service: Service, w
     assert grown < FLAT_MB
 
 
-def test_a_path_without_end_does_not_fill_memory(service: Service) -> None:
+def test_a_path_without_end_does_not_fill_memory(service: RunningService) -> None:
     seen, grown = flood(service, b"GET /", b"x" * 1000)
 
     assert [reply.status for reply in split_replies(seen)] == [431]
     assert grown < FLAT_MB
 
 
-def test_empty_lines_without_end_do_not_fill_memory(service: Service) -> None:
+def test_empty_lines_without_end_do_not_fill_memory(service: RunningService) -> None:
     _seen, grown = flood(service, b"", b"\r\n")
 
     assert grown < FLAT_MB
 
 
-def test_idle_and_dribbling_connections_cost_little_memory(service: Service) -> None:
+def test_idle_and_dribbling_connections_cost_little_memory(service: RunningService) -> None:
     before = service.memory_mb
 
     with ExitStack() as stack:
@@ -89,7 +91,7 @@ def test_idle_and_dribbling_connections_cost_little_memory(service: Service) -> 
     assert grown < 2 * FLAT_MB  # 40 KB each
 
 
-def test_bodies_that_never_end_do_not_fill_memory(service: Service) -> None:
+def test_bodies_that_never_end_do_not_fill_memory(service: RunningService) -> None:
     """A hundred of 900 KB; a quarter of 128 MiB is what one address may have unfinished."""
     before = service.memory_mb
     begun = f"{service.head}Content-Length: 1000000\r\n\r\n".encode() + b" " * 900_000
@@ -105,7 +107,7 @@ def test_bodies_that_never_end_do_not_fill_memory(service: Service) -> None:
     assert grown < 34 + 2 * FLAT_MB
 
 
-def test_answers_that_nobody_reads_are_thrown_away(services: dict[str, Service]) -> None:
+def test_answers_that_nobody_reads_are_thrown_away(services: dict[str, RunningService]) -> None:
     """Requests without end for a document on one connection, and long answers on others."""
     collector, query = services["collector"], services["query"]
     document = b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -124,7 +126,7 @@ def test_answers_that_nobody_reads_are_thrown_away(services: dict[str, Service])
     eventually(lambda: collector.memory_mb - before["collector"] < 2 * FLAT_MB)
 
 
-def asking(service: Service, asked: bytes) -> socket.socket:
+def asking(service: RunningService, asked: bytes) -> socket.socket:
     """A connection whose requests are sent as far as they are taken, and whose answers wait."""
     connection = service.connect()
     connection.setblocking(False)
@@ -169,7 +171,7 @@ def inserted(chance: random.Random, text: bytes, more: bytes) -> bytes:
     return text[:at] + more + text[at:]
 
 
-def test_no_bytes_make_a_service_fail(service: Service) -> None:
+def test_no_bytes_make_a_service_fail(service: RunningService) -> None:
     """Good requests, mutated and put together at random; the seed is fixed."""
     chance = random.Random(20261122)
     chunked = f"{service.head}{CHUNKED}".encode() + b"2;a=b\r\n[]\r\n0\r\nX-T: 1\r\n\r\n"

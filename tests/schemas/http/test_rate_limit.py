@@ -9,36 +9,42 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.http import rate_limit
-from schemas.http.rate_limit import STEP_MS, Bucket, LocalRateLimiter, Refused, take
-from schemas.http.rate_limit_headers import WINDOW_MS, Allowance
-from schemas.plans import MIB, PLANS, UNLIMITED, Group, Limit, allowance, of_network
+from schemas.http.rate_limit import (
+    STEP_MS,
+    ExceededLimit,
+    LocalRateLimiter,
+    RateLimitBucket,
+    count_in_all,
+)
+from schemas.http.rate_limit_headers import WINDOW_MS, RateLimitStatus
+from schemas.plans import MIB, NO_LIMIT, PLANS, Group, Limit, limit_for, network_limit
 
 NOW = 1_000_000
 
 
-def a_bucket(requests: int, size: int = UNLIMITED, items: int = UNLIMITED) -> Bucket:
-    return Bucket(Limit(requests, size, items), "a", NOW)
+def a_bucket(requests: int, size: int = NO_LIMIT, items: int = NO_LIMIT) -> RateLimitBucket:
+    return RateLimitBucket(Limit(requests, size, items), "a", NOW)
 
 
-def taken(bucket: Bucket, now_ms: int, cost: int = 1, size: int = 0) -> Allowance:
+def taken(bucket: RateLimitBucket, now_ms: int, cost: int = 1, size: int = 0) -> RateLimitStatus:
     """What is left after it, or when it is refused."""
-    outcome = take((bucket,), now_ms, cost, size)
-    return outcome.allowance if isinstance(outcome, Refused) else outcome.allowance()
+    outcome = count_in_all((bucket,), now_ms, cost, size)
+    return outcome.status if isinstance(outcome, ExceededLimit) else outcome.status()
 
 
-def is_refused(bucket: Bucket, now_ms: int, cost: int = 1, size: int = 0) -> bool:
-    return isinstance(take((bucket,), now_ms, cost, size), Refused)
+def is_refused(bucket: RateLimitBucket, now_ms: int, cost: int = 1, size: int = 0) -> bool:
+    return isinstance(count_in_all((bucket,), now_ms, cost, size), ExceededLimit)
 
 
 def test_a_limit_is_used_up_and_comes_back() -> None:
     bucket = a_bucket(2)
 
-    assert taken(bucket, NOW) == Allowance(2, 1, NOW + 60_000)
-    assert taken(bucket, NOW) == Allowance(2, 0, NOW + 60_000)
-    assert take((bucket,), NOW) == Refused(
-        Allowance(2, 0, NOW + 60_000), "The limit of a is 2 requests per minute."
+    assert taken(bucket, NOW) == RateLimitStatus(2, 1, NOW + 60_000)
+    assert taken(bucket, NOW) == RateLimitStatus(2, 0, NOW + 60_000)
+    assert count_in_all((bucket,), NOW) == ExceededLimit(
+        RateLimitStatus(2, 0, NOW + 60_000), "The limit of a is 2 requests per minute."
     )
-    assert taken(bucket, NOW + 60_000) == Allowance(2, 1, NOW + 120_000)
+    assert taken(bucket, NOW + 60_000) == RateLimitStatus(2, 1, NOW + 120_000)
 
 
 def test_twice_the_limit_does_not_get_through_at_the_border_of_two_minutes() -> None:
@@ -47,34 +53,34 @@ def test_twice_the_limit_does_not_get_through_at_the_border_of_two_minutes() -> 
     taken(bucket, NOW + 59_000, 99)
 
     # The first is 60 s old and has left the window; the 99 others have not.
-    assert taken(bucket, NOW + 60_000) == Allowance(100, 0, NOW + 120_000)
+    assert taken(bucket, NOW + 60_000) == RateLimitStatus(100, 0, NOW + 120_000)
     assert is_refused(bucket, NOW + 61_000)
-    assert taken(bucket, NOW + 61_000) == Allowance(100, 0, NOW + 120_000)
+    assert taken(bucket, NOW + 61_000) == RateLimitStatus(100, 0, NOW + 120_000)
 
 
 def test_bytes_are_limited_beside_requests() -> None:
     bucket = a_bucket(10, 1_000)
 
-    assert taken(bucket, NOW, 1, 900) == Allowance(10, 9, NOW + 60_000)
-    assert take((bucket,), NOW, 1, 101) == Refused(
-        Allowance(10, 0, NOW + 60_000), "The limit of a is 1,000 bytes per minute."
+    assert taken(bucket, NOW, 1, 900) == RateLimitStatus(10, 9, NOW + 60_000)
+    assert count_in_all((bucket,), NOW, 1, 101) == ExceededLimit(
+        RateLimitStatus(10, 0, NOW + 60_000), "The limit of a is 1,000 bytes per minute."
     )
-    assert taken(bucket, NOW, 1, 100) == Allowance(10, 8, NOW + 60_000)
+    assert taken(bucket, NOW, 1, 100) == RateLimitStatus(10, 8, NOW + 60_000)
     assert is_refused(bucket, NOW)
 
 
 def test_items_are_limited_beside_requests_and_bytes() -> None:
     bucket = a_bucket(10, 1_000, 500)
 
-    assert isinstance(take((bucket,), NOW, 1, 10, 200), Bucket)
-    assert isinstance(take((bucket,), NOW + 20_000, 1, 10, 200), Bucket)
+    assert isinstance(count_in_all((bucket,), NOW, 1, 10, 200), RateLimitBucket)
+    assert isinstance(count_in_all((bucket,), NOW + 20_000, 1, 10, 200), RateLimitBucket)
     # 101 items fit when the first 200 have left the window.
-    assert take((bucket,), NOW + 21_000, 1, 10, 101) == Refused(
-        Allowance(10, 0, NOW + 60_000), "The limit of a is 500 items per minute."
+    assert count_in_all((bucket,), NOW + 21_000, 1, 10, 101) == ExceededLimit(
+        RateLimitStatus(10, 0, NOW + 60_000), "The limit of a is 500 items per minute."
     )
-    assert isinstance(take((bucket,), NOW + 22_000, 1, 10, 100), Bucket)
+    assert isinstance(count_in_all((bucket,), NOW + 22_000, 1, 10, 100), RateLimitBucket)
     assert is_refused(bucket, NOW + 23_000)  # not even one without any, before it is decoded
-    assert isinstance(take((bucket,), NOW + 60_000, 1, 10, 200), Bucket)
+    assert isinstance(count_in_all((bucket,), NOW + 60_000, 1, 10, 200), RateLimitBucket)
 
 
 def test_a_minutes_items_come_within_a_minute_and_not_at_once() -> None:
@@ -82,14 +88,20 @@ def test_a_minutes_items_come_within_a_minute_and_not_at_once() -> None:
     sent = [
         (
             second,
-            len([n for n in range(11) if not isinstance(_five_hundred(bucket, second), Refused)]),
+            len(
+                [
+                    n
+                    for n in range(11)
+                    if not isinstance(_five_hundred(bucket, second), ExceededLimit)
+                ]
+            ),
         )
         for second in range(0, 35, 5)
     ]
 
     assert sent == [(0, 10), (5, 10), (10, 10), (15, 10), (20, 10), (25, 10), (30, 0)]
-    assert _five_hundred(bucket, 34) == Refused(
-        Allowance(100_000, 0, NOW + 60_000), "The limit of a is 30,000 items per minute."
+    assert _five_hundred(bucket, 34) == ExceededLimit(
+        RateLimitStatus(100_000, 0, NOW + 60_000), "The limit of a is 30,000 items per minute."
     )
 
 
@@ -97,67 +109,68 @@ def test_bytes_may_not_come_all_at_once_either() -> None:
     bucket = a_bucket(1_000, 96 * MIB)
 
     assert [is_refused(bucket, NOW, 1, MIB) for _ in range(18)] == [False] * 16 + [True] * 2
-    assert take((bucket,), NOW + 4_000, 1, 5) == Refused(
-        Allowance(1_000, 0, NOW + 5_000), "The limit of a is 16,777,216 bytes within 5 seconds."
+    assert count_in_all((bucket,), NOW + 4_000, 1, 5) == ExceededLimit(
+        RateLimitStatus(1_000, 0, NOW + 5_000),
+        "The limit of a is 16,777,216 bytes within 5 seconds.",
     )
     assert not is_refused(bucket, NOW + 5_000, 1, MIB)
 
 
-def _five_hundred(bucket: Bucket, second: int) -> Bucket | Refused:
-    return take((bucket,), NOW + second * 1_000, items=500)
+def _five_hundred(bucket: RateLimitBucket, second: int) -> RateLimitBucket | ExceededLimit:
+    return count_in_all((bucket,), NOW + second * 1_000, items=500)
 
 
 def test_items_are_forgotten_when_the_clock_is_set_back() -> None:
     bucket = a_bucket(10, 1_000, 5)
-    take((bucket,), NOW, 1, 10, 5)
+    count_in_all((bucket,), NOW, 1, 10, 5)
 
-    assert isinstance(take((bucket,), NOW - 86_400_000, 1, 10, 5), Bucket)
+    assert isinstance(count_in_all((bucket,), NOW - 86_400_000, 1, 10, 5), RateLimitBucket)
 
 
 def test_requests_of_one_item_never_meet_the_limit_of_items_first() -> None:
     for plan in PLANS:
         for own in ({}, {"collect": 900_000_000}):
-            limit = allowance(plan, Group.COLLECT, own)
+            limit = limit_for(plan, Group.COLLECT, own)
             assert limit.items >= 10 * limit.requests
-            assert of_network(limit).items == limit.items // 2
+            assert network_limit(limit).items == limit.items // 2
 
 
 def test_agreed_items_hold_instead_of_the_plans() -> None:
-    agreed = allowance("free", Group.COLLECT, {"collect_items": 500, "collect": 9_000})
+    agreed = limit_for("free", Group.COLLECT, {"collect_items": 500, "collect": 9_000})
 
     assert agreed == Limit(9_000, 64 * MIB, 500)
-    assert allowance("free", Group.QUERY, {"collect_items": 500}) == Limit(120)
+    assert limit_for("free", Group.QUERY, {"collect_items": 500}) == Limit(120)
 
 
 def test_what_is_dearer_than_the_whole_limit_takes_all_of_it() -> None:
     bucket = a_bucket(10, 1_000)
 
-    assert taken(bucket, NOW, 25, 5_000) == Allowance(10, 0, NOW + 60_000)
+    assert taken(bucket, NOW, 25, 5_000) == RateLimitStatus(10, 0, NOW + 60_000)
     assert is_refused(bucket, NOW)
     assert not is_refused(bucket, NOW + 60_000, 25)
 
 
 def test_a_request_that_one_bucket_refuses_is_counted_in_none() -> None:
     small, large = a_bucket(1), a_bucket(5)
-    take((small, large), NOW)
+    count_in_all((small, large), NOW)
 
-    assert take((large, small), NOW) == small.refusal()
+    assert count_in_all((large, small), NOW) == small.exceeded()
     assert (small.requests, large.requests) == (1, 1)
 
 
 def test_an_answer_tells_the_bucket_with_the_fewest_requests_left() -> None:
     network, website = a_bucket(30), a_bucket(60)
-    take((website,), NOW, 50)
+    count_in_all((website,), NOW, 50)
 
-    assert take((network, website), NOW) is website
-    assert website.allowance() == Allowance(60, 9, NOW + 60_000)
+    assert count_in_all((network, website), NOW) is website
+    assert website.status() == RateLimitStatus(60, 9, NOW + 60_000)
 
 
 def test_a_clock_that_is_set_back_locks_nobody_out() -> None:
     bucket = a_bucket(1)
     taken(bucket, NOW)
 
-    assert taken(bucket, NOW - 86_400_000) == Allowance(1, 0, NOW - 86_340_000)
+    assert taken(bucket, NOW - 86_400_000) == RateLimitStatus(1, 0, NOW - 86_340_000)
 
 
 @given(
@@ -179,23 +192,23 @@ def test_never_more_than_the_limit_passes_within_a_minute_and_never_less(
     for pause, wanted in arrivals:
         now += pause
         cost = min(wanted, limit)
-        outcome = take((bucket,), now, cost)
-        if isinstance(outcome, Bucket):
+        outcome = count_in_all((bucket,), now, cost)
+        if isinstance(outcome, RateLimitBucket):
             passed.append((now, cost))
             assert used(WINDOW_MS) <= limit
-            assert outcome.allowance().remaining <= limit - used(WINDOW_MS)
+            assert outcome.status().remaining <= limit - used(WINDOW_MS)
         else:
             # An entry is as old as its last request, which came less than a step after its first.
             assert used(WINDOW_MS + STEP_MS) + cost > limit
-            assert now < outcome.allowance.reset_ms <= now + WINDOW_MS
-            assert not is_refused(deepcopy(bucket), outcome.allowance.reset_ms, cost)
+            assert now < outcome.status.reset_ms <= now + WINDOW_MS
+            assert not is_refused(deepcopy(bucket), outcome.status.reset_ms, cost)
 
 
 def test_a_bucket_stays_small_however_much_is_asked() -> None:
     bucket = a_bucket(10**9)
 
     for moment in range(0, 3 * WINDOW_MS, 37):
-        take((bucket,), NOW + moment)
+        count_in_all((bucket,), NOW + moment)
 
     assert WINDOW_MS // 37 <= bucket.requests <= (WINDOW_MS + STEP_MS) // 37
     assert len(bucket.older) <= 14
@@ -205,15 +218,15 @@ def test_a_bucket_stays_small_however_much_is_asked() -> None:
 
 
 def test_a_flood_of_strangers_forgets_the_idle_ones_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rate_limit, "MOST_STRANGERS", 100)
+    monkeypatch.setattr(rate_limit, "MAX_ANONYMOUS_BUCKETS", 100)
     limiter, limit = LocalRateLimiter(), Limit(1, MIB)
     for name in ("busy", "idle"):
-        take((limiter.stranger(name, limit, name, NOW),), NOW)
+        count_in_all((limiter.anonymous_bucket(name, limit, name, NOW),), NOW)
 
     for number in range(1_000):
-        limiter.stranger(number, limit, "", NOW)
+        limiter.anonymous_bucket(number, limit, "", NOW)
         if number % 50 == 0:
-            assert is_refused(limiter.stranger("busy", limit, "busy", NOW), NOW)
+            assert is_refused(limiter.anonymous_bucket("busy", limit, "busy", NOW), NOW)
 
-    assert len(limiter._strangers) == 100
-    assert limiter.known("idle") is None
+    assert len(limiter._anonymous) == 100
+    assert limiter.find_anonymous("idle") is None

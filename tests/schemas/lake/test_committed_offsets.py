@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 from schemas.lake import committed_offsets
-from schemas.lake.committed_offsets import NEVER, Log, app_id, gone, gone_offsets, log_folder
+from schemas.lake.committed_offsets import (
+    NO_VERSION,
+    LogFollower,
+    app_id,
+    log_folder,
+    lost_messages_reason,
+    lost_offsets,
+)
 from schemas.tables import EVENTS
 
 NAME = app_id(1, "events", 0)
@@ -21,52 +28,52 @@ def commit(folder: Path, number: int, next_offset: int, name: str = NAME) -> Pat
 
 def test_what_is_committed_after_the_first_look_is_seen(tmp_path: Path) -> None:
     commit(tmp_path, 7, 100)
-    log = Log(tmp_path)
+    log = LogFollower(tmp_path)
 
-    assert (log.look(), log.version, log.next_offset(NAME)) == (False, 7, None)
+    assert (log.poll(), log.version, log.next_offset(NAME)) == (False, 7, None)
     commit(tmp_path, 8, 110)
     commit(tmp_path, 9, 5, app_id(1, "vitals", 0))
-    assert (log.look(), log.version, log.next_offset(NAME)) == (True, 9, 110)
-    assert [log.holds(NAME, offset) for offset in (109, 110)] == [True, False]
+    assert (log.poll(), log.version, log.next_offset(NAME)) == (True, 9, 110)
+    assert [log.contains(NAME, offset) for offset in (109, 110)] == [True, False]
 
 
 def test_a_table_that_is_yet_to_come_is_followed_from_its_first_entry(tmp_path: Path) -> None:
-    log = Log(tmp_path / "_delta_log")
-    log.look()
-    assert log.version == NEVER
+    log = LogFollower(tmp_path / "_delta_log")
+    log.poll()
+    assert log.version == NO_VERSION
 
     (tmp_path / "_delta_log").mkdir()
     commit(tmp_path / "_delta_log", 0, 3)
-    assert (log.look(), log.version, log.next_offset(NAME)) == (True, 0, 3)
+    assert (log.poll(), log.version, log.next_offset(NAME)) == (True, 0, 3)
 
 
 def test_a_torn_entry_is_none_until_it_is_whole(tmp_path: Path) -> None:
-    log = Log(tmp_path)
-    log.look()
+    log = LogFollower(tmp_path)
+    log.poll()
     entry = commit(tmp_path, 0, 3)
     whole = entry.read_text()
     entry.write_text(whole[:-9])
 
-    log.look()
-    assert (log.version, log.holds(NAME, 2)) == (NEVER, False)
+    log.poll()
+    assert (log.version, log.contains(NAME, 2)) == (NO_VERSION, False)
     entry.write_text(whole)
-    log.look()
-    assert (log.version, log.holds(NAME, 2)) == (0, True)
+    log.poll()
+    assert (log.version, log.contains(NAME, 2)) == (0, True)
 
 
 def test_who_has_not_looked_for_long_begins_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log = Log(tmp_path)
-    log.look()
+    log = LogFollower(tmp_path)
+    log.poll()
     commit(tmp_path, 0, 3)
-    log.look()
+    log.poll()
     (tmp_path / f"{0:020}.json").unlink()  # cleaned up
     commit(tmp_path, 5, 8)
 
-    assert (log.look(), log.version) == (True, 0)  # it cannot know yet
-    monkeypatch.setattr(committed_offsets, "FORGETS_SECONDS", 0.0)
-    assert (log.look(), log.version, log.next_offset(NAME)) == (False, 5, None)
+    assert (log.poll(), log.version) == (True, 0)  # it cannot know yet
+    monkeypatch.setattr(committed_offsets, "FOLLOW_TIMEOUT_SECONDS", 0.0)
+    assert (log.poll(), log.version, log.next_offset(NAME)) == (False, 5, None)
 
 
 def test_only_a_lake_on_a_disk_has_a_log_to_follow() -> None:
@@ -76,5 +83,5 @@ def test_only_a_lake_on_a_disk_has_a_log_to_follow() -> None:
 
 
 def test_a_note_about_lost_messages_says_which() -> None:
-    assert gone_offsets(gone(5, 10)) == range(5, 10)
-    assert gone_offsets("an item with this eventId was stored before") == range(0)
+    assert lost_offsets(lost_messages_reason(5, 10)) == range(5, 10)
+    assert lost_offsets("an item with this eventId was stored before") == range(0)

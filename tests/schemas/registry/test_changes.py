@@ -9,20 +9,20 @@ import pytest
 import sqlalchemy as sa
 
 from schemas.registry import (
-    Follower,
     Import,
     ImportState,
     Key,
     Link,
     Organization,
+    RegistryFollower,
+    RegistryStore,
     Snapshot,
-    Store,
     Website,
     validation,
 )
 from schemas.registry import transaction as registry_writing
-from schemas.registry.database import connect
-from schemas.registry.record_mapping import R
+from schemas.registry.database import create_engine
+from schemas.registry.record_mapping import RecordT
 from schemas.registry.records import Action, Change
 
 NOW = 1_795_248_000_000
@@ -34,14 +34,14 @@ def url(new_registry: Path, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def store(url: str) -> Iterator[Store]:
-    store = Store(url, "cli:ann", lambda: NOW)
+def store(url: str) -> Iterator[RegistryStore]:
+    store = RegistryStore(url, "cli:ann", lambda: NOW)
     yield store
     store.close()
 
 
 @pytest.fixture
-def owner(store: Store) -> Organization:
+def owner(store: RegistryStore) -> Organization:
     return store.create(validation.new_organization("Acme", "free", NOW))
 
 
@@ -49,17 +49,17 @@ def a_link(owner: Organization, slug: str) -> Link:
     return validation.new_link(owner.id, "A", "https://a.example/", NOW, slug=slug)
 
 
-def reading_everything(_store: Store) -> None:
+def reading_everything(_store: RegistryStore) -> None:
     raise AssertionError("everything was read")
 
 
 def test_a_change_of_one_link_is_all_that_is_read(
-    store: Store, owner: Organization, monkeypatch: pytest.MonkeyPatch
+    store: RegistryStore, owner: Organization, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     links = [store.create(a_link(owner, f"slug-{n}")) for n in range(20)]
-    follower = Follower(store)
+    follower = RegistryFollower(store)
     before = follower.snapshot
-    monkeypatch.setattr(Store, "everything", reading_everything)
+    monkeypatch.setattr(RegistryStore, "read_contents", reading_everything)
 
     store.update(Link, links[0].id, NOW + 1, name="Renamed")
     store.delete(Link, links[1].id)
@@ -73,11 +73,11 @@ def test_a_change_of_one_link_is_all_that_is_read(
 
 
 def test_a_slug_that_one_link_gave_up_leads_to_the_other_that_took_it(
-    store: Store, owner: Organization, monkeypatch: pytest.MonkeyPatch
+    store: RegistryStore, owner: Organization, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = store.create(a_link(owner, "spring")), store.create(a_link(owner, "summer"))
-    follower = Follower(store)
-    monkeypatch.setattr(Store, "everything", reading_everything)
+    follower = RegistryFollower(store)
+    monkeypatch.setattr(RegistryStore, "read_contents", reading_everything)
 
     store.update(Link, first.id, NOW, slug="autumn")
     store.update(Link, second.id, NOW, slug="spring")
@@ -86,8 +86,8 @@ def test_a_slug_that_one_link_gave_up_leads_to_the_other_that_took_it(
     assert {slug: found[slug].id for slug in found} == {"autumn": first.id, "spring": second.id}
 
 
-def test_following_step_by_step_ends_where_reading_everything_does(store: Store) -> None:
-    chance, follower = random.Random(7), Follower(store)
+def test_following_step_by_step_ends_where_reading_everything_does(store: RegistryStore) -> None:
+    chance, follower = random.Random(7), RegistryFollower(store)
     for step in range(80):
         chance.choice(STEPS)(store, chance, step)
         if chance.random() < 0.5:
@@ -95,18 +95,18 @@ def test_following_step_by_step_ends_where_reading_everything_does(store: Store)
     assert follower.refresh() == Snapshot.read(store)
 
 
-def one_of(store: Store, kind: type[R], chance: random.Random) -> R | None:
+def one_of(store: RegistryStore, kind: type[RecordT], chance: random.Random) -> RecordT | None:
     found = store.list(kind)
     return chance.choice(found) if found else None
 
 
-def organizations_change(store: Store, chance: random.Random, step: int) -> None:
+def organizations_change(store: RegistryStore, chance: random.Random, step: int) -> None:
     store.create(validation.new_organization(f"Organization {step}", "free", NOW + step))
     if (gone := one_of(store, Organization, chance)) and chance.random() < 0.2:
         store.delete(Organization, gone.id)
 
 
-def websites_change(store: Store, chance: random.Random, step: int) -> None:
+def websites_change(store: RegistryStore, chance: random.Random, step: int) -> None:
     if owner := one_of(store, Organization, chance):
         website = store.create(validation.new_website(owner.id, "a.example", NOW + step))
         store.create(validation.new_import(website, "a.csv", NOW + step))
@@ -115,7 +115,7 @@ def websites_change(store: Store, chance: random.Random, step: int) -> None:
         store.delete(Website, gone.id)
 
 
-def keys_change(store: Store, chance: random.Random, step: int) -> None:
+def keys_change(store: RegistryStore, chance: random.Random, step: int) -> None:
     if owner := one_of(store, Organization, chance):
         store.create(validation.new_key(owner.id, ["admin"], NOW + step)[0])
     if key := one_of(store, Key, chance):
@@ -124,7 +124,7 @@ def keys_change(store: Store, chance: random.Random, step: int) -> None:
         store.delete(Key, gone.id)
 
 
-def links_change(store: Store, chance: random.Random, step: int) -> None:
+def links_change(store: RegistryStore, chance: random.Random, step: int) -> None:
     if owner := one_of(store, Organization, chance):
         store.create(a_link(owner, f"slug-{step}"))
     if link := one_of(store, Link, chance):
@@ -133,12 +133,12 @@ def links_change(store: Store, chance: random.Random, step: int) -> None:
         store.delete(Link, gone.id)
 
 
-def imports_change(store: Store, chance: random.Random, step: int) -> None:
+def imports_change(store: RegistryStore, chance: random.Random, step: int) -> None:
     if one := one_of(store, Import, chance):
         store.update(Import, one.id, NOW + step, state=ImportState.UNDOING)
 
 
-STEPS: tuple[Callable[[Store, random.Random, int], None], ...] = (
+STEPS: tuple[Callable[[RegistryStore, random.Random, int], None], ...] = (
     organizations_change,
     websites_change,
     keys_change,
@@ -148,10 +148,10 @@ STEPS: tuple[Callable[[Store, random.Random, int], None], ...] = (
 
 
 def test_what_a_version_without_the_log_writes_is_seen(
-    url: str, store: Store, owner: Organization
+    url: str, store: RegistryStore, owner: Organization
 ) -> None:
-    follower = Follower(store)
-    engine = connect(url)
+    follower = RegistryFollower(store)
+    engine = create_engine(url)
     with engine.begin() as connection:
         connection.execute(sa.text("UPDATE organizations SET name = 'By an older version'"))
         connection.execute(sa.text("UPDATE revision SET number = number + 1"))
@@ -162,9 +162,11 @@ def test_what_a_version_without_the_log_writes_is_seen(
     assert follower.refresh().organizations[owner.id].name == "Again"
 
 
-def test_the_trail_tells_who_changed_what_and_no_value(store: Store, owner: Organization) -> None:
-    link = store.acting_for("key:abc").create(a_link(owner, "spring"))
-    store.acting_for("key:abc").update(Link, link.id, NOW, target_url="https://hidden.example/")
+def test_the_trail_tells_who_changed_what_and_no_value(
+    store: RegistryStore, owner: Organization
+) -> None:
+    link = store.with_actor("key:abc").create(a_link(owner, "spring"))
+    store.with_actor("key:abc").update(Link, link.id, NOW, target_url="https://hidden.example/")
     key, _ = validation.new_key(owner.id, ["admin"], NOW)
     store.create(key)
     store.delete(Link, link.id)
@@ -194,22 +196,22 @@ def test_the_trail_tells_who_changed_what_and_no_value(store: Store, owner: Orga
     assert [one.record_id for one in store.changes(1)] == [other.id]
 
 
-def test_what_was_refused_leaves_no_trail(store: Store, owner: Organization) -> None:
+def test_what_was_refused_leaves_no_trail(store: RegistryStore, owner: Organization) -> None:
     store.create(a_link(owner, "spring"))
     before = store.changes(10)
 
-    with pytest.raises(registry_writing.Taken):
+    with pytest.raises(registry_writing.RecordConflict):
         store.create(a_link(owner, "spring"))
 
     assert store.changes(10) == before
 
 
 def test_old_changes_of_links_make_room_and_those_of_keys_stay(
-    store: Store, owner: Organization, monkeypatch: pytest.MonkeyPatch
+    store: RegistryStore, owner: Organization, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry_writing, "KEPT", 3)
-    monkeypatch.setattr(registry_writing, "PRUNED_EVERY", 5)
-    follower = Follower(store)
+    monkeypatch.setattr(registry_writing, "KEPT_CHANGES", 3)
+    monkeypatch.setattr(registry_writing, "PRUNE_INTERVAL", 5)
+    follower = RegistryFollower(store)
     key, _ = validation.new_key(owner.id, ["admin"], NOW)
     store.create(key)
     link = store.create(a_link(owner, "spring"))

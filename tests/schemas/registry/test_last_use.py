@@ -8,60 +8,62 @@ from pathlib import Path
 
 import pytest
 
-from schemas.registry import Follower, Key, Store, validation
-from schemas.registry.last_use import COARSE_MS
+from schemas.registry import Key, RegistryFollower, RegistryStore, validation
+from schemas.registry.last_use import RESOLUTION_MS
 from schemas.registry.migrate import migrate
 
 NOW = 1_795_248_000_000
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(tmp_path: Path) -> Iterator[RegistryStore]:
     url = f"sqlite:///{tmp_path}/registry.db"
     migrate(url)
-    store = Store(url)
+    store = RegistryStore(url)
     yield store
     store.close()
 
 
-def a_key(store: Store) -> tuple[Key, str]:
+def a_key(store: RegistryStore) -> tuple[Key, str]:
     owner = store.create(validation.new_organization("Acme", "free", NOW))
     key, text = validation.new_key(owner.id, ["admin"], NOW)
     return store.create(key), text
 
 
-def looked(follower: Follower) -> None:
+def looked(follower: RegistryFollower) -> None:
     """One look, a minute after the last."""
-    follower._uses._looked = float("-inf")
-    follower.look()
+    follower._key_uses._checked_at = float("-inf")
+    follower.poll()
 
 
-def last_used(store: Store, key: Key) -> int | None:
+def last_used(store: RegistryStore, key: Key) -> int | None:
     return store.get(Key, key.id).last_used_at
 
 
-def test_a_use_is_written_down_once_an_hour_and_no_follower_reads_anew(store: Store) -> None:
+def test_a_use_is_written_down_once_an_hour_and_no_follower_reads_anew(
+    store: RegistryStore,
+) -> None:
     key, text = a_key(store)
-    follower, before = Follower(store), store.stamp()
+    follower, before = RegistryFollower(store), store.read_version()
     looked(follower)
     assert last_used(store, key) is None
 
     for at, written in (
         (NOW, NOW),
-        (NOW + COARSE_MS - 1, NOW),
-        (NOW + COARSE_MS, NOW + COARSE_MS),
+        (NOW + RESOLUTION_MS - 1, NOW),
+        (NOW + RESOLUTION_MS, NOW + RESOLUTION_MS),
     ):
-        assert follower.snapshot.key(text, at) == key
+        assert follower.snapshot.find_key(text, at) == key
         looked(follower)
         assert last_used(store, key) == written
-    assert store.stamp() == before
+    assert store.read_version() == before
 
 
-def test_an_older_use_that_another_process_saw_changes_nothing(store: Store) -> None:
+def test_an_older_use_that_another_process_saw_changes_nothing(store: RegistryStore) -> None:
     key, text = a_key(store)
-    first, second = Follower(store), Follower(store)
-    first.snapshot.key(text, NOW + 5)
-    second.snapshot.key(text, NOW)
+    first, second = RegistryFollower(store), RegistryFollower(store)
+    first.snapshot.find_key(text, NOW + 5)
+    second.snapshot.find_key(text, NOW)
 
     looked(first)
     looked(second)
@@ -69,12 +71,14 @@ def test_an_older_use_that_another_process_saw_changes_nothing(store: Store) -> 
     assert last_used(store, key) == NOW + 5
 
 
-def test_uses_are_kept_when_the_snapshot_changes_and_a_wrong_secret_is_none(store: Store) -> None:
+def test_uses_are_kept_when_the_snapshot_changes_and_a_wrong_secret_is_none(
+    store: RegistryStore,
+) -> None:
     key, text = a_key(store)
     other, _ = validation.new_key(key.organization_id, ["admin"], NOW)
-    follower = Follower(store)
-    follower.snapshot.key(text, NOW)
-    follower.snapshot.key(f"tm_{key.id}_wrong", NOW + 2 * COARSE_MS)
+    follower = RegistryFollower(store)
+    follower.snapshot.find_key(text, NOW)
+    follower.snapshot.find_key(f"tm_{key.id}_wrong", NOW + 2 * RESOLUTION_MS)
     store.create(other)
 
     looked(follower)
@@ -82,10 +86,12 @@ def test_uses_are_kept_when_the_snapshot_changes_and_a_wrong_secret_is_none(stor
     assert (last_used(store, key), last_used(store, other)) == (NOW, None)
 
 
-def test_a_registry_that_is_lost_meanwhile_gets_the_use_later(store: Store, tmp_path: Path) -> None:
+def test_a_registry_that_is_lost_meanwhile_gets_the_use_later(
+    store: RegistryStore, tmp_path: Path
+) -> None:
     key, text = a_key(store)
-    follower = Follower(store, seconds=0.005)
-    follower.snapshot.key(text, NOW)
+    follower = RegistryFollower(store, seconds=0.005)
+    follower.snapshot.find_key(text, NOW)
     path = tmp_path / "registry.db"
     shutil.move(path, tmp_path / "away.db")
 

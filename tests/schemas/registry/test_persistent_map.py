@@ -1,12 +1,12 @@
 """A map of many entries whose changed copy shares what did not change."""
 
-from schemas.registry.persistent_map import Sharded
+from schemas.registry.persistent_map import PersistentMap
 
 
 def test_a_changed_copy_leaves_the_map_before_it_as_it_was() -> None:
-    before = Sharded((f"k{n}", n) for n in range(1000))
+    before = PersistentMap((f"k{n}", n) for n in range(1000))
 
-    after = before.changed(["k1", "never there"], {"k2": -2, "new": 7})
+    after = before.updated(["k1", "never there"], {"k2": -2, "new": 7})
 
     assert (len(before), before["k1"], before["k2"], before.get("new")) == (1000, 1, 2, None)
     assert (len(after), "k1" in after, after["k2"], after["new"]) == (1000, False, -2, 7)
@@ -16,4 +16,4 @@ def test_a_changed_copy_leaves_the_map_before_it_as_it_was() -> None:
 
 
 def test_a_key_that_is_given_up_and_taken_at_once_is_there() -> None:
-    assert dict(Sharded([("slug", 1)]).changed(["slug"], {"slug": 2})) == {"slug": 2}
+    assert dict(PersistentMap([("slug", 1)]).updated(["slug"], {"slug": 2})) == {"slug": 2}

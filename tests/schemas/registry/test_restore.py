@@ -17,24 +17,24 @@ from alembic import command
 from alembic.config import Config
 from msgspec import structs
 
-from schemas.receipts import FORMAT, Receipt
+from schemas.receipts import RECEIPT_FORMAT, Receipt
 from schemas.registry import (
     Backups,
-    Follower,
     Key,
     Organization,
+    RegistryFollower,
     RegistryLost,
-    Store,
+    RegistryStore,
     Website,
     validation,
 )
-from schemas.registry.backups import BackupDamaged, back_up, read
-from schemas.registry.database import connect
+from schemas.registry.backups import BackupDamaged, read_backup, write_backup
+from schemas.registry.database import create_engine
 from schemas.registry.migrate import MIGRATIONS, migrate
-from schemas.registry.restore import fault_of, put_aside, restore
+from schemas.registry.restore import move_aside, registry_fault, restore
 
 NOW = 1_795_248_000_000
-RECEIPT = Receipt(FORMAT, "events", 1, 3, 17, 0, 2, NOW, "shop")
+RECEIPT = Receipt(RECEIPT_FORMAT, "events", 1, 3, 17, 0, 2, NOW, "shop")
 DAY = 86_400_000
 
 
@@ -50,8 +50,8 @@ def url(new_registry: Path, path: Path) -> str:
 
 
 @pytest.fixture
-def store(url: str) -> Iterator[Store]:
-    store = Store(url)
+def store(url: str) -> Iterator[RegistryStore]:
+    store = RegistryStore(url)
     yield store
     store.close()
 
@@ -61,7 +61,7 @@ def backups(tmp_path: Path) -> Backups:
     return Backups(tmp_path / "lake" / "_registry")
 
 
-def furnished(store: Store) -> tuple[Organization, Website, Key, str]:
+def furnished(store: RegistryStore) -> tuple[Organization, Website, Key, str]:
     owner = store.create(validation.new_organization("Acme", "pro", NOW, {"query": 500}))
     website = store.create(validation.new_website(owner.id, "shop.example", NOW, "Europe/Berlin"))
     key, text = validation.new_key(owner.id, ["admin"], NOW, website.id, "Server")
@@ -98,27 +98,27 @@ def test_a_registry_lost_while_it_is_open_is_served_from_memory_and_comes_back(
     lose: Callable[[Path], None],
     url: str,
     path: Path,
-    store: Store,
+    store: RegistryStore,
     backups: Backups,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     owner, website, key, text = furnished(store)
-    back_up(store, backups, NOW)
-    other = Store(url)
-    follower, waiting = Follower(other, backups, 0.005), asyncio.Event()
+    write_backup(store, backups, NOW)
+    other = RegistryStore(url)
+    follower, waiting = RegistryFollower(other, backups, 0.005), asyncio.Event()
 
     async def watched() -> None:
         following = asyncio.create_task(follower.run())
         lose(path)
-        await until(lambda: (follower.trouble or "").startswith("lost since 20"))
+        await until(lambda: (follower.error or "").startswith("lost since 20"))
         await asyncio.sleep(0.05)
-        assert follower.snapshot.key(text, NOW) == key
+        assert follower.snapshot.find_key(text, NOW) == key
         with pytest.raises(RegistryLost):
             other.create(validation.new_organization("Nowhere", "free", NOW))
         newest = backups.newest()
         assert newest is not None
         restore(url, newest.contents, backups.last_revision() + 1, NOW)
-        await until(lambda: follower.trouble is None)
+        await until(lambda: follower.error is None)
         other.update(Website, website.id, NOW + 1, name="Written again")
         await until(lambda: follower.snapshot.websites[website.id].name == "Written again")
         following.cancel()
@@ -143,41 +143,41 @@ async def until(check: Callable[[], bool]) -> None:
 
 @pytest.mark.parametrize("lose", LOSSES)
 def test_a_process_that_starts_while_the_registry_is_lost_begins_with_the_backup(
-    lose: Callable[[Path], None], url: str, path: Path, store: Store, backups: Backups
+    lose: Callable[[Path], None], url: str, path: Path, store: RegistryStore, backups: Backups
 ) -> None:
     _, _, key, text = furnished(store)
-    back_up(store, backups, NOW)
+    write_backup(store, backups, NOW)
     store.close()
     lose(path)
     before = path.stat().st_size if path.exists() else None
 
-    follower = Follower(Store(url), backups)
+    follower = RegistryFollower(RegistryStore(url), backups)
 
-    assert follower.snapshot.key(text, NOW) == key
-    assert str(follower.trouble).startswith("lost since 20")
+    assert follower.snapshot.find_key(text, NOW) == key
+    assert str(follower.error).startswith("lost since 20")
     assert (path.stat().st_size if path.exists() else None) == before
     with pytest.raises(RegistryLost):
-        Follower(Store(url), Backups(path.parent / "none"))
+        RegistryFollower(RegistryStore(url), Backups(path.parent / "none"))
 
 
 @pytest.mark.parametrize("lose", LOSSES)
 def test_a_restored_registry_is_the_one_that_was_lost(
-    lose: Callable[[Path], None], url: str, path: Path, store: Store, backups: Backups
+    lose: Callable[[Path], None], url: str, path: Path, store: RegistryStore, backups: Backups
 ) -> None:
     furnished(store)
-    back_up(store, backups, NOW)
-    whole = store.everything()
+    write_backup(store, backups, NOW)
+    whole = store.read_contents()
     store.close()
     lose(path)
     lost = path.read_bytes() if path.exists() else None
-    assert fault_of(url) is not None
+    assert registry_fault(url) is not None
     newest = backups.newest()
     assert newest is not None
 
     kept = restore(url, newest.contents, backups.last_revision() + 1, NOW)
 
-    again = Store(url)
-    restored = again.everything()
+    again = RegistryStore(url)
+    restored = again.read_contents()
     again.close()
     assert list(restored.by_kind()) == list(whole.by_kind())
     assert restored.receipt_secret == whole.receipt_secret
@@ -185,40 +185,42 @@ def test_a_restored_registry_is_the_one_that_was_lost(
     assert restored.stamp.incarnation != whole.stamp.incarnation
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert (kept.read_bytes() if kept and kept.exists() else None) == lost
-    assert fault_of(url) is None
+    assert registry_fault(url) is None
 
 
-def test_a_damaged_page_is_found(url: str, path: Path, store: Store) -> None:
+def test_a_damaged_page_is_found(url: str, path: Path, store: RegistryStore) -> None:
     furnished(store)
     store.close()
-    assert fault_of(url) is None
+    assert registry_fault(url) is None
     with path.open("r+b") as file:
         file.seek(4096)
         file.write(b"\xff" * (path.stat().st_size - 4096))
 
-    assert "is damaged" in str(fault_of(url))
+    assert "is damaged" in str(registry_fault(url))
 
 
 def test_a_registry_put_aside_takes_what_was_not_checkpointed_with_it(
-    url: str, path: Path, store: Store
+    url: str, path: Path, store: RegistryStore
 ) -> None:
     owner, *_ = furnished(store)  # still open, so its newest pages lie in the file beside
     assert path.with_name("registry.db-wal").stat().st_size > 0
 
-    kept = put_aside(path, NOW)
+    kept = move_aside(path, NOW)
 
     assert kept is not None
     assert not list(path.parent.glob("registry.db-*"))
-    moved = Store(f"sqlite:///{kept}")
+    moved = RegistryStore(f"sqlite:///{kept}")
     assert moved.list(Organization) == [owner]
     moved.close()
 
 
-def test_a_torn_backup_is_passed_over_for_the_one_before(store: Store, backups: Backups) -> None:
+def test_a_torn_backup_is_passed_over_for_the_one_before(
+    store: RegistryStore, backups: Backups
+) -> None:
     owner, *_ = furnished(store)
-    good = back_up(store, backups, NOW)
+    good = write_backup(store, backups, NOW)
     store.update(Organization, owner.id, NOW, name="Renamed")
-    torn = back_up(store, backups, NOW + 1000)
+    torn = write_backup(store, backups, NOW + 1000)
     assert good
     assert torn
     torn.write_bytes(torn.read_bytes()[:-40])
@@ -228,12 +230,12 @@ def test_a_torn_backup_is_passed_over_for_the_one_before(store: Store, backups: 
     assert newest is not None
     assert (newest.path, newest.contents.organizations) == (good, [owner])
     with pytest.raises(BackupDamaged, match="checksum differs"):
-        read(torn)
+        read_backup(torn)
 
 
-def test_a_flipped_bit_in_a_backup_is_noticed(store: Store, backups: Backups) -> None:
+def test_a_flipped_bit_in_a_backup_is_noticed(store: RegistryStore, backups: Backups) -> None:
     furnished(store)
-    path = back_up(store, backups, NOW)
+    path = write_backup(store, backups, NOW)
     assert path
     data = bytearray(path.read_bytes())
     data[data.index(b"shop.example")] ^= 1  # still JSON, but another website
@@ -242,9 +244,11 @@ def test_a_flipped_bit_in_a_backup_is_noticed(store: Store, backups: Backups) ->
     assert backups.newest() is None
 
 
-def test_a_backup_is_for_the_owner_alone_and_holds_no_key(store: Store, backups: Backups) -> None:
+def test_a_backup_is_for_the_owner_alone_and_holds_no_key(
+    store: RegistryStore, backups: Backups
+) -> None:
     *_, text = furnished(store)
-    path = back_up(store, backups, NOW)
+    path = write_backup(store, backups, NOW)
     assert path
 
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -252,39 +256,41 @@ def test_a_backup_is_for_the_owner_alone_and_holds_no_key(store: Store, backups:
 
 
 def test_a_state_is_backed_up_once_and_the_newest_and_the_last_of_days_are_kept(
-    store: Store, backups: Backups
+    store: RegistryStore, backups: Backups
 ) -> None:
     owner, *_ = furnished(store)
-    assert back_up(store, backups, NOW)
-    assert back_up(store, backups, NOW) is None
+    assert write_backup(store, backups, NOW)
+    assert write_backup(store, backups, NOW) is None
     for day in range(10):
         for hour in range(3):
             at = NOW + day * DAY + hour * 3_600_000
             store.update(Organization, owner.id, at, name=f"{day}/{hour}")
-            back_up(store, backups, at)
+            write_backup(store, backups, at)
 
-    names = [str(read(p).contents.organizations[0].name) for p in sorted(backups.folder.iterdir())]
+    names = [
+        str(read_backup(p).contents.organizations[0].name) for p in sorted(backups.folder.iterdir())
+    ]
 
     assert names == ["3/2", "4/2", "5/2", "6/2", "7/2", "8/1", "8/2", "9/0", "9/1", "9/2"]
 
 
 def test_a_registry_made_anew_by_accident_does_not_push_its_backups_out(
-    url: str, path: Path, store: Store, backups: Backups
+    url: str, path: Path, store: RegistryStore, backups: Backups
 ) -> None:
     furnished(store)
-    kept = back_up(store, backups, NOW)
-    put_aside(path, NOW)
+    kept = write_backup(store, backups, NOW)
+    move_aside(path, NOW)
     migrate(url)
     owner = store.create(validation.new_organization("Another", "free", NOW))
     store.delete(Organization, owner.id)
 
-    assert back_up(store, backups, NOW + 1) is None
+    assert write_backup(store, backups, NOW + 1) is None
     assert list(backups.folder.iterdir()) == [kept]
 
 
 def test_a_registry_of_the_first_forms_is_brought_forward(path: Path) -> None:
     url = f"sqlite:///{path}"
-    engine = connect(url, make=True)
+    engine = create_engine(url, make=True)
     with engine.begin() as connection:
         config = Config()
         config.set_main_option("script_location", str(MIGRATIONS))
@@ -296,29 +302,29 @@ def test_a_registry_of_the_first_forms_is_brought_forward(path: Path) -> None:
 
     migrate(url)
 
-    store = Store(url)
+    store = RegistryStore(url)
     (website,) = store.list(Website)
     (key,) = store.list(Key)
-    stamp = store.stamp()
+    stamp = store.read_version()
     store.close()
     assert (website.id, website.domain, key.scopes) == ("w", "shop.example", ("read:data",))
     assert (stamp.revision, len(stamp.incarnation)) == (8, 16)
 
 
 def test_receipts_are_read_by_every_process_and_after_the_registry_was_lost(
-    url: str, path: Path, store: Store, backups: Backups
+    url: str, path: Path, store: RegistryStore, backups: Backups
 ) -> None:
     furnished(store)
-    back_up(store, backups, NOW)
-    other = Store(url)
-    collector, query = Follower(store), Follower(other)
+    write_backup(store, backups, NOW)
+    other = RegistryStore(url)
+    collector, query = RegistryFollower(store), RegistryFollower(other)
     text = collector.snapshot.receipts.written(RECEIPT)
     assert query.snapshot.receipts.read(text) == RECEIPT
 
     removed(path)
     newest = backups.newest()
     assert newest is not None
-    assert Follower(store, backups).snapshot.receipts.read(text) == RECEIPT
+    assert RegistryFollower(store, backups).snapshot.receipts.read(text) == RECEIPT
     restore(url, newest.contents, backups.last_revision() + 1, NOW)
     other.create(validation.new_organization("Later", "free", NOW))
     assert query.refresh().receipts.read(text) == RECEIPT
@@ -326,17 +332,17 @@ def test_receipts_are_read_by_every_process_and_after_the_registry_was_lost(
 
 
 def test_a_backup_of_before_receipts_were_signed_leaves_the_secret_that_was_drawn(
-    url: str, store: Store, backups: Backups
+    url: str, store: RegistryStore, backups: Backups
 ) -> None:
     furnished(store)
-    contents = structs.replace(store.everything(), receipt_secret="")
+    contents = structs.replace(store.read_contents(), receipt_secret="")
     path = backups.write(contents, NOW)
     store.close()
 
-    restore(url, read(path).contents, 99, NOW)
+    restore(url, read_backup(path).contents, 99, NOW)
 
-    again = Store(url)
-    drawn = again.everything().receipt_secret
+    again = RegistryStore(url)
+    drawn = again.read_contents().receipt_secret
     again.close()
     assert len(bytes.fromhex(drawn)) == 32
 
@@ -349,14 +355,16 @@ OLD_ROWS = (
 )
 
 
-def test_looking_at_the_file_gives_up_no_lock_of_the_database(url: str, store: Store) -> None:
+def test_looking_at_the_file_gives_up_no_lock_of_the_database(
+    url: str, store: RegistryStore
+) -> None:
     """Closing any descriptor of a file gives up the locks that this process has on it."""
     furnished(store)
-    other = Store(url)
-    other.stamp()
-    with connect(url).connect() as connection:
+    other = RegistryStore(url)
+    other.read_version()
+    with create_engine(url).connect() as connection:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
-        other.stamp()
+        other.read_version()
         other.close()
         done = subprocess.run(
             (sys.executable, "-c", LOCK, url.removeprefix("sqlite:///")), check=True, stdout=PIPE
@@ -377,16 +385,16 @@ except BlockingIOError:
 def test_errors_never_tell_the_password_of_the_database() -> None:
     for url in ("postgresql://u:hidden@word@h:x/d", "postgresql:/u:hidden@h/d", "u:hidden@h"):
         with pytest.raises(sa.exc.ArgumentError) as refused:
-            connect(url)
+            create_engine(url)
         assert "hidden" not in str(refused.value)
         assert refused.value.__cause__ is None
 
 
 def test_a_row_that_cannot_be_understood_does_not_end_the_following(
-    url: str, store: Store, caplog: pytest.LogCaptureFixture
+    url: str, store: RegistryStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     owner, *_ = furnished(store)
-    follower, engine = Follower(store, seconds=0.005), connect(url)
+    follower, engine = RegistryFollower(store, seconds=0.005), create_engine(url)
 
     def put(limits: str) -> None:
         with engine.begin() as connection:
@@ -396,7 +404,7 @@ def test_a_row_that_cannot_be_understood_does_not_end_the_following(
     async def watched() -> None:
         following = asyncio.create_task(follower.run())
         put("no JSON")
-        await until(lambda: follower.trouble is not None)
+        await until(lambda: follower.error is not None)
         assert follower.stale_seconds > 0
         put('{"query": 7}')
         await until(lambda: follower.snapshot.organizations[owner.id].limits == {"query": 7})

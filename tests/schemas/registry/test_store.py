@@ -12,22 +12,22 @@ from alembic.script import ScriptDirectory
 import schemas.registry.store as registry_store
 from schemas.errors import Malformed
 from schemas.registry import (
-    Follower,
-    Full,
     Import,
     ImportState,
     Key,
     Link,
     Organization,
-    Store,
-    Taken,
-    Unknown,
+    RecordConflict,
+    RecordLimitReached,
+    RecordNotFound,
+    RegistryFollower,
+    RegistryStore,
     Website,
     validation,
 )
-from schemas.registry.database import METADATA, connect
-from schemas.registry.migrate import configuration, level_of, migrate, newest_level
-from schemas.registry.record_mapping import all_of
+from schemas.registry.database import METADATA, create_engine
+from schemas.registry.migrate import configuration, migrate, newest_schema_revision, schema_revision
+from schemas.registry.record_mapping import read_all
 
 NOW = 1_795_248_000_000
 
@@ -40,18 +40,18 @@ def url(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def store(url: str) -> Iterator[Store]:
-    store = Store(url)
+def store(url: str) -> Iterator[RegistryStore]:
+    store = RegistryStore(url)
     yield store
     store.close()
 
 
-def an_organization(store: Store, name: str = "Acme") -> Organization:
+def an_organization(store: RegistryStore, name: str = "Acme") -> Organization:
     return store.create(validation.new_organization(name, "free", NOW))
 
 
 def test_the_migrations_make_exactly_the_declared_tables(url: str) -> None:
-    engine = connect(url)
+    engine = create_engine(url)
     with engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), METADATA) == []
     engine.dispose()
@@ -61,17 +61,17 @@ def test_the_newest_file_is_the_newest_migration(url: str) -> None:
     """Whether there is something to do is seen without Alembic."""
     head = ScriptDirectory.from_config(configuration()).get_current_head()
 
-    assert newest_level() == head == level_of(url)
+    assert newest_schema_revision() == head == schema_revision(url)
 
 
-def test_migrating_twice_changes_nothing(url: str, store: Store) -> None:
+def test_migrating_twice_changes_nothing(url: str, store: RegistryStore) -> None:
     organization = an_organization(store)
     migrate(url)
 
     assert store.list(Organization) == [organization]
 
 
-def test_a_record_comes_back_as_it_was_given(store: Store) -> None:
+def test_a_record_comes_back_as_it_was_given(store: RegistryStore) -> None:
     organization = an_organization(store)
     website = store.create(
         validation.new_website(organization.id, "Shop.Example", NOW, "Asia/Kolkata")
@@ -84,7 +84,7 @@ def test_a_record_comes_back_as_it_was_given(store: Store) -> None:
     assert store.get(Key, key.id) == key
 
 
-def test_records_are_listed_by_what_they_belong_to(store: Store) -> None:
+def test_records_are_listed_by_what_they_belong_to(store: RegistryStore) -> None:
     ours, theirs = an_organization(store, "Ours"), an_organization(store, "Theirs")
     a = store.create(validation.new_link(ours.id, "A", "https://a.example/", NOW, external_id="x"))
     b = store.create(validation.new_link(ours.id, "B", "https://b.example/", NOW + 1))
@@ -96,55 +96,59 @@ def test_records_are_listed_by_what_they_belong_to(store: Store) -> None:
     assert store.count(Link, organization_id=ours.id) == 2
 
 
-def test_a_taken_slug_and_an_unknown_owner_are_refused(store: Store) -> None:
+def test_a_taken_slug_and_an_unknown_owner_are_refused(store: RegistryStore) -> None:
     organization = an_organization(store)
     store.create(
         validation.new_link(organization.id, "A", "https://a.example/", NOW, slug="spring")
     )
 
-    with pytest.raises(Taken, match="slug is already taken"):
+    with pytest.raises(RecordConflict, match="slug is already taken"):
         store.create(
             validation.new_link(organization.id, "B", "https://b.example", NOW, slug="spring")
         )
-    with pytest.raises(Taken, match="does not exist"):
+    with pytest.raises(RecordConflict, match="does not exist"):
         store.create(validation.new_website("org_none", "a.example", NOW))
 
 
 def test_an_organization_has_only_so_many_links(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    store: RegistryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry_store, "MOST", {Link: 2})
+    monkeypatch.setattr(registry_store, "MAX_RECORDS", {Link: 2})
     ours, theirs = an_organization(store, "Ours"), an_organization(store, "Theirs")
     a, b, c = (validation.new_link(ours.id, name, "https://a.example/", NOW) for name in "abc")
     store.create(a)
     store.create(b)
-    before = store.stamp()
+    before = store.read_version()
 
-    with pytest.raises(Full, match="has 2 links, the most that it may have; delete one"):
+    with pytest.raises(
+        RecordLimitReached, match="has 2 links, the most that it may have; delete one"
+    ):
         store.create(c)
-    assert (store.count(Link, organization_id=ours.id), store.stamp()) == (2, before)
+    assert (store.count(Link, organization_id=ours.id), store.read_version()) == (2, before)
     store.create(validation.new_link(theirs.id, "T", "https://t.example/", NOW))
     store.delete(Link, a.id)
     assert store.create(c) == c
 
 
 def test_who_has_a_small_plan_takes_only_so_many_slugs(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    store: RegistryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry_store, "MOST_LINKS", {"free": 1, "pro": 2})
+    monkeypatch.setattr(registry_store, "MAX_LINKS", {"free": 1, "pro": 2})
     free = an_organization(store, "Free")
     store.create(validation.new_link(free.id, "a", "https://a.example/", NOW, slug="shop"))
 
-    with pytest.raises(Full, match="has 1 links, the most that it may have; delete one"):
+    with pytest.raises(
+        RecordLimitReached, match="has 1 links, the most that it may have; delete one"
+    ):
         store.create(validation.new_link(free.id, "b", "https://a.example/", NOW, slug="bank"))
     store.update(Organization, free.id, NOW, plan="pro")
     store.create(validation.new_link(free.id, "b", "https://a.example/", NOW, slug="bank"))
 
 
 def test_an_import_that_was_undone_makes_room_for_another(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    store: RegistryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry_store, "MOST", {Import: 3})
+    monkeypatch.setattr(registry_store, "MAX_RECORDS", {Import: 3})
     website = store.create(validation.new_website(an_organization(store).id, "a.example", NOW))
     imports = [validation.new_import(website, f"{n}.csv", NOW + n) for n in range(5)]
     first, second, third, fourth, fifth = imports
@@ -155,11 +159,13 @@ def test_an_import_that_was_undone_makes_room_for_another(
 
     store.create(fourth)
     assert [one.id for one in store.list(Import)] == [first.id, second.id, fourth.id]
-    with pytest.raises(Full, match="has 3 imports, the most that it may have; undo one"):
+    with pytest.raises(
+        RecordLimitReached, match="has 3 imports, the most that it may have; undo one"
+    ):
         store.create(fifth)
 
 
-def test_an_update_changes_only_what_it_names(store: Store) -> None:
+def test_an_update_changes_only_what_it_names(store: RegistryStore) -> None:
     organization = an_organization(store)
     link = store.create(validation.new_link(organization.id, "A", "https://a.example/", NOW))
 
@@ -168,18 +174,18 @@ def test_an_update_changes_only_what_it_names(store: Store) -> None:
     assert (changed.name, changed.target_url, changed.updated_at) == ("B", link.target_url, NOW + 5)
 
 
-def test_what_does_not_exist_is_unknown(store: Store) -> None:
+def test_what_does_not_exist_is_unknown(store: RegistryStore) -> None:
     attempts: tuple[Callable[[], object], ...] = (
         lambda: store.get(Link, "x"),
         lambda: store.update(Link, "x", NOW, name="y"),
         lambda: store.delete(Link, "x"),
     )
     for attempt in attempts:
-        with pytest.raises(Unknown, match="no link 'x'"):
+        with pytest.raises(RecordNotFound, match="no link 'x'"):
             attempt()
 
 
-def test_a_deleted_organization_takes_everything_with_it(store: Store) -> None:
+def test_a_deleted_organization_takes_everything_with_it(store: RegistryStore) -> None:
     organization = an_organization(store)
     website = store.create(validation.new_website(organization.id, "a.example", NOW))
     store.create(validation.new_key(organization.id, ["admin"], NOW, website.id)[0])
@@ -189,8 +195,8 @@ def test_a_deleted_organization_takes_everything_with_it(store: Store) -> None:
     assert (store.list(Website), store.list(Key)) == ([], [])
 
 
-def test_a_follower_sees_every_write(store: Store) -> None:
-    follower = Follower(store)
+def test_a_follower_sees_every_write(store: RegistryStore) -> None:
+    follower = RegistryFollower(store)
     organization = an_organization(store)
     key, text = validation.new_key(organization.id, ["admin"], NOW)
     store.create(key)
@@ -198,27 +204,27 @@ def test_a_follower_sees_every_write(store: Store) -> None:
     snapshot = follower.refresh()
 
     assert snapshot.organizations[organization.id] == organization
-    assert snapshot.key(text, NOW) == key
+    assert snapshot.find_key(text, NOW) == key
     assert follower.refresh() is snapshot
 
 
-def test_only_the_whole_live_key_is_taken(store: Store) -> None:
+def test_only_the_whole_live_key_is_taken(store: RegistryStore) -> None:
     organization = an_organization(store)
     key, text = validation.new_key(organization.id, ["admin"], NOW, expires_at=NOW + 10)
     store.create(key)
-    snapshot = Follower(store).snapshot
+    snapshot = RegistryFollower(store).snapshot
 
-    assert snapshot.key(text, NOW + 9) == key
-    assert snapshot.key(text, NOW + 10) is None
-    assert snapshot.key(text[:-1] + ("2" if text[-1] != "2" else "3"), NOW) is None
-    assert snapshot.key(f"tm_{key.id}_", NOW) is None
-    assert snapshot.key("nonsense", NOW) is None
+    assert snapshot.find_key(text, NOW + 9) == key
+    assert snapshot.find_key(text, NOW + 10) is None
+    assert snapshot.find_key(text[:-1] + ("2" if text[-1] != "2" else "3"), NOW) is None
+    assert snapshot.find_key(f"tm_{key.id}_", NOW) is None
+    assert snapshot.find_key("nonsense", NOW) is None
 
     store.update(Key, key.id, NOW, revoked_at=NOW)
-    assert Follower(store).snapshot.key(text, NOW) is None
+    assert RegistryFollower(store).snapshot.find_key(text, NOW) is None
 
 
-def test_the_secret_is_kept_nowhere(url: str, store: Store) -> None:
+def test_the_secret_is_kept_nowhere(url: str, store: RegistryStore) -> None:
     organization = an_organization(store)
     key, text = validation.new_key(organization.id, ["admin"], NOW)
     store.create(key)
@@ -264,11 +270,11 @@ def test_every_other_field_is_checked_by_name() -> None:
 
 
 def test_a_snapshot_is_of_one_moment(
-    url: str, store: Store, monkeypatch: pytest.MonkeyPatch
+    url: str, store: RegistryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = Store(url)
+    other = RegistryStore(url)
     organization = an_organization(store)
-    whole = all_of
+    whole = read_all
 
     def interrupted(connection: Any, kind: Any) -> Any:
         if kind is Website:  # somebody writes between two reads
@@ -277,7 +283,7 @@ def test_a_snapshot_is_of_one_moment(
         return whole(connection, kind)
 
     monkeypatch.setattr("schemas.registry.contents.all_of", interrupted)
-    kept = store.everything()
+    kept = store.read_contents()
     other.close()
 
     assert (kept.organizations, kept.websites) == ([organization], [])

@@ -4,18 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from schemas.runtime.files import replace_file
+from schemas.runtime.files import write_atomically
 from tests.accidents import no_room
 
 
 def test_without_room_the_old_content_stays_and_nothing_beside_it(tmp_path: Path) -> None:
     file = tmp_path / "state.json"
-    replace_file(file, b"old")
+    write_atomically(file, b"old")
 
     with no_room(), pytest.raises(OSError, match="too large"):
-        replace_file(file, b"new")
+        write_atomically(file, b"new")
 
     assert file.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [file]
-    replace_file(file, b"new")
+    write_atomically(file, b"new")
     assert file.read_bytes() == b"new"

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from schemas.http.server import _beat
+from schemas.http.server import _write_heartbeats
 from schemas.runtime.heartbeat import (
-    Progress,
-    Pulse,
-    read_pulses,
-    remove_pulse,
+    Heartbeat,
+    PartitionProgress,
+    read_heartbeats,
+    remove_heartbeat,
     silence,
-    write_pulse,
+    write_heartbeat,
 )
 from tests.accidents import no_room
 
@@ -20,26 +20,26 @@ from tests.accidents import no_room
 def test_without_room_the_old_heartbeat_is_touched_and_nothing_half_written_stays(
     tmp_path: Path,
 ) -> None:
-    old = Pulse("keeper", 7, 1_000)
-    write_pulse(tmp_path, old)
+    old = Heartbeat("keeper", 7, 1_000)
+    write_heartbeat(tmp_path, old)
     before = (tmp_path / "keeper.json").stat().st_mtime_ns
 
     with no_room(), pytest.raises(OSError, match="too large"):
-        write_pulse(tmp_path, Pulse("keeper", 7, 2_000))
+        write_heartbeat(tmp_path, Heartbeat("keeper", 7, 2_000))
 
-    assert read_pulses(tmp_path) == [old]
+    assert read_heartbeats(tmp_path) == [old]
     assert (tmp_path / "keeper.json").stat().st_mtime_ns > before
     assert [path.name for path in tmp_path.iterdir()] == ["keeper.json"]
 
 
 def test_a_service_beats_again_when_there_is_room_again(tmp_path: Path) -> None:
     async def beat_through_a_full_disk() -> int:
-        beating = asyncio.create_task(_beat(tmp_path, "collector-1", lambda: False))
+        beating = asyncio.create_task(_write_heartbeats(tmp_path, "collector-1", lambda: False))
         with no_room():
             await asyncio.sleep(0.1)
-        silent = len(read_pulses(tmp_path))
+        silent = len(read_heartbeats(tmp_path))
         async with asyncio.timeout(5):
-            while not read_pulses(tmp_path):  # noqa: ASYNC110 - a file sets no event
+            while not read_heartbeats(tmp_path):  # noqa: ASYNC110 - a file sets no event
                 await asyncio.sleep(0.05)
         assert not beating.done()
         beating.cancel()
@@ -49,21 +49,21 @@ def test_a_service_beats_again_when_there_is_room_again(tmp_path: Path) -> None:
 
 
 def test_only_the_own_heartbeat_is_removed_at_the_end(tmp_path: Path) -> None:
-    write_pulse(tmp_path, Pulse("worker-1", 2**22 + 1, 1_000))
+    write_heartbeat(tmp_path, Heartbeat("worker-1", 2**22 + 1, 1_000))
 
-    remove_pulse(tmp_path, "worker-1")
-    remove_pulse(tmp_path, "worker-2")
+    remove_heartbeat(tmp_path, "worker-1")
+    remove_heartbeat(tmp_path, "worker-2")
 
-    assert [pulse.process for pulse in read_pulses(tmp_path)] == ["worker-1"]
+    assert [pulse.process for pulse in read_heartbeats(tmp_path)] == ["worker-1"]
 
 
 def test_workers_that_a_full_disk_ended_are_missed_by_those_who_ask(tmp_path: Path) -> None:
-    at = (Progress("events", 0, 5, 5),)
-    write_pulse(tmp_path, Pulse("query-1", 7, 1_000))
+    at = (PartitionProgress("events", 0, 5, 5),)
+    write_heartbeat(tmp_path, Heartbeat("query-1", 7, 1_000))
     assert silence(tmp_path, 900_000) is None  # nobody ever stored here
 
-    write_pulse(tmp_path, Pulse("worker-1", 8, 60_000, progress=at))
-    write_pulse(tmp_path, Pulse("worker-2", 9, 70_000, progress=at))
+    write_heartbeat(tmp_path, Heartbeat("worker-1", 8, 60_000, progress=at))
+    write_heartbeat(tmp_path, Heartbeat("worker-2", 9, 70_000, progress=at))
 
     assert silence(tmp_path, 100_000) is None
     assert silence(tmp_path, 112_345) == (

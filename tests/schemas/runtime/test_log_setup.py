@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from schemas.runtime.log_setup import Fields, LimitedHandler, RateLimit
+from schemas.runtime.log_setup import FieldFormatter, LogRateLimiter, RateLimitedHandler
 
 
 class Log:
@@ -15,9 +15,9 @@ class Log:
     def __init__(self) -> None:
         self.now = 100.0
         self.out = io.StringIO()
-        self.handler = LimitedHandler(RateLimit(lambda: self.now))
+        self.handler = RateLimitedHandler(LogRateLimiter(lambda: self.now))
         self.handler.setStream(self.out)
-        self.handler.setFormatter(Fields("%(levelname)s %(name)s: %(message)s"))
+        self.handler.setFormatter(FieldFormatter("%(levelname)s %(name)s: %(message)s"))
 
     def of(self, name: str) -> logging.Logger:
         logger = logging.getLogger(name)

@@ -5,15 +5,17 @@ from pathlib import Path
 import pytest
 
 from schemas.runtime import settings
-from schemas.runtime.settings import SettingRefused, Settings
+from schemas.runtime.settings import InvalidSetting, Settings
 
 
 def test_nothing_set_gives_the_defaults() -> None:
-    assert settings.load({}) == Settings()
+    assert settings.load_settings({}) == Settings()
 
 
 def test_a_variable_is_a_field_in_capitals() -> None:
-    loaded = settings.load({"TIDEMARK_COLLECT_PORT": "5000", "TIDEMARK_DEMO": "0", "OTHER": "x"})
+    loaded = settings.load_settings(
+        {"TIDEMARK_COLLECT_PORT": "5000", "TIDEMARK_DEMO": "0", "OTHER": "x"}
+    )
 
     assert (loaded.collect_port, loaded.demo) == (5000, False)
 
@@ -33,14 +35,14 @@ def test_a_variable_is_a_field_in_capitals() -> None:
     ],
 )
 def test_a_refused_value_is_named_with_its_variable(variable: str, value: str) -> None:
-    with pytest.raises(SettingRefused, match=f"{variable}='{value}'"):
-        settings.load({variable: value})
+    with pytest.raises(InvalidSetting, match=f"{variable}='{value}'"):
+        settings.load_settings({variable: value})
 
 
 def test_a_child_gets_the_same_settings() -> None:
     mine = Settings(data_dir="/tmp/x", demo=False, workers=3, query_seconds=2.5)
 
-    assert settings.load(settings.as_environment(mine)) == mine
+    assert settings.load_settings(settings.to_environment(mine)) == mine
 
 
 def test_what_is_not_said_lies_in_the_data_folder() -> None:
@@ -64,5 +66,5 @@ def test_what_is_not_said_lies_in_the_data_folder() -> None:
     ],
 )  # fmt: skip
 def test_a_password_in_a_url_is_never_shown(value: str, shown: str) -> None:
-    assert settings.without_password(value) == shown
-    assert settings.as_environment(Settings(registry=value))["TIDEMARK_REGISTRY"] == value
+    assert settings.mask_secrets(value) == shown
+    assert settings.to_environment(Settings(registry=value))["TIDEMARK_REGISTRY"] == value

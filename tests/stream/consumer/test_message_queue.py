@@ -6,25 +6,25 @@ from collections.abc import Sequence
 from msgspec import structs
 
 from stream.consumer.fetch_budget import FetchBudget
-from stream.consumer.message_queue import MessageQueue, Size
-from stream.rows.decoder import Arrived
+from stream.consumer.message_queue import BatchLimits, MessageQueue
+from stream.rows.decoder import KafkaMessage
 from tests.stream.builders import a_message
 
-SIZE = Size(messages=4, bytes=1000, items=1000, seconds=1.0)
+SIZE = BatchLimits(messages=4, bytes=1000, items=1000, seconds=1.0)
 
 
-def a_queue(*messages: Arrived, generation: int = 1) -> MessageQueue:
+def a_queue(*messages: KafkaMessage, generation: int = 1) -> MessageQueue:
     queue = MessageQueue(SIZE)
     for message in messages:
         queue.add(message, generation)
     return queue
 
 
-def message(partition: int, offset: int, size: int = 10, items: int = 1) -> Arrived:
+def message(partition: int, offset: int, size: int = 10, items: int = 1) -> KafkaMessage:
     return structs.replace(a_message(offset, partition=partition, body=b"x" * size), items=items)
 
 
-def places(taken: Sequence[Arrived]) -> list[tuple[int, int]]:
+def places(taken: Sequence[KafkaMessage]) -> list[tuple[int, int]]:
     return [(m.partition, m.offset) for m in taken]
 
 
@@ -56,14 +56,14 @@ def test_who_had_no_turn_is_the_first_in_the_next_batch() -> None:
 
 
 def test_a_batch_is_full_by_messages_bytes_or_items() -> None:
-    assert not a_queue(message(0, 0, 999)).enough.is_set()
-    assert a_queue(message(0, 0, 1000)).enough.is_set()
-    assert a_queue(*[message(0, offset) for offset in range(4)]).enough.is_set()
-    assert a_queue(message(0, 0, items=1000)).enough.is_set()
+    assert not a_queue(message(0, 0, 999)).batch_ready.is_set()
+    assert a_queue(message(0, 0, 1000)).batch_ready.is_set()
+    assert a_queue(*[message(0, offset) for offset in range(4)]).batch_ready.is_set()
+    assert a_queue(message(0, 0, items=1000)).batch_ready.is_set()
 
     queue = a_queue(message(0, 0, 600), message(0, 1, 600), message(0, 2, 600))
     assert places(queue.take(1)) == [(0, 0), (0, 1)]
-    assert (queue.messages, queue.enough.is_set()) == (1, False)
+    assert (queue.messages, queue.batch_ready.is_set()) == (1, False)
 
 
 def test_what_was_fetched_for_an_earlier_assignment_is_never_taken() -> None:

@@ -5,18 +5,18 @@ from typing import Any
 import msgspec
 
 from schemas.kinds import CUSTOM_EVENT, Kind
-from stream.enrich.pipeline import enrich
+from stream.enrich.pipeline import run_pipeline
 from stream.enrich.rules.lookups import Lookups
-from stream.rows.arrow_tables import as_table
-from stream.rows.row_batch import Rows
+from stream.rows.arrow_tables import arrow_table
+from stream.rows.row_batch import RowBatch
 from tests.stream.builders import an_envelope
 
 
-def rows_of(kind: Kind, items: list[Any], **envelope: Any) -> Rows:
+def rows_of(kind: Kind, items: list[Any], **envelope: Any) -> RowBatch:
     """Items of one envelope, before the line."""
     from_one = an_envelope(items, **envelope)
     count = len(items)
-    return Rows(
+    return RowBatch(
         kind,
         [msgspec.json.decode(msgspec.json.encode(item), type=kind.item) for item in items],
         [from_one] * count,
@@ -36,8 +36,8 @@ def row(
 ) -> dict[str, Any]:
     """The row that an item becomes."""
     rows = rows_of(kind, [item], **envelope)
-    enrich(rows, lookups or Lookups())
-    found: dict[str, Any] = as_table(kind.table, rows.columns).to_pylist()[0]
+    run_pipeline(rows, lookups or Lookups())
+    found: dict[str, Any] = arrow_table(kind.table, rows.columns).to_pylist()[0]
     return found
 
 

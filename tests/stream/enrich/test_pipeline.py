@@ -6,12 +6,20 @@ from typing import Any
 
 import pytest
 
-from schemas.kinds import CLICK, ENGAGED, ERROR_REPORT, IDENTIFIED, KINDS, VITAL, Kind
-from stream.enrich.pipeline import LINE, enrich, enriched
-from stream.enrich.rules.lookups import Lookups, Memo
-from stream.enrich.rules.urls import cut, normal_path, parameters
-from stream.enrich.steps.identity import hashed
-from stream.rows.arrow_tables import as_table
+from schemas.kinds import (
+    CLICK,
+    ERROR_REPORT,
+    KINDS,
+    PAGE_ENGAGEMENT,
+    VISITOR_IDENTITY,
+    WEB_VITAL,
+    Kind,
+)
+from stream.enrich.pipeline import PIPELINE, enrich_rows, run_pipeline
+from stream.enrich.rules.lookups import GenerationalCache, Lookups
+from stream.enrich.rules.urls import normal_path, query_parameters, split_url
+from stream.enrich.steps.identity import optional_hash63
+from stream.rows.arrow_tables import arrow_table
 from tests.stream.builders import NOON_MS
 from tests.stream.enrich.enriched_rows import facts, row, rows_of
 
@@ -31,17 +39,17 @@ def test_the_line_fills_every_column_of_every_kind(kind: Kind) -> None:
     }
     rows = rows_of(kind, [least[kind.name]])
 
-    enrich(rows, Lookups())
+    run_pipeline(rows, Lookups())
 
     own = {column.name for column in kind.table.columns} - {"day", "epoch"}
     assert own <= set(rows.columns)
-    assert as_table(kind.table, rows.columns).num_rows == 1
+    assert arrow_table(kind.table, rows.columns).num_rows == 1
 
 
 def test_the_steps_are_named_as_in_the_readme() -> None:
     readme = (Path(__file__).parents[3] / "stream" / "README.md").read_text()
 
-    assert [step for step in LINE if f"`{step}`" not in readme] == []
+    assert [step for step in PIPELINE if f"`{step}`" not in readme] == []
 
 
 @pytest.mark.parametrize(
@@ -77,7 +85,7 @@ def test_ids_are_hashed_to_signed_numbers_of_63_bits() -> None:
         0x40F89E395B66422F >> 1,
         None,
     )
-    assert all(0 <= (hashed(str(n)) or 0) < 2**63 for n in range(1000))
+    assert all(0 <= (optional_hash63(str(n)) or 0) < 2**63 for n in range(1000))
 
 
 def test_a_click_belongs_to_its_link() -> None:
@@ -124,7 +132,7 @@ def test_timings_of_a_page_view_are_carried_over_in_milliseconds() -> None:
 def test_a_vital_is_kept_to_four_decimals() -> None:
     item = {"path": "/", "metricName": "CLS", "metricValue": 0.12345}
 
-    assert str(row(item, VITAL)["metric_value"]) == "0.1235"
+    assert str(row(item, WEB_VITAL)["metric_value"]) == "0.1235"
 
 
 def test_a_step_that_fails_on_one_row_costs_that_row_only() -> None:
@@ -134,7 +142,7 @@ def test_a_step_that_fails_on_one_row_costs_that_row_only() -> None:
 
     rows = rows_of(KINDS[0], [{"name": "a"}, {"name": "bad"}, {"name": "c"}])
 
-    rest, refused = enriched(rows, Lookups(), {**LINE, "put_trouble": put_trouble})
+    rest, refused = enrich_rows(rows, Lookups(), {**PIPELINE, "put_trouble": put_trouble})
 
     assert rest.columns["name"] == ["a", "c"]
     assert [(q.seq, q.stage.value, q.reason) for q in refused] == [
@@ -143,7 +151,7 @@ def test_a_step_that_fails_on_one_row_costs_that_row_only() -> None:
 
 
 def test_a_memo_forgets_rather_than_grows() -> None:
-    memo: Memo[int, int] = Memo(lambda n: n * n, size=3)
+    memo: GenerationalCache[int, int] = GenerationalCache(lambda n: n * n, size=3)
 
     assert [memo[n] for n in range(5)] == [0, 1, 4, 9, 16]
     assert len(memo) == 2
@@ -151,7 +159,7 @@ def test_a_memo_forgets_rather_than_grows() -> None:
 
 def test_a_memo_of_longer_texts_forgets_sooner() -> None:
     asked: list[str] = []
-    memo: Memo[str, None] = Memo(asked.append, size=8)
+    memo: GenerationalCache[str, None] = GenerationalCache(asked.append, size=8)
     texts = [str(number) * 500 for number in range(5)]
 
     for text in (*texts, texts[0], texts[4]):
@@ -161,7 +169,7 @@ def test_a_memo_of_longer_texts_forgets_sooner() -> None:
 
 
 def test_a_memo_keeps_no_long_texts_among_several() -> None:
-    memo: Memo[tuple[str | None, ...], int] = Memo(len)
+    memo: GenerationalCache[tuple[str | None, ...], int] = GenerationalCache(len)
     usual, long = ("a" * 500, None, "b" * 500), ("a" * 500, None, "b" * 600)
 
     assert [memo[usual], memo[long]] == [3, 3]
@@ -169,7 +177,7 @@ def test_a_memo_keeps_no_long_texts_among_several() -> None:
 
 
 def test_a_memo_keeps_no_long_texts() -> None:
-    memo: Memo[str, int] = Memo(len)
+    memo: GenerationalCache[str, int] = GenerationalCache(len)
 
     assert [memo["a" * 512], memo["a" * 513]] == [512, 513]
     assert list(memo) == ["a" * 512]
@@ -177,7 +185,7 @@ def test_a_memo_keeps_no_long_texts() -> None:
 
 def test_a_memo_keeps_what_is_still_asked_for() -> None:
     asked: list[int] = []
-    memo: Memo[int, None] = Memo(asked.append, size=3)
+    memo: GenerationalCache[int, None] = GenerationalCache(asked.append, size=3)
 
     for number in (0, 1, 2, 3, 0, 4, 5, 0, 6):
         assert memo[number] is None
@@ -194,7 +202,7 @@ def test_a_form_is_left_behind_when_it_was_begun_and_not_sent(
 ) -> None:
     item = {"path": "/join", "formFieldCount": fields, "formSubmitCount": forms}
 
-    assert facts(item, "form_abandoned", kind=ENGAGED) == (abandoned,)
+    assert facts(item, "form_abandoned", kind=PAGE_ENGAGEMENT) == (abandoned,)
 
 
 @pytest.mark.parametrize(
@@ -203,7 +211,7 @@ def test_a_form_is_left_behind_when_it_was_begun_and_not_sent(
 def test_traits_are_kept_as_text(traits: object, text: str | None) -> None:
     item = {"profileId": "p1", "traits": traits}
 
-    assert facts(item, "profile_id", "traits", kind=IDENTIFIED) == ("p1", text)
+    assert facts(item, "profile_id", "traits", kind=VISITOR_IDENTITY) == ("p1", text)
 
 
 @pytest.mark.parametrize(
@@ -220,8 +228,8 @@ def test_a_click_id_that_the_tracker_names_comes_first(item: dict[str, Any], cli
 
 def test_url_parts_are_cut_by_hand() -> None:
     assert normal_path("//a//b//") == "/a//b"
-    assert parameters("A=1&a=2&b=&=3&c") == {"a": "1"}
-    assert (cut("mailto:x@y.example").host, cut("").path) == ("", "")
+    assert query_parameters("A=1&a=2&b=&=3&c") == {"a": "1"}
+    assert (split_url("mailto:x@y.example").host, split_url("").path) == ("", "")
 
 
 @pytest.mark.parametrize(

@@ -15,13 +15,20 @@ from schemas.kinds import CUSTOM_EVENT
 from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS, LEDGER, Table
 from stream.enrich.rules.lookups import Lookups
-from stream.maintenance import chores
-from stream.maintenance.compaction import compact, rewrite
-from stream.maintenance.merge_plan import FULL_BYTES, QUIET_MS, SMALL_BYTES, Piece, merges, pieces
+from stream.maintenance import tasks
+from stream.maintenance.compaction import compact, merge_files
+from stream.maintenance.merge_plan import (
+    FULL_FILE_BYTES,
+    QUIET_MS,
+    SMALL_FILE_BYTES,
+    LiveDataFile,
+    live_data_files,
+    merge_plan,
+)
 from stream.maintenance.vacuum import checkpoint
 from stream.runtime.errors import Fenced
-from stream.storage.delta_commit import LakeTable, Move
-from stream.writing.batch_writer import Drain
+from stream.storage.delta_commit import LakeTable, OffsetUpdate
+from stream.writing.batch_writer import BatchWriter
 from tests.stream.builders import (
     NOON_MS,
     a_message,
@@ -36,9 +43,9 @@ DAY_MS = 86_400_000
 EVERYTHING = [column.name for column in EVENTS.columns if column.name != "day"]
 
 
-def fill(given: Settings, batches: int, **envelope: Any) -> Drain:
+def fill(given: Settings, batches: int, **envelope: Any) -> BatchWriter:
     """Parts with events of three websites in no order; every fourth happened the day before."""
-    drain = Drain(given, CUSTOM_EVENT, Lookups())
+    drain = BatchWriter(given, CUSTOM_EVENT, Lookups())
     for offset in range(batches):
         items = [
             {
@@ -51,7 +58,7 @@ def fill(given: Settings, batches: int, **envelope: Any) -> Drain:
             for i in range(10)
         ]
         website = f"w{offset * 7 % 3}"
-        drain.store([a_message(offset, an_envelope(items, subject_id=website, **envelope))])
+        drain.write([a_message(offset, an_envelope(items, subject_id=website, **envelope))])
     return drain
 
 
@@ -64,7 +71,7 @@ def test_compaction_keeps_every_value_of_every_row(tmp_path: Path) -> None:
 
     assert len(before) == 60
     assert rows(given, EVENTS, *EVERYTHING) == before
-    assert len(version(given, EVENTS).parts) == 2
+    assert len(version(given, EVENTS).data_files) == 2
 
 
 def test_compacted_parts_are_sorted_and_late_rows_lie_apart(tmp_path: Path) -> None:
@@ -73,11 +80,11 @@ def test_compacted_parts_are_sorted_and_late_rows_lie_apart(tmp_path: Path) -> N
 
     compact(LakeTable(given, EVENTS), given)
 
-    parts = sorted(version(given, EVENTS).parts, key=lambda part: part.ts or (0, 0))
+    parts = sorted(version(given, EVENTS).data_files, key=lambda part: part.ts_range or (0, 0))
     assert [part.rows for part in parts] == [9, 21]
-    assert [part.subject for part in parts] == [("w0", "w2"), ("w0", "w2")]
+    assert [part.subject_range for part in parts] == [("w0", "w2"), ("w0", "w2")]
     midnight = NOON_MS - DAY_MS // 2
-    late, day = (part.ts or (0, 0) for part in parts)
+    late, day = (part.ts_range or (0, 0) for part in parts)
     assert late[1] < midnight <= day[0]
     for part in parts:
         found = duckdb.execute(
@@ -94,7 +101,7 @@ def test_a_reader_of_the_version_before_reads_on(tmp_path: Path) -> None:
 
     compact(LakeTable(given, EVENTS), given)
 
-    paths = [part.path for part in held.parts]
+    paths = [part.path for part in held.data_files]
     found = duckdb.execute("SELECT count(*) FROM read_parquet(?)", [paths]).fetchone()
     assert found == (40,)
 
@@ -105,7 +112,7 @@ def test_few_small_parts_are_left_alone(tmp_path: Path) -> None:
 
     compact(LakeTable(given, EVENTS), given)
 
-    assert len(version(given, EVENTS).parts) == 4
+    assert len(version(given, EVENTS).data_files) == 4
 
 
 class Overtaken(LakeTable):
@@ -126,12 +133,12 @@ def test_of_two_compactions_of_the_same_parts_one_is_fenced(tmp_path: Path, betw
     fill(given, 3)
     before = rows(given, EVENTS, *EVERYTHING)
     first, second = LakeTable(given, EVENTS), Overtaken(given, EVENTS)
-    found = pieces(first.handle, EVENTS)
-    ours, theirs = [rewrite(table, found[0].day, found) for table in (first, second)]
+    found = live_data_files(first.handle, EVENTS)
+    ours, theirs = [merge_files(table, found[0].day, found) for table in (first, second)]
     old = [piece.path for piece in found]
 
     def overtake() -> None:
-        first.replace(old, ours, "2026-11-21")
+        first.replace_same_rows(old, ours, "2026-11-21")
 
     if between:
         second.rival = overtake
@@ -139,7 +146,7 @@ def test_of_two_compactions_of_the_same_parts_one_is_fenced(tmp_path: Path, betw
         overtake()
 
     with pytest.raises(Fenced):
-        second.replace(old, theirs, "2026-11-21")
+        second.replace_same_rows(old, theirs, "2026-11-21")
     assert rows(given, EVENTS, *EVERYTHING) == before
 
 
@@ -156,20 +163,20 @@ def test_workers_commit_while_the_keeper_compacts(tmp_path: Path) -> None:
     keeping = threading.Thread(target=keep)
     keeping.start()
     for offset in range(3, 40):
-        drain.store([a_message(offset, an_envelope([{"name": str(offset)}]))])
+        drain.write([a_message(offset, an_envelope([{"name": str(offset)}]))])
     stop.set()
     keeping.join()
 
     assert len(rows(given, EVENTS, "name")) == 30 + 37
     assert len(set(rows(given, EVENTS, "name"))) == 30 + 37
-    assert len(version(given, EVENTS).parts) < 20
+    assert len(version(given, EVENTS).data_files) < 20
 
 
 def test_a_column_that_is_younger_than_the_parts_is_null(tmp_path: Path) -> None:
     given = settings(tmp_path, small_parts=2)
     fill(given, 3)
     table = LakeTable(given, EVENTS)
-    for part in version(given, EVENTS).parts:
+    for part in version(given, EVENTS).data_files:
         held = pq.read_table(part.path, partitioning=None).drop_columns(["click_id"])
         put_instead(table, part, held)
 
@@ -184,7 +191,7 @@ def test_a_table_grows_by_columns_that_are_younger_than_it(tmp_path: Path) -> No
     young = Table(
         EVENTS.name,
         tuple(column for column in EVENTS.columns if column.name != "click_id"),
-        EVENTS.order,
+        EVENTS.sort_order,
     )
     LakeTable(given, young)
     fill(given, 2)
@@ -201,22 +208,22 @@ def test_rows_of_before_epochs_were_told_are_compacted_with_those_of_today(tmp_p
     before = Table(
         EVENTS.name,
         tuple(column for column in EVENTS.columns if column.name != "epoch"),
-        tuple(name for name in EVENTS.order if name != "epoch"),
+        tuple(name for name in EVENTS.sort_order if name != "epoch"),
     )
     LakeTable(given, before)
     fill(given, 2)
     table = LakeTable(given, EVENTS)
-    first = version(given, EVENTS).parts[0]
+    first = version(given, EVENTS).data_files[0]
     held = pq.read_table(first.path, partitioning=None).drop_columns(["epoch"])
     put_instead(table, first, held)
     here = rows(given, EVENTS, "kafka_partition", "kafka_offset", "seq", "epoch")
     assert [epoch for *_, epoch in here].count(None) == 10
 
-    parts = {part.path for part in version(given, EVENTS).parts}
+    parts = {part.path for part in version(given, EVENTS).data_files}
 
     compact(table, given)
 
-    assert not parts & {part.path for part in version(given, EVENTS).parts}
+    assert not parts & {part.path for part in version(given, EVENTS).data_files}
     assert rows(given, EVENTS, "kafka_partition", "kafka_offset", "seq", "epoch") == here
 
 
@@ -243,7 +250,7 @@ def test_a_worker_whose_log_entries_were_cleaned_up_opens_the_table_anew(tmp_pat
         entry.unlink()
 
     idle.refresh()
-    idle.commit([], {"1/events/0": Move(4, 5)})
+    idle.commit([], {"1/events/0": OffsetUpdate(4, 5)})
 
     assert LakeTable(given, EVENTS).next_offset("1/events/0") == 5
 
@@ -253,16 +260,18 @@ def test_every_chore_works_on_every_table(tmp_path: Path) -> None:
     fill(given, 3)
 
     for table in (EVENTS, LEDGER):
-        for chore in chores().values():
+        for chore in tasks().values():
             chore(LakeTable(given, table), given)
 
-    assert len(version(given, LEDGER).parts) == 1
+    assert len(version(given, LEDGER).data_files) == 1
 
 
 TODAY = date(2026, 11, 21)
 
 
-def a_piece(size: int, day: date = TODAY, first: int = 1, last: int = 2, path: str = "p") -> Piece:
+def a_piece(
+    size: int, day: date = TODAY, first: int = 1, last: int = 2, path: str = "p"
+) -> LiveDataFile:
     """First and last are hours from the midnight that begins the day."""
     hour = 3_600_000
     midnight = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000)
@@ -270,15 +279,15 @@ def a_piece(size: int, day: date = TODAY, first: int = 1, last: int = 2, path: s
     def at(hours: int) -> datetime:
         return datetime.fromtimestamp((midnight + hours * hour) / 1000, UTC)
 
-    return Piece(path, day, 10, size, at(first), at(last), midnight)
+    return LiveDataFile(path, day, 10, size, at(first), at(last), midnight)
 
 
-def sizes_joined(found: Sequence[Piece], now_ms: int = NOON_MS) -> list[list[int]]:
-    return [[piece.size for piece in joined] for _, joined in merges(found, now_ms, 3)]
+def sizes_joined(found: Sequence[LiveDataFile], now_ms: int = NOON_MS) -> list[list[int]]:
+    return [[piece.size for piece in joined] for _, joined in merge_plan(found, now_ms, 3)]
 
 
 def test_a_growing_day_joins_its_small_parts_then_its_medium_ones() -> None:
-    small, medium, full = 100, SMALL_BYTES, FULL_BYTES
+    small, medium, full = 100, SMALL_FILE_BYTES, FULL_FILE_BYTES
 
     assert sizes_joined([a_piece(small)] * 2 + [a_piece(medium)] * 7) == []
     assert sizes_joined([a_piece(small)] * 3 + [a_piece(full)]) == [[100, 100, 100]]
@@ -295,13 +304,13 @@ def test_a_day_that_is_over_comes_into_its_final_form_once() -> None:
     assert sizes_joined([day, late, late]) == [[100, 50, 50]]
     assert sizes_joined([mixed]) == [[75]]
     assert sizes_joined([day, late]) == []
-    assert sizes_joined([a_piece(FULL_BYTES, yesterday), day, late]) == []
+    assert sizes_joined([a_piece(FULL_FILE_BYTES, yesterday), day, late]) == []
 
 
 def test_a_day_that_is_over_but_still_filled_is_treated_as_growing() -> None:
     yesterday = date(2026, 11, 20)
     begun = int(datetime(2026, 11, 20, tzinfo=UTC).timestamp() * 1000)
-    found = [Piece("p", yesterday, 1, 100, None, None, begun + DAY_MS)] * 2
+    found = [LiveDataFile("p", yesterday, 1, 100, None, None, begun + DAY_MS)] * 2
 
     assert sizes_joined(found, begun + DAY_MS + QUIET_MS) == []
     assert sizes_joined(found, begun + DAY_MS + QUIET_MS + 1) == [[100, 100]]

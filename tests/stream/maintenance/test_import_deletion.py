@@ -13,18 +13,18 @@ from typing import Any
 import pytest
 
 from schemas.kinds import CUSTOM_EVENT
-from schemas.registry import Import, ImportState, Organization, Store, Website
+from schemas.registry import Import, ImportState, Organization, RegistryStore, Website
 from schemas.registry.migrate import migrate
-from schemas.runtime.settings import as_environment
+from schemas.runtime.settings import to_environment
 from schemas.tables import EVENTS
 from stream.enrich.rules.lookups import Lookups
 from stream.maintenance import compaction
 from stream.maintenance.compaction import compact
-from stream.maintenance.import_deletion import Undoer
-from stream.maintenance.merge_plan import QUIET_MS, Piece, merges, pieces
+from stream.maintenance.import_deletion import ImportDeletion
+from stream.maintenance.merge_plan import QUIET_MS, LiveDataFile, live_data_files, merge_plan
 from stream.storage.delta_commit import LakeTable
-from stream.writing.batch_writer import Drain
-from stream.writing.import_watermarks import CLOSED, mark_of
+from stream.writing.batch_writer import BatchWriter
+from stream.writing.import_watermarks import SEALED, watermark_key
 from tests.installation import ROOT
 from tests.stream.builders import (
     NOON_MS,
@@ -41,11 +41,11 @@ STAMPS: dict[str, Any] = {"created_at": NOON_MS, "updated_at": NOON_MS}
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
+def store(tmp_path: Path) -> RegistryStore:
     """A registry with two imports of website w1."""
     url = settings(tmp_path).registry_url
     migrate(url)
-    store = Store(url)
+    store = RegistryStore(url)
     store.create(Organization(id="o1", name="Acme", **STAMPS))
     store.create(Website(id="w1", organization_id="o1", domain="a.example", **STAMPS))
     for name in ("i1", "i2"):
@@ -55,17 +55,17 @@ def store(tmp_path: Path) -> Store:
 
 
 def fill(folder: Path) -> None:
-    Drain(settings(folder), CUSTOM_EVENT, Lookups()).store([a_message(0, named("live"))])
-    a_backfill(folder).store([a_message(0, lines(1, 3, "i1"), lines(11, 12, "i2"))])
-    a_backfill(folder).store([a_message(1, lines(4, 5, "i1"))])
+    BatchWriter(settings(folder), CUSTOM_EVENT, Lookups()).write([a_message(0, named("live"))])
+    a_backfill(folder).write([a_message(0, lines(1, 3, "i1"), lines(11, 12, "i2"))])
+    a_backfill(folder).write([a_message(1, lines(4, 5, "i1"))])
 
 
-def undo(folder: Path, store: Store, import_id: str = "i1") -> None:
+def undo(folder: Path, store: RegistryStore, import_id: str = "i1") -> None:
     store.update(Import, import_id, NOON_MS, state=ImportState.UNDOING)
-    Undoer()(LakeTable(settings(folder), EVENTS), settings(folder))
+    ImportDeletion()(LakeTable(settings(folder), EVENTS), settings(folder))
 
 
-def test_exactly_the_rows_of_the_import_are_gone(tmp_path: Path, store: Store) -> None:
+def test_exactly_the_rows_of_the_import_are_gone(tmp_path: Path, store: RegistryStore) -> None:
     fill(tmp_path)
 
     undo(tmp_path, store)
@@ -76,7 +76,7 @@ def test_exactly_the_rows_of_the_import_are_gone(tmp_path: Path, store: Store) -
     assert store.get(Import, "i2").state is ImportState.OPEN
 
 
-def test_all_rows_leave_in_one_version(tmp_path: Path, store: Store) -> None:
+def test_all_rows_leave_in_one_version(tmp_path: Path, store: RegistryStore) -> None:
     fill(tmp_path)
     before = version(settings(tmp_path), EVENTS).number
 
@@ -90,16 +90,18 @@ def test_all_rows_leave_in_one_version(tmp_path: Path, store: Store) -> None:
     assert counts == [8, 8, 3]  # the door is closed first
 
 
-def test_what_kafka_still_has_of_it_is_not_stored_any_more(tmp_path: Path, store: Store) -> None:
+def test_what_kafka_still_has_of_it_is_not_stored_any_more(
+    tmp_path: Path, store: RegistryStore
+) -> None:
     fill(tmp_path)
 
     undo(tmp_path, store)
-    a_backfill(tmp_path).store([a_message(2, lines(6, 9, "i1"), lines(13, 13, "i2"))])
+    a_backfill(tmp_path).write([a_message(2, lines(6, 9, "i1"), lines(13, 13, "i2"))])
 
     assert stored(tmp_path) == ["e11", "e12", "e13", "live"]
 
 
-def test_an_undoing_after_a_compaction_finds_its_rows(tmp_path: Path, store: Store) -> None:
+def test_an_undoing_after_a_compaction_finds_its_rows(tmp_path: Path, store: RegistryStore) -> None:
     fill(tmp_path)
     compact(LakeTable(settings(tmp_path), EVENTS), settings(tmp_path, small_parts=2))
 
@@ -108,24 +110,26 @@ def test_an_undoing_after_a_compaction_finds_its_rows(tmp_path: Path, store: Sto
     assert stored(tmp_path) == ["e11", "e12", "live"]
 
 
-def test_an_import_that_never_stored_anything_is_closed_too(tmp_path: Path, store: Store) -> None:
+def test_an_import_that_never_stored_anything_is_closed_too(
+    tmp_path: Path, store: RegistryStore
+) -> None:
     undo(tmp_path, store, "i2")
 
-    a_backfill(tmp_path).store([a_message(0, lines(1, 2, "i2"))])
+    a_backfill(tmp_path).write([a_message(0, lines(1, 2, "i2"))])
 
     assert stored(tmp_path) == []
-    assert LakeTable(settings(tmp_path), EVENTS).next_offset(mark_of("i2")) == CLOSED + 3
+    assert LakeTable(settings(tmp_path), EVENTS).next_offset(watermark_key("i2")) == SEALED + 3
     assert (store.get(Import, "i2").state, store.get(Import, "i2").removed) == ("undone", 0)
 
 
 def test_an_undoing_that_was_killed_goes_on_and_remembers_its_count(
-    tmp_path: Path, store: Store
+    tmp_path: Path, store: RegistryStore
 ) -> None:
     fill(tmp_path)
     undo(tmp_path, store)
     store.update(Import, "i1", NOON_MS, state=ImportState.UNDOING)  # killed before it said so
 
-    Undoer()(LakeTable(settings(tmp_path), EVENTS), settings(tmp_path))
+    ImportDeletion()(LakeTable(settings(tmp_path), EVENTS), settings(tmp_path))
 
     assert (store.get(Import, "i1").state, store.get(Import, "i1").removed) == ("undone", 5)
     assert stored(tmp_path) == ["e11", "e12", "live"]
@@ -157,7 +161,7 @@ undoing.Undoer()(Dying(settings, EVENTS), settings)
                          ("after", ["e11", "e12", "live"])]
 )  # fmt: skip
 def test_a_kill_in_the_middle_leaves_all_or_nothing(
-    tmp_path: Path, store: Store, moment: str, left: list[str]
+    tmp_path: Path, store: RegistryStore, moment: str, left: list[str]
 ) -> None:
     fill(tmp_path)
     store.update(Import, "i1", NOON_MS, state=ImportState.UNDOING)
@@ -165,13 +169,13 @@ def test_a_kill_in_the_middle_leaves_all_or_nothing(
     died = subprocess.run(
         [sys.executable, "-c", KILLED, moment],
         cwd=ROOT,
-        env={**os.environ, **as_environment(settings(tmp_path)), "PYTHONPATH": str(ROOT)},
+        env={**os.environ, **to_environment(settings(tmp_path)), "PYTHONPATH": str(ROOT)},
         check=False,
     )
 
     assert died.returncode == -signal.SIGKILL
     assert stored(tmp_path) == left
-    Undoer()(LakeTable(settings(tmp_path), EVENTS), settings(tmp_path))
+    ImportDeletion()(LakeTable(settings(tmp_path), EVENTS), settings(tmp_path))
     assert stored(tmp_path) == ["e11", "e12", "live"]
     assert store.get(Import, "i1").removed == 5
 
@@ -181,22 +185,22 @@ class Interrupted(LakeTable):
 
     between: Callable[[], None] | None = None
 
-    def swap(self, *given: Any, **others: Any) -> None:
+    def replace_files(self, *given: Any, **others: Any) -> None:
         if self.between:
             between, self.between = self.between, None
             between()
-        super().swap(*given, **others)
+        super().replace_files(*given, **others)
 
 
 def test_a_compaction_in_between_makes_the_undoing_start_again(
-    tmp_path: Path, store: Store
+    tmp_path: Path, store: RegistryStore
 ) -> None:
     fill(tmp_path)
     given = settings(tmp_path, small_parts=2)
     table = Interrupted(given, EVENTS)
     table.between = lambda: compact(LakeTable(given, EVENTS), given)
     store.update(Import, "i1", NOON_MS, state=ImportState.UNDOING)
-    undoer = Undoer()
+    undoer = ImportDeletion()
 
     undoer(table, given)
     assert (store.get(Import, "i1").state, len(stored(tmp_path))) == ("undoing", 8)
@@ -207,12 +211,12 @@ def test_a_compaction_in_between_makes_the_undoing_start_again(
 
 def test_history_stays_apart_and_narrow_when_parts_are_joined(tmp_path: Path) -> None:
     fill(tmp_path)
-    Drain(settings(tmp_path), CUSTOM_EVENT, Lookups()).store([a_message(1, named("late"))])
+    BatchWriter(settings(tmp_path), CUSTOM_EVENT, Lookups()).write([a_message(1, named("late"))])
 
     compact(LakeTable(settings(tmp_path), EVENTS), settings(tmp_path, small_parts=2))
 
-    found = pieces(LakeTable(settings(tmp_path), EVENTS).handle, EVENTS)
-    assert [(p.imported, p.rows, p.first and p.first.date()) for p in found] == [
+    found = live_data_files(LakeTable(settings(tmp_path), EVENTS).handle, EVENTS)
+    assert [(p.is_imported, p.rows, p.first_time and p.first_time.date()) for p in found] == [
         (False, 2, date(2026, 11, 21)),
         (True, 7, date(2019, 3, 1)),
     ]
@@ -223,7 +227,7 @@ def test_history_stays_apart_and_narrow_when_parts_are_joined(tmp_path: Path) ->
 def test_history_settles_in_parts_that_each_cover_a_stretch_of_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compaction, "HISTORY_BYTES", 10_000)
+    monkeypatch.setattr(compaction, "HISTORY_FILE_BYTES", 10_000)
     monkeypatch.setattr(compaction, "ROW_GROUP", 2_048)
     given = settings(tmp_path, small_parts=2)
     for offset in range(3):
@@ -232,26 +236,29 @@ def test_history_settles_in_parts_that_each_cover_a_stretch_of_time(
             for n in range(3000)
         ]
         sent = an_envelope(items, import_id=f"i{offset}")
-        a_backfill(tmp_path).store([a_message(offset, sent)])
+        a_backfill(tmp_path).write([a_message(offset, sent)])
 
     compact(LakeTable(given, EVENTS), given)
 
-    found = sorted(version(given, EVENTS).parts, key=lambda part: part.ts or (0, 0))
-    times = [part.ts for part in found if part.ts]
+    found = sorted(version(given, EVENTS).data_files, key=lambda part: part.ts_range or (0, 0))
+    times = [part.ts_range for part in found if part.ts_range]
     assert len(times) > 1
     assert all(before[1] < after[0] for before, after in pairwise(times))
     assert sum(part.rows for part in found) == 9000
     now = NOON_MS + 10 * QUIET_MS
-    assert list(merges(pieces(LakeTable(given, EVENTS).handle, EVENTS), 2 * now, 99)) == []
+    assert (
+        list(merge_plan(live_data_files(LakeTable(given, EVENTS).handle, EVENTS), 2 * now, 99))
+        == []
+    )
 
 
 def test_history_that_overlaps_is_settled_once_nothing_more_comes() -> None:
-    def piece(first: int, last: int, websites: tuple[str, str] = ("w1", "w1")) -> Piece:
+    def piece(first: int, last: int, websites: tuple[str, str] = ("w1", "w1")) -> LiveDataFile:
         begins, ends = (datetime.fromtimestamp(day * 86_400, UTC) for day in (first, last))
-        return Piece("p", date(2026, 11, 21), 9, 9, begins, ends, NOON_MS, True, websites)
+        return LiveDataFile("p", date(2026, 11, 21), 9, 9, begins, ends, NOON_MS, True, websites)
 
-    def joined(*found: Piece, later: int = QUIET_MS + 1) -> int:
-        return sum(len(of_day) for _, of_day in merges(found, NOON_MS + later, 5))
+    def joined(*found: LiveDataFile, later: int = QUIET_MS + 1) -> int:
+        return sum(len(of_day) for _, of_day in merge_plan(found, NOON_MS + later, 5))
 
     assert joined(piece(1, 5), piece(4, 9)) == 2
     assert joined(piece(1, 5), piece(4, 9), later=0) == 0
@@ -262,4 +269,4 @@ def test_history_that_overlaps_is_settled_once_nothing_more_comes() -> None:
 
 
 def version_parts(folder: Path) -> list[Any]:
-    return sorted(version(settings(folder), EVENTS).parts, key=lambda part: part.rows)
+    return sorted(version(settings(folder), EVENTS).data_files, key=lambda part: part.rows)

@@ -15,16 +15,16 @@ import pytest
 from deploy.cli import main
 from schemas.kinds import CUSTOM_EVENT, KINDS
 from schemas.registry.migrate import migrate
-from schemas.runtime.settings import Settings, as_environment
+from schemas.runtime.settings import Settings, to_environment
 from schemas.tables import EVENTS
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.steps import referrer
-from stream.enrich.steps.rule_version import VERSION
+from stream.enrich.steps.rule_version import RULES_VERSION
 from stream.maintenance import re_enrichment
 from stream.maintenance.compaction import compact
-from stream.maintenance.re_enrichment import Asked, Done, reenrich
+from stream.maintenance.re_enrichment import ReEnrichedDay, ReEnrichmentOptions, re_enrich
 from stream.storage.delta_commit import LakeTable
-from stream.writing.batch_writer import Drain
+from stream.writing.batch_writer import BatchWriter
 from tests.installation import ROOT
 from tests.stream.builders import (
     NOON_MS,
@@ -53,7 +53,7 @@ PAGES = [
 
 def fill(folder: Path, **envelope: Any) -> None:
     """The same events of two websites on two days of receipt."""
-    drain = Drain(settings(folder), CUSTOM_EVENT, Lookups())
+    drain = BatchWriter(settings(folder), CUSTOM_EVENT, Lookups())
     for offset, (website, day) in enumerate(
         (website, day) for day in (0, 1) for website in ("w1", "w2")
     ):
@@ -61,13 +61,13 @@ def fill(folder: Path, **envelope: Any) -> None:
         sent = an_envelope(
             PAGES, subject_id=website, received_ms=received, user_agent=FIREFOX, **envelope
         )
-        drain.store([a_message(offset, sent)])
+        drain.write([a_message(offset, sent)])
 
 
 def stale(folder: Path, **columns: Any) -> None:
     """Make the stored rows look as if other rules had enriched them."""
     table = LakeTable(settings(folder), EVENTS)
-    for part in version(settings(folder), EVENTS).parts:
+    for part in version(settings(folder), EVENTS).data_files:
         stored = pq.read_table(part.path, partitioning=None)
         for name, value in {"rules_version": 1, **columns}.items():
             at = stored.schema.get_field_index(name)
@@ -77,19 +77,19 @@ def stale(folder: Path, **columns: Any) -> None:
         put_instead(table, part, stored)
 
 
-def asked(**others: Any) -> Asked:
-    return Asked(TODAY - timedelta(days=1), TODAY, **others)
+def asked(**others: Any) -> ReEnrichmentOptions:
+    return ReEnrichmentOptions(TODAY - timedelta(days=1), TODAY, **others)
 
 
-def run(folder: Path, **others: Any) -> list[Done]:
-    return list(reenrich(settings(folder), Lookups(), asked(**others)))
+def run(folder: Path, **others: Any) -> list[ReEnrichedDay]:
+    return list(re_enrich(settings(folder), Lookups(), asked(**others)))
 
 
 def everything(folder: Path) -> list[tuple[Any, ...]]:
     return rows(settings(folder), EVENTS, *EVERYTHING)
 
 
-def shown(done: Done) -> dict[str, Any]:
+def shown(done: ReEnrichedDay) -> dict[str, Any]:
     return {
         column: (done.changes.rows(column), done.changes.examples(column))
         for column in sorted(done.changes.values)
@@ -98,7 +98,7 @@ def shown(done: Done) -> dict[str, Any]:
 
 def test_rows_that_walk_the_rules_that_made_them_do_not_change(tmp_path: Path) -> None:
     fill(tmp_path, headers={"origin": "https://a.example", "sec-ch-ua-platform": '"Linux"'})
-    a_backfill(tmp_path).store([a_message(0, lines(1, 3))])
+    a_backfill(tmp_path).write([a_message(0, lines(1, 3))])
     before = everything(tmp_path)
     stale(tmp_path)
 
@@ -123,14 +123,14 @@ def test_every_kind_of_row_can_walk_again(tmp_path: Path) -> None:
     given = settings(tmp_path)
     for kind in KINDS:
         sent = an_envelope([items[kind.name]], user_agent=FIREFOX)
-        Drain(given, kind, Lookups()).store([a_message(0, sent)])
+        BatchWriter(given, kind, Lookups()).write([a_message(0, sent)])
         columns = [c.name for c in kind.table.columns if c.name not in ("day", "rules_version")]
         before = rows(given, kind.table, *columns)
         if kind.table.column("rules_version"):
             with pytest.MonkeyPatch.context() as changed:
-                changed.setattr(re_enrichment, "VERSION", 7)
+                changed.setattr(re_enrichment, "RULES_VERSION", 7)
                 done = [
-                    d for d in reenrich(given, Lookups(), asked()) if d.table == kind.table.name
+                    d for d in re_enrich(given, Lookups(), asked()) if d.table == kind.table.name
                 ]
             assert [(d.rows, d.changes.values) for d in done] == [(1, {})]
         assert rows(given, kind.table, *columns) == before
@@ -159,14 +159,16 @@ def test_only_the_website_and_the_days_that_are_asked_for_change(tmp_path: Path)
     fill(tmp_path)
     stale(tmp_path, referrer_name="Altavista")
 
-    done = list(reenrich(settings(tmp_path), Lookups(), Asked(TODAY, TODAY, website="w2")))
+    done = list(
+        re_enrich(settings(tmp_path), Lookups(), ReEnrichmentOptions(TODAY, TODAY, website="w2"))
+    )
 
     assert [(each.day, each.rows) for each in done] == [(TODAY, 5)]
     names = rows(settings(tmp_path), EVENTS, "website_id", "received_at", "referrer_name")
     assert sum(name == "Altavista" for *_, name in names) == 15
     assert {(w, at.date()) for w, at, name in names if name != "Altavista"} == {("w2", TODAY)}
     versions = rows(settings(tmp_path), EVENTS, "rules_version")
-    assert sorted(v for (v,) in versions) == sorted([1] * 15 + [VERSION] * 5)
+    assert sorted(v for (v,) in versions) == sorted([1] * 15 + [RULES_VERSION] * 5)
 
 
 def test_what_only_the_request_knew_stays(tmp_path: Path) -> None:
@@ -184,14 +186,14 @@ def test_an_own_domain_becomes_direct_when_the_registry_says_so(tmp_path: Path) 
     stale(tmp_path)
     own = Lookups(domain_of=lambda website: "google.com" if website == "w1" else None)
 
-    done = list(reenrich(settings(tmp_path), own, asked(website="w1")))
+    done = list(re_enrich(settings(tmp_path), own, asked(website="w1")))
 
     assert shown(done[0])["referrer_name"] == (1, [("Google", "Direct", 1)])
 
 
 def test_each_day_is_one_version_with_as_many_rows(tmp_path: Path) -> None:
     fill(tmp_path)
-    a_backfill(tmp_path).store([a_message(0, lines(1, 3))])
+    a_backfill(tmp_path).write([a_message(0, lines(1, 3))])
     stale(tmp_path, referrer_name="Altavista")
     number = version(settings(tmp_path), EVENTS).number
 
@@ -216,7 +218,7 @@ def test_each_day_is_one_version_with_as_many_rows(tmp_path: Path) -> None:
 def compacting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int]:
     """The keeper joins the parts between the first rewrite and its commit."""
     left = [1]
-    swap = LakeTable.swap
+    swap = LakeTable.replace_files
 
     def overtaken(self: LakeTable, *given: Any, **others: Any) -> None:
         if left and others.get("changed", True):
@@ -224,7 +226,7 @@ def compacting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int]:
             compact(LakeTable(settings(tmp_path), EVENTS), settings(tmp_path, small_parts=2))
         swap(self, *given, **others)
 
-    monkeypatch.setattr(LakeTable, "swap", overtaken)
+    monkeypatch.setattr(LakeTable, "replace_files", overtaken)
     return left
 
 
@@ -276,7 +278,7 @@ def test_a_kill_in_the_middle_leaves_whole_days_and_the_rest_is_done_later(
     died = subprocess.run(
         [sys.executable, "-c", KILLED, moment],
         cwd=ROOT,
-        env={**os.environ, **as_environment(given), "PYTHONPATH": str(ROOT)},
+        env={**os.environ, **to_environment(given), "PYTHONPATH": str(ROOT)},
         check=False,
     )
 
@@ -306,8 +308,10 @@ def test_the_command_shows_columns_with_examples(
 
 
 def test_the_steps_are_those_of_the_line() -> None:
-    from stream.enrich.pipeline import LINE
-    from stream.enrich.re_enrichment_pipeline import AGAIN
+    from stream.enrich.pipeline import PIPELINE
+    from stream.enrich.re_enrichment_pipeline import RE_ENRICHMENT_PIPELINE
 
-    assert [name for name in LINE if name in AGAIN] == list(AGAIN)
-    assert AGAIN["put_referrer"] is referrer.put_referrer
+    assert [name for name in PIPELINE if name in RE_ENRICHMENT_PIPELINE] == list(
+        RE_ENRICHMENT_PIPELINE
+    )
+    assert RE_ENRICHMENT_PIPELINE["put_referrer"] is referrer.put_referrer

@@ -8,15 +8,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from schemas.kinds import CUSTOM_EVENT
-from schemas.lake.damage_reports import Damage
+from schemas.lake.damage_reports import DamageReports
 from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS
 from stream.enrich.rules.lookups import Lookups
 from stream.maintenance.log_copies import copy_log
-from stream.maintenance.scrub import ROUND_MS, Scrubber, State, load, save, scrub, scrub_all
-from stream.recovery.diagnosis import check_files, check_logs, mend_log
+from stream.maintenance.scrub import INTERVAL_MS, Scrubber, ScrubState, load, save, scrub, scrub_all
+from stream.recovery.diagnosis import check_files, check_logs, repair_finding
 from stream.storage.delta_commit import LakeTable
-from stream.writing.batch_writer import Drain
+from stream.writing.batch_writer import BatchWriter
 from tests.stream.builders import a_message, named, put_instead, settings, version
 
 FILES = 4
@@ -25,9 +25,9 @@ FILES = 4
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole")
-    drain = Drain(settings(folder), CUSTOM_EVENT, Lookups())
+    drain = BatchWriter(settings(folder), CUSTOM_EVENT, Lookups())
     for offset in range(FILES):
-        drain.store([a_message(offset, named("a", "b"))])
+        drain.write([a_message(offset, named("a", "b"))])
     return folder
 
 
@@ -44,15 +44,15 @@ def flip(file: Path) -> None:
 
 
 def noted(given: Settings) -> dict[str, str]:
-    return {name: note.problem for name, note in Damage(given.data).files().items()}
+    return {name: note.problem for name, note in DamageReports(given.data).files().items()}
 
 
 def a_round(given: Settings) -> None:
-    Scrubber(given, threading.Event()).round(EVENTS)
+    Scrubber(given, threading.Event()).run_cycle(EVENTS)
 
 
 def test_a_flipped_bit_is_found_and_forgotten_once_the_file_is_put_back(given: Settings) -> None:
-    file = Path(version(given, EVENTS).parts[2].path)
+    file = Path(version(given, EVENTS).data_files[2].path)
     data = file.read_bytes()
     flip(file)
 
@@ -66,10 +66,10 @@ def test_a_flipped_bit_is_found_and_forgotten_once_the_file_is_put_back(given: S
 
 
 def test_a_file_without_checksum_is_adopted_and_held_to_it(given: Settings) -> None:
-    part = version(given, EVENTS).parts[0]
+    part = version(given, EVENTS).data_files[0]
     old = put_instead(LakeTable(given, EVENTS), part, pq.read_table(part.path, partitioning=None))
 
-    adopted = [one.path for one in scrub_all(given) if one.adopted]
+    adopted = [one.path for one in scrub_all(given) if one.is_checksum_new]
     flip(old)
     problems = {one.path: one.problem for one in scrub_all(given) if one.problem}
 
@@ -79,7 +79,7 @@ def test_a_file_without_checksum_is_adopted_and_held_to_it(given: Settings) -> N
 
 
 def test_a_round_that_was_killed_goes_on_where_it_was(given: Settings) -> None:
-    table, state = LakeTable(given, EVENTS), State()
+    table, state = LakeTable(given, EVENTS), ScrubState()
     killed = scrub(table, state, lambda read: None)
     first = [next(killed).path, next(killed).path]
     next(killed)  # under way
@@ -96,8 +96,8 @@ def test_a_round_is_made_once_a_day_and_a_rate_of_0_makes_none(given: Settings) 
     ended = load(given, EVENTS)
     a_round(given)
     again = load(given, EVENTS)
-    save(given, EVENTS, State(began_ms=ended.began_ms - ROUND_MS, ended_ms=7))
-    Scrubber(settings(given.data, scrub_mb=0), threading.Event()).round(EVENTS)
+    save(given, EVENTS, ScrubState(began_ms=ended.began_ms - INTERVAL_MS, ended_ms=7))
+    Scrubber(settings(given.data, scrub_mb=0), threading.Event()).run_cycle(EVENTS)
     never = load(given, EVENTS)
     a_round(given)
 
@@ -107,7 +107,7 @@ def test_a_round_is_made_once_a_day_and_a_rate_of_0_makes_none(given: Settings) 
 
 
 def test_the_doctor_names_bad_files_and_entries_and_mends_what_has_a_copy(given: Settings) -> None:
-    files = [Path(part.path) for part in version(given, EVENTS).parts]
+    files = [Path(part.path) for part in version(given, EVENTS).data_files]
     copy_log(LakeTable(given, EVENTS), given)
     log = given.data / "lake" / "events" / "_delta_log"
     size = files[0].stat().st_size
@@ -119,7 +119,7 @@ def test_the_doctor_names_bad_files_and_entries_and_mends_what_has_a_copy(given:
     (log / f"{2:020}.json").write_bytes(b"")
     (log / f"{3:020}.json").unlink()
     entries = list(check_logs(given))
-    told = mend_log(given, entries[0])
+    told = repair_finding(given, entries[0])
 
     assert [one.problem for one in quick] == [
         f"the data file has 0 bytes, not {size}; it holds 2 rows"

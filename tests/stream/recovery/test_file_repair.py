@@ -11,22 +11,22 @@ import pyarrow.parquet as pq
 import pytest
 
 from schemas.kinds import CUSTOM_EVENT
-from schemas.lake.damage_reports import Damage
-from schemas.lake.data_files import named_checksum, outer_problem_of, problem_of
+from schemas.lake.damage_reports import DamageReports
+from schemas.lake.data_files import file_problem, frame_problem, named_checksum
 from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS, LEDGER
 from stream.enrich.rules.lookups import Lookups
 from stream.maintenance.compaction import compact
-from stream.maintenance.merge_plan import pieces
-from stream.maintenance.rewrite import rewrite
-from stream.maintenance.scheduler import Keeper
-from stream.maintenance.verification import Damaged
+from stream.maintenance.merge_plan import live_data_files
+from stream.maintenance.rewrite import rewrite_files
+from stream.maintenance.scheduler import MaintenanceScheduler
+from stream.maintenance.verification import DamagedFileError
 from stream.recovery.file_repair import NotRepaired, repair
 from stream.runtime.errors import Unreachable
-from stream.state.table_scan import read_back
+from stream.state.table_scan import scan_recent_rows
 from stream.storage.delta_commit import LakeTable
-from stream.storage.scratch_directory import LOCK
-from stream.writing.batch_writer import Drain
+from stream.storage.scratch_directory import LOCK_FILE
+from stream.writing.batch_writer import BatchWriter
 from tests.accidents import ACCIDENTS, accidents, flip
 from tests.installation import free_port
 from tests.stream.builders import NOON_MS, a_message, an_envelope, put_instead, settings, version
@@ -59,9 +59,9 @@ def views(offset: int) -> Any:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with `events` in FILES files of five rows each."""
     folder = tmp_path_factory.mktemp("whole")
-    drain = Drain(settings(folder), CUSTOM_EVENT, Lookups())
+    drain = BatchWriter(settings(folder), CUSTOM_EVENT, Lookups())
     for offset in range(FILES):
-        drain.store([views(offset)])
+        drain.write([views(offset)])
     return folder
 
 
@@ -74,11 +74,11 @@ def given(whole: Path, tmp_path: Path) -> Settings:
 @pytest.fixture
 def file(given: Settings) -> Path:
     """One data file of `events`."""
-    return Path(version(given, EVENTS).parts[1].path)
+    return Path(version(given, EVENTS).data_files[1].path)
 
 
 def noted(given: Settings) -> list[str]:
-    return [note.problem for note in Damage(given.data).files().values()]
+    return [note.problem for note in DamageReports(given.data).files().values()]
 
 
 @accidents
@@ -86,9 +86,9 @@ def test_storing_goes_on_for_all_tenants_when_a_data_file_is(
     given: Settings, file: Path, accident: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     ACCIDENTS[accident](file)
-    drain = Drain(given, CUSTOM_EVENT, Lookups())  # knows nothing yet, and reads back
+    drain = BatchWriter(given, CUSTOM_EVENT, Lookups())  # knows nothing yet, and reads back
 
-    stored = [drain.store([views(offset)]) for offset in (FILES, FILES + 1)]
+    stored = [drain.write([views(offset)]) for offset in (FILES, FILES + 1)]
 
     assert [batch.rows for batch in stored] == [5, 5]
     said = [r.__dict__ for r in caplog.records if r.getMessage() == "data file is damaged"]
@@ -99,12 +99,12 @@ def test_storing_goes_on_for_all_tenants_when_a_data_file_is(
 
 def test_copies_of_what_other_files_hold_are_still_known(given: Settings, file: Path) -> None:
     lost = Path(file).name
-    kept = {Path(part.path).name for part in version(given, EVENTS).parts} - {lost}
+    kept = {Path(part.path).name for part in version(given, EVENTS).data_files} - {lost}
     file.unlink()
-    drain = Drain(given, CUSTOM_EVENT, Lookups())
+    drain = BatchWriter(given, CUSTOM_EVENT, Lookups())
 
     again = a_message(FILES, *(an_envelope(_items(offset)) for offset in range(FILES)))
-    stored = drain.store([again])
+    stored = drain.write([again])
 
     assert (stored.rows, stored.duplicates) == (5, 5 * len(kept))
 
@@ -118,15 +118,15 @@ def test_compaction_goes_round_a_data_file_that_is(
     given: Settings, file: Path, accident: str
 ) -> None:
     ACCIDENTS[accident](file)
-    keeper = Keeper(given)
+    keeper = MaintenanceScheduler(given)
 
-    keeper.round()
-    keeper.round()
+    keeper.run_cycle()
+    keeper.run_cycle()
 
-    live = {Path(part.path).name: part.rows for part in version(given, EVENTS).parts}
+    live = {Path(part.path).name: part.rows for part in version(given, EVENTS).data_files}
     assert live.pop(file.name) == 5
     assert list(live.values()) == [5 * (FILES - 1)]
-    assert len(version(given, LEDGER).parts) == 1
+    assert len(version(given, LEDGER).data_files) == 1
     [problem] = noted(given)
     assert re.fullmatch(PROBLEMS[accident], problem)
 
@@ -139,8 +139,8 @@ def test_nothing_is_rewritten_from_a_data_file_that_is(
     table = LakeTable(given, EVENTS)
     before = sorted((given.data / "lake" / "events").rglob("*.parquet"))
 
-    with pytest.raises(Damaged, match=PROBLEMS[accident]):
-        rewrite(table, pieces(table.handle, EVENTS), lambda found: found)
+    with pytest.raises(DamagedFileError, match=PROBLEMS[accident]):
+        rewrite_files(table, live_data_files(table.handle, EVENTS), lambda found: found)
 
     assert sorted((given.data / "lake" / "events").rglob("*.parquet")) == before
 
@@ -148,7 +148,7 @@ def test_nothing_is_rewritten_from_a_data_file_that_is(
 def test_every_one_of_300_flipped_bits_is_found(given: Settings, file: Path) -> None:
     table = LakeTable(given, EVENTS)
     compact(table, given)
-    [compacted] = version(given, EVENTS).parts
+    [compacted] = version(given, EVENTS).data_files
     chance = random.Random(7)
     found = 0
 
@@ -157,22 +157,22 @@ def test_every_one_of_300_flipped_bits_is_found(given: Settings, file: Path) -> 
         flipped = bytearray(data)
         flipped[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
         path.write_bytes(flipped)
-        found += problem_of(path, len(data)) is not None
+        found += file_problem(path, len(data)) is not None
         path.write_bytes(data)
 
     assert found == 300
-    assert problem_of(file, file.stat().st_size) is None
+    assert file_problem(file, file.stat().st_size) is None
 
 
 def test_every_writer_names_the_checksum(given: Settings) -> None:
     table = LakeTable(given, EVENTS)
     compact(table, given)
     table.refresh()
-    rewrite(table, pieces(table.handle, EVENTS), lambda found: found.slice(1))
+    rewrite_files(table, live_data_files(table.handle, EVENTS), lambda found: found.slice(1))
 
-    for part in version(given, EVENTS).parts:
+    for part in version(given, EVENTS).data_files:
         assert named_checksum(part.path)
-        assert problem_of(Path(part.path), part.size) is None
+        assert file_problem(Path(part.path), part.size) is None
 
 
 def test_a_file_without_checksum_is_judged_by_its_frame_alone(tmp_path: Path, file: Path) -> None:
@@ -181,9 +181,9 @@ def test_a_file_without_checksum_is_judged_by_its_frame_alone(tmp_path: Path, fi
     size = old.stat().st_size
     flip(old)
 
-    assert problem_of(old, size) is None
+    assert file_problem(old, size) is None
     old.write_bytes(bytes(size))
-    assert problem_of(old, size) == outer_problem_of(old, size) == "is no Parquet file"
+    assert file_problem(old, size) == frame_problem(old, size) == "is no Parquet file"
 
 
 def test_a_compaction_that_fails_leaves_nothing_behind(
@@ -200,12 +200,12 @@ def test_a_compaction_that_fails_leaves_nothing_behind(
         compact(table, given)
 
     assert sorted((given.data / "lake" / "events").rglob("*.parquet")) == before
-    assert [left.name for left in table.store.scratch().iterdir()] == [LOCK]
+    assert [left.name for left in table.store.scratch_directory().iterdir()] == [LOCK_FILE]
 
 
 def test_no_flipped_bit_of_an_old_file_ends_the_reading_back(given: Settings) -> None:
     table = LakeTable(given, EVENTS)
-    part = version(given, EVENTS).parts[1]
+    part = version(given, EVENTS).data_files[1]
     old = put_instead(table, part, pq.read_table(part.path, partitioning=None))
     data = old.read_bytes()
     chance = random.Random(11)
@@ -214,21 +214,21 @@ def test_no_flipped_bit_of_an_old_file_ends_the_reading_back(given: Settings) ->
         flipped = bytearray(data)
         flipped[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
         old.write_bytes(flipped)
-        for batch in read_back(table, ["session_id"], pc.scalar(True), [0], NOON_MS - 1000):
+        for batch in scan_recent_rows(table, ["session_id"], pc.scalar(True), [0], NOON_MS - 1000):
             batch.to_pylist()
-        for note in table.damage.files().values():
-            table.damage.forget(note)
+        for note in table.damage_reports.files().values():
+            table.damage_reports.clear(note)
 
 
 def test_a_note_is_seen_by_others_at_once_and_taken_away(given: Settings, file: Path) -> None:
-    mine, others = Damage(given.data), Damage(given.data)
+    mine, others = DamageReports(given.data), DamageReports(given.data)
     assert others.files() == {}
     file.unlink()
-    Keeper(given).round()
+    MaintenanceScheduler(given).run_cycle()
 
     [note] = others.files().values()
     assert (note.table, note.rows, note.day) == ("events", 5, "2026-11-21")
-    mine.forget(note)
+    mine.clear(note)
     assert others.files() == {}
 
 
@@ -244,7 +244,7 @@ def test_no_row_is_given_up_while_kafka_does_not_answer(given: Settings, file: P
 
 
 def test_a_file_of_a_side_table_goes_only_when_its_loss_is_accepted(given: Settings) -> None:
-    part = version(given, LEDGER).parts[0]
+    part = version(given, LEDGER).data_files[0]
     flip(Path(part.path))
     subject = f"ledger/day={part.day}/{Path(part.path).name}"
 
@@ -253,7 +253,7 @@ def test_a_file_of_a_side_table_goes_only_when_its_loss_is_accepted(given: Setti
     done = repair(given, subject, Lookups(), accept_loss=True)
 
     assert (done.recovered, done.lost) == (0, part.rows)
-    assert len(version(given, LEDGER).parts) == FILES - 1
+    assert len(version(given, LEDGER).data_files) == FILES - 1
     with pytest.raises(NotRepaired, match="in no version"):
         repair(given, subject, Lookups(), accept_loss=True)
 

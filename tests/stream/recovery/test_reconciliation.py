@@ -4,15 +4,20 @@ from pathlib import Path
 
 import pytest
 
-from schemas.acknowledged_counts import FOLDER, forget_hours, read_hours, write_hour
+from schemas.acknowledged_counts import (
+    ACKNOWLEDGED_FOLDER,
+    delete_old_hours,
+    read_hours,
+    write_hour,
+)
 from schemas.kinds import CUSTOM_EVENT
 from schemas.lake.topic_identity import TopicIdentity
 from schemas.runtime.clock import now_ms
-from schemas.runtime.heartbeat import Progress, Pulse, write_pulse
+from schemas.runtime.heartbeat import Heartbeat, PartitionProgress, write_heartbeat
 from schemas.runtime.settings import Settings
 from stream.enrich.rules.lookups import Lookups
-from stream.recovery.reconciliation import NotLevel, findings, missing
-from stream.writing.batch_writer import Drain
+from stream.recovery.reconciliation import WorkersBehind, findings, missing_items
+from stream.writing.batch_writer import BatchWriter
 from tests.stream.builders import NOON_MS, a_message, an_envelope, named, settings
 
 HOUR = 3_600_000
@@ -22,33 +27,33 @@ def level(given: Settings, behind: bool = False) -> None:
     """A worker says that all is stored, now and in the next moments; or that it is behind."""
     at = now_ms() + 5_000
     complete = {} if behind else {"events": at}
-    write_pulse(
+    write_heartbeat(
         given.data / "run",
-        Pulse("worker-1", 1, at, "ready", (Progress("events", 0, 2, 2),), complete),
+        Heartbeat("worker-1", 1, at, "ready", (PartitionProgress("events", 0, 2, 2),), complete),
     )
 
 
 def acknowledged(given: Settings, process: str, hour_ms: int = NOON_MS, **items: int) -> None:
     counts = {("events", subject): number for subject, number in items.items()}
-    write_hour(given.data / FOLDER, hour_ms, process, counts)
+    write_hour(given.data / ACKNOWLEDGED_FOLDER, hour_ms, process, counts)
 
 
 def test_items_that_a_lost_kafka_took_along_are_named_and_counted(tmp_path: Path) -> None:
     given = settings(tmp_path)
-    drain = Drain(given, CUSTOM_EVENT, Lookups())
-    drain.settle_epoch(TopicIdentity("first", "home"), {0: 9})
-    drain.store([a_message(0, named("a", "b")), a_message(1, named("c"))])
-    drain = Drain(given, CUSTOM_EVENT, Lookups())
-    drain.settle_epoch(TopicIdentity("second", "home"), {0: 9})
+    drain = BatchWriter(given, CUSTOM_EVENT, Lookups())
+    drain.assign_epoch(TopicIdentity("first", "home"), {0: 9})
+    drain.write([a_message(0, named("a", "b")), a_message(1, named("c"))])
+    drain = BatchWriter(given, CUSTOM_EVENT, Lookups())
+    drain.assign_epoch(TopicIdentity("second", "home"), {0: 9})
     other = an_envelope([{"name": "d"}], subject_id="w2")
-    drain.store([a_message(0, named("x")), a_message(1, other)])
+    drain.write([a_message(0, named("x")), a_message(1, other)])
     # Two collectors: 3 + 1 of w1 are stored, and so is the one of w2; 5 + 2 more were told so.
     acknowledged(given, "collector-1-0-1", w1=6, w2=1)
     acknowledged(given, "collector-2-0-1", w1=3)
     acknowledged(given, "collector-2-9-2", hour_ms=NOON_MS - HOUR, w1=2)
     level(given)
 
-    lost = missing(given)
+    lost = missing_items(given)
 
     assert [(m.topic, m.hour_ms, m.items, m.acknowledged) for m in lost] == [
         ("events", NOON_MS - HOUR, 2, 2),
@@ -59,31 +64,33 @@ def test_items_that_a_lost_kafka_took_along_are_named_and_counted(tmp_path: Path
         "events, hour of 2026-11-21T12:00Z",
         "5 of 10 acknowledged items were never received (w1: 5)",
     )
-    assert [m.items for m in missing(given, since_ms=NOON_MS)] == [5]
+    assert [m.items for m in missing_items(given, since_ms=NOON_MS)] == [5]
     acknowledged(given, "collector-1-0-2", hour_ms=now_ms() // HOUR * HOUR, w1=1)
-    assert [m.items for m in missing(given, wait_seconds=0.0, over_only=True)] == [2, 5]
+    assert [m.items for m in missing_items(given, wait_seconds=0.0, over_only=True)] == [2, 5]
 
 
 def test_more_received_than_acknowledged_is_no_loss(tmp_path: Path) -> None:
     given = settings(tmp_path)
-    drain = Drain(given, CUSTOM_EVENT, Lookups())
-    drain.store([a_message(0, named("a", "b"))])
+    drain = BatchWriter(given, CUSTOM_EVENT, Lookups())
+    drain.write([a_message(0, named("a", "b"))])
     acknowledged(given, "collector-1-0-1", w1=1)  # killed before it wrote the last of it
-    (given.data / FOLDER / "2026-11-21T12" / "torn.json").write_text('[["events", "w1",')
+    (given.data / ACKNOWLEDGED_FOLDER / "2026-11-21T12" / "torn.json").write_text(
+        '[["events", "w1",'
+    )
     level(given)
 
-    assert missing(given) == []
+    assert missing_items(given) == []
 
 
 def test_what_workers_are_yet_to_read_is_not_called_lost(tmp_path: Path) -> None:
     given = settings(tmp_path)
     acknowledged(given, "collector-1-0-1", w1=1)
 
-    with pytest.raises(NotLevel, match="not level with events"):
-        missing(given, wait_seconds=0.0)
+    with pytest.raises(WorkersBehind, match="not level with events"):
+        missing_items(given, wait_seconds=0.0)
     level(given, behind=True)
-    with pytest.raises(NotLevel, match="not level with events"):
-        missing(given, wait_seconds=0.0)
+    with pytest.raises(WorkersBehind, match="not level with events"):
+        missing_items(given, wait_seconds=0.0)
 
 
 def test_the_account_is_forgotten_after_two_weeks(tmp_path: Path) -> None:
@@ -91,6 +98,6 @@ def test_the_account_is_forgotten_after_two_weeks(tmp_path: Path) -> None:
     for days in (13, 15):
         acknowledged(given, "c", hour_ms=NOON_MS - days * 24 * HOUR, w1=1)
 
-    forget_hours(given.data / FOLDER, NOON_MS)
+    delete_old_hours(given.data / ACKNOWLEDGED_FOLDER, NOON_MS)
 
-    assert list(read_hours(given.data / FOLDER)) == [NOON_MS - 13 * 24 * HOUR]
+    assert list(read_hours(given.data / ACKNOWLEDGED_FOLDER)) == [NOON_MS - 13 * 24 * HOUR]

@@ -9,16 +9,16 @@ import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from schemas.envelope import Envelope, join, seal
+from schemas.envelope import Envelope, encode_chunk, encode_envelope
 from schemas.kinds import CUSTOM_EVENT, KINDS, Kind
 from schemas.tables import EVENTS, LEDGER, QUARANTINE
-from stream.enrich.pipeline import enriched
+from stream.enrich.pipeline import enrich_rows
 from stream.enrich.rules.lookups import Lookups
-from stream.rows.arrow_tables import fit
-from stream.rows.decoder import open_batch, slices
-from stream.rows.ledger import Tally
-from stream.rows.quarantine import payload_of
-from stream.writing.batch_writer import Drain, Stored
+from stream.rows.arrow_tables import to_arrow
+from stream.rows.decoder import decode_batch, split_batch
+from stream.rows.ledger import LedgerCounts
+from stream.rows.quarantine import decode_payload
+from stream.writing.batch_writer import BatchWriter, WriteResult
 from tests.stream import builders
 from tests.stream.builders import NOON_MS, a_message, an_envelope, balance, named, rows
 
@@ -28,21 +28,21 @@ def test_one_bad_item_is_quarantined_alone(tmp_path: Path) -> None:
     bad = {"name": ""}
     batch = [a_message(0, an_envelope([{"name": "a"}, bad, {"name": "c"}]), named("d"))]
 
-    assert Drain(given, CUSTOM_EVENT, Lookups()).store(batch) == Stored(3, 1, {0: 1})
+    assert BatchWriter(given, CUSTOM_EVENT, Lookups()).write(batch) == WriteResult(3, 1, {0: 1})
     assert rows(given, EVENTS, "name", "seq") == [("a", 0), ("c", 2), ("d", 3)]
     columns = ("subject_id", "topic", "stage", "kafka_offset", "seq", "reason", "payload")
     found = rows(given, QUARANTINE, *columns)
     assert [row[:6] for row in found] == [
         ("w1", "events", "decode", 0, 1, "Expected `str` of length >= 1 - at `$.name`")
     ]
-    assert json.loads(payload_of(found[0][6])) == bad
+    assert json.loads(decode_payload(found[0][6])) == bad
 
 
 def test_a_garbage_chunk_is_quarantined_with_its_offset_and_the_stream_goes_on(
     tmp_path: Path,
 ) -> None:
     given = builders.settings(tmp_path)
-    later = join([])[:-1] + b"\x99"
+    later = encode_chunk([])[:-1] + b"\x99"
     batch = [
         a_message(0, named("a")),
         a_message(1, body=b"\x00garbage"),
@@ -51,7 +51,7 @@ def test_a_garbage_chunk_is_quarantined_with_its_offset_and_the_stream_goes_on(
         a_message(4, named("b")),
     ]
 
-    assert Drain(given, CUSTOM_EVENT, Lookups()).store(batch) == Stored(2, 3, {0: 5})
+    assert BatchWriter(given, CUSTOM_EVENT, Lookups()).write(batch) == WriteResult(2, 3, {0: 5})
     found = rows(given, QUARANTINE, "kafka_offset", "stage", "subject_id", "payload")
     assert found == [
         (1, "decode", None, base64.b64encode(b"\x00garbage").decode()),
@@ -65,7 +65,7 @@ def test_an_envelope_whose_items_are_no_array_is_quarantined_whole(tmp_path: Pat
     given = builders.settings(tmp_path)
     batch = [a_message(0, an_envelope(b'{"name": "a"'), named("b"))]
 
-    assert Drain(given, CUSTOM_EVENT, Lookups()).store(batch) == Stored(1, 1, {0: 1})
+    assert BatchWriter(given, CUSTOM_EVENT, Lookups()).write(batch) == WriteResult(1, 1, {0: 1})
     assert rows(given, QUARANTINE, "subject_id", "seq") == [("w1", 0)]
     assert rows(given, EVENTS, "name", "seq") == [("b", 1)]
 
@@ -74,16 +74,16 @@ def test_an_envelope_from_no_time_at_all_is_quarantined(tmp_path: Path) -> None:
     given = builders.settings(tmp_path)
     batch = [a_message(0, an_envelope([{"name": "a"}], received_ms=2**62))]
 
-    assert Drain(given, CUSTOM_EVENT, Lookups()).store(batch) == Stored(0, 1, {0: 1})
+    assert BatchWriter(given, CUSTOM_EVENT, Lookups()).write(batch) == WriteResult(0, 1, {0: 1})
     assert rows(given, QUARANTINE, "reason") == [(f"received_ms {2**62}",)]
 
 
 def test_a_value_that_fits_no_column_costs_its_row_only(tmp_path: Path) -> None:
-    rows = open_batch(CUSTOM_EVENT, [a_message(0, named("a", "b", "c"))], Tally({})).rows
-    rows, _ = enriched(rows, Lookups())
+    rows = decode_batch(CUSTOM_EVENT, [a_message(0, named("a", "b", "c"))], LedgerCounts({})).rows
+    rows, _ = enrich_rows(rows, Lookups())
     rows.columns["visitor_hash"][1] = 2**64
 
-    table, refused = fit(rows)
+    table, refused = to_arrow(rows)
 
     assert table["name"].to_pylist() == ["a", "c"]
     assert [(q.seq, q.stage.value) for q in refused] == [(1, "write")]
@@ -92,20 +92,20 @@ def test_a_value_that_fits_no_column_costs_its_row_only(tmp_path: Path) -> None:
 def test_a_batch_is_cut_by_rows_at_the_borders_of_messages() -> None:
     arrived = [a_message(offset, named(*"abcd")) for offset in range(5)]
 
-    assert [[m.offset for m in portion] for portion in slices(arrived, 6, 9999)] == [
+    assert [[m.offset for m in portion] for portion in split_batch(arrived, 6, 9999)] == [
         [0, 1],
         [2, 3],
         [4],
     ]
-    assert [len(portion) for portion in slices(arrived, 1000, 9999)] == [5]
+    assert [len(portion) for portion in split_batch(arrived, 1000, 9999)] == [5]
 
 
 def test_a_batch_of_large_items_is_cut_by_its_bytes() -> None:
     body = b"x" * 100
     arrived = [a_message(offset, body=body) for offset in range(5)]
 
-    assert [len(portion) for portion in slices(arrived, 1000, 200)] == [2, 2, 1]
-    assert [len(portion) for portion in slices(arrived, 1000, 50)] == [1, 1, 1, 1, 1]
+    assert [len(portion) for portion in split_batch(arrived, 1000, 200)] == [2, 2, 1]
+    assert [len(portion) for portion in split_batch(arrived, 1000, 50)] == [1, 1, 1, 1, 1]
 
 
 anything = st.recursive(
@@ -153,17 +153,17 @@ def test_no_chunk_stops_the_line_and_everything_is_accounted_for(data: st.DataOb
         data.draw(st.booleans()),
         data.draw(st.dictionaries(st.sampled_from(["referer", "purpose"]), st.text())),
     )
-    sealed = join([seal(envelope)])
+    sealed = encode_chunk([encode_envelope(envelope)])
     arrived = [a_message(n, body=sealed if b is None else b) for n, b in enumerate([*bodies, None])]
-    tally = Tally({})
+    tally = LedgerCounts({})
 
-    opened = open_batch(kind, arrived, tally)
-    rest, failed = enriched(opened.rows, Lookups())
-    table, unfit = fit(rest)
+    opened = decode_batch(kind, arrived, tally)
+    rest, failed = enrich_rows(opened.rows, Lookups())
+    table, unfit = to_arrow(rest)
 
-    refused = [*opened.refused, *failed, *unfit]
+    refused = [*opened.quarantined, *failed, *unfit]
     for item in refused:
-        tally.quarantine(item)
-    assert tally.stored() == table.num_rows
+        tally.add_quarantined(item)
+    assert tally.stored_count() == table.num_rows
     assert not failed
     assert not unfit

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from schemas.envelope import Envelope
-from schemas.kinds import CUSTOM_EVENT, VITAL
+from schemas.kinds import CUSTOM_EVENT, WEB_VITAL
 from schemas.tables import EVENTS, LEDGER, QUARANTINE
 from stream.enrich.rules.lookups import Lookups
 from stream.maintenance.compaction import compact
-from stream.state.memory_budget import Room
+from stream.state.memory_budget import MemoryBudget
 from stream.storage.delta_commit import LakeTable
-from stream.writing.batch_writer import Drain, Stored
+from stream.writing.batch_writer import BatchWriter, WriteResult
 from tests.stream.builders import NOON_MS, a_message, an_envelope, rows, settings
 
 HOUR_MS = 3_600_000
@@ -24,8 +24,8 @@ def sent(*ids: str | None, **envelope: Any) -> Envelope:
     return an_envelope(items, **envelope)
 
 
-def a_drain(folder: Path) -> Drain:
-    return Drain(settings(folder), CUSTOM_EVENT, Lookups())
+def a_drain(folder: Path) -> BatchWriter:
+    return BatchWriter(settings(folder), CUSTOM_EVENT, Lookups())
 
 
 def stored(folder: Path) -> list[tuple[object, ...]]:
@@ -42,7 +42,7 @@ def sums(folder: Path) -> tuple[int, int, int, int]:
 def test_a_copy_in_the_same_batch_is_noted_and_not_stored(tmp_path: Path) -> None:
     batch = [a_message(0, sent("a", "b", "a")), a_message(1, sent("b", None, None))]
 
-    assert a_drain(tmp_path).store(batch) == Stored(4, 0, {0: 2}, 2)
+    assert a_drain(tmp_path).write(batch) == WriteResult(4, 0, {0: 2}, 2)
     assert stored(tmp_path) == [("a", 0, 0, 0), ("b", 0, 0, 1), (None, 0, 1, 1), (None, 0, 1, 2)]
     noted = ("subject_id", "topic", "stage", "kafka_offset", "seq", "reason", "payload")
     reason = "same eventId as an item received before"
@@ -55,44 +55,44 @@ def test_a_copy_in_the_same_batch_is_noted_and_not_stored(tmp_path: Path) -> Non
 
 def test_a_copy_in_a_later_batch_is_not_stored(tmp_path: Path) -> None:
     drain = a_drain(tmp_path)
-    drain.store([a_message(0, sent("a", "b"))])
-    drain.store([a_message(1, sent("c"))])
+    drain.write([a_message(0, sent("a", "b"))])
+    drain.write([a_message(1, sent("c"))])
 
-    assert drain.store([a_message(2, sent("b", "d"))]) == Stored(1, 0, {0: 3}, 1)
+    assert drain.write([a_message(2, sent("b", "d"))]) == WriteResult(1, 0, {0: 3}, 1)
     assert [row[0] for row in stored(tmp_path)] == ["a", "b", "c", "d"]
 
 
 def test_a_worker_that_comes_later_knows_the_ids_from_the_table(tmp_path: Path) -> None:
-    a_drain(tmp_path).store([a_message(0, sent("a")), a_message(0, sent("b"), partition=1)])
+    a_drain(tmp_path).write([a_message(0, sent("a")), a_message(0, sent("b"), partition=1)])
 
     later = a_drain(tmp_path)
     later.next_offsets([0, 1])
 
-    assert later.store([a_message(1, sent("a", "c"))]) == Stored(1, 0, {0: 2}, 1)
-    assert later.store([a_message(1, sent("b"), partition=1)]) == Stored(0, 0, {1: 2}, 1)
+    assert later.write([a_message(1, sent("a", "c"))]) == WriteResult(1, 0, {0: 2}, 1)
+    assert later.write([a_message(1, sent("b"), partition=1)]) == WriteResult(0, 0, {1: 2}, 1)
 
 
 def test_a_partition_that_was_away_is_read_again(tmp_path: Path) -> None:
     first, second = a_drain(tmp_path), a_drain(tmp_path)
-    first.store([a_message(0, sent("a"))])
-    second.store([a_message(1, sent("b"))])
+    first.write([a_message(0, sent("a"))])
+    second.write([a_message(1, sent("b"))])
 
-    assert first.store([a_message(2, sent("a", "b", "c"))]) == Stored(1, 0, {0: 3}, 2)
+    assert first.write([a_message(2, sent("a", "b", "c"))]) == WriteResult(1, 0, {0: 3}, 2)
 
 
 def test_ids_of_another_website_kind_or_partition_are_others(tmp_path: Path) -> None:
     drain = a_drain(tmp_path)
-    drain.store([a_message(0, sent("a"))])
+    drain.write([a_message(0, sent("a"))])
 
-    assert drain.store([a_message(1, sent("a", subject_id="w2"))]) == Stored(1, 0, {0: 2})
-    assert drain.store([a_message(0, sent("a"), partition=1)]) == Stored(1, 0, {1: 1})
+    assert drain.write([a_message(1, sent("a", subject_id="w2"))]) == WriteResult(1, 0, {0: 2})
+    assert drain.write([a_message(0, sent("a"), partition=1)]) == WriteResult(1, 0, {1: 1})
     vital = {"path": "/", "metricName": "LCP", "metricValue": 1, "eventId": "a"}
-    vitals = Drain(settings(tmp_path), VITAL, Lookups())
-    assert vitals.store([a_message(0, an_envelope([vital, vital]))]) == Stored(1, 0, {0: 1}, 1)
+    vitals = BatchWriter(settings(tmp_path), WEB_VITAL, Lookups())
+    assert vitals.write([a_message(0, an_envelope([vital, vital]))]) == WriteResult(1, 0, {0: 1}, 1)
 
 
 def test_an_empty_id_is_none(tmp_path: Path) -> None:
-    assert a_drain(tmp_path).store([a_message(0, sent("", ""))]) == Stored(2, 0, {0: 1})
+    assert a_drain(tmp_path).write([a_message(0, sent("", ""))]) == WriteResult(2, 0, {0: 1})
 
 
 @pytest.mark.parametrize(
@@ -106,37 +106,39 @@ def test_an_empty_id_is_none(tmp_path: Path) -> None:
     ],
 )
 def test_a_copy_is_known_for_a_day(tmp_path: Path, later_ms: int, duplicates: int) -> None:
-    a_drain(tmp_path).store([a_message(0, sent("a", received_ms=NOON_MS))])
+    a_drain(tmp_path).write([a_message(0, sent("a", received_ms=NOON_MS))])
 
     again = a_drain(tmp_path)
     received_ms = NOON_MS + later_ms
 
-    expected = Stored(1 - duplicates, 0, {0: 2}, duplicates)
-    assert again.store([a_message(1, sent("a", received_ms=received_ms))]) == expected
+    expected = WriteResult(1 - duplicates, 0, {0: 2}, duplicates)
+    assert again.write([a_message(1, sent("a", received_ms=received_ms))]) == expected
 
 
 def test_a_clock_that_jumps_ahead_and_back_makes_nobody_forget(tmp_path: Path) -> None:
     drain = a_drain(tmp_path)
-    drain.store([a_message(0, sent("a"))])
-    drain.store([a_message(1, sent("b", received_ms=NOON_MS + 1000 * HOUR_MS))])
+    drain.write([a_message(0, sent("a"))])
+    drain.write([a_message(1, sent("b", received_ms=NOON_MS + 1000 * HOUR_MS))])
 
-    assert drain.store([a_message(2, sent("a", "b"))]) == Stored(0, 0, {0: 3}, 2)
+    assert drain.write([a_message(2, sent("a", "b"))]) == WriteResult(0, 0, {0: 3}, 2)
 
 
 def test_what_was_refused_is_no_original(tmp_path: Path) -> None:
     bad = an_envelope([{"name": 7, "eventId": "a"}])
 
-    assert a_drain(tmp_path).store([a_message(0, bad, sent("a"))]) == Stored(1, 1, {0: 1})
+    assert a_drain(tmp_path).write([a_message(0, bad, sent("a"))]) == WriteResult(1, 1, {0: 1})
 
 
 def test_a_request_that_is_sent_again_counts_once(tmp_path: Path) -> None:
     drain = a_drain(tmp_path)
     first = sent(None, "a", None, request_id="r1")
-    drain.store([a_message(0, sent(None), first)])
+    drain.write([a_message(0, sent(None), first)])
 
-    assert drain.store([a_message(1, first)]) == Stored(0, 0, {0: 2}, 3)
+    assert drain.write([a_message(1, first)]) == WriteResult(0, 0, {0: 2}, 3)
     assert len(set(rows(settings(tmp_path), EVENTS, "event_hash"))) == 4
-    assert drain.store([a_message(2, sent(None, None, request_id="r2"))]) == Stored(2, 0, {0: 3})
+    assert drain.write([a_message(2, sent(None, None, request_id="r2"))]) == WriteResult(
+        2, 0, {0: 3}
+    )
     noted = rows(settings(tmp_path), QUARANTINE, "seq", "reason")
     assert noted == [
         (0, "same Idempotency-Key and place as an item received before"),
@@ -149,56 +151,64 @@ def test_places_in_a_request_count_what_was_refused(tmp_path: Path) -> None:
     request = an_envelope([{"name": "a"}, {"name": 7}, {"name": "c"}], request_id="r")
     drain = a_drain(tmp_path)
 
-    assert drain.store([a_message(0, sent(None), request)]) == Stored(3, 1, {0: 1})
-    assert drain.store([a_message(1, request)]) == Stored(0, 1, {0: 2}, 2)
+    assert drain.write([a_message(0, sent(None), request)]) == WriteResult(3, 1, {0: 1})
+    assert drain.write([a_message(1, request)]) == WriteResult(0, 1, {0: 2}, 2)
     assert sums(tmp_path) == (7, 3, 2, 2)
 
 
 def test_ids_beyond_the_room_rest_on_the_disk(tmp_path: Path) -> None:
     given = settings(tmp_path)
     ids = [f"id-{n}" for n in range(6_000)]
-    drain = Drain(given, CUSTOM_EVENT, Lookups(), room=Room(tmp_path / "cache", 10_000))
+    drain = BatchWriter(
+        given, CUSTOM_EVENT, Lookups(), room=MemoryBudget(tmp_path / "cache", 10_000)
+    )
     for offset in range(3):
         some = ids[offset * 2_000 : (offset + 1) * 2_000]
         received_ms = NOON_MS + 3 * offset * HOUR_MS
-        drain.store([a_message(offset, sent(*some, received_ms=received_ms))])
+        drain.write([a_message(offset, sent(*some, received_ms=received_ms))])
 
     later = sent(*ids, "new", received_ms=NOON_MS + 9 * HOUR_MS)
-    assert drain.store([a_message(3, later)]) == Stored(1, 0, {0: 4}, 6_000)
+    assert drain.write([a_message(3, later)]) == WriteResult(1, 0, {0: 4}, 6_000)
     assert list((tmp_path / "cache").iterdir()) == []  # the files have no names
 
-    small = Drain(given, CUSTOM_EVENT, Lookups(), room=Room(tmp_path / "cache", 10_000))
-    assert small.store([a_message(4, later)]) == Stored(0, 0, {0: 5}, 6_001)
+    small = BatchWriter(
+        given, CUSTOM_EVENT, Lookups(), room=MemoryBudget(tmp_path / "cache", 10_000)
+    )
+    assert small.write([a_message(4, later)]) == WriteResult(0, 0, {0: 5}, 6_001)
 
 
 def test_what_others_send_again_counts_once_beside_a_flood_of_ids(tmp_path: Path) -> None:
     given = settings(tmp_path)
-    drain = Drain(given, CUSTOM_EVENT, Lookups(), room=Room(tmp_path / "cache", 10_000))
-    drain.store([a_message(0, sent("order-1"))])
+    drain = BatchWriter(
+        given, CUSTOM_EVENT, Lookups(), room=MemoryBudget(tmp_path / "cache", 10_000)
+    )
+    drain.write([a_message(0, sent("order-1"))])
     for offset in range(1, 6):
         flood = [{"name": "x", "eventId": f"{offset}-{n}"} for n in range(3_000)]
-        drain.store([a_message(offset, an_envelope(flood, subject_id="w2"))])
+        drain.write([a_message(offset, an_envelope(flood, subject_id="w2"))])
 
-    assert drain.store([a_message(6, sent("order-1"))]) == Stored(0, 0, {0: 7}, 1)
+    assert drain.write([a_message(6, sent("order-1"))]) == WriteResult(0, 0, {0: 7}, 1)
 
 
 def test_compacted_parts_are_read_back_too(tmp_path: Path) -> None:
     given = settings(tmp_path, small_parts=2)
     drain = a_drain(tmp_path)
-    drain.store([a_message(0, sent("a"))])
-    drain.store([a_message(1, sent("b"))])
+    drain.write([a_message(0, sent("a"))])
+    drain.write([a_message(1, sent("b"))])
     compact(LakeTable(given, EVENTS), given)
 
-    assert a_drain(tmp_path).store([a_message(2, sent("a", "b", "c"))]) == Stored(1, 0, {0: 3}, 2)
+    assert a_drain(tmp_path).write([a_message(2, sent("a", "b", "c"))]) == WriteResult(
+        1, 0, {0: 3}, 2
+    )
 
 
 def test_what_was_taken_away_is_forgotten_and_read_again_when_it_is_back(tmp_path: Path) -> None:
     drain = a_drain(tmp_path)
     drain.next_offsets([0, 1])
-    drain.store([a_message(0, sent("a")), a_message(0, sent("b"), partition=1)])
+    drain.write([a_message(0, sent("a")), a_message(0, sent("b"), partition=1)])
 
     drain.next_offsets([1])
-    assert drain.store([a_message(1, sent("b"), partition=1)]) == Stored(0, 0, {1: 2}, 1)
+    assert drain.write([a_message(1, sent("b"), partition=1)]) == WriteResult(0, 0, {1: 2}, 1)
 
     drain.next_offsets([0, 1])
-    assert drain.store([a_message(1, sent("a", "c"))]) == Stored(1, 0, {0: 2}, 1)
+    assert drain.write([a_message(1, sent("a", "c"))]) == WriteResult(1, 0, {0: 2}, 1)

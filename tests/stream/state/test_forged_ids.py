@@ -6,7 +6,7 @@ import pytest
 
 from schemas.kinds import CUSTOM_EVENT
 from stream.enrich.rules.lookups import Lookups
-from stream.writing.batch_writer import Drain, Stored
+from stream.writing.batch_writer import BatchWriter, WriteResult
 from tests.stream.builders import a_message, an_envelope, settings
 
 
@@ -16,10 +16,10 @@ from tests.stream.builders import a_message, an_envelope, settings
 def test_an_id_from_a_page_does_not_keep_out_what_a_server_sends(
     tmp_path: Path, item: dict[str, str], request_id: str
 ) -> None:
-    drain = Drain(settings(tmp_path), CUSTOM_EVENT, Lookups())
+    drain = BatchWriter(settings(tmp_path), CUSTOM_EVENT, Lookups())
     made_up = an_envelope([item], request_id=request_id)
     order = an_envelope([item], request_id=request_id, trusted=True)
 
-    assert drain.store([a_message(0, made_up)]) == Stored(1, 0, {0: 1})
-    assert drain.store([a_message(1, order)]) == Stored(1, 0, {0: 2})
-    assert drain.store([a_message(2, order, made_up)]) == Stored(0, 0, {0: 3}, 2)
+    assert drain.write([a_message(0, made_up)]) == WriteResult(1, 0, {0: 1})
+    assert drain.write([a_message(1, order)]) == WriteResult(1, 0, {0: 2})
+    assert drain.write([a_message(2, order, made_up)]) == WriteResult(0, 0, {0: 3}, 2)

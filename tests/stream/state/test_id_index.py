@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stream.state.bloom_filter import Ids, Mask, Probe, Sieve
-from stream.state.id_bucket import Slot
-from stream.state.id_index import Seen, distinct
-from stream.state.memory_budget import Room
+from stream.state.bloom_filter import BloomFilter, HashProbe, Ids, Mask
+from stream.state.id_bucket import IdBucket
+from stream.state.id_index import IdIndex, distinct
+from stream.state.memory_budget import MemoryBudget
 
 CHANCE = np.random.default_rng(11)
 
@@ -17,15 +17,15 @@ def some(count: int) -> Ids:
     return CHANCE.integers(0, 2**63 - 1, count, dtype=np.int64).view(np.uint64)
 
 
-def held(slot: Slot, ids: Ids) -> Mask:
+def held(slot: IdBucket, ids: Ids) -> Mask:
     found = np.zeros(len(ids), np.bool_)
-    slot.mark(Probe(ids), found)
+    slot.find(HashProbe(ids), found)
     return found
 
 
 @pytest.mark.parametrize("spills", [False, True])
 def test_a_slot_holds_what_was_added_and_nothing_else(tmp_path: Path, spills: bool) -> None:
-    slot = Slot()
+    slot = IdBucket()
     added = [some(count) for count in (1, 700, 3, 5000, 40, 40, 9000, 2)]
     for number, ids in enumerate(added):
         slot.add(ids)
@@ -40,44 +40,44 @@ def test_a_slot_holds_what_was_added_and_nothing_else(tmp_path: Path, spills: bo
 
 
 def test_a_filter_lets_few_pass_that_it_does_not_hold() -> None:
-    sieve = Sieve(100_000)
+    sieve = BloomFilter(100_000)
     ids = some(100_000)
-    sieve.put(ids)
+    sieve.add(ids)
 
-    assert len(sieve.suspects(Probe(ids))) == 100_000
-    assert len(sieve.suspects(Probe(some(100_000)))) < 4_000
+    assert len(sieve.candidates(HashProbe(ids))) == 100_000
+    assert len(sieve.candidates(HashProbe(some(100_000)))) < 4_000
     assert sieve.nbytes <= 2 * 100_000
 
 
 def test_the_oldest_slots_of_an_owner_make_room(tmp_path: Path) -> None:
-    seen, other = Seen(), Seen()
+    seen, other = IdIndex(), IdIndex()
     for number in (5, 6, 7):
         seen.add(some(10_000), np.full(10_000, number))
     other.add(some(10_000), np.full(10_000, 1))
-    room = Room(tmp_path / "cache", 200_000)
-    room.keep_within("other", [other])
+    room = MemoryBudget(tmp_path / "cache", 200_000)
+    room.enforce("other", [other])
 
-    room.keep_within("events", [seen])
+    room.enforce("events", [seen])
 
-    resting = [number for number, slot in seen.slots.items() if slot.spillable == 0]
+    resting = [number for number, slot in seen.buckets.items() if slot.spillable == 0]
     assert resting == [5, 6]
     assert room.over <= 0
-    assert other.slots[1].spillable == 80_000
+    assert other.buckets[1].spillable == 80_000
 
 
 def test_a_flood_of_ids_takes_no_more_memory_than_there_is_room_for(tmp_path: Path) -> None:
-    seen, room = Seen(), Room(tmp_path / "cache", 50_000)
+    seen, room = IdIndex(), MemoryBudget(tmp_path / "cache", 50_000)
     own, flood = some(100), [some(20_000) for _ in range(10)]
 
     for number, ids in enumerate([own, *flood]):
         seen.add(ids, np.full(len(ids), number // 5))
-        assert seen.copies(ids, np.full(len(ids), 3)).all()
-        room.keep_within("events", [seen])
-        assert sum(slot.nbytes for slot in seen.slots.values()) <= 50_000
+        assert seen.duplicates(ids, np.full(len(ids), 3)).all()
+        room.enforce("events", [seen])
+        assert sum(slot.nbytes for slot in seen.buckets.values()) <= 50_000
 
-    assert seen.copies(own, np.full(100, 3)).all()
-    assert all(seen.copies(ids, np.full(20_000, 3)).all() for ids in flood)
-    assert not seen.copies(some(2_000), np.full(2_000, 3)).any()
+    assert seen.duplicates(own, np.full(100, 3)).all()
+    assert all(seen.duplicates(ids, np.full(20_000, 3)).all() for ids in flood)
+    assert not seen.duplicates(some(2_000), np.full(2_000, 3)).any()
 
 
 @pytest.mark.parametrize("numbers", [[7], [7, 7, 7], [3, 1, 3, 2], [0, 5_000, -9]])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stream.state.max_min_shares import fair_share
+from stream.state.max_min_shares import max_min_share
 
 
 @pytest.mark.parametrize(
@@ -16,5 +16,5 @@ from stream.state.max_min_shares import fair_share
     ],
 )
 def test_who_has_most_gives_up_what_is_too_much(sizes: list[int], room: int, share: int) -> None:
-    assert fair_share(sizes, room) == share
+    assert max_min_share(sizes, room) == share
     assert sum(min(size, share) for size in sizes) <= room

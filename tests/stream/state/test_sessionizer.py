@@ -9,20 +9,20 @@ from schemas.envelope import Envelope
 from schemas.kinds import CUSTOM_EVENT, ERROR_REPORT
 from schemas.tables import ERRORS, EVENTS
 from stream.enrich.rules.lookups import Lookups
-from stream.enrich.steps.identity import number
+from stream.enrich.steps.identity import hash63
 from stream.state import sessionizer as remembered
-from stream.state.session_spans import Span, Spans, extended
-from stream.state.session_spill import SpilledSpans, made_id
-from stream.state.sessionizer import Visits
-from stream.writing.batch_writer import Drain
+from stream.state.session_spans import SessionSpan, SessionSpans, extended
+from stream.state.session_spill import SessionSpill, derived_session_id
+from stream.state.sessionizer import VisitorSpans
+from stream.writing.batch_writer import BatchWriter
 from tests.stream.builders import NOON_MS, a_message, an_envelope, rows, settings
 
 MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS
 
 
-def a_drain(folder: Path) -> Drain:
-    return Drain(settings(folder), CUSTOM_EVENT, Lookups())
+def a_drain(folder: Path) -> BatchWriter:
+    return BatchWriter(settings(folder), CUSTOM_EVENT, Lookups())
 
 
 def at(*minutes: float, visitor: str | None = "ann", **envelope: Any) -> Envelope:
@@ -44,32 +44,32 @@ def sessions(folder: Path) -> list[set[str]]:
 
 
 def test_events_less_than_half_an_hour_apart_are_one_session(tmp_path: Path) -> None:
-    a_drain(tmp_path).store([a_message(0, at(0, 29.99, 59.98), at(90, 119))])
+    a_drain(tmp_path).write([a_message(0, at(0, 29.99, 59.98), at(90, 119))])
 
     assert sessions(tmp_path) == [{"0", "29.99", "59.98"}, {"90", "119"}]
 
 
 def test_a_session_goes_on_in_later_batches_and_workers(tmp_path: Path) -> None:
     drain = a_drain(tmp_path)
-    drain.store([a_message(0, at(0))])
-    drain.store([a_message(1, at(20))])
-    a_drain(tmp_path).store([a_message(2, at(40, received_ms=NOON_MS + 2 * HOUR_MS))])
-    drain.store([a_message(3, at(60))])
+    drain.write([a_message(0, at(0))])
+    drain.write([a_message(1, at(20))])
+    a_drain(tmp_path).write([a_message(2, at(40, received_ms=NOON_MS + 2 * HOUR_MS))])
+    drain.write([a_message(3, at(60))])
 
     assert sessions(tmp_path) == [{"0", "20", "40", "60"}]
 
 
 def test_a_late_event_joins_the_session_that_is_nearest(tmp_path: Path) -> None:
-    a_drain(tmp_path).store([a_message(0, at(0), at(50))])
-    a_drain(tmp_path).store([a_message(1, at(29), at(10), at(110))])
+    a_drain(tmp_path).write([a_message(0, at(0), at(50))])
+    a_drain(tmp_path).write([a_message(1, at(29), at(10), at(110))])
 
     assert sessions(tmp_path) == [{"0", "10"}, {"29", "50"}, {"110"}]
 
 
 def test_what_was_received_long_ago_is_not_joined(tmp_path: Path) -> None:
     drain = a_drain(tmp_path)
-    drain.store([a_message(0, at(0))])
-    drain.store([a_message(1, at(1, received_ms=NOON_MS + 3 * HOUR_MS))])
+    drain.write([a_message(0, at(0))])
+    drain.write([a_message(1, at(1, received_ms=NOON_MS + 3 * HOUR_MS))])
 
     assert sessions(tmp_path) == [{"0"}, {"1"}]
 
@@ -77,7 +77,7 @@ def test_what_was_received_long_ago_is_not_joined(tmp_path: Path) -> None:
 def test_visitors_and_websites_have_sessions_of_their_own(tmp_path: Path) -> None:
     batch = [a_message(0, at(0), at(1, visitor="ben"), at(2, subject_id="w2"))]
 
-    a_drain(tmp_path).store(batch)
+    a_drain(tmp_path).write(batch)
 
     assert sessions(tmp_path) == [{"0"}, {"1"}, {"2"}]
 
@@ -85,22 +85,22 @@ def test_visitors_and_websites_have_sessions_of_their_own(tmp_path: Path) -> Non
 def test_a_session_that_is_given_is_kept_and_made_ones_are_marked(tmp_path: Path) -> None:
     given = [{"name": "a", "anonymousId": "ann", "sessionId": "s1"}]
 
-    a_drain(tmp_path).store([a_message(0, an_envelope(given), at(120))])
+    a_drain(tmp_path).write([a_message(0, an_envelope(given), at(120))])
 
     found = rows(settings(tmp_path), EVENTS, "name", "session_id", "session_hash", "session_made")
-    assert found[1] == ("a", "s1", number("s1"), False)
+    assert found[1] == ("a", "s1", hash63("s1"), False)
     name, session_id, session_hash, made = found[0]
     assert (name, session_id[:4], len(session_id), made) == ("120", "gap_", 20, True)
-    assert session_hash == number(session_id)
+    assert session_hash == hash63(session_id)
 
 
 def test_who_has_no_id_is_who_the_collector_says(tmp_path: Path) -> None:
-    a_drain(tmp_path).store([a_message(0, day("d1", 0, 5))])
+    a_drain(tmp_path).write([a_message(0, day("d1", 0, 5))])
 
     columns = ("name", "anonymous_id", "visitor_hash", "visitor_made", "session_made")
     assert rows(settings(tmp_path), EVENTS, *columns) == [
-        ("0", "d1", number("d1"), True, True),
-        ("5", "d1", number("d1"), True, True),
+        ("0", "d1", hash63("d1"), True, True),
+        ("5", "d1", hash63("d1"), True, True),
     ]
     assert sessions(tmp_path) == [{"0", "5"}]
 
@@ -112,26 +112,26 @@ def day(name: str, *minutes: float) -> Envelope:
 
 
 def test_nobody_has_no_session(tmp_path: Path) -> None:
-    a_drain(tmp_path).store([a_message(0, at(0, visitor=None))])
+    a_drain(tmp_path).write([a_message(0, at(0, visitor=None))])
 
     columns = ("anonymous_id", "visitor_hash", "visitor_made", "session_id", "session_made")
     assert rows(settings(tmp_path), EVENTS, *columns) == [(None, None, False, None, False)]
 
 
 def test_a_program_has_no_session(tmp_path: Path) -> None:
-    a_drain(tmp_path).store([a_message(0, at(0, user_agent="Googlebot/2.1"))])
+    a_drain(tmp_path).write([a_message(0, at(0, user_agent="Googlebot/2.1"))])
 
     assert rows(settings(tmp_path), EVENTS, "is_bot", "session_id") == [(True, None)]
 
 
 def test_errors_have_the_same_visitor_and_no_session(tmp_path: Path) -> None:
     body = [{"message": "x is undefined"}]
-    drain = Drain(settings(tmp_path), ERROR_REPORT, Lookups())
+    drain = BatchWriter(settings(tmp_path), ERROR_REPORT, Lookups())
 
-    drain.store([a_message(0, an_envelope(body, visitor="d1"))])
+    drain.write([a_message(0, an_envelope(body, visitor="d1"))])
 
     columns = ("anonymous_id", "visitor_hash", "visitor_made", "session_id")
-    assert rows(settings(tmp_path), ERRORS, *columns) == [("d1", number("d1"), True, None)]
+    assert rows(settings(tmp_path), ERRORS, *columns) == [("d1", hash63("d1"), True, None)]
 
 
 def test_a_copy_prolongs_no_session(tmp_path: Path) -> None:
@@ -140,35 +140,41 @@ def test_a_copy_prolongs_no_session(tmp_path: Path) -> None:
         return an_envelope([item], received_ms=received_ms)
 
     drain = a_drain(tmp_path)
-    drain.store([a_message(0, clicked(NOON_MS)), a_message(1, clicked(NOON_MS + 20 * MINUTE_MS))])
-    drain.store([a_message(2, at(160, received_ms=NOON_MS + HOUR_MS))])
+    drain.write([a_message(0, clicked(NOON_MS)), a_message(1, clicked(NOON_MS + 20 * MINUTE_MS))])
+    drain.write([a_message(2, at(160, received_ms=NOON_MS + HOUR_MS))])
 
     assert sessions(tmp_path) == [{"0"}, {"160"}]
 
 
 def test_a_visitor_has_so_many_sessions_in_memory() -> None:
-    spans: Spans = ()
+    spans: SessionSpans = ()
     for at_ms in range(100):
         spans = extended(spans, f"s{at_ms}", 0, at_ms, at_ms)
 
     assert [span.session_id for span in spans] == [f"s{at_ms}" for at_ms in range(36, 100)]
 
 
-def at_once(visits: Visits, website: str, *visitors: int, hour: int = 0) -> None:
+def at_once(visits: VisitorSpans, website: str, *visitors: int, hour: int = 0) -> None:
     """Visitors with one session each, named by the visitor."""
     for visitor in visitors:
-        visits.know({(website, visitor): (Span(made_id(visitor), hour, visitor, visitor),)})
+        visits.update(
+            {
+                (website, visitor): (
+                    SessionSpan(derived_session_id(visitor), hour, visitor, visitor),
+                )
+            }
+        )
 
 
-def in_memory(visits: Visits) -> dict[str, list[int]]:
+def in_memory(visits: VisitorSpans) -> dict[str, list[int]]:
     return {website: list(known) for website, known in visits.websites.items()}
 
 
 def test_made_up_visitors_take_no_memory_from_other_websites(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remembered, "SPANS", 8)
-    visits = Visits(tmp_path)
+    monkeypatch.setattr(remembered, "MAX_SPANS_IN_MEMORY", 8)
+    visits = VisitorSpans(tmp_path)
 
     at_once(visits, "victim", 1, 2)
     at_once(visits, "stranger", *range(10, 17))
@@ -176,37 +182,37 @@ def test_made_up_visitors_take_no_memory_from_other_websites(
     # 9 are too many; of room for 6, the victim needs 2
     assert in_memory(visits) == {"victim": [1, 2], "stranger": [13, 14, 15, 16]}
     assert len(visits.spilled) == 3
-    assert visits.recall([("stranger", 11), ("stranger", 99), ("victim", 11)]) == {
-        ("stranger", 11): (Span(made_id(11), 0, 11, 11),)
+    assert visits.load_spilled([("stranger", 11), ("stranger", 99), ("victim", 11)]) == {
+        ("stranger", 11): (SessionSpan(derived_session_id(11), 0, 11, 11),)
     }
 
 
 def test_what_was_spilled_is_what_was_known_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remembered, "SPANS", 4)
-    visits = Visits(tmp_path)
-    last: dict[int, Spans] = {}
+    monkeypatch.setattr(remembered, "MAX_SPANS_IN_MEMORY", 4)
+    visits = VisitorSpans(tmp_path)
+    last: dict[int, SessionSpans] = {}
     for step in range(200):
         visitor = step * 7 % 23
-        session = Span(made_id(visitor), step // 50, step, step)
-        spans: Spans = (session, Span(made_id(step), 3, 0, step))
-        visits.know({("w1", visitor): spans})
+        session = SessionSpan(derived_session_id(visitor), step // 50, step, step)
+        spans: SessionSpans = (session, SessionSpan(derived_session_id(step), 3, 0, step))
+        visits.update({("w1", visitor): spans})
         last[visitor] = spans
 
     for visitor, spans in last.items():
         who = ("w1", visitor)
-        assert (visits.of(who) or visits.recall([who])[who]) == spans
-    visits.forget(4)
+        assert (visits.of(who) or visits.load_spilled([who])[who]) == spans
+    visits.expire(4)
     assert (in_memory(visits), len(visits.spilled)) == ({}, 0)
 
 
 def test_beyond_all_room_the_website_that_has_most_loses_its_oldest(tmp_path: Path) -> None:
-    spilled = SpilledSpans(tmp_path, most=8)
+    spilled = SessionSpill(tmp_path, most=8)
     for hour, visitors in enumerate(((1, 2, 3), (4, 5, 6), (7, 8))):
-        spans = {("big", v): (Span(made_id(v), hour, v, v),) for v in visitors}
+        spans = {("big", v): (SessionSpan(derived_session_id(v), hour, v, v),) for v in visitors}
         spilled.spill(spans.items())
-    spilled.spill({("small", 1): (Span(made_id(1), 0, 1, 1),)}.items())
+    spilled.spill({("small", 1): (SessionSpan(derived_session_id(1), 0, 1, 1),)}.items())
 
     everybody = [("small", 1), *(("big", v) for v in range(1, 9))]
     assert sorted(spilled.find(everybody)) == [*(("big", v) for v in (4, 5, 6, 7, 8)), ("small", 1)]
@@ -215,17 +221,17 @@ def test_beyond_all_room_the_website_that_has_most_loses_its_oldest(tmp_path: Pa
 def test_a_stranger_does_not_split_the_sessions_of_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remembered, "SPANS", 100)
+    monkeypatch.setattr(remembered, "MAX_SPANS_IN_MEMORY", 100)
     drain = a_drain(tmp_path)
-    drain.store([a_message(0, at(0, visitor="ann"), at(0, visitor="own", subject_id="w2"))])
+    drain.write([a_message(0, at(0, visitor="ann"), at(0, visitor="own", subject_id="w2"))])
     for offset in range(1, 11):
         made_up = [
             {"name": "0", "anonymousId": f"{offset}-{n}", "timestamp": NOON_MS - 2 * HOUR_MS}
             for n in range(200)
         ]
-        drain.store([a_message(offset, an_envelope(made_up, subject_id="w2"))])
+        drain.write([a_message(offset, an_envelope(made_up, subject_id="w2"))])
     again = [at(20, visitor="ann"), at(20, visitor="own", subject_id="w2")]
-    drain.store([a_message(11, *again, at(20, visitor="1-7", subject_id="w2"))])
+    drain.write([a_message(11, *again, at(20, visitor="1-7", subject_id="w2"))])
 
     found = rows(settings(tmp_path), EVENTS, "anonymous_id", "session_id")
     assert len(found) == 2005

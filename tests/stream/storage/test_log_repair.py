@@ -10,31 +10,31 @@ from deltalake import DeltaTable
 
 from schemas.kinds import CUSTOM_EVENT
 from schemas.lake.delta_log import (
-    COPIES,
-    LOG,
-    BrokenEntry,
-    broken_entries,
+    COPIES_FOLDER,
+    LOG_FOLDER,
+    DamagedEntry,
     checkpoint_name,
+    damaged_entries,
     entry_name,
-    problem_of,
+    entry_problem,
 )
 from schemas.lake.delta_table import DamagedLog, open_table
 from schemas.runtime.clock import now_ms
-from schemas.runtime.heartbeat import refusal
+from schemas.runtime.heartbeat import refusal_reason
 from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS, LEDGER
 from stream.app import Worker
 from stream.enrich.rules.lookups import Lookups
 from stream.maintenance.log_copies import copy_log
-from stream.maintenance.scheduler import Keeper
+from stream.maintenance.scheduler import MaintenanceScheduler
 from stream.maintenance.vacuum import checkpoint
-from stream.recovery.diagnosis import check_logs, mend_log
-from stream.runtime.errors import LogDamaged, Surprise, Unexpected
-from stream.state.memory_budget import Room
+from stream.recovery.diagnosis import check_logs, repair_finding
+from stream.runtime.errors import FatalError, LogDamaged, Unexpected
+from stream.state.memory_budget import MemoryBudget
 from stream.storage.delta_commit import LakeTable
-from stream.storage.log_repair import examine, put_back
-from stream.worker import _drains, _wait_damaged
-from stream.writing.batch_writer import Drain
+from stream.storage.log_repair import repair_logs, restore_entry
+from stream.worker import _wait_for_repair, _writers
+from stream.writing.batch_writer import BatchWriter
 from stream.writing.worker_roles import LIVE
 from tests.stream.builders import a_message, named, rows, settings, version
 
@@ -66,9 +66,9 @@ ROWS = 5
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder whose table `events` has so many versions with one row; 0 is the table."""
     folder = tmp_path_factory.mktemp("whole")
-    drain = Drain(settings(folder), CUSTOM_EVENT, Lookups())
+    drain = BatchWriter(settings(folder), CUSTOM_EVENT, Lookups())
     for offset in range(ROWS):
-        drain.store([a_message(offset, named(f"n{offset}"))])
+        drain.write([a_message(offset, named(f"n{offset}"))])
     return folder
 
 
@@ -80,13 +80,13 @@ def given(whole: Path, tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def log(given: Settings) -> Path:
-    return Path(given.lake_url) / "events" / LOG
+    return Path(given.lake_url) / "events" / LOG_FOLDER
 
 
 def store(given: Settings, *offsets: int) -> None:
-    drain = Drain(given, CUSTOM_EVENT, Lookups())
+    drain = BatchWriter(given, CUSTOM_EVENT, Lookups())
     for offset in offsets:
-        drain.store([a_message(offset, named(f"n{offset}"))])
+        drain.write([a_message(offset, named(f"n{offset}"))])
 
 
 def test_deltalake_alone_would_lose_the_rows_of_an_empty_entry(given: Settings, log: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_damaged_entry_in_front_or_middle_is_never_opened(
 ) -> None:
     DAMAGES[damage](log / entry_name(place))
 
-    left = examine(given)
+    left = repair_logs(given)
 
     assert [broken.version for broken in left["events"]] == [place]
     with pytest.raises(DamagedLog, match=entry_name(place)):
@@ -123,7 +123,7 @@ def test_a_damaged_newest_entry_is_put_aside_and_stored_again(
     newest.write_bytes(newest.read_bytes().replace(b'"version":5', b'"version":3'))
     DAMAGES[damage](newest)
 
-    left = examine(given)
+    left = repair_logs(given)
     store(given, ROWS - 1)
 
     assert left == {}
@@ -138,7 +138,7 @@ def test_a_damaged_entry_is_put_back_from_the_keepers_copy(
     copy_log(LakeTable(given, EVENTS), given)
     DAMAGES[damage](log / entry_name(3))
 
-    assert examine(given) == {}
+    assert repair_logs(given) == {}
     assert len(rows(given, EVENTS, "name")) == ROWS
     assert LakeTable(given, EVENTS).next_offset("1/events/0") == ROWS
 
@@ -149,25 +149,25 @@ def test_the_copy_of_a_commit_that_a_power_cut_took_back_is_never_put_back(
     copy_log(LakeTable(given, EVENTS), given)
     (log / entry_name(ROWS)).unlink()  # its name never reached the disk
 
-    examine(given)
+    repair_logs(given)
     store(given, ROWS - 1, ROWS)
     (log / entry_name(ROWS)).write_bytes(b"")
 
-    assert [broken.version for broken in examine(given)["events"]] == [ROWS]
+    assert [broken.version for broken in repair_logs(given)["events"]] == [ROWS]
 
 
 @pytest.mark.parametrize("version", [3, ROWS])
 def test_an_entry_that_is_deleted_while_everything_runs_is_missed_and_put_back(
     given: Settings, log: Path, version: int
 ) -> None:
-    keeper = Keeper(given)
-    keeper.round()
+    keeper = MaintenanceScheduler(given)
+    keeper.run_cycle()
     (log / entry_name(version)).unlink()
 
     with pytest.raises(DamagedLog, match=f"{entry_name(version)} is missing"):
         open_table(given.lake_url, EVENTS)
-    keeper.round()
-    assert broken_entries(log) == []
+    keeper.run_cycle()
+    assert damaged_entries(log) == []
     assert len(rows(given, EVENTS, "name")) == ROWS
 
 
@@ -175,8 +175,8 @@ def test_an_entry_that_is_deleted_while_everything_runs_is_missed_and_put_back(
 def test_a_log_that_is_deleted_as_a_whole_is_missed_and_put_back(
     given: Settings, log: Path, when: str
 ) -> None:
-    keeper = Keeper(given)
-    keeper.round()
+    keeper = MaintenanceScheduler(given)
+    keeper.run_cycle()
     shutil.rmtree(log)
 
     with pytest.raises(DamagedLog, match=r"00\.json is missing, .* and 3 more"):
@@ -185,13 +185,13 @@ def test_a_log_that_is_deleted_as_a_whole_is_missed_and_put_back(
         LakeTable(given, EVENTS)
 
     if when == "at a start":
-        assert examine(given) == {}
+        assert repair_logs(given) == {}
     elif when == "while it runs":
-        keeper.round()
+        keeper.run_cycle()
     else:
         [first, *_] = found = list(check_logs(given))
         assert len(found) == ROWS + 1
-        assert mend_log(given, first) is not None
+        assert repair_finding(given, first) is not None
         assert list(check_logs(given)) == []
     assert len(rows(given, EVENTS, "name")) == ROWS
 
@@ -205,7 +205,7 @@ def test_a_deleted_log_whose_checkpoint_went_with_it_is_told_and_never_begun_ane
     copy_log(table, given)
     shutil.rmtree(log)
 
-    assert [broken.version for broken in examine(given)["events"]] == list(range(ROWS + 1))
+    assert [broken.version for broken in repair_logs(given)["events"]] == list(range(ROWS + 1))
     with pytest.raises(DamagedLog):
         LakeTable(given, EVENTS)
 
@@ -216,7 +216,7 @@ def test_a_commit_that_took_the_place_of_a_deleted_entry_stays(given: Settings, 
     own = (log / entry_name(ROWS - 1)).read_bytes()
     newest.write_bytes(own)
 
-    assert not put_back(log, BrokenEntry(ROWS, "is missing"))
+    assert not restore_entry(log, DamagedEntry(ROWS, "is missing"))
     assert newest.read_bytes() == own
 
 
@@ -228,7 +228,7 @@ def test_copies_go_with_the_checkpoint_that_holds_them(given: Settings, log: Pat
 
     copy_log(table, given)
 
-    copies = [copy.name for copy in (log.parent / COPIES).glob("*.json")]
+    copies = [copy.name for copy in (log.parent / COPIES_FOLDER).glob("*.json")]
     assert copies == [entry_name(ROWS + 1)]
 
 
@@ -236,8 +236,8 @@ def test_damage_that_a_checkpoint_covers_is_no_damage(given: Settings, log: Path
     checkpoint(LakeTable(given, EVENTS))
     (log / entry_name(2)).write_bytes(b"")
 
-    assert broken_entries(log) == []
-    assert len(version(given, EVENTS).parts) == ROWS
+    assert damaged_entries(log) == []
+    assert len(version(given, EVENTS).data_files) == ROWS
 
 
 CHECKPOINT = checkpoint_name(ROWS)
@@ -261,7 +261,7 @@ def test_a_damaged_checkpoint_is_put_aside_while_the_entries_say_all(
     with pytest.raises(DamagedLog, match=CHECKPOINT):
         open_table(given.lake_url, EVENTS)
 
-    assert examine(given) == {}
+    assert repair_logs(given) == {}
     assert len(rows(given, EVENTS, "name")) == ROWS + 1
 
 
@@ -270,21 +270,21 @@ def test_a_damaged_checkpoint_whose_entries_are_gone_is_told(given: Settings, lo
     (log / entry_name(1)).unlink()
     (log / CHECKPOINT).write_bytes(b"")
 
-    assert [broken.name for broken in examine(given)["events"]] == [CHECKPOINT]
+    assert [broken.name for broken in repair_logs(given)["events"]] == [CHECKPOINT]
     assert (log / CHECKPOINT).exists()
 
 
 def test_a_flipped_bit_in_what_a_commit_did_is_noticed(log: Path) -> None:
     entry = (log / entry_name(1)).read_bytes()
     fields = (b'"path":"day=', b'"size":1', b"numRecords", b'"appId":"1/', b'"version":1')
-    assert problem_of(entry) is None
+    assert entry_problem(entry) is None
 
     for field in fields:
         for bit in range(8):
             flipped = bytearray(entry)
             flipped[entry.index(field) + len(field) - 1] ^= 1 << bit
 
-            assert problem_of(bytes(flipped)) is not None, field
+            assert entry_problem(bytes(flipped)) is not None, field
 
 
 def test_a_commit_says_what_it_consists_of(log: Path) -> None:
@@ -295,8 +295,8 @@ def test_entries_of_older_versions_say_nothing_and_are_believed(log: Path) -> No
     info, *rest = (log / entry_name(1)).read_bytes().splitlines(keepends=True)
     old = info[: info.index(b',"tidemark"')] + b"}}\n"
 
-    assert problem_of(old + b"".join(rest)) is None
-    assert problem_of(old) is None
+    assert entry_problem(old + b"".join(rest)) is None
+    assert entry_problem(old) is None
 
 
 def test_other_tables_are_kept_while_one_cannot_be_opened_and_it_is_again_once_whole(
@@ -305,18 +305,18 @@ def test_other_tables_are_kept_while_one_cannot_be_opened_and_it_is_again_once_w
     entry = (log / entry_name(3)).read_bytes()
     (log / entry_name(3)).unlink()
 
-    keeper = Keeper(given)
-    keeper.round()
-    keeper.round()
+    keeper = MaintenanceScheduler(given)
+    keeper.run_cycle()
+    keeper.run_cycle()
 
-    assert len(version(given, LEDGER).parts) == 1
+    assert len(version(given, LEDGER).data_files) == 1
     said = [r.__dict__ for r in caplog.records if r.getMessage() == "chore failed"]
     assert [(one["table"], entry_name(3) in one["reason"]) for one in said] == [("events", True)]
 
     (log / entry_name(3)).write_bytes(entry)
-    keeper.round()
+    keeper.run_cycle()
 
-    assert len(version(given, EVENTS).parts) == 1
+    assert len(version(given, EVENTS).data_files) == 1
 
 
 @pytest.mark.parametrize("entry", [b"", b'{"nothing": "that says what the table is"}\n'])
@@ -325,7 +325,7 @@ def test_a_worker_leaves_a_damaged_table_out_and_stores_into_the_others(
 ) -> None:
     (log / entry_name(0)).write_bytes(entry)
 
-    drains, left_out = _drains(given, LIVE, Lookups(), Room.of(given))
+    drains, left_out = _writers(given, LIVE, Lookups(), MemoryBudget.of(given))
 
     assert list(left_out) == ["events"]
     assert sorted(drains) == ["clicks", "engagement", "errors", "identities", "vitals"]
@@ -335,26 +335,26 @@ def test_a_worker_leaves_a_damaged_table_out_and_stores_into_the_others(
 
 
 def test_a_worker_without_any_table_says_so_and_waits_to_be_mended(given: Settings) -> None:
-    entry = Path(given.lake_url) / "ledger" / LOG / entry_name(2)
+    entry = Path(given.lake_url) / "ledger" / LOG_FOLDER / entry_name(2)
     whole = entry.read_bytes()
     entry.write_bytes(b"")
 
-    drains, left_out = _drains(given, LIVE, Lookups(), Room.of(given))
+    drains, left_out = _writers(given, LIVE, Lookups(), MemoryBudget.of(given))
 
     async def waiting() -> None:
-        await asyncio.wait_for(_wait_damaged(given, "worker-1", left_out), 0.1)
+        await asyncio.wait_for(_wait_for_repair(given, "worker-1", left_out), 0.1)
 
     assert drains == {}
     with pytest.raises(TimeoutError):
         asyncio.run(waiting())
-    said = refusal(given.data / "run", now_ms())
+    said = refusal_reason(given.data / "run", now_ms())
     assert said == (
         "worker-1: what is sent for clicks, engagement, errors, events, identities, vitals waits "
         f"in Kafka, because a log is damaged ({entry.parent}: {entry.name} is empty): "
         "tidemark doctor --repair"
     )
     entry.write_bytes(whole)
-    mended, _ = _drains(given, LIVE, Lookups(), Room.of(given), quiet=True)
+    mended, _ = _writers(given, LIVE, Lookups(), MemoryBudget.of(given), quiet=True)
     assert len(mended) == len(LIVE.kinds)
 
 
@@ -370,11 +370,11 @@ class Ended(Exception):
     ],
 )
 def test_a_worker_ends_at_once_and_says_why_when_its_table_breaks_while_it_stores(
-    given: Settings, failed: Exception, why: type[Surprise]
+    given: Settings, failed: Exception, why: type[FatalError]
 ) -> None:
-    told: list[Surprise] = []
+    told: list[FatalError] = []
 
-    def end(surprise: Surprise) -> None:
+    def end(surprise: FatalError) -> None:
         told.append(surprise)
         raise Ended
 
@@ -384,7 +384,7 @@ def test_a_worker_ends_at_once_and_says_why_when_its_table_breaks_while_it_store
     worker = Worker(given, "worker-1", {}, end)
 
     with pytest.raises(Ended):
-        asyncio.run(worker._or_end(work, None))
+        asyncio.run(worker._run_in_thread(work, None))
 
     assert [type(surprise) for surprise in told] == [why]
     assert str(failed) in str(told[0])

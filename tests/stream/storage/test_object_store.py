@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from schemas.lake.delta_log import LOG
-from stream.storage.object_store import Bucket, Folder, store_at
-from stream.storage.scratch_directory import LOCK
+from schemas.lake.delta_log import LOG_FOLDER
+from stream.storage.object_store import LocalStorage, ObjectStorage, storage_at
+from stream.storage.scratch_directory import LOCK_FILE
 
 SCRIPT = """
 import sys
@@ -35,33 +35,33 @@ def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_every_new_log_entry_is_settled(tmp_path: Path, synced: list[str]) -> None:
-    log = tmp_path / LOG
+    log = tmp_path / LOG_FOLDER
     log.mkdir()
     for version in range(4):
         (log / f"{version:020}.json").touch()
 
-    assert Folder(tmp_path).settle(1) == 3
-    assert synced == [f"{2:020}.json", f"{3:020}.json", LOG]
+    assert LocalStorage(tmp_path).sync_log(1) == 3
+    assert synced == [f"{2:020}.json", f"{3:020}.json", LOG_FOLDER]
 
 
 def test_entries_after_those_that_were_cleaned_up_are_settled(
     tmp_path: Path, synced: list[str]
 ) -> None:
-    log = tmp_path / LOG
+    log = tmp_path / LOG_FOLDER
     log.mkdir()
     for version in (100, 101):
         (log / f"{version:020}.json").touch()
     (log / f"{100:020}.checkpoint.parquet").touch()
 
-    assert Folder(tmp_path).settle(7) == 101
-    assert synced == [f"{100:020}.json", f"{101:020}.json", LOG]
+    assert LocalStorage(tmp_path).sync_log(7) == 101
+    assert synced == [f"{100:020}.json", f"{101:020}.json", LOG_FOLDER]
 
 
 def test_a_url_is_an_object_store_and_a_path_a_folder(tmp_path: Path) -> None:
-    assert isinstance(store_at(str(tmp_path)), Folder)
-    assert isinstance(store_at(f"file://{tmp_path}"), Folder)
+    assert isinstance(storage_at(str(tmp_path)), LocalStorage)
+    assert isinstance(storage_at(f"file://{tmp_path}"), LocalStorage)
     with pytest.raises(ValueError, match="nowhere"):
-        Bucket("nowhere://bucket/lake")
+        ObjectStorage("nowhere://bucket/lake")
 
 
 def test_what_is_fetched_from_an_object_store_leaves_nothing_in_the_temporary_folder(
@@ -71,19 +71,19 @@ def test_what_is_fetched_from_an_object_store_leaves_nothing_in_the_temporary_fo
     (tmp_path / "tmp").mkdir()
     (tmp_path / "lake").mkdir()
     (tmp_path / "lake" / "a.parquet").write_bytes(b"data")
-    bucket = Bucket((tmp_path / "lake").as_uri())
+    bucket = ObjectStorage((tmp_path / "lake").as_uri())
 
-    with bucket.fetched("a.parquet") as file:
+    with bucket.local_copy("a.parquet") as file:
         assert file.read_bytes() == b"data"
-    with pytest.raises(ZeroDivisionError), bucket.fetched("a.parquet"):
+    with pytest.raises(ZeroDivisionError), bucket.local_copy("a.parquet"):
         raise ZeroDivisionError
-    with pytest.raises(FileNotFoundError), bucket.fetched("gone.parquet"):
+    with pytest.raises(FileNotFoundError), bucket.local_copy("gone.parquet"):
         pass
 
-    assert [left.name for left in bucket.scratch().iterdir()] == [LOCK]
-    (bucket.scratch().parent / "left-by-the-dead").mkdir()
-    bucket.clear()
-    assert list(bucket.scratch().parent.iterdir()) == [bucket.scratch()]
+    assert [left.name for left in bucket.scratch_directory().iterdir()] == [LOCK_FILE]
+    (bucket.scratch_directory().parent / "left-by-the-dead").mkdir()
+    bucket.clear_scratch()
+    assert list(bucket.scratch_directory().parent.iterdir()) == [bucket.scratch_directory()]
 
 
 def test_part_then_log_entry_reach_the_disk_in_this_order(tmp_path: Path) -> None:

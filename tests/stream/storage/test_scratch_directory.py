@@ -15,12 +15,12 @@ import pytest
 from schemas.kinds import CUSTOM_EVENT
 from schemas.tables import EVENTS
 from stream.enrich.rules.lookups import Lookups
-from stream.maintenance.merge_plan import pieces
-from stream.maintenance.rewrite import rewrite
-from stream.maintenance.scheduler import Keeper
+from stream.maintenance.merge_plan import live_data_files
+from stream.maintenance.rewrite import rewrite_files
+from stream.maintenance.scheduler import MaintenanceScheduler
 from stream.storage.delta_commit import LakeTable
-from stream.storage.scratch_directory import LOCK, Scratch
-from stream.writing.batch_writer import Drain
+from stream.storage.scratch_directory import LOCK_FILE, ScratchDirectory
+from stream.writing.batch_writer import BatchWriter
 from tests.installation import ROOT
 from tests.stream.builders import a_message, named, rows, settings
 
@@ -37,19 +37,19 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 def test_what_the_killed_left_is_cleared_and_what_is_held_stays(tmp_path: Path) -> None:
     died = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], cwd=ROOT, check=False)
-    writing = Scratch(tmp_path)
+    writing = ScratchDirectory(tmp_path)
     (writing.folder() / "half").touch()
     (tmp_path / "of-older-versions").touch()
     assert (died.returncode, len(list(tmp_path.iterdir()))) == (-signal.SIGKILL, 3)
 
-    Scratch(tmp_path).clear()
+    ScratchDirectory(tmp_path).clear()
 
     assert list(tmp_path.iterdir()) == [writing.folder()]
     assert (writing.folder() / "half").exists()
 
 
 def test_each_writer_has_a_folder_of_its_own_that_goes_with_it(tmp_path: Path) -> None:
-    first, second = Scratch(tmp_path), Scratch(tmp_path)
+    first, second = ScratchDirectory(tmp_path), ScratchDirectory(tmp_path)
     assert first.folder() == first.folder() != second.folder()
 
     del first
@@ -69,13 +69,13 @@ def test_what_another_user_may_keep_to_himself_stays(
 
     monkeypatch.setattr(os, "open", refused)
 
-    Scratch(tmp_path).clear()
+    ScratchDirectory(tmp_path).clear()
 
     assert list(tmp_path.iterdir()) == [theirs]
 
 
 def test_nothing_is_cleared_where_nothing_was_written(tmp_path: Path) -> None:
-    Scratch(tmp_path / "none").clear()
+    ScratchDirectory(tmp_path / "none").clear()
 
     assert list(tmp_path.iterdir()) == []
 
@@ -90,7 +90,7 @@ def test_a_folder_that_is_cleared_before_it_is_held_is_made_anew(
     def clear() -> None:
         if not cleared:
             cleared.extend(tmp_path.iterdir())
-            Scratch(tmp_path).clear()
+            ScratchDirectory(tmp_path).clear()
 
     def made_and_cleared(dir: Path) -> str:
         folder = made(dir=dir)
@@ -105,7 +105,7 @@ def test_a_folder_that_is_cleared_before_it_is_held_is_made_anew(
     monkeypatch.setattr(tempfile, "mkdtemp", made_and_cleared)
     monkeypatch.setattr(fcntl, "flock", cleared_and_held)
 
-    writing = Scratch(tmp_path)
+    writing = ScratchDirectory(tmp_path)
     folder = writing.folder()
 
     assert list(tmp_path.iterdir()) == [folder]
@@ -115,22 +115,22 @@ def test_a_folder_that_is_cleared_before_it_is_held_is_made_anew(
 
 def fill(folder: Path) -> LakeTable:
     """Two parts of an event each."""
-    drain = Drain(settings(folder), CUSTOM_EVENT, Lookups())
+    drain = BatchWriter(settings(folder), CUSTOM_EVENT, Lookups())
     for offset in range(2):
-        drain.store([a_message(offset, named("a"))])
+        drain.write([a_message(offset, named("a"))])
     return LakeTable(settings(folder), EVENTS)
 
 
 def test_a_keeper_that_starts_leaves_a_rewriting_alone(tmp_path: Path) -> None:
     table = fill(tmp_path)
-    keepers: list[Keeper] = []
+    keepers: list[MaintenanceScheduler] = []
 
     def meanwhile(found: pa.Table) -> pa.Table:
-        keepers.append(Keeper(settings(tmp_path)))
-        keepers[-1].round()
+        keepers.append(MaintenanceScheduler(settings(tmp_path)))
+        keepers[-1].run_cycle()
         return found
 
-    rewrite(table, list(pieces(table.handle, EVENTS)), meanwhile)
+    rewrite_files(table, list(live_data_files(table.handle, EVENTS)), meanwhile)
 
     assert len(keepers) == 2
     assert rows(settings(tmp_path), EVENTS, "name") == [("a",), ("a",)]
@@ -148,7 +148,7 @@ def test_a_rewriting_that_fails_leaves_no_file(tmp_path: Path) -> None:
         return found
 
     with pytest.raises(OSError, match="no space left"):
-        rewrite(table, list(pieces(table.handle, EVENTS)), full)
+        rewrite_files(table, list(live_data_files(table.handle, EVENTS)), full)
 
     assert sorted((tmp_path / "lake" / "events").rglob("*.parquet")) == before
-    assert [file.name for file in table.store.scratch().iterdir()] == [LOCK]
+    assert [file.name for file in table.store.scratch_directory().iterdir()] == [LOCK_FILE]

@@ -12,13 +12,13 @@ from deltalake import DeltaTable, QueryBuilder
 
 from schemas.kinds import KINDS
 from schemas.lake.delta_table import UnreadableTable, open_table
-from schemas.lake.table_location import locate
+from schemas.lake.table_location import table_url
 from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS, TABLES, Table
 from stream.enrich.rules.lookups import Lookups
 from stream.maintenance.compaction import compact
 from stream.storage.delta_commit import LakeTable
-from stream.writing.batch_writer import Drain
+from stream.writing.batch_writer import BatchWriter
 from tests.stream.builders import NOON_MS, a_message, an_envelope, settings, version
 
 ITEMS: dict[str, dict[str, Any]] = {
@@ -48,22 +48,22 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 def fill(given: Settings) -> None:
     for kind in KINDS:
-        drain = Drain(given, kind, Lookups())
+        drain = BatchWriter(given, kind, Lookups())
         for offset in range(3):
             item = {**ITEMS[kind.name], "timestamp": NOON_MS - offset * 86_400_000 - 7}
             message = a_message(offset, an_envelope([item] * 4, subject_id=f"s{offset}"))
-            drain.store([message, a_message(offset, body=b"garbage", partition=1)])
+            drain.write([message, a_message(offset, body=b"garbage", partition=1)])
             if offset == 1:
                 for table in TABLES:
                     compact(LakeTable(given, table), given)
 
 
 def by_order(table: Table) -> str:
-    return ", ".join(f'"{column}" NULLS FIRST' for column in table.order)
+    return ", ".join(f'"{column}" NULLS FIRST' for column in table.sort_order)
 
 
 def through_duckdb(given: Settings, table: Table, columns: str) -> list[tuple[Any, ...]]:
-    paths = [part.path for part in version(given, table).parts]
+    paths = [part.path for part in version(given, table).data_files]
     duckdb.execute("SET TimeZone = 'UTC'")
     return duckdb.execute(
         f"""
@@ -76,12 +76,12 @@ def through_duckdb(given: Settings, table: Table, columns: str) -> list[tuple[An
 
 
 def through_polars(given: Settings, table: Table, names: list[str]) -> list[tuple[Any, ...]]:
-    frame = pl.read_delta(locate(given.lake_url, table))
-    return frame.sort(table.order, nulls_last=False).select(names).rows()
+    frame = pl.read_delta(table_url(given.lake_url, table))
+    return frame.sort(table.sort_order, nulls_last=False).select(names).rows()
 
 
 def through_datafusion(given: Settings, table: Table, columns: str) -> list[tuple[Any, ...]]:
-    handle = DeltaTable(locate(given.lake_url, table))
+    handle = DeltaTable(table_url(given.lake_url, table))
     found = pa.table(
         QueryBuilder()
         .register("t", handle)
@@ -105,7 +105,7 @@ def test_three_engines_read_the_same_rows(given: Settings, table: Table) -> None
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_the_files_hold_nothing_that_some_engine_cannot_read(given: Settings, table: Table) -> None:
-    paths = [part.path for part in version(given, table).parts]
+    paths = [part.path for part in version(given, table).data_files]
 
     chunks = duckdb.execute(
         "SELECT DISTINCT encodings, compression, type FROM parquet_metadata(?)", [paths]
@@ -140,7 +140,7 @@ def test_a_table_asks_no_more_of_its_readers_than_protocol_1(tmp_path: Path) -> 
 def test_a_table_with_deletion_vectors_is_refused(tmp_path: Path) -> None:
     given = settings(tmp_path)
     LakeTable(given, EVENTS)
-    log = Path(locate(given.lake_url, EVENTS)) / "_delta_log"
+    log = Path(table_url(given.lake_url, EVENTS)) / "_delta_log"
     newest = max(int(entry.stem) for entry in log.glob("*.json"))
     features = ["deletionVectors"]
     upgrade = {
@@ -162,7 +162,7 @@ def test_a_table_with_deletion_vectors_is_refused(tmp_path: Path) -> None:
 def test_instants_are_whole_milliseconds(tmp_path: Path) -> None:
     given = settings(tmp_path)
     item = {"name": "x", "timestamp": NOON_MS - 1234.5678}
-    Drain(given, KINDS[0], Lookups()).store([a_message(0, an_envelope([item]))])
+    BatchWriter(given, KINDS[0], Lookups()).write([a_message(0, an_envelope([item]))])
 
     found = through_duckdb(given, EVENTS, "epoch_us(ts)")
 
@@ -172,7 +172,7 @@ def test_instants_are_whole_milliseconds(tmp_path: Path) -> None:
 def test_parts_are_named_relative_and_the_log_has_their_borders(tmp_path: Path) -> None:
     given = settings(tmp_path)
     items = [{"name": "x", "timestamp": NOON_MS - n} for n in (3, 1, 2)]
-    Drain(given, KINDS[0], Lookups()).store([a_message(0, an_envelope(items))])
+    BatchWriter(given, KINDS[0], Lookups()).write([a_message(0, an_envelope(items))])
 
     entry = tmp_path / "lake" / "events" / "_delta_log" / f"{1:020}.json"
     adds = [json.loads(line)["add"] for line in entry.read_text().splitlines() if '"add"' in line]
@@ -194,8 +194,8 @@ def test_parts_are_named_relative_and_the_log_has_their_borders(tmp_path: Path) 
         },
         "nullCount": {"website_id": 0, "ts": 0, "received_at": 0, "kafka_partition": 0},
     }
-    part = version(given, EVENTS).parts[0]
-    assert (part.day, part.rows, part.ts, part.subject, part.received) == (
+    part = version(given, EVENTS).data_files[0]
+    assert (part.day, part.rows, part.ts_range, part.subject_range, part.max_received_ms) == (
         "2026-11-21",
         3,
         (NOON_MS - 3, NOON_MS - 1),

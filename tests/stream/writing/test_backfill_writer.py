@@ -7,23 +7,23 @@ from typing import Any
 import pytest
 
 from schemas.envelope import Envelope
-from schemas.kinds import CUSTOM_EVENT, HISTORY
+from schemas.kinds import CUSTOM_EVENT, IMPORTED_EVENT
 from schemas.tables import EVENTS, LEDGER
 from stream.enrich.rules.lookups import Lookups
-from stream.rows.decoder import Arrived
+from stream.rows.decoder import KafkaMessage
 from stream.runtime.errors import Fenced
-from stream.storage.delta_commit import LakeTable, Move
-from stream.writing.backfill_writer import UNDONE, Backfill
-from stream.writing.batch_writer import Drain
-from stream.writing.import_watermarks import CLOSED, mark_of
+from stream.storage.delta_commit import LakeTable, OffsetUpdate
+from stream.writing.backfill_writer import DELETED_IMPORT, BackfillWriter
+from stream.writing.batch_writer import BatchWriter
+from stream.writing.import_watermarks import SEALED, watermark_key
 from tests.stream.builders import CHROME, a_message, an_envelope, named, rows, settings
 
 MARCH_2019 = 1_551_441_600_000
 """2019-03-01 12:00:00 UTC."""
 
 
-def a_backfill(folder: Path) -> Backfill:
-    return Backfill(settings(folder), HISTORY, Lookups())
+def a_backfill(folder: Path) -> BackfillWriter:
+    return BackfillWriter(settings(folder), IMPORTED_EVENT, Lookups())
 
 
 def lines(first: int, last: int, import_id: str = "i1", **others: Any) -> Envelope:
@@ -51,8 +51,8 @@ def ledger(folder: Path) -> list[tuple[Any, ...]]:
 def test_history_keeps_its_time_and_lies_beside_live_rows_of_the_same_offsets(
     tmp_path: Path,
 ) -> None:
-    Drain(settings(tmp_path), CUSTOM_EVENT, Lookups()).store([a_message(0, named("live"))])
-    a_backfill(tmp_path).store([a_message(0, lines(1, 1))])
+    BatchWriter(settings(tmp_path), CUSTOM_EVENT, Lookups()).write([a_message(0, named("live"))])
+    a_backfill(tmp_path).write([a_message(0, lines(1, 1))])
 
     found = rows(
         settings(tmp_path), EVENTS, "name", "ts", "import_id", "kafka_partition", "kafka_offset"
@@ -65,37 +65,37 @@ def test_history_keeps_its_time_and_lies_beside_live_rows_of_the_same_offsets(
 
 
 def test_lines_that_come_again_are_stored_once_and_counted(tmp_path: Path) -> None:
-    a_backfill(tmp_path).store([a_message(0, lines(1, 3))])
-    a_backfill(tmp_path).store([a_message(1, lines(1, 3)), a_message(2, lines(3, 5))])
+    a_backfill(tmp_path).write([a_message(0, lines(1, 3))])
+    a_backfill(tmp_path).write([a_message(1, lines(1, 3)), a_message(2, lines(3, 5))])
 
     assert stored(tmp_path) == ["e1", "e2", "e3", "e4", "e5"]
     assert ledger(tmp_path) == [(0, 3, 3, 0, 0, None), (2, 6, 2, 4, 0, None)]
 
 
 def test_lines_that_come_again_in_the_same_batch_are_stored_once(tmp_path: Path) -> None:
-    a_backfill(tmp_path).store([a_message(0, lines(1, 2)), a_message(1, lines(1, 3))])
+    a_backfill(tmp_path).write([a_message(0, lines(1, 2)), a_message(1, lines(1, 3))])
 
     assert stored(tmp_path) == ["e1", "e2", "e3"]
 
 
 def test_each_import_has_lines_of_its_own(tmp_path: Path) -> None:
-    a_backfill(tmp_path).store(
+    a_backfill(tmp_path).write(
         [a_message(0, lines(5, 6, "i1"), lines(1, 2, "i2")), a_message(0, lines(7, 7), partition=3)]
     )
 
     assert stored(tmp_path) == ["e1", "e2", "e5", "e6", "e7"]
     table = LakeTable(settings(tmp_path), EVENTS)
-    assert [table.next_offset(mark_of(name)) for name in ("i1", "i2")] == [8, 3]
+    assert [table.next_offset(watermark_key(name)) for name in ("i1", "i2")] == [8, 3]
 
 
 def test_what_comes_after_the_undoing_is_dropped_by_name(tmp_path: Path) -> None:
-    a_backfill(tmp_path).store([a_message(0, lines(1, 2))])
-    LakeTable(settings(tmp_path), EVENTS).commit([], {mark_of("i1"): Move(3, CLOSED)})
+    a_backfill(tmp_path).write([a_message(0, lines(1, 2))])
+    LakeTable(settings(tmp_path), EVENTS).commit([], {watermark_key("i1"): OffsetUpdate(3, SEALED)})
 
-    a_backfill(tmp_path).store([a_message(1, lines(3, 9), lines(1, 1, "i2"))])
+    a_backfill(tmp_path).write([a_message(1, lines(3, 9), lines(1, 1, "i2"))])
 
     assert stored(tmp_path) == ["e1", "e1", "e2"]
-    assert ledger(tmp_path)[1:] == [(1, 8, 1, 0, 7, UNDONE)]
+    assert ledger(tmp_path)[1:] == [(1, 8, 1, 0, 7, DELETED_IMPORT)]
 
 
 def test_an_undoing_that_is_faster_than_a_commit_refuses_it(tmp_path: Path) -> None:
@@ -103,42 +103,42 @@ def test_an_undoing_that_is_faster_than_a_commit_refuses_it(tmp_path: Path) -> N
 
     def undo(step: str) -> None:
         if step == "write":
-            LakeTable(given, EVENTS).commit([], {mark_of("i1"): Move(0, CLOSED)})
+            LakeTable(given, EVENTS).commit([], {watermark_key("i1"): OffsetUpdate(0, SEALED)})
 
     with pytest.raises(Fenced):
-        Backfill(given, HISTORY, Lookups(), undo).store([a_message(0, lines(1, 2))])
+        BackfillWriter(given, IMPORTED_EVENT, Lookups(), undo).write([a_message(0, lines(1, 2))])
 
-    a_backfill(tmp_path).store([a_message(0, lines(1, 2))])
+    a_backfill(tmp_path).write([a_message(0, lines(1, 2))])
     assert stored(tmp_path) == []
 
 
 def test_items_without_a_line_are_no_copies_and_end_with_the_undoing_too(tmp_path: Path) -> None:
-    def without_lines(offset: int) -> Arrived:
+    def without_lines(offset: int) -> KafkaMessage:
         return a_message(offset, an_envelope([{"name": "e"}, {"name": "e"}], import_id="i1"))
 
-    a_backfill(tmp_path).store([without_lines(0)])
-    a_backfill(tmp_path).store([without_lines(1)])
-    LakeTable(settings(tmp_path), EVENTS).commit([], {mark_of("i1"): Move(0, CLOSED)})
-    a_backfill(tmp_path).store([without_lines(2)])
+    a_backfill(tmp_path).write([without_lines(0)])
+    a_backfill(tmp_path).write([without_lines(1)])
+    LakeTable(settings(tmp_path), EVENTS).commit([], {watermark_key("i1"): OffsetUpdate(0, SEALED)})
+    a_backfill(tmp_path).write([without_lines(2)])
 
     assert stored(tmp_path) == ["e"] * 4
-    assert ledger(tmp_path)[-1] == (2, 2, 0, 0, 2, UNDONE)
+    assert ledger(tmp_path)[-1] == (2, 2, 0, 0, 2, DELETED_IMPORT)
 
 
 def test_a_live_worker_and_a_backfill_worker_that_commit_at_once_both_succeed(
     tmp_path: Path,
 ) -> None:
-    live = Drain(settings(tmp_path), CUSTOM_EVENT, Lookups())
+    live = BatchWriter(settings(tmp_path), CUSTOM_EVENT, Lookups())
     backfill = a_backfill(tmp_path)
 
     def store_live() -> None:
         for offset in range(12):
-            live.store([a_message(offset, named("live"))])
+            live.write([a_message(offset, named("live"))])
 
     with ThreadPoolExecutor(1) as beside:
         storing = beside.submit(store_live)
         for offset in range(12):
-            backfill.store([a_message(offset, lines(10 * offset, 10 * offset + 9))])
+            backfill.write([a_message(offset, lines(10 * offset, 10 * offset + 9))])
         storing.result()
 
     assert len(stored(tmp_path)) == 12 + 120
@@ -146,12 +146,12 @@ def test_a_live_worker_and_a_backfill_worker_that_commit_at_once_both_succeed(
 
 
 def test_a_live_worker_and_a_backfill_worker_do_not_fence_each_other(tmp_path: Path) -> None:
-    live = Drain(settings(tmp_path), CUSTOM_EVENT, Lookups())
+    live = BatchWriter(settings(tmp_path), CUSTOM_EVENT, Lookups())
     backfill = a_backfill(tmp_path)
 
     for offset in range(3):
-        live.store([a_message(offset, named(f"live{offset}"))])
-        backfill.store([a_message(offset, lines(10 * offset, 10 * offset + 1))])
+        live.write([a_message(offset, named(f"live{offset}"))])
+        backfill.write([a_message(offset, lines(10 * offset, 10 * offset + 1))])
 
     assert stored(tmp_path) == ["e0", "e1", "e10", "e11", "e20", "e21", "live0", "live1", "live2"]
 
@@ -167,7 +167,7 @@ def test_the_file_knows_more_than_the_rules(tmp_path: Path) -> None:
         {"name": "d", "timezone": "Europe/Berlin"},
     ]  # fmt: skip
     sent = an_envelope(items, import_id="i1", trusted=True, user_agent="tidemark")
-    a_backfill(tmp_path).store([a_message(0, sent)])
+    a_backfill(tmp_path).write([a_message(0, sent)])
 
     columns = ("name", "browser_name", "device_type", "country", "city", "is_bot", "bot_reason")
     found = rows(settings(tmp_path), EVENTS, *columns)

@@ -5,18 +5,18 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from schemas.kinds import CUSTOM_EVENT, VITAL
+from schemas.kinds import CUSTOM_EVENT, WEB_VITAL
 from schemas.tables import EVENTS, LEDGER, QUARANTINE, VITALS
-from stream.enrich.pipeline import enriched
+from stream.enrich.pipeline import enrich_rows
 from stream.enrich.rules.lookups import Lookups
-from stream.rows.arrow_tables import fit
-from stream.rows.decoder import open_batch
-from stream.rows.ledger import Tally
-from stream.rows.quarantine import Lost
-from stream.runtime.errors import Fenced, Hole
-from stream.storage.delta_commit import Actions, LakeTable, Move, Moves
-from stream.storage.parquet_writer import write_part
-from stream.writing.batch_writer import Drain, Stored
+from stream.rows.arrow_tables import to_arrow
+from stream.rows.decoder import decode_batch
+from stream.rows.ledger import LedgerCounts
+from stream.rows.quarantine import OffsetRange
+from stream.runtime.errors import Fenced, OffsetGap
+from stream.storage.delta_commit import Actions, LakeTable, OffsetUpdate, OffsetUpdates
+from stream.storage.parquet_writer import write_data_file
+from stream.writing.batch_writer import BatchWriter, WriteResult
 from tests.stream.builders import NOON_MS, a_message, an_envelope, balance, named, rows, settings
 
 STEPS = ("enrich", "quarantine", "ledger", "write", "commit")
@@ -26,12 +26,12 @@ class PowerCut(Exception):
     """The process is gone."""
 
 
-def a_drain(folder: Path, dies_after: str = "") -> Drain:
+def a_drain(folder: Path, dies_after: str = "") -> BatchWriter:
     def between(step: str) -> None:
         if step == dies_after:
             raise PowerCut(step)
 
-    return Drain(settings(folder), CUSTOM_EVENT, Lookups(), between)
+    return BatchWriter(settings(folder), CUSTOM_EVENT, Lookups(), between)
 
 
 def stored_names(folder: Path) -> list[tuple[object, ...]]:
@@ -45,7 +45,7 @@ def test_a_batch_is_stored_with_the_identity_of_each_item(tmp_path: Path) -> Non
         a_message(0, named("e"), partition=3),
     ]
 
-    assert a_drain(tmp_path).store(batch) == Stored(5, 0, {0: 2, 3: 1})
+    assert a_drain(tmp_path).write(batch) == WriteResult(5, 0, {0: 2, 3: 1})
     assert stored_names(tmp_path) == [
         ("a", 0, 0, 0),
         ("b", 0, 0, 1),
@@ -57,17 +57,17 @@ def test_a_batch_is_stored_with_the_identity_of_each_item(tmp_path: Path) -> Non
 
 def test_a_replayed_batch_is_stored_once(tmp_path: Path) -> None:
     drain = a_drain(tmp_path)
-    drain.store([a_message(0, named("a")), a_message(1, named("b"))])
+    drain.write([a_message(0, named("a")), a_message(1, named("b"))])
 
     again = [a_message(0, named("a")), a_message(1, named("b")), a_message(2, named("c"))]
 
-    assert drain.store(again) == Stored(1, 0, {0: 3})
-    assert drain.store(again) == Stored(0, 0, {})
+    assert drain.write(again) == WriteResult(1, 0, {0: 3})
+    assert drain.write(again) == WriteResult(0, 0, {})
     assert [row[0] for row in stored_names(tmp_path)] == ["a", "b", "c"]
 
 
 def test_a_worker_that_comes_later_reads_on_from_the_table(tmp_path: Path) -> None:
-    a_drain(tmp_path).store([a_message(0, named("a")), a_message(1, named("b"))])
+    a_drain(tmp_path).write([a_message(0, named("a")), a_message(1, named("b"))])
 
     later = a_drain(tmp_path)
 
@@ -80,26 +80,26 @@ def test_a_zombie_is_fenced_and_its_part_removed(tmp_path: Path, step: str) -> N
 
     def overtake(done: str) -> None:
         if done == step:
-            other.store([a_message(0, named("a"))])
+            other.write([a_message(0, named("a"))])
 
-    zombie = Drain(settings(tmp_path), CUSTOM_EVENT, Lookups(), overtake)
+    zombie = BatchWriter(settings(tmp_path), CUSTOM_EVENT, Lookups(), overtake)
 
     with pytest.raises(Fenced):
-        zombie.store([a_message(0, named("a")), a_message(1, named("b"))])
+        zombie.write([a_message(0, named("a")), a_message(1, named("b"))])
     assert stored_names(tmp_path) == [("a", 0, 0, 0)]
     assert len(list((tmp_path / "lake" / "events").rglob("*.parquet"))) == 1
 
-    other.store([a_message(1, named("b"))])
+    other.write([a_message(1, named("b"))])
     assert balance(settings(tmp_path), LEDGER) == (2, 2, 0)
 
 
 def test_a_commit_that_was_overtaken_between_check_and_write_is_fenced(tmp_path: Path) -> None:
     first = LakeTable(settings(tmp_path), EVENTS)
     second = LakeTable(settings(tmp_path), EVENTS)
-    first.commit([], {"1/events/0": Move(0, 5)})
+    first.commit([], {"1/events/0": OffsetUpdate(0, 5)})
 
     with pytest.raises(Fenced):
-        second.commit([], {"1/events/0": Move(0, 5)})
+        second.commit([], {"1/events/0": OffsetUpdate(0, 5)})
 
 
 class Doubtful(LakeTable):
@@ -107,7 +107,7 @@ class Doubtful(LakeTable):
 
     failures = 1
 
-    def _write(self, actions: Actions, moves: Moves) -> None:
+    def _write(self, actions: Actions, moves: OffsetUpdates) -> None:
         super()._write(actions, moves)
         if self.failures:
             self.failures -= 1
@@ -117,25 +117,25 @@ class Doubtful(LakeTable):
 def test_a_commit_that_landed_without_an_answer_counts_and_keeps_its_part(tmp_path: Path) -> None:
     given = settings(tmp_path)
     table = Doubtful(given, EVENTS)
-    part = write_part(table.store, EVENTS, "2026-11-21", one_row())
+    part = write_data_file(table.store, EVENTS, "2026-11-21", one_row())
 
-    table.commit([part], {"1/events/0": Move(0, 1)})
+    table.commit([part], {"1/events/0": OffsetUpdate(0, 1)})
 
     assert rows(given, EVENTS, "name") == [("a",)]
     assert LakeTable(given, EVENTS).next_offset("1/events/0") == 1
 
 
 def one_row() -> pa.Table:
-    opened = open_batch(CUSTOM_EVENT, [a_message(0, named("a"))], Tally({}))
-    return fit(enriched(opened.rows, Lookups())[0])[0]
+    opened = decode_batch(CUSTOM_EVENT, [a_message(0, named("a"))], LedgerCounts({}))
+    return to_arrow(enrich_rows(opened.rows, Lookups())[0])[0]
 
 
 def test_workers_with_other_partitions_do_not_fence_each_other(tmp_path: Path) -> None:
     first, second = a_drain(tmp_path), a_drain(tmp_path)
 
-    first.store([a_message(0, named("a"), partition=0)])
-    second.store([a_message(0, named("b"), partition=1)])
-    first.store([a_message(1, named("c"), partition=0)])
+    first.write([a_message(0, named("a"), partition=0)])
+    second.write([a_message(0, named("b"), partition=1)])
+    first.write([a_message(1, named("c"), partition=0)])
 
     assert [row[0] for row in stored_names(tmp_path)] == ["a", "b", "c"]
 
@@ -144,8 +144,8 @@ def test_two_workers_may_create_a_table_at_once(tmp_path: Path) -> None:
     first = LakeTable(settings(tmp_path), VITALS)
     second = LakeTable(settings(tmp_path), VITALS)
 
-    first.commit([], {"1/vitals/0": Move(0, 1)})
-    second.commit([], {"1/vitals/1": Move(0, 2)})
+    first.commit([], {"1/vitals/0": OffsetUpdate(0, 1)})
+    second.commit([], {"1/vitals/1": OffsetUpdate(0, 2)})
     first.refresh()
 
     assert (first.next_offset("1/vitals/0"), first.next_offset("1/vitals/1")) == (1, 2)
@@ -156,11 +156,11 @@ def test_a_crash_after_any_step_neither_loses_nor_doubles(tmp_path: Path, step: 
     bad = an_envelope([{"name": "good"}, {"name": 7}])
     batch = [a_message(0, named("a", "b")), a_message(1, bad), a_message(2, body=b"garbage")]
     with pytest.raises(PowerCut):
-        a_drain(tmp_path, dies_after=step).store(batch)
+        a_drain(tmp_path, dies_after=step).write(batch)
 
     reborn = a_drain(tmp_path)
-    reborn.store(batch[:2])  # borders of batches need not be the same again
-    reborn.store([batch[2], a_message(3, named("c"))])
+    reborn.write(batch[:2])  # borders of batches need not be the same again
+    reborn.write([batch[2], a_message(3, named("c"))])
 
     given = settings(tmp_path)
     assert [row[0] for row in stored_names(tmp_path)] == ["a", "b", "c", "good"]
@@ -173,24 +173,24 @@ def test_a_crash_after_any_step_neither_loses_nor_doubles(tmp_path: Path, step: 
 
 def test_a_hole_in_front_of_a_batch_ends_the_worker(tmp_path: Path) -> None:
     drain = a_drain(tmp_path)
-    drain.store([a_message(0, named("a"))])
+    drain.write([a_message(0, named("a"))])
 
-    with pytest.raises(Hole, match="offset 5 came, 1 was expected"):
-        drain.store([a_message(5, named("b"))])
+    with pytest.raises(OffsetGap, match="offset 5 came, 1 was expected"):
+        drain.write([a_message(5, named("b"))])
     assert [row[0] for row in stored_names(tmp_path)] == ["a"]
 
 
 def test_a_hole_within_a_batch_ends_the_worker(tmp_path: Path) -> None:
-    with pytest.raises(Hole):
-        a_drain(tmp_path).store([a_message(0, named("a")), a_message(2, named("b"))])
+    with pytest.raises(OffsetGap):
+        a_drain(tmp_path).write([a_message(0, named("a")), a_message(2, named("b"))])
     assert stored_names(tmp_path) == []
 
 
 def test_messages_that_kafka_deleted_are_on_record_and_the_rest_is_stored(tmp_path: Path) -> None:
     drain = a_drain(tmp_path)
-    drain.lost[0] = Lost(0, 5)
+    drain.lost_ranges[0] = OffsetRange(0, 5)
 
-    assert drain.store([a_message(5, named("b"))]) == Stored(1, 1, {0: 6})
+    assert drain.write([a_message(5, named("b"))]) == WriteResult(1, 1, {0: 6})
     assert rows(settings(tmp_path), QUARANTINE, "kafka_offset", "stage", "reason") == [
         (0, "lost", "messages 0 to 4 were gone from Kafka, unread")
     ]
@@ -202,7 +202,7 @@ def test_a_batch_over_midnight_is_one_commit_with_a_part_for_each_day(tmp_path: 
     before = an_envelope([{"name": "a"}], received_ms=midnight - 1)
     after = an_envelope([{"name": "b"}], received_ms=midnight)
 
-    a_drain(tmp_path).store([a_message(0, before, after)])
+    a_drain(tmp_path).write([a_message(0, before, after)])
 
     table = LakeTable(settings(tmp_path), EVENTS)
     assert table.handle.version() == 1
@@ -211,9 +211,9 @@ def test_a_batch_over_midnight_is_one_commit_with_a_part_for_each_day(tmp_path: 
 
 def test_each_kind_has_a_table_of_its_own(tmp_path: Path) -> None:
     vital = {"path": "https://a.example/x", "metricName": "LCP", "metricValue": 1234.56789}
-    drain = Drain(settings(tmp_path), VITAL, Lookups())
+    drain = BatchWriter(settings(tmp_path), WEB_VITAL, Lookups())
 
-    drain.store([a_message(0, an_envelope([vital]))])
+    drain.write([a_message(0, an_envelope([vital]))])
 
     found = rows(settings(tmp_path), VITALS, "host", "path", "metric_name", "metric_value")
     assert [(h, p, n, str(v)) for h, p, n, v in found] == [("a.example", "/x", "LCP", "1234.5679")]

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from schemas.kinds import HISTORY
+from schemas.kinds import IMPORTED_EVENT
 from schemas.tables import EVENTS, LEDGER, QUARANTINE
-from stream.enrich.backfill_pipeline import HISTORY_LINE
+from stream.enrich.backfill_pipeline import BACKFILL_PIPELINE
 from stream.enrich.rules.lookups import Lookups
-from stream.maintenance.import_deletion import close
-from stream.rows.row_batch import Rows
+from stream.maintenance.import_deletion import seal_import
+from stream.rows.row_batch import RowBatch
 from stream.runtime.errors import Fenced
 from stream.storage.delta_commit import LakeTable
-from stream.writing.backfill_writer import UNDONE, Backfill
+from stream.writing.backfill_writer import DELETED_IMPORT, BackfillWriter
 from tests.stream.builders import a_message, an_envelope, rows, settings
 from tests.stream.writing.test_backfill_writer import ledger, lines, stored
 from tests.stream.writing.test_exactly_once import STEPS, PowerCut
@@ -28,22 +28,22 @@ BATCH = [
 LATER = a_message(3, lines(5, 6), lines(2, 2, "i2"))
 
 
-def put_trouble(rows: Rows, _: Lookups) -> None:
-    if "e4" in rows.given("name"):
+def put_trouble(rows: RowBatch, _: Lookups) -> None:
+    if "e4" in rows.item_field("name"):
         raise ValueError("no such thing")
 
 
-TROUBLED = {**HISTORY_LINE, "put_trouble": put_trouble}
+TROUBLED = {**BACKFILL_PIPELINE, "put_trouble": put_trouble}
 
 
-class Troubled(Backfill):
+class Troubled(BackfillWriter):
     """Its line fails on the fourth line of a file."""
 
-    line = TROUBLED
+    pipeline = TROUBLED
 
 
-def a_worker(folder: Path, between: Callable[[str], None] = lambda step: None) -> Backfill:
-    return Troubled(settings(folder), HISTORY, Lookups(), between)
+def a_worker(folder: Path, between: Callable[[str], None] = lambda step: None) -> BackfillWriter:
+    return Troubled(settings(folder), IMPORTED_EVENT, Lookups(), between)
 
 
 def dying(after: str) -> Callable[[str], None]:
@@ -57,7 +57,7 @@ def dying(after: str) -> Callable[[str], None]:
 def closing(folder: Path, at: str, import_id: str = "i1") -> Callable[[str], None]:
     def between(step: str) -> None:
         if step == at:
-            close(LakeTable(settings(folder), EVENTS), import_id)
+            seal_import(LakeTable(settings(folder), EVENTS), import_id)
 
     return between
 
@@ -72,11 +72,11 @@ def test_what_the_undoing_kept_out_is_dropped_in_the_ledger_whatever_is_killed(
     tmp_path: Path, closed: str, killed: str
 ) -> None:
     with pytest.raises(Fenced):
-        a_worker(tmp_path, closing(tmp_path, closed)).store(BATCH)
+        a_worker(tmp_path, closing(tmp_path, closed)).write(BATCH)
     with pytest.raises(PowerCut):
-        a_worker(tmp_path, dying(killed)).store(BATCH[:2])  # batches may be cut in another way
-    a_worker(tmp_path).store(BATCH[:1])
-    a_worker(tmp_path).store([*BATCH[1:], LATER])
+        a_worker(tmp_path, dying(killed)).write(BATCH[:2])  # batches may be cut in another way
+    a_worker(tmp_path).write(BATCH[:1])
+    a_worker(tmp_path).write([*BATCH[1:], LATER])
 
     assert stored(tmp_path) == ["e1", "e2"]  # of the import beside it
     assert rows(settings(tmp_path), QUARANTINE, "kafka_offset", "stage") == [
@@ -87,8 +87,8 @@ def test_what_the_undoing_kept_out_is_dropped_in_the_ledger_whatever_is_killed(
 
 
 def test_what_the_table_took_before_the_undoing_stays_stored_in_the_ledger(tmp_path: Path) -> None:
-    a_worker(tmp_path, closing(tmp_path, "commit")).store(BATCH)
-    a_worker(tmp_path).store([*BATCH, LATER])
+    a_worker(tmp_path, closing(tmp_path, "commit")).write(BATCH)
+    a_worker(tmp_path).write([*BATCH, LATER])
 
     assert stored(tmp_path) == ["e1", "e1", "e2", "e2", "e3", "e5"]
     assert sums(tmp_path) == (12, 6, 3, 2, 1)
@@ -99,12 +99,12 @@ def test_imports_that_are_undone_one_after_the_other_are_both_taken_back(
     tmp_path: Path, killed: str
 ) -> None:
     with pytest.raises(Fenced):
-        a_worker(tmp_path, closing(tmp_path, "write")).store(BATCH)
+        a_worker(tmp_path, closing(tmp_path, "write")).write(BATCH)
     with pytest.raises(Fenced):
-        a_worker(tmp_path, closing(tmp_path, "write", "i2")).store(BATCH)
+        a_worker(tmp_path, closing(tmp_path, "write", "i2")).write(BATCH)
     with pytest.raises(PowerCut):
-        a_worker(tmp_path, dying(killed)).store(BATCH)
-    a_worker(tmp_path).store([*BATCH, LATER])
+        a_worker(tmp_path, dying(killed)).write(BATCH)
+    a_worker(tmp_path).write([*BATCH, LATER])
 
     assert stored(tmp_path) == []
     assert sums(tmp_path) == (12, 0, 3, 2, 7)
@@ -112,14 +112,14 @@ def test_imports_that_are_undone_one_after_the_other_are_both_taken_back(
 
 def test_what_is_taken_back_has_a_row_with_its_reason_and_only_one(tmp_path: Path) -> None:
     with pytest.raises(Fenced):
-        a_worker(tmp_path, closing(tmp_path, "write")).store([a_message(0, lines(1, 2))])
+        a_worker(tmp_path, closing(tmp_path, "write")).write([a_message(0, lines(1, 2))])
     with pytest.raises(PowerCut):
-        a_worker(tmp_path, dying("ledger")).store([a_message(0, lines(1, 2))])
-    a_worker(tmp_path).store([a_message(0, lines(1, 2))])
-    a_worker(tmp_path).store([a_message(0, lines(1, 2)), a_message(1, lines(3, 3))])
+        a_worker(tmp_path, dying("ledger")).write([a_message(0, lines(1, 2))])
+    a_worker(tmp_path).write([a_message(0, lines(1, 2))])
+    a_worker(tmp_path).write([a_message(0, lines(1, 2)), a_message(1, lines(3, 3))])
 
     assert ledger(tmp_path) == [
-        (0, 0, -2, 0, 2, UNDONE),
+        (0, 0, -2, 0, 2, DELETED_IMPORT),
         (0, 2, 2, 0, 0, None),
-        (1, 1, 0, 0, 1, UNDONE),
+        (1, 1, 0, 0, 1, DELETED_IMPORT),
     ]

@@ -5,27 +5,27 @@ from pathlib import Path
 import pytest
 
 from schemas.kinds import CUSTOM_EVENT
-from schemas.lake.delta_log import LOG, entries
+from schemas.lake.delta_log import LOG_FOLDER, log_entries
 from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS, LEDGER, QUARANTINE
 from stream.enrich.rules.lookups import Lookups
 from stream.maintenance.scrub import scrub_all
 from stream.recovery.diagnosis import check_balance
-from stream.storage.log_repair import examine
-from stream.writing.batch_writer import Drain
+from stream.storage.log_repair import repair_logs
+from stream.writing.batch_writer import BatchWriter
 from tests.stream.builders import a_message, an_envelope, rows, settings, version
 
 SUMS = ("received", "stored", "duplicate", "quarantined", "dropped")
 
 
-def store(given: Settings) -> Drain:
+def store(given: Settings) -> BatchWriter:
     """6 received: 4 stored, of two websites, 1 copy, and 1 quarantined, which is garbage."""
     first = an_envelope([{"name": "a", "eventId": "1"}, {"name": "b", "eventId": "2"}])
     again = an_envelope([{"name": "b", "eventId": "2"}, {"name": "c"}], subject_id="w2")
     copied = an_envelope([{"name": "a", "eventId": "1"}])
-    drain = Drain(given, CUSTOM_EVENT, Lookups())
-    drain.store([a_message(0, first)])
-    drain.store([a_message(1, again), a_message(2, copied), a_message(3, body=b"garbage")])
+    drain = BatchWriter(given, CUSTOM_EVENT, Lookups())
+    drain.write([a_message(0, first)])
+    drain.write([a_message(1, again), a_message(2, copied), a_message(3, body=b"garbage")])
     return drain
 
 
@@ -39,10 +39,10 @@ def account(given: Settings) -> list[tuple[object, ...]]:
 
 
 def tear_newest(given: Settings, table: str) -> None:
-    log = Path(given.lake_url) / table / LOG
-    there = entries(log)
+    log = Path(given.lake_url) / table / LOG_FOLDER
+    there = log_entries(log)
     there[max(there)].write_bytes(b"")
-    examine(given)
+    repair_logs(given)
 
 
 def test_a_ledger_that_lost_its_newest_entry_is_made_up_for(
@@ -56,7 +56,7 @@ def test_a_ledger_that_lost_its_newest_entry_is_made_up_for(
     told = [one.problem for one in check_balance(given)]
 
     for _ in range(2):
-        Drain(given, CUSTOM_EVENT, Lookups()).next_offsets([0])
+        BatchWriter(given, CUSTOM_EVENT, Lookups()).next_offsets([0])
 
     assert before == [("None", 1, 0, 0, 1, 0), ("w1", 3, 2, 1, 0, 0), ("w2", 2, 2, 0, 0, 0)]
     assert short == [("w1", 2, 2, 0, 0, 0)]
@@ -73,12 +73,12 @@ def test_a_ledger_that_cannot_be_counted_again_from_a_damaged_file_says_what_to_
     store(given)
     before = account(given)
     tear_newest(given, "ledger")
-    newest = Path(version(given, EVENTS).parts[-1].path)
+    newest = Path(version(given, EVENTS).data_files[-1].path)
     whole = newest.read_bytes()
     newest.write_bytes(b"")
     list(scrub_all(given))  # notes it
 
-    Drain(given, CUSTOM_EVENT, Lookups()).next_offsets([0])  # a start goes on without it
+    BatchWriter(given, CUSTOM_EVENT, Lookups()).next_offsets([0])  # a start goes on without it
     [told] = check_balance(given)
 
     assert told.problem == (
@@ -88,7 +88,7 @@ def test_a_ledger_that_cannot_be_counted_again_from_a_damaged_file_says_what_to_
     assert told.remedy.startswith("tidemark doctor --repair (mends the data files), then restart")
     newest.write_bytes(whole)
     list(scrub_all(given))
-    Drain(given, CUSTOM_EVENT, Lookups()).next_offsets([0])
+    BatchWriter(given, CUSTOM_EVENT, Lookups()).next_offsets([0])
     assert (list(check_balance(given)), account(given)) == ([], before)
 
 
@@ -118,10 +118,10 @@ def test_a_ledger_that_is_ahead_of_its_table_is_right(tmp_path: Path) -> None:
             raise Killed
 
     with pytest.raises(Killed):
-        Drain(given, CUSTOM_EVENT, Lookups(), kill).store(
+        BatchWriter(given, CUSTOM_EVENT, Lookups(), kill).write(
             [a_message(0, an_envelope([{"name": "a"}]))]
         )
 
     assert list(check_balance(given)) == []
-    assert Drain(given, CUSTOM_EVENT, Lookups()).next_offsets([0]) == {0: 0}
+    assert BatchWriter(given, CUSTOM_EVENT, Lookups()).next_offsets([0]) == {0: 0}
     assert account(given) == [("w1", 1, 1, 0, 0, 0)]

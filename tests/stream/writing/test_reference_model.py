@@ -17,10 +17,10 @@ from msgspec import Struct
 from schemas.kinds import CUSTOM_EVENT
 from schemas.tables import EVENTS, LEDGER, QUARANTINE
 from stream.enrich.rules.lookups import Lookups
-from stream.enrich.steps.identity import number
+from stream.enrich.steps.identity import hash63
 from stream.state import sessionizer as sessions_memory
-from stream.state.sessionizer import Visit
-from stream.writing.batch_writer import Drain
+from stream.state.sessionizer import SessionlessEvent
+from stream.writing.batch_writer import BatchWriter
 from tests.stream import builders
 from tests.stream.builders import NOON_MS, a_message, an_envelope, rows
 from tests.stream.writing.test_exactly_once import STEPS, PowerCut
@@ -135,9 +135,9 @@ def best(near: list[tuple[int, int, int]], sessions: list[tuple[Sent, list[Sent]
 
 def name_of(first: Sent) -> str:
     assert first.visitor is not None
-    visitor = ("w1", number(first.visitor))
+    visitor = ("w1", hash63(first.visitor))
     hour = first.received_ms // HOUR_MS
-    return Visit(visitor, first.ms, hour, first.partition, first.offset, 0).new_session()
+    return SessionlessEvent(visitor, first.ms, hour, first.partition, first.offset, 0).new_session()
 
 
 class Workers:
@@ -149,8 +149,8 @@ class Workers:
         self._dies_after = ""
         self._workers = [self._born(), self._born()]
 
-    def _born(self) -> Drain:
-        return Drain(self._given, CUSTOM_EVENT, Lookups(), self._between)
+    def _born(self) -> BatchWriter:
+        return BatchWriter(self._given, CUSTOM_EVENT, Lookups(), self._between)
 
     def _between(self, step: str) -> None:
         if step == self._dies_after:
@@ -164,7 +164,7 @@ class Workers:
             steps = st.sampled_from(("",) * 10 + STEPS)
             self._dies_after = self._data.draw(steps, label="dies after")
             try:
-                self._workers[which].store([arrived(each) for each in batch])
+                self._workers[which].write([arrived(each) for each in batch])
             except PowerCut:
                 self._workers[which] = self._born()
             nexts = self._workers[which].next_offsets([0, 1])
@@ -185,10 +185,12 @@ def arrived(sent: Sent) -> Any:
 def test_the_stream_may_be_cut_crashed_and_handed_around(
     sent: list[Sent], data: st.DataObject
 ) -> None:
-    room = data.draw(st.sampled_from((1, 3, sessions_memory.SPANS)), label="spans in memory")
+    room = data.draw(
+        st.sampled_from((1, 3, sessions_memory.MAX_SPANS_IN_MEMORY)), label="spans in memory"
+    )
     with (
         tempfile.TemporaryDirectory() as name,
-        patch.object(sessions_memory, "SPANS", room),
+        patch.object(sessions_memory, "MAX_SPANS_IN_MEMORY", room),
     ):
         folder = Path(name)
         Workers(folder, data).work_off(sent)

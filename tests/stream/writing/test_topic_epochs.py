@@ -12,9 +12,9 @@ from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS, LEDGER, QUARANTINE
 from stream.enrich.rules.lookups import Lookups
 from stream.maintenance.vacuum import checkpoint
-from stream.runtime.errors import OtherKafka, TopicChanged, Unreachable
+from stream.runtime.errors import TopicReplaced, Unreachable, WrongCluster
 from stream.storage.delta_commit import LakeTable
-from stream.writing.batch_writer import Drain
+from stream.writing.batch_writer import BatchWriter
 from tests.stream.builders import a_message, an_envelope, balance, named, rows, settings
 
 FIRST = TopicIdentity("first", "home")
@@ -25,10 +25,10 @@ WITH_ID = an_envelope([{"name": "sale", "eventId": "order-1"}])
 
 def assigned(
     given: Settings, identity: TopicIdentity | None, ends: Mapping[int, int] | None = None
-) -> Drain:
+) -> BatchWriter:
     """A worker that was given partition 0 of the topic that has this identity."""
-    drain = Drain(given, CUSTOM_EVENT, Lookups())
-    drain.settle_epoch(identity, ends or {0: 1_000})
+    drain = BatchWriter(given, CUSTOM_EVENT, Lookups())
+    drain.assign_epoch(identity, ends or {0: 1_000})
     drain.next_offsets([0])
     return drain
 
@@ -46,13 +46,13 @@ def test_a_topic_made_anew_is_noticed_also_when_it_already_goes_beyond_the_table
     tmp_path: Path,
 ) -> None:
     given = outside(tmp_path)
-    assigned(given, FIRST).store([a_message(n, named(f"old {n}")) for n in range(2)])
+    assigned(given, FIRST).write([a_message(n, named(f"old {n}")) for n in range(2)])
 
     later = assigned(given, SECOND, {0: 1_000})
 
     assert later.epoch == 2
     assert later.next_offsets([0]) == {0: 0}
-    later.store([a_message(n, named(f"new {n}")) for n in range(3)])
+    later.write([a_message(n, named(f"new {n}")) for n in range(3)])
     assert stored(given) == [
         *[(1, 0, "old 0"), (1, 1, "old 1")],
         *[(2, 0, "new 0"), (2, 1, "new 1"), (2, 2, "new 2")],
@@ -62,12 +62,12 @@ def test_a_topic_made_anew_is_noticed_also_when_it_already_goes_beyond_the_table
 
 def test_how_far_the_lost_topic_was_read_is_on_record_once(tmp_path: Path) -> None:
     given = outside(tmp_path)
-    assigned(given, FIRST).store([a_message(n, named("old")) for n in range(2)])
+    assigned(given, FIRST).write([a_message(n, named("old")) for n in range(2)])
     assigned(given, SECOND)  # and ends before it stored anything
 
     later = assigned(given, SECOND)
-    later.store([a_message(0, named("new"))])
-    assigned(given, SECOND).store([a_message(1, named("newer"))])
+    later.write([a_message(0, named("new"))])
+    assigned(given, SECOND).write([a_message(1, named("newer"))])
 
     assert rows(given, QUARANTINE, "epoch", "stage", "kafka_offset", "reason") == [
         (
@@ -82,9 +82,9 @@ def test_how_far_the_lost_topic_was_read_is_on_record_once(tmp_path: Path) -> No
 
 def test_a_copy_that_is_sent_again_after_kafka_was_lost_is_known(tmp_path: Path) -> None:
     given = outside(tmp_path)
-    assigned(given, FIRST).store([a_message(0, WITH_ID)])
+    assigned(given, FIRST).write([a_message(0, WITH_ID)])
 
-    again = assigned(given, SECOND).store([a_message(0, WITH_ID)])
+    again = assigned(given, SECOND).write([a_message(0, WITH_ID)])
 
     assert (again.rows, again.duplicates) == (0, 1)
     assert stored(given) == [(1, 0, "sale")]
@@ -92,8 +92,8 @@ def test_a_copy_that_is_sent_again_after_kafka_was_lost_is_known(tmp_path: Path)
 
 def test_a_topic_that_comes_back_is_read_on_where_it_was(tmp_path: Path) -> None:
     given = outside(tmp_path)
-    assigned(given, FIRST).store([a_message(0, named("a")), a_message(1, named("b"))])
-    assigned(given, SECOND).store([a_message(0, named("c"))])
+    assigned(given, FIRST).write([a_message(0, named("a")), a_message(1, named("b"))])
+    assigned(given, SECOND).write([a_message(0, named("c"))])
 
     back = assigned(given, FIRST)
 
@@ -103,9 +103,9 @@ def test_a_topic_that_comes_back_is_read_on_where_it_was(tmp_path: Path) -> None
 
 def test_another_cluster_is_refused_until_it_is_confirmed(tmp_path: Path) -> None:
     given = outside(tmp_path)
-    assigned(given, FIRST).store([a_message(0, named("ours"))])
+    assigned(given, FIRST).write([a_message(0, named("ours"))])
 
-    with pytest.raises(OtherKafka, match="set TIDEMARK_INGEST_EPOCH to 2"):
+    with pytest.raises(WrongCluster, match="set TIDEMARK_INGEST_EPOCH to 2"):
         assigned(given, ELSEWHERE)
     assert stored(given) == [(1, 0, "ours")]
 
@@ -116,14 +116,16 @@ def test_another_cluster_is_refused_until_it_is_confirmed(tmp_path: Path) -> Non
 
 def test_the_own_broker_may_be_another_cluster_because_it_is_nobody_elses(tmp_path: Path) -> None:
     given = settings(tmp_path)
-    assigned(given, FIRST).store([a_message(0, named("a"))])
+    assigned(given, FIRST).write([a_message(0, named("a"))])
 
     assert assigned(given, ELSEWHERE).epoch == 2
 
 
 def test_a_lake_from_before_ids_takes_the_topic_that_is_there(tmp_path: Path) -> None:
     given = outside(tmp_path)
-    Drain(given, CUSTOM_EVENT, Lookups()).store([a_message(n, named("old")) for n in range(3)])
+    BatchWriter(given, CUSTOM_EVENT, Lookups()).write(
+        [a_message(n, named("old")) for n in range(3)]
+    )
 
     adopted = assigned(given, FIRST, {0: 3})
 
@@ -133,7 +135,9 @@ def test_a_lake_from_before_ids_takes_the_topic_that_is_there(tmp_path: Path) ->
 
 def test_a_lake_from_before_ids_does_not_take_a_topic_that_ends_before_it(tmp_path: Path) -> None:
     given = outside(tmp_path)
-    Drain(given, CUSTOM_EVENT, Lookups()).store([a_message(n, named("old")) for n in range(3)])
+    BatchWriter(given, CUSTOM_EVENT, Lookups()).write(
+        [a_message(n, named("old")) for n in range(3)]
+    )
 
     refused = assigned(given, SECOND, {0: 2})
 
@@ -143,7 +147,7 @@ def test_a_lake_from_before_ids_does_not_take_a_topic_that_ends_before_it(tmp_pa
 
 def test_a_kafka_without_ids_is_believed_until_one_was_known(tmp_path: Path) -> None:
     given = outside(tmp_path)
-    assigned(given, None).store([a_message(0, named("a"))])
+    assigned(given, None).write([a_message(0, named("a"))])
     assert assigned(given, None).next_offsets([0]) == {0: 1}
 
     assigned(given, FIRST, {0: 1})
@@ -154,13 +158,13 @@ def test_a_kafka_without_ids_is_believed_until_one_was_known(tmp_path: Path) -> 
 def test_a_topic_that_changes_under_a_worker_ends_it(tmp_path: Path) -> None:
     drain = assigned(outside(tmp_path), FIRST)
 
-    with pytest.raises(TopicChanged):
-        drain.settle_epoch(SECOND, {0: 5})
+    with pytest.raises(TopicReplaced):
+        drain.assign_epoch(SECOND, {0: 5})
 
 
 def test_the_identity_outlives_checkpoints(tmp_path: Path) -> None:
     given = outside(tmp_path)
-    assigned(given, FIRST).store([a_message(0, named("a"))])
+    assigned(given, FIRST).write([a_message(0, named("a"))])
     checkpoint(LakeTable(given, EVENTS))
     log = tmp_path / "lake" / "events" / "_delta_log"
     for entry in sorted(log.glob("*.json"))[:-1]:
@@ -173,12 +177,15 @@ def test_the_identity_outlives_checkpoints(tmp_path: Path) -> None:
 
 def test_two_workers_that_meet_a_new_topic_at_once_agree(tmp_path: Path) -> None:
     given = outside(tmp_path)
-    one, other = Drain(given, CUSTOM_EVENT, Lookups()), Drain(given, CUSTOM_EVENT, Lookups())
-    one.settle_epoch(FIRST, {0: 0})
-    other.settle_epoch(FIRST, {1: 0})
-    stale = Drain(given, CUSTOM_EVENT, Lookups())
+    one, other = (
+        BatchWriter(given, CUSTOM_EVENT, Lookups()),
+        BatchWriter(given, CUSTOM_EVENT, Lookups()),
+    )
+    one.assign_epoch(FIRST, {0: 0})
+    other.assign_epoch(FIRST, {1: 0})
+    stale = BatchWriter(given, CUSTOM_EVENT, Lookups())
 
     assigned(given, SECOND)
-    stale.settle_epoch(SECOND, {1: 0})
+    stale.assign_epoch(SECOND, {1: 0})
 
     assert (one.epoch, other.epoch, stale.epoch) == (1, 1, 2)

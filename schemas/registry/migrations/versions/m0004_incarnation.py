@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from schemas.registry.ids import short
+from schemas.registry.ids import random_id
 
 revision = "0004"
 down_revision = "0003"
@@ -14,7 +14,7 @@ def upgrade() -> None:
         "revision",
         sa.Column("incarnation", sa.String(length=32), nullable=False, server_default=""),
     )
-    drawn = sa.text("UPDATE revision SET incarnation = :drawn").bindparams(drawn=short(16))
+    drawn = sa.text("UPDATE revision SET incarnation = :drawn").bindparams(drawn=random_id(16))
     op.execute(drawn)
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from deploy.cli import main
-from deploy.local.status import condition_of
-from schemas.acknowledged_counts import FOLDER, HOUR_MS, write_hour
+from deploy.local.status import system_status
+from schemas.acknowledged_counts import ACKNOWLEDGED_FOLDER, HOUR_MS, write_hour
 from schemas.registry.migrate import migrate
 from schemas.runtime.clock import now_ms
-from schemas.runtime.heartbeat import Progress, Pulse, write_pulse
+from schemas.runtime.heartbeat import Heartbeat, PartitionProgress, write_heartbeat
 from schemas.runtime.settings import Settings
 from tests.installation import free_port
 
@@ -28,11 +28,13 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
         monkeypatch.setenv(f"TIDEMARK_{port}", str(free_port()))
     given = Settings(data_dir=str(tmp_path))
     migrate(given.registry_url)
-    write_hour(tmp_path / FOLDER, LOST, "collector-1-0-1", {("events", "web_1"): 5})
+    write_hour(tmp_path / ACKNOWLEDGED_FOLDER, LOST, "collector-1-0-1", {("events", "web_1"): 5})
     at = now_ms() + 60_000  # as a worker says that goes on to be level
-    write_pulse(
+    write_heartbeat(
         tmp_path / "run",
-        Pulse("worker-1", 1, at, "ready", (Progress("events", 0, 0, 0),), {"events": at}),
+        Heartbeat(
+            "worker-1", 1, at, "ready", (PartitionProgress("events", 0, 0, 0),), {"events": at}
+        ),
     )
     return given
 
@@ -53,14 +55,14 @@ def test_what_was_lost_is_accepted_with_a_reason_and_told_again_when_more_is(
 ) -> None:
     [found] = doctor()["findings"]
     assert found["problem"].startswith("5 of 5 acknowledged items were never received")
-    assert f"5 {NEVER_RECEIVED}" in condition_of(settings).problems
+    assert f"5 {NEVER_RECEIVED}" in system_status(settings).problems
 
     main(["doctor", "--accept", found["id"], "--reason", "the shop sent them again"])
 
     assert capsys.readouterr().out == f"accepted: {found['subject']}: {found['problem']}\n"
     accepted = doctor()
     assert (accepted["state"], accepted["accepted"]) == ("ok", [found])
-    assert f"5 {NEVER_RECEIVED}" not in condition_of(settings).problems
+    assert f"5 {NEVER_RECEIVED}" not in system_status(settings).problems
     main(["audit", "--limit", "1", "--json"])
     [noted] = json.loads(capsys.readouterr().out)
     assert (noted["action"], noted["recordId"]) == ("accept", found["id"])
@@ -70,7 +72,9 @@ def test_what_was_lost_is_accepted_with_a_reason_and_told_again_when_more_is(
         "reason: the shop sent them again",
     ]
 
-    write_hour(settings.data / FOLDER, LOST, "collector-2-0-1", {("events", "web_1"): 1})
+    write_hour(
+        settings.data / ACKNOWLEDGED_FOLDER, LOST, "collector-2-0-1", {("events", "web_1"): 1}
+    )
     [more] = doctor()["findings"]
     assert more["problem"].startswith("6 of 6 acknowledged items were never received")
     assert more["id"] != found["id"]

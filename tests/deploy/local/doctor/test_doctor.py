@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 
 from deploy.cli import main
-from deploy.local.doctor import CHECKS, Check, NotLooked, Scope, examine
+from deploy.local.doctor import CHECKS, Check, CheckContext, CheckSkipped, run_checks
 from deploy.local.doctor.check import FULL_DISK
-from deploy.local.doctor.kafka import Borders, Position, compare
-from deploy.local.doctor.machine import CLOCK, DISK, PERMISSIONS
-from deploy.local.doctor.processes import LEFTOVERS, PORTS, PROCESSES
-from deploy.local.doctor.settings import SETTINGS
-from deploy.local.processes.process import State
-from deploy.local.processes.process_file import Account, Entry, write_account
+from deploy.local.doctor.kafka import TablePosition, TopicOffsets, compare_offsets
+from deploy.local.doctor.machine import CLOCK_CHECK, DISK_CHECK, PERMISSIONS_CHECK
+from deploy.local.doctor.processes import LEFTOVERS_CHECK, PORTS_CHECK, PROCESSES_CHECK
+from deploy.local.doctor.settings import SETTINGS_CHECK
+from deploy.local.processes.process import ProcessState
+from deploy.local.processes.process_file import ProcessesStatus, ProcessStatus, write_processes_file
 from schemas.lake.topic_identity import TopicIdentity
 from schemas.runtime.clock import now_ms
 from schemas.runtime.finding import Finding
-from schemas.runtime.heartbeat import Pulse, write_pulse
+from schemas.runtime.heartbeat import Heartbeat, write_heartbeat
 from schemas.runtime.settings import Settings
 from tests.installation import free_port
 
@@ -29,24 +29,24 @@ A_FINDING = Finding("a file", "is gone", "Nobody can read it.", "put it back")
 
 
 @pytest.fixture
-def scope(tmp_path: Path) -> Scope:
+def scope(tmp_path: Path) -> CheckContext:
     tmp_path.chmod(0o700)
-    return Scope(Settings(data_dir=str(tmp_path)))
+    return CheckContext(Settings(data_dir=str(tmp_path)))
 
 
-def problems(check: Check, scope: Scope) -> list[tuple[str, str]]:
-    return [(one.subject, one.problem) for one in check.find(scope)]
+def problems(check: Check, scope: CheckContext) -> list[tuple[str, str]]:
+    return [(one.subject, one.problem) for one in check.run(scope)]
 
 
-def test_a_check_that_fails_is_a_finding_and_the_rest_goes_on(scope: Scope) -> None:
-    def breaks(_scope: Scope) -> Iterable[Finding]:
+def test_a_check_that_fails_is_a_finding_and_the_rest_goes_on(scope: CheckContext) -> None:
+    def breaks(_scope: CheckContext) -> Iterable[Finding]:
         yield A_FINDING
         raise ZeroDivisionError("by zero\nand more")
 
-    def waits(_scope: Scope) -> Iterable[Finding]:
-        raise NotLooked("Kafka does not run")
+    def waits(_scope: CheckContext) -> Iterable[Finding]:
+        raise CheckSkipped("Kafka does not run")
 
-    first, second, third = examine(
+    first, second, third = run_checks(
         [Check("one", "", breaks), Check("two", "", waits), Check("three", "", lambda _: [])], scope
     )
 
@@ -56,19 +56,21 @@ def test_a_check_that_fails_is_a_finding_and_the_rest_goes_on(scope: Scope) -> N
     assert third.state == "ok"
 
 
-def test_a_repair_is_looked_at_again_and_one_that_fails_leaves_its_finding(scope: Scope) -> None:
+def test_a_repair_is_looked_at_again_and_one_that_fails_leaves_its_finding(
+    scope: CheckContext,
+) -> None:
     broken = {"mends", "resists"}
 
-    def find(_scope: Scope) -> Iterable[Finding]:
+    def find(_scope: CheckContext) -> Iterable[Finding]:
         return [Finding(name, "is broken", "", "") for name in sorted(broken)]
 
-    def repair(_scope: Scope, finding: Finding) -> str | None:
+    def repair(_scope: CheckContext, finding: Finding) -> str | None:
         if finding.subject == "resists":
             raise PermissionError("not allowed")
         broken.remove(finding.subject)
         return f"{finding.subject} mended"
 
-    (outcome,) = examine([Check("things", "", find, repair)], scope, repair=True)
+    (outcome,) = run_checks([Check("things", "", find, repair)], scope, repair=True)
 
     assert [finding.subject for finding in outcome.findings] == ["resists"]
     assert outcome.repairs == (
@@ -77,8 +79,10 @@ def test_a_repair_is_looked_at_again_and_one_that_fails_leaves_its_finding(scope
     )
 
 
-def test_a_full_disk_is_one_finding_and_what_follows_from_it_stands_within(scope: Scope) -> None:
-    def finds(*subjects: str) -> Callable[[Scope], Iterable[Finding]]:
+def test_a_full_disk_is_one_finding_and_what_follows_from_it_stands_within(
+    scope: CheckContext,
+) -> None:
+    def finds(*subjects: str) -> Callable[[CheckContext], Iterable[Finding]]:
         return lambda _: [Finding(one, "is not well", "Not good.", "mend it") for one in subjects]
 
     checks = [
@@ -90,7 +94,7 @@ def test_a_full_disk_is_one_finding_and_what_follows_from_it_stands_within(scope
         Check("logs", "", finds("an entry")),
     ]
 
-    disk, processes, registry, logs = examine(checks, scope)
+    disk, processes, registry, logs = run_checks(checks, scope)
 
     assert [one.subject for one in disk.findings] == ["/data"]
     assert disk.findings[0].meaning == (
@@ -99,7 +103,7 @@ def test_a_full_disk_is_one_finding_and_what_follows_from_it_stands_within(scope
     )
     assert (processes.state, processes.findings) == ("skipped", ())
     assert [one.subject for one in (*registry.findings, *logs.findings)] == ["demo", "an entry"]
-    with_room = examine([Check(FULL_DISK, "", finds()), *checks[1:]], scope)
+    with_room = run_checks([Check(FULL_DISK, "", finds()), *checks[1:]], scope)
     assert [len(one.findings) for one in with_room] == [0, 2, 2, 1]
 
 
@@ -107,54 +111,54 @@ def test_every_check_has_a_name_of_its_own() -> None:
     assert len({check.name for check in CHECKS}) == len(CHECKS)
 
 
-def test_a_folder_open_to_others_is_found_and_closed(scope: Scope) -> None:
+def test_a_folder_open_to_others_is_found_and_closed(scope: CheckContext) -> None:
     data = scope.settings.data
     data.chmod(0o755)
     (data / "demo.json").touch(0o644)
 
-    assert [subject for subject, _ in problems(PERMISSIONS, scope)] == [
+    assert [subject for subject, _ in problems(PERMISSIONS_CHECK, scope)] == [
         str(data),
         str(data / "demo.json"),
     ]
-    (outcome,) = examine([PERMISSIONS], scope, repair=True)
+    (outcome,) = run_checks([PERMISSIONS_CHECK], scope, repair=True)
 
     assert outcome.state == "ok"
     assert stat.S_IMODE(data.stat().st_mode) == 0o700
     assert stat.S_IMODE((data / "demo.json").stat().st_mode) == 0o600
 
 
-def test_a_clock_that_was_set_back_is_found_by_what_was_written_before(scope: Scope) -> None:
+def test_a_clock_that_was_set_back_is_found_by_what_was_written_before(scope: CheckContext) -> None:
     run = scope.settings.data / "run"
     run.mkdir()
     beat = run / "keeper.json"
     beat.touch()
-    assert problems(CLOCK, scope) == []
+    assert problems(CLOCK_CHECK, scope) == []
 
     tomorrow = now_ms() / 1000 + 86_400
     os.utime(beat, (tomorrow, tomorrow))
 
-    (finding,) = CLOCK.find(scope)
+    (finding,) = CLOCK_CHECK.run(scope)
     assert str(beat) in finding.problem
     assert "timedatectl" in finding.remedy
 
 
 def test_a_process_whose_heartbeat_is_old_is_found_though_it_is_said_to_be_ready(
-    scope: Scope,
+    scope: CheckContext,
 ) -> None:
     data = scope.settings.data
     entries = tuple(
-        Entry(name, state, pid, 0, "", f"{data}/logs/{name}.log", reason)
+        ProcessStatus(name, state, pid, 0, "", f"{data}/logs/{name}.log", reason)
         for name, state, pid, reason in (
-            ("worker-1", State.READY, 7, ""),
-            ("keeper", State.READY, 8, ""),
-            ("worker-2", State.RESTARTING, 9, "ended with exit code 78: raise the epoch"),
+            ("worker-1", ProcessState.READY, 7, ""),
+            ("keeper", ProcessState.READY, 8, ""),
+            ("worker-2", ProcessState.RESTARTING, 9, "ended with exit code 78: raise the epoch"),
         )
     )
-    write_account(data, Account(os.getpid(), True, entries))
-    write_pulse(data / "run", Pulse("worker-1", 7, now_ms() - 60_000))
-    write_pulse(data / "run", Pulse("keeper", 8, now_ms()))
+    write_processes_file(data, ProcessesStatus(os.getpid(), True, entries))
+    write_heartbeat(data / "run", Heartbeat("worker-1", 7, now_ms() - 60_000))
+    write_heartbeat(data / "run", Heartbeat("keeper", 8, now_ms()))
 
-    assert problems(PROCESSES, scope) == [
+    assert problems(PROCESSES_CHECK, scope) == [
         ("worker-1", "is ready although its heartbeat is old after 0 restarts"),
         (
             "worker-2",
@@ -163,7 +167,7 @@ def test_a_process_whose_heartbeat_is_old_is_found_though_it_is_said_to_be_ready
     ]
 
 
-def test_a_port_that_another_program_holds_is_found(scope: Scope) -> None:
+def test_a_port_that_another_program_holds_is_found(scope: CheckContext) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         taken = other.getsockname()[1]
         settings = Settings(
@@ -174,13 +178,13 @@ def test_a_port_that_another_program_holds_is_found(scope: Scope) -> None:
             broker_controller_port=free_port(),
         )
 
-        found = problems(PORTS, Scope(settings))
+        found = problems(PORTS_CHECK, CheckContext(settings))
 
     assert [subject for subject, _ in found] == [f"port {taken}"]
 
 
 def test_half_written_files_of_the_dead_are_removed_and_those_of_the_living_stay(
-    scope: Scope,
+    scope: CheckContext,
 ) -> None:
     data = scope.settings.data
     (data / "run").mkdir()
@@ -189,16 +193,16 @@ def test_half_written_files_of_the_dead_are_removed_and_those_of_the_living_stay
     for path in (*gone, *stay):
         path.write_text("{}")
 
-    (outcome,) = examine([LEFTOVERS], scope, repair=True)
+    (outcome,) = run_checks([LEFTOVERS_CHECK], scope, repair=True)
 
     assert outcome.repairs == tuple(f"{path}: removed (2 bytes)" for path in gone)
     assert [path.exists() for path in (*gone, *stay)] == [False, False, True, True, True]
 
 
-def test_a_setting_that_cannot_be_obeyed_is_found(scope: Scope) -> None:
+def test_a_setting_that_cannot_be_obeyed_is_found(scope: CheckContext) -> None:
     settings = Settings(data_dir=scope.settings.data_dir, workers=10, geo="/nowhere.mmdb")
 
-    found = problems(SETTINGS, Scope(settings))
+    found = problems(SETTINGS_CHECK, CheckContext(settings))
 
     assert found == [
         ("TIDEMARK_GEO", "/nowhere.mmdb cannot be read"),
@@ -206,12 +210,12 @@ def test_a_setting_that_cannot_be_obeyed_is_found(scope: Scope) -> None:
     ]
 
 
-def test_a_disk_below_the_floor_is_found(scope: Scope) -> None:
+def test_a_disk_below_the_floor_is_found(scope: CheckContext) -> None:
     folder = scope.settings.data_dir
-    short = Scope(Settings(data_dir=folder, disk_floor_mb=1_000_000_000))
+    short = CheckContext(Settings(data_dir=folder, disk_floor_mb=1_000_000_000))
 
-    assert problems(DISK, scope) == []
-    (finding,) = DISK.find(short)
+    assert problems(DISK_CHECK, scope) == []
+    (finding,) = DISK_CHECK.run(short)
     assert (finding.subject, "less than 1000000000" in finding.problem) == (folder, True)
 
 
@@ -221,36 +225,36 @@ ID = TopicIdentity("topic-1", "cluster-1")
 @pytest.mark.parametrize(
     ("position", "kafka", "problem"),
     [
-        (Position(1, True, {0: 12}), Borders(ID, {0: 0}, {0: 12}), None),
-        (Position(1, True, {0: 12}), Borders(ID, {0: 12}, {0: 30}), None),
-        (Position(0, False, {}), Borders(ID, {0: 5}, {0: 9}), None),
+        (TablePosition(1, True, {0: 12}), TopicOffsets(ID, {0: 0}, {0: 12}), None),
+        (TablePosition(1, True, {0: 12}), TopicOffsets(ID, {0: 12}, {0: 30}), None),
+        (TablePosition(0, False, {}), TopicOffsets(ID, {0: 5}, {0: 9}), None),
         (
-            Position(1, True, {0: 12}),
-            Borders(ID, {0: 0}, {0: 11}),
+            TablePosition(1, True, {0: 12}),
+            TopicOffsets(ID, {0: 0}, {0: 11}),
             "ends at offset 11, but table events has read up to 12",
         ),
         (
-            Position(1, True, {0: 12}),
-            Borders(ID, {0: 15}, {0: 30}),
+            TablePosition(1, True, {0: 12}),
+            TopicOffsets(ID, {0: 15}, {0: 30}),
             "begins at offset 15, but table events has read up to 12 only",
         ),
         (
-            Position(1, False, {0: 12}),
-            Borders(ID, {0: 0}, {0: 30}),
+            TablePosition(1, False, {0: 12}),
+            TopicOffsets(ID, {0: 0}, {0: 30}),
             "is another one than table events has read (Kafka was made anew or changed)",
         ),
     ],
 )
 def test_a_table_beside_another_kafka_is_found(
-    position: Position, kafka: Borders, problem: str | None
+    position: TablePosition, kafka: TopicOffsets, problem: str | None
 ) -> None:
-    found = [finding.problem for finding in compare("events", "events", position, kafka)]
+    found = [finding.problem for finding in compare_offsets("events", "events", position, kafka)]
 
     assert found == ([problem] if problem else [])
 
 
 def test_the_exit_code_tells_a_program_what_was_found(
-    scope: Scope, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    scope: CheckContext, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = scope.settings.data
     data.chmod(0o755)

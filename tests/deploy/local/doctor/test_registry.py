@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from deploy.demo.registry_records import DEMO
+from deploy.demo.registry_records import DEMO_FILE
 from deploy.demo.tenant import create_demo
-from deploy.local.doctor import NotLooked, Scope
-from deploy.local.doctor.registry import REGISTRY
-from schemas.registry import Backups, Organization, Store, Website, validation
-from schemas.registry.backups import back_up
-from schemas.registry.database import connect
+from deploy.local.doctor import CheckContext, CheckSkipped
+from deploy.local.doctor.registry import REGISTRY_CHECK
+from schemas.registry import Backups, Organization, RegistryStore, Website, validation
+from schemas.registry.backups import write_backup
+from schemas.registry.database import create_engine
 from schemas.runtime.clock import now_ms
 from schemas.runtime.finding import Finding
 from schemas.runtime.settings import Settings
@@ -31,27 +31,27 @@ def settings(tmp_path: Path, new_registry: Path) -> Settings:
 
 
 @pytest.fixture
-def store(settings: Settings) -> Iterator[Store]:
-    store = Store(settings.registry_url, clock=lambda: now_ms() - HOUR_MS)
+def store(settings: Settings) -> Iterator[RegistryStore]:
+    store = RegistryStore(settings.registry_url, clock=lambda: now_ms() - HOUR_MS)
     yield store
     store.close()
 
 
 @pytest.fixture
-def website(settings: Settings, store: Store) -> Website:
+def website(settings: Settings, store: RegistryStore) -> Website:
     owner = store.create(validation.new_organization("Acme", "free", now_ms()))
     website = store.create(validation.new_website(owner.id, "shop.example", now_ms()))
-    back_up(store, Backups.of(settings), now_ms())
+    write_backup(store, Backups.for_settings(settings), now_ms())
     return website
 
 
 def findings(settings: Settings) -> list[Finding]:
-    return list(REGISTRY.find(Scope(settings)))
+    return list(REGISTRY_CHECK.run(CheckContext(settings)))
 
 
 def repaired(settings: Settings, finding: Finding) -> str | None:
-    assert REGISTRY.repair is not None
-    return REGISTRY.repair(Scope(settings), finding)
+    assert REGISTRY_CHECK.repair is not None
+    return REGISTRY_CHECK.repair(CheckContext(settings), finding)
 
 
 def stored(settings: Settings, subject: str) -> None:
@@ -67,12 +67,12 @@ def test_a_whole_registry_has_no_finding(settings: Settings, website: Website) -
 
 
 def test_before_a_first_start_there_is_nothing_to_look_at(tmp_path: Path) -> None:
-    with pytest.raises(NotLooked, match="there is no registry yet"):
+    with pytest.raises(CheckSkipped, match="there is no registry yet"):
         findings(Settings(data_dir=str(tmp_path / "nothing")))
 
 
 def test_a_lost_registry_is_found_and_brought_back(
-    settings: Settings, store: Store, website: Website
+    settings: Settings, store: RegistryStore, website: Website
 ) -> None:
     path = settings.data / "registry.db"
     store.close()
@@ -90,7 +90,7 @@ def test_a_lost_registry_is_found_and_brought_back(
 
 
 def test_a_backup_that_nobody_writes_any_more_is_found_and_written(
-    settings: Settings, store: Store, website: Website
+    settings: Settings, store: RegistryStore, website: Website
 ) -> None:
     store.update(Website, website.id, now_ms(), name="Changed an hour ago")
 
@@ -104,7 +104,7 @@ def test_a_backup_that_nobody_writes_any_more_is_found_and_written(
 def test_a_damaged_backup_is_found_before_it_is_needed(
     settings: Settings, website: Website
 ) -> None:
-    (backup,) = Backups.of(settings).paths()
+    (backup,) = Backups.for_settings(settings).paths()
     backup.write_bytes(backup.read_bytes().replace(b"shop.example", b"shop.exbmple"))
 
     (found,) = findings(settings)
@@ -113,7 +113,7 @@ def test_a_damaged_backup_is_found_before_it_is_needed(
 
 
 def test_a_registry_of_another_form_is_found(settings: Settings, website: Website) -> None:
-    engine = connect(settings.registry_url)
+    engine = create_engine(settings.registry_url)
     with engine.begin() as connection:
         connection.execute(sa.text("UPDATE alembic_version SET version_num = '0004'"))
     engine.dispose()
@@ -124,25 +124,25 @@ def test_a_registry_of_another_form_is_found(settings: Settings, website: Websit
 
 
 def test_a_demo_of_another_registry_is_found(
-    settings: Settings, store: Store, website: Website
+    settings: Settings, store: RegistryStore, website: Website
 ) -> None:
     demo = create_demo(settings)
     store.delete(Organization, demo.organization_id)
-    back_up(store, Backups.of(settings), now_ms())
+    write_backup(store, Backups.for_settings(settings), now_ms())
 
     (found,) = findings(settings)
 
-    assert found.subject == str(settings.data / DEMO)
+    assert found.subject == str(settings.data / DEMO_FILE)
     assert found.problem == "the registry does not know its website and its link and its key"
 
 
 def test_rows_of_a_website_that_the_registry_lost_are_found_and_those_of_a_deleted_one_not(
-    settings: Settings, store: Store, website: Website
+    settings: Settings, store: RegistryStore, website: Website
 ) -> None:
     other = store.create(validation.new_organization("Other", "free", now_ms()))
     deleted = store.create(validation.new_website(other.id, "gone.example", now_ms()))
     store.delete(Organization, other.id)
-    back_up(store, Backups.of(settings), now_ms())
+    write_backup(store, Backups.for_settings(settings), now_ms())
     for subject in (website.id, deleted.id, other.id, "web_lost"):
         stored(settings, subject)
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.local.kafka.jars import FOLDER, JarRefused, broker_jars, check, read_list
+from deploy.local.kafka.jars import JAR_FOLDER, InvalidJar, broker_jars, read_checksums, verify_jars
 
 LISTED = {
     "broker.jar": hashlib.sha256(b"broker").hexdigest(),
@@ -26,7 +26,7 @@ def test_a_tampered_jar_is_refused(folder: Path) -> None:
     (folder / "logger.jar").write_bytes(b"logger and something else")
     actual = hashlib.sha256(b"logger and something else").hexdigest()
 
-    with pytest.raises(JarRefused) as refused:
+    with pytest.raises(InvalidJar) as refused:
         broker_jars(folder, LISTED)
 
     assert str(refused.value) == (
@@ -38,18 +38,18 @@ def test_a_tampered_jar_is_refused(folder: Path) -> None:
 def test_a_missing_jar_is_refused(folder: Path) -> None:
     (folder / "broker.jar").unlink()
 
-    with pytest.raises(JarRefused, match=r"broker\.jar is missing\. Remove "):
+    with pytest.raises(InvalidJar, match=r"broker\.jar is missing\. Remove "):
         broker_jars(folder, LISTED)
 
 
 def test_a_jar_that_is_not_listed_is_refused(folder: Path) -> None:
     (folder / "stranger.jar").touch()
 
-    with pytest.raises(JarRefused, match=r"stranger\.jar is not in kafka-jars\.sha256"):
+    with pytest.raises(InvalidJar, match=r"stranger\.jar is not in kafka-jars\.sha256"):
         broker_jars(folder, LISTED)
 
 
 def test_the_jars_of_this_environment_are_the_listed_ones() -> None:
-    check(FOLDER, read_list())
+    verify_jars(JAR_FOLDER, read_checksums())
 
-    assert "kafka_2.13-4.2.1.jar" in read_list()
+    assert "kafka_2.13-4.2.1.jar" in read_checksums()

@@ -12,10 +12,10 @@ import psutil
 import pytest
 
 from deploy.local.logs.log_pipes import LogPipe
-from deploy.local.processes.process import Spec, Stage, State
-from deploy.local.processes.supervised_process import Child
-from deploy.local.processes.supervisor import LOG_BYTES, NotStarted, Supervisor
-from deploy.local.processes.watchdog import Watchdog, either, heartbeat
+from deploy.local.processes.process import ProcessSpec, ProcessState, ShutdownStage
+from deploy.local.processes.supervised_process import SupervisedProcess
+from deploy.local.processes.supervisor import LOG_BYTES, StartupFailed, Supervisor
+from deploy.local.processes.watchdog import Watchdog, first_or_second, heartbeat_changed
 from tests.installation import ROOT, eventually
 
 PUPPET = Path(__file__).with_name("scripted_process.py")
@@ -32,21 +32,21 @@ class Theatre:
     def spec(
         self,
         name: str,
-        stage: Stage,
+        stage: ShutdownStage,
         *script: str,
         stop_seconds: float = 20,
         attempts: int = 3,
         needed: bool = True,
-    ) -> Spec:
-        return Spec(
+    ) -> ProcessSpec:
+        return ProcessSpec(
             name=name,
             argv=(sys.executable, str(PUPPET), str(self.journal), name, *script),
             stage=stage,
-            ready=lambda pid: "sulks" not in script and (self.folder / f"{pid}.up").exists(),
-            sign=heartbeat(self.folder / f"{name}.beat") if "beats" in script else None,
+            is_ready=lambda pid: "sulks" not in script and (self.folder / f"{pid}.up").exists(),
+            is_alive=heartbeat_changed(self.folder / f"{name}.beat") if "beats" in script else None,
             stop_seconds=stop_seconds,
-            attempts=attempts,
-            needed=needed,
+            max_attempts=attempts,
+            required=needed,
         )
 
     def lines(self) -> list[str]:
@@ -54,19 +54,19 @@ class Theatre:
 
     def play(
         self,
-        *specs: Spec,
+        *specs: ProcessSpec,
         once_ready: Callable[[Supervisor], Awaitable[None]],
         once_kafka_is_up: Callable[[], Awaitable[None]] | None = None,
         hung_seconds: float = 0.0,
         log_bytes: int = LOG_BYTES,
         kafka_again: Callable[[], Awaitable[bool]] | None = None,
-    ) -> list[Child]:
+    ) -> list[SupervisedProcess]:
         """Run the supervisor until `once_ready` is over; the children as they are then."""
 
         async def nothing() -> None:
             return None
 
-        async def run() -> list[Child]:
+        async def run() -> list[SupervisedProcess]:
             supervisor = Supervisor(
                 specs,
                 dict(os.environ),
@@ -82,7 +82,7 @@ class Theatre:
                 supervisor.stopping.set()
 
             await supervisor.run(then_stop)
-            return supervisor.children
+            return supervisor.processes
 
         return asyncio.run(run())
 
@@ -112,11 +112,11 @@ def alive(pid: int) -> bool:
 
 def test_processes_stop_in_the_order_of_their_stages(theatre: Theatre) -> None:
     theatre.play(
-        theatre.spec("broker", Stage.KAFKA),
-        theatre.spec("query", Stage.QUERY),
-        theatre.spec("keeper", Stage.KEEP),
-        theatre.spec("worker", Stage.STREAM),
-        theatre.spec("collector", Stage.COLLECT),
+        theatre.spec("broker", ShutdownStage.KAFKA),
+        theatre.spec("query", ShutdownStage.QUERY),
+        theatre.spec("keeper", ShutdownStage.KEEP),
+        theatre.spec("worker", ShutdownStage.STREAM),
+        theatre.spec("collector", ShutdownStage.COLLECT),
         once_ready=at_once,
     )
 
@@ -136,15 +136,15 @@ def test_processes_stop_in_the_order_of_their_stages(theatre: Theatre) -> None:
 
 def test_a_process_that_dies_is_started_again(theatre: Theatre) -> None:
     async def kill_it(supervisor: Supervisor) -> None:
-        (child,) = supervisor.children
+        (child,) = supervisor.processes
         first = child.pid
         assert first is not None
         os.kill(first, signal.SIGKILL)
-        await until(lambda: child.state == State.READY and child.pid not in (None, first))
+        await until(lambda: child.state == ProcessState.READY and child.pid not in (None, first))
 
-    (child,) = theatre.play(theatre.spec("worker", Stage.STREAM), once_ready=kill_it)
+    (child,) = theatre.play(theatre.spec("worker", ShutdownStage.STREAM), once_ready=kill_it)
 
-    assert (child.restarts, child.state) == (1, State.STOPPED)
+    assert (child.restarts, child.state) == (1, ProcessState.STOPPED)
     assert theatre.lines() == ["worker started", "worker started", "worker told", "worker left"]
 
 
@@ -163,12 +163,12 @@ def test_a_killed_broker_is_prepared_before_each_start_and_gets_its_topics_again
         return told.count("declared") > 1  # Kafka does not answer the first time
 
     async def kill_it(supervisor: Supervisor) -> None:
-        (child,) = supervisor.children
+        (child,) = supervisor.processes
         assert child.pid is not None
         os.kill(child.pid, signal.SIGKILL)
         await until(lambda: told.count("declared") == 2)
 
-    broker = msgspec.structs.replace(theatre.spec("broker", Stage.KAFKA), before=prepare)
+    broker = msgspec.structs.replace(theatre.spec("broker", ShutdownStage.KAFKA), before=prepare)
     theatre.play(broker, once_ready=kill_it, kafka_again=declare)
 
     assert told == ["prepared"] * 3 + ["declared"] * 2
@@ -176,12 +176,12 @@ def test_a_killed_broker_is_prepared_before_each_start_and_gets_its_topics_again
 
 def test_each_end_in_a_row_doubles_the_pause_up_to_ten_seconds(theatre: Theatre) -> None:
     pipe = LogPipe(theatre.folder / "log")
-    child = Child(theatre.spec("worker", Stage.STREAM), {}, pipe)
+    child = SupervisedProcess(theatre.spec("worker", ShutdownStage.STREAM), {}, pipe)
     pipe.close()
     pauses = []
     for ends in range(1, 9):
-        child.ends = ends
-        pauses.append(child.delay())
+        child.consecutive_exits = ends
+        pauses.append(child.backoff_seconds())
 
     assert pauses == [0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10.0, 10.0]
 
@@ -189,10 +189,10 @@ def test_each_end_in_a_row_doubles_the_pause_up_to_ten_seconds(theatre: Theatre)
 def test_a_process_that_never_gets_ready_ends_it_all_with_its_last_words(
     theatre: Theatre,
 ) -> None:
-    with pytest.raises(NotStarted) as refused:
+    with pytest.raises(StartupFailed) as refused:
         theatre.play(
-            theatre.spec("keeper", Stage.KEEP),
-            theatre.spec("query", Stage.QUERY, "sulks", "dies=0.2"),
+            theatre.spec("keeper", ShutdownStage.KEEP),
+            theatre.spec("query", ShutdownStage.QUERY, "sulks", "dies=0.2"),
             once_ready=at_once,
         )
 
@@ -206,7 +206,8 @@ def test_a_process_that_never_gets_ready_ends_it_all_with_its_last_words(
 
 def test_a_stubborn_process_is_killed_when_its_time_is_over(theatre: Theatre) -> None:
     (child,) = theatre.play(
-        theatre.spec("worker", Stage.STREAM, "stubborn", stop_seconds=0.3), once_ready=at_once
+        theatre.spec("worker", ShutdownStage.STREAM, "stubborn", stop_seconds=0.3),
+        once_ready=at_once,
     )
 
     assert theatre.lines() == ["worker started", "worker told"]
@@ -215,22 +216,22 @@ def test_a_stubborn_process_is_killed_when_its_time_is_over(theatre: Theatre) ->
 
 def test_the_second_signal_does_not_wait_for_anybody(theatre: Theatre) -> None:
     async def signal_twice(supervisor: Supervisor) -> None:
-        supervisor.signalled()
-        supervisor.signalled()
+        supervisor.on_signal()
+        supervisor.on_signal()
 
     (child,) = theatre.play(
-        theatre.spec("worker", Stage.STREAM, "stubborn", stop_seconds=600),
+        theatre.spec("worker", ShutdownStage.STREAM, "stubborn", stop_seconds=600),
         once_ready=signal_twice,
     )
 
-    assert child.state == State.STOPPED
+    assert child.state == ProcessState.STOPPED
 
 
 def test_the_last_words_of_a_dying_process_are_in_its_log(theatre: Theatre) -> None:
     async def see_it_end(supervisor: Supervisor) -> None:
-        await until(lambda: supervisor.children[0].restarts > 0)
+        await until(lambda: supervisor.processes[0].restarts > 0)
 
-    theatre.play(theatre.spec("worker", Stage.STREAM, "dies=0.3"), once_ready=see_it_end)
+    theatre.play(theatre.spec("worker", ShutdownStage.STREAM, "dies=0.3"), once_ready=see_it_end)
 
     assert (theatre.folder / "logs" / "worker.log").read_text().startswith("my last words\n")
 
@@ -242,7 +243,9 @@ def test_a_log_rotates_while_its_process_runs_and_no_line_is_torn(theatre: Theat
         await until(lambda: (logs / "query.old.log").exists())
 
     (child,) = theatre.play(
-        theatre.spec("query", Stage.QUERY, "chatters"), once_ready=see_it_rotate, log_bytes=200_000
+        theatre.spec("query", ShutdownStage.QUERY, "chatters"),
+        once_ready=see_it_rotate,
+        log_bytes=200_000,
     )
 
     sizes = {path.name: path.stat().st_size for path in logs.iterdir()}
@@ -257,7 +260,7 @@ def test_nobody_waits_for_a_log_writer_that_is_frozen_or_dead(theatre: Theatre) 
     log = theatre.folder / "logs" / "query.log"
 
     async def freeze_then_kill_the_writer(supervisor: Supervisor) -> None:
-        (child,) = supervisor.children
+        (child,) = supervisor.processes
         await until(lambda: log.exists())
         (writer,) = [p for p in psutil.Process().children() if "log_writer.py" in p.cmdline()[2]]
         writer.suspend()
@@ -269,23 +272,24 @@ def test_nobody_waits_for_a_log_writer_that_is_frozen_or_dead(theatre: Theatre) 
         assert child.restarts == 0
 
     theatre.play(
-        theatre.spec("query", Stage.QUERY, "chatters"), once_ready=freeze_then_kill_the_writer
+        theatre.spec("query", ShutdownStage.QUERY, "chatters"),
+        once_ready=freeze_then_kill_the_writer,
     )
 
 
 def test_a_keeper_that_never_gets_ready_does_not_end_the_others(
     theatre: Theatre, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("deploy.local.processes.supervisor.LATE_SECONDS", 0.0)
+    monkeypatch.setattr("deploy.local.processes.supervisor.OPTIONAL_WAIT_SECONDS", 0.0)
 
     async def see_it_fail(supervisor: Supervisor) -> None:
-        await until(lambda: supervisor.children[1].restarts > 1)
-        assert supervisor.children[0].state == State.READY
-        assert supervisor.children[1].reason == "ended with exit code 1: my last words"
+        await until(lambda: supervisor.processes[1].restarts > 1)
+        assert supervisor.processes[0].state == ProcessState.READY
+        assert supervisor.processes[1].reason == "ended with exit code 1: my last words"
 
     theatre.play(
-        theatre.spec("collector", Stage.COLLECT),
-        theatre.spec("keeper", Stage.KEEP, "sulks", "dies=0", needed=False),
+        theatre.spec("collector", ShutdownStage.COLLECT),
+        theatre.spec("keeper", ShutdownStage.KEEP, "sulks", "dies=0", needed=False),
         once_ready=see_it_fail,
     )
 
@@ -297,10 +301,10 @@ def test_ends_do_not_count_before_there_is_a_kafka(theatre: Theatre) -> None:
         await until(lambda: theatre.lines().count("worker started") > 1)
         failed.append(theatre.lines().count("worker started"))
 
-    with pytest.raises(NotStarted, match=r"worker cannot start \(exit code 1\)"):
+    with pytest.raises(StartupFailed, match=r"worker cannot start \(exit code 1\)"):
         theatre.play(
-            theatre.spec("broker", Stage.KAFKA),
-            theatre.spec("worker", Stage.STREAM, "sulks", "dies=0", attempts=1),
+            theatre.spec("broker", ShutdownStage.KAFKA),
+            theatre.spec("worker", ShutdownStage.STREAM, "sulks", "dies=0", attempts=1),
             once_ready=at_once,
             once_kafka_is_up=late,
         )
@@ -310,17 +314,17 @@ def test_ends_do_not_count_before_there_is_a_kafka(theatre: Theatre) -> None:
 
 def test_a_frozen_process_is_killed_and_started_again(theatre: Theatre) -> None:
     async def freeze_it(supervisor: Supervisor) -> None:
-        beating, frozen = supervisor.children
+        beating, frozen = supervisor.processes
         before = frozen.pid
         assert before is not None
         os.kill(before, signal.SIGSTOP)
-        await until(lambda: frozen.state == State.READY and frozen.pid not in (None, before))
+        await until(lambda: frozen.state == ProcessState.READY and frozen.pid not in (None, before))
         assert frozen.reason == "showed no sign of life for 1 s and was killed"
         assert (beating.restarts, frozen.restarts) == (0, 1)
 
     theatre.play(
-        theatre.spec("collector", Stage.COLLECT, "beats"),
-        theatre.spec("worker", Stage.STREAM, "beats"),
+        theatre.spec("collector", ShutdownStage.COLLECT, "beats"),
+        theatre.spec("worker", ShutdownStage.STREAM, "beats"),
         once_ready=freeze_it,
         hung_seconds=1.0,
     )
@@ -332,12 +336,12 @@ def test_a_frozen_supervisor_kills_nobody_when_it_goes_on() -> None:
     said = []
     for gap in (1, 1, 600, 1):  # the machine slept for ten minutes
         now[0] += gap
-        said.append(watchdog.hangs(alive=False))
-    assert (said, watchdog.silent) == ([False] * 4, 5.0)
+        said.append(watchdog.is_hung(alive=False))
+    assert (said, watchdog.silent_seconds) == ([False] * 4, 5.0)
 
     now[0] += 1
-    assert watchdog.hangs(alive=False)
-    assert not watchdog.hangs(alive=True)
+    assert watchdog.is_hung(alive=False)
+    assert not watchdog.is_hung(alive=True)
 
 
 def test_a_service_that_answers_is_alive_though_it_cannot_write_its_heartbeat() -> None:
@@ -348,7 +352,7 @@ def test_a_service_that_answers_is_alive_though_it_cannot_write_its_heartbeat() 
         asked.append(1)
         return True
 
-    sign = either(lambda: next(beats), answers, patience=2)
+    sign = first_or_second(lambda: next(beats), answers, patience=2)
 
     assert [sign() for _ in range(9)] == [True, False, False, True, True, True, False, False, True]
     assert len(asked) == 3
@@ -356,15 +360,15 @@ def test_a_service_that_answers_is_alive_though_it_cannot_write_its_heartbeat() 
 
 def test_silence_on_a_full_disk_is_no_hanging(theatre: Theatre) -> None:
     """Where no heartbeat can be written, none is missed."""
-    spec = theatre.spec("worker", Stage.STREAM)  # never beats
-    spec = msgspec.structs.replace(spec, sign=lambda: False)
+    spec = theatre.spec("worker", ShutdownStage.STREAM)  # never beats
+    spec = msgspec.structs.replace(spec, is_alive=lambda: False)
     logs = theatre.folder / "logs"
 
     async def stay(supervisor: Supervisor) -> None:
         shutil.rmtree(logs)
         logs.touch()  # nothing can be written there
         await asyncio.sleep(1.3)
-        assert supervisor.children[0].restarts == 0
+        assert supervisor.processes[0].restarts == 0
 
     theatre.play(spec, once_ready=stay, hung_seconds=0.1)
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from crawleruseragents import CRAWLER_USER_AGENTS_DATA
 
-from stream.enrich.rules.bot_rules import PEOPLE, SORTS, program_of
+from stream.enrich.rules.bot_rules import CATEGORIES, HUMAN_PATTERNS, bot_of
 from tests.stream.enrich.enriched_rows import facts
 from tests.stream.enrich.golden_cases import cases
 
@@ -27,16 +27,16 @@ def test_a_bot_is_flagged_with_the_reason(case: dict[str, Any]) -> None:
 
 
 def test_every_agent_of_the_published_list_is_a_program() -> None:
-    listed = [entry for entry in CRAWLER_USER_AGENTS_DATA if entry["pattern"] not in PEOPLE]
+    listed = [entry for entry in CRAWLER_USER_AGENTS_DATA if entry["pattern"] not in HUMAN_PATTERNS]
 
-    missed = [agent for entry in listed for agent in entry["instances"] if not program_of(agent)]
+    missed = [agent for entry in listed for agent in entry["instances"] if not bot_of(agent)]
 
     assert missed == []
 
 
 def test_what_is_left_out_of_the_published_list_is_in_it() -> None:
-    assert {entry["pattern"] for entry in CRAWLER_USER_AGENTS_DATA} >= set(PEOPLE)
+    assert {entry["pattern"] for entry in CRAWLER_USER_AGENTS_DATA} >= set(HUMAN_PATTERNS)
 
 
 def test_every_tag_of_the_published_list_has_a_word() -> None:
-    assert {tag for entry in CRAWLER_USER_AGENTS_DATA for tag in entry["tags"]} == set(SORTS)
+    assert {tag for entry in CRAWLER_USER_AGENTS_DATA for tag in entry["tags"]} == set(CATEGORIES)

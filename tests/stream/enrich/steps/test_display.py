@@ -10,7 +10,7 @@ from tests.stream.enrich.golden_cases import cases
 COLUMNS = ("language", "timezone", "screen_resolution", "viewport_size", "connection_type")
 
 
-@pytest.mark.parametrize("case", cases("device"))
+@pytest.mark.parametrize("case", cases("display"))
 def test_what_a_browser_says_is_kept_in_one_spelling(case: dict[str, Any]) -> None:
     item = {"name": "screen_view", **{n: case[n] for n in COLUMNS if n in case}}
     headers = {"accept-language": case["accepts"]} if "accepts" in case else {}

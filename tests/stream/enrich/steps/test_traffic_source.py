@@ -60,6 +60,6 @@ def test_the_first_rule_that_fits_names_the_channel(case: dict[str, Any]) -> Non
     assert found("channel", case) == {"channel": case["channel"]}
 
 
-@pytest.mark.parametrize("case", cases("outbound"))
+@pytest.mark.parametrize("case", cases("outbound_link"))
 def test_an_outbound_click_leads_somewhere(case: dict[str, Any]) -> None:
     assert found("outbound", case) == case["row"]

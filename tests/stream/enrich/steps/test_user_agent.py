@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from schemas.envelope import HINTS
+from schemas.envelope import CLIENT_HINTS
 from stream.enrich.rules.client_hints import best_brand, brands
-from stream.enrich.rules.operating_systems import short
+from stream.enrich.rules.operating_systems import short_version
 from tests.stream.builders import CHROME
 from tests.stream.enrich.enriched_rows import facts
 from tests.stream.enrich.golden_cases import cases
@@ -20,13 +20,13 @@ def headers(hints: dict[str, str]) -> dict[str, str]:
     return {"sec-ch-ua" if n == "ua" else f"sec-ch-ua-{n}": value for n, value in hints.items()}
 
 
-@pytest.mark.parametrize("case", cases("agent"))
+@pytest.mark.parametrize("case", cases("user_agent"))
 def test_an_agent_is_what_its_user_agent_and_hints_tell(case: dict[str, Any]) -> None:
     sent = headers(case.get("hints", {}))
 
     found = facts(VIEW, *COLUMNS, user_agent=case["agent"], headers=sent)
 
-    assert set(sent) <= set(HINTS)
+    assert set(sent) <= set(CLIENT_HINTS)
     assert [told or "" for told in found] == case["is"]
 
 
@@ -67,4 +67,4 @@ def test_the_brand_that_tells_most_is_chosen(listed: str, expected: tuple[str, s
 def test_a_version_is_major_and_a_telling_minor(
     major: str | None, minor: str | None, version: str | None
 ) -> None:
-    assert short(major, minor) == version
+    assert short_version(major, minor) == version
