@@ -30,7 +30,8 @@ IMPORT_OPERATION = Operation(
     operation_id="import",
     tag="History",
     summary="Send events of the past into an import",
-    description=f"An array, or a line for each event (NDJSON); at most {MAX_ITEMS}. `timestamp` is required "
+    description=f"An array, or a line for each event (NDJSON); at most {MAX_ITEMS}. `timestamp` "
+    f"is required "
     "and may be as old as 2000. Events with a `line` must come in the order of their lines, one "
     "request after the other: a line that is not above those before counts as sent already.",
     parameters=(

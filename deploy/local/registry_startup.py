@@ -117,9 +117,13 @@ def _remedy(newest: Backup | None) -> str:
     if newest is None:
         return (
             "There is no backup of it: put a copy of your own back. "
-            f"{NEW_REGISTRY_HINT} (and `--id` of `organizations` and `websites create` takes old ids)."
+            f"{NEW_REGISTRY_HINT} (and `--id` of `organizations` and `websites create` takes old "
+            f"ids)."
         )
-    return f"`tidemark registry restore` brings it back {describe_backup(newest)}; {NEW_REGISTRY_HINT}."
+    return (
+        f"`tidemark registry restore` brings it back {describe_backup(newest)}; "
+        f"{NEW_REGISTRY_HINT}."
+    )
 
 
 def _moved_file_note(path: Path | None) -> str:

@@ -42,7 +42,9 @@ START_ERRORS = (
 
 
 def run_installation(settings: Settings, logs: bool = False) -> None:
-    """Return when everything has stopped in order; raise one of `START_ERRORS` if it cannot start."""
+    """Return when everything has stopped in order; raise one of `START_ERRORS` if it cannot
+    start.
+    """
     # Children may run elsewhere; what is relative is meant from here.
     settings = msgspec.structs.replace(settings, data_dir=str(settings.data))
     preflight.check_folder(settings)

@@ -134,7 +134,8 @@ DEBUG_OPERATION = Operation(
     operation_id="debug",
     tag="Collect",
     summary="Show the last items received for a website, accepted or not and why",
-    description="The key needs `read:data`. With `follow=1` they come from the oldest on, and then as "
+    description="The key needs `read:data`. With `follow=1` they come from the oldest on, and "
+    "then as "
     "they are received, a line of JSON each; an empty line when nothing came for a while. Each "
     "collector process shows what it received itself, since its start.",
     parameters=(

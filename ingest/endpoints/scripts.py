@@ -34,7 +34,8 @@ SCRIPT_OPERATIONS = tuple(
         operation_id=name,
         tag="Scripts",
         summary=meaning,
-        description="Packed with br or gzip. It has a second name with its hash, which `tidemark snippet` "
+        description="Packed with br or gzip. It has a second name with its hash, which `tidemark "
+        "snippet` "
         "prints: that one never changes, and may be kept for ever.",
         responses=(
             Response(200, "the script", media_types=("text/javascript",), headers=("ETag",)),

@@ -104,7 +104,8 @@ SEND_OPERATION = Operation(
     operation_id="send",
     tag="Trackers",
     summary="Send one item of any type",
-    description="An item without `type` is a page view. The first trackers' items, which hold all in "
+    description="An item without `type` is a page view. The first trackers' items, which hold "
+    "all in "
     "`payload`, and several web vitals in one item (`lcp`, `cls`, …) are taken too.",
     parameters=WEBSITE_PARAMETERS,
     body=AnyItem,
@@ -120,7 +121,8 @@ BATCH_OPERATION = Operation(
     operation_id="batch",
     tag="Trackers",
     summary="Send items of mixed types",
-    description=f"At most {MAX_ITEMS} in one request. `results` says what became of each. A 503 has "
+    description=f"At most {MAX_ITEMS} in one request. `results` says what became of each. A 503 "
+    f"has "
     "`results` too: send the request again, items with an eventId that are kept count once.",
     parameters=WEBSITE_PARAMETERS,
     body=Annotated[list[AnyItem], Meta(min_length=1, max_length=MAX_ITEMS)],
@@ -150,7 +152,8 @@ PIXEL_OPERATION = Operation(
     operation_id="pixel",
     tag="Trackers",
     summary="Send one item in the query string, as an image that a page asks for",
-    description="Any member of an item may stand in the query; `properties` as JSON, or a member of it "
+    description="Any member of an item may stand in the query; `properties` as JSON, or a member "
+    "of it "
     "as `properties[plan]`.",
     parameters=(
         *WEBSITE_PARAMETERS,

@@ -12,7 +12,8 @@ LINK_OPERATIONS = (
         operation_id="follow",
         tag="Links",
         summary="Follow a short link, and count the click",
-        description="Parameters are passed on to the target, but for those that it has itself. A HEAD is "
+        description="Parameters are passed on to the target, but for those that it has itself. A "
+        "HEAD is "
         "answered alike and not counted. Who accepts text/html gets a page instead of JSON.",
         parameters=(SLUG_PARAMETER,),
         responses=(

@@ -24,7 +24,8 @@ PREFIX = "s_"
 """Put before the columns of the relation, so that none is called like a column of `scoped`."""
 
 FIRST_ROW_COLUMNS = {
-    "entry_place": f"ROW_NUMBER() OVER (PARTITION BY session_hash, {PAGE_VIEW} ORDER BY {ROW_ORDER})",
+    "entry_place": f"ROW_NUMBER() OVER (PARTITION BY session_hash, {PAGE_VIEW} ORDER BY "
+    f"{ROW_ORDER})",
     "exit_place": (
         f"ROW_NUMBER() OVER (PARTITION BY session_hash, {PAGE_VIEW} ORDER BY "
         f"{', '.join(f'{part} DESC' for part in ROW_ORDER.split(', '))})"

@@ -66,7 +66,8 @@ IMPORT_OPERATIONS = (
         operation_id="createImport",
         tag="Imports",
         summary="Open an import of history",
-        description="Events go into it by POST /import of the collector. The key needs `manage:websites`. "
+        description="Events go into it by POST /import of the collector. The key needs "
+        "`manage:websites`. "
         "An organization has at most 1,000 imports; those that were undone make room.",
         body=NewImport,
         examples={},
@@ -102,7 +103,8 @@ IMPORT_OPERATIONS = (
         operation_id="undoImport",
         tag="Imports",
         summary="Take an import back",
-        description="Nothing more is taken for it; the keeper removes exactly its rows, at one moment. "
+        description="Nothing more is taken for it; the keeper removes exactly its rows, at one "
+        "moment. "
         "Its state says `undone` then.",
         parameters=(ID,),
         responses=(Response(202, "it is being undone", ImportResponse),),

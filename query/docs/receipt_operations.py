@@ -34,7 +34,8 @@ RECEIPT_OPERATIONS = (
         operation_id="lookUpReceipt",
         tag="Receipts",
         summary="Say what became of the items that a request brought",
-        description="The key needs `track:events` or `read:data`, and must reach the website. Items that "
+        description="The key needs `track:events` or `read:data`, and must reach the website. "
+        "Items that "
         "were refused have no place here: the collector's answer named them.",
         parameters=(
             Parameter("receipt", "as the collector gave it", required=True, location="path"),

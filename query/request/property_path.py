@@ -35,7 +35,10 @@ class PropertyPath(Struct, frozen=True):
         return self._typed("'BOOLEAN'", self.text)
 
     def _typed(self, types: str, value: str) -> str:
-        return f"CASE WHEN json_type({PROPERTIES_COLUMN}, ${self.parameter}) IN ({types}) THEN {value} END"
+        return (
+            f"CASE WHEN json_type({PROPERTIES_COLUMN}, ${self.parameter}) IN ({types}) "
+            f"THEN {value} END"
+        )
 
 
 def is_property(name: str) -> bool:

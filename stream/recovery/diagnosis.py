@@ -37,7 +37,8 @@ def check_logs(settings: Settings) -> Iterator[Finding]:
                 + (f", and so are {more:,} more" if more > 0 else ""),
                 meaning=f"Nobody opens table '{table.name}': what is sent for it waits in Kafka, "
                 "questions about it fail. Opened without this entry it would miss rows.",
-                remedy=f"{REPAIR_COMMAND} (puts it back from its copy, if there is one); else put the file "
+                remedy=f"{REPAIR_COMMAND} (puts it back from its copy, if there is one); else "
+                f"put the file "
                 "back from a backup of the lake",
             )
 
@@ -81,7 +82,8 @@ def file_finding(table: str, piece: LiveDataFile, problem: str) -> Finding:
         problem=f"the data file {problem}; it holds {piece.rows} rows",
         meaning=f"Questions that need rows of table '{table}' received on {piece.day} fail; all "
         "others are answered, and storing goes on.",
-        remedy=f"{REPAIR_COMMAND} (stores its rows again from Kafka, while that has all of them); else put "
+        remedy=f"{REPAIR_COMMAND} (stores its rows again from Kafka, while that has all of "
+        f"them); else put "
         "the file back from a backup of the lake, or give the rows up: "
         f"tidemark repair {table}/{piece.path} --accept-loss",
     )

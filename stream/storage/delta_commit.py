@@ -43,7 +43,9 @@ class OffsetUpdate(Struct, frozen=True):
 
 Actions = list[AddAction | RemoveAction]
 OffsetUpdates = Mapping[str, OffsetUpdate]
-"""By the id under which the table keeps the next offset, see `schemas.lake.committed_offsets.app_id`."""
+"""By the id under which the table keeps the next offset, see
+`schemas.lake.committed_offsets.app_id`.
+"""
 
 
 class LakeTable:

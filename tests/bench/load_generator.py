@@ -1,6 +1,7 @@
 """A load generator in a process of its own: N keep-alive connections that post as fast as they can.
 
-`python -m tests.bench.load_generator PORT TARGET CONNECTIONS SECONDS BODY...` prints one JSON object.
+`python -m tests.bench.load_generator PORT TARGET CONNECTIONS SECONDS BODY...` prints one JSON
+object.
 Requests and answers are cut by hand, so that most of the machine is left to what is measured.
 """
 

@@ -1,6 +1,7 @@
 """CPU that a worker's own part costs per event: open, enrich, write, commit, with real files.
 
-`python -m tests.bench.worker_stages` prints it for the requests of a crowd of browsers, `--events 100` for
+`python -m tests.bench.worker_stages` prints it for the requests of a crowd of browsers, `--events
+100` for
 those of servers; `--profile` shows where it is.
 """
 

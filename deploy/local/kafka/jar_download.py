@@ -1,4 +1,6 @@
-"""Fetches the broker's jars: `python -m deploy.local.kafka.jar_download`, which `make setup` runs once."""
+"""Fetches the broker's jars: `python -m deploy.local.kafka.jar_download`, which `make setup` runs
+once.
+"""
 
 import shutil
 import sys

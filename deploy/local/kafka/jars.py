@@ -47,7 +47,8 @@ def verify_jars(folder: Path, listed: Mapping[str, str]) -> None:
     for name, expected in listed.items():
         if (actual := _sha256(folder / name)) != expected:
             raise InvalidJar(
-                f"{folder / name} has sha256 {actual}, not {expected} as {CHECKSUM_FILE.name} says. "
+                f"{folder / name} has sha256 {actual}, not {expected} as {CHECKSUM_FILE.name} "
+                f"says. "
                 f"{_advice(folder)}"
             )
 

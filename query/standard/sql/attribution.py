@@ -10,7 +10,9 @@ from query.standard.sql.definitions import PAGE_VIEW, first_value
 
 
 def attributed_views(label: str) -> tuple[Cte, Cte]:
-    """The CTE `attributed_views` with `visitor` and `origin`; `label` is an expression over `scoped`."""
+    """The CTE `attributed_views` with `visitor` and `origin`; `label` is an expression over
+    `scoped`.
+    """
     firsts = Cte(
         "firsts",
         f"""

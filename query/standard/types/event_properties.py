@@ -208,7 +208,8 @@ PROPERTIES = (
     ),
     QueryType(
         name="custom_events_discovery",
-        description=f"custom events with their properties and the {SAMPLE_VALUES} most frequent values of each",
+        description=f"custom events with their properties and the {SAMPLE_VALUES} most frequent "
+        f"values of each",
         subject=SubjectKind.WEBSITE,
         table=STORED,
         row=Discovery,

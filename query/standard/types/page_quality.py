@@ -83,7 +83,8 @@ RANKED = Cte(
 PAGE_QUALITY = (
     QueryType(
         name="frustration_by_page",
-        description=f"shares of page views with rage clicks, dead clicks and errors, by path with at "
+        description=f"shares of page views with rage clicks, dead clicks and errors, by path "
+        f"with at "
         f"least {MIN_VIEWS} page views; a page view counts as often as its leaving is reported",
         subject=SubjectKind.WEBSITE,
         table=STORED,
@@ -113,7 +114,8 @@ PAGE_QUALITY = (
     ),
     QueryType(
         name="form_abandonment_by_page",
-        description="page views in which a form was begun, and those of them in which none was sent, "
+        description="page views in which a form was begun, and those of them in which none was "
+        "sent, "
         "by path",
         subject=SubjectKind.WEBSITE,
         table=STORED,

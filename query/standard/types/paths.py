@@ -205,7 +205,8 @@ def _path_counts(count: int) -> tuple[Cte, Cte]:
 PATHS = (
     QueryType(
         name="paths",
-        description="ways through pages: from a page, to a page, or from the first page of sessions",
+        description="ways through pages: from a page, to a page, or from the first page of "
+        "sessions",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=Path,

@@ -44,7 +44,10 @@ class Overview(Struct, frozen=True):
 
 
 LOADED = f"{PAGE_VIEW} AND load_time > 0"
-LOAD = f"{mean_columns('avg_load_time', 'load_time')},\n{quantile_columns('p50_load_time', 'load_time', 50)}"
+LOAD = (
+    f"{mean_columns('avg_load_time', 'load_time')},\n"
+    f"{quantile_columns('p50_load_time', 'load_time', 50)}"
+)
 REST = ",\n".join(
     mean_columns(f"avg_{name}", name) for name in ("ttfb", "dom_ready_time", "render_time")
 )

@@ -57,7 +57,8 @@ FLOWS = Cte(
 SESSION_FLOW = (
     QueryType(
         name="session_flow",
-        description="steps from one page to another inside sessions; views of the same page are one",
+        description="steps from one page to another inside sessions; views of the same page are "
+        "one",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=PageTransition,

@@ -232,7 +232,8 @@ PROFILES = (
     ),
     QueryType(
         name="profile_detail",
-        description="one visitor, with the id and traits by which the website knows them, as last told "
+        description="one visitor, with the id and traits by which the website knows them, as "
+        "last told "
         "by who has a key, else by anybody",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,

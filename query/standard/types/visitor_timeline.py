@@ -51,7 +51,8 @@ NUMBERED = Cte(
 TIMELINE = (
     QueryType(
         name="visitor_timeline",
-        description="page views, events, clicks away and errors of one visitor in the order of time",
+        description="page views, events, clicks away and errors of one visitor in the order of "
+        "time",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=TimelineEntry,
