@@ -12,8 +12,8 @@ from schemas.runtime.file_permissions import set_umask
 from schemas.runtime.settings import InvalidSetting, load_settings, unknown_variables
 
 COMMANDS = {
-    "up": "running.up",
-    "status": "running.status",
+    "up": "up.up",
+    "status": "up.status",
     "doctor": "doctor.doctor",
     "settings": "settings.settings",
     "topics": "settings.topics",
@@ -24,13 +24,13 @@ COMMANDS = {
     "keys": "keys.keys",
     "registry": "registry.registry",
     "audit": "audit.audit",
-    "ask": "asking.ask",
-    "export": "asking.export",
-    "debug": "debugging.debug",
-    "import": "history.imports",
-    "reenrich": "reenriching.reenrich",
+    "ask": "ask.ask",
+    "export": "ask.export",
+    "debug": "debug.debug",
+    "import": "imports.imports",
+    "reenrich": "reenrich.reenrich",
     "scrub": "scrub.scrub",
-    "repair": "repairing.repair",
+    "repair": "repair.repair",
     "geo": "geo.geo",
     "demo": "demo.demo",
 }

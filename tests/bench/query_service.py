@@ -167,7 +167,10 @@ def plain_duckdb(made: DataSet) -> Iterator[PlainDuckDB]:
     """The application with plain DuckDB under it."""
     OneFile.made = made
     settings = structs.replace(made.settings, query_seconds=SECONDS)
-    with closing(RegistryStore(settings.registry_url)) as store, patch("query.app.DuckDB", OneFile):
+    with (
+        closing(RegistryStore(settings.registry_url)) as store,
+        patch("query.app.DuckDBEngine", OneFile),
+    ):
         opened = create_app(settings, store, "plain")
         try:
             yield PlainDuckDB(opened.app, made.key)

@@ -154,7 +154,7 @@ def funnel_rows(rows: Sequence[Row], context: FinishContext) -> Sequence[Row]:
     for number, (count, low, high) in enumerate(reached, 1):
         timed = 0 if low is None else count
         lost = previous - count
-        name = context.options.steps[number - 1].shown
+        name = context.options.steps[number - 1].display_name
         made.append(
             (
                 number,

@@ -55,7 +55,7 @@ def goal_rows(rows: Sequence[Row], context: FinishContext) -> Sequence[Row]:
     everyone, *counts = rows[0]
     threes = [counts[i : i + 3] for i in range(0, len(counts), 3)]
     return [
-        (goal.shown, times, visitors, sessions, visitors, everyone)
+        (goal.display_name, times, visitors, sessions, visitors, everyone)
         for goal, (times, visitors, sessions) in zip(context.options.goals, threes, strict=True)
     ]
 

@@ -282,7 +282,7 @@ def test_a_snapshot_is_of_one_moment(
             other.create(validation.new_website(late.id, "late.example", NOW))
         return whole(connection, kind)
 
-    monkeypatch.setattr("schemas.registry.contents.all_of", interrupted)
+    monkeypatch.setattr("schemas.registry.contents.read_all", interrupted)
     kept = store.read_contents()
     other.close()
 

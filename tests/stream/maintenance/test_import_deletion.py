@@ -137,11 +137,11 @@ def test_an_undoing_that_was_killed_goes_on_and_remembers_its_count(
 
 KILLED = """
 import os, signal, sys
-from schemas.settings import load
+from schemas.runtime.settings import load_settings
 from schemas.tables import EVENTS
-from stream.commit import LakeTable
-from stream.keeping import undoing
-from stream.writer import NewPart
+from stream.storage.delta_commit import LakeTable
+from stream.maintenance.import_deletion import ImportDeletion
+
 
 class Dying(LakeTable):
     def _write(self, actions, moves):
@@ -151,8 +151,8 @@ class Dying(LakeTable):
         if "rewrites" in moves:
             os.kill(os.getpid(), signal.SIGKILL)
 
-settings = load()
-undoing.Undoer()(Dying(settings, EVENTS), settings)
+settings = load_settings()
+ImportDeletion()(Dying(settings, EVENTS), settings)
 """
 
 

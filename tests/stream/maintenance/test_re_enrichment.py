@@ -246,10 +246,10 @@ def test_a_compaction_in_between_makes_a_day_start_again(
 KILLED = """
 import os, signal, sys
 from datetime import date
-from schemas.settings import load
-from stream.commit import LakeTable
+from schemas.runtime.settings import load_settings
+from stream.storage.delta_commit import LakeTable
 from stream.enrich.rules.lookups import Lookups
-from stream.maintenance.re_enrichment import Asked, reenrich
+from stream.maintenance.re_enrichment import ReEnrichmentOptions, re_enrich
 
 write, done = LakeTable._write, []
 
@@ -262,7 +262,7 @@ def dying(self, actions, moves):
         os.kill(os.getpid(), signal.SIGKILL)
 
 LakeTable._write = dying
-list(reenrich(load(), Lookups(), Asked(date(2026, 11, 20), date(2026, 11, 21))))
+list(re_enrich(load_settings(), Lookups(), ReEnrichmentOptions(date(2026, 11, 20), date(2026, 11, 21))))
 """
 
 

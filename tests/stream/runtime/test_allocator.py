@@ -7,9 +7,9 @@ import sys
 LOOK = """
 import gc, json
 import pyarrow as pa
-from stream.memory import settle
+from stream.runtime.allocator import tune_allocator
 
-settle()
+tune_allocator()
 held = pa.allocate_buffer(1 << 20)
 print(json.dumps([gc.get_threshold()[0], gc.get_freeze_count() > 0, gc.isenabled(),
                   pa.default_memory_pool().backend_name, pa.total_allocated_bytes()]))

@@ -15,14 +15,14 @@ from stream.storage.scratch_directory import LOCK_FILE
 SCRIPT = """
 import sys
 from schemas.kinds import CUSTOM_EVENT
-from stream.drain import Drain
+from stream.writing.batch_writer import BatchWriter
 from stream.enrich.rules.lookups import Lookups
 from tests.stream.builders import a_message, named, settings
 from pathlib import Path
 
-drain = Drain(settings(Path(sys.argv[1])), CUSTOM_EVENT, Lookups())
+writer = BatchWriter(settings(Path(sys.argv[1])), CUSTOM_EVENT, Lookups())
 print("ready", flush=True)
-drain.store([a_message(0, named("a"))])
+writer.write([a_message(0, named("a"))])
 """
 
 
@@ -30,7 +30,7 @@ drain.store([a_message(0, named("a"))])
 def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of what is synced, in order."""
     names: list[str] = []
-    monkeypatch.setattr("stream.store.sync", lambda path: names.append(path.name))
+    monkeypatch.setattr("stream.storage.object_store.fsync", lambda path: names.append(path.name))
     return names
 
 

@@ -27,9 +27,9 @@ from tests.stream.builders import a_message, named, rows, settings
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from stream.scratch import Scratch
+from stream.storage.scratch_directory import ScratchDirectory
 
-held = Scratch(Path(sys.argv[1]))
+held = ScratchDirectory(Path(sys.argv[1]))
 (held.folder() / "half").touch()
 os.kill(os.getpid(), signal.SIGKILL)
 """
