@@ -16,7 +16,7 @@ Networks = Sequence[tuple[str, str, str, str]]
 
 def networks() -> Networks:
     """Those of the golden cases."""
-    found = tomllib.loads((GOLDEN / "place.toml").read_text())["network"]
+    found = tomllib.loads((GOLDEN / "location.toml").read_text())["network"]
     return [(one["network"], *one["place"]) for one in found]
 
 

@@ -262,7 +262,8 @@ def dying(self, actions, moves):
         os.kill(os.getpid(), signal.SIGKILL)
 
 LakeTable._write = dying
-list(re_enrich(load_settings(), Lookups(), ReEnrichmentOptions(date(2026, 11, 20), date(2026, 11, 21))))
+days = ReEnrichmentOptions(date(2026, 11, 20), date(2026, 11, 21))
+list(re_enrich(load_settings(), Lookups(), days))
 """
 
 
