@@ -1,4 +1,4 @@
-"""Fills the marked blocks of the READMEs from the values that the code runs on (`make docs`)."""
+"""Fills the generated blocks of the REFERENCE.md files from the code's values (`make docs`)."""
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -164,8 +164,8 @@ def scripts_table() -> str:
 
 
 BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
-    "schemas/README.md": {"kinds": kinds_table, "tables": tables_section, "plans": plans_table},
-    "query/README.md": {
+    "schemas/REFERENCE.md": {"kinds": kinds_table, "tables": tables_section, "plans": plans_table},
+    "query/REFERENCE.md": {
         "types": query_types_table,
         "operators": operators_table,
         "aggregates": aggregates_table,
@@ -173,7 +173,7 @@ BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
         "custom": custom_tables_section,
     },
     "ingest/web/README.md": {"scripts": scripts_table},
-    "stream/README.md": {
+    "stream/REFERENCE.md": {
         "channels": channels_table,
         "paid": paid_patterns,
         "click ids": click_ids_table,
@@ -183,7 +183,7 @@ BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
 
 
 def fill_blocks(text: str, blocks: Mapping[str, Callable[[], str]]) -> str:
-    """The README with its blocks as the code has them."""
+    """The text with its blocks as the code has them."""
     for name, block in blocks.items():
         begin, end = f"<!-- begin: {name} -->\n", f"<!-- end: {name} -->"
         before, found, rest = text.partition(begin)

@@ -30,7 +30,7 @@ class Aggregate(Struct, frozen=True):
 
 
 def _quantile(name: str, share: str, meaning: str) -> Aggregate:
-    # Exact and interpolated. Other engines only estimate, see README.
+    # Exact and interpolated. Other engines only estimate, see README.md.
     return Aggregate(name, f"quantile_cont(CAST({{column}} AS DOUBLE), {share})", meaning)
 
 

@@ -35,7 +35,9 @@ EVENTS = Table(
         Column("referrer_name", ColumnType.STRING, "who that is, e.g. Google, or Direct"),
         Column("referrer_type", ColumnType.STRING, "kind of place, e.g. search; direct; other"),
         Column(
-            "channel", ColumnType.STRING, "e.g. Organic Search; the rules are in stream/README.md"
+            "channel",
+            ColumnType.STRING,
+            "e.g. Organic Search; the rules are in stream/REFERENCE.md",
         ),
         Column("utm_source", ColumnType.STRING, "campaign parameter"),
         Column("utm_medium", ColumnType.STRING, "campaign parameter"),

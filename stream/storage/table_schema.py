@@ -1,7 +1,7 @@
 """The columns of `schemas.tables` as Delta's types and as Arrow's, in one place.
 
 Signed integers, DECIMAL instead of floating point and microseconds in UTC: what every engine reads
-alike (the README's table rules).
+alike ("Tables" in schemas/REFERENCE.md).
 """
 
 from functools import cache

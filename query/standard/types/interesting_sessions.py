@@ -92,7 +92,7 @@ SCORED_SESSIONS = PageKeyQuery(
 INTERESTING = (
     QueryType(
         name="interesting_sessions",
-        description="sessions in which most happened; the README says how they are scored",
+        description="sessions in which most happened; the reference says how they are scored",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=InterestingSession,

@@ -88,11 +88,11 @@ def test_every_channel_has_a_golden_case() -> None:
     assert {case["channel"] for case in cases} == {rule.channel for rule in CHANNEL_RULES}
 
 
-def test_every_channel_and_click_id_is_in_the_readme() -> None:
-    readme = (Path(__file__).parents[4] / "stream" / "README.md").read_text()
+def test_every_channel_and_click_id_is_in_the_reference() -> None:
+    reference = (Path(__file__).parents[4] / "stream" / "REFERENCE.md").read_text()
 
-    assert [rule.channel for rule in CHANNEL_RULES if f"| {rule.channel} |" not in readme] == []
-    assert [i.name for i in CLICK_IDS if f"| `{i.name}` |" not in readme] == []
+    assert [rule.channel for rule in CHANNEL_RULES if f"| {rule.channel} |" not in reference] == []
+    assert [i.name for i in CLICK_IDS if f"| `{i.name}` |" not in reference] == []
 
 
 @given(*[st.none() | st.text(max_size=20)] * 4, st.text(max_size=8))
