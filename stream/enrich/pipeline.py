@@ -6,9 +6,6 @@ again from Kafka becomes the same row again.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
-
-import msgspec
 
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.steps.bot import put_bot
@@ -28,7 +25,7 @@ from stream.enrich.steps.sender import put_sender
 from stream.enrich.steps.subject import put_subject
 from stream.enrich.steps.tracker_fields import put_tracker_fields
 from stream.enrich.steps.user_agent import put_user_agent
-from stream.rows.quarantine import QuarantineEntry, QuarantineStage
+from stream.rows.quarantine import QuarantineEntry, QuarantineStage, quarantine_entry
 from stream.rows.row_batch import RowBatch
 
 Step = Callable[[RowBatch, Lookups], None]
@@ -92,25 +89,3 @@ def _enrich_one_by_one(
     rest = rows.subset(good)
     run_pipeline(rest, lookups, line)
     return rest, refused
-
-
-def quarantine_entry(
-    rows: RowBatch, index: int, stage: QuarantineStage, bad: Exception
-) -> QuarantineEntry:
-    """One row as quarantined, with its item as bytes again."""
-    envelope = rows.envelopes[index]
-    return QuarantineEntry(
-        stage,
-        f"{type(bad).__name__}: {bad}",
-        item_bytes(rows.items[index]),
-        envelope.received_ms,
-        rows.columns["kafka_partition"][index],
-        rows.columns["kafka_offset"][index],
-        rows.columns["seq"][index],
-        envelope.subject_id,
-    )
-
-
-def item_bytes(item: Any) -> bytes:
-    """What the tracker sent, as JSON."""
-    return msgspec.json.encode(item)

@@ -8,8 +8,7 @@ import pyarrow.compute as pc
 
 from schemas.tables import Table
 from schemas.tables.column import EPOCH_COLUMN
-from stream.enrich.pipeline import quarantine_entry
-from stream.rows.quarantine import QuarantineEntry, QuarantineStage
+from stream.rows.quarantine import QuarantineEntry, QuarantineStage, quarantine_entry
 from stream.rows.row_batch import RowBatch
 from stream.storage.table_schema import arrow_schema
 

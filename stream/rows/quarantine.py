@@ -5,11 +5,13 @@ import binascii
 from collections.abc import Sequence
 from enum import StrEnum
 
+import msgspec
 import pyarrow as pa
 from msgspec import Struct
 
 from schemas.lake.committed_offsets import lost_messages_reason, topic_recreated_reason
 from schemas.tables import QUARANTINE
+from stream.rows.row_batch import RowBatch
 from stream.storage.table_schema import arrow_schema
 
 MAX_PAYLOAD_BYTES = 65_536
@@ -48,6 +50,23 @@ class OffsetRange(Struct, frozen=True):
 
     first: int
     next: int
+
+
+def quarantine_entry(
+    rows: RowBatch, index: int, stage: QuarantineStage, error: Exception
+) -> QuarantineEntry:
+    """The entry of a row that a step or a column refused; its payload is the item as JSON."""
+    envelope = rows.envelopes[index]
+    return QuarantineEntry(
+        stage,
+        f"{type(error).__name__}: {error}",
+        msgspec.json.encode(rows.items[index]),
+        envelope.received_ms,
+        rows.columns["kafka_partition"][index],
+        rows.columns["kafka_offset"][index],
+        rows.columns["seq"][index],
+        envelope.subject_id,
+    )
 
 
 def lost_range_entry(partition: int, first: int, next_: int, stamp_ms: int) -> QuarantineEntry:

@@ -38,3 +38,15 @@ def tune_allocator() -> None:
         (ARENAS, 1),
     ):
         mallopt(option, value)
+
+
+def trim_memory() -> None:
+    """Return free memory to the system (`malloc_trim`), after work that needed much for a moment.
+
+    Scanning a day's ids allocates and frees millions of small blocks. glibc keeps the pages between
+    the blocks that stay, and would hold twice the size of the id index for the worker's life.
+    """
+    pa.default_memory_pool().release_unused()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)

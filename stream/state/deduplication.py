@@ -9,10 +9,16 @@ import pyarrow.compute as pc
 from msgspec import Struct
 
 from stream.rows.quarantine import QuarantineEntry, QuarantineStage
-from stream.runtime.memory_trim import trim_memory
+from stream.runtime.allocator import trim_memory
 from stream.state.bloom_filter import Ids, Mask
-from stream.state.id_bucket import IdBucket
-from stream.state.id_index import BUCKET_MS, SLACK_BUCKETS, WINDOW_BUCKETS, IdIndex, Numbers
+from stream.state.id_index import (
+    BUCKET_MS,
+    SLACK_BUCKETS,
+    WINDOW_BUCKETS,
+    IdBucket,
+    IdIndex,
+    Numbers,
+)
 from stream.state.memory_budget import MemoryBudget
 from stream.state.partition_state import PartitionStates
 from stream.state.table_scan import PARTITION, RECEIVED_AT, scan_recent_rows, to_unix_ms

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Self
 
 from schemas.runtime.settings import Settings
-from stream.state.id_bucket import IdBucket
-from stream.state.id_index import IdIndex
+from stream.state.id_index import IdBucket, IdIndex
 
 MIN_SPILL_BYTES = 4_096
 """What is smaller than this is not worth a file."""
@@ -51,3 +50,14 @@ class MemoryBudget:
         before = slot.nbytes
         leave(self.folder)
         self._used[owner] -= before - slot.nbytes
+
+
+def max_min_share(sizes: Iterable[int], room: int) -> int:
+    """How much each may have at most, so that all together have no more than there is room for."""
+    rest = sorted(sizes)
+    for index, size in enumerate(rest):
+        share = room // (len(rest) - index)
+        if size > share:
+            return share
+        room -= size
+    return rest[-1] if rest else 0

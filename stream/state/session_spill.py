@@ -16,7 +16,7 @@ import numpy.typing as npt
 from stream.enrich.rules.lookups import GenerationalCache
 from stream.enrich.steps.identity import hash63
 from stream.state.bloom_filter import BloomFilter, HashProbe, Ids, Mask
-from stream.state.max_min_shares import max_min_share
+from stream.state.memory_budget import max_min_share
 from stream.state.session_spans import SessionSpan, SessionSpans, VisitorKey
 
 MAX_SPILLED_SPANS = 2_000_000

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from stream.enrich.rules.lookups import GenerationalCache
 from stream.enrich.steps.identity import hash63
-from stream.state.max_min_shares import max_min_share
+from stream.state.memory_budget import max_min_share
 from stream.state.partition_state import PartitionStates
 from stream.state.session_spans import (
     HOUR_MS,

@@ -40,8 +40,8 @@ from stream.rows.quarantine import (
     recreated_topic_entry,
 )
 from stream.rows.row_batch import RowBatch
+from stream.runtime.allocator import trim_memory
 from stream.runtime.errors import LedgerMismatch, OffsetGap, RetriesExhausted, TopicReplaced
-from stream.runtime.memory_trim import trim_memory
 from stream.state.memory_budget import MemoryBudget
 from stream.state.table_state import STATE_COLUMNS, TableState
 from stream.storage.delta_commit import LakeTable, OffsetUpdate, OffsetUpdates

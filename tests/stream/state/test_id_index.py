@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from stream.state.bloom_filter import BloomFilter, HashProbe, Ids, Mask
-from stream.state.id_bucket import IdBucket
-from stream.state.id_index import IdIndex, distinct
+from stream.state.id_index import IdBucket, IdIndex, distinct
 from stream.state.memory_budget import MemoryBudget
 
 CHANCE = np.random.default_rng(11)

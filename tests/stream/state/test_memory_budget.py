@@ -2,7 +2,7 @@
 
 import pytest
 
-from stream.state.max_min_shares import max_min_share
+from stream.state.memory_budget import max_min_share
 
 
 @pytest.mark.parametrize(
