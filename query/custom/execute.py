@@ -13,12 +13,11 @@ from query.custom.validation import ValidatedQuery, validate
 from query.dependencies import QueryDependencies
 from query.engine.engine import DataFileMissing, Row, Sql
 from query.engine.snapshots import AsOf, PinnedVersion
-from query.request.subject import QuerySubject
+from query.request.subject import QuerySubject, SubjectKind
 from query.request.time_parameters import parse_time_range
 from query.request.time_range import TimeRange, check_time_zone
 from query.response.response_budget import ResponseBudget
 from query.scope.scope import Scope
-from query.standard.declaration.query_type import SubjectKind
 from schemas.errors import Forbidden, Malformed, Unavailable
 from schemas.http.auth import OUT_OF_REACH
 from schemas.registry import Key

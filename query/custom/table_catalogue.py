@@ -12,8 +12,8 @@ from query.dependencies import QueryDependencies
 from query.request.buckets import Granularity
 from query.request.operators import OPERATORS
 from query.request.property_path import PREFIX, PROPERTIES_COLUMN
+from query.request.subject import SubjectKind
 from query.response.json_value import json_response
-from query.standard.declaration.query_type import SubjectKind
 from schemas.tables import CLICKS, ColumnType
 
 

@@ -1,13 +1,21 @@
 """Who a request is about: the one subject of its query string, when the key reaches it."""
 
+from enum import StrEnum
+
 from msgspec import Struct
 from starlette.requests import Request
 
 from query.dependencies import QueryDependencies
-from query.standard.declaration.query_type import SubjectKind
 from schemas.errors import Malformed
 from schemas.http.auth import authorize_link, authorize_organization, authorize_website
 from schemas.registry import Key
+
+
+class SubjectKind(StrEnum):
+    """What a query is about; the value is the query parameter that names it."""
+
+    LINK = "link_id"
+    WEBSITE = "website_id"
 
 
 class QuerySubject(Struct, frozen=True):

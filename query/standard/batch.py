@@ -12,13 +12,14 @@ from query.engine.deadline import timeout_error
 from query.engine.engine import DataFileMissing
 from query.engine.snapshots import PinnedVersion
 from query.request.body import convert
-from query.request.subject import QuerySubject
+from query.request.subject import QuerySubject, SubjectKind
 from query.request.suggestions import unknown_name_message
 from query.response.response_budget import ResponseBudget
 from query.response.worker_threads import run_in_worker
 from query.standard.comparison import Comparison, compare
+from query.standard.declaration.query_type import QueryType
 from query.standard.execute import PreparedQuery, QueryResult, execute
-from query.standard.query_types import QUERY_TYPES, QueryType, SubjectKind
+from query.standard.query_types import QUERY_TYPES
 from query.standard.request import StandardQuery, StandardRequest
 from query.standard.scope import build_scope
 from schemas.errors import ApiError, DataDamaged, Malformed, Unavailable

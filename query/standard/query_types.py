@@ -1,6 +1,6 @@
 """QUERY_TYPES: every standard question by its name; one family per file."""
 
-from query.standard.declaration.query_type import QueryType, SubjectKind, index_by_name
+from query.standard.declaration.query_type import index_by_name
 from query.standard.types.custom_events import CUSTOM_EVENTS
 from query.standard.types.engagement import ENGAGEMENT
 from query.standard.types.error_groups import ERROR_GROUPS
@@ -64,5 +64,3 @@ FAMILIES = (
 )
 
 QUERY_TYPES = index_by_name(*FAMILIES)
-
-__all__ = ["FAMILIES", "QUERY_TYPES", "QueryType", "SubjectKind"]

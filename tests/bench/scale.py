@@ -13,7 +13,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from query.standard.query_types import QUERY_TYPES, QueryType
+from query.standard.declaration.query_type import QueryType
+from query.standard.query_types import QUERY_TYPES
 from tests.bench.dataset import MANY, DataSet, make
 from tests.bench.query_service import (
     BenchmarkQuery,

@@ -9,7 +9,7 @@ from copy import deepcopy
 from typing import Any
 
 from query.custom.tables import CUSTOM_TABLES
-from query.standard.declaration.query_type import SubjectKind
+from query.request.subject import SubjectKind
 from query.standard.query_types import FAMILIES
 from tests.flow.tenant import DAY
 

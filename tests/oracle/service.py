@@ -8,7 +8,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from query.app import create_app
-from query.standard.query_types import QUERY_TYPES, SubjectKind
+from query.request.subject import SubjectKind
+from query.standard.query_types import QUERY_TYPES
 from schemas.registry import RegistryStore
 from schemas.registry.migrate import migrate
 from schemas.runtime.settings import Settings

@@ -11,13 +11,13 @@ Besides `scoped` there are, for SQL that names them: `held` (as `scoped`, withou
 import re
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct, structs
 
 from query.engine.engine import Row
+from query.request.subject import SubjectKind
 from query.request.time_range import Granularity, TimeRange
 from query.scope.scope import BUCKET, MS, PROPERTY_ENTRIES, Scope
 from query.standard.declaration.fields import PLAIN_FIELD, Date, FieldSpec
@@ -25,13 +25,6 @@ from schemas.tables import Table
 
 ENTRY_COLUMNS = ("name", "outbound_domain")
 """What `entries` say of the event that has the property."""
-
-
-class SubjectKind(StrEnum):
-    """Whom a question is about; the value is the parameter that names it."""
-
-    LINK = "link_id"
-    WEBSITE = "website_id"
 
 
 class Cte(Struct, frozen=True):

@@ -10,6 +10,9 @@ from query.standard.declaration.query_type import Cte
 
 PAGE_VIEW = "name IN ('screen_view', 'pageview')"
 PAGE_EXIT = "page_exit"
+IS_OUTBOUND = "outbound_domain IS NOT NULL"
+IS_CUSTOM = f"NOT {PAGE_VIEW} AND name <> '{PAGE_EXIT}' AND outbound_domain IS NULL"
+"""A custom event: neither a page view, nor a page exit, nor an outbound click."""
 ROW_ORDER = "ms, epoch, kafka_partition, kafka_offset, seq"
 """The total order of rows."""
 NEWEST_FIRST = ", ".join(f"{part} DESC" for part in ROW_ORDER.split(", "))

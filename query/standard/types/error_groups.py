@@ -2,8 +2,9 @@
 
 from msgspec import Struct
 
+from query.request.subject import SubjectKind
 from query.standard.declaration.fields import Date, Instant, OptionalInteger, OptionalText, Percent
-from query.standard.declaration.query_type import Cte, QueryType, SubjectKind
+from query.standard.declaration.query_type import Cte, QueryType
 from query.standard.sql.definitions import NEWEST_FIRST, PAGE_VIEW
 from schemas.tables import ERRORS as STORED
 from schemas.tables import EVENTS

@@ -8,9 +8,10 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from query.request.subject import SubjectKind
 from query.standard.declaration.fields import ListField, Percent
-from query.standard.declaration.query_type import Cte, NestedList, QueryType, SubjectKind
-from query.standard.sql.event_conditions import IS_CUSTOM
+from query.standard.declaration.query_type import Cte, NestedList, QueryType
+from query.standard.sql.definitions import IS_CUSTOM
 from schemas.tables import EVENTS as STORED
 
 MAX_VALUE_LENGTH = 512

@@ -2,9 +2,10 @@
 
 from msgspec import Struct
 
+from query.request.subject import SubjectKind
 from query.standard.declaration.fields import Instant, Percent
-from query.standard.declaration.query_type import QueryType, SubjectKind
-from query.standard.sql.event_conditions import IS_CUSTOM
+from query.standard.declaration.query_type import QueryType
+from query.standard.sql.definitions import IS_CUSTOM
 from schemas.tables import EVENTS as STORED
 
 

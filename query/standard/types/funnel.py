@@ -12,14 +12,9 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from query.engine.engine import Row, merge_values
+from query.request.subject import SubjectKind
 from query.standard.declaration.fields import FieldSpec, Percent, rounded_seconds
-from query.standard.declaration.query_type import (
-    Cte,
-    FinishContext,
-    QueryType,
-    Statement,
-    SubjectKind,
-)
+from query.standard.declaration.query_type import Cte, FinishContext, QueryType, Statement
 from query.standard.sql.definitions import ROW_ORDER
 from query.standard.sql.steps import Step, step_condition
 from schemas.tables import EVENTS

@@ -6,8 +6,9 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from query.engine.engine import Row, merge_values
+from query.request.subject import SubjectKind
 from query.standard.declaration.fields import Percent
-from query.standard.declaration.query_type import FinishContext, QueryType, Statement, SubjectKind
+from query.standard.declaration.query_type import FinishContext, QueryType, Statement
 from query.standard.sql.steps import Step, step_condition
 from schemas.tables import EVENTS
 

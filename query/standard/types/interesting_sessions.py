@@ -4,16 +4,10 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from query.request.subject import SubjectKind
 from query.standard.declaration.fields import Instant, ListField, OptionalText
-from query.standard.declaration.query_type import (
-    Cte,
-    NestedList,
-    PageKeyQuery,
-    QueryType,
-    SubjectKind,
-)
-from query.standard.sql.definitions import PAGE_VIEW
-from query.standard.sql.event_conditions import IS_CUSTOM, IS_OUTBOUND
+from query.standard.declaration.query_type import Cte, NestedList, PageKeyQuery, QueryType
+from query.standard.sql.definitions import IS_CUSTOM, IS_OUTBOUND, PAGE_VIEW
 from query.standard.types.session_groups import session_ctes
 from query.standard.types.session_lists import MAX_SESSIONS, PAGES, SESSION_FACTS
 from schemas.tables import ERRORS, EVENTS

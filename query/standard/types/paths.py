@@ -5,8 +5,9 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from query.request.subject import SubjectKind
 from query.standard.declaration.fields import Percent
-from query.standard.declaration.query_type import Cte, QueryType, Statement, SubjectKind
+from query.standard.declaration.query_type import Cte, QueryType, Statement
 from query.standard.sql.page_sequences import PAGE_SEQUENCE_CTES, SESSION_WINDOW
 from query.standard.sql.steps import StepText
 from schemas.tables import EVENTS

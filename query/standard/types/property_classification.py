@@ -5,8 +5,9 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from query.request.subject import SubjectKind
 from query.standard.declaration.fields import Average, FieldSpec, ListField, rounded
-from query.standard.declaration.query_type import Cte, QueryType, SubjectKind
+from query.standard.declaration.query_type import Cte, QueryType
 from query.standard.types.event_properties import HAPPENED, MAX_FEW_VALUES, OWN, top_values
 from schemas.tables import EVENTS as STORED
 

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from query.engine.engine import Row
+from query.request.subject import SubjectKind
 from query.standard.declaration.fields import Instant, OptionalText
-from query.standard.declaration.query_type import Cte, FinishContext, QueryType, SubjectKind
+from query.standard.declaration.query_type import Cte, FinishContext, QueryType
 from query.standard.sql.attribution import attributed_views
 from query.standard.sql.definitions import NEWEST_FIRST, PAGE_VIEW
 from query.standard.sql.time_windows import MINUTE_MS, last_minutes

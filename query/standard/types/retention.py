@@ -8,16 +8,11 @@ from msgspec import Struct, structs
 
 from query.engine.engine import Row
 from query.request.buckets import Granularity
+from query.request.subject import SubjectKind
 from query.request.time_range import SeriesPoint, TimeRange
 from query.request.time_zones import DAY_MS, to_unix_ms
 from query.standard.declaration.fields import Date, Percent
-from query.standard.declaration.query_type import (
-    Cte,
-    FinishContext,
-    QueryType,
-    Statement,
-    SubjectKind,
-)
+from query.standard.declaration.query_type import Cte, FinishContext, QueryType, Statement
 from schemas.errors import Malformed
 from schemas.tables import EVENTS
 

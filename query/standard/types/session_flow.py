@@ -2,7 +2,8 @@
 
 from msgspec import Struct
 
-from query.standard.declaration.query_type import Cte, QueryType, SubjectKind
+from query.request.subject import SubjectKind
+from query.standard.declaration.query_type import Cte, QueryType
 from query.standard.sql.definitions import PAGE_VIEW
 from query.standard.sql.page_sequences import PAGE_SEQUENCE_CTES, SESSION_WINDOW
 from schemas.tables import EVENTS

@@ -5,8 +5,9 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
+from query.request.subject import SubjectKind
 from query.standard.declaration.fields import Date, MeanSeconds
-from query.standard.declaration.query_type import Cte, QueryType, SubjectKind
+from query.standard.declaration.query_type import Cte, QueryType
 from query.standard.sql.definitions import (
     DURATION_MS,
     OTHER_COUNT,

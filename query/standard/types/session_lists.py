@@ -4,14 +4,9 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from query.request.subject import SubjectKind
 from query.standard.declaration.fields import Instant, ListField, OptionalText
-from query.standard.declaration.query_type import (
-    Cte,
-    NestedList,
-    PageKeyQuery,
-    QueryType,
-    SubjectKind,
-)
+from query.standard.declaration.query_type import Cte, NestedList, PageKeyQuery, QueryType
 from query.standard.sql.definitions import PAGE_VIEW, ROW_ORDER, VIEW_COUNT
 from query.standard.types.session_groups import session_ctes
 from schemas.tables import EVENTS

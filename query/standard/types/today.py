@@ -2,7 +2,8 @@
 
 from msgspec import Struct
 
-from query.standard.declaration.query_type import QueryType, SubjectKind
+from query.request.subject import SubjectKind
+from query.standard.declaration.query_type import QueryType
 from query.standard.sql.definitions import PAGE_VIEW
 from query.standard.sql.time_windows import today
 from query.standard.types.realtime import realtime_type

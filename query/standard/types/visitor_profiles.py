@@ -4,6 +4,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from query.request.subject import SubjectKind
 from query.standard.declaration.fields import (
     FieldSpec,
     Instant,
@@ -11,15 +12,8 @@ from query.standard.declaration.fields import (
     OptionalText,
     mean_seconds,
 )
-from query.standard.declaration.query_type import (
-    Cte,
-    NestedList,
-    PageKeyQuery,
-    QueryType,
-    SubjectKind,
-)
-from query.standard.sql.definitions import PAGE_VIEW, ROW_ORDER, last_value
-from query.standard.sql.event_conditions import IS_CUSTOM
+from query.standard.declaration.query_type import Cte, NestedList, PageKeyQuery, QueryType
+from query.standard.sql.definitions import IS_CUSTOM, PAGE_VIEW, ROW_ORDER, last_value
 from query.standard.types.session_groups import session_ctes, viewed_value
 from query.standard.types.session_lists import (
     EVENTS_OF_SESSION,

@@ -2,10 +2,10 @@
 
 from msgspec import Struct
 
+from query.request.subject import SubjectKind
 from query.standard.declaration.fields import Instant, OptionalText
-from query.standard.declaration.query_type import Cte, QueryType, SubjectKind
-from query.standard.sql.definitions import PAGE_EXIT, PAGE_VIEW, ROW_ORDER
-from query.standard.sql.event_conditions import IS_OUTBOUND
+from query.standard.declaration.query_type import Cte, QueryType
+from query.standard.sql.definitions import IS_OUTBOUND, PAGE_EXIT, PAGE_VIEW, ROW_ORDER
 from schemas.tables import ERRORS, EVENTS
 
 

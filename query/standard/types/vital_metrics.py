@@ -2,8 +2,9 @@
 
 from msgspec import Struct
 
+from query.request.subject import SubjectKind
 from query.standard.declaration.fields import P50, P75, P90, P95, P99, Date, FineAverage
-from query.standard.declaration.query_type import QueryType, SubjectKind
+from query.standard.declaration.query_type import QueryType
 from query.standard.sql.percentiles import mean_columns, quantile_columns
 from query.standard.types.vitals import ranked_vitals
 from schemas.tables import VITALS as STORED

@@ -2,8 +2,9 @@
 
 from msgspec import Struct
 
+from query.request.subject import SubjectKind
 from query.standard.declaration.fields import Date, Mean, MeanSeconds, MedianSeconds, Percent
-from query.standard.declaration.query_type import Cte, QueryType, SubjectKind
+from query.standard.declaration.query_type import Cte, QueryType
 from query.standard.sql.definitions import (
     DURATION_MS,
     IS_BOUNCE,

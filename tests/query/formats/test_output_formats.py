@@ -21,7 +21,9 @@ from query.formats.columns import ColumnKind, ResultColumn
 from query.formats.csv_ndjson import CsvWriter
 from query.formats.output_formats import FILE_FORMATS, FORMATS
 from query.formats.result_table import declared_columns
-from query.standard.query_types import FAMILIES, QUERY_TYPES, QueryType, SubjectKind
+from query.request.subject import SubjectKind
+from query.standard.declaration.query_type import QueryType
+from query.standard.query_types import FAMILIES, QUERY_TYPES
 from tests.asgi_client import request_once
 from tests.http_client import Reply
 from tests.query.lake import a_click, a_click_away, a_view, a_vital, an_error, an_event

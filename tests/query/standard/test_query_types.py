@@ -11,14 +11,16 @@ import msgspec
 import pytest
 
 from query.engine.duckdb_engine import DUCKDB_TYPES
+from query.request.subject import SubjectKind
 from query.scope.scope import BUCKET, MS
 from query.standard.declaration.query_type import (
+    QueryType,
     columns_used,
     describe_row,
     field_specs,
     index_by_name,
 )
-from query.standard.query_types import FAMILIES, QUERY_TYPES, QueryType, SubjectKind
+from query.standard.query_types import FAMILIES, QUERY_TYPES
 from query.standard.statement import table_cte_name
 from schemas.tables import ColumnType, Table
 from tests.query.lake import (
