@@ -13,7 +13,7 @@ from msgspec import Struct
 from schemas.http.client_ip import Networks, in_networks, parse_ip, truncate_ip
 from schemas.http.error_bodies import ErrorShape
 from schemas.http.eviction import Connection, NetworkGroups
-from schemas.http.pipelining import PipelineTurns
+from schemas.http.pipelining import PipelineScheduler
 
 
 class ConnectionLimits(Struct, frozen=True):
@@ -57,7 +57,7 @@ class OpenConnections:
         self.limits = limits
         self.error_shape = shape
         """Of the bodies of refusals."""
-        self.turns = PipelineTurns()
+        self.turns = PipelineScheduler()
         self.now = 0.0
         """Time of the event loop, as of the last sweep."""
         self._trusted = trusted

@@ -22,7 +22,7 @@ class Pipelined(Protocol):
         """Begin the next one, if it still waits."""
 
 
-class PipelineTurns:
+class PipelineScheduler:
     """Who may begin its next request, of all connections of one server."""
 
     def __init__(self) -> None:

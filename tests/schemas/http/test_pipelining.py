@@ -3,7 +3,7 @@
 import asyncio
 from collections import Counter
 
-from schemas.http.pipelining import PAUSE_SECONDS, STARTS, PipelineTurns
+from schemas.http.pipelining import PAUSE_SECONDS, STARTS, PipelineScheduler
 
 begun: Counter[str] = Counter()
 
@@ -11,7 +11,7 @@ begun: Counter[str] = Counter()
 class Endless:
     """A connection on which always one more request waits; each is answered at once."""
 
-    def __init__(self, name: str, turns: PipelineTurns) -> None:
+    def __init__(self, name: str, turns: PipelineScheduler) -> None:
         self._name = name
         self._turns = turns
 
@@ -23,7 +23,7 @@ class Endless:
 async def pipelined_for(seconds: float, *names: str) -> float:
     """Let such connections go on for a while; how long that was."""
     begun.clear()
-    turns, loop = PipelineTurns(), asyncio.get_running_loop()
+    turns, loop = PipelineScheduler(), asyncio.get_running_loop()
     began = loop.time()
     for name in names:
         turns.take(Endless(name, turns))
