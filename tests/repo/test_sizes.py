@@ -1,0 +1,45 @@
+"""Modules stay short enough to be read in one go, and roots hold entry points only."""
+
+import pytest
+
+from tests.repo.source_tree import PACKAGES, ROOT, relative, sources
+
+MODULE_LINES = 300
+
+OPEN_MODULES = {"stream/writing/batch_writer.py"}
+"""Modules that are still longer; this list only shrinks."""
+
+ROOT_MODULES = {
+    "schemas": {
+        "acknowledged_counts",
+        "envelope",
+        "errors",
+        "items",
+        "kinds",
+        "plans",
+        "receipts",
+    },
+    "ingest": {"__main__", "app", "dependencies"},
+    "stream": {"__main__", "app", "backfill_standby", "faust_adapter", "worker"},
+    "query": {"__main__", "app", "client", "dependencies"},
+    "deploy": set(),
+}
+"""What stands at the root of each package; everything else lies in a folder for its stage."""
+
+OPEN_ROOT_MODULES = {"coding", "shown_history", "visitor"}
+"""Modules of ingest that still stand at the root; this list only shrinks."""
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_module_is_longer_than_a_reader_can_hold(package: str) -> None:
+    lengths = {relative(source): source.read_text().count("\n") for source in sources(package)}
+    long = {path: lines for path, lines in lengths.items() if lines > MODULE_LINES}
+
+    assert {path: lines for path, lines in long.items() if path not in OPEN_MODULES} == {}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_root_of_a_package_holds_entry_points_only(package: str) -> None:
+    names = {source.stem for source in sources(package) if source.parent == ROOT / package}
+
+    assert names - {"__init__"} - OPEN_ROOT_MODULES <= ROOT_MODULES[package]
