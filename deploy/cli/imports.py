@@ -115,7 +115,7 @@ def list_imports(tidemark: CliContext, website: str | None, json: bool) -> None:
     print_rows([record_fields(record) for record in records], IMPORT_COLUMNS, json)
 
 
-@imports.command()
+@imports.command("show")
 @click.argument("record_id", metavar="ID")
 @as_json
 @click.pass_obj
@@ -126,7 +126,7 @@ def show_import(tidemark: CliContext, record_id: str, json: bool) -> None:
     print_record(record_fields(one, stored=count_rows(tidemark.settings, one)), json)
 
 
-@imports.command()
+@imports.command("undo")
 @click.argument("record_id", metavar="ID")
 @click.option("--yes", is_flag=True, help="Do not ask; nobody is asked without a terminal.")
 @as_json

@@ -7,13 +7,13 @@ import click
 
 from deploy.cli.context import CliContext, as_json, print_record
 from deploy.demo.registry_records import DEMO_FILE
+from deploy.local.preflight import RegistryUnavailable
 from deploy.local.registry_startup import (
     error_reason,
     prepare_registry,
     registry_loss,
     restore_backup,
 )
-from deploy.local.unavailable import RegistryUnavailable
 from schemas.registry import Backups, DatabaseError, Organization, RegistryStore
 from schemas.registry.backups import Backup, BackupDamaged, read_backup, write_backup
 from schemas.registry.database import sqlite_path

@@ -5,8 +5,8 @@ import msgspec
 
 from deploy.cli.context import CliContext, as_json, print_json, print_rows
 from deploy.docs.settings_table import describe_settings
+from deploy.local.kafka.broker import KafkaUnavailable
 from deploy.local.kafka.topics import ensure_topics, partition_counts, required_topics
-from deploy.local.unavailable import KafkaUnavailable
 
 
 @click.command()

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import click
 
 from deploy.cli.context import CliContext, as_json, print_json
-from deploy.local.columns import format_table
 from deploy.local.status_screen import process_table
+from deploy.local.terminal import format_table
 from deploy.local.up import START_ERRORS
 from deploy.local.up import run_installation as run_everything
 

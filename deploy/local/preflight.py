@@ -22,6 +22,10 @@ class CannotStart(Exception):
     """Something stands in the way."""
 
 
+class RegistryUnavailable(Exception):
+    """The registry cannot be opened, or is lost; the message names the command that restores it."""
+
+
 class ListenAddress(Struct, frozen=True):
     """An address that one of ours will listen on, and the setting that moves it."""
 

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from deploy.demo.registry_records import DEMO_FILE
-from deploy.local.unavailable import RegistryUnavailable
+from deploy.local.preflight import RegistryUnavailable
 from schemas.registry import Backups, DatabaseError, first_line
 from schemas.registry.backups import Backup
 from schemas.registry.database import sqlite_path

@@ -10,8 +10,8 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from deploy.local.accepted_findings import accepted_findings
 from deploy.local.disk_space import floor_mb, free_mb
-from deploy.local.doctor.acceptance import accepted_findings
 from deploy.local.processes.process import ProcessState, pid_exists
 from deploy.local.processes.process_file import ProcessesStatus, ProcessStatus, read_processes_file
 from deploy.local.processes.readiness import is_fresh

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TextIO
 
-from deploy.local.columns import format_table
 from deploy.local.processes.process import ProcessState
 from deploy.local.processes.process_file import ProcessesStatus, ProcessStatus
+from deploy.local.terminal import format_table
 
 CLEAR_LINES = "\x1b[{lines}A\x1b[J"
 

@@ -7,7 +7,7 @@ among them for orders (a title, a colour, an answer typed for the user).
 import codecs
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """C0 and C1 controls, and what turns the direction of writing."""
@@ -32,3 +32,13 @@ def escape_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
     for piece in pieces:
         yield CONTROLS_EXCEPT_NEWLINES.sub("\ufffd", decoder.decode(piece)).encode()
     yield CONTROLS_EXCEPT_NEWLINES.sub("\ufffd", decoder.decode(b"", final=True)).encode()
+
+
+def format_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """The header and the rows, each column as wide as its widest word."""
+    lines = [header, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+    return [
+        "  ".join(f"{word:{width}}" for word, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    ]

@@ -16,15 +16,14 @@ from deploy.demo.registry_records import read_demo
 from deploy.local import preflight, process_list
 from deploy.local.damage_watch import DamageWatch, damage_of
 from deploy.local.disk_space import DiskSpaceMonitor, floor_mb, free_mb
-from deploy.local.kafka.broker import Broker, BrokerFailed
+from deploy.local.kafka.broker import Broker, BrokerFailed, KafkaUnavailable
 from deploy.local.kafka.jars import InvalidJar
 from deploy.local.logs.log_files import LogTail
-from deploy.local.preflight import CannotStart
+from deploy.local.preflight import CannotStart, RegistryUnavailable
 from deploy.local.processes.process import ProcessSpec
 from deploy.local.processes.process_file import current_status, write_processes_file
 from deploy.local.processes.supervisor import StartupFailed, Supervisor
 from deploy.local.status_screen import StatusScreen
-from deploy.local.unavailable import KafkaUnavailable, RegistryUnavailable
 from schemas.runtime.settings import Settings, to_environment
 
 LOG_POLL_SECONDS = 0.2

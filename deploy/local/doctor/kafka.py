@@ -9,9 +9,9 @@ from aiokafka.errors import KafkaError
 from msgspec import Struct
 
 from deploy.local.doctor.check import Check, CheckContext, CheckSkipped
+from deploy.local.kafka.broker import KafkaUnavailable
 from deploy.local.kafka.topics import ensure_topics, partition_counts, required_topics
 from deploy.local.processes.process_file import read_processes_file
-from deploy.local.unavailable import KafkaUnavailable
 from schemas.kinds import ALL_KINDS, Kind
 from schemas.lake.committed_offsets import app_id, epoch_app_id, identity_app_id
 from schemas.lake.topic_identity import TopicIdentity, fetch_topic_identities

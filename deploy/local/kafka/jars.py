@@ -19,19 +19,6 @@ class InvalidJar(Exception):
     """A jar is missing, not on the list, or not the one that the list means."""
 
 
-def broker_jars(folder: Path = JAR_FOLDER, expected: Mapping[str, str] | None = None) -> list[Path]:
-    """The checked jars, fetched when there are none yet."""
-    listed = read_checksums() if expected is None else expected
-    if not folder.is_dir():
-        from deploy.local.kafka.jar_download import (
-            download_jars,  # only a first start pays for what it imports
-        )
-
-        download_jars(folder, listed)
-    verify_jars(folder, listed)
-    return [folder / name for name in sorted(listed)]
-
-
 def class_path(jars: Sequence[Path]) -> str:
     """The jars as `java -cp` wants them; the archive fits this very text only."""
     return ":".join(map(str, jars))

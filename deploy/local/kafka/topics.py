@@ -9,8 +9,8 @@ from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
 from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 from msgspec import Struct
 
+from deploy.local.kafka.broker import KafkaUnavailable
 from deploy.local.kafka.broker_properties import MAX_MESSAGE_BYTES
-from deploy.local.unavailable import KafkaUnavailable
 from schemas.kinds import ALL_KINDS
 from schemas.runtime.settings import Settings
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from deploy.cli import main
+from deploy.local.preflight import RegistryUnavailable
 from deploy.local.registry_startup import prepare_registry, registry_problem
 from deploy.local.status import system_status
-from deploy.local.unavailable import RegistryUnavailable
 from schemas.registry import Backups, Organization, RegistryFollower, RegistryStore, Snapshot
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings

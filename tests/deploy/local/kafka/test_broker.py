@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from deploy.local import process_list
-from deploy.local.kafka.broker import Broker, BrokerFailed, broker_answers
+from deploy.local.kafka.broker import Broker, BrokerFailed, KafkaUnavailable, broker_answers
 from deploy.local.kafka.topics import TopicSpec, ensure_topics, partition_counts, required_topics
-from deploy.local.unavailable import KafkaUnavailable
 from schemas.runtime.settings import Settings
 from tests.installation import free_port
 
