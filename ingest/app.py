@@ -6,29 +6,30 @@ from contextlib import AbstractAsyncContextManager
 from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ingest.dependencies import Dependencies, Producer, SnapshotSource
-from ingest.endpoints.collect import collect
-from ingest.endpoints.debug import DEBUG_PATH, debug
+from ingest.dependencies import Dependencies, SnapshotSource
+from ingest.endpoints.collect import collect, collect_operation
+from ingest.endpoints.debug import DEBUG_OPERATION, DEBUG_PATH, debug
 from ingest.endpoints.debug_log import error_recorder
-from ingest.endpoints.import_events import import_events
+from ingest.endpoints.import_events import IMPORT_OPERATION, import_events
 from ingest.endpoints.mixed import mixed_endpoint
 from ingest.endpoints.mixed_routes import MIXED_ROUTES
-from ingest.endpoints.openapi import collector_api
-from ingest.endpoints.robots import ROBOTS_PATH, robots
-from ingest.endpoints.scripts import script_routes as scripts
-from ingest.endpoints.wait_for_storage import wait_for_storage
+from ingest.endpoints.responses import CollectErrorBody, CollectRateLimitBody
+from ingest.endpoints.robots import ROBOTS_OPERATIONS, ROBOTS_PATH, robots
+from ingest.endpoints.scripts import SCRIPT_OPERATIONS, script_routes
+from ingest.endpoints.wait_for_storage import wait_for_storage, with_wait
 from ingest.links.click_queue import ClickQueue
-from ingest.links.redirect import LINKS_PATH, redirect_endpoint
+from ingest.links.redirect import LINK_OPERATIONS, LINKS_PATH, redirect_endpoint
 from ingest.publishing.acknowledged_counts import AcknowledgedCounter
-from ingest.publishing.anonymous_id import DailySalts
+from ingest.publishing.anonymous_id import AnonymousIds, DailySalts
 from ingest.publishing.disk_floor import DiskFloor
+from ingest.publishing.publish import Producer, Publisher
 from ingest.publishing.recent_requests import RecentRequests
 from ingest.publishing.storage_watch import StorageWatch
-from ingest.visitor import AnonymousIds
 from schemas.http.client_ip import parse_header_names, parse_networks
 from schemas.http.error_bodies import collect_error
-from schemas.http.health import HEALTH_PATHS, health_endpoint, remembered
+from schemas.http.health import HEALTH_OPERATIONS, HEALTH_PATHS, health_endpoint, remembered
 from schemas.http.middleware import HttpMiddleware
+from schemas.http.openapi import ApiDescription
 from schemas.http.openapi_endpoint import OPENAPI_PATH, openapi_endpoint
 from schemas.http.rate_limit import LocalRateLimiter
 from schemas.kinds import IMPORTED_EVENT, KINDS
@@ -72,9 +73,8 @@ def create_app(
     recent = recent or RecentRequests()
     visitors = AnonymousIds(secrets or DailySalts(settings.data / SALTS_FOLDER))
     acknowledged = acknowledged or AcknowledgedCounter(settings.data, "collector", clock)
-    desk = Dependencies(
-        edge, outbox, registry, clock, visitors, acknowledged, settings.ingest_epoch, recent
-    )
+    publisher = Publisher(outbox, acknowledged, settings.ingest_epoch, recent)
+    desk = Dependencies(edge, registry, clock, visitors, publisher)
     disk = disk or DiskFloor(settings)
     checks = {"kafka": lambda: outbox.unavailable_reason, "disk": lambda: disk.unavailable_reason}
     # Items are taken by the last snapshot: unready collectors would lose what they can take.
@@ -90,14 +90,14 @@ def create_app(
     }
     waits = StorageWatch(settings)
     collecting = {kind.path: collect(kind, desk) for kind in KINDS if kind.path}
-    collecting |= {route.path: mixed_endpoint(route, desk) for route in MIXED_ROUTES}
+    collecting |= {route.operation.path: mixed_endpoint(route, desk) for route in MIXED_ROUTES}
     routes.update({path: wait_for_storage(app, waits) for path, app in collecting.items()})
     edge.on_error = error_recorder(desk, collecting)
     routes[DEBUG_PATH] = debug(desk)
     routes[IMPORTED_EVENT.path] = import_events(desk)
     routes.update(dict.fromkeys(HEALTH_PATHS, health_endpoint("collector", checks, counts, spared)))
     routes[OPENAPI_PATH] = openapi_endpoint(collector_api)
-    routes.update(scripts())
+    routes.update(script_routes())
     routes[LINKS_PATH] = redirect_endpoint(desk, clicks)
     routes[ROBOTS_PATH] = robots
     routes[FALLBACK_PATH] = Router(redirect_slashes=False, lifespan=lifespan)
@@ -115,3 +115,31 @@ def dispatcher(routes: Mapping[str, ASGIApp]) -> ASGIApp:
         await found(scope, receive, send)
 
     return dispatch
+
+
+def collector_api() -> ApiDescription:
+    """What the collector is."""
+    collecting = (
+        *(collect_operation(kind) for kind in KINDS if kind.path),
+        *(route.operation for route in MIXED_ROUTES),
+    )
+    return ApiDescription(
+        title="Tidemark: collection",
+        description="Takes events, web vitals and errors from trackers and servers. "
+        "Every answer says how many requests are left.",
+        operations=(
+            *map(with_wait, collecting),
+            IMPORT_OPERATION,
+            DEBUG_OPERATION,
+            *LINK_OPERATIONS,
+            *ROBOTS_OPERATIONS,
+            *SCRIPT_OPERATIONS,
+            *HEALTH_OPERATIONS,
+        ),
+        error_body=CollectErrorBody,
+        rate_limit_body=CollectRateLimitBody,
+        security_schemes={
+            "website": {"type": "apiKey", "in": "query", "name": "website_id"},
+            "client": {"type": "apiKey", "in": "query", "name": "client_id"},
+        },
+    )

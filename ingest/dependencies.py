@@ -1,31 +1,14 @@
-"""Desk: what every endpoint of the collector works with, and the two things it is handed."""
+"""Dependencies: what every endpoint is handed at start (publisher, registry, clock, …)."""
 
-from collections.abc import Sequence
 from typing import Protocol
 
-import msgspec
 from msgspec import Struct
 
-from ingest.publishing.acknowledged_counts import AcknowledgedCounter
-from ingest.publishing.partition_queue import PendingDelivery
-from ingest.publishing.recent_requests import RecentRequests
-from ingest.visitor import AnonymousIds
+from ingest.publishing.anonymous_id import AnonymousIds
+from ingest.publishing.publish import Publisher
 from schemas.http.middleware import HttpMiddleware
 from schemas.registry import Snapshot
 from schemas.runtime.clock import Clock
-
-
-class Producer(Protocol):
-    """Where sealed requests go."""
-
-    @property
-    def unavailable_reason(self) -> str | None:
-        """Why nothing is taken; None when all is well."""
-
-    def enqueue(
-        self, topic: str, place: int, envelopes: Sequence[bytes], items: int
-    ) -> PendingDelivery:
-        """Unavailable when nothing is taken; else what becomes of it, in bounded time."""
 
 
 class SnapshotSource(Protocol):
@@ -40,15 +23,10 @@ class SnapshotSource(Protocol):
 
 
 class Dependencies(Struct, frozen=True):
-    """What every endpoint works with."""
+    """What every endpoint of the collector works with."""
 
     middleware: HttpMiddleware
-    producer: Producer
     registry: SnapshotSource
     clock: Clock
     anonymous_ids: AnonymousIds
-    acknowledged_counter: AcknowledgedCounter
-    epoch: int = 1
-    """Which making of the topics offsets count in; receipts say it."""
-    recent_requests: RecentRequests = msgspec.field(default_factory=RecentRequests)
-    """The last requests of each website."""
+    publisher: Publisher

@@ -14,12 +14,22 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ingest.decoding.request_head import read_request_head
 from ingest.dependencies import Dependencies
+from ingest.endpoints.responses import DebugResponse
 from ingest.publishing.recent_requests import FollowerQueue, RecentRequest
 from schemas.envelope import decode_envelope
-from schemas.errors import ApiError, Malformed, MethodNotAllowed
+from schemas.errors import (
+    ApiError,
+    Forbidden,
+    Malformed,
+    MethodNotAllowed,
+    RateLimitExceeded,
+    Unauthorized,
+    Unavailable,
+)
 from schemas.http.asgi import send_json
 from schemas.http.auth import authorize_organization, authorize_website, require_key
 from schemas.http.error_bodies import encode_json
+from schemas.http.openapi import Operation, Parameter, Response
 from schemas.kinds import ALL_KINDS
 from schemas.plans import Group
 from schemas.registry import Key, Snapshot
@@ -41,6 +51,26 @@ _raws = msgspec.json.Decoder(list[Raw])
 
 DebugLine = dict[str, Any]
 
+DEBUG_OPERATION = Operation(
+    method="GET",
+    path=DEBUG_PATH,
+    operation_id="debug",
+    tag="Collect",
+    summary="Show the last items received for a website, accepted or not and why",
+    description="The key needs `read:data`. With `follow=1` they come from the oldest on, and "
+    "then as "
+    "they are received, a line of JSON each; an empty line when nothing came for a while. Each "
+    "collector process shows what it received itself, since its start.",
+    parameters=(
+        Parameter("website_id", "the website"),
+        Parameter("follow", "whether to go on", {"type": "string", "enum": ["0", "1"]}),
+    ),
+    responses=(
+        Response(200, "what was received", DebugResponse, media_types=("application/x-ndjson",)),
+    ),
+    errors=(Malformed, Unauthorized, Forbidden, RateLimitExceeded, Unavailable),
+)
+
 
 def debug(desk: Dependencies) -> ASGIApp:
     """The endpoint."""
@@ -55,13 +85,15 @@ def debug(desk: Dependencies) -> ASGIApp:
         )
         subject_id = _subject_id(registry, key, head.website_id)
         if parse_qs(scope["query_string"].decode("latin-1")).get("follow", ["0"])[0] == "1":
-            with desk.recent_requests.follow(subject_id, key.organization_id) as queue:
+            with desk.publisher.recent_requests.follow(subject_id, key.organization_id) as queue:
                 await _stream(
                     queue, lambda: _still_authorized(desk, head.key, subject_id), receive, send
                 )
             return
         items = [
-            line for seen in desk.recent_requests.latest(subject_id) for line in debug_lines(seen)
+            line
+            for seen in desk.publisher.recent_requests.latest(subject_id)
+            for line in debug_lines(seen)
         ]
         body = {"status": "success", "websiteId": subject_id, "items": items[:MAX_SHOWN_ITEMS]}
         await send_json(send, 200, body, NO_STORE)

@@ -8,20 +8,14 @@ from ingest.decoding.auth import authenticate
 from ingest.decoding.decoder import RejectedItem
 from ingest.decoding.request_head import read_request_head, website_outside_body
 from ingest.dependencies import Dependencies
-from ingest.publishing.envelopes import EncodedRequest
 from ingest.publishing.recent_requests import (
-    MAX_WEBSITE_BYTES,
     RecentRequest,
-    RecentRequests,
     RequestError,
 )
-from schemas.envelope import decode_envelope
 from schemas.errors import ApiError
 from schemas.http.asgi import headers_by_name
 from schemas.http.middleware import OnError
 
-MAX_KEPT_BYTES = MAX_WEBSITE_BYTES // 4
-"""Bytes of items that are kept of one request."""
 MAX_KEPT_REJECTS = 50
 """Refused items that are kept of one request."""
 MAX_MESSAGE_LENGTH = 256
@@ -34,31 +28,11 @@ def error_recorder(desk: Dependencies, paths: Collection[str]) -> OnError:
     def note_refusal(scope: Scope, failure: ApiError) -> None:
         subject_id = _named_subject_id(scope, desk) if scope["path"] in paths else None
         if subject_id is not None:
-            desk.recent_requests.add(
+            desk.publisher.recent_requests.add(
                 subject_id, _refused_request(failure, scope["path"], desk.clock())
             )
 
     return note_refusal
-
-
-def record_published(
-    recent: RecentRequests, topic: str, sealed: EncodedRequest, receipt: str
-) -> None:
-    """Note what was sent on."""
-    if len(sealed.envelopes) == 1:
-        [envelope] = sealed.envelopes
-        recent.add(sealed.owner_id, _published_request(topic, sealed, envelope, receipt))
-        return
-    for envelope in sealed.envelopes:
-        subject_id = decode_envelope(envelope).subject_id
-        recent.add(subject_id, _published_request(topic, sealed, envelope, receipt))
-
-
-def _published_request(
-    topic: str, sealed: EncodedRequest, envelope: bytes, receipt: str
-) -> RecentRequest:
-    kept = envelope if len(envelope) <= MAX_KEPT_BYTES else b""
-    return RecentRequest(sealed.received_ms, topic, sealed.count, kept, receipt)
 
 
 def record_rejects(
@@ -67,7 +41,7 @@ def record_rejects(
     """Note what was left out of a request that was taken."""
     if named := tuple(rejected):
         kept = _truncated(named)
-        desk.recent_requests.add(
+        desk.publisher.recent_requests.add(
             subject_id,
             RecentRequest(
                 desk.clock(), path, rejected=kept, omitted_rejects=len(named) - len(kept)

@@ -6,15 +6,20 @@ partition, in order, because the stream counts a line that comes again by its nu
 """
 
 import zlib
+from typing import Annotated, Any, Literal
 from urllib.parse import parse_qs
 
+from msgspec import Meta, Struct
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from ingest.decoding.body import receive_body
 from ingest.decoding.decoder import AcceptedItems, Decoder, RejectedItem, none_accepted_error
+from ingest.decoding.limits import MAX_ITEMS
 from ingest.decoding.ndjson import decode_body
 from ingest.decoding.request_head import read_request_head
 from ingest.dependencies import Dependencies
-from ingest.endpoints.collect import receive_body
+from ingest.endpoints.item_schemas import documented_item
+from ingest.endpoints.responses import COLLECT_ERRORS
 from ingest.publishing.envelopes import WEBSITE_OUT_OF_REACH
 from ingest.publishing.publish import require_acknowledged
 from ingest.publishing.throttle import CpuThrottle
@@ -23,6 +28,7 @@ from schemas.errors import Conflict, Forbidden, Malformed, MethodNotAllowed
 from schemas.http.asgi import send_json
 from schemas.http.auth import OUT_OF_REACH, require_key
 from schemas.http.error_bodies import encode_json
+from schemas.http.openapi import Operation, Parameter, Response
 from schemas.items import MIN_EVENT_TIME_MS, Item
 from schemas.kinds import IMPORTED_EVENT
 from schemas.plans import Group
@@ -37,6 +43,38 @@ TIMESTAMP_REQUIRED = "'timestamp' is required"
 TIMESTAMP_OUT_OF_RANGE = "'timestamp' must lie between 2000-01-01 and now"
 IMPORTS_BUSY = "Other imports are under way; nothing was taken"
 IMPORT_UNDONE = "This import was undone and takes nothing more"
+
+IMPORT_ITEM: Any = documented_item(IMPORTED_EVENT.item)
+
+
+class ImportEventsResponse(Struct):
+    """So many events are kept for good; `rejected` names those that are not."""
+
+    status: Literal["success"]
+    type: Literal["import"]
+    count: int
+    rejected: list[RejectedItem] = []
+
+
+IMPORT_OPERATION = Operation(
+    method="POST",
+    path=IMPORTED_EVENT.path,
+    operation_id="import",
+    tag="History",
+    summary="Send events of the past into an import",
+    description=f"An array, or a line for each event (NDJSON); at most {MAX_ITEMS}. `timestamp` "
+    f"is required "
+    "and may be as old as 2000. Events with a `line` must come in the order of their lines, one "
+    "request after the other: a line that is not above those before counts as sent already.",
+    parameters=(
+        Parameter(
+            "import_id", "the import, made by POST /v1/imports of the query service", required=True
+        ),
+    ),
+    body=Annotated[list[IMPORT_ITEM], Meta(min_length=1, max_length=MAX_ITEMS)],
+    responses=(Response(200, "taken", ImportEventsResponse),),
+    errors=(*COLLECT_ERRORS, Conflict),
+)
 
 
 def import_events(desk: Dependencies) -> ASGIApp:
@@ -59,12 +97,14 @@ def import_events(desk: Dependencies) -> ASGIApp:
         async with turns.slot():
             accepted = reject_invalid(decode_body(decoder, body), opened, now)
             envelope = import_envelope(accepted, opened, now)
-            ticket = desk.producer.enqueue(
+            ticket = desk.publisher.producer.enqueue(
                 IMPORTED_EVENT.topic, partition_key(opened), [envelope], len(accepted.items)
             )
             require_acknowledged(await ticket.report)
             items = len(accepted.items)
-            desk.acknowledged_counter.add(IMPORTED_EVENT.topic, opened.website_id, now, items)
+            desk.publisher.acknowledged_counter.add(
+                IMPORTED_EVENT.topic, opened.website_id, now, items
+            )
         await send_json(send, 200, import_success_body(accepted))
 
     return endpoint

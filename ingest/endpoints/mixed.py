@@ -22,8 +22,8 @@ from ingest.endpoints.debug_log import record_rejects
 from ingest.endpoints.mixed_responses import MixedResult, request_error
 from ingest.endpoints.rate_limits import admit_request, charge_rejects, count_request
 from ingest.publishing.envelopes import EncodedRequest, EnvelopeHeader, encode_request
-from ingest.publishing.publish import publish
 from schemas.errors import ApiError, MethodNotAllowed, NoneAccepted, PayloadTooLarge
+from schemas.http.openapi import Operation
 
 RawItems = Sequence[Raw | RawFields]
 
@@ -31,8 +31,8 @@ RawItems = Sequence[Raw | RawFields]
 class MixedRoute(Struct, frozen=True):
     """One route whose items are told apart by what they say of themselves."""
 
-    path: str
-    method: str
+    operation: Operation
+    """Method and path of the route, and its OpenAPI description."""
     read_items: Callable[[Scope, Receive, RequestHead], Awaitable[RawItems]]
     """The items of a request; Malformed when there are none."""
     format_of: FormatOf
@@ -43,10 +43,11 @@ class MixedRoute(Struct, frozen=True):
 
 def mixed_endpoint(route: MixedRoute, desk: Dependencies) -> ASGIApp:
     """The endpoint of that route."""
+    method, path = route.operation.method, route.operation.path
 
     async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["method"] != route.method:
-            raise MethodNotAllowed(route.method)
+        if scope["method"] != method:
+            raise MethodNotAllowed(method)
         head, network, now = (
             read_request_head(scope),
             desk.middleware.client_network(scope),
@@ -66,7 +67,7 @@ def mixed_endpoint(route: MixedRoute, desk: Dependencies) -> ASGIApp:
         failure = request_error(result, route.error_details(result))
         if failure is not None:
             raise failure
-        record_rejects(desk, sender.subject_id, route.path, found.rejected.values())
+        record_rejects(desk, sender.subject_id, path, found.rejected.values())
         charge_rejects(desk, sender, network, len(found.rejected))
         await route.respond(send, result)
 
@@ -113,7 +114,10 @@ async def publish_by_kind(
     found: ItemsByKind, sealed: Sequence[tuple[KindItems, EncodedRequest]], desk: Dependencies
 ) -> MixedResult:
     """What became of each kind; all are under way at the same time."""
-    sending = [publish(desk, share.kind.topic, done) for share, done in sealed]
+    receipt_key = desk.registry.snapshot.receipts
+    sending = [
+        desk.publisher.publish(share.kind.topic, done, receipt_key) for share, done in sealed
+    ]
     answers = await asyncio.gather(*sending, return_exceptions=True)
     receipts: dict[str, str] = {}
     failures: dict[str, ApiError] = {}

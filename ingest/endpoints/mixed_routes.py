@@ -1,12 +1,23 @@
 """MIXED: the routes of public trackers whose items are of several shapes, declared once each."""
 
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
 from starlette.types import Receive, Scope, Send
 
+from ingest.decoding.body import receive_body
 from ingest.decoding.decoder import JSON_WHITESPACE, join_items, split_items
 from ingest.decoding.field_aliases import RawFields
+from ingest.decoding.limits import MAX_ITEMS
 from ingest.decoding.request_head import RequestHead
-from ingest.decoding.tracker_formats import NAMED_EVENT_FORMAT, TrackerFormat, format_by_type
-from ingest.endpoints.collect import receive_body
+from ingest.decoding.tracker_formats import (
+    NAMED_EVENT_FORMAT,
+    TRACKER_FORMATS,
+    TrackerFormat,
+    format_by_type,
+)
+from ingest.endpoints.item_schemas import SECURITY, WEBSITE_PARAMETERS, AnyItem, EventItem
 from ingest.endpoints.mixed import MixedRoute, RawItems
 from ingest.endpoints.mixed_responses import (
     MixedResult,
@@ -18,8 +29,11 @@ from ingest.endpoints.mixed_responses import (
     single_body,
 )
 from ingest.endpoints.pixel import parse_query_fields, send_pixel
+from ingest.endpoints.responses import COLLECT_ERRORS, CollectBatchResponse, CollectResponse
 from schemas.errors import Malformed
 from schemas.http.asgi import send_json
+from schemas.http.openapi import Operation, Parameter, Response
+from schemas.items import CustomEvent
 
 
 async def read_item(scope: Scope, receive: Receive, head: RequestHead) -> RawItems:
@@ -68,9 +82,92 @@ async def respond_pixel(send: Send, result: MixedResult) -> None:
     await send_pixel(send, receipt_member(result)["receipt"])
 
 
+PAGE_VIEW_EXAMPLE = {
+    "type": "track",
+    "name": "screen_view",
+    "path": "https://shop.example/",
+    "eventId": "e1",
+}
+OUTBOUND_CLICK_EXAMPLE = {
+    "type": "outgoing_link",
+    "href": "https://x.example/",
+    "text": "more",
+    "eventId": "e2",
+}
+
+SEND_OPERATION = Operation(
+    method="POST",
+    path="/",
+    operation_id="send",
+    tag="Trackers",
+    summary="Send one item of any type",
+    description="An item without `type` is a page view. The first trackers' items, which hold "
+    "all in "
+    "`payload`, and several web vitals in one item (`lcp`, `cls`, …) are taken too.",
+    parameters=WEBSITE_PARAMETERS,
+    body=AnyItem,
+    examples={"a page view": PAGE_VIEW_EXAMPLE, "a click that leaves": OUTBOUND_CLICK_EXAMPLE},
+    responses=(Response(200, "taken", CollectResponse),),
+    errors=COLLECT_ERRORS,
+    security=SECURITY,
+)
+
+BATCH_OPERATION = Operation(
+    method="POST",
+    path="/batch",
+    operation_id="batch",
+    tag="Trackers",
+    summary="Send items of mixed types",
+    description=f"At most {MAX_ITEMS} in one request. `results` says what became of each. A 503 "
+    f"has "
+    "`results` too: send the request again, items with an eventId that are kept count once.",
+    parameters=WEBSITE_PARAMETERS,
+    body=Annotated[list[AnyItem], Meta(min_length=1, max_length=MAX_ITEMS)],
+    examples={"a page view and a click that leaves": [PAGE_VIEW_EXAMPLE, OUTBOUND_CLICK_EXAMPLE]},
+    responses=(Response(200, "taken, as far as `results` says", CollectBatchResponse),),
+    errors=COLLECT_ERRORS,
+    security=SECURITY,
+)
+
+EVENTS_OPERATION = Operation(
+    method="POST",
+    path="/events",
+    operation_id="events",
+    tag="Trackers",
+    summary="Send events that call their name `eventName`",
+    parameters=WEBSITE_PARAMETERS,
+    body=Annotated[list[EventItem], Meta(min_length=1, max_length=MAX_ITEMS)],
+    examples={"one event": [{"eventName": "signup", "properties": {"plan": "pro"}}]},
+    responses=(Response(200, "taken", CollectResponse),),
+    errors=COLLECT_ERRORS,
+    security=SECURITY,
+)
+
+PIXEL_OPERATION = Operation(
+    method="GET",
+    path="/px.jpg",
+    operation_id="pixel",
+    tag="Trackers",
+    summary="Send one item in the query string, as an image that a page asks for",
+    description="Any member of an item may stand in the query; `properties` as JSON, or a member "
+    "of it "
+    "as `properties[plan]`.",
+    parameters=(
+        *WEBSITE_PARAMETERS,
+        Parameter("type", "a page view when it is left out", {"enum": list(TRACKER_FORMATS)}),
+        *(
+            Parameter(field.encode_name, "as in the item")
+            for field in msgspec.structs.fields(CustomEvent)
+        ),
+    ),
+    responses=(Response(200, "a picture of one pixel", media_types=("image/gif",)),),
+    errors=COLLECT_ERRORS,
+    security=SECURITY,
+)
+
 MIXED_ROUTES = (
-    MixedRoute("/", "POST", read_item, format_by_type, respond_single, no_details),
-    MixedRoute("/batch", "POST", read_items, format_by_type, respond_batch, item_details),
-    MixedRoute("/events", "POST", read_items, event_format, respond_events, no_details),
-    MixedRoute("/px.jpg", "GET", read_query, format_by_type, respond_pixel, no_details),
+    MixedRoute(SEND_OPERATION, read_item, format_by_type, respond_single, no_details),
+    MixedRoute(BATCH_OPERATION, read_items, format_by_type, respond_batch, item_details),
+    MixedRoute(EVENTS_OPERATION, read_items, event_format, respond_events, no_details),
+    MixedRoute(PIXEL_OPERATION, read_query, format_by_type, respond_pixel, no_details),
 )

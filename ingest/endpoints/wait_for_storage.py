@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import msgspec
+from msgspec.structs import replace
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ingest.decoding.limits import BODY_TIMEOUT_SECONDS, MAX_BODY_BYTES
@@ -17,6 +18,7 @@ from ingest.publishing.storage_watch import StorageWatch
 from schemas.errors import Malformed
 from schemas.http.asgi import WHOLE_BODY_KEY, read_body
 from schemas.http.error_bodies import encode_json
+from schemas.http.openapi import Operation, Parameter
 from schemas.receipts import Receipt, unverified
 
 STORED_HEADER = b"tidemark-stored"
@@ -25,6 +27,34 @@ STORED_HEADER = b"tidemark-stored"
 DEFAULT_TIMEOUT_SECONDS = 10.0
 MAX_TIMEOUT_SECONDS = 15.0
 """Less than a collector takes to stop, so that nobody is left without an answer."""
+
+WAIT_PARAMETERS = (
+    Parameter(
+        "wait",
+        "answer when the items can be asked for",
+        {"type": "string", "enum": ["stored"]},
+    ),
+    Parameter(
+        "timeout",
+        "seconds to wait at most",
+        {
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "maximum": MAX_TIMEOUT_SECONDS,
+            "default": DEFAULT_TIMEOUT_SECONDS,
+        },
+    ),
+)
+
+
+def with_wait(operation: Operation) -> Operation:
+    """An operation that can be waited for."""
+    late = replace(operation.responses[0], status=202, description="taken, and not stored in time")
+    return replace(
+        operation,
+        parameters=(*operation.parameters, *WAIT_PARAMETERS),
+        responses=(*operation.responses, late),
+    )
 
 
 def wait_for_storage(app: ASGIApp, waits: StorageWatch) -> ASGIApp:

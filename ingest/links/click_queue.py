@@ -12,8 +12,8 @@ from functools import partial
 
 from msgspec import Struct
 
-from ingest.dependencies import Producer
 from ingest.publishing.partition_queue import DeliveryReport, DeliveryStatus
+from ingest.publishing.publish import Producer
 from schemas.errors import Unavailable
 from schemas.kinds import CLICK
 

@@ -24,6 +24,7 @@ from schemas.envelope import Envelope, encode_envelope
 from schemas.errors import ApiError, MethodNotAllowed, NotFound, RateLimitExceeded
 from schemas.http.asgi import header
 from schemas.http.client_ip import truncate_ip
+from schemas.http.openapi import Operation, Parameter, Response
 from schemas.http.rate_limit_headers import Headers
 from schemas.items import Click
 from schemas.plans import Group
@@ -38,6 +39,43 @@ MAX_HOST_LENGTH = 255
 NO_INDEX = (b"x-robots-tag", b"noindex")
 REVALIDATE = (b"cache-control", b"private, no-cache")
 """A browser may keep where it was sent, and asks each time; so each click is seen."""
+
+SLUG_PARAMETER = Parameter("slug", "the link's last part", required=True, location="path")
+
+LINK_OPERATIONS = (
+    Operation(
+        method="GET",
+        path="/l/{slug}",
+        operation_id="follow",
+        tag="Links",
+        summary="Follow a short link, and count the click",
+        description="Parameters are passed on to the target, but for those that it has itself. A "
+        "HEAD is "
+        "answered alike and not counted. Who accepts text/html gets a page instead of JSON.",
+        parameters=(SLUG_PARAMETER,),
+        responses=(
+            Response(302, "to where it leads", headers=("Location", "ETag")),
+            Response(304, "to where it led before", headers=("ETag",)),
+            Response(
+                200, "to programs that preview links: what it shows", media_types=("text/html",)
+            ),
+        ),
+        errors=(NotFound, RateLimitExceeded),
+        security=({},),
+    ),
+    Operation(
+        method="GET",
+        path="/l/{slug}/qr.svg",
+        operation_id="code",
+        tag="Links",
+        summary="A QR code that leads to the link",
+        description="It holds the address at which it was asked for.",
+        parameters=(SLUG_PARAMETER,),
+        responses=(Response(200, "the picture", media_types=("image/svg+xml",)),),
+        errors=(NotFound, RateLimitExceeded),
+        security=({},),
+    ),
+)
 
 
 def redirect_endpoint(desk: Dependencies, clicks: ClickQueue) -> ASGIApp:

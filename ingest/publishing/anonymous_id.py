@@ -1,10 +1,13 @@
-"""A secret for each UTC day, which all collectors of one data folder share, and which ends with it.
+"""Anonymous visitor ids: keyed hash of truncated IP and user agent with a salt that changes daily.
 
-Whoever has the secret of a day can try every address with every agent until a name fits. So none
-outlives its day by more than a minute or two.
+For short links, and for websites whose tracker sends no id. The website, or the owner of the link,
+is part of the hash: without the salt no two ids can be traced to one person. Anyone with the salt
+could try every address with every user agent until an id matches. So all collectors of one data
+folder share one salt per UTC day, and delete it a minute or two after the day ends.
 """
 
 import asyncio
+import hashlib
 import logging
 import secrets
 from datetime import UTC, datetime
@@ -19,6 +22,25 @@ GRACE_MS = 60_000
 """What came before midnight is named by then."""
 CLEANUP_INTERVAL_SECONDS = 60.0
 SALT_BYTES = 32
+
+
+class AnonymousIds:
+    """Names visitors for a day; without the secret no name leads back to an address."""
+
+    def __init__(self, salts: "DailySalts") -> None:
+        self._salts = salts
+
+    def for_links(self, organization_id: str, address: str, user_agent: str, now_ms: int) -> str:
+        """32 hexadecimal digits, for all links of one organization."""
+        return self._hash(now_ms, "links", organization_id, address, user_agent)
+
+    def for_website(self, website_id: str, address: str, user_agent: str, now_ms: int) -> str:
+        """The same for one website, so that nobody can be followed from one to another."""
+        return self._hash(now_ms, website_id, address, user_agent)
+
+    def _hash(self, now_ms: int, *parts: str) -> str:
+        said = "\0".join(parts).encode()
+        return hashlib.blake2b(said, key=self._salts.get(now_ms), digest_size=16).hexdigest()
 
 
 class DailySalts:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from ingest.decoding.auth import Sender
 from ingest.decoding.decoder import AcceptedItems, RejectedItem, join_items, none_accepted_error
 from ingest.decoding.request_head import RequestHead
-from ingest.visitor import AnonymousIds
+from ingest.publishing.anonymous_id import AnonymousIds
 from schemas.envelope import Envelope, encode_envelope
 from schemas.errors import Forbidden
 from schemas.items import Item

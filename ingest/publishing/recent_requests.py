@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from msgspec import Struct
 
 from ingest.decoding.decoder import RejectedItem
+from ingest.publishing.envelopes import EncodedRequest
+from schemas.envelope import decode_envelope
 from schemas.errors import Unavailable
 
 MAX_REQUESTS = 50
@@ -22,6 +24,8 @@ REQUEST_OVERHEAD_BYTES = 512
 """Bytes that a request costs besides those of its items, about."""
 REJECT_OVERHEAD_BYTES = 192
 """The same of an item that was refused, besides its message."""
+MAX_KEPT_BYTES = MAX_WEBSITE_BYTES // 4
+"""Bytes of items that are kept of one request."""
 
 MAX_FOLLOWERS = 50
 MAX_FOLLOWERS_PER_ORGANIZATION = 10
@@ -157,3 +161,23 @@ def _put_dropping_oldest(queue: FollowerQueue, seen: RecentRequest | None) -> No
     if queue.full():
         queue.get_nowait()
     queue.put_nowait(seen)
+
+
+def record_published(
+    recent: RecentRequests, topic: str, sealed: EncodedRequest, receipt: str
+) -> None:
+    """Note what was sent on."""
+    if len(sealed.envelopes) == 1:
+        [envelope] = sealed.envelopes
+        recent.add(sealed.owner_id, _published_request(topic, sealed, envelope, receipt))
+        return
+    for envelope in sealed.envelopes:
+        subject_id = decode_envelope(envelope).subject_id
+        recent.add(subject_id, _published_request(topic, sealed, envelope, receipt))
+
+
+def _published_request(
+    topic: str, sealed: EncodedRequest, envelope: bytes, receipt: str
+) -> RecentRequest:
+    kept = envelope if len(envelope) <= MAX_KEPT_BYTES else b""
+    return RecentRequest(sealed.received_ms, topic, sealed.count, kept, receipt)

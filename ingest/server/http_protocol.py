@@ -16,7 +16,7 @@ from schemas.kinds import KINDS
 
 POST_PATHS = [
     *(kind.path for kind in KINDS if kind.path),
-    *(route.path for route in MIXED_ROUTES if route.method == "POST"),
+    *(route.operation.path for route in MIXED_ROUTES if route.operation.method == "POST"),
 ]
 FAST_PATHS = {path.encode(): path for path in POST_PATHS}
 

@@ -16,7 +16,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-import ingest.endpoints.openapi
+import ingest.app
 import query.docs.openapi
 import schemas.errors
 from schemas.errors import ApiError, MethodNotAllowed
@@ -48,7 +48,7 @@ BOUNDED = settings(
 
 SERVICES = {
     "query": query.docs.openapi.OPENAPI_SERVICE,
-    "collect": ingest.endpoints.openapi.collector_api(),
+    "collect": ingest.app.collector_api(),
 }
 OPERATIONS = [(name, o) for name, service in SERVICES.items() for o in service.operations]
 

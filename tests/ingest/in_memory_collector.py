@@ -11,10 +11,9 @@ from msgspec import Struct
 
 from ingest.app import SALTS_FOLDER, create_app
 from ingest.publishing.acknowledged_counts import AcknowledgedCounter
-from ingest.publishing.anonymous_id import DailySalts
+from ingest.publishing.anonymous_id import AnonymousIds, DailySalts
 from ingest.publishing.partition_queue import DeliveryReport, DeliveryStatus, PendingDelivery
 from ingest.publishing.recent_requests import RecentRequests
-from ingest.visitor import AnonymousIds
 from schemas.envelope import Envelope, decode_chunk, encode_chunk
 from schemas.errors import PayloadTooLarge, Unavailable
 from schemas.http.middleware import HttpMiddleware

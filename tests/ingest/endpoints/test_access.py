@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 from msgspec import Struct
 
-from ingest.app import create_app
-from ingest.endpoints.openapi import EXAMPLES, collector_api
+from ingest.app import collector_api, create_app
+from ingest.endpoints.collect import EXAMPLES
 from schemas.http.middleware import HttpMiddleware
 from schemas.registry import RegistryFollower, RegistryStore
 from schemas.registry.migrate import migrate

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from ingest.coding import negotiate_encoding
 from ingest.endpoints.scripts import (
     BUILD_FOLDER,
     CACHE_BRIEFLY,
     CACHE_IMMUTABLE,
     SCRIPT_SUMMARIES,
+    negotiate_encoding,
     read_manifest,
     script_routes,
 )

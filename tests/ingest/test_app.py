@@ -2,9 +2,9 @@
 
 from openapi_spec_validator import validate
 
+from ingest.app import collector_api
 from ingest.decoding.tracker_formats import TRACKER_FORMATS
 from ingest.endpoints.mixed_routes import MIXED_ROUTES
-from ingest.endpoints.openapi import collector_api
 from schemas.http.openapi import openapi_document
 from schemas.kinds import KINDS
 
@@ -37,7 +37,7 @@ def test_a_batch_has_the_bounds_of_the_collector() -> None:
 def test_every_route_of_several_shapes_is_described() -> None:
     paths = openapi_document(collector_api())["paths"]
 
-    assert {(route.path, route.method.lower()) for route in MIXED_ROUTES} <= {
+    assert {(route.operation.path, route.operation.method.lower()) for route in MIXED_ROUTES} <= {
         (path, method) for path, methods in paths.items() for method in methods
     }
 
