@@ -1,15 +1,19 @@
-"""Modules stay short enough to be read in one go, and roots hold entry points only."""
+"""Modules and READMEs stay short enough to be read in one go; roots hold entry points only."""
 
 import pytest
 
 from tests.repo.source_tree import PACKAGES, ROOT, relative, sources
 
 MODULE_LINES = 300
+README_BYTES = 12_500
 
 OPEN_MODULES = {"stream/writing/batch_writer.py"}
 """Modules that are still longer; this list only shrinks."""
 
-ROOT_MODULES = {
+OPEN_READMES = {*PACKAGES}
+"""Folders with a README that is still longer; this list only shrinks."""
+
+ROOT_MODULES: dict[str, set[str]] = {
     "schemas": {
         "acknowledged_counts",
         "envelope",
@@ -36,6 +40,14 @@ def test_no_module_is_longer_than_a_reader_can_hold(package: str) -> None:
     long = {path: lines for path, lines in lengths.items() if lines > MODULE_LINES}
 
     assert {path: lines for path, lines in long.items() if path not in OPEN_MODULES} == {}
+
+
+@pytest.mark.parametrize("folder", [".", *PACKAGES, "tests"])
+def test_a_readme_is_a_front_door(folder: str) -> None:
+    """Generated tables stand in REFERENCE.md beside it, decisions in DECISIONS.md."""
+    size = (ROOT / folder / "README.md").stat().st_size
+
+    assert size <= README_BYTES or folder in OPEN_READMES
 
 
 @pytest.mark.parametrize("package", PACKAGES)
