@@ -11,14 +11,14 @@ from query.custom.request import MAX_DAYS, CustomRequest
 from query.custom.tables import CustomTable
 from query.custom.validation import ValidatedQuery, validate
 from query.dependencies import QueryDependencies
-from query.engine.engine import DataFileMissing, Row, Sql
-from query.engine.snapshots import AsOf, PinnedVersion
+from query.engine.engine import Row, Sql
+from query.engine.snapshots import AsOf, PinnedVersion, PinnedVersions
 from query.request.subject import QuerySubject, SubjectKind
 from query.request.time_parameters import parse_time_range
 from query.request.time_range import TimeRange, check_time_zone
 from query.response.response_budget import ResponseBudget
 from query.scope.scope import Scope
-from schemas.errors import Forbidden, Malformed, Unavailable
+from schemas.errors import Forbidden, Malformed
 from schemas.http.auth import OUT_OF_REACH
 from schemas.registry import Key
 from schemas.runtime.clock import format_instant
@@ -115,16 +115,13 @@ def row_access(table: CustomTable, who: QuerySubject, key: Key) -> RowAccess:
 async def execute_custom_query(
     desk: QueryDependencies, one: CustomQuery, budget: ResponseBudget
 ) -> CustomResult:
-    """The rows from one version; anew when a part was compacted away meanwhile."""
+    """The rows of one page, from one version."""
     table = one.plan.table.table
-    for anew in (False, True):
-        pinned = await desk.snapshots.pin_at(table, one.as_of, anew)
-        try:
-            return await _page(desk, one, pinned, budget)
-        except DataFileMissing:
-            continue
-    await desk.snapshots.raise_if_vacuumed(one.as_of, [table])
-    raise Unavailable("The stored data cannot be read at the moment")
+
+    async def run(pinned: PinnedVersions) -> CustomResult:
+        return await _page(desk, one, pinned.of(table), budget)
+
+    return await desk.snapshots.with_pinned([table], one.as_of, run)
 
 
 async def _page(

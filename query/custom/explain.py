@@ -15,15 +15,14 @@ from starlette.responses import Response
 from query.custom.execute import CustomQuery, parse_custom_query
 from query.custom.request import CustomRequest
 from query.dependencies import QueryDependencies
-from query.engine.engine import DataFileMissing, Sql
-from query.engine.snapshots import PinnedVersion
+from query.engine.engine import Sql
+from query.engine.snapshots import PinnedVersion, PinnedVersions
 from query.request.body import read_json
 from query.request.subject import authorized_subject
 from query.response.json_response import json_pieces
 from query.response.large_response import LargeResponse
 from query.response.response_budget import ResponseBudget
 from query.scope.scope import scoped_rows
-from schemas.errors import Unavailable
 from schemas.plans import Group
 from schemas.registry import KeyScope as KeyScope
 from schemas.runtime.clock import format_instant, parse_instant_ms
@@ -44,21 +43,19 @@ async def explain_custom_query(desk: QueryDependencies, request: Request) -> Res
 
 
 async def _explained(desk: QueryDependencies, one: CustomQuery, budget: ResponseBudget) -> Response:
-    """What is told of it, from one version; anew when a part was compacted away meanwhile."""
-    stored = one.plan.table.table
-    for anew in (False, True):
-        pinned = await desk.snapshots.pin_at(stored, one.as_of, anew)
-        try:
-            sql = await one.sql(desk, pinned)
-            rows = await _rows(desk, one, pinned, budget)
-        except DataFileMissing:
-            continue
+    """SQL, bound values and row count, from one version."""
+    table = one.plan.table.table
+
+    async def run(versions: PinnedVersions) -> dict[str, object]:
+        pinned = versions.of(table)
+        sql = await one.sql(desk, pinned)
+        rows = await _rows(desk, one, pinned, budget)
         values = {name: _shown(v) for name, v in sql.values.items() if name != FILES_PARAMETER}
-        read = {"name": stored.name, "version": pinned.version.number, "rows": rows}
-        told = {"success": True, "sql": sql.text, "values": values, "tables": [read]}
-        return LargeResponse(json_pieces(told), budget, media_type="application/json")
-    await desk.snapshots.raise_if_vacuumed(one.as_of, [stored])
-    raise Unavailable("The stored data cannot be read at the moment")
+        read = {"name": table.name, "version": pinned.version.number, "rows": rows}
+        return {"success": True, "sql": sql.text, "values": values, "tables": [read]}
+
+    body = await desk.snapshots.with_pinned([table], one.as_of, run)
+    return LargeResponse(json_pieces(body), budget, media_type="application/json")
 
 
 async def _rows(

@@ -1,19 +1,20 @@
-"""Shelf: the newest version of each table, looked at again when it is older than 200 ms.
+"""Snapshot cache: the newest version of each table, at most 200 ms old; pins versions.
 
-One handle per table is kept open and brought forward; a handle that the retention of the log has
-left behind is opened anew. A question pins what it got and never sees anything else.
+One handle per table is kept open and updated; a handle whose log entries were cleaned up is
+reopened. A query pins the versions that it got and never sees anything else.
 """
 
 import asyncio
 import logging
 import time
-from collections.abc import Iterable, Sequence
-from typing import Annotated
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Annotated, TypeVar
 
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 from msgspec import Meta, Struct
 
+from query.engine.engine import DataFileMissing
 from schemas.errors import DataDamaged, Malformed, Unavailable, VersionGone
 from schemas.lake.committed_offsets import SNAPSHOT_MAX_AGE_SECONDS
 from schemas.lake.delta_table import (
@@ -35,29 +36,48 @@ NEVER_STORED = -1
 
 VersionNumber = Annotated[int, Meta(ge=NEVER_STORED, le=2**53)]
 AsOf = dict[str, VersionNumber] | VersionNumber | None
-"""Versions to be asked again, as `meta.versions` tells them; one number is that of every table."""
+"""Table versions to read, as in `meta.versions` of a response; one number goes for every table."""
+
+UNREADABLE = "The stored data cannot be read right now; retry"
+"""What a query meets whose data files were compacted away twice."""
+
+T = TypeVar("T")
 
 RETENTION_MINUTES = 15
 MAX_OLD_VERSIONS = 16
-"""Versions kept at hand, beside the newest of each table."""
+"""Historic versions that are cached, beside the newest of each table."""
 
 
 class PinnedVersion(Struct, frozen=True):
-    """One version of one table, and when it was looked for."""
+    """One version of one table, and when the log was checked for it."""
 
     version: TableVersion
     checked_ms: int
     """Every commit made before this instant is in the version."""
     is_historic: bool = False
-    """Whether it was asked for by its number: what came later is not in it."""
+    """Whether the request named its number: later commits are not in it."""
 
     def data_files(self, subject: str | None, start_ms: int, end_ms: int) -> Sequence[DataFile]:
-        """The parts that may hold rows of the subject with start <= ts < end."""
-        return [p for p in self.version.data_files if p.may_contain(subject, start_ms, end_ms)]
+        """The data files that may hold rows of the subject with start <= ts < end."""
+        return [f for f in self.version.data_files if f.may_contain(subject, start_ms, end_ms)]
+
+
+class PinnedVersions(Struct, frozen=True):
+    """One version of each table that a query reads, by table name."""
+
+    versions: Mapping[str, PinnedVersion]
+    damaged: Mapping[str, DataDamaged] = {}
+    """Tables whose log is damaged, with the error that a query of such a table gets."""
+
+    def of(self, table: Table) -> PinnedVersion:
+        """The version of a table; raises DataDamaged when its log is damaged."""
+        if table.name in self.damaged:
+            raise self.damaged[table.name]
+        return self.versions[table.name]
 
 
 class SnapshotCache:
-    """Hands out pinned versions; safe to ask from many requests at once."""
+    """Hands out pinned versions; safe for concurrent requests."""
 
     def __init__(
         self,
@@ -74,29 +94,31 @@ class SnapshotCache:
         self._old: dict[tuple[str, int], TableVersion] = {}
 
     async def pin(
-        self, table: Table, anew: bool = False, least: int = NEVER_STORED
+        self, table: Table, reopen: bool = False, min_version: int = NEVER_STORED
     ) -> PinnedVersion:
-        """The newest version; `anew` opens the table again rather than trusting what is kept.
+        """The newest version; `reopen` discards the cached handle and opens the table again.
 
-        Never one before `least`, which is known to exist.
+        Never a version before `min_version`, which must exist.
         """
-        book = self._entries.setdefault(table.name, _CacheEntry())
-        async with book.lock:
-            old = time.monotonic() - book.checked_at > self._fresh
-            if anew or old or book.pinned is None or book.pinned.version.number < least:
-                if anew:
-                    book.handle = None
-                started, looked_ms = time.monotonic(), self._clock()
-                version = await asyncio.to_thread(self._refresh, table, book)
-                book.pinned, book.checked_at = PinnedVersion(version, looked_ms), started
-            return book.pinned
+        entry = self._entries.setdefault(table.name, _CacheEntry())
+        async with entry.lock:
+            stale = time.monotonic() - entry.checked_at > self._fresh
+            cached = entry.pinned
+            if reopen or stale or cached is None or cached.version.number < min_version:
+                if reopen:
+                    entry.handle = None
+                started, checked_ms = time.monotonic(), self._clock()
+                version = await asyncio.to_thread(self._refresh, table, entry)
+                entry.pinned = cached = PinnedVersion(version, checked_ms)
+                entry.checked_at = started
+            return cached
 
-    async def pin_at(self, table: Table, as_of: AsOf, anew: bool = False) -> PinnedVersion:
-        """The version that is asked for; the newest where none is.
+    async def pin_at(self, table: Table, as_of: AsOf, reopen: bool = False) -> PinnedVersion:
+        """The requested version; the newest when the request names none.
 
-        Malformed when there is no such version yet, VersionGone when there is none any more.
+        Malformed when the version does not exist yet, VersionGone when it has expired.
         """
-        newest = await self.pin(table, anew)
+        newest = await self.pin(table, reopen)
         number = requested_version(as_of, table)
         if number is None or number == newest.version.number:
             return newest
@@ -115,8 +137,40 @@ class SnapshotCache:
             self._old[table.name, number] = version
         return PinnedVersion(version, 0, is_historic=True)
 
+    async def with_pinned(
+        self,
+        tables: Sequence[Table],
+        as_of: AsOf,
+        run: Callable[[PinnedVersions], Awaitable[T]],
+        reset: Callable[[], None] = lambda: None,
+    ) -> T:
+        """Run on one version per table; once more when a data file was compacted away meanwhile.
+
+        `reset` undoes what the first run left behind. When a file is missing twice: VersionGone if
+        the request named the version, else Unavailable.
+        """
+        for reopen in (False, True):
+            pinned = await self._pin_all(tables, as_of, reopen)
+            try:
+                return await run(pinned)
+            except DataFileMissing:
+                reset()
+        await self.raise_if_vacuumed(as_of, tables)
+        raise Unavailable(UNREADABLE)
+
+    async def _pin_all(self, tables: Iterable[Table], as_of: AsOf, reopen: bool) -> PinnedVersions:
+        """The version of each table; a damaged log fails only the queries of its table."""
+        versions: dict[str, PinnedVersion] = {}
+        damaged: dict[str, DataDamaged] = {}
+        for table in tables:
+            try:
+                versions[table.name] = await self.pin_at(table, as_of, reopen)
+            except DataDamaged as error:
+                damaged[table.name] = error
+        return PinnedVersions(versions, damaged)
+
     async def raise_if_vacuumed(self, as_of: AsOf, tables: Iterable[Table]) -> None:
-        """VersionGone when parts of the versions that were asked for have been deleted."""
+        """VersionGone when data files of the requested versions have been deleted."""
         for table in tables:
             number = requested_version(as_of, table)
             newest = (await self.pin(table)).version.number
@@ -135,58 +189,58 @@ class SnapshotCache:
         return read_version(handle, table)
 
     def _version_gone(self, table: Table, number: int) -> VersionGone:
-        """Parts of a version last for a while after it is not the newest any more."""
+        """The error for an expired version; it names the oldest that is still available."""
         handle = open_table(self._lake, table)
         commits = [(c["timestamp"], c["version"]) for c in handle.history()] if handle else []
         since = self._clock() - self._kept * 60_000
-        sure = [version for at, version in commits if at <= since]
-        oldest = max(sure, default=min((version for _, version in commits), default=0))
+        readable = [version for at, version in commits if at <= since]
+        oldest = max(readable, default=min((version for _, version in commits), default=0))
         return VersionGone(
-            f"Version {number} of table '{table.name}' is not kept any more; "
-            f"the oldest that can surely be asked is {max(oldest, number + 1)}"
+            f"Version {number} of table '{table.name}' has expired; "
+            f"the oldest that is still available is {max(oldest, number + 1)}"
         )
 
-    def _refresh(self, table: Table, book: "_CacheEntry") -> TableVersion:
+    def _refresh(self, table: Table, entry: "_CacheEntry") -> TableVersion:
         try:
-            return self._newest(table, book)
+            return self._newest(table, entry)
         except (DeltaError, OSError, UnreadableTable) as error:
             raise unreadable(table, error) from None
 
-    def _newest(self, table: Table, book: "_CacheEntry") -> TableVersion:
-        if book.handle is not None:
+    def _newest(self, table: Table, entry: "_CacheEntry") -> TableVersion:
+        if entry.handle is not None:
             try:
-                book.handle.update_incremental()
-                check_protocol(book.handle)
+                entry.handle.update_incremental()
+                check_protocol(entry.handle)
             except (DeltaError, OSError):
-                book.handle = None  # the log was cleaned past this handle
+                entry.handle = None  # the log entries after this handle were cleaned up
             else:
-                if book.version and book.handle.version() < book.version.number:
-                    book.handle = None  # the newest entry is gone: whoever opens it is told
-        if book.handle is None:
-            book.handle = open_table(self._lake, table)
-            book.version = None
-        if book.handle is None:
+                if entry.version and entry.handle.version() < entry.version.number:
+                    entry.handle = None  # the newest entry is gone: opening the table reports it
+        if entry.handle is None:
+            entry.handle = open_table(self._lake, table)
+            entry.version = None
+        if entry.handle is None:
             return TableVersion(table, NEVER_STORED, ())
-        if book.version is None or book.version.number != book.handle.version():
-            book.version = read_version(book.handle, table)
-        return book.version
+        if entry.version is None or entry.version.number != entry.handle.version():
+            entry.version = read_version(entry.handle, table)
+        return entry.version
 
 
 def requested_version(as_of: AsOf, table: Table) -> int | None:
-    """The version of a table that is asked for."""
+    """The version of a table that the request names."""
     return as_of.get(table.name) if isinstance(as_of, dict) else as_of
 
 
 def unreadable(table: Table, error: Exception) -> Unavailable:
-    """The failure that a table cannot be read; the log has the reason."""
-    log.error("table not read", extra={"table": table.name, "error": str(error)})
+    """The error for a table that cannot be read; the log line has the reason."""
+    log.error("table unreadable", extra={"table": table.name, "error": str(error)})
     if isinstance(error, DamagedLog):
         return DataDamaged(f"The log of table '{table.name}' is damaged", damaged=[])
-    return Unavailable(f"The table '{table.name}' cannot be read at the moment")
+    return Unavailable(f"The table '{table.name}' cannot be read right now; retry")
 
 
 class _CacheEntry:
-    """What is kept of one table."""
+    """The open handle and newest version of one table."""
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()

@@ -13,7 +13,7 @@ from query.custom.execute import RowAccess
 from query.custom.tables import CustomColumn
 from query.dependencies import QueryDependencies
 from query.engine.engine import DataFileMissing, Engine, Row, Sql
-from query.engine.snapshots import PinnedVersion
+from query.engine.snapshots import UNREADABLE, PinnedVersion
 from query.export.request import ExportQuery
 from query.request.time_range import TimeRange
 from query.scope.scope import Scope, scoped_rows
@@ -44,9 +44,9 @@ async def export_batches(
                 break
             except DataFileMissing:
                 if began or last:
-                    raise Unavailable("The stored data cannot be read at the moment") from None
+                    raise Unavailable(UNREADABLE) from None
                 await desk.snapshots.raise_if_vacuumed(as_of, [stored])
-                pinned = await desk.snapshots.pin_at(stored, as_of, anew=True)
+                pinned = await desk.snapshots.pin_at(stored, as_of, reopen=True)
 
 
 def split_time_range(

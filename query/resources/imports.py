@@ -10,11 +10,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from query.dependencies import QueryDependencies
-from query.engine.engine import DataFileMissing, Sql, merge_values
+from query.engine.engine import Sql, merge_values
+from query.engine.snapshots import PinnedVersions
 from query.request.body import read_json
 from query.resources.pagination import list_page
 from query.response.json_value import json_response
-from schemas.errors import Conflict, NotFound, Unavailable
+from schemas.errors import Conflict, NotFound
 from schemas.http.auth import authorize_website
 from schemas.plans import Group
 from schemas.registry import (
@@ -126,22 +127,19 @@ async def _import_of_tenant(desk: QueryDependencies, key: Key, request: Request)
 
 
 async def _count_rows(desk: QueryDependencies, one: Import) -> int:
-    """Rows of an import in the newest version; once more when its parts were replaced meanwhile."""
-    for anew in (False, True):
-        pinned = await desk.snapshots.pin(EVENTS, anew)
-        parts = pinned.data_files(one.website_id, 0, MAX_MS)
-        lane = desk.standard_limiter.for_tenant(one.organization_id)
-        relation = await lane.relation(parts, COUNT_COLUMNS)
+    """Rows of an import in the newest version."""
+    engine = desk.standard_limiter.for_tenant(one.organization_id)
+
+    async def run(pinned: PinnedVersions) -> int:
+        data_files = pinned.of(EVENTS).data_files(one.website_id, 0, MAX_MS)
+        relation = await engine.relation(data_files, COUNT_COLUMNS)
         text = (
             f"SELECT count(*) FROM {relation.text} AS stored\n"  # noqa: S608 - every name is ours
             " WHERE website_id = $website AND import_id = $import"
         )
         values = {"website": one.website_id, "import": one.id}
-        try:
-            ((rows,),) = await lane.rows(
-                Sql(text, merge_values(relation.values, values)), desk.timeout_seconds
-            )
-        except DataFileMissing:
-            continue
+        sql = Sql(text, merge_values(relation.values, values))
+        ((rows,),) = await engine.rows(sql, desk.timeout_seconds)
         return int(rows)
-    raise Unavailable("The stored data cannot be read at the moment")
+
+    return await desk.snapshots.with_pinned([EVENTS], None, run)

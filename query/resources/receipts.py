@@ -106,7 +106,7 @@ async def _statuses(
     aside = await desk.table_offsets.stored_offset(QUARANTINE, *where)
     if aside.next <= receipt.offset:
         return _same_status(receipt, ItemState.STORED)
-    pinned = await desk.snapshots.pin(QUARANTINE, least=aside.version)
+    pinned = await desk.snapshots.pin(QUARANTINE, min_version=aside.version)
     engine = desk.standard_limiter.for_tenant(key.organization_id)
     place = EpochPartition(
         desk.table_offsets.topic(receipt.topic), epoch, receipt.partition, desk.table_offsets.epoch

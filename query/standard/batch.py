@@ -9,8 +9,7 @@ from msgspec import Struct, structs
 
 from query.dependencies import QueryDependencies
 from query.engine.deadline import timeout_error
-from query.engine.engine import DataFileMissing
-from query.engine.snapshots import PinnedVersion
+from query.engine.snapshots import PinnedVersion, PinnedVersions
 from query.request.body import convert
 from query.request.subject import QuerySubject, SubjectKind
 from query.request.suggestions import unknown_name_message
@@ -22,7 +21,7 @@ from query.standard.execute import PreparedQuery, QueryResult, execute
 from query.standard.query_types import QUERY_TYPES
 from query.standard.request import StandardQuery, StandardRequest
 from query.standard.scope import build_scope
-from schemas.errors import ApiError, DataDamaged, Malformed, Unavailable
+from schemas.errors import ApiError, Malformed, Unavailable
 from schemas.tables import Table
 
 CONCURRENCY = 4
@@ -62,24 +61,19 @@ MakeOutcome = Callable[[StandardQuery, ComparedResult], Outcome]
 async def execute_batch(
     batch: QueryBatch, make: MakeOutcome[Outcome]
 ) -> tuple[Snapshots, Sequence[Outcome | ApiError]]:
-    """Every outcome, from one version per table; anew when a part was compacted away meanwhile."""
-    before = batch.budget.savepoint()
-    try:
-        return await _execute_at(batch, make, anew=False)
-    except DataFileMissing:
-        batch.budget.roll_back(before)
-    try:
-        return await _execute_at(batch, make, anew=True)
-    except DataFileMissing:
-        pass
-    await batch.desk.snapshots.raise_if_vacuumed(batch.request.as_of, batch.tables.values())
-    raise Unavailable("The stored data cannot be read at the moment")
+    """The outcome of each query, from one version per table."""
+    return await batch.desk.snapshots.with_pinned(
+        list(batch.tables.values()),
+        batch.request.as_of,
+        partial(_execute_at, batch, make),
+        reset=partial(batch.budget.roll_back, batch.budget.savepoint()),
+    )
 
 
 async def _execute_at(
-    batch: QueryBatch, make: MakeOutcome[Outcome], anew: bool
+    batch: QueryBatch, make: MakeOutcome[Outcome], pinned: PinnedVersions
 ) -> tuple[Snapshots, Sequence[Outcome | ApiError]]:
-    pins, damaged = await _pin_tables(batch, anew)
+    pins, damaged = pinned.versions, pinned.damaged
     turns = asyncio.Semaphore(CONCURRENCY)
 
     async def outcome(one: StandardQuery) -> Outcome | ApiError:
@@ -99,18 +93,6 @@ async def _execute_at(
     if len(broken) == len(outcomes):
         raise broken[0]
     return pins, outcomes
-
-
-async def _pin_tables(batch: QueryBatch, anew: bool) -> tuple[Snapshots, Mapping[str, DataDamaged]]:
-    """The version of each table; questions about others than a damaged one are answered."""
-    pins: dict[str, PinnedVersion] = {}
-    damaged: dict[str, DataDamaged] = {}
-    for name, table in batch.tables.items():
-        try:
-            pins[name] = await batch.desk.snapshots.pin_at(table, batch.request.as_of, anew)
-        except DataDamaged as refused:
-            damaged[name] = refused
-    return pins, damaged
 
 
 async def _execute_one(

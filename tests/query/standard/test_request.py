@@ -223,8 +223,7 @@ def test_a_version_that_the_log_has_forgotten_is_refused(desk: House) -> None:
 
     assert (reply.status, reply.json["error"]) == (
         410,
-        "Version 1 of table 'clicks' is not kept any more; "
-        "the oldest that can surely be asked is 3",
+        "Version 1 of table 'clicks' has expired; the oldest that is still available is 3",
     )
     assert clicks(desk, asOf=3).json["data"][0]["data"] == [{"total": 3}]
 
@@ -240,7 +239,7 @@ def test_a_version_whose_files_are_gone_names_the_oldest_that_is_kept(desk: Hous
 
     assert (reply.status, reply.json["code"]) == (410, "VERSION_GONE")
     assert reply.json["error"] == (
-        "Version 1 of table 'clicks' is not kept any more; the oldest that can surely be asked is 2"
+        "Version 1 of table 'clicks' has expired; the oldest that is still available is 2"
     )
 
 
