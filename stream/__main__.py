@@ -14,26 +14,28 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m stream", description=__doc__)
     parser.add_argument("role", choices=("worker", "backfill", "keeper"))
     parser.add_argument("--name", help="name of this process, unique on its machine")
-    parser.add_argument("--level", default="", help="where a backfill worker has read to (JSON)")
-    given = parser.parse_args()
+    parser.add_argument(
+        "--level", default="", help="offsets that a backfill worker has read up to (JSON)"
+    )
+    args = parser.parse_args()
     try:
         settings = load_settings()
-    except InvalidSetting as refused:
-        sys.exit(f"{given.role}: {refused}")
+    except InvalidSetting as error:
+        sys.exit(f"{args.role}: {error}")
     set_umask(settings)
     log_setup.set_up_logging(settings.log_level, QUIET)
     # A keeper needs no Faust and no parsers, a worker no DuckDB: each loads its own only.
-    if given.role == "backfill":
+    if args.role == "backfill":
         from stream import backfill_standby
 
-        return backfill_standby.run(settings, given.name or "backfill", given.level)
-    if given.role == "keeper":
+        return backfill_standby.run(settings, args.name or "backfill", args.level)
+    if args.role == "keeper":
         from stream.maintenance import scheduler
 
-        return scheduler.run(settings, given.name or "keeper")
+        return scheduler.run(settings, args.name or "keeper")
     from stream import worker
 
-    return worker.run(settings, given.name or "worker-1")
+    return worker.run(settings, args.name or "worker-1")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The Faust app: one agent for each kind of a lane."""
+"""The Faust app: one agent for each item kind of a worker role."""
 
 import asyncio
 import logging
@@ -37,45 +37,45 @@ from stream.writing.batch_writer import BatchWriter
 log = logging.getLogger(__name__)
 
 MAX_BATCH_MESSAGES = 256
-"""Chunks in a batch at most; where they are small, that is what a second brings."""
+"""Messages in a batch at most; small messages arrive at about this number a second."""
 
 MAX_BATCH_BYTES = 16 << 20
-"""And bytes: more than 20,000 usual rows have, so that those end a batch. Storing a byte takes six
-of memory while it lasts."""
+"""Bytes in a batch at most. 20,000 usual rows have fewer, so that their number ends a batch first.
+Writing a batch takes six times its bytes of memory."""
 
 MAX_ATTEMPTS = 5
 RETRY_SECONDS = 0.5
 
 EndProcess = Callable[[FatalError], None]
-"""Ends the process."""
+"""Ends the process with the error's exit code."""
 
 Argument = TypeVar("Argument")
 Result = TypeVar("Result")
 
 
 class Worker:
-    """The app with what its agents share."""
+    """The Faust app with the state that its agents share: writers, progress and fetch budget."""
 
     def __init__(
         self,
         settings: Settings,
         name: str,
-        drains: Mapping[str, BatchWriter],
+        writers: Mapping[str, BatchWriter],
         end: EndProcess,
         group: str = "",
     ) -> None:
         self.settings = settings
         self.progress = WorkerProgress()
-        self._writers = drains
+        self._writers = writers
         """By topic."""
         self._end = end
         self._identities = TopicIdentityClient(settings.brokers)
-        self._locks = {topic: asyncio.Lock() for topic in drains}
+        self._locks = {topic: asyncio.Lock() for topic in writers}
         self._budget = FetchBudget()
-        self.app = create_app(settings, name, set(drains), self.start_offsets, self._budget, group)
+        self.app = create_app(settings, name, set(writers), self.start_offsets, self._budget, group)
         self.app.on_partitions_revoked.connect(self.finish_batches)
-        for drain in drains.values():
-            self._add_agent(drain.kind)
+        for writer in writers.values():
+            self._add_agent(writer.kind)
 
     @property
     def topics(self) -> Collection[str]:
@@ -86,7 +86,7 @@ class Worker:
         name = self.settings.topic(kind.topic)
         topic = self.app.topic(name, value_serializer="raw", key_serializer="raw")
 
-        size = BatchLimits(
+        limits = BatchLimits(
             MAX_BATCH_MESSAGES,
             MAX_BATCH_BYTES,
             self.settings.batch_rows,
@@ -94,48 +94,52 @@ class Worker:
         )
 
         @self.app.agent(topic, name=f"store_{kind.name}")
-        async def store(arrivals: faust.StreamT[Any]) -> None:
-            async for batch in batches(arrivals, size):
+        async def store(stream: faust.StreamT[Any]) -> None:
+            async for batch in batches(stream, limits):
                 await self._store(name, batch)
 
     async def _store(self, topic: str, batch: Sequence[KafkaMessage]) -> None:
         await self.check_topics([topic])
-        for portion in split_batch(batch, self.settings.batch_rows, MAX_BATCH_BYTES):
+        for part in split_batch(batch, self.settings.batch_rows, MAX_BATCH_BYTES):
             async with self._locks[topic]:
                 if self.app.rebalancing:
-                    return  # the rest is read again, by whoever gets its partitions
-                stored = await self._run_in_thread(self._writers[topic].write, portion)
-            self._budget.stored({(topic, m.partition): m.offset + 1 for m in portion})
-            self.progress.batch_written(topic, stored.next_offsets, last_timestamps(portion))
-            for message in portion:
+                    return  # the rest is read again by the next owner of its partitions
+                result = await self._run_in_thread(self._writers[topic].write, part)
+            self._budget.stored({(topic, m.partition): m.offset + 1 for m in part})
+            self.progress.batch_written(topic, result.next_offsets, last_timestamps(part))
+            for message in part:
                 message.acknowledge()
 
     async def start_offsets(
-        self, held: Mapping[TopicPartition, PartitionOffsets]
+        self, kafka_offsets: Mapping[TopicPartition, PartitionOffsets]
     ) -> dict[TopicPartition, int]:
-        """Where to read on, for all partitions that were assigned."""
-        topics = sorted({topic for topic, _ in held})
+        """The offset from which to read each partition that was assigned."""
+        topics = sorted({topic for topic, _ in kafka_offsets})
         try:
-            identities = await topic_identities(self._identities, topics)
-        except FatalError as surprise:
-            self._end(surprise)
+            client = await topic_identities(self._identities, topics)
+        except FatalError as error:
+            self._end(error)
             raise
-        nexts = await self._run_in_thread(lambda held: self._start_offsets(held, identities), held)
-        self.progress.assign(nexts)
-        return nexts
+        next_offsets = await self._run_in_thread(
+            lambda kafka_offsets: self._start_offsets(kafka_offsets, client), kafka_offsets
+        )
+        self.progress.assign(next_offsets)
+        return next_offsets
 
-    async def _run_in_thread(self, work: Callable[[Argument], Result], given: Argument) -> Result:
-        """Work in a thread, so that heartbeats go on; whatever goes wrong ends the process.
+    async def _run_in_thread(
+        self, work: Callable[[Argument], Result], argument: Argument
+    ) -> Result:
+        """Run `work` in a thread, so that heartbeats continue; any error ends the process.
 
-        Faust would restart the agent without what it held, and nothing would be stored any more.
+        Faust would restart the agent without its messages, and nothing would be stored any more.
         """
         try:
-            return await asyncio.to_thread(work, given)
-        except FatalError as surprise:
-            self._end(surprise)
+            return await asyncio.to_thread(work, argument)
+        except FatalError as error:
+            self._end(error)
             raise
-        except DamagedLog as damaged:
-            self._end(LogDamaged(f"{damaged}; see tidemark doctor"))
+        except DamagedLog as error:
+            self._end(LogDamaged(f"{error}; run tidemark doctor"))
             raise
         except Exception as error:
             log.exception("batch not stored")
@@ -144,58 +148,70 @@ class Worker:
 
     def _start_offsets(
         self,
-        held: Mapping[TopicPartition, PartitionOffsets],
-        identities: Mapping[str, TopicIdentity],
+        kafka_offsets: Mapping[TopicPartition, PartitionOffsets],
+        client: Mapping[str, TopicIdentity],
     ) -> dict[TopicPartition, int]:
-        nexts: dict[TopicPartition, int] = {}
-        for topic, drain in self._writers.items():
-            ends = {p: bounds.next for (name, p), bounds in held.items() if name == topic}
-            if ends:
-                drain.assign_epoch(identities.get(topic), ends)
-            for partition, offset in drain.next_offsets(ends).items():
-                place = topic, partition
-                nexts[place] = self._start_offset(place, held[place], offset)
-        return nexts
+        next_offsets: dict[TopicPartition, int] = {}
+        for topic, writer in self._writers.items():
+            end_offsets = {
+                p: bounds.next for (name, p), bounds in kafka_offsets.items() if name == topic
+            }
+            if end_offsets:
+                writer.assign_epoch(client.get(topic), end_offsets)
+            for partition, offset in writer.next_offsets(end_offsets).items():
+                topic_partition = topic, partition
+                next_offsets[topic_partition] = self._start_offset(
+                    topic_partition, kafka_offsets[topic_partition], offset
+                )
+        return next_offsets
 
-    def _start_offset(self, place: TopicPartition, held: PartitionOffsets, offset: int) -> int:
-        """The table's next offset; the first that Kafka has when that is gone."""
-        topic, partition = place
-        if offset > held.next:
+    def _start_offset(
+        self, topic_partition: TopicPartition, kafka_offsets: PartitionOffsets, offset: int
+    ) -> int:
+        """The table's next offset, or Kafka's first one when messages were deleted up to it."""
+        topic, partition = topic_partition
+        if offset > kafka_offsets.next:
             raise OffsetOutOfRange(
-                f"{topic}/{partition} ends at offset {held.next}, but its table goes to {offset}: "
-                "Kafka lost what it had acknowledged, or the topic was made anew. To read it from "
-                "its beginning, raise TIDEMARK_INGEST_EPOCH; what it still holds of the old "
-                "messages is then stored twice, unless it bears an eventId"
+                f"Topic {topic} partition {partition} ends at offset {kafka_offsets.next}, but the "
+                f"table has stored up to {offset}: Kafka lost acknowledged messages, or the topic "
+                "was recreated. To read the topic from its beginning, increase "
+                "TIDEMARK_INGEST_EPOCH; messages without an eventId that were stored before are "
+                "then stored twice."
             )
-        if offset < held.first:
+        if offset < kafka_offsets.first:
             log.error(
-                "messages were gone from Kafka before they were read",
-                extra={"topic": topic, "partition": partition, "from": offset, "to": held.first},
+                "messages were deleted from Kafka before they were read",
+                extra={
+                    "topic": topic,
+                    "partition": partition,
+                    "from": offset,
+                    "to": kafka_offsets.first,
+                },
             )
-            self._writers[topic].lost_ranges[partition] = OffsetRange(offset, held.first)
-            return held.first
+            self._writers[topic].lost_ranges[partition] = OffsetRange(offset, kafka_offsets.first)
+            return kafka_offsets.first
         return offset
 
     async def check_topics(self, topics: Iterable[str]) -> None:
-        """End when a topic is another one by now than when its partitions were assigned.
+        """End the process when a topic was recreated since its partitions were assigned.
 
-        Asked between fetching a batch and storing it: a topic that is still the same now was the
-        same when the batch was fetched. When Kafka is away, nobody can have made it anew.
+        Checked between fetching a batch and storing it: a topic that is the same now was the same
+        when the batch was fetched. While Kafka is unreachable, no topic can be recreated.
         """
         try:
-            seen = await self._identities.fetch(topics)
+            identities = await self._identities.fetch(topics)
         except KafkaError:
             return
-        for topic, identity in seen.items():
-            assigned = self._writers[topic].identity
-            if assigned is not None and identity != assigned:
-                self._end(TopicReplaced(f"{topic} was {assigned}, and is {identity}"))
+        for topic, identity in identities.items():
+            expected = self._writers[topic].identity
+            if expected is not None and identity != expected:
+                self._end(TopicReplaced(f"{topic} was {expected}, and is {identity}"))
 
     async def finish_batches(self, *_: Any, **__: Any) -> None:
-        """Let batches under way end before their partitions go to another worker.
+        """Finish running batches before their partitions are revoked by a rebalance.
 
-        Else that worker reads on from a next offset that is about to move, and is fenced. Not for
-        ever: after a session's time the other one goes first, and this one is fenced.
+        Otherwise the next owner starts at an offset that is about to move, and is fenced. Waits for
+        one session timeout at most: after that the next owner commits first and this one is fenced.
         """
         try:
             async with asyncio.timeout(self.settings.session_seconds):
@@ -203,41 +219,41 @@ class Worker:
                     async with lock:
                         continue
         except TimeoutError:
-            log.warning("a batch outlasts the rebalance")
+            log.warning("batch still running after the rebalance timeout")
 
     def update_progress(self) -> None:
-        """Note how far Kafka is with what this worker holds; Stuck when nothing gets on."""
+        """Record Kafka's end offsets of the assigned partitions; Stuck when nothing advances."""
         app = self.app
         self.progress.note_membership(app.consumer_generation_id > 0 and not app.rebalancing)
-        ends: dict[TopicPartition, int] = {}
-        for place in self.progress.partitions():
-            end = end_offset(app, *place)
+        end_offsets: dict[TopicPartition, int] = {}
+        for topic_partition in self.progress.partitions():
+            end = end_offset(app, *topic_partition)
             if end is not None:
-                ends[place] = end
-        self.progress.note_end_offsets(ends)
-        self.progress.note_scan(sum(drain.files_scanned for drain in self._writers.values()))
+                end_offsets[topic_partition] = end
+        self.progress.note_end_offsets(end_offsets)
+        self.progress.note_scan(sum(writer.files_scanned for writer in self._writers.values()))
         self.progress.raise_if_stuck()
 
 
 async def topic_identities(
-    identities: TopicIdentityClient, topics: Sequence[str]
+    client: TopicIdentityClient, topics: Sequence[str]
 ) -> Mapping[str, TopicIdentity]:
-    """Which topics these are; Unreachable when Kafka does not answer."""
+    """The id of each topic; Unreachable when Kafka does not answer."""
     for attempt in range(MAX_ATTEMPTS):
         try:
-            found = await identities.fetch(topics)
-        except KafkaError as away:
+            identities = await client.fetch(topics)
+        except KafkaError as error:
             if attempt == MAX_ATTEMPTS - 1:
-                raise Unreachable(str(away)) from away
+                raise Unreachable(str(error)) from error
         else:
-            if len(found) in (0, len(topics)):  # a broker may not have heard of each yet
-                return found
+            if len(identities) in (0, len(topics)):  # a broker may not know all of them yet
+                return identities
         await asyncio.sleep(RETRY_SECONDS)
-    return found
+    return identities
 
 
 def last_timestamps(batch: Sequence[KafkaMessage]) -> dict[int, int]:
-    """When Kafka took the last message of each partition, Unix milliseconds."""
+    """Kafka's timestamp of the last message of each partition, Unix milliseconds."""
     return {m.partition: m.timestamp_ms for m in sorted(batch, key=lambda m: m.offset)}
 
 
@@ -245,11 +261,11 @@ def create_app(
     settings: Settings,
     name: str,
     topics: set[str],
-    positions: StartOffsets,
+    start_offsets: StartOffsets,
     budget: FetchBudget,
     group: str = "",
 ) -> faust.App:
-    """The app with the settings that make its losses impossible or harmless."""
+    """The Faust app: no acknowledgement loses a message, and offsets come from the tables."""
     session = settings.session_seconds
     folder = settings.data / "run" / "faust" / name
     folder.mkdir(parents=True, exist_ok=True)
@@ -270,8 +286,8 @@ def create_app(
         stream_buffer_maxsize=512,
         broker_session_timeout=session,
         broker_heartbeat_interval=session / 4,
-        broker_request_timeout=session + 5,  # after an outage, reading goes on that much later
+        broker_request_timeout=session + 5,  # after an outage, reading resumes that much later
         broker_rebalance_timeout=2 * session,
     )
-    app.transport = table_offset_transport(app, topics, positions, budget)
+    app.transport = table_offset_transport(app, topics, start_offsets, budget)
     return app

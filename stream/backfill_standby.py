@@ -1,8 +1,8 @@
-"""The backfill worker at rest: a small process that becomes a worker when there is history.
+"""A small process that waits for backfill messages and then becomes the backfill worker.
 
-Imports are rare, and a worker with its parsers and tables takes five times the memory of one that
-only asks Kafka now and then whether something came. With nothing to do for a minute the worker
-starts this process anew in its place: the same pid, so that a supervisor sees one.
+Imports are rare, and a worker with its parsers and tables takes five times the memory of a process
+that only polls Kafka for new end offsets. After a minute without work the worker replaces itself
+(`exec`) by this process: the same pid, so that a supervisor sees one process.
 """
 
 import asyncio
@@ -41,14 +41,14 @@ NICE = 10
 EXIT_OK = 0
 
 EndOffsets = Mapping[int, int]
-"""By topic partition."""
+"""End offset by partition number."""
 
 
-def run(settings: Settings, name: str, level: str) -> int:
-    """Rest until there is something to store, then work; 0 when told to stop."""
-    os.setpriority(os.PRIO_PROCESS, 0, NICE)  # threads that are made from here on inherit it
-    known = msgspec.json.decode(level, type=dict[int, int]) if level else None
-    if not asyncio.run(_wait_for_backfill(settings, name, known)):
+def run(settings: Settings, name: str, offsets: str) -> int:
+    """Wait until there is something to store, then run the worker; 0 when told to stop."""
+    os.setpriority(os.PRIO_PROCESS, 0, NICE)  # threads that are started from here on inherit it
+    known_offsets = msgspec.json.decode(offsets, type=dict[int, int]) if offsets else None
+    if not asyncio.run(_wait_for_backfill(settings, name, known_offsets)):
         return EXIT_OK
     from stream import worker
     from stream.writing.worker_roles import BACKFILL
@@ -57,47 +57,49 @@ def run(settings: Settings, name: str, level: str) -> int:
 
 
 def _exec_standby(name: str, worker: "Worker") -> NoReturn:
-    """Rest, in a process that has loaded nothing."""
-    level = {at.partition: at.next_offset for at in worker.progress.progress()}
-    log.info("backfill rests", extra={"level": level})
+    """Replace this process by one that has loaded nothing and waits."""
+    offsets = {at.partition: at.next_offset for at in worker.progress.progress()}
+    log.info("backfill worker idle", extra={"offsets": offsets})
     logging.shutdown()
-    text = msgspec.json.encode(level).decode()
-    command = ("-m", "stream", "backfill", "--name", name, "--level", text)
+    encoded = msgspec.json.encode(offsets).decode()
+    command = ("-m", "stream", "backfill", "--name", name, "--level", encoded)
     os.execv(sys.executable, (sys.executable, *command))  # noqa: S606 - ourselves again
 
 
-async def _wait_for_backfill(settings: Settings, name: str, known: EndOffsets | None) -> bool:
-    """Whether something came, before the stop."""
+async def _wait_for_backfill(
+    settings: Settings, name: str, known_offsets: EndOffsets | None
+) -> bool:
+    """Whether backfill messages arrived before the signal to stop."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     heartbeat = StandbyHeartbeat(settings, name)
-    beating = asyncio.create_task(heartbeat.run())
-    coming = asyncio.create_task(_until_messages(settings, heartbeat, known))
-    told = asyncio.create_task(stop.wait())
-    await asyncio.wait((coming, told), return_when=asyncio.FIRST_COMPLETED)
-    told.cancel()
-    beating.cancel()
-    if coming.done():
-        return coming.result()
-    coming.cancel()
+    heartbeat_task = asyncio.create_task(heartbeat.run())
+    messages_task = asyncio.create_task(_until_messages(settings, heartbeat, known_offsets))
+    stop_task = asyncio.create_task(stop.wait())
+    await asyncio.wait((messages_task, stop_task), return_when=asyncio.FIRST_COMPLETED)
+    stop_task.cancel()
+    heartbeat_task.cancel()
+    if messages_task.done():
+        return messages_task.result()
+    messages_task.cancel()
     remove_heartbeat(settings.data / "run", name)
     return False
 
 
 async def _until_messages(
-    settings: Settings, heart: "StandbyHeartbeat", known: EndOffsets | None
+    settings: Settings, heartbeat: "StandbyHeartbeat", known_offsets: EndOffsets | None
 ) -> bool:
     while True:
         try:
-            return await _poll_end_offsets(settings, heart, known)
-        except KafkaError as away:
-            log.info("waiting for kafka", extra={"reason": str(away)})
+            return await _poll_end_offsets(settings, heartbeat, known_offsets)
+        except KafkaError as error:
+            log.info("waiting for kafka", extra={"reason": str(error)})
             await asyncio.sleep(POLL_SECONDS)
 
 
 async def _poll_end_offsets(
-    settings: Settings, heart: "StandbyHeartbeat", known: EndOffsets | None
+    settings: Settings, heartbeat: "StandbyHeartbeat", known_offsets: EndOffsets | None
 ) -> bool:
     topic = settings.topic(IMPORTED_EVENT.topic)
     consumer = AIOKafkaConsumer(bootstrap_servers=settings.brokers)
@@ -105,16 +107,18 @@ async def _poll_end_offsets(
     try:
         await consumer.start()
         await admin.start()
-        places: list[TopicPartition] = []
-        for look in range(sys.maxsize):
-            if look % POLLS_PER_PARTITION_REFRESH == 0 or not places:
-                places = await _topic_partitions(admin, topic)
-            ends = _by_partition(await consumer.end_offsets(places))
-            if known is None and places:
-                known = _by_partition(await consumer.beginning_offsets(places))
-            if known is not None and any(known.get(p, 0) != end for p, end in ends.items()):
+        partitions: list[TopicPartition] = []
+        for poll in range(sys.maxsize):
+            if poll % POLLS_PER_PARTITION_REFRESH == 0 or not partitions:
+                partitions = await _topic_partitions(admin, topic)
+            end_offsets = _by_partition(await consumer.end_offsets(partitions))
+            if known_offsets is None and partitions:
+                known_offsets = _by_partition(await consumer.beginning_offsets(partitions))
+            if known_offsets is not None and any(
+                known_offsets.get(p, 0) != end for p, end in end_offsets.items()
+            ):
                 return True
-            heart.report_caught_up(topic, ends)
+            heartbeat.report_caught_up(topic, end_offsets)
             await asyncio.sleep(POLL_SECONDS)
         return False
     finally:
@@ -128,25 +132,27 @@ async def _topic_partitions(admin: AIOKafkaAdminClient, topic: str) -> list[Topi
 
 
 def _by_partition(offsets: Mapping[TopicPartition, int]) -> dict[int, int]:
-    return {place.partition: offset for place, offset in offsets.items()}
+    return {topic_partition.partition: offset for topic_partition, offset in offsets.items()}
 
 
 class StandbyHeartbeat:
-    """What a worker that rests says of itself, also while it waits for Kafka."""
+    """The heartbeat of an idle backfill worker, also while it waits for Kafka."""
 
     def __init__(self, settings: Settings, name: str) -> None:
         self._run = settings.data / "run"
         self._name = name
         self._written_at = time.monotonic()
 
-    def report_caught_up(self, topic: str, ends: EndOffsets) -> None:
-        """It has looked: with nothing to do, it is level with Kafka."""
-        progress = tuple(PartitionProgress(topic, p, end, end) for p, end in sorted(ends.items()))
+    def report_caught_up(self, topic: str, end_offsets: EndOffsets) -> None:
+        """After a poll without new messages: everything that Kafka has is stored."""
+        progress = tuple(
+            PartitionProgress(topic, p, end, end) for p, end in sorted(end_offsets.items())
+        )
         at = now_ms()
         self._write("ready", at, progress, {topic: at} if progress else {})
 
     async def run(self) -> None:
-        """While no look succeeds, say that it lives and waits."""
+        """While no poll succeeds, report that the process is alive and waits for Kafka."""
         while True:
             await asyncio.sleep(POLL_SECONDS)
             if time.monotonic() - self._written_at > STALE_SECONDS:
@@ -160,5 +166,5 @@ class StandbyHeartbeat:
             write_heartbeat(
                 self._run, Heartbeat(self._name, os.getpid(), at, state, progress, complete)
             )
-        except OSError as full:
-            log.warning("no pulse", extra={"reason": str(full)})
+        except OSError as error:
+            log.warning("heartbeat not written", extra={"reason": str(error)})

@@ -1,9 +1,9 @@
-"""The seam to Faust: batches that wait for our acknowledgement, and a consumer that asks the table.
+"""The seam to Faust: batches without acknowledgement, and a consumer that seeks to table offsets.
 
 Faust's `take` and `events` acknowledge a batch even when storing it raised, and `noack_take`, which
-does not, counts messages and no bytes; so batches are gathered here, without acknowledgements.
-Kafka's committed offsets are for dashboards only: on every assignment `LedgerConsumer` seeks to the
-next offsets that the tables hold, wherever Faust itself would seek to the committed ones.
+does not, limits messages but not bytes; so batches are collected here, without acknowledgements.
+Kafka's committed offsets are for dashboards only: on every assignment `TableOffsetConsumer` seeks
+to the next offsets of the tables, wherever Faust itself would seek to the committed ones.
 """
 
 import asyncio
@@ -28,22 +28,23 @@ from stream.runtime.errors import Unreachable
 log = logging.getLogger(__name__)
 
 FETCH_SECONDS = 0.1
-"""How long a fetch waits. Faust leaves a partition out of a fetch while its buffer is full and does
-not wake that fetch when there is room again: with its own second, every full buffer costs one."""
+"""Timeout of a fetch. Faust omits a partition from a fetch while its buffer is full and does not
+wake that fetch when the buffer has room again: with its default of a second, every full buffer
+costs one."""
 
 MAX_FETCH_WAIT_MS = 250
-"""How long the broker may hold a fetch for which it has nothing. While it does, what waits in a
-topic partition that the fetch does not name is not fetched; Faust says one and a half seconds."""
+"""How long the broker may hold a fetch for which it has no messages (`fetch.max.wait.ms`). During
+that time messages of partitions that the fetch does not name wait; Faust's default is 1.5 s."""
 MAX_FETCH_BYTES = 8 << 20
-"""In one answer of the broker at most, but for one message."""
+"""Bytes in one response of the broker at most (`fetch.max.bytes`); one message may be larger."""
 MESSAGE_OVERHEAD_BYTES = 2_048
-"""Bytes of memory that a message takes besides its own."""
+"""Memory that a message takes besides its bytes."""
 FULL_PAUSE_SECONDS = 0.1
-"""How long to wait for room at most when so much waits that nothing may be fetched."""
+"""Longest pause while the fetch budget allows no partition."""
 
 
 class PartitionOffsets(Struct, frozen=True):
-    """What Kafka holds of a topic partition: offsets first to next - 1."""
+    """The messages that Kafka has of a topic partition: offsets first to next - 1."""
 
     first: int
     next: int
@@ -52,35 +53,35 @@ class PartitionOffsets(Struct, frozen=True):
 StartOffsets = Callable[
     [Mapping[tuple[str, int], PartitionOffsets]], Awaitable[Mapping[tuple[str, int], int]]
 ]
-"""Where to read on, by topic and partition, given what Kafka holds of each."""
+"""The offset from which to read each topic partition, given the offsets that Kafka has of it."""
 
 
 async def batches(
-    arrivals: faust.StreamT[Any], size: BatchLimits
+    stream_: faust.StreamT[Any], limits: BatchLimits
 ) -> AsyncIterator[Sequence[KafkaMessage]]:
-    """Messages of the present assignment, taken together and never acknowledged here.
+    """Batches of the current assignment's messages, not acknowledged here.
 
-    What was fetched before a rebalance is passed over: its partition may be another worker's now,
-    and if it is not, it is read again.
+    Messages fetched before a rebalance are discarded: their partition may belong to another worker
+    now, and if it does not, they are read again.
     """
-    stream = cast(faust.Stream[Any], arrivals)
+    stream = cast(faust.Stream[Any], stream_)
     stream.enable_acks = False
-    queue = MessageQueue(size)
-    gathering = asyncio.create_task(_fill_queue(stream, queue))
+    queue = MessageQueue(limits)
+    filling = asyncio.create_task(_fill_queue(stream, queue))
     try:
-        while not gathering.done():
+        while not filling.done():
             with suppress(TimeoutError):
-                async with asyncio.timeout(size.seconds):
+                async with asyncio.timeout(limits.seconds):
                     await queue.batch_ready.wait()
             if batch := queue.take(stream.app.consumer_generation_id):
                 yield batch
-        gathering.result()
+        filling.result()
     finally:
-        gathering.cancel()
+        filling.cancel()
 
 
 async def _fill_queue(stream: faust.Stream[Any], queue: MessageQueue) -> None:
-    """Take all that comes, while batches are stored; the fetch budget bounds how much it is."""
+    """Queue every fetched message while batches are stored; the fetch budget bounds their bytes."""
     async for _ in stream:
         if (event := stream.current_event) is not None:
             queue.add(_to_message(event), event.message.generation_id)
@@ -100,19 +101,19 @@ def _to_message(event: EventT[Any]) -> KafkaMessage:
 
 
 def table_offset_transport(
-    app: faust.App, topics: Set[str], positions: StartOffsets, budget: FetchBudget
+    app: faust.App, topics: Set[str], start_offsets: StartOffsets, budget: FetchBudget
 ) -> driver.Transport:
-    """A transport whose consumer reads on where `positions` says, as far as the budget allows."""
+    """A transport whose consumer starts at `start_offsets` and fetches as the budget allows."""
 
     class FetchingThread(driver.AIOKafkaConsumerThread):
-        def _create_worker_consumer(self, *given: Any) -> AIOKafkaConsumer:
-            consumer = super()._create_worker_consumer(*given)
+        def _create_worker_consumer(self, *args: Any) -> AIOKafkaConsumer:
+            consumer = super()._create_worker_consumer(*args)
             # Faust has no settings for these.
             consumer._fetch_max_wait_ms = MAX_FETCH_WAIT_MS
             consumer._fetch_max_bytes = MAX_FETCH_BYTES
             return consumer
 
-    class LedgerConsumer(driver.Consumer):
+    class TableOffsetConsumer(driver.Consumer):
         def _new_consumer_thread(self) -> driver.AIOKafkaConsumerThread:
             return FetchingThread(self, loop=self.loop, beacon=self.beacon)
 
@@ -121,8 +122,8 @@ def table_offset_transport(
             offsets = dict(await super().seek_to_committed())
             assigned = [tp for tp in self.assignment() if tp.topic in topics]
             if assigned:
-                wanted = await positions(await self._bounds(assigned))
-                seeks = {TP(*place): offset for place, offset in wanted.items()}
+                starts = await start_offsets(await self._bounds(assigned))
+                seeks = {TP(*topic_partition): offset for topic_partition, offset in starts.items()}
                 await self.seek_wait(seeks)
                 offsets.update(seeks)
             budget.clear()
@@ -149,43 +150,45 @@ def table_offset_transport(
                 await budget.room(FULL_PAUSE_SECONDS)
                 return {}
             records: Mapping[TP, Any] = await super()._getmany(open_, timeout)
-            for tp, found in records.items():
+            for tp, messages in records.items():
                 budget.fetched(
-                    tp, [(r.offset, len(r.value or b"") + MESSAGE_OVERHEAD_BYTES) for r in found]
+                    tp, [(r.offset, len(r.value or b"") + MESSAGE_OVERHEAD_BYTES) for r in messages]
                 )
             return records
 
-    LedgerConsumer.logger = driver.logger  # a subclass would log its life in our name
+    TableOffsetConsumer.logger = (
+        driver.logger
+    )  # else the subclass would log under this module's name
 
-    class LedgerTransport(driver.Transport):
-        Consumer = LedgerConsumer
+    class TableOffsetTransport(driver.Transport):
+        Consumer = TableOffsetConsumer
 
-    return LedgerTransport(app.conf.broker, app)
+    return TableOffsetTransport(app.conf.broker, app)
 
 
 def end_offset(app: faust.App, topic: str, partition: int) -> int | None:
-    """Offset of the next message, by the last fetch; None when that is not known."""
+    """Kafka's end offset (high watermark) as of the last fetch; None when it is not known."""
     try:
         return app.consumer.highwater(TP(topic, partition))
-    except AssertionError:  # how aiokafka says that the partition was just taken away
+    except AssertionError:  # how aiokafka reports that the partition was just revoked
         return None
 
 
 async def start(app: faust.App) -> None:
-    """Start the app; Unreachable when Kafka is not there."""
+    """Start the app; Unreachable when Kafka does not answer."""
     try:
         await app.start()
-    except KafkaError as away:
-        raise Unreachable(str(away)) from away
+    except KafkaError as error:
+        raise Unreachable(str(error)) from error
 
 
 async def topics_exist(brokers: str, topics: Set[str], pause: float = 0.2) -> None:
-    """Wait until Kafka answers and has all topics; they are made by `deploy`, never here."""
-    said = ""
+    """Wait until Kafka answers and has all topics; `deploy` creates them, never a worker."""
+    previous = ""
     while missing := await _missing(brokers, topics):
-        if missing != said:
+        if missing != previous:
             log.info("waiting for topics", extra={"missing": missing, "kafka": brokers})
-        said = missing
+        previous = missing
         await asyncio.sleep(pause)
 
 
@@ -194,7 +197,7 @@ async def _missing(brokers: str, topics: Set[str]) -> str:
     try:
         await consumer.start()
         return ", ".join(sorted(topics - await consumer.topics()))
-    except KafkaError as away:
-        return f"all: {away}"
+    except KafkaError as error:
+        return f"all: {error}"
     finally:
         await consumer.stop()

@@ -1,4 +1,4 @@
-"""One worker process, from its start to its exit code."""
+"""One worker process, from start to exit code."""
 
 import asyncio
 import faulthandler
@@ -55,172 +55,184 @@ log = logging.getLogger(__name__)
 
 HEARTBEAT_SECONDS = 1.0
 JOINING_SECONDS = 0.2
-"""Between two beats before it is in the group: others wait for the one that says so."""
+"""Heartbeat interval before the worker is in the group: `up` waits for the heartbeat after that."""
 HEARTBEATS_PER_TOPIC_CHECK = 5
-"""Beats between two looks whether the topics are still the same, for when nothing comes."""
+"""Heartbeats between two checks of the topic ids, for topics without messages."""
 RECHECK_SECONDS = 10.0
 STOP_SECONDS = 5.0
 
 HandOver = Callable[[Worker], NoReturn]
-"""Ends the process of a worker that has nothing to do."""
+"""Replaces the process of a worker that is idle."""
 
 
 def run(
-    settings: Settings, name: str, lane: WorkerRole = LIVE, leave: HandOver | None = None
+    settings: Settings, name: str, role: WorkerRole = LIVE, hand_over: HandOver | None = None
 ) -> int:
-    """Work until told to stop, or until `leave` is due; 0, unless a surprise ends the process."""
-    return asyncio.run(_run(settings, name, lane, leave))
+    """Run until told to stop, or until idle with `hand_over`; 0, or a fatal error's exit code."""
+    return asyncio.run(_run(settings, name, role, hand_over))
 
 
-def exit_fatally(surprise: FatalError) -> NoReturn:
-    """End the process at once: what it holds in memory must not be used any more."""
-    log.critical("worker ends", extra={"why": type(surprise).__name__, "reason": str(surprise)})
-    if isinstance(surprise, Stuck):
+def exit_fatally(error: FatalError) -> NoReturn:
+    """End the process at once: its state in memory must not be used any more."""
+    log.critical("worker exits", extra={"error": type(error).__name__, "reason": str(error)})
+    if isinstance(error, Stuck):
         faulthandler.dump_traceback(all_threads=True)
     logging.shutdown()
-    os._exit(surprise.code)
+    os._exit(error.code)
 
 
 def fatal_handler(settings: Settings, name: str) -> EndProcess:
-    """Ends the process; what an operator has to decide is told to whoever reads its pulse."""
+    """Ends the process; an error that needs an operator goes into the heartbeat first."""
 
-    def told(surprise: FatalError) -> NoReturn:
-        if surprise.code == EXIT_CONFIG or isinstance(surprise, LogDamaged):
-            pulse = Heartbeat(name, os.getpid(), now_ms(), REFUSED, reason=str(surprise))
+    def end_process(error: FatalError) -> NoReturn:
+        if error.code == EXIT_CONFIG or isinstance(error, LogDamaged):
+            heartbeat = Heartbeat(name, os.getpid(), now_ms(), REFUSED, reason=str(error))
             with suppress(OSError):
-                write_heartbeat(settings.data / "run", pulse)
-        exit_fatally(surprise)
+                write_heartbeat(settings.data / "run", heartbeat)
+        exit_fatally(error)
 
-    return told
+    return end_process
 
 
-async def _run(settings: Settings, name: str, lane: WorkerRole, leave: HandOver | None) -> int:
+async def _run(settings: Settings, name: str, role: WorkerRole, hand_over: HandOver | None) -> int:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    places = await asyncio.to_thread(_geo_database, settings)
-    topics = {settings.topic(kind.topic) for kind in lane.kinds}
+    geo_database = await asyncio.to_thread(_geo_database, settings)
+    topics = {settings.topic(kind.topic) for kind in role.kinds}
     if not await _completes_before(stop, topics_exist(settings.brokers, topics)):
         return EXIT_OK
     await asyncio.to_thread(repair_logs, settings)
     follower = await asyncio.to_thread(_registry_follower, settings)
-    lookups = Lookups(places, lambda website: _website_domain(follower, website))
-    room = MemoryBudget.of(settings)
-    drains, left_out = await asyncio.to_thread(_writers, settings, lane, lookups, room)
-    while not drains:  # to end would not help, and would end all others that start with us
-        if not await _completes_before(stop, _wait_for_repair(settings, name, left_out)):
+    lookups = Lookups(geo_database, lambda website: _website_domain(follower, website))
+    memory_budget = MemoryBudget.of(settings)
+    writers, damaged_tables = await asyncio.to_thread(
+        _writers, settings, role, lookups, memory_budget
+    )
+    while not writers:  # exiting would not help, and would stop the processes started with this one
+        if not await _completes_before(stop, _wait_for_repair(settings, name, damaged_tables)):
             return EXIT_OK
-        drains, left_out = await asyncio.to_thread(
-            _writers, settings, lane, lookups, room, quiet=True
+        writers, damaged_tables = await asyncio.to_thread(
+            _writers, settings, role, lookups, memory_budget, quiet=True
         )
     tune_allocator()
-    worker = Worker(settings, name, drains, fatal_handler(settings, name), lane.group_suffix)
-    follow = asyncio.create_task(follower.run())
-    pulse = asyncio.create_task(_heartbeat_loop(worker, name, told_of(left_out)))
+    worker = Worker(settings, name, writers, fatal_handler(settings, name), role.group_suffix)
+    follower_task = asyncio.create_task(follower.run())
+    heartbeat_task = asyncio.create_task(
+        _heartbeat_loop(worker, name, skipped_tables(damaged_tables))
+    )
     try:
         await start(worker.app)
-    except FatalError as surprise:
-        exit_fatally(surprise)
+    except FatalError as error:
+        exit_fatally(error)
     log.info("worker started", extra={"worker": name, "kafka": settings.brokers})
-    told = asyncio.create_task(stop.wait())
-    resting = asyncio.create_task(_until_idle(worker) if leave else asyncio.Event().wait())
-    mended = asyncio.create_task(_until_repaired(settings, left_out))
-    await asyncio.wait((told, pulse, resting, mended), return_when=asyncio.FIRST_COMPLETED)
-    if mended.done():
-        exit_fatally(TableRepaired("a table that was left out can be opened again"))
-    if pulse.done():
-        exit_fatally(FatalError(f"nobody watches any more: {pulse.exception()!r}"))
-    follow.cancel()
-    with suppress(TimeoutError):  # what is not stored is read again
+    stop_task = asyncio.create_task(stop.wait())
+    idle_task = asyncio.create_task(_until_idle(worker) if hand_over else asyncio.Event().wait())
+    repaired_task = asyncio.create_task(_until_repaired(settings, damaged_tables))
+    await asyncio.wait(
+        (stop_task, heartbeat_task, idle_task, repaired_task), return_when=asyncio.FIRST_COMPLETED
+    )
+    if repaired_task.done():
+        exit_fatally(TableRepaired("a table that was skipped can be opened again"))
+    if heartbeat_task.done():
+        exit_fatally(FatalError(f"heartbeat task failed: {heartbeat_task.exception()!r}"))
+    follower_task.cancel()
+    with suppress(TimeoutError):  # messages that are not stored are read again
         await asyncio.wait_for(worker.app.stop(), STOP_SECONDS)
-    if leave and resting.done():
-        leave(worker)
-    pulse.cancel()
+    if hand_over and idle_task.done():
+        hand_over(worker)
+    heartbeat_task.cancel()
     remove_heartbeat(settings.data / "run", name)
     os._exit(EXIT_OK)  # Faust's threads may outlast its stop
 
 
-LeftOut = Mapping[str, str]
-"""Names of tables that cannot be opened, and why."""
+DamagedTables = Mapping[str, str]
+"""The reason by name of each table that cannot be opened."""
 
 
-def told_of(left_out: LeftOut) -> str:
-    """What is not stored, and what mends it; empty when all is."""
-    if not left_out:
+def skipped_tables(damaged_tables: DamagedTables) -> str:
+    """The heartbeat's reason: which tables are not written and how to repair them; else empty."""
+    if not damaged_tables:
         return ""
-    why = "; ".join(dict.fromkeys(left_out.values()))
+    reasons = "; ".join(dict.fromkeys(damaged_tables.values()))
     return (
-        f"what is sent for {', '.join(sorted(left_out))} waits in Kafka, because a log is damaged "
-        f"({why}): tidemark doctor --repair"
+        f"messages for {', '.join(sorted(damaged_tables))} wait in Kafka, because a log is damaged "
+        f"({reasons}); run tidemark doctor --repair"
     )
 
 
-async def _wait_for_repair(settings: Settings, name: str, left_out: LeftOut) -> None:
-    """Say that no table can be opened, and give somebody time to mend it."""
+async def _wait_for_repair(settings: Settings, name: str, damaged_tables: DamagedTables) -> None:
+    """Report that no table can be opened, then pause before the next attempt."""
     with suppress(OSError):
-        pulse = Heartbeat(name, os.getpid(), now_ms(), REFUSED, reason=told_of(left_out))
-        write_heartbeat(settings.data / "run", pulse)
+        heartbeat = Heartbeat(
+            name, os.getpid(), now_ms(), REFUSED, reason=skipped_tables(damaged_tables)
+        )
+        write_heartbeat(settings.data / "run", heartbeat)
     await asyncio.sleep(RECHECK_SECONDS)
 
 
 def _writers(
-    settings: Settings, lane: WorkerRole, lookups: Lookups, room: MemoryBudget, quiet: bool = False
-) -> tuple[dict[str, BatchWriter], LeftOut]:
-    """By topic; without those of tables whose log is damaged: their messages wait in Kafka."""
-    drains: dict[str, BatchWriter] = {}
-    left_out: dict[str, str] = {}
-    for kind in lane.kinds:
+    settings: Settings,
+    role: WorkerRole,
+    lookups: Lookups,
+    memory_budget: MemoryBudget,
+    quiet: bool = False,
+) -> tuple[dict[str, BatchWriter], DamagedTables]:
+    """The writers by topic, and the tables skipped because their log is damaged."""
+    writers: dict[str, BatchWriter] = {}
+    damaged_tables: dict[str, str] = {}
+    for kind in role.kinds:
         try:
-            drains[settings.topic(kind.topic)] = lane.writer(settings, kind, lookups, room=room)
-        except DamagedLog as damaged:
-            left_out[kind.table.name] = str(damaged)
+            writers[settings.topic(kind.topic)] = role.writer(
+                settings, kind, lookups, memory_budget=memory_budget
+            )
+        except DamagedLog as error:
+            damaged_tables[kind.table.name] = str(error)
             log.log(
                 logging.DEBUG if quiet else logging.CRITICAL,
-                "table left out: what is sent for it waits in Kafka until its log is mended",
-                extra={"table": kind.table.name, "reason": str(damaged)},
+                "table skipped: its messages wait in Kafka until its log is repaired",
+                extra={"table": kind.table.name, "reason": str(error)},
             )
-    return drains, left_out
+    return writers, damaged_tables
 
 
-async def _until_repaired(settings: Settings, left_out: LeftOut) -> None:
-    """Return when a table that was left out can be opened."""
-    waiting = [table for table in TABLES if table.name in left_out]
+async def _until_repaired(settings: Settings, damaged_tables: DamagedTables) -> None:
+    """Return when a skipped table can be opened."""
+    coroutine = [table for table in TABLES if table.name in damaged_tables]
     while True:
         await asyncio.sleep(RECHECK_SECONDS)
-        for table in waiting:
+        for table in coroutine:
             with suppress(DamagedLog, DeltaError, OSError):
                 await asyncio.to_thread(open_table, settings.lake_url, table)
                 return
 
 
-async def _completes_before(stop: asyncio.Event, waiting: Coroutine[Any, Any, None]) -> bool:
-    """Whether the waiting was over before the stop."""
-    told, waited = asyncio.create_task(stop.wait()), asyncio.create_task(waiting)
-    await asyncio.wait((told, waited), return_when=asyncio.FIRST_COMPLETED)
-    told.cancel()
-    if waited.done():
-        waited.result()
+async def _completes_before(stop: asyncio.Event, coroutine: Coroutine[Any, Any, None]) -> bool:
+    """Whether the coroutine completed before the signal to stop."""
+    stop_task, waiting = asyncio.create_task(stop.wait()), asyncio.create_task(coroutine)
+    await asyncio.wait((stop_task, waiting), return_when=asyncio.FIRST_COMPLETED)
+    stop_task.cancel()
+    if waiting.done():
+        waiting.result()
         return True
-    waited.cancel()
+    waiting.cancel()
     return False
 
 
 async def _until_idle(worker: Worker) -> None:
-    """Return when a worker has had nothing to do for a while."""
+    """Return when a worker has been idle for `rest_seconds`."""
     while worker.progress.caught_up_seconds() < worker.settings.rest_seconds:  # noqa: ASYNC110
         await asyncio.sleep(HEARTBEAT_SECONDS)
 
 
 def _geo_database(settings: Settings) -> GeoDatabase:
-    """The place database; a worker that cannot read what a setting names stores nothing."""
-    places = GeoDatabase(settings.geo_files)
-    if settings.geo and (unread := places.unreadable_files()):
+    """The geo database; a worker exits when a file that TIDEMARK_GEO names cannot be read."""
+    geo_database = GeoDatabase(settings.geo_files)
+    if settings.geo and (unreadable := geo_database.unreadable_files()):
         exit_fatally(
-            GeoDatabaseMissing(
-                f"TIDEMARK_GEO names {', '.join(map(str, unread))}, which cannot be read"
-            )
+            GeoDatabaseMissing(f"TIDEMARK_GEO: {', '.join(map(str, unreadable))} cannot be read")
         )
-    return places
+    return geo_database
 
 
 def _registry_follower(settings: Settings) -> RegistryFollower:
@@ -228,8 +240,8 @@ def _registry_follower(settings: Settings) -> RegistryFollower:
         return RegistryFollower(
             RegistryStore(settings.registry_url), Backups.for_settings(settings)
         )
-    except (DatabaseError, ImportError) as away:
-        exit_fatally(RegistryMissing(registry_unavailable(away)))
+    except (DatabaseError, ImportError) as error:
+        exit_fatally(RegistryMissing(registry_unavailable(error)))
 
 
 def _website_domain(follower: RegistryFollower, website: str) -> str | None:
@@ -237,29 +249,29 @@ def _website_domain(follower: RegistryFollower, website: str) -> str | None:
     return found.domain if found else None
 
 
-async def _heartbeat_loop(worker: Worker, name: str, left_out: str) -> None:
-    """Every second: note how far Kafka is, say how we are, and end when we got stuck."""
+async def _heartbeat_loop(worker: Worker, name: str, damaged_tables: str) -> None:
+    """Every second: update the progress, write the heartbeat, and exit when stuck."""
     run = worker.settings.data / "run"
-    before = previous_heartbeat(run, name)
-    for beat in count():
+    previous = previous_heartbeat(run, name)
+    for number in count():
         await asyncio.sleep(HEARTBEAT_SECONDS if worker.progress.joined else JOINING_SECONDS)
         try:
             if worker.app.crashed:
                 raise FatalError(f"Faust crashed: {worker.app.crash_reason!r}")
             worker.update_progress()
-            if beat % HEARTBEATS_PER_TOPIC_CHECK == 0:
+            if number % HEARTBEATS_PER_TOPIC_CHECK == 0:
                 await worker.check_topics(worker.topics)
-        except FatalError as surprise:
-            exit_fatally(surprise)
+        except FatalError as error:
+            exit_fatally(error)
         try:
-            worker.progress.write_heartbeat(run, name, os.getpid(), before, left_out)
-        except OSError as full:
-            log.warning("no pulse", extra={"reason": str(full)})
+            worker.progress.write_heartbeat(run, name, os.getpid(), previous, damaged_tables)
+        except OSError as error:
+            log.warning("heartbeat not written", extra={"reason": str(error)})
 
 
 def previous_heartbeat(run: Path, name: str) -> Heartbeat:
-    """What was said under this name: a refusal stands until this worker got further."""
-    for pulse in read_heartbeats(run):
-        if pulse.process == name and pulse.state == REFUSED:
-            return pulse
+    """The last heartbeat of this name if it was a refusal: kept until this worker has joined."""
+    for heartbeat in read_heartbeats(run):
+        if heartbeat.process == name and heartbeat.state == REFUSED:
+            return heartbeat
     return Heartbeat(name, os.getpid(), 0, "starting")

@@ -1,7 +1,8 @@
-"""Message queue: what was fetched of one topic, taken in batches that are fair by topic partition.
+"""Queue of fetched messages of one topic, taken in batches that are fair by topic partition.
 
-Max-min fair: each batch takes in order within a topic partition, and next from the one of which it
-has the least. So who fills one partition delays the others by a batch, and not by all that waits.
+Max-min fair: a batch takes the next message from the partition of which it has the least so far, in
+offset order within the partition. So a flooded partition delays the others by one batch at most,
+not by its whole backlog.
 """
 
 import asyncio
@@ -14,35 +15,35 @@ from stream.rows.decoder import KafkaMessage
 
 
 class BatchLimits(Struct, frozen=True):
-    """When a batch is full; `seconds` after the one before it is taken as it is."""
+    """When a batch is full; `seconds` after the previous one it is taken as it is."""
 
     messages: int
     bytes: int
     items: int
     seconds: float
 
-    def are_reached(self, messages: int, held: int, items: int) -> bool:
-        return messages >= self.messages or held >= self.bytes or items >= self.items
+    def are_reached(self, messages: int, size: int, items: int) -> bool:
+        return messages >= self.messages or size >= self.bytes or items >= self.items
 
     def share(self, message: KafkaMessage) -> float:
-        """What part of a batch the message is."""
+        """The part of a full batch that the message takes."""
         return max(message.items / self.items, len(message.body) / self.bytes)
 
 
 class MessageQueue:
-    """The messages of one assignment: those of an earlier one may be another worker's by now."""
+    """Messages of one consumer group generation; those of an earlier one are discarded."""
 
-    def __init__(self, size: BatchLimits) -> None:
+    def __init__(self, limits: BatchLimits) -> None:
         self.batch_ready = asyncio.Event()
-        """Whether there is a full batch."""
+        """Set while the queue holds a full batch."""
         self.messages = 0
-        self._size = size
+        self._size = limits
         self._bytes = self._items = 0
         self._generation: int | None = -1
         self._partitions: dict[int, deque[KafkaMessage]] = {}
 
     def add(self, message: KafkaMessage, generation: int | None) -> None:
-        """A message that was fetched in this generation of the consumer group."""
+        """Queue a message that was fetched in this generation of the consumer group."""
         if generation != self._generation:
             self._partitions.clear()
             self.messages = self._bytes = self._items = 0
@@ -51,32 +52,32 @@ class MessageQueue:
         self._count(1, len(message.body), message.items)
 
     def take(self, generation: int | None) -> list[KafkaMessage]:
-        """The next batch; nothing when the assignment is another one by now."""
+        """The next batch; empty when the generation has changed."""
         taken: list[KafkaMessage] = []
-        held = items = 0
-        turns = [(0.0, turn, partition) for turn, partition in enumerate(self._partitions)]
-        while turns and not self._size.are_reached(len(taken), held, items):
-            share, turn, partition = heappop(turns)
+        size = items = 0
+        heap = [(0.0, order, partition) for order, partition in enumerate(self._partitions)]
+        while heap and not self._size.are_reached(len(taken), size, items):
+            share, order, partition = heappop(heap)
             waiting = self._partitions[partition]
             message = waiting.popleft()
             taken.append(message)
-            held += len(message.body)
+            size += len(message.body)
             items += message.items
             if waiting:
-                heappush(turns, (share + self._size.share(message), turn, partition))
+                heappush(heap, (share + self._size.share(message), order, partition))
         self._put_behind({message.partition for message in taken})
-        self._count(-len(taken), -held, -items)
+        self._count(-len(taken), -size, -items)
         return taken if generation == self._generation else []
 
-    def _put_behind(self, served: set[int]) -> None:
-        """Who had a turn comes after who had none, or small batches would never reach the last."""
-        for partition in sorted(served):
+    def _put_behind(self, partitions: set[int]) -> None:
+        """Move served partitions behind the others, or small batches would never reach the last."""
+        for partition in sorted(partitions):
             if waiting := self._partitions.pop(partition):
                 self._partitions[partition] = waiting
 
-    def _count(self, messages: int, held: int, items: int) -> None:
+    def _count(self, messages: int, size: int, items: int) -> None:
         self.messages += messages
-        self._bytes += held
+        self._bytes += size
         self._items += items
         if self._size.are_reached(self.messages, self._bytes, self._items):
             self.batch_ready.set()

@@ -1,4 +1,4 @@
-"""How far a worker is: what it holds, what it has stored, and whether it still gets on."""
+"""A worker's progress: assigned partitions, stored offsets, watermark, and whether it is stuck."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -13,11 +13,11 @@ TopicPartition = tuple[str, int]
 
 STUCK_SECONDS = 60.0
 FETCH_LAG_MS = 1_000
-"""What Kafka holds is known from the last fetch; one is answered many times in this while."""
+"""End offsets are as of the last fetch; a fetch completes many times within this period."""
 
 
 class WorkerProgress:
-    """The next and end offsets of every topic partition that this worker holds."""
+    """The next and end offsets of every topic partition that is assigned to this worker."""
 
     def __init__(
         self, clock: Clock = now_ms, monotonic: Callable[[], float] = time.monotonic
@@ -32,62 +32,62 @@ class WorkerProgress:
         self._ready = False
         self._progressed_at = self._joined_at = self._behind_at = monotonic()
 
-    def assign(self, nexts: dict[TopicPartition, int]) -> None:
-        """Partitions that were given to this worker, instead of those before."""
-        self._next = dict(nexts)
+    def assign(self, next_offsets: dict[TopicPartition, int]) -> None:
+        """Replace the assigned partitions, with the next offset of each."""
+        self._next = dict(next_offsets)
         self._ends, self._stored_ms, self._stored_until = {}, {}, {}
         self._progressed_at = self._monotonic()
 
     def batch_written(
-        self, topic: str, nexts: Mapping[int, int], taken_ms: Mapping[int, int]
+        self, topic: str, next_offsets: Mapping[int, int], timestamps_ms: Mapping[int, int]
     ) -> None:
-        """A batch was stored; `taken_ms` is when Kafka took the last message of each partition."""
-        for partition, offset in nexts.items():
+        """Record a stored batch; `timestamps_ms` is that of each partition's last message."""
+        for partition, offset in next_offsets.items():
             self._next[topic, partition] = offset
-            self._stored_ms[topic, partition] = taken_ms[partition]
+            self._stored_ms[topic, partition] = timestamps_ms[partition]
         self._progressed_at = self._behind_at = self._monotonic()
 
-    def note_scan(self, pieces: int) -> None:
-        """So many pieces of the tables were read back so far: one more is getting on, too."""
-        if pieces > self._files_scanned:
-            self._files_scanned, self._progressed_at = pieces, self._monotonic()
+    def note_scan(self, files: int) -> None:
+        """Record the number of data files scanned so far: scanning one more is progress, too."""
+        if files > self._files_scanned:
+            self._files_scanned, self._progressed_at = files, self._monotonic()
 
-    def note_end_offsets(self, ends: dict[TopicPartition, int]) -> None:
-        """What Kafka holds by now."""
-        self._ends.update(ends)
+    def note_end_offsets(self, end_offsets: dict[TopicPartition, int]) -> None:
+        """Update Kafka's end offsets."""
+        self._ends.update(end_offsets)
         for topic in {topic for topic, _ in self._next}:
-            complete = self._stored_until_ms(topic)
-            if complete is not None:
-                self._stored_until[topic] = max(complete, self._stored_until.get(topic, 0))
+            complete_ms = self._stored_until_ms(topic)
+            if complete_ms is not None:
+                self._stored_until[topic] = max(complete_ms, self._stored_until.get(topic, 0))
         if not any(self._is_behind(topic) for topic, _ in self._next):
             self._progressed_at = self._monotonic()
         if not self._next or any(self._ends.get(at) != to for at, to in self._next.items()):
             self._behind_at = self._monotonic()
 
     def caught_up_seconds(self) -> float:
-        """For how long everything that Kafka has of all partitions held has been stored."""
+        """For how long everything that Kafka has of the assigned partitions has been stored."""
         return self._monotonic() - self._behind_at
 
     def note_membership(self, joined: bool) -> None:
-        """Whether Kafka counts this worker among the group; not while it shares out anew."""
+        """Record whether this worker is in the consumer group and no rebalance is running."""
         if joined:
             self._joined_at, self._ready = self._monotonic(), True
 
     @property
     def joined(self) -> bool:
-        """Whether this worker was in the group once."""
+        """Whether this worker has been in the group since its start."""
         return self._ready
 
     def raise_if_stuck(self) -> None:
-        """Stuck when there is something to store, or a group to join, and for long nothing came."""
+        """Stuck when messages wait, or the group is not joined, without progress for a minute."""
         now = self._monotonic()
         if now - self._progressed_at > STUCK_SECONDS:
             raise Stuck(f"nothing stored for {now - self._progressed_at:.0f} s: {self.progress()}")
         if now - self._joined_at > STUCK_SECONDS:
-            raise Stuck(f"not in the group for {now - self._joined_at:.0f} s")
+            raise Stuck(f"not in the consumer group for {now - self._joined_at:.0f} s")
 
     def partitions(self) -> Iterable[TopicPartition]:
-        """The topic partitions held."""
+        """The assigned topic partitions."""
         return tuple(self._next)
 
     def progress(self) -> tuple[PartitionProgress, ...]:
@@ -99,30 +99,34 @@ class WorkerProgress:
         )
 
     def write_heartbeat(
-        self, run: Path, name: str, pid: int, before: Heartbeat, left_out: str = ""
+        self, run: Path, name: str, pid: int, previous: Heartbeat, reason: str = ""
     ) -> None:
-        """Write how this worker is, and what it leaves out; until it was in the group, `before`."""
-        state, reason = ("ready", left_out) if self._ready else (before.state, before.reason)
-        complete = dict(self._stored_until)
+        """Write this worker's state and `reason`; those of `previous` until it joins the group."""
+        state, reason = ("ready", reason) if self._ready else (previous.state, previous.reason)
+        complete_ms = dict(self._stored_until)
         write_heartbeat(
-            run, Heartbeat(name, pid, self._clock(), state, self.progress(), complete, reason)
+            run, Heartbeat(name, pid, self._clock(), state, self.progress(), complete_ms, reason)
         )
 
     def _stored_until_ms(self, topic: str) -> int | None:
-        """Before when everything is stored, in all partitions; None when one does not say."""
-        marks = [self._watermark(place) for place in self._next if place[0] == topic]
-        known = [mark for mark in marks if mark is not None]
-        return min(known) if len(known) == len(marks) else None
+        """The topic's watermark: everything received before it is stored; None when not known."""
+        watermarks = [
+            self._watermark(topic_partition)
+            for topic_partition in self._next
+            if topic_partition[0] == topic
+        ]
+        known = [watermark for watermark in watermarks if watermark is not None]
+        return min(known) if len(known) == len(watermarks) else None
 
-    def _watermark(self, place: TopicPartition) -> int | None:
-        end = self._ends.get(place)
-        if end is not None and end <= self._next[place]:
+    def _watermark(self, topic_partition: TopicPartition) -> int | None:
+        end = self._ends.get(topic_partition)
+        if end is not None and end <= self._next[topic_partition]:
             return self._clock() - FETCH_LAG_MS
-        return self._stored_ms.get(place)
+        return self._stored_ms.get(topic_partition)
 
     def _is_behind(self, topic: str) -> bool:
         return any(
-            self._ends.get(place, 0) > offset
-            for place, offset in self._next.items()
-            if place[0] == topic
+            self._ends.get(topic_partition, 0) > offset
+            for topic_partition, offset in self._next.items()
+            if topic_partition[0] == topic
         )

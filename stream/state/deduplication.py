@@ -77,10 +77,10 @@ class DeduplicatedBatch(Struct, frozen=True):
 class Deduplication:
     """The ids of one table's topic partitions."""
 
-    def __init__(self, table: LakeTable, topic: str, room: MemoryBudget) -> None:
+    def __init__(self, table: LakeTable, topic: str, memory_budget: MemoryBudget) -> None:
         self._table = table
         self._topic = topic
-        self._budget = room
+        self._budget = memory_budget
         self.state: PartitionStates[IdIndex] = PartitionStates(f"ids of {topic}")
 
     def deduplicate(self, rows: pa.Table, next_of: Callable[[int], int]) -> DeduplicatedBatch:

@@ -73,9 +73,9 @@ class SortedRun:
 class SessionSpill:
     """Of one topic partition's visitors: of each the newest spill, which is all that is known."""
 
-    def __init__(self, folder: Path, most: int = MAX_SPILLED_SPANS) -> None:
+    def __init__(self, folder: Path, max_spans: int = MAX_SPILLED_SPANS) -> None:
         self._folder = folder
-        self._most = most
+        self._most = max_spans
         self._runs: list[SortedRun] = []
         """From old and large to new and small; the newest that has a visitor is right."""
         self._websites: dict[str, int] = {}

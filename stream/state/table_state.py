@@ -39,13 +39,15 @@ class TableState:
         self,
         table: LakeTable,
         topic: str,
-        room: MemoryBudget,
+        memory_budget: MemoryBudget,
         remembered: Collection[str] = STATE_COLUMNS,
     ) -> None:
         columns = {column.name for column in table.table.columns} & set(remembered)
-        self._duplicates = Deduplication(table, topic, room) if EVENT_HASH in columns else None
+        self._duplicates = (
+            Deduplication(table, topic, memory_budget) if EVENT_HASH in columns else None
+        )
         self._sessions = (
-            Sessionizer(table, topic, room.folder) if DERIVED_COLUMN in columns else None
+            Sessionizer(table, topic, memory_budget.folder) if DERIVED_COLUMN in columns else None
         )
 
     def resolve(self, rows: pa.Table, next_of: Callable[[int], int]) -> ResolvedBatch:

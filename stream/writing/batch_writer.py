@@ -95,8 +95,8 @@ class BatchWriter:
         settings: Settings,
         kind: Kind,
         lookups: Lookups,
-        between: Callable[[str], None] = lambda step: None,  # noqa: ARG005
-        room: MemoryBudget | None = None,
+        on_step: Callable[[str], None] = lambda step: None,  # noqa: ARG005
+        memory_budget: MemoryBudget | None = None,
     ) -> None:
         self.kind = kind
         self.topic = settings.topic(kind.topic)
@@ -110,13 +110,13 @@ class BatchWriter:
         """By topic partition: epoch and next offset of the topic that was there before."""
         self._settings = settings
         self._lookups = lookups
-        self._on_step = between
+        self._on_step = on_step
         """Called with the name of each step that is done; tests stop the world there."""
         self._main = LakeTable(settings, kind.table)
         self._quarantine = LakeTable(settings, QUARANTINE)
         self._ledger = LakeTable(settings, LEDGER)
-        room = room or MemoryBudget.of(settings)
-        self._state = TableState(self._main, self.topic, room, self.state_columns)
+        memory_budget = memory_budget or MemoryBudget.of(settings)
+        self._state = TableState(self._main, self.topic, memory_budget, self.state_columns)
 
     def assign_epoch(self, identity: TopicIdentity | None, ends: Mapping[int, int]) -> None:
         """Find the epoch of the topic that Kafka has, before anything is read of it.

@@ -166,7 +166,7 @@ def test_a_worker_that_the_group_does_not_take_ends() -> None:
     journal.note_membership(False)
     journal.note_end_offsets({})
 
-    with pytest.raises(Stuck, match="not in the group"):
+    with pytest.raises(Stuck, match="not in the consumer group"):
         journal.raise_if_stuck()
 
 

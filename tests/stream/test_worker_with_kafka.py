@@ -309,7 +309,7 @@ def test_a_backfill_worker_rests_works_and_rests_again_as_one_process(site: Site
     site.send("a", topic=IMPORTED_EVENT.topic)
     eventually(lambda: site.stored() == ["a"])
     at_work = memory_mb(process)
-    eventually(lambda: "backfill rests" in site.log.read_text())
+    eventually(lambda: "backfill worker idle" in site.log.read_text())
     eventually(lambda: memory_mb(process) < at_work / 2)
     site.send("b", topic=IMPORTED_EVENT.topic)
     eventually(lambda: site.stored() == ["a", "b"])

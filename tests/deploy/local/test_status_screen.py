@@ -116,7 +116,8 @@ def test_why_a_process_ended_is_told_in_its_own_words(tmp_path: Path) -> None:
     log.write_text("Traceback\nValueError: one and two\n\n")
     assert exit_reason(log) == "ValueError: one and two"
     log.write_text(
-        "2026-11-22 CRITICAL stream.worker: worker ends why=Recreated reason=raise the epoch\n"
+        "2026-11-22 CRITICAL stream.worker: worker exits error=WrongCluster "
+        "reason=raise the epoch\n"
         "2026-11-22 ERROR aiokafka: something else\n"
     )
     assert exit_reason(log) == "raise the epoch"

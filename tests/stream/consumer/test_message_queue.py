@@ -75,7 +75,7 @@ def test_what_was_fetched_for_an_earlier_assignment_is_never_taken() -> None:
 
 
 def test_large_messages_that_wait_are_bounded_and_keep_nobody_else_from_being_read() -> None:
-    budget = FetchBudget(whole=1000, least=100)
+    budget = FetchBudget(total=1000, minimum=100)
 
     budget.fetched("flood", [(0, 600), (1, 600)])
     assert not budget.allows("flood")
@@ -88,7 +88,7 @@ def test_large_messages_that_wait_are_bounded_and_keep_nobody_else_from_being_re
 
 
 def test_the_budget_forgets_what_is_read_again() -> None:
-    budget = FetchBudget(whole=1000, least=100)
+    budget = FetchBudget(total=1000, minimum=100)
     budget.fetched("a", [(5, 2000)])
 
     budget.clear()
@@ -97,7 +97,7 @@ def test_the_budget_forgets_what_is_read_again() -> None:
 
 
 def test_who_waits_for_room_goes_on_as_soon_as_something_is_stored() -> None:
-    budget = FetchBudget(whole=1000, least=100)
+    budget = FetchBudget(total=1000, minimum=100)
     budget.fetched("a", [(5, 2000)])
 
     async def waiting() -> bool:

@@ -160,7 +160,7 @@ def test_ids_beyond_the_room_rest_on_the_disk(tmp_path: Path) -> None:
     given = settings(tmp_path)
     ids = [f"id-{n}" for n in range(6_000)]
     drain = BatchWriter(
-        given, CUSTOM_EVENT, Lookups(), room=MemoryBudget(tmp_path / "cache", 10_000)
+        given, CUSTOM_EVENT, Lookups(), memory_budget=MemoryBudget(tmp_path / "cache", 10_000)
     )
     for offset in range(3):
         some = ids[offset * 2_000 : (offset + 1) * 2_000]
@@ -172,7 +172,7 @@ def test_ids_beyond_the_room_rest_on_the_disk(tmp_path: Path) -> None:
     assert list((tmp_path / "cache").iterdir()) == []  # the files have no names
 
     small = BatchWriter(
-        given, CUSTOM_EVENT, Lookups(), room=MemoryBudget(tmp_path / "cache", 10_000)
+        given, CUSTOM_EVENT, Lookups(), memory_budget=MemoryBudget(tmp_path / "cache", 10_000)
     )
     assert small.write([a_message(4, later)]) == WriteResult(0, 0, {0: 5}, 6_001)
 
@@ -180,7 +180,7 @@ def test_ids_beyond_the_room_rest_on_the_disk(tmp_path: Path) -> None:
 def test_what_others_send_again_counts_once_beside_a_flood_of_ids(tmp_path: Path) -> None:
     given = settings(tmp_path)
     drain = BatchWriter(
-        given, CUSTOM_EVENT, Lookups(), room=MemoryBudget(tmp_path / "cache", 10_000)
+        given, CUSTOM_EVENT, Lookups(), memory_budget=MemoryBudget(tmp_path / "cache", 10_000)
     )
     drain.write([a_message(0, sent("order-1"))])
     for offset in range(1, 6):

@@ -53,25 +53,25 @@ def test_the_oldest_slots_of_an_owner_make_room(tmp_path: Path) -> None:
     for number in (5, 6, 7):
         seen.add(some(10_000), np.full(10_000, number))
     other.add(some(10_000), np.full(10_000, 1))
-    room = MemoryBudget(tmp_path / "cache", 200_000)
-    room.enforce("other", [other])
+    memory_budget = MemoryBudget(tmp_path / "cache", 200_000)
+    memory_budget.enforce("other", [other])
 
-    room.enforce("events", [seen])
+    memory_budget.enforce("events", [seen])
 
     resting = [number for number, slot in seen.buckets.items() if slot.spillable == 0]
     assert resting == [5, 6]
-    assert room.over <= 0
+    assert memory_budget.over <= 0
     assert other.buckets[1].spillable == 80_000
 
 
 def test_a_flood_of_ids_takes_no_more_memory_than_there_is_room_for(tmp_path: Path) -> None:
-    seen, room = IdIndex(), MemoryBudget(tmp_path / "cache", 50_000)
+    seen, memory_budget = IdIndex(), MemoryBudget(tmp_path / "cache", 50_000)
     own, flood = some(100), [some(20_000) for _ in range(10)]
 
     for number, ids in enumerate([own, *flood]):
         seen.add(ids, np.full(len(ids), number // 5))
         assert seen.duplicates(ids, np.full(len(ids), 3)).all()
-        room.enforce("events", [seen])
+        memory_budget.enforce("events", [seen])
         assert sum(slot.nbytes for slot in seen.buckets.values()) <= 50_000
 
     assert seen.duplicates(own, np.full(100, 3)).all()

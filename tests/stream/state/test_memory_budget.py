@@ -15,6 +15,8 @@ from stream.state.memory_budget import max_min_share
         ([], 9, 0),
     ],
 )
-def test_who_has_most_gives_up_what_is_too_much(sizes: list[int], room: int, share: int) -> None:
-    assert max_min_share(sizes, room) == share
-    assert sum(min(size, share) for size in sizes) <= room
+def test_who_has_most_gives_up_what_is_too_much(
+    sizes: list[int], memory_budget: int, share: int
+) -> None:
+    assert max_min_share(sizes, memory_budget) == share
+    assert sum(min(size, share) for size in sizes) <= memory_budget

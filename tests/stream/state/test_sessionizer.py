@@ -208,7 +208,7 @@ def test_what_was_spilled_is_what_was_known_last(
 
 
 def test_beyond_all_room_the_website_that_has_most_loses_its_oldest(tmp_path: Path) -> None:
-    spilled = SessionSpill(tmp_path, most=8)
+    spilled = SessionSpill(tmp_path, max_spans=8)
     for hour, visitors in enumerate(((1, 2, 3), (4, 5, 6), (7, 8))):
         spans = {("big", v): (SessionSpan(derived_session_id(v), hour, v, v),) for v in visitors}
         spilled.spill(spans.items())

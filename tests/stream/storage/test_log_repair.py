@@ -330,7 +330,7 @@ def test_a_worker_leaves_a_damaged_table_out_and_stores_into_the_others(
     assert list(left_out) == ["events"]
     assert sorted(drains) == ["clicks", "engagement", "errors", "identities", "vitals"]
     assert [r.getMessage() for r in caplog.records if r.levelname == "CRITICAL"] == [
-        "table left out: what is sent for it waits in Kafka until its log is mended"
+        "table skipped: its messages wait in Kafka until its log is repaired"
     ]
 
 
@@ -349,9 +349,9 @@ def test_a_worker_without_any_table_says_so_and_waits_to_be_mended(given: Settin
         asyncio.run(waiting())
     said = refusal_reason(given.data / "run", now_ms())
     assert said == (
-        "worker-1: what is sent for clicks, engagement, errors, events, identities, vitals waits "
-        f"in Kafka, because a log is damaged ({entry.parent}: {entry.name} is empty): "
-        "tidemark doctor --repair"
+        "worker-1: messages for clicks, engagement, errors, events, identities, vitals wait in "
+        f"Kafka, because a log is damaged ({entry.parent}: {entry.name} is empty); "
+        "run tidemark doctor --repair"
     )
     entry.write_bytes(whole)
     mended, _ = _writers(given, LIVE, Lookups(), MemoryBudget.of(given), quiet=True)

@@ -182,4 +182,4 @@ def test_a_worker_that_cannot_read_the_named_file_stores_nothing(tmp_path: Path)
     )
 
     assert ended.returncode == 78
-    assert f"TIDEMARK_GEO names {missing}, which cannot be read" in ended.stderr.decode()
+    assert f"TIDEMARK_GEO: {missing} cannot be read" in ended.stderr.decode()
