@@ -20,7 +20,7 @@ from stream.enrich.steps.location import put_location
 from stream.enrich.steps.outbound_link import put_outbound_link
 from stream.enrich.steps.page import put_page
 from stream.enrich.steps.referrer import put_referrer
-from stream.enrich.steps.rule_version import put_rules_version
+from stream.enrich.steps.rules_version import put_rules_version
 from stream.enrich.steps.sender import put_sender
 from stream.enrich.steps.subject import put_subject
 from stream.enrich.steps.tracker_fields import put_tracker_fields

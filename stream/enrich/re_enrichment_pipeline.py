@@ -25,7 +25,7 @@ from stream.enrich.steps.channel import put_channel
 from stream.enrich.steps.outbound_link import put_outbound_link
 from stream.enrich.steps.page import put_page
 from stream.enrich.steps.referrer import put_referrer
-from stream.enrich.steps.rule_version import put_rules_version
+from stream.enrich.steps.rules_version import put_rules_version
 from stream.enrich.steps.sender import StoredSender, parse_sender
 from stream.enrich.steps.user_agent import put_user_agent
 from stream.rows.arrow_tables import arrow_table

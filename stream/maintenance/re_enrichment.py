@@ -19,7 +19,7 @@ from schemas.lake.delta_table import open_table
 from schemas.runtime.settings import Settings
 from stream.enrich.re_enrichment_pipeline import re_enrich_rows
 from stream.enrich.rules.lookups import Lookups
-from stream.enrich.steps.rule_version import RULES_VERSION
+from stream.enrich.rules.rules_version import RULES_VERSION
 from stream.maintenance.merge_plan import LiveDataFile, live_data_files
 from stream.maintenance.rewrite import read_batches, rewrite_files
 from stream.maintenance.verification import verified_files

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from stream.enrich.rules.lookups import GenerationalCache
-from stream.enrich.steps.identity import hash63
+from stream.enrich.rules.cache import GenerationalCache
+from stream.enrich.rules.hashes import hash63
 from stream.state.bloom_filter import BloomFilter, HashProbe, Ids, Mask
 from stream.state.memory_budget import max_min_share
 from stream.state.session_spans import SessionSpan, SessionSpans, VisitorKey

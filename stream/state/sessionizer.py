@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct
 
-from stream.enrich.rules.lookups import GenerationalCache
-from stream.enrich.steps.identity import hash63
+from stream.enrich.rules.cache import GenerationalCache
+from stream.enrich.rules.hashes import hash63
 from stream.state.memory_budget import max_min_share
 from stream.state.partition_state import PartitionStates
 from stream.state.session_spans import (

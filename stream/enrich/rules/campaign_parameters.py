@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from stream.enrich.rules.lookups import GenerationalCache
+from stream.enrich.rules.cache import GenerationalCache
 from stream.enrich.rules.urls import printable, query_parameters
 
 UTM = ("utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content")

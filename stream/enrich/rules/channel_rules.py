@@ -11,7 +11,7 @@ from fnmatch import translate
 
 from msgspec import Struct
 
-from stream.enrich.rules.lookups import GenerationalCache
+from stream.enrich.rules.cache import GenerationalCache
 
 
 class ChannelRule(Struct, frozen=True):

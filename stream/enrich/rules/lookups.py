@@ -7,8 +7,6 @@ from publicsuffixlist import PublicSuffixList
 from stream.enrich.rules.cache import GenerationalCache
 from stream.enrich.rules.geo_database import GeoDatabase
 
-__all__ = ["GenerationalCache", "Lookups", "is_domain", "registrable_domains"]
-
 
 def parse_domain(host: str) -> str:
     """The domain that a host belongs to (`shop.a.co.uk` → `a.co.uk`); an address is its own."""

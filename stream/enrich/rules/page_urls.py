@@ -6,7 +6,7 @@ Of the query only the campaign is kept. An application's route in the fragment i
 
 from msgspec import Struct
 
-from stream.enrich.rules.lookups import GenerationalCache
+from stream.enrich.rules.cache import GenerationalCache
 from stream.enrich.rules.urls import (
     SCHEMES_WITHOUT_HOST,
     fragment_route,

@@ -6,8 +6,9 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from stream.enrich.rules.cache import GenerationalCache
 from stream.enrich.rules.hosts import host_of
-from stream.enrich.rules.lookups import GenerationalCache, registrable_domains
+from stream.enrich.rules.lookups import registrable_domains
 
 DIRECT = "Direct"
 """URL and name of a referrer that is nobody, or the website itself."""

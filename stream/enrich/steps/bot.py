@@ -6,7 +6,8 @@ server sends with its key is never a bot: its agent is that of the server's own 
 
 from schemas.envelope import Envelope
 from stream.enrich.rules.bot_rules import APP_LIBRARIES, LIBRARY, bot_of
-from stream.enrich.rules.lookups import GenerationalCache, Lookups
+from stream.enrich.rules.cache import GenerationalCache
+from stream.enrich.rules.lookups import Lookups
 from stream.rows.row_batch import RowBatch
 
 HINT_PREFIX = "hint: "

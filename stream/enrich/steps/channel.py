@@ -1,5 +1,6 @@
 """The channel: one function of ordered rules, paid traffic first."""
 
+from stream.enrich.rules.cache import GenerationalCache
 from stream.enrich.rules.campaign_parameters import CLICK_IDS, ClickId
 from stream.enrich.rules.channel_rules import (
     ChannelSource,
@@ -8,7 +9,7 @@ from stream.enrich.rules.channel_rules import (
     named_by_rules,
     words,
 )
-from stream.enrich.rules.lookups import GenerationalCache, Lookups
+from stream.enrich.rules.lookups import Lookups
 from stream.enrich.rules.referrer_list import DIRECT_KIND, OTHER_KIND, source_kinds
 from stream.rows.row_batch import RowBatch
 

@@ -6,7 +6,8 @@ As sent, in one spelling; what is nonsense counts as not said.
 import re
 from collections.abc import Callable, Mapping
 
-from stream.enrich.rules.lookups import GenerationalCache, Lookups
+from stream.enrich.rules.cache import GenerationalCache
+from stream.enrich.rules.lookups import Lookups
 from stream.enrich.rules.time_zones import zone_names
 from stream.rows.row_batch import RowBatch
 

@@ -12,7 +12,9 @@ from hashlib import blake2b
 import numpy as np
 
 from schemas.envelope import Envelope
-from stream.enrich.rules.lookups import GenerationalCache, Lookups
+from stream.enrich.rules.cache import GenerationalCache
+from stream.enrich.rules.hashes import hash63, optional_hash63
+from stream.enrich.rules.lookups import Lookups
 from stream.rows.row_batch import Column, RowBatch
 
 REQUEST_PERSON = b"request"
@@ -29,16 +31,6 @@ def put_identity(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
         rows.columns["session_made"] = [False] * len(rows)
     if rows.has_column("event_hash"):
         rows.columns["event_hash"] = _event_hashes(rows)
-
-
-def hash63(text: str) -> int:
-    """First 8 bytes of BLAKE2b, without the lowest bit so that no number is negative anywhere."""
-    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest()) >> 1
-
-
-def optional_hash63(value: str | None) -> int | None:
-    """The number of a text, where there is one."""
-    return None if value is None else hash63(value)
 
 
 _hashes = GenerationalCache(optional_hash63)

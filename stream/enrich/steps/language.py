@@ -7,7 +7,8 @@ calendars and the like, and is left out.
 import re
 
 from schemas.envelope import Envelope
-from stream.enrich.rules.lookups import GenerationalCache, Lookups
+from stream.enrich.rules.cache import GenerationalCache
+from stream.enrich.rules.lookups import Lookups
 from stream.rows.row_batch import RowBatch
 
 _TAG = re.compile(

@@ -3,7 +3,8 @@
 A target without a host is known by its scheme: `mailto:`, `tel:`, `whatsapp:`.
 """
 
-from stream.enrich.rules.lookups import GenerationalCache, Lookups
+from stream.enrich.rules.cache import GenerationalCache
+from stream.enrich.rules.lookups import Lookups
 from stream.enrich.rules.page_urls import MAX_URL_LENGTH
 from stream.enrich.rules.urls import printable, split_url
 from stream.enrich.steps.page import OUTBOUND_EVENTS, text

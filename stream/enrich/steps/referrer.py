@@ -6,8 +6,9 @@ the page itself.
 
 from msgspec import Struct
 
+from stream.enrich.rules.cache import GenerationalCache
 from stream.enrich.rules.hosts import host_of
-from stream.enrich.rules.lookups import GenerationalCache, Lookups, is_domain, registrable_domains
+from stream.enrich.rules.lookups import Lookups, is_domain, registrable_domains
 from stream.enrich.rules.referrer_list import (
     DIRECT,
     DIRECT_KIND,

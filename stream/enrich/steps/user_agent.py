@@ -9,6 +9,7 @@ from operator import attrgetter
 from msgspec import Struct
 
 from schemas.envelope import CLIENT_HINTS, Envelope
+from stream.enrich.rules.cache import GenerationalCache
 from stream.enrich.rules.client_hints import (
     GENERIC_BRANDS,
     MAX_BRAND_LENGTH,
@@ -16,7 +17,7 @@ from stream.enrich.rules.client_hints import (
     parse_client_hints,
 )
 from stream.enrich.rules.device_rules import device_type
-from stream.enrich.rules.lookups import GenerationalCache, Lookups
+from stream.enrich.rules.lookups import Lookups
 from stream.enrich.rules.operating_systems import short_version, system_of
 from stream.enrich.rules.user_agent_overrides import BROWSER_NAMES
 from stream.enrich.rules.user_agent_parser import USER_AGENT_PARSER

@@ -16,9 +16,10 @@ from schemas.kinds import (
     Kind,
 )
 from stream.enrich.pipeline import PIPELINE, enrich_rows, run_pipeline
-from stream.enrich.rules.lookups import GenerationalCache, Lookups
+from stream.enrich.rules.cache import GenerationalCache
+from stream.enrich.rules.hashes import optional_hash63
+from stream.enrich.rules.lookups import Lookups
 from stream.enrich.rules.urls import normal_path, query_parameters, split_url
-from stream.enrich.steps.identity import optional_hash63
 from stream.rows.arrow_tables import arrow_table
 from tests.stream.builders import NOON_MS
 from tests.stream.enrich.enriched_rows import facts, row, rows_of

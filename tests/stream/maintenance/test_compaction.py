@@ -15,7 +15,6 @@ from schemas.kinds import CUSTOM_EVENT
 from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS, LEDGER, Table
 from stream.enrich.rules.lookups import Lookups
-from stream.maintenance import tasks
 from stream.maintenance.compaction import compact, merge_files
 from stream.maintenance.merge_plan import (
     FULL_FILE_BYTES,
@@ -25,6 +24,7 @@ from stream.maintenance.merge_plan import (
     live_data_files,
     merge_plan,
 )
+from stream.maintenance.scheduler import TASKS
 from stream.maintenance.vacuum import checkpoint
 from stream.runtime.errors import Fenced
 from stream.storage.delta_commit import LakeTable, OffsetUpdate
@@ -255,13 +255,13 @@ def test_a_worker_whose_log_entries_were_cleaned_up_opens_the_table_anew(tmp_pat
     assert LakeTable(given, EVENTS).next_offset("1/events/0") == 5
 
 
-def test_every_chore_works_on_every_table(tmp_path: Path) -> None:
+def test_every_task_works_on_every_table(tmp_path: Path) -> None:
     given = settings(tmp_path, small_parts=2)
     fill(given, 3)
 
     for table in (EVENTS, LEDGER):
-        for chore in tasks().values():
-            chore(LakeTable(given, table), given)
+        for make_task in TASKS.values():
+            make_task()(LakeTable(given, table), given)
 
     assert len(version(given, LEDGER).data_files) == 1
 

@@ -18,8 +18,8 @@ from schemas.registry.migrate import migrate
 from schemas.runtime.settings import Settings, to_environment
 from schemas.tables import EVENTS
 from stream.enrich.rules.lookups import Lookups
+from stream.enrich.rules.rules_version import RULES_VERSION
 from stream.enrich.steps import referrer
-from stream.enrich.steps.rule_version import RULES_VERSION
 from stream.maintenance import re_enrichment
 from stream.maintenance.compaction import compact
 from stream.maintenance.re_enrichment import ReEnrichedDay, ReEnrichmentOptions, re_enrich

@@ -8,8 +8,8 @@ import pytest
 from schemas.envelope import Envelope
 from schemas.kinds import CUSTOM_EVENT, ERROR_REPORT
 from schemas.tables import ERRORS, EVENTS
+from stream.enrich.rules.hashes import hash63
 from stream.enrich.rules.lookups import Lookups
-from stream.enrich.steps.identity import hash63
 from stream.state import sessionizer as remembered
 from stream.state.session_spans import SessionSpan, SessionSpans, extended
 from stream.state.session_spill import SessionSpill, derived_session_id

@@ -310,7 +310,7 @@ def test_other_tables_are_kept_while_one_cannot_be_opened_and_it_is_again_once_w
     keeper.run_cycle()
 
     assert len(version(given, LEDGER).data_files) == 1
-    said = [r.__dict__ for r in caplog.records if r.getMessage() == "chore failed"]
+    said = [r.__dict__ for r in caplog.records if r.getMessage() == "maintenance task failed"]
     assert [(one["table"], entry_name(3) in one["reason"]) for one in said] == [("events", True)]
 
     (log / entry_name(3)).write_bytes(entry)

@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from schemas.kinds import CUSTOM_EVENT
 from schemas.tables import EVENTS, LEDGER, QUARANTINE
+from stream.enrich.rules.hashes import hash63
 from stream.enrich.rules.lookups import Lookups
-from stream.enrich.steps.identity import hash63
 from stream.state import sessionizer as sessions_memory
 from stream.state.sessionizer import SessionlessEvent
 from stream.writing.batch_writer import BatchWriter

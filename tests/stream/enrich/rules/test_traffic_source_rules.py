@@ -21,10 +21,10 @@ from stream.enrich.rules.referrer_list import (
     source_by_host,
     source_kinds,
 )
+from stream.enrich.rules.rules_version import PACKAGES, REVISION, RULE_TABLES, fingerprint
 from stream.enrich.steps.channel import channel_of_input
 from stream.enrich.steps.outbound_link import target_domain
 from stream.enrich.steps.referrer import parse_referrer
-from stream.enrich.steps.rule_version import PACKAGES, REVISION, RULE_TABLES, fingerprint
 from tests.stream.enrich.golden_cases import GOLDEN
 
 HOSTS = [host for places in REFERRERS.kinds.values() for hosts in places.values() for host in hosts]

@@ -1,7 +1,8 @@
-"""Which rules enriched a row, so that history can be enriched again where they changed.
+"""RULES_VERSION: a hash of all rules, by which rows of older rules are found and re-enriched.
 
-A version stands for the code (`REVISION`), our tables and the packages with tables of theirs. It
-has no order: rows of another version than the present one were enriched by other rules.
+It covers the code (`REVISION`), our tables and the packages with tables of their own. It has no
+order: a row with another number was enriched by other rules. Field names of the tables are part
+of the hash: renaming one would make every stored row outdated.
 """
 
 from collections.abc import Sequence
@@ -19,12 +20,10 @@ from stream.enrich.rules import (
 )
 from stream.enrich.rules.campaign_parameters import CLICK_IDS
 from stream.enrich.rules.channel_rules import CHANNEL_RULES, PAID_MEDIUMS
-from stream.enrich.rules.lookups import Lookups
 from stream.enrich.rules.referrer_list import REFERRERS
-from stream.rows.row_batch import RowBatch
 
 REVISION = 2
-"""Raise it with every change of a step's code that gives some row another value."""
+"""Increase it with every change of a step's code that gives some row another value."""
 
 RULE_TABLES: Sequence[object] = (
     *(CLICK_IDS, PAID_MEDIUMS, CHANNEL_RULES, REFERRERS),
@@ -48,20 +47,16 @@ RULE_TABLES: Sequence[object] = (
         bot_rules.OWN_RULES,
     ),
 )
-"""What steps decide by."""
+"""The tables that steps decide by."""
 
 PACKAGES = ("crawler-user-agents", "publicsuffixlist", "tzdata", "ua-parser-builtins")
-"""What steps decide by and others keep: programs, domains, countries of time zones, browsers."""
+"""Packages that steps decide by: bots, domain suffixes, countries of time zones, browsers."""
 
 
 def fingerprint(revision: int, tables: Sequence[object], packages: Sequence[str]) -> int:
-    """A positive 31-bit number that changes with any of it."""
+    """A positive 31-bit number that changes with any of these."""
     body = msgspec.json.encode((revision, tables, packages))
     return int.from_bytes(blake2b(body, digest_size=4).digest()) >> 1
 
 
 RULES_VERSION = fingerprint(REVISION, RULE_TABLES, [f"{name} {version(name)}" for name in PACKAGES])
-
-
-def put_rules_version(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
-    rows.columns["rules_version"] = [RULES_VERSION] * len(rows)

@@ -1,0 +1,9 @@
+"""The version of all rules, so that rows of older rules can be found."""
+
+from stream.enrich.rules.lookups import Lookups
+from stream.enrich.rules.rules_version import RULES_VERSION
+from stream.rows.row_batch import RowBatch
+
+
+def put_rules_version(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
+    rows.columns["rules_version"] = [RULES_VERSION] * len(rows)
