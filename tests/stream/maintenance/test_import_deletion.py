@@ -220,7 +220,9 @@ def test_history_stays_apart_and_narrow_when_parts_are_joined(tmp_path: Path) ->
         (False, 2, date(2026, 11, 21)),
         (True, 7, date(2019, 3, 1)),
     ]
-    assert [part.ts and part.ts[1] - part.ts[0] for part in version_parts(tmp_path)] == [0, 11]
+    assert [
+        part.ts_range and part.ts_range[1] - part.ts_range[0] for part in version_parts(tmp_path)
+    ] == [0, 11]
     assert len(rows(settings(tmp_path), EVENTS, "name")) == 9
 
 
