@@ -11,7 +11,8 @@ from query.custom.aggregates import AGGREGATES, NUMBER_TYPES, ORDERED_TYPES
 from query.custom.tables import CUSTOM_TABLES
 from query.formats.output_formats import FORMATS
 from query.request.operators import OPERATORS
-from query.standard.declaration.query_type import QueryType, describe_row
+from query.standard.declaration.fields import describe_row
+from query.standard.declaration.query_type import QueryType
 from query.standard.query_types import FAMILIES
 from schemas.kinds import ALL_KINDS
 from schemas.plans import MIB, NO_LIMIT, PLANS, Group, Limit

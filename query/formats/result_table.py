@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from query.formats.columns import ColumnKind, ResultColumn, Row
-from query.standard.declaration.query_type import field_specs
+from query.standard.declaration.fields import field_specs
 from schemas.runtime.clock import parse_instant_ms
 
 KIND_BY_TYPE: Mapping[type, ColumnKind] = {

@@ -26,7 +26,10 @@ MOST_VALUES = 2000
 
 
 class Filter(
-    Struct, frozen=True, omit_defaults=True, rename={"all_of": "and", "any_of": "or", "none_of": "not"}
+    Struct,
+    frozen=True,
+    omit_defaults=True,
+    rename={"all_of": "and", "any_of": "or", "none_of": "not"},
 ):
     """One condition, or a group of them, as it is sent; `operator` and `op` are the same."""
 

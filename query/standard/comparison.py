@@ -14,8 +14,9 @@ from msgspec import Struct
 
 from query.request.time_range import SeriesPoint, TimeRange
 from query.response.worker_threads import run_in_worker
-from query.standard.declaration.fields import PLAIN_FIELD
-from query.standard.declaration.query_type import Cte, QueryType, field_specs, requested_range
+from query.standard.declaration.fields import PLAIN_FIELD, field_specs
+from query.standard.declaration.query_type import QueryType
+from query.standard.declaration.statement import Cte, requested_range
 from query.standard.execute import (
     PageOptions,
     PreparedQuery,
@@ -54,7 +55,7 @@ async def compare(
 
     `points` are those of the span that was asked for, of a type whose rows begin with one.
     """
-    if work.query_type.time_range_override is not requested_range:
+    if work.statement.time_range_override is not requested_range:
         raise Malformed(
             f"'compare' does not fit query type '{work.query_type.name}', which looks at a span "
             "of its own"
@@ -97,7 +98,7 @@ async def _previous(
         return _match_by_point(await _all(work), work.points, answer.rows, points, keys)
     if not keys:
         return _rows_at(await _all(work), range(len(answer.rows)))
-    rows = await (_all(work) if query_type.finish else _rows_of_keys(work, answer, keys[0]))
+    rows = await (_all(work) if work.statement.finish else _rows_of_keys(work, answer, keys[0]))
     found = {tuple(getattr(row, key) for key in keys): row for row in reversed(rows)}
     return [found.get(tuple(getattr(row, key) for key in keys)) for row in answer.rows]
 

@@ -17,15 +17,9 @@ from query.request.time_range import SeriesPoint
 from query.response.worker_threads import run_in_worker
 from query.scope.scope import Scope
 from query.standard import sort_order
-from query.standard.declaration.fields import FieldSpec
-from query.standard.declaration.query_type import (
-    Cte,
-    FinishContext,
-    QueryType,
-    Statement,
-    field_specs,
-    to_row,
-)
+from query.standard.declaration.fields import FieldSpec, field_specs, to_row
+from query.standard.declaration.query_type import QueryType
+from query.standard.declaration.statement import Cte, Statement
 from query.standard.nested_lists import fill_nested_lists
 from query.standard.page_keys import PageKeys, find_page_keys
 from query.standard.statement import build_statement
@@ -115,7 +109,7 @@ async def execute(work: PreparedQuery, page: PageOptions) -> QueryResult:
     near = await _page_keys(work, page)
     if near is not None:
         work = structs.replace(work, scope=near.scope)
-    by_engine = not query_type.series and query_type.finish is None
+    by_engine = not query_type.series and work.statement.finish is None
     answer = await (_execute_paged(work, page) if by_engine else _execute_whole(work, page))
     rows = await with_nested_lists(work, answer.rows)
     return structs.replace(answer, rows=rows, total=near.total if near else answer.total)
@@ -124,17 +118,17 @@ async def execute(work: PreparedQuery, page: PageOptions) -> QueryResult:
 async def with_nested_lists(work: PreparedQuery, rows: Sequence[Struct]) -> Sequence[Struct]:
     """The rows of a page with what is looked up for them alone."""
     found = list(rows)
-    for detail in work.query_type.nested_lists:
+    for detail in work.query_type.listing.nested_lists:
         found = await fill_nested_lists(work.engine, detail, work.scope, found, work.seconds)
     return found
 
 
 async def _page_keys(work: PreparedQuery, page: PageOptions) -> PageKeys | None:
     """What the rows of the page are made of, when they can be told from those of other pages."""
-    if work.query_type.page_keys is None or page.order:
+    choice = work.query_type.listing.page_keys
+    if choice is None or page.order:
         return None
     limit, offset = page.limit_offset(work.query_type.default_limit, work.query_type.max_limit)
-    choice = work.query_type.page_keys
     return await find_page_keys(work.engine, choice, work.scope, offset + limit, work.seconds)
 
 
@@ -163,8 +157,8 @@ def _build_result(
     query_type = work.query_type
     if query_type.series:
         found = fill_series(found, points, field_specs(query_type.row))
-    if query_type.finish is not None:
-        found = query_type.finish(found, FinishContext(work.scope, work.options, work.now_ms))
+    if (finish := work.statement.finish) is not None:
+        found = finish(found, work.scope.span, work.now_ms)
     ordered = sort_order.sort_rows(enumerate(work.to_rows(found)), page.order)
     default = MAX_ROWS if query_type.series else query_type.default_limit
     limit, offset = page.limit_offset(default, query_type.max_limit)

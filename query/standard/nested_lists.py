@@ -8,7 +8,9 @@ from msgspec import Struct, structs
 from query.engine.engine import Engine, Row, Sql, merge_values
 from query.response.worker_threads import run_in_worker
 from query.scope.scope import Scope
-from query.standard.declaration.query_type import NestedList, Statement, field_specs, to_row
+from query.standard.declaration.fields import field_specs, to_row
+from query.standard.declaration.listing import NestedList
+from query.standard.declaration.statement import Statement
 from query.standard.statement import build_statement
 
 

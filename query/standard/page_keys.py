@@ -10,7 +10,8 @@ from msgspec import Struct, structs
 from query.engine.engine import Engine, Row
 from query.request.time_range import TimeRange
 from query.scope.scope import Scope
-from query.standard.declaration.query_type import Cte, PageKeyQuery, Statement
+from query.standard.declaration.listing import PageKeyQuery
+from query.standard.declaration.statement import Cte, Statement
 from query.standard.nested_lists import narrow_scope
 from query.standard.statement import build_statement
 

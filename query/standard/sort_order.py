@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 from query.request.order import OrderTerm
 from query.request.suggestions import unknown_name_message
-from query.standard.declaration.query_type import QueryType, field_specs
+from query.standard.declaration.fields import field_specs
+from query.standard.declaration.query_type import QueryType
 from schemas.errors import Malformed
 
 RATIO_SQL: Mapping[tuple[str, ...], tuple[str, str]] = {

@@ -7,8 +7,12 @@ from msgspec import structs
 
 from query.engine.engine import Engine, Sql, merge_values
 from query.scope.scope import PROPERTY_ENTRIES, Scope, scoped_rows
-from query.standard.declaration.query_type import ENTRY_COLUMNS, Statement, columns_used
-from schemas.tables import Table
+from query.standard.declaration.statement import (
+    ENTRY_COLUMNS,
+    Statement,
+    columns_used,
+    table_cte_name,
+)
 
 UNFILTERED = "held"
 
@@ -33,11 +37,6 @@ async def build_statement(engine: Engine, scope: Scope, statement: Statement) ->
         f"WITH {_listed(relations, statement)}\n{statement.sql}",
         merge_values(*(relation.values for relation in relations.values()), statement.values),
     )
-
-
-def table_cte_name(table: Table) -> str:
-    """What the rows of another table are called."""
-    return f"scoped_{table.name}"
 
 
 def prefix_values(sql: Sql, prefix: str) -> Sql:

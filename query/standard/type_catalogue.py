@@ -11,7 +11,8 @@ from query.formats.result_table import declared_columns
 from query.request.buckets import Granularity
 from query.request.time_parameters import PRESETS
 from query.response.json_value import json_response
-from query.standard.declaration.query_type import QueryType, field_specs
+from query.standard.declaration.fields import field_specs
+from query.standard.declaration.query_type import QueryType
 from query.standard.query_types import QUERY_TYPES
 from query.standard.scope import filterable_fields
 from schemas.errors import Malformed

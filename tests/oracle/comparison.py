@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from query.standard.comparison import key_fields
-from query.standard.declaration.query_type import requested_range
+from query.standard.declaration.statement import requested_range
 from query.standard.query_types import QUERY_TYPES
 from tests.oracle import wall_clock
 from tests.oracle.aggregates import Answer

@@ -13,7 +13,8 @@ from query.custom.tables import CUSTOM_TABLES
 from query.request.buckets import GRANULARITIES
 from query.request.filters import FilterField
 from query.request.operators import OPERATORS, Arity
-from query.standard.declaration.query_type import field_specs, requested_range
+from query.standard.declaration.fields import field_specs
+from query.standard.declaration.statement import requested_range
 from query.standard.query_types import QUERY_TYPES
 from query.standard.scope import filterable_fields
 from schemas.tables import EVENTS, ColumnType

@@ -1,17 +1,19 @@
-"""Forms: how the plain columns that SQL gives become one field of a row shape.
+"""How SQL columns become a field of a row: ratios, means, medians, instants.
 
-SQL gives whole numbers and text only; ratios, instants and durations are made here, once, so that
-every engine answers alike. A ratio or a median is rounded half up to two decimals.
+SQL selects integers and text only; ratios, instants and durations are computed here, so that every
+engine gives the same result. A ratio or a median is rounded half up to two decimals.
 """
 
-from collections.abc import Callable
+import typing
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from query.engine.engine import Row
 from schemas.runtime.clock import format_instant
 
 
@@ -133,3 +135,37 @@ P95 = Annotated[float | None, fine_quantile(95)]
 P99 = Annotated[float | None, fine_quantile(99)]
 Date = Annotated[str, FieldSpec(("",), identity, "date")]
 """The label of a bucket; SQL gives its number."""
+
+
+@lru_cache(maxsize=1024)
+def field_specs(row: type[Struct]) -> Mapping[str, FieldSpec]:
+    """How each field of a row shape is made from columns."""
+    hints = typing.get_type_hints(row, include_extras=True)
+    return {field.name: _field_spec(hints[field.name]) for field in structs.fields(row)}
+
+
+def describe_row(row: type[Struct]) -> Mapping[str, str]:
+    """The unit or type of each field of a row shape, by its name in JSON."""
+    type_names = {int: "integer", str: "string", bool: "boolean", float: "number"}
+    hints = typing.get_type_hints(row)
+    specs = field_specs(row)
+    return {
+        field.encode_name: specs[field.name].unit or type_names[hints[field.name]]
+        for field in structs.fields(row)
+    }
+
+
+def to_row(row: type[Struct], columns: Row, specs: Mapping[str, FieldSpec]) -> Struct:
+    """One row of the result from one row of SQL."""
+    fields: list[Any] = []
+    start = 0
+    for spec in specs.values():
+        end = start + len(spec.suffixes)
+        fields.append(spec.to_value(*columns[start:end]))
+        start = end
+    return row(*fields)
+
+
+def _field_spec(hint: object) -> FieldSpec:
+    extras = getattr(hint, "__metadata__", ())
+    return next((extra for extra in extras if isinstance(extra, FieldSpec)), PLAIN_FIELD)

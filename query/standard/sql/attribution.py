@@ -5,7 +5,7 @@ by the website itself. It is looked for before filters apply, so that views of o
 what brought their visits. A page view without a session counts with its own source.
 """
 
-from query.standard.declaration.query_type import Cte
+from query.standard.declaration.statement import Cte
 from query.standard.sql.definitions import PAGE_VIEW, first_value
 
 

@@ -6,7 +6,7 @@ reported, whichever is greater. It bounced when it has one page view, nothing el
 a duration under 10 seconds.
 """
 
-from query.standard.declaration.query_type import Cte
+from query.standard.declaration.statement import Cte
 
 PAGE_VIEW = "name IN ('screen_view', 'pageview')"
 PAGE_EXIT = "page_exit"

@@ -4,7 +4,7 @@ Views of millions of rows are put in order for these; numbers take half the time
 memory of texts. Pages are numbered in the order of their texts.
 """
 
-from query.standard.declaration.query_type import Cte
+from query.standard.declaration.statement import Cte
 from query.standard.sql.definitions import PAGE_VIEW, ROW_ORDER
 
 IS_SESSION_VIEW = f"{PAGE_VIEW}\n       AND session_hash IS NOT NULL\n       AND path IS NOT NULL"

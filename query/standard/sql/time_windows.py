@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from query.request.time_range import TimeRange
 from query.request.time_zones import to_local, to_unix_ms
-from query.standard.declaration.query_type import TimeRangeOverride
+from query.standard.declaration.statement import TimeRangeOverride
 
 MINUTE_MS = 60_000
 CLOCK_SKEW_MS = 5 * MINUTE_MS

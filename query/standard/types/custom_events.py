@@ -98,7 +98,6 @@ CUSTOM_EVENTS = (
         subject=SubjectKind.WEBSITE,
         table=STORED,
         row=EventOfBucket,
-        sparse=True,
         default_limit=10_000,
         sql=f"""
             SELECT bucket,

@@ -4,10 +4,10 @@ from msgspec import Struct
 
 from query.request.subject import SubjectKind
 from query.standard.declaration.fields import Date, Instant, OptionalInteger, OptionalText, Percent
-from query.standard.declaration.query_type import Cte, QueryType
+from query.standard.declaration.query_type import QueryType
+from query.standard.declaration.statement import Cte
 from query.standard.sql.definitions import NEWEST_FIRST, PAGE_VIEW
 from schemas.tables import ERRORS as STORED
-from schemas.tables import EVENTS
 
 MAX_STACK_LENGTH = 1_500
 
@@ -188,7 +188,6 @@ ERROR_GROUPS = (
              ORDER BY happened
         """,
         ctes=(TOTALS, VISITED),
-        extra_tables=(EVENTS,),
     ),
     error_query_type(
         "error_chart_data",

@@ -10,7 +10,9 @@ from msgspec import Struct
 
 from query.request.subject import SubjectKind
 from query.standard.declaration.fields import ListField, Percent
-from query.standard.declaration.query_type import Cte, NestedList, QueryType
+from query.standard.declaration.listing import Listing, NestedList
+from query.standard.declaration.query_type import QueryType
+from query.standard.declaration.statement import Cte
 from query.standard.sql.definitions import IS_CUSTOM
 from schemas.tables import EVENTS as STORED
 
@@ -217,7 +219,7 @@ PROPERTIES = (
         default_limit=200,
         max_limit=1_000,
         ctes=(OWN, KEYS, HAPPENED),
-        nested_lists=(top_values("top_values"),),
+        listing=Listing(nested_lists=(top_values("top_values"),)),
         sql="""
             SELECT event_kind, total_events, users, visits,
                    COALESCE(key_name, '')  AS key_shown,

@@ -7,6 +7,7 @@ over the rows per step is enough and no row is two steps.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
@@ -14,7 +15,8 @@ from msgspec import Meta, Struct
 from query.engine.engine import Row, merge_values
 from query.request.subject import SubjectKind
 from query.standard.declaration.fields import FieldSpec, Percent, rounded_seconds
-from query.standard.declaration.query_type import Cte, FinishContext, QueryType, Statement
+from query.standard.declaration.query_type import QueryOptions, QueryType
+from query.standard.declaration.statement import Cte, Statement
 from query.standard.sql.definitions import ROW_ORDER
 from query.standard.sql.steps import Step, step_condition
 from schemas.tables import EVENTS
@@ -24,13 +26,18 @@ DAY_SECONDS = 86_400
 SECONDS = FieldSpec(("_low", "_high", "_count"), rounded_seconds, "seconds")
 
 
-class Funnel(Struct, frozen=True):
+class Funnel(QueryOptions, frozen=True):
     """What the request says."""
 
     steps: Annotated[list[Step], Meta(min_length=2, max_length=MAX_STEPS)]
     window: Annotated[int, Meta(ge=1, le=400 * DAY_SECONDS)] = 7 * DAY_SECONDS
     """Seconds from the first step to the last."""
     by: Literal["visitor", "session"] = "visitor"
+
+    @classmethod
+    def example(cls) -> "Funnel":
+        """Two pages in a row."""
+        return cls([Step(path="/0"), Step(path="/next/0")])
 
 
 class FunnelStep(Struct, frozen=True):
@@ -59,6 +66,7 @@ def funnel_statement(asked: Funnel) -> Statement:
             RANKED,
         ),
         sql=SQL,
+        finish=partial(funnel_rows, asked.steps),
         values=merge_values(*(c.values for c in conditions), {"window_ms": asked.window * 1000}),
     )
 
@@ -139,17 +147,17 @@ SQL = """
 """
 
 
-def funnel_rows(rows: Sequence[Row], context: FinishContext) -> Sequence[Row]:
+def funnel_rows(steps: Sequence[Step], rows: Sequence[Row], *_: object) -> Sequence[Row]:
     """A row for each step, also for those that nobody reached."""
     found = {row[0]: row[1:] for row in rows}
-    reached = [found.get(n, (0, None, None)) for n in range(1, len(context.options.steps) + 1)]
+    reached = [found.get(n, (0, None, None)) for n in range(1, len(steps) + 1)]
     first = reached[0][0]
     made: list[Row] = []
     previous = first
     for number, (count, low, high) in enumerate(reached, 1):
         timed = 0 if low is None else count
         lost = previous - count
-        name = context.options.steps[number - 1].display_name
+        name = steps[number - 1].display_name
         made.append(
             (
                 number,
@@ -179,8 +187,6 @@ FUNNEL = (
         table=EVENTS,
         row=FunnelStep,
         options=Funnel,
-        example=Funnel([Step(path="/0"), Step(path="/next/0")]),
-        plan=funnel_statement,
-        finish=funnel_rows,
+        sql=funnel_statement,
     ),
 )

@@ -1,6 +1,7 @@
 """goals: who did something, as a share of all who came."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -8,17 +9,23 @@ from msgspec import Meta, Struct
 from query.engine.engine import Row, merge_values
 from query.request.subject import SubjectKind
 from query.standard.declaration.fields import Percent
-from query.standard.declaration.query_type import FinishContext, QueryType, Statement
+from query.standard.declaration.query_type import QueryOptions, QueryType
+from query.standard.declaration.statement import Statement
 from query.standard.sql.steps import Step, step_condition
 from schemas.tables import EVENTS
 
 MAX_GOALS = 20
 
 
-class Goals(Struct, frozen=True):
+class Goals(QueryOptions, frozen=True):
     """What the request says."""
 
     goals: Annotated[list[Step], Meta(min_length=1, max_length=MAX_GOALS)]
+
+    @classmethod
+    def example(cls) -> "Goals":
+        """An event and two pages."""
+        return cls([Step(event="n0"), Step(path="/0", label="start"), Step(path="/1")])
 
 
 class Goal(Struct, frozen=True):
@@ -48,16 +55,17 @@ def goals_statement(asked: Goals) -> Statement:
              ORDER BY everyone
         """,  # noqa: S608
         values=merge_values(*(c.values for c in conditions)),
+        finish=partial(goal_rows, asked.goals),
     )
 
 
-def goal_rows(rows: Sequence[Row], context: FinishContext) -> Sequence[Row]:
+def goal_rows(goals: Sequence[Step], rows: Sequence[Row], *_: object) -> Sequence[Row]:
     """A row for each goal, in the order in which they were asked."""
     everyone, *counts = rows[0]
     threes = [counts[i : i + 3] for i in range(0, len(counts), 3)]
     return [
         (goal.display_name, times, visitors, sessions, visitors, everyone)
-        for goal, (times, visitors, sessions) in zip(context.options.goals, threes, strict=True)
+        for goal, (times, visitors, sessions) in zip(goals, threes, strict=True)
     ]
 
 
@@ -69,8 +77,6 @@ GOALS = (
         table=EVENTS,
         row=Goal,
         options=Goals,
-        example=Goals([Step(event="n0"), Step(path="/0", label="start"), Step(path="/1")]),
-        plan=goals_statement,
-        finish=goal_rows,
+        sql=goals_statement,
     ),
 )

@@ -6,11 +6,13 @@ from msgspec import Struct
 
 from query.request.subject import SubjectKind
 from query.standard.declaration.fields import Instant, ListField, OptionalText
-from query.standard.declaration.query_type import Cte, NestedList, PageKeyQuery, QueryType
+from query.standard.declaration.listing import Listing, NestedList, PageKeyQuery
+from query.standard.declaration.query_type import QueryType
+from query.standard.declaration.statement import Cte
 from query.standard.sql.definitions import IS_CUSTOM, IS_OUTBOUND, PAGE_VIEW
 from query.standard.types.session_groups import session_ctes
 from query.standard.types.session_lists import MAX_SESSIONS, PAGES, SESSION_FACTS
-from schemas.tables import ERRORS, EVENTS
+from schemas.tables import EVENTS
 
 
 class InterestingSession(Struct, frozen=True):
@@ -92,12 +94,13 @@ INTERESTING = (
         row=InterestingSession,
         default_limit=10,
         max_limit=MAX_SESSIONS,
-        extra_tables=(ERRORS,),
-        page_keys=SCORED_SESSIONS,
         ctes=(*session_ctes(SESSION_FACTS, EVENT_CONDITIONS), PAGES, SESSION_ERRORS),
-        nested_lists=(
-            distinct("paths", "path", PAGE_VIEW),
-            distinct("custom_event_names", "name", IS_CUSTOM),
+        listing=Listing(
+            page_keys=SCORED_SESSIONS,
+            nested_lists=(
+                distinct("paths", "path", PAGE_VIEW),
+                distinct("custom_event_names", "name", IS_CUSTOM),
+            ),
         ),
         sql=f"""
             SELECT known,

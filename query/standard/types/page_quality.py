@@ -4,7 +4,8 @@ from msgspec import Struct
 
 from query.request.subject import SubjectKind
 from query.standard.declaration.fields import Average, Median, OptionalText, Percent
-from query.standard.declaration.query_type import Cte, QueryType
+from query.standard.declaration.query_type import QueryType
+from query.standard.declaration.statement import Cte
 from query.standard.sql.percentiles import mean_columns, quantile_columns
 from schemas.tables import ENGAGEMENT as STORED
 

@@ -7,7 +7,8 @@ from msgspec import Meta, Struct
 
 from query.request.subject import SubjectKind
 from query.standard.declaration.fields import Percent
-from query.standard.declaration.query_type import Cte, QueryType, Statement
+from query.standard.declaration.query_type import QueryOptions, QueryType
+from query.standard.declaration.statement import Cte, Statement
 from query.standard.sql.page_sequences import PAGE_SEQUENCE_CTES, SESSION_WINDOW
 from query.standard.sql.steps import StepText
 from schemas.tables import EVENTS
@@ -15,7 +16,7 @@ from schemas.tables import EVENTS
 MAX_STEPS = 10
 
 
-class Paths(Struct, frozen=True, rename={"start": "from", "end": "to"}):
+class Paths(QueryOptions, frozen=True, rename={"start": "from", "end": "to"}):
     """What the request says: where ways begin, where they end, and how many pages they have."""
 
     start: StepText | None = None
@@ -212,7 +213,6 @@ PATHS = (
         table=EVENTS,
         row=Path,
         options=Paths,
-        example=Paths(),
-        plan=paths_statement,
+        sql=paths_statement,
     ),
 )

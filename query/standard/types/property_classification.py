@@ -7,7 +7,9 @@ from msgspec import Struct
 
 from query.request.subject import SubjectKind
 from query.standard.declaration.fields import Average, FieldSpec, ListField, rounded
-from query.standard.declaration.query_type import Cte, QueryType
+from query.standard.declaration.listing import Listing
+from query.standard.declaration.query_type import QueryType
+from query.standard.declaration.statement import Cte
 from query.standard.types.event_properties import HAPPENED, MAX_FEW_VALUES, OWN, top_values
 from schemas.tables import EVENTS as STORED
 
@@ -86,7 +88,7 @@ CLASSIFICATION = (
         default_limit=500,
         max_limit=1_000,
         ctes=(OWN, HAPPENED, CLASSIFIED),
-        nested_lists=(top_values("sample_values"),),
+        listing=Listing(nested_lists=(top_values("sample_values"),)),
         sql=f"""
             SELECT event,
                    key_name,

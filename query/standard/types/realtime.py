@@ -6,8 +6,10 @@ from msgspec import Struct
 
 from query.engine.engine import Row
 from query.request.subject import SubjectKind
+from query.request.time_range import TimeRange
 from query.standard.declaration.fields import Instant, OptionalText
-from query.standard.declaration.query_type import Cte, FinishContext, QueryType
+from query.standard.declaration.query_type import QueryType
+from query.standard.declaration.statement import Cte, Statement
 from query.standard.sql.attribution import attributed_views
 from query.standard.sql.definitions import NEWEST_FIRST, PAGE_VIEW
 from query.standard.sql.time_windows import MINUTE_MS, last_minutes
@@ -76,10 +78,10 @@ LATEST = Cte(
 )
 
 
-def minute_rows(rows: Sequence[Row], context: FinishContext) -> Sequence[Row]:
+def minute_rows(rows: Sequence[Row], _: TimeRange, now_ms: int) -> Sequence[Row]:
     """A row for each of the last minutes, this one included; zeros where nothing happened."""
     found = {row[0]: row for row in rows}
-    last = context.now_ms - context.now_ms % MINUTE_MS
+    last = now_ms - now_ms % MINUTE_MS
     wanted = range(last - (MINUTES - 1) * MINUTE_MS, last + MINUTE_MS, MINUTE_MS)
     return [found.get(minute, (minute, 0, 0, 0)) for minute in wanted]
 
@@ -101,10 +103,8 @@ def realtime_type(
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=row,
-        time_range_override=last_minutes(span),
         default_limit=limit,
-        ctes=given,
-        sql=sql,
+        sql=Statement(sql=sql, ctes=given, time_range_override=last_minutes(span)),
     )
 
 
@@ -217,16 +217,18 @@ REALTIME = (
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=Velocity,
-        time_range_override=last_minutes(MINUTES),
-        finish=minute_rows,
-        sql=f"""
-            SELECT ms - ms % {MINUTE_MS}               AS at_minute,
-                   COUNT(*) FILTER (WHERE {PAGE_VIEW}) AS pageviews,
-                   COUNT(*)                            AS happened,
-                   COUNT(DISTINCT visitor_hash)        AS visitors
-              FROM scoped
-             GROUP BY ms - ms % {MINUTE_MS}
-             ORDER BY at_minute
-        """,  # noqa: S608
+        sql=Statement(
+            time_range_override=last_minutes(MINUTES),
+            finish=minute_rows,
+            sql=f"""
+                SELECT ms - ms % {MINUTE_MS}               AS at_minute,
+                       COUNT(*) FILTER (WHERE {PAGE_VIEW}) AS pageviews,
+                       COUNT(*)                            AS happened,
+                       COUNT(DISTINCT visitor_hash)        AS visitors
+                  FROM scoped
+                 GROUP BY ms - ms % {MINUTE_MS}
+                 ORDER BY at_minute
+            """,  # noqa: S608
+        ),
     ),
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from typing import Literal
 
 from msgspec import Struct, structs
@@ -12,7 +13,8 @@ from query.request.subject import SubjectKind
 from query.request.time_range import SeriesPoint, TimeRange
 from query.request.time_zones import DAY_MS, to_unix_ms
 from query.standard.declaration.fields import Date, Percent
-from query.standard.declaration.query_type import Cte, FinishContext, QueryType, Statement
+from query.standard.declaration.query_type import QueryOptions, QueryType
+from query.standard.declaration.statement import Cte, Statement
 from schemas.errors import Malformed
 from schemas.tables import EVENTS
 
@@ -26,7 +28,7 @@ BEYOND_MS = 40 * DAY_MS
 """More than any bucket is wide."""
 
 
-class Retention(Struct, frozen=True):
+class Retention(QueryOptions, frozen=True):
     """What the request says."""
 
     period: Literal["day", "week", "month"] = "week"
@@ -56,6 +58,7 @@ def retention_statement(asked: Retention) -> Statement:
     """Visitors by the bucket they first came in and each bucket they came in."""
     return Statement(
         granularity=WIDTHS[asked.period],
+        finish=partial(retention_rows, asked.period),
         ctes=(FIRST,),
         sql="""
             SELECT cohort, bucket,
@@ -69,17 +72,19 @@ def retention_statement(asked: Retention) -> Statement:
     )
 
 
-def retention_rows(rows: Sequence[Row], context: FinishContext) -> Sequence[Row]:
+def retention_rows(
+    period: str, rows: Sequence[Row], time_range: TimeRange, now_ms: int
+) -> Sequence[Row]:
     """A row for each cohort and each period after it; a period that is not over is incomplete."""
-    span, width = context.scope.span, WIDTHS[context.options.period]
-    points = span.points(width)
+    width = WIDTHS[period]
+    points = time_range.points(width)
     if len(points) > MAX_COHORTS:
         raise Malformed(
-            f"'period' {context.options.period} makes {len(points)} cohorts of this span; "
+            f"'period' {period} makes {len(points)} cohorts of this span; "
             f"at most {MAX_COHORTS} are allowed"
         )
-    over = _ends(span, width, points)
-    known = min(span.end_ms, context.now_ms)
+    over = _ends(time_range, width, points)
+    known = min(time_range.end_ms, now_ms)
     came = {(row[0], row[1]): row[2] for row in rows}
     made: list[Row] = []
     for first, cohort in enumerate(points):
@@ -107,8 +112,6 @@ RETENTION = (
         row=RetentionCell,
         default_limit=10_000,
         options=Retention,
-        example=Retention(),
-        plan=retention_statement,
-        finish=retention_rows,
+        sql=retention_statement,
     ),
 )

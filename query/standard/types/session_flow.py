@@ -3,7 +3,8 @@
 from msgspec import Struct
 
 from query.request.subject import SubjectKind
-from query.standard.declaration.query_type import Cte, QueryType
+from query.standard.declaration.query_type import QueryType
+from query.standard.declaration.statement import Cte, Statement
 from query.standard.sql.definitions import PAGE_VIEW
 from query.standard.sql.page_sequences import PAGE_SEQUENCE_CTES, SESSION_WINDOW
 from schemas.tables import EVENTS
@@ -63,19 +64,21 @@ SESSION_FLOW = (
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=PageTransition,
-        not_materialized=True,
-        ctes=(*PAGE_SEQUENCE_CTES, STEPS, TRANSITION_COUNTS, FLOWS),
-        sql="""
-            SELECT sources.page AS source_path,
-                   targets.page AS target_path,
-                   sources.page || ' → ' || targets.page AS label,
-                   transitions,
-                   sessions
-              FROM flows
-              JOIN pages AS sources ON sources.number = leaving
-              JOIN pages AS targets ON targets.number = reaching
-             ORDER BY transitions DESC, source_path, target_path
-        """,
+        sql=Statement(
+            not_materialized=True,
+            ctes=(*PAGE_SEQUENCE_CTES, STEPS, TRANSITION_COUNTS, FLOWS),
+            sql="""
+                SELECT sources.page AS source_path,
+                       targets.page AS target_path,
+                       sources.page || ' → ' || targets.page AS label,
+                       transitions,
+                       sessions
+                  FROM flows
+                  JOIN pages AS sources ON sources.number = leaving
+                  JOIN pages AS targets ON targets.number = reaching
+                 ORDER BY transitions DESC, source_path, target_path
+            """,
+        ),
     ),
     QueryType(
         name="session_pages",

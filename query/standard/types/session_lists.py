@@ -6,7 +6,9 @@ from msgspec import Struct
 
 from query.request.subject import SubjectKind
 from query.standard.declaration.fields import Instant, ListField, OptionalText
-from query.standard.declaration.query_type import Cte, NestedList, PageKeyQuery, QueryType
+from query.standard.declaration.listing import Listing, NestedList, PageKeyQuery
+from query.standard.declaration.query_type import QueryType
+from query.standard.declaration.statement import Cte
 from query.standard.sql.definitions import PAGE_VIEW, ROW_ORDER, VIEW_COUNT
 from query.standard.types.session_groups import session_ctes
 from schemas.tables import EVENTS
@@ -129,9 +131,8 @@ SESSION_LISTS = (
         row=Session,
         default_limit=25,
         max_limit=MAX_SESSIONS,
-        page_keys=NEWEST_SESSIONS,
         ctes=session_ctes(SESSION_FACTS),
-        nested_lists=(EVENTS_OF_SESSION,),
+        listing=Listing(page_keys=NEWEST_SESSIONS, nested_lists=(EVENTS_OF_SESSION,)),
         sql="""
             SELECT known, began, ended, views, who, land, came_from, device, browser, system
               FROM journeys

@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from query.request.subject import SubjectKind
 from query.standard.declaration.query_type import QueryType
+from query.standard.declaration.statement import Statement
 from query.standard.sql.definitions import PAGE_VIEW
 from query.standard.sql.time_windows import today
 from query.standard.types.realtime import realtime_type
@@ -28,15 +29,17 @@ TODAY = (
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=Today,
-        time_range_override=today,
-        sql=f"""
-            SELECT COUNT(*)                     AS pageviews,
-                   COUNT(DISTINCT visitor_hash) AS visitors,
-                   COUNT(DISTINCT session_hash) AS sessions
-              FROM scoped
-             WHERE {PAGE_VIEW}
-             ORDER BY pageviews
-        """,  # noqa: S608
+        sql=Statement(
+            time_range_override=today,
+            sql=f"""
+                SELECT COUNT(*)                     AS pageviews,
+                       COUNT(DISTINCT visitor_hash) AS visitors,
+                       COUNT(DISTINCT session_hash) AS sessions
+                  FROM scoped
+                 WHERE {PAGE_VIEW}
+                 ORDER BY pageviews
+            """,  # noqa: S608
+        ),
     ),
     realtime_type(
         "active_stats",

@@ -12,7 +12,9 @@ from query.standard.declaration.fields import (
     OptionalText,
     mean_seconds,
 )
-from query.standard.declaration.query_type import Cte, NestedList, PageKeyQuery, QueryType
+from query.standard.declaration.listing import Listing, NestedList, PageKeyQuery
+from query.standard.declaration.query_type import QueryType
+from query.standard.declaration.statement import Cte
 from query.standard.sql.definitions import IS_CUSTOM, PAGE_VIEW, ROW_ORDER, last_value
 from query.standard.types.session_groups import session_ctes, viewed_value
 from query.standard.types.session_lists import (
@@ -21,7 +23,7 @@ from query.standard.types.session_lists import (
     PAGES,
     SessionEventEntry,
 )
-from schemas.tables import EVENTS, IDENTITIES, VITALS
+from schemas.tables import EVENTS, VITALS
 
 
 def format_duration(ms: int | None) -> str:
@@ -214,7 +216,7 @@ PROFILES = (
         table=EVENTS,
         row=Profile,
         default_limit=25,
-        page_keys=SEEN,
+        listing=Listing(page_keys=SEEN),
         ctes=(PERSONS,),
         sql="""
             SELECT who, told, began, ended, visits AS session_count, happened, viewed, pages,
@@ -233,7 +235,6 @@ PROFILES = (
         table=EVENTS,
         row=ProfileDetail,
         required_filters=("anonymous_id",),
-        extra_tables=(IDENTITIES,),
         ctes=(PERSONS, *session_ctes(), TOGETHER, VISITOR_SESSIONS),
         sql="""
             SELECT who, began, ended, visits, viewed,
@@ -257,7 +258,7 @@ PROFILES = (
         max_limit=MAX_SESSIONS,
         required_filters=("anonymous_id",),
         ctes=(*PROFILE_SESSIONS, PAGES),
-        nested_lists=(EVENTS_OF_SESSION, VITALS_OF_SESSION),
+        listing=Listing(nested_lists=(EVENTS_OF_SESSION, VITALS_OF_SESSION)),
         sql="""
             SELECT known,
                    'Session ' || CAST(ROW_NUMBER() OVER (ORDER BY began, known) AS VARCHAR)

@@ -4,9 +4,10 @@ from msgspec import Struct
 
 from query.request.subject import SubjectKind
 from query.standard.declaration.fields import Instant, OptionalText
-from query.standard.declaration.query_type import Cte, QueryType
+from query.standard.declaration.query_type import QueryType
+from query.standard.declaration.statement import Cte
 from query.standard.sql.definitions import IS_OUTBOUND, PAGE_EXIT, PAGE_VIEW, ROW_ORDER
-from schemas.tables import ERRORS, EVENTS
+from schemas.tables import EVENTS
 
 
 class TimelineEntry(Struct, frozen=True):
@@ -58,7 +59,6 @@ TIMELINE = (
         row=TimelineEntry,
         default_limit=500,
         required_filters=("anonymous_id",),
-        extra_tables=(ERRORS,),
         ctes=(TIMELINE_ENTRIES, NUMBERED),
         sql="""
             SELECT ms, kind, called, path, session_id, properties, came_from, turn

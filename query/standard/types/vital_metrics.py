@@ -70,7 +70,6 @@ METRICS = (
         subject=SubjectKind.WEBSITE,
         table=STORED,
         row=MetricOfBucket,
-        sparse=True,
         default_limit=10_000,
         ctes=(ranked_vitals("bucket", "TRUE"),),
         sql=f"""

@@ -4,7 +4,8 @@ from msgspec import Struct, structs
 
 from query.request.subject import SubjectKind
 from query.standard.declaration.fields import P50, P75, Date, FineAverage
-from query.standard.declaration.query_type import Cte, QueryType
+from query.standard.declaration.query_type import QueryType
+from query.standard.declaration.statement import Cte
 from query.standard.sql.percentiles import mean_columns, quantile_columns
 from schemas.tables import VITALS as STORED
 

@@ -8,7 +8,7 @@ import pytest
 
 from query.request.comparison_range import CompareOptions, ComparisonDates, comparison_range
 from query.request.time_parameters import parse_time_range
-from query.standard.declaration.query_type import requested_range
+from query.standard.declaration.statement import requested_range
 from query.standard.query_types import QUERY_TYPES
 from schemas.errors import Malformed
 from tests.query.lake import a_click, a_view, an_event

@@ -13,15 +13,10 @@ import pytest
 from query.engine.duckdb_engine import DUCKDB_TYPES
 from query.request.subject import SubjectKind
 from query.scope.scope import BUCKET, MS
-from query.standard.declaration.query_type import (
-    QueryType,
-    columns_used,
-    describe_row,
-    field_specs,
-    index_by_name,
-)
+from query.standard.declaration.fields import describe_row, field_specs
+from query.standard.declaration.query_type import QueryType, index_by_name
+from query.standard.declaration.statement import columns_used, table_cte_name
 from query.standard.query_types import FAMILIES, QUERY_TYPES
-from query.standard.statement import table_cte_name
 from schemas.tables import ColumnType, Table
 from tests.query.lake import (
     Stored,
@@ -159,7 +154,7 @@ def test_a_type_needs_nothing_but_scoped_and_selects_its_row_shape(
         f"{'WITH ' + given if given else ''} {statement.sql}", dict(statement.values)
     ).description
 
-    if query_type.finish is not None:
+    if statement.finish is not None:
         return  # the rows are made from what SQL gives
     names = [column[0] for column in described or ()]
     assert set(names[len(query_type.sql_columns) :]) <= ONLY_FOR_THE_ORDER
