@@ -16,7 +16,7 @@ from schemas.tables import LEDGER, QUARANTINE, TABLES
 from stream.maintenance.merge_plan import LiveDataFile, live_data_files
 from stream.storage.delta_commit import LakeTable
 from stream.storage.log_repair import repair_log, restore_entries
-from stream.writing.ledger_repair import behind_of, ledger_counts, quarantine_counts
+from stream.writing.ledger_repair import all_missing_ranges, ledger_counts, quarantine_counts
 
 REPAIR_COMMAND = "tidemark doctor --repair"
 MOST_ENTRIES = 10
@@ -125,7 +125,7 @@ def check_balance(settings: Settings) -> Iterator[Finding]:
 
 def _behind(settings: Settings, topic: str, main: LakeTable) -> Finding | None:
     """A ledger that lost its newest entries: what it counts is less until it is made up for."""
-    missing = behind_of(settings, topic, main)
+    missing = all_missing_ranges(settings, topic, main)
     if not missing:
         return None
     messages = sum(move.next - move.expected for _, move in missing.values())

@@ -26,7 +26,7 @@ from stream.rows.ledger import LedgerCounts
 from stream.rows.quarantine import QuarantineEntry, QuarantineStage
 from stream.storage.delta_commit import LakeTable
 from stream.writing.batch_writer import BatchWriter
-from stream.writing.ledger_repair import MOST_PARTITIONS
+from stream.writing.ledger_repair import MAX_PARTITIONS
 
 ROW_IDENTITY = ("kafka_partition", "kafka_offset", "seq")
 
@@ -126,7 +126,7 @@ class RowRecovery(BatchWriter):
             return {}
         nexts = {
             partition: self._main.next_offset(app_id(epoch, self.topic, partition))
-            for partition in range(MOST_PARTITIONS)
+            for partition in range(MAX_PARTITIONS)
         }
         return {partition: offset for partition, offset in nexts.items() if offset}
 

@@ -46,26 +46,28 @@ def with_epoch(rows: pa.Table, epoch: int) -> pa.Table:
     return rows.set_column(index, rows.schema.field(index), epochs)
 
 
-def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
+def _array(values: list[Any], arrow_type: pa.DataType) -> pa.Array:
     if values and values[0] is None and values.count(None) == len(values):
-        return pa.nulls(len(values), kind)  # as many columns are, and it is fast to see
-    if pa.types.is_decimal(kind):  # Arrow rounds floats to the scale, Python's Decimal is dear
-        return pa.array(values, pa.float64()).cast(kind)
-    return pa.array(values, kind)
+        return pa.nulls(len(values), arrow_type)  # as many columns are, and it is fast to see
+    if pa.types.is_decimal(
+        arrow_type
+    ):  # Arrow rounds floats to the scale, Python's Decimal is dear
+        return pa.array(values, pa.float64()).cast(arrow_type)
+    return pa.array(values, arrow_type)
 
 
 def _convert_one_by_one(rows: RowBatch) -> tuple[pa.Table, list[QuarantineEntry]]:
     table = rows.kind.table
     good: list[int] = []
-    refused: list[QuarantineEntry] = []
+    quarantined: list[QuarantineEntry] = []
     for index in range(len(rows)):
         try:
             arrow_table(table, _subset(rows, [index]))
-        except CONVERSION_ERRORS as bad:
-            refused.append(quarantine_entry(rows, index, QuarantineStage.WRITE, bad))
+        except CONVERSION_ERRORS as error:
+            quarantined.append(quarantine_entry(rows, index, QuarantineStage.WRITE, error))
         else:
             good.append(index)
-    return arrow_table(table, _subset(rows, good)), refused
+    return arrow_table(table, _subset(rows, good)), quarantined
 
 
 def _subset(rows: RowBatch, indexes: list[int]) -> dict[str, list[Any]]:
@@ -75,9 +77,9 @@ def _subset(rows: RowBatch, indexes: list[int]) -> dict[str, list[Any]]:
 def split_by_day(rows: pa.Table, column: str) -> Iterator[tuple[str, pa.Table]]:
     """The rows of each UTC day of `column`, with the day as the log writes it."""
     days = pc.cast(rows[column], pa.timestamp("us")).cast(pa.date32(), safe=False)
-    there = sorted(pc.unique(days).to_pylist())
-    for day in there:
-        yield day.isoformat(), rows.filter(pc.equal(days, day)) if len(there) > 1 else rows
+    present = sorted(pc.unique(days).to_pylist())
+    for day in present:
+        yield day.isoformat(), rows.filter(pc.equal(days, day)) if len(present) > 1 else rows
 
 
 def received_column(table: Table) -> str:

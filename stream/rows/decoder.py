@@ -43,26 +43,28 @@ class DecodedBatch(Struct, frozen=True):
     quarantined: list[QuarantineEntry]
 
 
-def decode_batch(kind: Kind, arrived: Sequence[KafkaMessage], tally: LedgerCounts) -> DecodedBatch:
+def decode_batch(
+    kind: Kind, messages: Sequence[KafkaMessage], counts: LedgerCounts
+) -> DecodedBatch:
     """All items of the messages; `tally` counts what was received."""
-    opening = _Decoder(kind, tally)
-    for message in arrived:
-        opening.decode_message(message)
-    return DecodedBatch(opening.rows, opening.refused)
+    decoder = _Decoder(kind, counts)
+    for message in messages:
+        decoder.decode_message(message)
+    return DecodedBatch(decoder.rows, decoder.refused)
 
 
 def split_batch(
-    arrived: Sequence[KafkaMessage], rows: int, size: int
+    messages: Sequence[KafkaMessage], rows: int, size: int
 ) -> Iterator[Sequence[KafkaMessage]]:
     """The messages in portions of about so many items, or of about so many bytes."""
-    start = items = held = 0
-    for index, message in enumerate(arrived):
-        if items >= rows or held >= size:
-            yield arrived[start:index]
-            start, items, held = index, 0, 0
+    start = items = total_bytes = 0
+    for index, message in enumerate(messages):
+        if items >= rows or total_bytes >= size:
+            yield messages[start:index]
+            start, items, total_bytes = index, 0, 0
         items += message.items
-        held += len(message.body)
-    yield arrived[start:]
+        total_bytes += len(message.body)
+    yield messages[start:]
 
 
 def items_of(body: bytes) -> int:
@@ -74,18 +76,18 @@ def items_of(body: bytes) -> int:
 
 
 class _Decoder:
-    def __init__(self, kind: Kind, tally: LedgerCounts) -> None:
+    def __init__(self, kind: Kind, counts: LedgerCounts) -> None:
         self.rows = RowBatch(kind, [], [], {name: [] for name in ROW_IDENTITY})
         self.refused: list[QuarantineEntry] = []
         self._kind = kind
-        self._tally = tally
+        self._counts = counts
 
     def decode_message(self, message: KafkaMessage) -> None:
         try:
             chunk = decode_chunk(message.body)
-        except ValueError as none:
+        except ValueError as error:
             self._receive(message, None, message.timestamp_ms, 1)
-            self._refuse(message, 0, None, message.timestamp_ms, str(none), message.body)
+            self._refuse(message, 0, None, message.timestamp_ms, str(error), message.body)
             return
         seq = 0
         for envelope in chunk.envelopes:
@@ -110,23 +112,23 @@ class _Decoder:
         """An envelope whose instant no table could keep; the message's is taken."""
         self._receive(message, envelope.subject_id, message.timestamp_ms, 1)
         reason = f"received_ms {envelope.received_ms}"
-        stamp = message.timestamp_ms
-        self._refuse(message, seq, envelope.subject_id, stamp, reason, envelope.items)
+        timestamp_ms = message.timestamp_ms
+        self._refuse(message, seq, envelope.subject_id, timestamp_ms, reason, envelope.items)
         return 1
 
     def _item_by_item(self, message: KafkaMessage, envelope: Envelope, seq: int) -> int:
         try:
             raws = _raw_decoder.decode(envelope.items)
-        except DECODE_ERRORS as none:
+        except DECODE_ERRORS as error:
             self._receive(message, envelope.subject_id, envelope.received_ms, 1)
-            self._refuse_item(message, seq, envelope, str(none), envelope.items)
+            self._refuse_item(message, seq, envelope, str(error), envelope.items)
             return 1
         self._receive(message, envelope.subject_id, envelope.received_ms, len(raws))
         for index, raw in enumerate(raws, seq):
             try:
                 item = _item_decoder(self._kind.item).decode(raw)
-            except DECODE_ERRORS as bad:
-                self._refuse_item(message, index, envelope, str(bad), bytes(raw))
+            except DECODE_ERRORS as error:
+                self._refuse_item(message, index, envelope, str(error), bytes(raw))
             else:
                 self._add(message, envelope, [item], range(index, index + 1))
         return len(raws)
@@ -145,7 +147,7 @@ class _Decoder:
     def _receive(
         self, message: KafkaMessage, subject: str | None, received_ms: int, count: int
     ) -> None:
-        self._tally.add_received(subject, received_ms, message.partition, message.offset, count)
+        self._counts.add_received(subject, received_ms, message.partition, message.offset, count)
 
     def _refuse_item(
         self, message: KafkaMessage, seq: int, envelope: Envelope, reason: str, payload: bytes

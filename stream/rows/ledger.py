@@ -52,15 +52,15 @@ class LedgerCounts:
     ) -> None:
         """Items of one envelope."""
         if offset >= self._since.get(partition, 0):
-            account = self._entry(subject, received_ms, partition)
-            account.received += count
-            account.last_offset = max(account.last_offset, offset)
+            sums = self._entry(subject, received_ms, partition)
+            sums.received += count
+            sums.last_offset = max(sums.last_offset, offset)
 
-    def add_quarantined(self, refused: QuarantineEntry) -> None:
+    def add_quarantined(self, entry: QuarantineEntry) -> None:
         """One of the received that is not stored."""
-        if refused.counts_as_received and refused.offset >= self._since.get(refused.partition, 0):
-            account = self._entry(refused.subject_id, refused.received_ms, refused.partition)
-            account.quarantined += 1
+        if entry.counts_as_received and entry.offset >= self._since.get(entry.partition, 0):
+            sums = self._entry(entry.subject_id, entry.received_ms, entry.partition)
+            sums.quarantined += 1
 
     def add_duplicate(
         self, subject: str | None, received_ms: int, partition: int, offset: int
@@ -85,10 +85,10 @@ class LedgerCounts:
         """
         name, known = told
         if offset >= known:
-            account = self._entry(subject, received_ms, partition)
-            account.dropped += 1
-            account.drop_reason = reason
-            account.last_offset = max(account.last_offset, offset)
+            sums = self._entry(subject, received_ms, partition)
+            sums.dropped += 1
+            sums.drop_reason = reason
+            sums.last_offset = max(sums.last_offset, offset)
             last = self._known_drops.get(name, OffsetUpdate(known, known))
             self._known_drops[name] = OffsetUpdate(known, max(last.next, offset + 1))
 
@@ -99,7 +99,7 @@ class LedgerCounts:
 
     def stored_count(self) -> int:
         """How many rows the topic's table must get, by this account."""
-        return sum(account.stored for account in self._entries.values())
+        return sum(sums.stored for sums in self._entries.values())
 
     def rows(self, topic: str, epoch: int) -> pa.Table:
         """The accounts as rows of the ledger."""
@@ -110,14 +110,14 @@ class LedgerCounts:
                 "ts": [key[1] * 1000 for key, _ in entries],
                 "topic": [topic] * len(entries),
                 "kafka_partition": [key[2] for key, _ in entries],
-                "kafka_offset": [account.last_offset for _, account in entries],
+                "kafka_offset": [sums.last_offset for _, sums in entries],
                 "seq": list(range(len(entries))),
-                "received": [account.received for _, account in entries],
-                "stored": [account.stored for _, account in entries],
-                "duplicate": [account.duplicate for _, account in entries],
-                "quarantined": [account.quarantined for _, account in entries],
-                "dropped": [account.dropped for _, account in entries],
-                "drop_reason": [account.drop_reason for _, account in entries],
+                "received": [sums.received for _, sums in entries],
+                "stored": [sums.stored for _, sums in entries],
+                "duplicate": [sums.duplicate for _, sums in entries],
+                "quarantined": [sums.quarantined for _, sums in entries],
+                "dropped": [sums.dropped for _, sums in entries],
+                "drop_reason": [sums.drop_reason for _, sums in entries],
                 "epoch": [epoch] * len(entries),
             },
             schema=arrow_schema(LEDGER),

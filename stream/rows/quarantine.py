@@ -69,38 +69,52 @@ def quarantine_entry(
     )
 
 
-def lost_range_entry(partition: int, first: int, next_: int, stamp_ms: int) -> QuarantineEntry:
+def lost_range_entry(partition: int, first: int, next_: int, timestamp_ms: int) -> QuarantineEntry:
     """The note about messages first to next - 1, which nobody can read any more."""
     reason = lost_messages_reason(first, next_)
     return QuarantineEntry(
-        QuarantineStage.LOST, reason, b"", stamp_ms, partition, first, 0, counts_as_received=False
+        QuarantineStage.LOST,
+        reason,
+        b"",
+        timestamp_ms,
+        partition,
+        first,
+        0,
+        counts_as_received=False,
     )
 
 
 def recreated_topic_entry(
-    partition: int, epoch: int, next_: int, offset: int, stamp_ms: int
+    partition: int, epoch: int, next_: int, offset: int, timestamp_ms: int
 ) -> QuarantineEntry:
     """The note about the topic before this one, beside the first message of the new one."""
     reason = topic_recreated_reason(epoch, next_)
     return QuarantineEntry(
-        QuarantineStage.LOST, reason, b"", stamp_ms, partition, offset, 0, counts_as_received=False
+        QuarantineStage.LOST,
+        reason,
+        b"",
+        timestamp_ms,
+        partition,
+        offset,
+        0,
+        counts_as_received=False,
     )
 
 
-def quarantine_rows(topic: str, epoch: int, refused: Sequence[QuarantineEntry]) -> pa.Table:
+def quarantine_rows(topic: str, epoch: int, entries: Sequence[QuarantineEntry]) -> pa.Table:
     """The refused as rows of the quarantine table."""
     return pa.table(
         {
-            "subject_id": [q.subject_id for q in refused],
-            "ts": [q.received_ms * 1000 for q in refused],
-            "topic": [topic] * len(refused),
-            "kafka_partition": [q.partition for q in refused],
-            "kafka_offset": [q.offset for q in refused],
-            "seq": [q.seq for q in refused],
-            "stage": [q.stage.value for q in refused],
-            "reason": [q.reason[:MAX_REASON_LENGTH] for q in refused],
-            "payload": [_text(q.payload) for q in refused],
-            "epoch": [epoch] * len(refused),
+            "subject_id": [q.subject_id for q in entries],
+            "ts": [q.received_ms * 1000 for q in entries],
+            "topic": [topic] * len(entries),
+            "kafka_partition": [q.partition for q in entries],
+            "kafka_offset": [q.offset for q in entries],
+            "seq": [q.seq for q in entries],
+            "stage": [q.stage.value for q in entries],
+            "reason": [q.reason[:MAX_REASON_LENGTH] for q in entries],
+            "payload": [_text(q.payload) for q in entries],
+            "epoch": [epoch] * len(entries),
         },
         schema=arrow_schema(QUARANTINE),
     )

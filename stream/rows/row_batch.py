@@ -67,8 +67,8 @@ class RowBatch:
         names = self.kind.item.__struct_fields__
         columns: list[Column] = [[] for _ in names]
         for start in range(0, len(self.items), TRANSPOSE_ROWS):
-            block = zip(*map(astuple, self.items[start : start + TRANSPOSE_ROWS]), strict=True)
-            for column, values in zip(columns, block, strict=True):
+            rows = zip(*map(astuple, self.items[start : start + TRANSPOSE_ROWS]), strict=True)
+            for column, values in zip(columns, rows, strict=True):
                 column += values
         return dict(zip(names, columns, strict=True))
 
@@ -84,20 +84,20 @@ class RowBatch:
             self._lengths = list(map(len, runs))
         return self._runs
 
-    def repeat_runs(self, told: Iterable[Fact]) -> list[Fact]:
+    def repeat_runs(self, values: Iterable[Fact]) -> list[Fact]:
         """What is told of each run, for each of its rows."""
-        return list(chain.from_iterable(map(repeat, told, self._lengths)))
+        return list(chain.from_iterable(map(repeat, values, self._lengths)))
 
     def subset(self, indexes: Sequence[int]) -> Self:
         """Some of the rows, as they were before the line."""
-        some = type(self)(
+        selected = type(self)(
             self.kind,
             [self.items[i] for i in indexes],
             [self.envelopes[i] for i in indexes],
             {name: [self.columns[name][i] for i in indexes] for name in ROW_IDENTITY},
         )
-        some.first_seq = self.first_seq
-        return some
+        selected.first_seq = self.first_seq
+        return selected
 
 
 ROW_IDENTITY = ("kafka_partition", "kafka_offset", "seq")

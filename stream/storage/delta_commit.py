@@ -76,21 +76,23 @@ class LakeTable:
         """First offset that the table does not hold, at the version of the last refresh."""
         return self._handle.transaction_version(name) or 0
 
-    def commit(self, parts: Sequence[NewDataFile], moves: OffsetUpdates) -> None:
+    def commit(self, data_files: Sequence[NewDataFile], updates: OffsetUpdates) -> None:
         """One version with these parts and next offsets, on the disk for sure.
 
         `moves` are from the handle's version; deltalake itself finds what was committed since.
         Fenced when a next offset is not the expected one: the parts are removed. Tries again what
         is only contention. When it returns, the version survives a power cut.
         """
-        self._commit([add_action(part) for part in parts], parts, moves)
+        self._commit([add_action(data_file) for data_file in data_files], data_files, updates)
 
-    def replace_same_rows(self, old: Sequence[str], parts: Sequence[NewDataFile], day: str) -> None:
+    def replace_same_rows(
+        self, old: Sequence[str], data_files: Sequence[NewDataFile], day: str
+    ) -> None:
         """One version in which parts of a day are others with the same rows."""
-        self.replace_files(dict.fromkeys(old, day), parts, changed=False)
+        self.replace_files(dict.fromkeys(old, day), data_files, data_change=False)
 
     def replace_files(
-        self, old: Mapping[str, str], parts: Sequence[NewDataFile], changed: bool = True
+        self, old: Mapping[str, str], data_files: Sequence[NewDataFile], data_change: bool = True
     ) -> None:
         """One version in which other parts stand for the old ones, which are paths with their days.
 
@@ -99,52 +101,54 @@ class LakeTable:
         `changed` says whether the rows are others.
         """
         self.refresh()
-        number = self.next_offset(REWRITE_COUNTER)
-        moves = {REWRITE_COUNTER: OffsetUpdate(number, number + 1)}
+        rewrites = self.next_offset(REWRITE_COUNTER)
+        updates = {REWRITE_COUNTER: OffsetUpdate(rewrites, rewrites + 1)}
         if not set(old) <= set(self._handle.get_add_actions()["path"].to_pylist()):
-            self._raise_fenced(parts, moves)
-        gone = [
-            RemoveAction(path, changed, now_ms(), None, {DAY_COLUMN: day})
+            self._raise_fenced(data_files, updates)
+        removes = [
+            RemoveAction(path, data_change, now_ms(), None, {DAY_COLUMN: day})
             for path, day in old.items()
         ]
-        new = [add_action(part, data_change=changed) for part in parts]
-        self._commit([*gone, *new], parts, moves)
+        adds = [add_action(data_file, data_change=data_change) for data_file in data_files]
+        self._commit([*removes, *adds], data_files, updates)
 
-    def _commit(self, actions: Actions, parts: Sequence[NewDataFile], moves: OffsetUpdates) -> None:
+    def _commit(
+        self, actions: Actions, data_files: Sequence[NewDataFile], updates: OffsetUpdates
+    ) -> None:
         for attempt in range(MAX_ATTEMPTS):
             if attempt:
                 self.refresh()
-            if not self._offsets_match(moves):
-                if self._has_files(parts):
+            if not self._offsets_match(updates):
+                if self._has_files(data_files):
                     break  # the try before landed, though it reported a failure
-                self._raise_fenced(parts, moves)
+                self._raise_fenced(data_files, updates)
             try:
-                self._write(actions, moves)
+                self._write(actions, updates)
                 break
-            except (DeltaError, OSError) as refused:
-                wait_for_retry(self.table, attempt, refused)
+            except (DeltaError, OSError) as error:
+                wait_for_retry(self.table, attempt, error)
         else:
             raise RetriesExhausted(f"{self.table.name}: no commit in {MAX_ATTEMPTS} tries")
         self._synced = self.store.sync_log(self._synced)
 
-    def _offsets_match(self, moves: OffsetUpdates) -> bool:
-        return all(self.next_offset(name) == move.expected for name, move in moves.items())
+    def _offsets_match(self, updates: OffsetUpdates) -> bool:
+        return all(self.next_offset(name) == move.expected for name, move in updates.items())
 
-    def _has_files(self, parts: Sequence[NewDataFile]) -> bool:
+    def _has_files(self, data_files: Sequence[NewDataFile]) -> bool:
         """Whether these parts are in the table, by the first of them: one commit holds them all."""
-        held = {uri.removeprefix("file://") for uri in self._handle.file_uris()}
-        return bool(parts) and any(uri.endswith(parts[0].path) for uri in held)
+        uris = {uri.removeprefix("file://") for uri in self._handle.file_uris()}
+        return bool(data_files) and any(uri.endswith(data_files[0].path) for uri in uris)
 
-    def _raise_fenced(self, parts: Sequence[NewDataFile], moves: OffsetUpdates) -> None:
-        for part in parts:
-            self.store.remove(part.path)
-        found = {name: self.next_offset(name) for name in moves}
-        raise Fenced(f"{self.table.name}: next offsets {found}, expected {moves}")
+    def _raise_fenced(self, data_files: Sequence[NewDataFile], updates: OffsetUpdates) -> None:
+        for data_file in data_files:
+            self.store.remove(data_file.path)
+        actual = {name: self.next_offset(name) for name in updates}
+        raise Fenced(f"{self.table.name}: next offsets {actual}, expected {updates}")
 
-    def _write(self, actions: Actions, moves: OffsetUpdates) -> None:
+    def _write(self, actions: Actions, updates: OffsetUpdates) -> None:
         adds = [(a.path, a.size, a.stats) for a in actions if isinstance(a, AddAction)]
         removes = [a.path for a in actions if isinstance(a, RemoveAction)]
-        nexts = {name: move.next for name, move in moves.items()}
+        nexts = {name: move.next for name, move in updates.items()}
         self._handle.create_write_transaction(
             actions,
             "append",
@@ -165,13 +169,13 @@ NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_log
 """Checkpoints and cleaning are the keeper's."""
 
 
-def add_action(part: NewDataFile, data_change: bool = True) -> AddAction:
+def add_action(data_file: NewDataFile, data_change: bool = True) -> AddAction:
     """The part as the log names it."""
     return AddAction(
-        path=part.path,
-        size=part.size,
-        partition_values={DAY_COLUMN: part.day},
+        path=data_file.path,
+        size=data_file.size,
+        partition_values={DAY_COLUMN: data_file.day},
         modification_time=now_ms(),
         data_change=data_change,
-        stats=json.dumps(part.stats),
+        stats=json.dumps(data_file.stats),
     )

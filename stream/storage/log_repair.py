@@ -1,15 +1,15 @@
-"""At every start, before a table is opened: the logs are examined, and what is safe is mended.
+"""Repairs a table's Delta log before it is opened: torn entries, copies, checkpoints.
 
-| what is found                           | what is done                                        |
+| damage                                  | repair                                              |
 |-----------------------------------------|-----------------------------------------------------|
-| the newest entry is torn or empty       | put aside: it was never acknowledged, because that  |
-|                                         | waits for the entry to be on the disk; Kafka still  |
-|                                         | has its messages and they are stored again          |
-| an older one is missing, empty or torn, | put back from its copy                              |
+| the newest entry is torn or empty       | moved aside: it was never acknowledged, because an  |
+|                                         | acknowledgement waits for the fsync of the entry;   |
+|                                         | Kafka still has the messages, which are stored again|
+| an older one is missing, empty or torn, | restored from its copy                              |
 | and the keeper copied it                |                                                     |
-| the last checkpoint is damaged, and the | put aside: the entries say all that it said         |
-| entries before it are whole             |                                                     |
-| an older one without a copy             | nothing: the table is not opened until it is mended |
+| the last checkpoint is damaged, and the | moved aside: the entries contain all that it does   |
+| entries before it are intact            |                                                     |
+| an older one without a copy             | none: the table is not opened until it is repaired  |
 """
 
 import logging
@@ -39,109 +39,112 @@ log = logging.getLogger(__name__)
 
 
 def repair_logs(settings: Settings) -> Mapping[str, Sequence[DamagedEntry]]:
-    """Mend what is safe in every table that lies on a local disk; what is left, by table."""
-    left: dict[str, Sequence[DamagedEntry]] = {}
+    """Repair what is safe in every local table's log; the entries still damaged, by table."""
+    damaged_tables: dict[str, Sequence[DamagedEntry]] = {}
     for table in TABLES:
         folder = log_folder(settings.lake_url, table)
         if folder is None or not folder.parent.is_dir():
             continue
         repair_log(folder)
-        if broken := damaged_entries(folder):
-            left[table.name] = broken
+        if damaged := damaged_entries(folder):
+            damaged_tables[table.name] = damaged
             log.critical(
-                "log entries are damaged: the table is not opened",
-                extra={"table": table.name, "entries": named(broken)},
+                "log entries are damaged; the table is not opened",
+                extra={"table": table.name, "entries": named(damaged)},
             )
-    return left
+    return damaged_tables
 
 
 def repair_log(folder: Path) -> list[Path]:
-    """Do what is safe for one log; answers the files that were put aside or back."""
-    done = []
+    """Repair what is safe in one log; returns the files that were moved aside or restored."""
+    repaired = []
     newest = max(log_entries(folder), default=-1)
-    for version, copy in log_entries(folder.parent / COPIES_FOLDER).items():
-        if version >= newest >= 0:  # of a commit that a power cut took back, maybe
-            copy.unlink()
-    while aside := move_torn_entry(folder):
-        done.append(aside)
-    if aside := move_damaged_checkpoint(folder):
-        done.append(aside)
-    return [*done, *restore_entries(folder)]
+    for version, copy_file in log_entries(folder.parent / COPIES_FOLDER).items():
+        if version >= newest >= 0:  # perhaps of a commit that a power cut undid
+            copy_file.unlink()
+    while moved := move_torn_entry(folder):
+        repaired.append(moved)
+    if moved := move_damaged_checkpoint(folder):
+        repaired.append(moved)
+    return [*repaired, *restore_entries(folder)]
 
 
 def restore_entries(folder: Path) -> list[Path]:
-    """Put back what was copied of a log that is in use; answers the entries."""
-    broken = damaged_entries(folder)
-    return [folder / entry.name for entry in broken if restore_entry(folder, entry)]
+    """Restore damaged entries of a log in use from their copies; returns the restored entries."""
+    damaged = damaged_entries(folder)
+    return [folder / entry.name for entry in damaged if restore_entry(folder, entry)]
 
 
 def move_torn_entry(folder: Path) -> Path | None:
-    """Put the newest entry aside when it is torn; answers where it is then."""
-    there = log_entries(folder)
-    if not there or is_intact(there[max(there)].read_bytes()):
+    """Move the newest entry aside when it is torn; returns its new path."""
+    entries = log_entries(folder)
+    if not entries or is_intact(entries[max(entries)].read_bytes()):
         return None
-    newest = there[max(there)]
-    aside = newest.with_name(f"_torn-{newest.name}")
-    newest.rename(aside)
+    newest = entries[max(entries)]
+    moved = newest.with_name(f"_torn-{newest.name}")
+    newest.rename(moved)
     (folder.parent / COPIES_FOLDER / newest.name).unlink(missing_ok=True)
     fsync(folder)
-    log.error("torn log entry put aside", extra={"entry": str(newest), "now": aside.name})
-    return aside
+    log.error("torn log entry moved aside", extra={"entry": str(newest), "moved_to": moved.name})
+    return moved
 
 
 def move_damaged_checkpoint(folder: Path) -> Path | None:
-    """Put a damaged checkpoint aside when the table can be opened without it."""
-    broken = damaged_checkpoint(folder)
-    if broken is None:
+    """Move a damaged checkpoint aside when the table can be opened without it."""
+    damaged = damaged_checkpoint(folder)
+    if damaged is None:
         return None
-    before = max((v for v in checkpoints(folder) if v < broken.version), default=-1)
-    there = log_entries(folder)
-    needed = range(before + 1, max(there) + 1)
-    if not all(v in there and is_intact(there[v].read_bytes()) for v in needed):
+    previous = max((v for v in checkpoints(folder) if v < damaged.version), default=-1)
+    entries = log_entries(folder)
+    needed = range(previous + 1, max(entries) + 1)
+    if not all(v in entries and is_intact(entries[v].read_bytes()) for v in needed):
         return None
-    aside = folder / f"_damaged-{broken.name}"
+    moved = folder / f"_damaged-{damaged.name}"
     (folder / LAST_CHECKPOINT_FILE).unlink(missing_ok=True)
-    if (folder / broken.name).exists():
-        (folder / broken.name).rename(aside)
+    if (folder / damaged.name).exists():
+        (folder / damaged.name).rename(moved)
     fsync(folder)
-    log.error("damaged checkpoint put aside", extra={"now": str(aside), "why": broken.problem})
-    return aside
+    log.error(
+        "damaged checkpoint moved aside",
+        extra={"moved_to": str(moved), "reason": damaged.problem},
+    )
+    return moved
 
 
-def restore_entry(folder: Path, broken: DamagedEntry) -> bool:
-    """Replace an entry by its copy, if there is a whole one; never one that is there by now."""
-    copy = folder.parent / COPIES_FOLDER / broken.name
+def restore_entry(folder: Path, damaged: DamagedEntry) -> bool:
+    """Restore an entry from its copy if that is intact; an entry that is intact by now stays."""
+    copy_file = folder.parent / COPIES_FOLDER / damaged.name
     try:
-        whole = copy.read_bytes()
+        content = copy_file.read_bytes()
     except FileNotFoundError:
         return False
-    if not is_intact(whole):
+    if not is_intact(content):
         return False
     folder.mkdir(exist_ok=True)
-    waiting = folder / f"_restored-{broken.name}"
-    waiting.write_bytes(whole)
-    fsync(waiting)
-    if done := _place_entry(waiting, folder / broken.name):
+    temporary = folder / f"_restored-{damaged.name}"
+    temporary.write_bytes(content)
+    fsync(temporary)
+    if restored := _place_entry(temporary, folder / damaged.name):
         fsync(folder)
-        log.error("log entry restored from its copy", extra={"entry": str(folder / broken.name)})
-    waiting.unlink(missing_ok=True)
-    return done
+        log.error("log entry restored from its copy", extra={"entry": str(folder / damaged.name)})
+    temporary.unlink(missing_ok=True)
+    return restored
 
 
-def _place_entry(waiting: Path, entry: Path) -> bool:
-    """Put a whole entry in place, unless a commit was quicker; whether it was done."""
+def _place_entry(temporary: Path, entry: Path) -> bool:
+    """Put the restored entry in place unless a commit wrote it first; whether it did."""
     if entry.exists():
         damaged = not is_intact(entry.read_bytes())
-        return damaged and bool(waiting.replace(entry))
+        return damaged and bool(temporary.replace(entry))
     try:
-        os.link(waiting, entry)
+        os.link(temporary, entry)
     except FileExistsError:
         return False
     return True
 
 
 def main() -> None:
-    """`python -m stream.storage.log_repair`: examine everything, and say what was found."""
+    """`python -m stream.storage.log_repair`: examine and repair the logs of all tables."""
     settings = load_settings()
     set_umask(settings)
     log_setup.set_up_logging(settings.log_level)

@@ -51,11 +51,11 @@ def statistics(table: Table, rows: pa.Table) -> dict[str, Any]:
         for name in (table.subject_column, table.time_column, *STATISTICS_COLUMNS)
         if name in rows.column_names and rows.num_rows
     ]
-    borders = {name: pc.min_max(rows[name]).as_py() for name in names}
+    bounds = {name: pc.min_max(rows[name]).as_py() for name in names}
     return {
         "numRecords": rows.num_rows,
-        "minValues": {n: _plain(b["min"]) for n, b in borders.items() if b["min"] is not None},
-        "maxValues": {n: _plain(b["max"]) for n, b in borders.items() if b["max"] is not None},
+        "minValues": {n: _plain(b["min"]) for n, b in bounds.items() if b["min"] is not None},
+        "maxValues": {n: _plain(b["max"]) for n, b in bounds.items() if b["max"] is not None},
         "nullCount": {name: rows[name].null_count for name in names},
     }
 

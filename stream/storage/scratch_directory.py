@@ -26,10 +26,10 @@ class ScratchDirectory:
         """The own folder; it goes with this object, or with the process at the latest."""
         while self._own is None:
             self._root.mkdir(exist_ok=True)
-            made = Path(tempfile.mkdtemp(dir=self._root))
-            if (held := _lock(made, fcntl.LOCK_EX)) is not None:
-                self._own = made
-                weakref.finalize(self, _remove, made, held)
+            folder = Path(tempfile.mkdtemp(dir=self._root))
+            if (descriptor := _lock(folder, fcntl.LOCK_EX)) is not None:
+                self._own = folder
+                weakref.finalize(self, _remove, folder, descriptor)
         return self._own
 
     def clear(self) -> None:
@@ -42,27 +42,27 @@ class ScratchDirectory:
 def _clear(entry: Path) -> None:
     if not entry.is_dir():
         entry.unlink(missing_ok=True)
-    elif (held := _lock(entry, fcntl.LOCK_EX | fcntl.LOCK_NB)) is not None:
-        _remove(entry, held)
+    elif (descriptor := _lock(entry, fcntl.LOCK_EX | fcntl.LOCK_NB)) is not None:
+        _remove(entry, descriptor)
 
 
-def _lock(folder: Path, how: int) -> int | None:
+def _lock(folder: Path, operation: int) -> int | None:
     """The lock of a folder, as a descriptor; None when it is another's, or the folder is gone."""
     try:
-        held = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
+        descriptor = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
     except FileNotFoundError:
         return None
     try:
-        fcntl.flock(held, how)
+        fcntl.flock(descriptor, operation)
     except BlockingIOError:
-        os.close(held)
+        os.close(descriptor)
         return None
-    if not os.fstat(held).st_nlink:  # removed while we waited
-        os.close(held)
+    if not os.fstat(descriptor).st_nlink:  # removed while we waited
+        os.close(descriptor)
         return None
-    return held
+    return descriptor
 
 
-def _remove(folder: Path, held: int) -> None:
+def _remove(folder: Path, descriptor: int) -> None:
     shutil.rmtree(folder, ignore_errors=True)
-    os.close(held)
+    os.close(descriptor)

@@ -31,21 +31,21 @@ def open_table_checked(url: str) -> DeltaTable:
         handle = DeltaTable(url)
     except TableNotFoundError:
         raise
-    except DeltaError as unreadable:
+    except DeltaError as error:
         if local_folder(url) is None:
             raise  # the object store may be away for a moment
-        handle = _reopen(url, unreadable)
+        handle = _reopen(url, error)
     check_protocol(handle)
     return handle
 
 
-def _reopen(url: str, unreadable: DeltaError) -> DeltaTable:
+def _reopen(url: str, error: DeltaError) -> DeltaTable:
     """Entries may have been cleaned up under the first look; what fails twice is damaged."""
     time.sleep(0.1)
     try:
         return DeltaTable(url)
     except DeltaError:
-        raise DamagedLog(f"{url}: {str(unreadable).splitlines()[0]}") from None
+        raise DamagedLog(f"{url}: {str(error).splitlines()[0]}") from None
 
 
 def _create(url: str, table: Table, settings: Settings) -> DeltaTable:
@@ -68,8 +68,8 @@ def _create(url: str, table: Table, settings: Settings) -> DeltaTable:
 def _add_missing_columns(handle: DeltaTable, table: Table) -> DeltaTable:
     """The table with the columns that are younger than it is; nothing else ever changes."""
     handle.update_incremental()
-    held = {field.name for field in handle.schema().fields}
-    missing = [field for field in delta_schema(table).fields if field.name not in held]
+    present = {field.name for field in handle.schema().fields}
+    missing = [field for field in delta_schema(table).fields if field.name not in present]
     if missing:
         handle.alter.add_columns(missing)
     return handle
@@ -79,6 +79,6 @@ def _with_retry(table: Table, action: Callable[[], DeltaTable]) -> DeltaTable:
     for attempt in range(MAX_ATTEMPTS):
         try:
             return action()
-        except DeltaError as refused:  # another worker created it in between
-            wait_for_retry(table, attempt, refused)
+        except DeltaError as error:  # another worker created it in between
+            wait_for_retry(table, attempt, error)
     raise RetriesExhausted(f"{table.name}: could not be brought into its form")

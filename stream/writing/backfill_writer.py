@@ -1,12 +1,13 @@
-"""Backfill: the drain of history. What an import sent before counts once, by its line in the file.
+"""Batch writer for imports: an item counts once, by its line in the file.
 
-An item whose line is below the import's mark is a duplicate; what else comes for an import that was
-undone is dropped. Both are in the ledger. All requests of an import lie in one topic partition, in
-the order of its lines, so that one number is memory enough for a file of any length.
+An item below the import's watermark (the first line that is not stored yet) is a duplicate; other
+items of an import that was deleted are dropped. Both are in the ledger. All requests of an import
+are in one topic partition, in line order, so that one number suffices for a file of any length.
 
-An undoing may come after the ledger counted rows and before the table took them. The batch is then
-given again, and each item is told the same as before (copy, quarantined, good), but the good ones
-are dropped. So this comes last, and the ledger keeps how far it knows of it.
+An import may be deleted after the ledger counted its rows and before the table has them. The batch
+is then written again: each item gets the same verdict as before (duplicate, quarantined, good), but
+the good ones are dropped. So dropping comes last, and the ledger records up to which offset it
+knows of the drops.
 """
 
 from collections.abc import Callable
@@ -29,79 +30,83 @@ OFFSET_COLUMNS = ("kafka_partition", "kafka_offset")
 
 
 class BackfillWriter(BatchWriter):
-    """Stores events of the past."""
+    """Stores imported events."""
 
     pipeline = BACKFILL_PIPELINE
-    state_columns = frozenset()  # its lines say what was there before
+    state_columns = frozenset()  # line numbers replace deduplication, and files name their sessions
     catch_up_ledger = staticmethod(warn_ledger_behind)
 
-    def _filter(self, rows: RowBatch, tally: LedgerCounts) -> FilteredRows:
-        marks = _ImportWatermarks(self._main.next_offset)
+    def _filter(self, rows: RowBatch, counts: LedgerCounts) -> FilteredRows:
+        watermarks = _ImportWatermarks(self._main.next_offset)
         kept: list[int] = []
-        places = [rows.columns[name] for name in OFFSET_COLUMNS]
-        for index, (item, envelope, *place) in enumerate(
-            zip(rows.items, rows.envelopes, *places, strict=True)
+        offsets = [rows.columns[name] for name in OFFSET_COLUMNS]
+        for index, (item, envelope, *partition_offset) in enumerate(
+            zip(rows.items, rows.envelopes, *offsets, strict=True)
         ):
             line = getattr(item, "line", None)
-            if not envelope.import_id or marks.is_new(envelope.import_id, line):
+            if not envelope.import_id or watermarks.is_new(envelope.import_id, line):
                 kept.append(index)
             else:
-                tally.add_duplicate(envelope.subject_id, envelope.received_ms, *place)
-        fresh = rows.subset(kept)
-        fresh.envelopes = _with_own_visitor(fresh)
-        return FilteredRows(fresh, marks.moves())
+                counts.add_duplicate(envelope.subject_id, envelope.received_ms, *partition_offset)
+        new_rows = rows.subset(kept)
+        new_rows.envelopes = _with_own_visitor(new_rows)
+        return FilteredRows(new_rows, watermarks.updates())
 
-    def _to_stored(self, table: pa.Table, tally: LedgerCounts) -> pa.Table:
-        """Partitions below 0, because those of the live topic have the others."""
-        table = self._without_deleted_imports(table, tally)
+    def _to_stored(self, table: pa.Table, counts: LedgerCounts) -> pa.Table:
+        """The rows to store, with negative partitions: the live topic has the others."""
+        table = self._without_deleted_imports(table, counts)
         index = table.schema.get_field_index("kafka_partition")
-        below = pc.subtract(pa.scalar(-1, pa.int32()), table.column(index))
-        return table.set_column(index, table.schema.field(index), below)
+        negative = pc.subtract(pa.scalar(-1, pa.int32()), table.column(index))
+        return table.set_column(index, table.schema.field(index), negative)
 
-    def _without_deleted_imports(self, table: pa.Table, tally: LedgerCounts) -> pa.Table:
-        """The rows without those of imports that were undone."""
+    def _without_deleted_imports(self, table: pa.Table, counts: LedgerCounts) -> pa.Table:
+        """The rows without those of deleted imports."""
         imports = pc.unique(table["import_id"]).drop_null().to_pylist()
-        closed = [one for one in imports if self._main.next_offset(watermark_key(one)) >= SEALED]
-        if not closed:
+        sealed = [
+            import_id
+            for import_id in imports
+            if self._main.next_offset(watermark_key(import_id)) >= SEALED
+        ]
+        if not sealed:
             return table
-        gone = pc.is_in(table["import_id"], pa.array(closed, pa.string()))
-        self._drop(table.filter(gone), tally)
-        return table.filter(pc.invert(gone))
+        is_deleted = pc.is_in(table["import_id"], pa.array(sealed, pa.string()))
+        self._drop(table.filter(is_deleted), counts)
+        return table.filter(pc.invert(is_deleted))
 
-    def _drop(self, rows: pa.Table, tally: LedgerCounts) -> None:
+    def _drop(self, rows: pa.Table, counts: LedgerCounts) -> None:
         received = pc.divide(rows["received_at"].cast(pa.int64()), 1000)
         columns = rows["import_id"], rows["website_id"], received, *map(rows.column, OFFSET_COLUMNS)
-        for one, website, received_ms, partition, offset in zip(
+        for import_id, website, received_ms, partition, offset in zip(
             *(column.to_pylist() for column in columns), strict=True
         ):
-            name = f"{self._offset_key(partition)}/{watermark_key(one)}"
-            told = name, self._ledger.next_offset(name)
-            tally.add_dropped(told, DELETED_IMPORT, website, received_ms, partition, offset)
+            key = f"{self._offset_key(partition)}/{watermark_key(import_id)}"
+            known = key, self._ledger.next_offset(key)
+            counts.add_dropped(known, DELETED_IMPORT, website, received_ms, partition, offset)
 
 
 class _ImportWatermarks:
-    """The marks that a batch finds, and where it moves them."""
+    """The import watermarks before a batch, and those after it."""
 
-    def __init__(self, mark: Callable[[str], int]) -> None:
-        self._watermark = mark
+    def __init__(self, watermark: Callable[[str], int]) -> None:
+        self._watermark = watermark
         self._initial: dict[str, int] = {}
         self._moved: dict[str, int] = {}
 
     def is_new(self, import_id: str, line: int | None) -> bool:
-        """Whether the line is new; from now on it is not. What names no line always passes."""
-        mark = self._current(import_id)
+        """Whether the line is new, and mark it as seen. An item without a line is always new."""
+        watermark = self._current(import_id)
         if line is None:
             return True
-        if line < watermark_line(mark):
+        if line < watermark_line(watermark):
             return False
-        self._moved[import_id] = mark - watermark_line(mark) + line + 1
+        self._moved[import_id] = watermark - watermark_line(watermark) + line + 1
         return True
 
-    def moves(self) -> dict[str, OffsetUpdate]:
-        """Also where nothing moves, so that a mark that is closed meanwhile refuses the commit."""
+    def updates(self) -> dict[str, OffsetUpdate]:
+        """Updates of all watermarks, also unmoved ones, so that a seal refuses the commit."""
         return {
-            watermark_key(name): OffsetUpdate(found, self._moved[name])
-            for name, found in self._initial.items()
+            watermark_key(import_id): OffsetUpdate(initial, self._moved[import_id])
+            for import_id, initial in self._initial.items()
         }
 
     def _current(self, import_id: str) -> int:
@@ -113,21 +118,21 @@ class _ImportWatermarks:
 
 
 def _with_own_visitor(rows: RowBatch) -> list[Envelope]:
-    """Each item in an envelope as from its own visitor: who sends it now was not there."""
-    made: dict[tuple[int, str], Envelope] = {}
-    found = []
+    """An envelope per user agent of the file, not that of the client that sends the file."""
+    by_user_agent: dict[tuple[int, str], Envelope] = {}
+    envelopes = []
     for item, envelope in zip(rows.items, rows.envelopes, strict=True):
-        agent = item.user_agent or "" if isinstance(item, ImportedEvent) else ""
-        if (own := made.get((id(envelope), agent))) is None:
-            own = made[id(envelope), agent] = Envelope(
+        user_agent = item.user_agent or "" if isinstance(item, ImportedEvent) else ""
+        if (own := by_user_agent.get((id(envelope), user_agent))) is None:
+            own = by_user_agent[id(envelope), user_agent] = Envelope(
                 envelope.subject_id,
                 envelope.organization_id,
                 envelope.received_ms,
                 0,
                 b"",
-                user_agent=agent,
-                trusted=not agent,
+                user_agent=user_agent,
+                trusted=not user_agent,
                 import_id=envelope.import_id,
             )
-        found.append(own)
-    return found
+        envelopes.append(own)
+    return envelopes

@@ -1,16 +1,16 @@
-"""One batch: open → enrich → recall → write → commit → acknowledge, and each way it can fail.
+"""Writes one batch: decode, enrich, deduplicate, write, commit; and each way that can fail.
 
-| what happens                            | what is done                                   |
-|-----------------------------------------|------------------------------------------------|
-| a chunk, envelope or item is unreadable | quarantined; everything else is stored         |
-| a step or a column fails on a row       | that row is quarantined                        |
-| the table holds the item already        | it is a duplicate, and noted as one            |
-| its import was undone                   | it is dropped, also when it was accounted for  |
-| the disk or the lake refuses            | the batch again, a few times; then the end     |
-| another worker stored these offsets     | fenced: the process ends                       |
-| messages are missing in front of it     | the process ends, and asks the table once more |
+| failure                                 | reaction                                          |
+|-----------------------------------------|---------------------------------------------------|
+| a chunk, envelope or item is unreadable | it is quarantined; everything else is stored      |
+| a step or a column fails on a row       | that row is quarantined                           |
+| the table holds the item already        | it is a duplicate, with an entry that says so     |
+| its import was deleted                  | it is dropped, also when it was counted as stored |
+| the disk or the lake refuses            | the batch is retried, then the process ends       |
+| another worker stored these offsets     | fenced: the process ends                          |
+| offsets are missing before the batch    | offset gap: the process ends                      |
 
-A process that ends loses nothing: on its return it reads on from the table's next offsets.
+A process that ends loses nothing: after its restart it reads from the table's next offsets.
 """
 
 import logging
@@ -54,12 +54,12 @@ log = logging.getLogger(__name__)
 MAX_ATTEMPTS = 5
 
 LARGE_ITEM_BYTES = 4_096
-"""Bytes of an item: where they have more, the memory of a batch is given back. What large items
-leave free lies scattered, and the next batch finds no room in it."""
+"""Mean bytes of an item above which free memory is returned after a batch: large items leave it
+fragmented, and the next batch could not use it."""
 
 
 class WriteResult(Struct, frozen=True):
-    """What came of a batch."""
+    """Counts of a stored batch, and the table's next offsets after it."""
 
     rows: int
     quarantined: int
@@ -69,14 +69,14 @@ class WriteResult(Struct, frozen=True):
 
 
 class FilteredRows(Struct, frozen=True):
-    """The rows that are to be stored, and what else their commit moves."""
+    """The rows to store, and updates of import watermarks for the same commit."""
 
     rows: RowBatch
     watermarks: OffsetUpdates = {}
 
 
 class PreparedBatch(Struct, frozen=True):
-    """The rows of a batch as the table has them, and what became none."""
+    """The rows of a batch in the table's schema, and the entries of those that failed."""
 
     table: pa.Table
     quarantined: Sequence[QuarantineEntry]
@@ -84,7 +84,7 @@ class PreparedBatch(Struct, frozen=True):
 
 
 class BatchWriter:
-    """Stores the batches of one kind, one at a time."""
+    """Stores the batches of one item kind, one at a time."""
 
     pipeline: Mapping[str, Step] = PIPELINE
     state_columns: Collection[str] = STATE_COLUMNS
@@ -101,163 +101,171 @@ class BatchWriter:
         self.kind = kind
         self.topic = settings.topic(kind.topic)
         self.epoch = settings.ingest_epoch
-        """Which making of the topic the offsets count in."""
+        """The topic epoch that the offsets belong to; it counts recreations of the topic."""
         self.identity: TopicIdentity | None = None
-        """Of the topic that was assigned; None when nothing was, or when Kafka tells none."""
+        """The assigned topic's id; None before the first assignment, or when Kafka reports none."""
         self.lost_ranges: dict[int, OffsetRange] = {}
-        """By topic partition: what Kafka no longer has, as found when it was assigned."""
+        """Offsets that Kafka had deleted when the partition was assigned, by partition."""
         self.previous_topics: dict[int, tuple[int, int]] = {}
-        """By topic partition: epoch and next offset of the topic that was there before."""
+        """Epoch and next offset of the topic before the recreation, by partition."""
         self._settings = settings
         self._lookups = lookups
         self._on_step = on_step
-        """Called with the name of each step that is done; tests stop the world there."""
+        """Called with the name of each completed step; tests crash the writer there."""
         self._main = LakeTable(settings, kind.table)
         self._quarantine = LakeTable(settings, QUARANTINE)
         self._ledger = LakeTable(settings, LEDGER)
         memory_budget = memory_budget or MemoryBudget.of(settings)
         self._state = TableState(self._main, self.topic, memory_budget, self.state_columns)
 
-    def assign_epoch(self, identity: TopicIdentity | None, ends: Mapping[int, int]) -> None:
-        """Find the epoch of the topic that Kafka has, before anything is read of it.
+    def assign_epoch(self, identity: TopicIdentity | None, end_offsets: Mapping[int, int]) -> None:
+        """Determine the epoch of the topic that Kafka has, before anything is read of it.
 
-        `ends` are Kafka's, by topic partition that was assigned.
+        `end_offsets` are Kafka's, by assigned partition.
         """
         if self.identity is not None and identity != self.identity:
-            raise TopicReplaced(f"{self.topic} is another topic by now: {identity}")
+            raise TopicReplaced(f"{self.topic} was recreated: its id is {identity} now")
         table = LakeTable(self._settings, self.kind.table)
-        found = assign_epoch(table, self.topic, identity, ends, self._settings)
-        self.identity, self.epoch = identity, found.number
-        for partition in ends:
+        epoch = assign_epoch(table, self.topic, identity, end_offsets, self._settings)
+        self.identity, self.epoch = identity, epoch.number
+        for partition in end_offsets:
             if not table.next_offset(self._offset_key(partition)):
-                before = previous_topic(table, self.topic, self.epoch, partition)
-                if before:
-                    self.previous_topics[partition] = before
-        if found.is_new:
+                previous = previous_topic(table, self.topic, self.epoch, partition)
+                if previous:
+                    self.previous_topics[partition] = previous
+        if epoch.is_new:
             log.error(
-                "the topic was made anew; what collectors acknowledged and nobody read is lost",
+                "the topic was recreated; acknowledged messages that were not read yet are lost",
                 extra={"topic": self.topic, "epoch": self.epoch, "read": self.previous_topics},
             )
 
     def next_offsets(self, partitions: Iterable[int]) -> dict[int, int]:
-        """By topic partition, the first offset that the table does not hold; when it is assigned.
+        """The table's next offset of each newly assigned partition.
 
-        On a handle of its own: a batch may be under way in another thread.
+        Uses its own table handle: a batch may be running in another thread.
         """
         table = LakeTable(self._settings, self.kind.table)
-        nexts = {
+        next_offsets = {
             partition: table.next_offset(self._offset_key(partition)) for partition in partitions
         }
-        self._state.assign(nexts)
-        self.catch_up_ledger(self._settings, table, self.topic, self.epoch, nexts)
-        return nexts
+        self._state.assign(next_offsets)
+        self.catch_up_ledger(self._settings, table, self.topic, self.epoch, next_offsets)
+        return next_offsets
 
     @property
     def files_scanned(self) -> int:
-        """How many pieces of the table were read back so far."""
+        """How many data files were scanned so far to rebuild state."""
         return self._state.files_scanned
 
-    def write(self, arrived: Sequence[KafkaMessage]) -> WriteResult:
-        """Store a batch, whole and once; Surprise when that is not possible.
+    def write(self, messages: Sequence[KafkaMessage]) -> WriteResult:
+        """Store a batch completely and exactly once; FatalError when that is not possible.
 
-        Messages that the table holds already are passed over, so that a batch may be given again.
+        Messages that the table holds already are skipped, so that a batch may be repeated.
         """
         for attempt in range(MAX_ATTEMPTS):
             try:
-                stored = self._write_batch(arrived)
-                if sum(len(message.body) for message in arrived) > LARGE_ITEM_BYTES * stored.rows:
+                result = self._write_batch(messages)
+                if sum(len(message.body) for message in messages) > LARGE_ITEM_BYTES * result.rows:
                     trim_memory()
-                return stored
-            except (OSError, DeltaError) as refused:
+                return result
+            except (OSError, DeltaError) as error:
                 log.warning(
-                    "batch tried again",
-                    extra={"topic": self.topic, "attempt": attempt + 1, "reason": str(refused)},
+                    "batch write retried",
+                    extra={"topic": self.topic, "attempt": attempt + 1, "reason": str(error)},
                 )
                 time.sleep(0.2 * 2**attempt)
-        raise RetriesExhausted(f"{self.topic}: batch not stored in {MAX_ATTEMPTS} tries")
+        raise RetriesExhausted(f"{self.topic}: batch not stored after {MAX_ATTEMPTS} attempts")
 
-    def _write_batch(self, arrived: Sequence[KafkaMessage]) -> WriteResult:
+    def _write_batch(self, messages: Sequence[KafkaMessage]) -> WriteResult:
         self._main.refresh()
         self._ledger.refresh()
-        fresh, moves, refused = self._new_messages(arrived)
-        if not fresh:
+        new_messages, offset_updates, quarantined = self._new_messages(messages)
+        if not new_messages:
             return WriteResult(0, 0, {})
-        tally = LedgerCounts(self._next_offsets(self._ledger, moves))
-        fitted = self._to_batch(fresh, tally)
-        told = self._state.resolve(
-            fitted.table, lambda p: self._main.next_offset(self._offset_key(p))
+        counts = LedgerCounts(self._next_offsets(self._ledger, offset_updates))
+        prepared = self._to_batch(new_messages, counts)
+        resolved = self._state.resolve(
+            prepared.table, lambda p: self._main.next_offset(self._offset_key(p))
         )
-        table = self._to_stored(told.rows, tally)
-        refused += fitted.quarantined
-        for item in refused:
-            tally.add_quarantined(item)
-        for copy in told.duplicates:
-            tally.add_duplicate(copy.subject_id, copy.received_ms, copy.partition, copy.offset)
+        table = self._to_stored(resolved.rows, counts)
+        quarantined += prepared.quarantined
+        for entry in quarantined:
+            counts.add_quarantined(entry)
+        for duplicate in resolved.duplicates:
+            counts.add_duplicate(
+                duplicate.subject_id, duplicate.received_ms, duplicate.partition, duplicate.offset
+            )
         self._on_step("enrich")
-        self._commit_quarantine([*refused, *told.duplicates], moves)
+        self._commit_quarantine([*quarantined, *resolved.duplicates], offset_updates)
         self._on_step("quarantine")
-        self._commit_ledger(tally, moves, table.num_rows)
+        self._commit_ledger(counts, offset_updates, table.num_rows)
         self._on_step("ledger")
-        parts = self._write_files(self._main, table)
+        data_files = self._write_files(self._main, table)
         self._on_step("write")
-        named = {self._offset_key(p): move for p, move in moves.items()}
-        self._main.commit(parts, {**named, **fitted.watermarks})
+        updates = {self._offset_key(p): update for p, update in offset_updates.items()}
+        self._main.commit(data_files, {**updates, **prepared.watermarks})
         self._on_step("commit")
-        self._state.commit(told, moves)
-        for partition in moves:
+        self._state.commit(resolved, offset_updates)
+        for partition in offset_updates:
             self.lost_ranges.pop(partition, None)
             self.previous_topics.pop(partition, None)
-        nexts = {partition: move.next for partition, move in moves.items()}
-        return WriteResult(table.num_rows, len(refused), nexts, len(told.duplicates))
+        next_offsets = {partition: update.next for partition, update in offset_updates.items()}
+        return WriteResult(table.num_rows, len(quarantined), next_offsets, len(resolved.duplicates))
 
-    def _to_batch(self, fresh: Sequence[KafkaMessage], tally: LedgerCounts) -> PreparedBatch:
-        """The rows of the messages; nothing else of what was made on the way stays in memory."""
-        opened = decode_batch(self.kind, fresh, tally)
-        sifted = self._filter(opened.rows, tally)
-        rows, failed = enrich_rows(sifted.rows, self._lookups, self.pipeline)
-        table, unfit = to_arrow(rows)
-        refused = [*opened.quarantined, *failed, *unfit]
-        return PreparedBatch(with_epoch(table, self.epoch), refused, sifted.watermarks)
+    def _to_batch(
+        self, new_messages: Sequence[KafkaMessage], counts: LedgerCounts
+    ) -> PreparedBatch:
+        """The rows of the messages as an Arrow table; intermediate values are freed on return."""
+        decoded = decode_batch(self.kind, new_messages, counts)
+        filtered = self._filter(decoded.rows, counts)
+        rows, failed = enrich_rows(filtered.rows, self._lookups, self.pipeline)
+        table, unconvertible = to_arrow(rows)
+        quarantined = [*decoded.quarantined, *failed, *unconvertible]
+        return PreparedBatch(with_epoch(table, self.epoch), quarantined, filtered.watermarks)
 
-    def _filter(self, rows: RowBatch, tally: LedgerCounts) -> FilteredRows:  # noqa: ARG002
-        """Leave out what is a copy, and tell the tally."""
+    def _filter(self, rows: RowBatch, counts: LedgerCounts) -> FilteredRows:  # noqa: ARG002
+        """Remove duplicates that are known before enrichment, and count them."""
         return FilteredRows(rows)
 
-    def _to_stored(self, table: pa.Table, tally: LedgerCounts) -> pa.Table:  # noqa: ARG002
-        """What is to be stored, under the identity that it has in the table."""
+    def _to_stored(self, table: pa.Table, counts: LedgerCounts) -> pa.Table:  # noqa: ARG002
+        """The rows to store, under the identity that they have in the table."""
         return table
 
     def _new_messages(
-        self, arrived: Sequence[KafkaMessage]
+        self, messages: Sequence[KafkaMessage]
     ) -> tuple[list[KafkaMessage], dict[int, OffsetUpdate], list[QuarantineEntry]]:
-        """The messages that the table does not hold, without a hole; what is known to be lost."""
-        fresh: list[KafkaMessage] = []
+        """The messages that the table does not hold, their offsets, and entries of lost ranges."""
+        new_messages: list[KafkaMessage] = []
         starts: dict[int, int] = {}
-        ends: dict[int, int] = {}
-        notes: list[QuarantineEntry] = []
-        for message in sorted(arrived, key=lambda m: (m.partition, m.offset)):
+        end_offsets: dict[int, int] = {}
+        entries: list[QuarantineEntry] = []
+        for message in sorted(messages, key=lambda m: (m.partition, m.offset)):
             partition, offset = message.partition, message.offset
             if partition not in starts:
-                starts[partition] = ends[partition] = self._main.next_offset(
+                starts[partition] = end_offsets[partition] = self._main.next_offset(
                     self._offset_key(partition)
                 )
                 if not starts[partition] and partition in self.previous_topics:
-                    before = self.previous_topics[partition]
-                    stamp = message.timestamp_ms
-                    notes.append(recreated_topic_entry(partition, *before, offset, stamp))
-            if offset < ends[partition]:
+                    previous = self.previous_topics[partition]
+                    timestamp_ms = message.timestamp_ms
+                    entries.append(
+                        recreated_topic_entry(partition, *previous, offset, timestamp_ms)
+                    )
+            if offset < end_offsets[partition]:
                 continue
-            if offset > ends[partition]:
-                notes.append(self._lost_range_entry(message, ends[partition]))
-            fresh.append(message)
-            ends[partition] = offset + 1
-        moves = {p: OffsetUpdate(starts[p], ends[p]) for p in starts if ends[p] > starts[p]}
-        return fresh, moves, notes
+            if offset > end_offsets[partition]:
+                entries.append(self._lost_range_entry(message, end_offsets[partition]))
+            new_messages.append(message)
+            end_offsets[partition] = offset + 1
+        offset_updates = {
+            p: OffsetUpdate(starts[p], end_offsets[p]) for p in starts if end_offsets[p] > starts[p]
+        }
+        return new_messages, offset_updates, entries
 
     def _lost_range_entry(self, message: KafkaMessage, expected: int) -> QuarantineEntry:
-        """The note about messages that are gone for good; a Hole when nothing says so."""
-        lost = self.lost_ranges.get(message.partition)
-        if lost is None or (lost.first, lost.next) != (expected, message.offset):
+        """The entry of deleted messages; OffsetGap when Kafka did not report them as deleted."""
+        lost_range = self.lost_ranges.get(message.partition)
+        if lost_range is None or (lost_range.first, lost_range.next) != (expected, message.offset):
             raise OffsetGap(
                 f"{self.topic}/{message.partition}: offset {message.offset} came, "
                 f"{expected} was expected"
@@ -266,63 +274,72 @@ class BatchWriter:
 
     def _write_files(self, target: LakeTable, rows: pa.Table) -> list[NewDataFile]:
         return [
-            write_data_file(target.store, target.table, day, of_day)
-            for day, of_day in split_by_day(rows, received_column(target.table))
+            write_data_file(target.store, target.table, day, day_rows)
+            for day, day_rows in split_by_day(rows, received_column(target.table))
         ]
 
     def _commit_quarantine(
-        self, refused: Sequence[QuarantineEntry], moves: Mapping[int, OffsetUpdate]
+        self, quarantined: Sequence[QuarantineEntry], offset_updates: Mapping[int, OffsetUpdate]
     ) -> None:
         """Commit what is not stored, leaving out what an earlier try has committed."""
-        if not refused:
+        if not quarantined:
             return
         self._quarantine.refresh()
-        since = self._next_offsets(self._quarantine, moves)
-        new = [q for q in refused if q.offset >= since[q.partition]]
-        bad = [q for q in new if q.stage is not QuarantineStage.DUPLICATE]
-        if bad:
+        next_offsets = self._next_offsets(self._quarantine, offset_updates)
+        new_entries = [q for q in quarantined if q.offset >= next_offsets[q.partition]]
+        failures = [q for q in new_entries if q.stage is not QuarantineStage.DUPLICATE]
+        if failures:
             log.warning(
                 "quarantined",
-                extra={"topic": self.topic, "rows": len(bad), "reason": bad[0].reason},
+                extra={"topic": self.topic, "rows": len(failures), "reason": failures[0].reason},
             )
-        if new:
+        if new_entries:
             self._commit_side_table(
-                self._quarantine, quarantine_rows(self.topic, self.epoch, new), moves, {}
+                self._quarantine,
+                quarantine_rows(self.topic, self.epoch, new_entries),
+                offset_updates,
+                {},
             )
 
     def _commit_ledger(
-        self, tally: LedgerCounts, moves: Mapping[int, OffsetUpdate], stored: int
+        self, counts: LedgerCounts, offset_updates: Mapping[int, OffsetUpdate], stored: int
     ) -> None:
         """Commit the account, leaving out what an earlier try has committed."""
-        since = self._next_offsets(self._ledger, moves)
+        next_offsets = self._next_offsets(self._ledger, offset_updates)
         if (
-            all(since[p] <= move.expected for p, move in moves.items())
-            and tally.stored_count() != stored
+            all(next_offsets[p] <= move.expected for p, move in offset_updates.items())
+            and counts.stored_count() != stored
         ):
             raise LedgerMismatch(
-                f"{self.topic}: {stored} rows, {tally.stored_count()} by the account"
+                f"{self.topic}: {stored} rows, {counts.stored_count()} by the account"
             )
-        rows = tally.rows(self.topic, self.epoch)
+        rows = counts.rows(self.topic, self.epoch)
         if rows.num_rows:
-            self._commit_side_table(self._ledger, rows, moves, tally.known_drops)
+            self._commit_side_table(self._ledger, rows, offset_updates, counts.known_drops)
 
     def _commit_side_table(
         self,
-        side: LakeTable,
+        side_table: LakeTable,
         rows: pa.Table,
-        moves: Mapping[int, OffsetUpdate],
-        told: OffsetUpdates,
+        offset_updates: Mapping[int, OffsetUpdate],
+        resolved: OffsetUpdates,
     ) -> None:
-        since = self._next_offsets(side, moves)
-        ahead = {p: move for p, move in moves.items() if move.next > since[p]}
-        named = {
-            self._offset_key(p): OffsetUpdate(since[p], move.next) for p, move in ahead.items()
+        next_offsets = self._next_offsets(side_table, offset_updates)
+        behind = {p: move for p, move in offset_updates.items() if move.next > next_offsets[p]}
+        updates = {
+            self._offset_key(p): OffsetUpdate(next_offsets[p], move.next)
+            for p, move in behind.items()
         }
-        side.commit(self._write_files(side, rows), {**named, **told})
+        side_table.commit(self._write_files(side_table, rows), {**updates, **resolved})
 
-    def _next_offsets(self, table: LakeTable, moves: Mapping[int, OffsetUpdate]) -> dict[int, int]:
+    def _next_offsets(
+        self, table: LakeTable, offset_updates: Mapping[int, OffsetUpdate]
+    ) -> dict[int, int]:
         """The table's own next offsets."""
-        return {partition: table.next_offset(self._offset_key(partition)) for partition in moves}
+        return {
+            partition: table.next_offset(self._offset_key(partition))
+            for partition in offset_updates
+        }
 
     def _offset_key(self, partition: int) -> str:
         return app_id(self.epoch, self.topic, partition)

@@ -1,20 +1,20 @@
-"""Marks: how far a table is with each import, moved by the same commit that stores its rows.
+"""Import watermark: first line of an import that the table does not hold; sealed on deletion.
 
-A mark is the first line of the file that the table does not hold. It stands beside the table's next
-offsets, so that it is exact whatever is killed; and it is what an undoing closes: a commit that was
-made for an open mark is refused from then on, by the table itself.
+It is stored beside the table's next offsets and moved by the commit that stores the rows, so that a
+crash cannot make it wrong. Deleting an import seals the watermark: a commit that expects the
+unsealed value is refused from then on, by the compare-and-swap of the table.
 """
 
 SEALED = 2**62
-"""What is added to the mark of an import that is undone. The line stays in it, and goes on: so a
-batch that is given again is taken apart as it was before the undoing."""
+"""Added to the watermark of a deleted import. The line stays in it and still advances, so that a
+repeated batch gets the same verdicts as before the deletion."""
 
 
-def watermark_line(mark: int) -> int:
-    """The first line that the table does not hold, whether the mark is closed or not."""
-    return mark % SEALED
+def watermark_line(watermark: int) -> int:
+    """The first line that the table does not hold, sealed or not."""
+    return watermark % SEALED
 
 
 def watermark_key(import_id: str) -> str:
-    """Under which name a table keeps the mark of an import."""
+    """The name under which a table keeps the watermark of an import."""
     return f"import/{import_id}"

@@ -1,8 +1,8 @@
-"""Messages that a table holds and the ledger does not know: counted again from what is stored.
+"""Rebuilds ledger entries that were lost, from table and quarantine.
 
-The ledger goes before the table, so it is never behind, unless its newest log entries were lost: to
-a damage that the order of fsync prevents, or to a backup older than that of the table. What was
-received is what is stored and what is in the quarantine; both name the offsets of their messages.
+The ledger is committed before the table, so it is never behind, unless its newest log entries were
+lost: by damage that the order of fsync prevents, or by restoring a backup older than the table's.
+Received is the sum of stored and quarantined rows; both carry the offsets of their messages.
 """
 
 import logging
@@ -28,61 +28,64 @@ from stream.storage.table_schema import arrow_schema
 log = logging.getLogger(__name__)
 
 PARTITION, OFFSET = "kafka_partition", "kafka_offset"
-MOST_PARTITIONS = 1024
-"""Of a topic, when nobody asks Kafka how many it has."""
+MAX_PARTITIONS = 1024
+"""Partitions of a topic that are looked at where Kafka is not asked how many there are."""
 
 
 def missing_ranges(
-    ledger: LakeTable, topic: str, epoch: int, nexts: Mapping[int, int]
+    ledger: LakeTable, topic: str, epoch: int, next_offsets: Mapping[int, int]
 ) -> dict[str, tuple[int, OffsetUpdate]]:
-    """Where the ledger is behind its table: by the name of the offset, the partition and both."""
-    found: dict[str, tuple[int, OffsetUpdate]] = {}
-    for partition, next_ in nexts.items():
+    """Offsets that the table has and the ledger does not, with their partition, by offset key."""
+    missing: dict[str, tuple[int, OffsetUpdate]] = {}
+    for partition, next_offset in next_offsets.items():
         name = app_id(epoch, topic, partition)
-        if (known := ledger.next_offset(name)) < next_:
-            found[name] = partition, OffsetUpdate(known, next_)
-    return found
+        if (ledger_offset := ledger.next_offset(name)) < next_offset:
+            missing[name] = partition, OffsetUpdate(ledger_offset, next_offset)
+    return missing
 
 
-def behind_of(
+def all_missing_ranges(
     settings: Settings, topic: str, main: LakeTable
 ) -> dict[str, tuple[int, OffsetUpdate]]:
-    """The same of all topic partitions, in the newest epoch that the table knows."""
+    """The missing ranges of all topic partitions, in the newest epoch that the table knows."""
     epoch = main.next_offset(epoch_app_id(topic)) or settings.ingest_epoch
-    nexts = {
+    next_offsets = {
         partition: main.next_offset(app_id(epoch, topic, partition))
-        for partition in range(MOST_PARTITIONS)
+        for partition in range(MAX_PARTITIONS)
     }
-    return missing_ranges(LakeTable(settings, LEDGER), topic, epoch, nexts)
+    return missing_ranges(LakeTable(settings, LEDGER), topic, epoch, next_offsets)
 
 
 def warn_ledger_behind(
     settings: Settings,
-    main: LakeTable,  # noqa: ARG001 - as `rebuild_ledger` has it
+    main: LakeTable,  # noqa: ARG001 - same signature as `rebuild_ledger`
     topic: str,
     epoch: int,
-    nexts: Mapping[int, int],
+    next_offsets: Mapping[int, int],
 ) -> None:
-    """Say it only: copies and drops of history are noted nowhere else."""
-    if missing_ranges(LakeTable(settings, LEDGER), topic, epoch, nexts):
-        log.error("the ledger stays behind its table", extra={"topic": topic})
+    """Log that the ledger is behind: an import's duplicates and drops are in no other table."""
+    if missing_ranges(LakeTable(settings, LEDGER), topic, epoch, next_offsets):
+        log.error("ledger is behind its table and was not rebuilt", extra={"topic": topic})
 
 
 def rebuild_ledger(
-    settings: Settings, main: LakeTable, topic: str, epoch: int, nexts: Mapping[int, int]
+    settings: Settings, main: LakeTable, topic: str, epoch: int, next_offsets: Mapping[int, int]
 ) -> None:
-    """Bring the ledger up to the table's next offsets, where it is behind them."""
+    """Add the ledger's missing entries up to the table's next offsets."""
     ledger = LakeTable(settings, LEDGER)
-    missing = missing_ranges(ledger, topic, epoch, nexts)
+    missing = missing_ranges(ledger, topic, epoch, next_offsets)
     if not missing:
         return
     try:
         items = _rebuild(settings, main, ledger, topic, epoch, missing)
-    except (OSError, DeltaError, pa.ArrowException, Fenced) as refused:
-        reason = {"topic": topic, "reason": str(refused)}
-        log.error("the ledger stays behind its table", extra=reason)
+    except (OSError, DeltaError, pa.ArrowException, Fenced) as error:
+        reason = {"topic": topic, "reason": str(error)}
+        log.error("ledger is behind its table and was not rebuilt", extra=reason)
     else:
-        log.error("the ledger was behind its table", extra={"topic": topic, "items": items})
+        log.error(
+            "ledger was behind its table and has been rebuilt",
+            extra={"topic": topic, "items": items},
+        )
 
 
 def _rebuild(
@@ -94,41 +97,47 @@ def _rebuild(
     missing: Mapping[str, tuple[int, OffsetUpdate]],
 ) -> int:
     quarantine = LakeTable(settings, QUARANTINE)
-    tally, counted = LedgerCounts({}), 0
-    for partition, move in missing.values():
-        within = (
+    counts, counted = LedgerCounts({}), 0
+    for partition, update in missing.values():
+        offset_range = (
             (pc.field(PARTITION) == partition)
-            & (pc.field(OFFSET) >= move.expected)
-            & (pc.field(OFFSET) < move.next)
+            & (pc.field(OFFSET) >= update.expected)
+            & (pc.field(OFFSET) < update.next)
         )
-        own = within & (pc.field("epoch").is_null() | (pc.field("epoch") == epoch))
-        for subject, at_ms, offset in _rows(main, own, main.table.subject_column, "received_at"):
-            tally.add_received(subject, at_ms, partition, offset, 1)
+        in_range = offset_range & (pc.field("epoch").is_null() | (pc.field("epoch") == epoch))
+        for subject, at_ms, offset in _rows(
+            main, in_range, main.table.subject_column, "received_at"
+        ):
+            counts.add_received(subject, at_ms, partition, offset, 1)
             counted += 1
-        mine = (
-            own & (pc.field("topic") == topic) & (pc.field("stage") != QuarantineStage.LOST.value)
+        quarantined_here = (
+            in_range
+            & (pc.field("topic") == topic)
+            & (pc.field("stage") != QuarantineStage.LOST.value)
         )
-        for subject, at_ms, offset, stage in _rows(quarantine, mine, "subject_id", "ts", "stage"):
-            tally.add_received(subject, at_ms, partition, offset, 1)
+        for subject, at_ms, offset, stage in _rows(
+            quarantine, quarantined_here, "subject_id", "ts", "stage"
+        ):
+            counts.add_received(subject, at_ms, partition, offset, 1)
             counted += 1
             if stage == QuarantineStage.DUPLICATE.value:
-                tally.add_duplicate(subject, at_ms, partition, offset)
+                counts.add_duplicate(subject, at_ms, partition, offset)
             else:
-                place = partition, offset, 0, subject
-                tally.add_quarantined(
-                    QuarantineEntry(QuarantineStage(stage), "", b"", at_ms, *place)
+                position = partition, offset, 0, subject
+                counts.add_quarantined(
+                    QuarantineEntry(QuarantineStage(stage), "", b"", at_ms, *position)
                 )
-    rows = tally.rows(topic, epoch)
-    parts = [
-        write_data_file(ledger.store, ledger.table, day, of_day)
-        for day, of_day in split_by_day(rows, received_column(ledger.table))
+    rows = counts.rows(topic, epoch)
+    data_files = [
+        write_data_file(ledger.store, ledger.table, day, day_rows)
+        for day, day_rows in split_by_day(rows, received_column(ledger.table))
     ]
-    ledger.commit(parts, {name: move for name, (_, move) in missing.items()})
+    ledger.commit(data_files, {name: update for name, (_, update) in missing.items()})
     return counted
 
 
 def ledger_counts(settings: Settings, topic: str, main: LakeTable) -> dict[str, int]:
-    """The ledger's sums of a topic, as far as the table goes; a batch may be under way."""
+    """The ledger's sums of a topic, up to the table's next offsets; a batch may be running."""
     names = ("stored", "duplicate", "quarantined")
     sums = dict.fromkeys(names, 0)
     for values in _topic_rows(LakeTable(settings, LEDGER), topic, main, names):
@@ -138,7 +147,7 @@ def ledger_counts(settings: Settings, topic: str, main: LakeTable) -> dict[str, 
 
 
 def quarantine_counts(settings: Settings, topic: str, main: LakeTable) -> dict[str, int]:
-    """How many rows the quarantine has of a topic, as far as the table goes."""
+    """The quarantine's rows of a topic, up to the table's next offsets."""
     sums = {"duplicate": 0, "quarantined": 0}
     for (stage,) in _topic_rows(LakeTable(settings, QUARANTINE), topic, main, ("stage",)):
         if stage != QuarantineStage.LOST.value:
@@ -147,30 +156,30 @@ def quarantine_counts(settings: Settings, topic: str, main: LakeTable) -> dict[s
 
 
 def _topic_rows(
-    side: LakeTable, topic: str, main: LakeTable, names: Sequence[str]
+    side_table: LakeTable, topic: str, main: LakeTable, names: Sequence[str]
 ) -> Iterator[tuple[Any, ...]]:
-    """Columns of a side table's rows about messages that the main table holds."""
-    epochs: dict[tuple[int, int], int] = {}
+    """Columns of those rows of a side table whose messages the main table holds."""
+    next_offsets: dict[tuple[int, int], int] = {}
     for epoch, partition, offset, *values in _columns(
-        side, pc.field("topic") == topic, ("epoch", PARTITION, OFFSET, *names)
+        side_table, pc.field("topic") == topic, ("epoch", PARTITION, OFFSET, *names)
     ):
-        place = epoch or 0, partition
-        if epoch is not None and place not in epochs:
-            epochs[place] = main.next_offset(app_id(epoch, topic, partition))
-        if epoch is None or offset < epochs[place]:
+        key = epoch or 0, partition
+        if epoch is not None and key not in next_offsets:
+            next_offsets[key] = main.next_offset(app_id(epoch, topic, partition))
+        if epoch is None or offset < next_offsets[key]:
             yield tuple(values)
 
 
 def _rows(
-    table: LakeTable, wanted: pc.Expression, subject: str, time: str, *others: str
+    table: LakeTable, condition: pc.Expression, subject: str, time: str, *others: str
 ) -> Iterator[tuple[Any, ...]]:
-    """Subject, time in Unix milliseconds, offset and other columns of the rows that are wanted."""
-    for own, at, *rest in _columns(table, wanted, (subject, time, OFFSET, *others)):
-        yield own, round(at.timestamp() * 1000), *rest
+    """Subject, time in Unix milliseconds, offset and other columns of the rows that match."""
+    for owner, timestamp, *rest in _columns(table, condition, (subject, time, OFFSET, *others)):
+        yield owner, round(timestamp.timestamp() * 1000), *rest
 
 
 def _columns(
-    table: LakeTable, wanted: pc.Expression, names: Sequence[str]
+    table: LakeTable, condition: pc.Expression, names: Sequence[str]
 ) -> Iterator[tuple[Any, ...]]:
     paths = table.handle.get_add_actions().column("path").to_pylist()
     if not paths:
@@ -181,5 +190,5 @@ def _columns(
         filesystem=table.store.filesystem(),
         format="parquet",
     )
-    for batch in data.to_batches(columns=list(names), filter=wanted):
+    for batch in data.to_batches(columns=list(names), filter=condition):
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)

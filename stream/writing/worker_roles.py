@@ -1,4 +1,4 @@
-"""LIVE and BACKFILL: what a worker process drains, and in which group of Kafka's."""
+"""LIVE and BACKFILL: item kinds, batch writer and consumer group of a worker process."""
 
 from msgspec import Struct
 
@@ -8,12 +8,12 @@ from stream.writing.batch_writer import BatchWriter
 
 
 class WorkerRole(Struct, frozen=True):
-    """Kinds that are drained together, apart from all others."""
+    """Item kinds that one worker process reads, with their batch writer and consumer group."""
 
     kinds: tuple[Kind, ...]
     writer: type[BatchWriter]
     group_suffix: str = ""
-    """Added to the group's name."""
+    """Appended to the name of the consumer group."""
 
 
 LIVE = WorkerRole(KINDS, BatchWriter)

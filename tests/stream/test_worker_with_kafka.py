@@ -257,7 +257,7 @@ def test_a_topic_made_anew_while_nobody_looked_loses_no_message(site: Site) -> N
 
     eventually(lambda: site.stored() == ["a", "b", "c", "d", "e", "f"])
     assert site.epochs() == [(1, 0), (1, 1), (2, 0), (2, 1), (2, 2), (2, 3)]
-    assert "the topic was made anew" in site.log.read_text()
+    assert "the topic was recreated" in site.log.read_text()
     [(offset, reason)] = rows(site.settings, QUARANTINE, "kafka_offset", "reason")
     assert (offset, reason.partition(";")[0]) == (
         0,
@@ -292,7 +292,7 @@ def test_another_kafka_under_the_same_address_is_refused_and_told(site: Site) ->
 
     assert site.start().wait(60) == 78
 
-    assert "fed by another cluster" in (refusal_reason(site.run, now_ms()) or "")
+    assert "written from another cluster" in (refusal_reason(site.run, now_ms()) or "")
     assert site.stored() == []
 
 

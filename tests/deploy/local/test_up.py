@@ -238,7 +238,7 @@ def test_what_a_power_cut_tore_is_put_aside_before_anything_starts(tmp_path: Pat
     said = out.getvalue().splitlines()
     assert (torn.exists(), (log / f"_torn-{torn.name}").exists()) == (False, True)
     assert said[0] == "prepared"
-    assert "torn log entry put aside" in said[1]
+    assert "torn log entry moved aside" in said[1]
 
 
 def test_a_port_in_use_ends_it_with_one_message(tmp_path: Path) -> None:
