@@ -54,28 +54,28 @@ class Malformed(ApiError):
 
 
 class NoneAccepted(ApiError):
-    """Not one item of the batch was good; `rejected` names each."""
+    """No item of the batch was valid; `rejected` lists each with its reason."""
 
     status = 400
     code = "NO_ITEM_ACCEPTED"
 
 
 class ResultTooLarge(ApiError):
-    """The answer would have more rows or bytes than one may have; ask for less at once."""
+    """The result exceeds the row or byte limit; request fewer rows, a page, or an export."""
 
     status = 400
     code = "RESULT_TOO_LARGE"
 
 
 class Unauthorized(ApiError):
-    """No key, or one that is not known, was revoked or has expired."""
+    """No API key, or one that is unknown, revoked or expired."""
 
     status = 401
     code = "AUTH_REQUIRED"
 
 
 class Forbidden(ApiError):
-    """The key does not reach this; the same answer when the subject does not exist."""
+    """The key has no access to the subject, or the subject does not exist."""
 
     status = 403
     code = "ACCESS_DENIED"
@@ -95,7 +95,7 @@ class MethodNotAllowed(ApiError):
     code = "METHOD_NOT_ALLOWED"
 
     def __init__(self, allow: str) -> None:
-        super().__init__(f"This route takes {allow}")
+        super().__init__(f"This route does not support the method; use {allow}")
         self.allow = allow
 
 
@@ -142,7 +142,7 @@ class HeadersTooLarge(ApiError):
 
 
 class RateLimitExceeded(ApiError):
-    """The allowance of this window is used up (interface 7)."""
+    """The rate limit of the current window is exceeded."""
 
     status = 429
     code = "RATE_LIMIT_EXCEEDED"
@@ -178,7 +178,7 @@ class Unavailable(ApiError):
 
 
 class QueryTimeout(Unavailable):
-    """The question took longer than its deadline; ask for less."""
+    """The query exceeded its deadline; narrow the time range or the filters."""
 
     code = "QUERY_TIMEOUT"
 
@@ -190,7 +190,7 @@ class OutcomeUnknown(Unavailable):
 
 
 class QueryTooHeavy(Unavailable):
-    """The question needs more memory than its pool has; ask for less."""
+    """The query needs more memory than its pool has; narrow the time range or the filters."""
 
     code = "QUERY_TOO_HEAVY"
 

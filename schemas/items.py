@@ -1,7 +1,7 @@
-"""What trackers send: the items of interface 2.5 to 2.7, and what public clients send besides.
+"""Items: what trackers send, with the bounds of every field.
 
-Wire names are the contract's (`anonymousId`); unknown fields are ignored. Fields beyond the
-contract are what page views and outbound clicks need. `null` means absent.
+Wire names are camelCase (`anonymousId`) or as trackers of public clients send them; unknown fields
+are ignored, and `null` means absent.
 """
 
 from typing import Annotated, Literal, get_args
@@ -46,7 +46,7 @@ class Item(Struct, rename="camel", gc=False, kw_only=True):
 
 
 class CustomEvent(Item, kw_only=True):
-    """A custom event, page view (`screen_view`, `pageview`) or outbound click (interface 2.5)."""
+    """A custom event, page view (`screen_view`, `pageview`) or outbound click."""
 
     name: Name
     properties: Raw = EMPTY_RAW
@@ -85,7 +85,7 @@ class CustomEvent(Item, kw_only=True):
 
 
 class ImportedEvent(CustomEvent, kw_only=True):
-    """An event of the past, with what nobody can find out any more: it comes from a file."""
+    """A historical event from an import, with facts that cannot be derived any more."""
 
     line: Annotated[int, Meta(ge=0, le=INT53)] | None = None
     """Its place in the file: what comes again with a place that is stored counts once."""
@@ -104,7 +104,7 @@ class ImportedEvent(CustomEvent, kw_only=True):
 
 
 class Vital(Item, kw_only=True):
-    """One web vitals measurement (interface 2.6)."""
+    """One web vitals measurement."""
 
     path: UrlText
     metric_name: Metric
@@ -112,7 +112,7 @@ class Vital(Item, kw_only=True):
 
 
 class ErrorReport(Item, kw_only=True):
-    """One client-side error (interface 2.7)."""
+    """One client-side error."""
 
     message: Annotated[str, Meta(max_length=2048)]
     path: UrlText | None = None

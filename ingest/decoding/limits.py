@@ -1,4 +1,4 @@
-"""How much one request may bring (design 7)."""
+"""Limits of a request to the collector: bytes, items, keys and nesting."""
 
 MAX_BODY_BYTES = 1024 * 1024
 BODY_TIMEOUT_SECONDS = 10.0

@@ -115,7 +115,7 @@ def collect(kind: Kind, desk: Dependencies) -> ASGIApp:
 
 
 def success_body(kind: Kind, sealed: EncodedRequest, receipt: str) -> bytes:
-    """Interface 2.5, and the receipt; `rejected` only when some were."""
+    """`status`, `type`, `count` and the receipt; `rejected` only when items were rejected."""
     body: dict[str, object] = {
         "status": "success",
         "type": kind.name,

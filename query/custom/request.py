@@ -1,4 +1,4 @@
-"""The body of a custom query (interface 2.4)."""
+"""The body of a custom query."""
 
 import re
 from typing import Annotated

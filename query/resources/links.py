@@ -1,4 +1,4 @@
-"""Short links: create, read, update, delete, list (interface 2.1 and 4.1).
+"""Short links: create, read, update, delete, list.
 
 A link of another organization answers like one that does not exist.
 """

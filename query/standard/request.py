@@ -1,4 +1,4 @@
-"""The body of a standard question (interface 2.2), checked and completed."""
+"""The body of a standard query, decoded and validated."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal

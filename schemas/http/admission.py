@@ -38,7 +38,7 @@ BYTES_PER_REQUEST = 16_384
 CLEANUP_THRESHOLD = 1_000
 """Tenants below which nobody looks for those that have gone quiet."""
 
-PUBLIC_SUBJECT = "requests from one network that name nobody or were refused"
+PUBLIC_SUBJECT = "unauthenticated or rejected requests from one network"
 
 
 class _TenantLimits(Struct, frozen=True, gc=False):
@@ -176,7 +176,7 @@ class Admission:
             whole = before.total
             whole.agree(limit)
         return _TenantLimits(
-            owner, key, whole, network_limit(limit), f"{subject}, from one network"
+            owner, key, whole, network_limit(limit), f"{subject} from one network"
         )
 
     def _drop_idle(self, now_ms: int) -> None:
@@ -198,7 +198,7 @@ def rejection_cost(rejected: int, size: int) -> int:
 
 def _subject(owner: Organization, group: Group, id_: str) -> str:
     if group is Group.REDIRECTS:
-        return "who follows the links of this organization"
+        return "redirects of this organization's links"
     if id_ == owner.id:
         return f"the organization's API keys ({group})"
-    return "who sends to this website without an API key"
+    return "requests to this website without an API key"

@@ -10,7 +10,7 @@ HeaderLookup = Callable[[str], str | None]
 
 KEY_REQUIRED = "An API key is required: send it as 'x-api-key' or 'Authorization: Bearer'"
 INVALID_KEY = "The API key is not valid"
-OUT_OF_REACH = "Access denied: this key does not reach the {what}"
+OUT_OF_REACH = "Access denied: this key has no access to the {what}"
 
 
 def read_api_key(header: HeaderLookup) -> str | None:

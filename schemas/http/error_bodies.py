@@ -1,4 +1,4 @@
-"""The two shapes of a failure's body (interface 7), and the bytes of any answer."""
+"""The two JSON shapes of an error body (query API, collection API), and the JSON encoder."""
 
 from collections.abc import Callable
 from typing import Any

@@ -40,14 +40,14 @@ HEALTH_OPERATIONS = tuple(
         operation_id=name,
         tag="Health",
         summary=meaning,
-        responses=(Response(200, "it is so", Health), Response(503, "not now", Health)),
+        responses=(Response(200, "healthy", Health), Response(503, "unhealthy", Health)),
         errors=(),
         security=({},),
     )
     for path, name, meaning in zip(
         HEALTH_PATHS,
         ("health", "live", "ready"),
-        ("Whether it is well", "Whether the process lives", "Whether it can serve"),
+        ("Health of the service", "Liveness probe", "Readiness probe"),
         strict=True,
     )
 )

@@ -28,7 +28,7 @@ IDLE, HEAD, BODY, UPGRADE = range(4)
 MAX_PROBES = 2
 CONTINUE_RESPONSE = b"HTTP/1.1 100 Continue\r\n\r\n"
 TOO_MANY_CONNECTIONS = (
-    "There are too many connections, in all or from this address; come back later"
+    "Too many connections, in total or from this address; retry later"
 )
 
 

@@ -23,9 +23,9 @@ CONTENT_PER_FRAMING = 8
 """Bytes of content that make up for one of chunk framing: parsing a chunk costs as much as some
 hundred bytes of content, so a long body may not come in tiny ones."""
 
-INVALID_HTTP = "This is no valid HTTP request"
-BODIES_FULL = "Too many bodies are on their way, in all or from this address; send it again later"
-CONNECT_NOT_SUPPORTED = "CONNECT is not served here"
+INVALID_HTTP = "Invalid HTTP request"
+BODIES_FULL = "Too many request bodies in transit, in total or from this address; retry later"
+CONNECT_NOT_SUPPORTED = "CONNECT is not supported"
 
 
 class RequestRefused(Exception):

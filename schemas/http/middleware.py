@@ -152,7 +152,7 @@ class HttpMiddleware:
         if isinstance(error, HTTPException) and error.status_code == 405:
             return MethodNotAllowed((error.headers or {}).get("Allow", "another method"))
         log.error("request failed", exc_info=error)
-        return InternalError("Something went wrong on our side; the log has the details")
+        return InternalError("Internal error; the server log has the details")
 
     async def _send_error(self, send: Send, scope: Scope, failure: ApiError) -> None:
         if failure.status in CHARGED_STATUSES and RATE_LIMIT_KEY not in scope:

@@ -65,8 +65,8 @@ class Operation(Struct, frozen=True, kw_only=True):
 
 
 LIMIT_HEADERS = {
-    "X-RateLimit-Limit": ("integer", "requests that are allowed in a window"),
-    "X-RateLimit-Remaining": ("integer", "requests that are left in it"),
+    "X-RateLimit-Limit": ("integer", "requests allowed per window"),
+    "X-RateLimit-Remaining": ("integer", "requests remaining in the window"),
     "X-RateLimit-Reset": ("integer", "Unix time in seconds at which the next window begins"),
 }
 

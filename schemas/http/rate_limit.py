@@ -145,7 +145,7 @@ class RateLimitBucket:
             if left <= room and left_bytes <= room_bytes and left_items <= room_items:
                 resets = entry.last_ms + WINDOW_MS
                 break
-        told = f"The limit of {self.subject} is {which} per minute."
+        told = f"The limit for {self.subject} is {which} per minute."
         return ExceededLimit(RateLimitStatus(limit.requests, 0, resets), told)
 
     def _burst(self) -> "ExceededLimit":
@@ -154,7 +154,7 @@ class RateLimitBucket:
         which = f"{items:,} items"
         if self.items < self.burst_items:
             which = f"{max(BURST_BYTES, self.limit.bytes // BURST_SHARE):,} bytes"
-        told = f"The limit of {self.subject} is {which} within {STEP_MS // 1000} seconds."
+        told = f"The limit for {self.subject} is {which} within {STEP_MS // 1000} seconds."
         return ExceededLimit(RateLimitStatus(self.limit.requests, 0, self.first_ms + STEP_MS), told)
 
     def _expire(self, now_ms: int) -> None:

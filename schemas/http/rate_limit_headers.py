@@ -20,7 +20,7 @@ class RateLimitStatus(Struct, frozen=True, gc=False):
     reset_ms: int
 
     def headers(self) -> Headers:
-        """The three headers of interface 8; the reset in whole Unix seconds, rounded up."""
+        """X-RateLimit-Limit, -Remaining and -Reset; reset is in Unix seconds, rounded up."""
         return [
             (b"x-ratelimit-limit", b"%d" % self.limit),
             (b"x-ratelimit-remaining", b"%d" % self.remaining),

@@ -143,5 +143,5 @@ async def _write_heartbeats(run: Path, name: str, ready: Callable[[], bool]) -> 
         try:
             await asyncio.to_thread(write_heartbeat, run, pulse)
         except OSError as full:  # there may be room again in a moment
-            log.warning("no pulse", extra={"reason": str(full)})
+            log.warning("heartbeat not written", extra={"reason": str(full)})
         await asyncio.sleep(HEARTBEAT_INTERVAL_SECONDS if state == "ready" else 0.2)

@@ -74,7 +74,7 @@ class Backups:
             try:
                 return read_backup(path)
             except (BackupDamaged, OSError) as damaged:
-                log.warning("backup of the registry not read", extra={"reason": str(damaged)})
+                log.warning("registry backup not readable", extra={"reason": str(damaged)})
         return None
 
     def newest_header(self) -> BackupHeader | None:

@@ -35,7 +35,7 @@ class RegistryFollower:
         self._error_kind: str | None = None
         self._read_at = time.monotonic()
         self.error: str | None = None
-        """Why the registry is not followed, and since when; the snapshot stays."""
+        """Why the registry unavailable, and since when; the snapshot stays."""
         self.snapshot = self._with_key_uses(self._initial_snapshot(backups))
 
     @property
@@ -66,7 +66,7 @@ class RegistryFollower:
                 self._log_error(error)
             else:
                 if self.error:
-                    log.warning("registry is read again")
+                    log.warning("registry available again")
                 self.error, self._error_kind, self._read_at = None, None, time.monotonic()
 
     def _with_key_uses(self, snapshot: Snapshot) -> Snapshot:
@@ -90,14 +90,14 @@ class RegistryFollower:
         self.error = f"{kind} since {format_instant(now_ms())}"
         served = f"backup {backup}" if backup else "the last snapshot"
         told = {"reason": first_line(error), "served": served}
-        log.error("registry is not followed", extra=told)
+        log.error("registry unavailable", extra=told)
 
 
 def registry_unavailable(error: BaseException) -> str:
     """Why a process has nothing to begin with, and what an operator can do."""
     return (
         f"the registry cannot be opened, and there is no backup of it: {first_line(error)}. "
-        "`tidemark doctor` says more; `tidemark up` makes a first one"
+        "run `tidemark doctor` for details; `tidemark up` creates a registry"
     )
 
 

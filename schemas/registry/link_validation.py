@@ -44,7 +44,7 @@ def validate_url(member: str, value: str, apps: Sequence[str] = ()) -> str:
     known = " or ".join([*WEB_SCHEMES, *apps])
     rule = f"'{member}' must be an {known} URL of at most 2,048 characters without user name"
     if member in APP_URL_NAMES:
-        rule += "; TIDEMARK_LINK_SCHEMES adds schemes of apps"
+        rule += "; set TIDEMARK_LINK_SCHEMES to allow app schemes"
     try:
         parts = urlsplit(value)
         parts.port  # noqa: B018 - reading it checks it

@@ -32,7 +32,7 @@ class Website(Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class Link(Struct, frozen=True, rename="camel", kw_only=True):
-    """A short link (interface 2.1)."""
+    """A short link."""
 
     id: str
     organization_id: str

@@ -238,7 +238,7 @@ def _check_limit(writing: WriteTransaction, record: Link | Import) -> None:
         return
     if isinstance(record, Link):
         raise RecordLimitReached(
-            f"the organization has {most:,} links, the most that it may have; delete one"
+            f"the organization has {most:,} links, its maximum; delete one first"
         )
     undone = sa.select(table.c.id).where(owned, table.c.state == ImportState.UNDONE.value)
     oldest = undone.order_by(table.c.created_at, table.c.id).limit(1)
@@ -246,7 +246,7 @@ def _check_limit(writing: WriteTransaction, record: Link | Import) -> None:
     gone = writing.connection.execute(removed).first()
     if gone is None:
         raise RecordLimitReached(
-            f"the organization has {most:,} imports, the most that it may have; undo one"
+            f"the organization has {most:,} imports, its maximum; undo one first"
         )
     writing.log_change(Action.DELETE, Import, gone.id, record.organization_id)
 

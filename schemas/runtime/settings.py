@@ -39,12 +39,12 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All settings with their defaults and bounds."""
 
     # Where things are
-    data_dir: Annotated[
-        str, Meta(description="folder of everything that is kept: broker, lake, registry, logs")
-    ] = ".tidemark"
+    data_dir: Annotated[str, Meta(description="data folder: broker, lake, registry, logs")] = (
+        ".tidemark"
+    )
     data_access: Annotated[
         Literal["owner", "group"],
-        Meta(description="who may read what is made there: its owner, or its group as well"),
+        Meta(description="permissions of files in the data folder: owner only, or owner and group"),
     ] = "owner"
     lake: Annotated[
         str, Meta(description="URL or folder of the tables; empty: `lake` in the data folder")
@@ -55,7 +55,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = ""
     geo: Annotated[
         str,
-        Meta(description=".mmdb files with places (comma-separated); empty: that of `make setup`"),
+        Meta(
+            description="geo database files (.mmdb, comma-separated); empty: the "
+            "one installed by `make setup`"
+        ),
     ] = ""
 
     # Addresses
@@ -73,22 +76,27 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = ""
     trusted_proxies: Annotated[
         str,
-        Meta(description="addresses (CIDR, comma-separated) whose X-Forwarded-For is believed"),
+        Meta(description="trusted proxies (CIDR, comma-separated) whose X-Forwarded-For is used"),
     ] = ""
     country_headers: Annotated[
         str,
-        Meta(description="headers (comma-separated) in which those proxies tell the country"),
+        Meta(description="headers (comma-separated) in which trusted proxies send the country"),
     ] = "cf-ipcountry"
 
-    connections: Annotated[
-        int, Meta(ge=16, description="connections that one process of a service holds at once")
-    ] = 8_192
+    connections: Annotated[int, Meta(ge=16, description="maximum connections per process")] = 8_192
     address_connections: Annotated[
         int,
-        Meta(ge=1, description="of those, by one client address; trusted proxies may hold all"),
+        Meta(
+            ge=1, description="maximum connections per client address; trusted proxies are exempt"
+        ),
     ] = 1_024
     stalled_seconds: Annotated[
-        float, Meta(gt=0, le=600, description="how long a client may take nothing of its answer")
+        float,
+        Meta(
+            gt=0,
+            le=600,
+            description="seconds a client may read nothing of its response (write timeout)",
+        ),
     ] = 30.0
 
     # How many
@@ -99,90 +107,117 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         int, Meta(ge=1, le=1024, description="partitions of each topic, when it is created")
     ] = 8
     replication: Annotated[
-        int, Meta(ge=1, le=9, description="copies of each topic, when it is created")
+        int, Meta(ge=1, le=9, description="replication factor of each topic, when it is created")
     ] = 1
     retention_hours: Annotated[
-        int, Meta(ge=1, description="how long Kafka keeps what it took, when a topic is created")
+        int, Meta(ge=1, description="hours of retention of each topic, when it is created")
     ] = 72
     topic_prefix: Annotated[
-        str, Meta(pattern=r"^[A-Za-z0-9._-]*$", description="put before every topic's name")
+        str, Meta(pattern=r"^[A-Za-z0-9._-]*$", description="prefix of every topic name")
     ] = ""
 
     # The collector
     produce_seconds: Annotated[
-        float, Meta(gt=0, le=60, description="how long Kafka may take before a request gets 503")
+        float,
+        Meta(
+            gt=0,
+            le=60,
+            description="seconds that Kafka has to acknowledge a request; then it gets 503",
+        ),
     ] = 3.0
     chunk_bytes: Annotated[
         int,
-        Meta(ge=1024, le=3_145_728, description="size at which a chunk takes no more requests"),
+        Meta(
+            ge=1024,
+            le=3_145_728,
+            description="bytes after which a chunk (one Kafka message) takes no more requests",
+        ),
     ] = 262_144
     in_flight_bytes: Annotated[
-        int, Meta(ge=2_097_152, description="bytes that may wait for Kafka in one collector")
+        int, Meta(ge=2_097_152, description="maximum bytes queued for Kafka per collector")
     ] = 67_108_864
     disk_floor_mb: Annotated[
         int,
         Meta(
             ge=0,
-            description="MB that stay free on the disk of the data folder: with less the collector "
-            "takes nothing; 0: a twentieth of the disk, 16 to 512, and none with another Kafka",
+            description="minimum free MB on the disk of the data folder: below it the collector "
+            "answers 503; 0: 5 % of the disk, between 16 and 512; not "
+            "applied with an external Kafka",
         ),
     ] = 0
     link_schemes: Annotated[
         str,
         Meta(
             pattern=r"^[a-z0-9+., -]*$",
-            description="schemes of apps (comma-separated) that links may lead to, besides http(s)",
+            description="URL schemes of apps (comma-separated) allowed as "
+            "link targets, besides http(s)",
         ),
     ] = ""
 
     # The stream
-    consumer_group: Annotated[str, Meta(min_length=1, description="Kafka group of the workers")] = (
-        "tidemark-stream"
-    )
+    consumer_group: Annotated[
+        str, Meta(min_length=1, description="Kafka consumer group of the workers")
+    ] = "tidemark-stream"
     ingest_epoch: Annotated[
-        int, Meta(ge=1, description="raise it to confirm that another Kafka's topics are read anew")
+        int,
+        Meta(
+            ge=1,
+            description="topic epoch: increment it to read another Kafka cluster from the start",
+        ),
     ] = 1
     batch_rows: Annotated[
-        int, Meta(ge=1, le=1_000_000, description="rows at which a batch is written")
+        int, Meta(ge=1, le=1_000_000, description="rows after which a batch is written")
     ] = 20_000
     batch_seconds: Annotated[
-        float, Meta(gt=0, le=60, description="age at which a batch is written")
+        float, Meta(gt=0, le=60, description="seconds after which a batch is written")
     ] = 1.0
     session_seconds: Annotated[
         # Kafka itself refuses less than 6 (group.min.session.timeout.ms).
-        int, Meta(ge=6, le=300, description="silence after which Kafka gives a worker's work away")
+        int, Meta(ge=6, le=300, description="Kafka session timeout of workers, seconds")
     ] = 10
     rest_seconds: Annotated[
-        float, Meta(gt=0, description="idle time after which the backfill worker gives memory back")
+        float,
+        Meta(
+            gt=0,
+            description="idle seconds after which the backfill worker "
+            "becomes a small standby process",
+        ),
     ] = 60.0
     ids_mb: Annotated[
         int,
-        Meta(ge=16, description="memory of a worker for the event ids of a day, MB; more on disk"),
+        Meta(
+            ge=16,
+            description="memory of a worker's event id index, MB; beyond "
+            "it the index spills to disk",
+        ),
     ] = 1024
     small_parts: Annotated[
-        int, Meta(ge=2, le=1000, description="small parts of a day at which they are compacted")
+        int,
+        Meta(
+            ge=2,
+            le=1000,
+            description="number of small data files of a day that triggers compaction",
+        ),
     ] = 30
     compact_seconds: Annotated[
-        float, Meta(gt=0, le=3600, description="pause between two looks of the keeper")
+        float, Meta(gt=0, le=3600, description="interval of maintenance, seconds")
     ] = 10.0
     scrub_mb: Annotated[
         float,
-        Meta(ge=0, description="MB/s in which checksums of all data files are verified; 0: never"),
+        Meta(ge=0, description="rate of background checksum verification, MB/s; 0: off"),
     ] = 4.0
     tombstone_minutes: Annotated[
-        int, Meta(ge=1, description="how long files stay that no version needs any more")
+        int, Meta(ge=1, description="minutes before vacuum deletes unreferenced data files")
     ] = 15
     log_minutes: Annotated[
-        int, Meta(ge=1, description="how long old versions of a table can be opened")
+        int, Meta(ge=1, description="minutes for which old table versions stay readable")
     ] = 60
 
     # The query service
-    query_seconds: Annotated[float, Meta(gt=0, le=600, description="deadline of one question")] = (
-        10.0
-    )
+    query_seconds: Annotated[float, Meta(gt=0, le=600, description="query timeout, seconds")] = 10.0
     answer_bytes: Annotated[
         int,
-        Meta(ge=65_536, le=268_435_456, description="bytes of the answer to one HTTP request"),
+        Meta(ge=65_536, le=268_435_456, description="maximum bytes of a query response"),
     ] = 16_777_216
     query_memory_mb: Annotated[
         int, Meta(ge=64, description="memory of each of the two query pools, MB")
@@ -195,7 +230,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Meta(
             ge=0,
             le=8760,
-            description="hours without the registry after which keys read nothing; 0: no end",
+            description="hours without registry access after which API keys "
+            "can no longer read; 0: never",
         ),
     ] = 72.0
 
@@ -205,11 +241,15 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = True
     hung_seconds: Annotated[
         float,
-        Meta(ge=0, le=3600, description="silence after which `up` restarts a process; 0: never"),
+        Meta(
+            ge=0,
+            le=3600,
+            description="seconds without a heartbeat after which `up` restarts a process; 0: never",
+        ),
     ] = 30.0
     log_mb: Annotated[
         int,
-        Meta(ge=1, description="size at which `up` puts a log aside, MB; one older is kept"),
+        Meta(ge=1, description="size at which `up` rotates a log, MB; one old file is kept"),
     ] = 16
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
@@ -277,7 +317,7 @@ def unknown_variables(environ: Mapping[str, str] = os.environ) -> Iterator[str]:
         if variable.startswith(PREFIX) and variable not in known:
             near = difflib.get_close_matches(variable, known, n=1, cutoff=0.8)
             hint = f"; did you mean {near[0]}?" if near else ""
-            yield f"{variable} is no setting and has no effect{hint}"
+            yield f"{variable} is not a known setting and is ignored{hint}"
 
 
 def mask_secrets(value: str) -> str:

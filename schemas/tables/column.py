@@ -63,7 +63,7 @@ OFFSET_COLUMNS = (
 EPOCH_COLUMN = Column(
     "epoch",
     ColumnType.INTEGER,
-    "making of the topic that the offset counts in; NULL is 0, before makings were told apart",
+    "topic epoch that the offset belongs to; NULL means 0 (rows of older versions)",
     public=False,
 )
 
@@ -83,12 +83,13 @@ VISITOR_COLUMNS = (
     Column(
         "visitor_made",
         ColumnType.BOOLEAN,
-        "whether the visitor is a keyed hash of address and user agent, for one day",
+        "whether anonymous_id was derived: keyed hash of client "
+        "network and user agent, for one day",
     ),
     Column(
         "event_hash",
         ColumnType.LONG,
-        "by which a copy is known, 63 bits of event_id or Idempotency-Key; NULL without one",
+        "deduplication key: 63-bit hash of event_id or Idempotency-Key; NULL without one",
         public=False,
     ),
 )
@@ -112,8 +113,10 @@ LOCATION_COLUMNS = (
 )
 
 BOT_COLUMNS = (
-    Column("is_bot", ColumnType.BOOLEAN, "sent by a program rather than a person"),
-    Column("bot_reason", ColumnType.STRING, "which rule says so; `hint: …` sets no flag"),
+    Column("is_bot", ColumnType.BOOLEAN, "whether it is bot traffic"),
+    Column(
+        "bot_reason", ColumnType.STRING, "rule that detected the bot; `hint: …` does not set is_bot"
+    ),
     Column("rules_version", ColumnType.INTEGER, "version of the enrichment rules", public=False),
     Column(
         "sender",
@@ -126,7 +129,7 @@ BOT_COLUMNS = (
 TRUSTED_COLUMN = Column(
     "trusted",
     ColumnType.BOOLEAN,
-    "whether an API key came with it; without one anybody may have sent it",
+    "whether it was sent with an API key; otherwise it is unauthenticated",
 )
 
 WEBSITE_COLUMN = Column("website_id", ColumnType.STRING, "the website", public=False)

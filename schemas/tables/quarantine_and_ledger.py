@@ -18,7 +18,7 @@ QUARANTINE = Table(
         Column("topic", ColumnType.STRING, "topic it came through"),
         *OFFSET_COLUMNS,
         Column("stage", ColumnType.STRING, "decode, enrich, write, duplicate or lost"),
-        Column("reason", ColumnType.STRING, "what was wrong, or whose copy it is"),
+        Column("reason", ColumnType.STRING, "what was wrong, or which stored item it duplicates"),
         Column("payload", ColumnType.STRING, "the bytes, as base64, cut at 64 KiB"),
         EPOCH_COLUMN,
         DAY_COLUMN,

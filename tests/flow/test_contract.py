@@ -1,4 +1,4 @@
-"""The contract (interface 2 to 8), row by row, against the running services."""
+"""The HTTP contract of schemas/REFERENCE.md, rule by rule, against the running services."""
 
 import time
 from datetime import UTC, datetime

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 MAX_MESSAGE_BYTES = 4 * 1024 * 1024
-"""Largest message; the largest allowed request always fits (design 2)."""
+"""Largest message; a request body of the largest allowed size always fits."""
 
 
 def server_properties(folder: Path, port: int, controller_port: int) -> str:

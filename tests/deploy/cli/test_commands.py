@@ -293,7 +293,7 @@ def test_the_text_of_a_key_is_shown_once(ask: Callable[..., Any], tmp_path: Path
         (
             ("links", "create", "--organization", "o", "--name", "n", "--target-url", "ftp://x"),
             "'targetUrl' must be an http or https URL of at most 2,048 characters "
-            "without user name; TIDEMARK_LINK_SCHEMES adds schemes of apps",
+            "without user name; set TIDEMARK_LINK_SCHEMES to allow app schemes",
         ),
         (("links", "update", "l"), "nothing to change: give at least one option"),
         (
@@ -336,9 +336,9 @@ def test_a_variable_that_no_setting_reads_is_named(run: Run) -> None:
 
     assert (done.code, done.err) == (
         0,
-        "tidemark: TIDEMARK_COLECT_PORT is no setting and has no effect;"
+        "tidemark: TIDEMARK_COLECT_PORT is not a known setting and is ignored;"
         " did you mean TIDEMARK_COLLECT_PORT?\n"
-        "tidemark: TIDEMARK_SERVICE_HOST is no setting and has no effect\n",
+        "tidemark: TIDEMARK_SERVICE_HOST is not a known setting and is ignored\n",
     )
 
 

@@ -276,7 +276,7 @@ def test_who_has_used_the_allowance_up_is_told_when_to_come_back(desk: InMemoryC
     assert (reply.status, reply.headers["retry-after"]) == (429, "60")
     sentence = (
         "Rate limit exceeded. Please try again later. "
-        "The limit of the organization's API keys (collect) is 1 requests per minute."
+        "The limit for the organization's API keys (collect) is 1 requests per minute."
     )
     assert reply.json == {
         "success": False,

@@ -132,7 +132,7 @@ def test_too_many_imports_are_refused(desk: House, monkeypatch: pytest.MonkeyPat
         409,
         {
             "success": False,
-            "error": "The organization has 1 imports, the most that it may have; undo one",
+            "error": "The organization has 1 imports, its maximum; undo one first",
             "code": "CONFLICT",
         },
     )

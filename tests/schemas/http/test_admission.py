@@ -60,8 +60,8 @@ def test_one_network_has_half_of_what_a_website_may_receive(counting: Counting) 
         counting.anonymous(owner, "shop", HOME)
 
     assert refused.value.message == (
-        "Rate limit exceeded. Please try again later. The limit of who sends to this website "
-        "without an API key, from one network is 5 requests per minute."
+        "Rate limit exceeded. Please try again later. The limit for requests to this website "
+        "without an API key from one network is 5 requests per minute."
     )
     assert counting.anonymous(owner, "shop", CAFE) == 4
 

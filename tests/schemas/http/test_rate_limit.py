@@ -42,7 +42,7 @@ def test_a_limit_is_used_up_and_comes_back() -> None:
     assert taken(bucket, NOW) == RateLimitStatus(2, 1, NOW + 60_000)
     assert taken(bucket, NOW) == RateLimitStatus(2, 0, NOW + 60_000)
     assert count_in_all((bucket,), NOW) == ExceededLimit(
-        RateLimitStatus(2, 0, NOW + 60_000), "The limit of a is 2 requests per minute."
+        RateLimitStatus(2, 0, NOW + 60_000), "The limit for a is 2 requests per minute."
     )
     assert taken(bucket, NOW + 60_000) == RateLimitStatus(2, 1, NOW + 120_000)
 
@@ -63,7 +63,7 @@ def test_bytes_are_limited_beside_requests() -> None:
 
     assert taken(bucket, NOW, 1, 900) == RateLimitStatus(10, 9, NOW + 60_000)
     assert count_in_all((bucket,), NOW, 1, 101) == ExceededLimit(
-        RateLimitStatus(10, 0, NOW + 60_000), "The limit of a is 1,000 bytes per minute."
+        RateLimitStatus(10, 0, NOW + 60_000), "The limit for a is 1,000 bytes per minute."
     )
     assert taken(bucket, NOW, 1, 100) == RateLimitStatus(10, 8, NOW + 60_000)
     assert is_refused(bucket, NOW)
@@ -76,7 +76,7 @@ def test_items_are_limited_beside_requests_and_bytes() -> None:
     assert isinstance(count_in_all((bucket,), NOW + 20_000, 1, 10, 200), RateLimitBucket)
     # 101 items fit when the first 200 have left the window.
     assert count_in_all((bucket,), NOW + 21_000, 1, 10, 101) == ExceededLimit(
-        RateLimitStatus(10, 0, NOW + 60_000), "The limit of a is 500 items per minute."
+        RateLimitStatus(10, 0, NOW + 60_000), "The limit for a is 500 items per minute."
     )
     assert isinstance(count_in_all((bucket,), NOW + 22_000, 1, 10, 100), RateLimitBucket)
     assert is_refused(bucket, NOW + 23_000)  # not even one without any, before it is decoded
@@ -101,7 +101,7 @@ def test_a_minutes_items_come_within_a_minute_and_not_at_once() -> None:
 
     assert sent == [(0, 10), (5, 10), (10, 10), (15, 10), (20, 10), (25, 10), (30, 0)]
     assert _five_hundred(bucket, 34) == ExceededLimit(
-        RateLimitStatus(100_000, 0, NOW + 60_000), "The limit of a is 30,000 items per minute."
+        RateLimitStatus(100_000, 0, NOW + 60_000), "The limit for a is 30,000 items per minute."
     )
 
 
@@ -111,7 +111,7 @@ def test_bytes_may_not_come_all_at_once_either() -> None:
     assert [is_refused(bucket, NOW, 1, MIB) for _ in range(18)] == [False] * 16 + [True] * 2
     assert count_in_all((bucket,), NOW + 4_000, 1, 5) == ExceededLimit(
         RateLimitStatus(1_000, 0, NOW + 5_000),
-        "The limit of a is 16,777,216 bytes within 5 seconds.",
+        "The limit for a is 16,777,216 bytes within 5 seconds.",
     )
     assert not is_refused(bucket, NOW + 5_000, 1, MIB)
 

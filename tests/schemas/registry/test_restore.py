@@ -132,7 +132,7 @@ def test_a_registry_lost_while_it_is_open_is_served_from_memory_and_comes_back(
     assert waiting.is_set()
     assert store.list(Organization) == [owner]
     told = [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING]
-    assert told == ["registry is not followed", "registry is read again"]
+    assert told == ["registry unavailable", "registry available again"]
 
 
 async def until(check: Callable[[], bool]) -> None:
@@ -416,6 +416,6 @@ def test_a_row_that_cannot_be_understood_does_not_end_the_following(
     asyncio.run(watched())
     engine.dispose()
     assert [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING] == [
-        "registry is not followed",
-        "registry is read again",
+        "registry unavailable",
+        "registry available again",
     ]

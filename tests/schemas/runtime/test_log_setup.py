@@ -45,11 +45,11 @@ def test_a_flood_of_one_kind_is_one_line_a_second_with_its_count(log: Log) -> No
 
     for second in (0, 0, 0, 1.5, 1.6):
         log.now = 100 + second
-        ours.warning("no pulse", extra={"reason": "full"})
+        ours.warning("heartbeat not written", extra={"reason": "full"})
 
     assert log.lines == [
-        "WARNING test.ours: no pulse reason=full",
-        "WARNING test.ours: no pulse reason=full suppressed=2",
+        "WARNING test.ours: heartbeat not written reason=full",
+        "WARNING test.ours: heartbeat not written reason=full suppressed=2",
     ]
 
 
