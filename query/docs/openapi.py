@@ -40,13 +40,13 @@ OPENAPI_SERVICE = ApiDescription(
     property_overrides={
         ("Filter", "operator"): {"examples": [operator.name for operator in OPERATORS]},
         ("Filter", "field"): {"description": "a column of the table, or properties.<key>"},
-        ("Select", "aggregate"): {"enum": [aggregate.name for aggregate in AGGREGATES]},
-        ("Query", "table"): {"enum": list(CUSTOM_TABLES)},
-        ("Select", "alias"): {"pattern": f"^{ALIAS.pattern}$"},
-        ("StandardBody", "granularity"): {"enum": list(GRANULARITIES)},
-        ("StandardBody", "preset"): {"examples": list(PRESETS)},
-        ("CustomBody", "preset"): {"examples": list(PRESETS)},
-        ("StandardBody", "parameters"): {
+        ("SelectTerm", "aggregate"): {"enum": [aggregate.name for aggregate in AGGREGATES]},
+        ("CustomQueryBody", "table"): {"enum": list(CUSTOM_TABLES)},
+        ("SelectTerm", "alias"): {"pattern": f"^{ALIAS.pattern}$"},
+        ("StandardRequestBody", "granularity"): {"enum": list(GRANULARITIES)},
+        ("StandardRequestBody", "preset"): {"examples": list(PRESETS)},
+        ("CustomRequest", "preset"): {"examples": list(PRESETS)},
+        ("StandardRequestBody", "parameters"): {
             "description": "names of query types, or objects {name, start_date, end_date, preset, "
             "granularity, id}; the types are "
             + ", ".join(t.name for family in FAMILIES for t in family)

@@ -135,7 +135,7 @@ def test_a_flood_of_strangers_forgets_no_tenant(
     for network in range(900):
         counting.anonymous(owner, "shop", f"10.{network // 250}.{network % 250}.0")
 
-    assert len(counting.admission._limiter._strangers) == 100  # type: ignore[attr-defined]
+    assert len(counting.admission._limiter._anonymous) == 100  # type: ignore[attr-defined]
     with pytest.raises(RateLimitExceeded):
         counting.keyed(owner)
     assert counting.anonymous(owner, "shop", HOME) == 99
