@@ -1,14 +1,10 @@
-"""HISTORY_LINE: the line for events of the past, whose file may know more than any rule."""
-
-from collections.abc import Mapping
+"""BACKFILL_PIPELINE: enrichment of imported events; values of the file win over our rules."""
 
 from schemas.items import MIN_EVENT_TIME_MS
-from stream.enrich.pipeline import PIPELINE, Step
+from stream.enrich.pipeline import PIPELINE, EnrichmentStep, build_pipeline, columns
 from stream.enrich.rules.lookups import Lookups
-from stream.enrich.steps.event_time import parse_instant
+from stream.enrich.steps.event_time import MAX_FUTURE_MS, parse_instant, put_event_time
 from stream.rows.row_batch import RowBatch
-
-MAX_FUTURE_MS = 5 * 60_000
 
 FILE_COLUMNS = (
     "browser_name",
@@ -20,44 +16,50 @@ FILE_COLUMNS = (
     "region",
     "city",
 )
-"""Columns in which the file's word stands before ours."""
+"""Columns whose value in the file wins over ours."""
+
+REASON_FROM_FILE = "told"
+"""Stored as `bot_reason` when the file says that an event is a bot's."""
 
 
-def put_historic_time(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
-    """When it happened, however long ago."""
+def put_imported_time(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
+    """When the event happened, however long ago."""
     received = rows.per_envelope(lambda envelope: envelope.received_ms)
     rows.columns["received_at"] = [1000 * ms for ms in received]
     rows.columns["ts"] = [
-        1000 * historic_time(when, ms)
-        for when, ms in zip(rows.item_field("timestamp"), received, strict=True)
+        1000 * imported_time(timestamp, ms)
+        for timestamp, ms in zip(rows.item_field("timestamp"), received, strict=True)
     ]
 
 
-def historic_time(when: int | float | str | None, received_ms: int) -> int:
+def imported_time(timestamp: int | float | str | None, received_ms: int) -> int:
     """The instant in whole milliseconds, not before 2000 and not after receipt."""
-    instant = parse_instant(when) if isinstance(when, str) else when
+    instant = parse_instant(timestamp) if isinstance(timestamp, str) else timestamp
     if instant is None:
         return received_ms
     return int(max(MIN_EVENT_TIME_MS, min(received_ms + MAX_FUTURE_MS, instant)))
 
 
 def put_imported_facts(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
-    """What the file says of agent, place and bot."""
+    """Browser, system, device, location and bot flag as the file has them."""
     for name in FILE_COLUMNS:
         rows.columns[name] = [
-            told or found
-            for told, found in zip(rows.item_field(name), rows.columns[name], strict=True)
+            imported or derived
+            for imported, derived in zip(rows.item_field(name), rows.columns[name], strict=True)
         ]
-    judged = list(zip(rows.columns["is_bot"], rows.columns["bot_reason"], strict=True))
-    for index, told in enumerate(rows.item_field("is_bot")):
-        if told is not None and told is not judged[index][0]:
-            judged[index] = (told, "told" if told else None)
-    rows.columns["is_bot"] = [is_bot for is_bot, _ in judged]
-    rows.columns["bot_reason"] = [reason for _, reason in judged]
-    rows.columns["trusted"] = [True] * len(rows)  # nothing is imported without a key
+    verdicts = list(zip(rows.columns["is_bot"], rows.columns["bot_reason"], strict=True))
+    for index, is_bot in enumerate(rows.item_field("is_bot")):
+        if is_bot is not None and is_bot is not verdicts[index][0]:
+            verdicts[index] = (is_bot, REASON_FROM_FILE if is_bot else None)
+    rows.columns["is_bot"] = [is_bot for is_bot, _ in verdicts]
+    rows.columns["bot_reason"] = [reason for _, reason in verdicts]
+    rows.columns["trusted"] = [True] * len(rows)  # an import always needs an API key
 
 
-BACKFILL_PIPELINE: Mapping[str, Step] = {
-    **{name: put_historic_time if name == "put_when" else step for name, step in PIPELINE.items()},
-    "put_told": put_imported_facts,
-}
+BACKFILL_PIPELINE = build_pipeline(
+    *(
+        EnrichmentStep(put_imported_time) if step.run is put_event_time else step
+        for step in PIPELINE
+    ),
+    EnrichmentStep(put_imported_facts, reads=columns(*FILE_COLUMNS, "is_bot", "bot_reason")),
+)

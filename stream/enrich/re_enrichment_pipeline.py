@@ -4,7 +4,7 @@ What only the request knew is not stored: the address (so places stay) and, wher
 nobody, who it was. Of an import the file's word stands, so its agents and bots stay too.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -15,7 +15,7 @@ from msgspec import Raw
 from schemas.envelope import Envelope
 from schemas.items import EMPTY_RAW, Item
 from schemas.kinds import Kind
-from stream.enrich.pipeline import Step, run_pipeline
+from stream.enrich.pipeline import PIPELINE, build_pipeline, run_pipeline
 from stream.enrich.rules.campaign_parameters import UTM
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.rules.referrer_list import DIRECT
@@ -31,16 +31,22 @@ from stream.enrich.steps.user_agent import put_user_agent
 from stream.rows.arrow_tables import arrow_table
 from stream.rows.row_batch import ROW_IDENTITY, RowBatch
 
-RE_ENRICHMENT_PIPELINE: Mapping[str, Step] = {
-    "put_page": put_page,
-    "put_campaign": put_campaign,
-    "put_referrer": put_referrer,
-    "put_channel": put_channel,
-    "put_agent": put_user_agent,
-    "put_bot": put_bot,
-    "put_outbound": put_outbound_link,
-    "put_rules": put_rules_version,
-}
+REPEATABLE_STEPS = frozenset(
+    (
+        put_page,
+        put_campaign,
+        put_referrer,
+        put_channel,
+        put_user_agent,
+        put_bot,
+        put_outbound_link,
+        put_rules_version,
+    )
+)
+
+RE_ENRICHMENT_PIPELINE = build_pipeline(
+    *(step for step in PIPELINE if step.run in REPEATABLE_STEPS), given=("is_data_centre",)
+)
 
 SENDER_COLUMNS = (
     *("browser_name", "browser_version", "os_name", "os_version", "device_type"),
@@ -77,7 +83,7 @@ def re_enrich_rows(kind: Kind, stored: pa.Table, lookups: Lookups) -> pa.Table:
     rows = RowBatch(
         kind, _items(kind, told), _envelopes(kind, told), {n: told[n] for n in ROW_IDENTITY}
     )
-    rows.facts["hosted"] = [reason == DATA_CENTRE for reason in told["bot_reason"]]
+    rows.facts.is_data_centre = [reason == DATA_CENTRE for reason in told["bot_reason"]]
     run_pipeline(rows, lookups, RE_ENRICHMENT_PIPELINE)
     made = {name: column for name, column in rows.columns.items() if name in rows.table_columns}
     _keep_stored(made, told, SENDER_COLUMNS, _knows_its_sender(told))

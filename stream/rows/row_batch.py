@@ -13,6 +13,7 @@ from msgspec.structs import astuple
 from schemas.envelope import Envelope
 from schemas.items import Item
 from schemas.kinds import Kind
+from stream.rows.facts import Facts
 
 Fact = TypeVar("Fact")
 Column = list[Any]
@@ -39,8 +40,7 @@ class RowBatch:
         """By column name; the table's, once the line has been walked."""
         self.table_columns = frozenset(column.name for column in kind.table.columns)
         self.item_fields = frozenset(kind.item.__struct_fields__)
-        self.facts: dict[str, list[Any]] = {}
-        """What one step leaves for the steps after it."""
+        self.facts = Facts()
         self.first_seq: dict[int, int] = {}
         """Of envelopes with an `Idempotency-Key`, by `id`: the position of their first item."""
         self._item_fields: dict[str, Column] = {}

@@ -26,7 +26,7 @@ from schemas.lake.committed_offsets import app_id
 from schemas.lake.topic_identity import TopicIdentity
 from schemas.runtime.settings import Settings
 from schemas.tables import LEDGER, QUARANTINE
-from stream.enrich.pipeline import PIPELINE, Step, enrich_rows
+from stream.enrich.pipeline import PIPELINE, Pipeline, enrich_rows
 from stream.enrich.rules.lookups import Lookups
 from stream.rows.arrow_tables import received_column, split_by_day, to_arrow, with_epoch
 from stream.rows.decoder import KafkaMessage, decode_batch
@@ -86,7 +86,7 @@ class PreparedBatch(Struct, frozen=True):
 class BatchWriter:
     """Stores the batches of one item kind, one at a time."""
 
-    pipeline: Mapping[str, Step] = PIPELINE
+    pipeline: Pipeline = PIPELINE
     state_columns: Collection[str] = STATE_COLUMNS
     catch_up_ledger = staticmethod(rebuild_ledger)
 

@@ -4,8 +4,6 @@ Of the query only the campaign is kept. An application's route in the fragment i
 (`/#/cart`); a file on a visitor's disk keeps its name, and not the folders above it.
 """
 
-from msgspec import Struct
-
 from stream.enrich.rules.cache import GenerationalCache
 from stream.enrich.rules.urls import (
     SCHEMES_WITHOUT_HOST,
@@ -14,16 +12,10 @@ from stream.enrich.rules.urls import (
     printable,
     split_url,
 )
+from stream.rows.facts import PageUrl
 
 MAX_URL_LENGTH = 2048
 MAX_TITLE_LENGTH = 512
-
-
-class PageUrl(Struct, frozen=True):
-    """Where a page is."""
-
-    host: str | None = None
-    path: str | None = None
 
 
 NO_PAGE = PageUrl()

@@ -22,7 +22,7 @@ def put_bot(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     told = [bot_reason(envelope) for envelope in rows.envelope_runs()]
     reasons = rows.repeat_runs(told)
     rows.columns["is_bot"] = rows.repeat_runs(map(is_conclusive, told))
-    hosted = rows.facts["hosted"]
+    hosted = rows.facts.is_data_centre
     if any(hosted):
         reasons = [
             reason or (DATA_CENTRE if there else None)

@@ -10,7 +10,7 @@ from stream.rows.row_batch import RowBatch
 def put_campaign(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     if not rows.has_column("utm_source"):
         return
-    found = [campaign_cache[query_of(address)] for address in rows.facts["address"]]
+    found = [campaign_cache[query_of(address)] for address in rows.facts.page_address]
     for name in UTM:
         own, of_page = rows.item_field(name), map(attrgetter(name), found)
         rows.columns[name] = (

@@ -27,7 +27,7 @@ def put_location(rows: RowBatch, lookups: Lookups) -> None:
     ]
     rows.columns["region"] = rows.repeat_runs(map(attrgetter("region"), places))
     rows.columns["city"] = rows.repeat_runs(map(attrgetter("city"), places))
-    rows.facts["hosted"] = rows.repeat_runs(map(attrgetter("is_data_centre"), places))
+    rows.facts.is_data_centre = rows.repeat_runs(map(attrgetter("is_data_centre"), places))
 
 
 def location_of(envelope: Envelope, found: GenerationalCache[str, Location]) -> Location:

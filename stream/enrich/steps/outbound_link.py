@@ -20,13 +20,14 @@ NO_TARGET_SCHEMES = frozenset(("about", "blob", "data", "javascript"))
 def put_outbound_link(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     if not rows.has_column("outbound_domain"):
         return
-    hrefs, labels, told = rows.item_field("href"), rows.item_field("text"), rows.facts["told"]
+    hrefs, texts = rows.item_field("href"), rows.item_field("text")
+    properties = rows.facts.page_properties
     columns: dict[str, list[str | None]] = {name: [None] * len(rows) for name in COLUMNS}
     for index, name in enumerate(rows.item_field("name")):
         if name in OUTBOUND_EVENTS:
-            href = hrefs[index] or text(told[index].href)
+            href = hrefs[index] or text(properties[index].href)
             columns["href"][index] = href[:MAX_URL_LENGTH] if href else None
-            columns["link_text"][index] = link_text(labels[index] or text(told[index].text))
+            columns["link_text"][index] = link_text(texts[index] or text(properties[index].text))
             columns["outbound_domain"][index] = _domains[href] if href else None
     rows.columns.update(columns)
 

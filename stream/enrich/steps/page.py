@@ -6,7 +6,6 @@ origin, which tells the host and no path.
 """
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from schemas.envelope import Envelope
@@ -15,11 +14,11 @@ from stream.enrich.rules.lookups import Lookups
 from stream.enrich.rules.page_urls import (
     MAX_URL_LENGTH,
     NO_PAGE,
-    PageUrl,
     page_cache,
     referer_cache,
     title_cache,
 )
+from stream.rows.facts import PageProperties, PageUrl
 from stream.rows.row_batch import RowBatch
 
 PAGE_VIEWS = frozenset({"screen_view", "pageview"})
@@ -27,22 +26,11 @@ OUTBOUND_EVENTS = frozenset({"outgoing_link", "outbound_link", "outbound_click",
 EVENTS_WITH_PAGE_PROPERTIES = PAGE_VIEWS | OUTBOUND_EVENTS
 
 
-class PageProperties(Struct, frozen=True):
-    """Page facts that properties may carry; anything may stand there."""
-
-    path: object = None
-    url: object = None
-    title: object = None
-    referrer: object = None
-    href: object = None
-    text: object = None
-
-
 NO_PROPERTIES = PageProperties()
 
 
 def put_page(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
-    told = rows.facts["told"] = [
+    told = rows.facts.page_properties = [
         page_properties(item) if name in EVENTS_WITH_PAGE_PROPERTIES else NO_PROPERTIES
         for name, item in zip(rows.item_field("name"), rows.items, strict=True)
     ]
@@ -52,10 +40,10 @@ def put_page(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
         path or text(t.path) or text(t.url) or ""
         for path, t in zip(rows.item_field("path"), told, strict=True)
     ]
-    rows.facts["address"] = [
+    rows.facts.page_address = [
         address or header for address, header in zip(own, headers, strict=True)
     ]
-    found = rows.facts["page"] = list(map(resolve_page, own, headers))
+    found = rows.facts.page = list(map(resolve_page, own, headers))
     if rows.has_column("host"):
         rows.columns["host"] = [page.host for page in found]
         rows.columns["path"] = [page.path for page in found]

@@ -48,7 +48,7 @@ def put_referrer(rows: RowBatch, lookups: Lookups) -> None:
     domains = rows.per_envelope(lambda envelope: lookups.domain_of(envelope.subject_id))
     sent = [
         own or text(t.referrer)
-        for own, t in zip(rows.item_field("referrer"), rows.facts["told"], strict=True)
+        for own, t in zip(rows.item_field("referrer"), rows.facts.page_properties, strict=True)
     ]
     referrers = [
         found
@@ -57,7 +57,7 @@ def put_referrer(rows: RowBatch, lookups: Lookups) -> None:
         and found.host
         and not _internal[found.host, page.host, domain]
         else NO_REFERRER
-        for url, page, domain in zip(sent, rows.facts["page"], domains, strict=True)
+        for url, page, domain in zip(sent, rows.facts.page, domains, strict=True)
     ]
     rows.columns["referrer"] = [referrer.url for referrer in referrers]
     rows.columns["referrer_name"] = [referrer.name for referrer in referrers]

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -15,30 +15,45 @@ from schemas.kinds import (
     WEB_VITAL,
     Kind,
 )
-from stream.enrich.pipeline import PIPELINE, enrich_rows, run_pipeline
+from stream.enrich.backfill_pipeline import BACKFILL_PIPELINE
+from stream.enrich.pipeline import (
+    PIPELINE,
+    EnrichmentStep,
+    Pipeline,
+    StepOrderError,
+    build_pipeline,
+    enrich_rows,
+    run_pipeline,
+)
 from stream.enrich.rules.cache import GenerationalCache
 from stream.enrich.rules.hashes import optional_hash63
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.rules.urls import normal_path, query_parameters, split_url
+from stream.enrich.steps.form import put_form
+from stream.enrich.steps.identity import put_identity
+from stream.enrich.steps.referrer import put_referrer
 from stream.rows.arrow_tables import arrow_table
+from stream.rows.facts import Facts
+from stream.rows.row_batch import ROW_IDENTITY
 from tests.stream.builders import NOON_MS
 from tests.stream.enrich.enriched_rows import facts, row, rows_of
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 VIEW = {"name": "screen_view"}
+LEAST_ITEM: dict[str, dict[str, Any]] = {
+    "custom_event": {"name": "x"},
+    "web_vitals": {"path": "/", "metricName": "CLS", "metricValue": 0.1},
+    "error": {"message": "boom"},
+    "click": {"slug": "abc"},
+    "engagement": {"path": "/cart"},
+    "identity": {"profileId": "p1"},
+}
+"""An item of each kind with the required fields only."""
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_the_line_fills_every_column_of_every_kind(kind: Kind) -> None:
-    least: dict[str, dict[str, Any]] = {
-        "custom_event": {"name": "x"},
-        "web_vitals": {"path": "/", "metricName": "CLS", "metricValue": 0.1},
-        "error": {"message": "boom"},
-        "click": {"slug": "abc"},
-        "engagement": {"path": "/cart"},
-        "identity": {"profileId": "p1"},
-    }
-    rows = rows_of(kind, [least[kind.name]])
+    rows = rows_of(kind, [LEAST_ITEM[kind.name]])
 
     run_pipeline(rows, Lookups())
 
@@ -50,7 +65,74 @@ def test_the_line_fills_every_column_of_every_kind(kind: Kind) -> None:
 def test_the_steps_are_named_as_in_the_readme() -> None:
     readme = (Path(__file__).parents[3] / "stream" / "README.md").read_text()
 
-    assert [step for step in PIPELINE if f"`{step}`" not in readme] == []
+    assert [step.name for step in PIPELINE if f"`{step.name}`" not in readme] == []
+
+
+def test_a_step_before_the_one_whose_facts_it_reads_is_refused() -> None:
+    with pytest.raises(StepOrderError, match="put_referrer reads page, page_properties"):
+        build_pipeline(*sorted(PIPELINE, key=lambda step: step.run is not put_referrer))
+    with pytest.raises(StepOrderError, match=r"put_channel reads columns\.referrer_type"):
+        build_pipeline(*(step for step in PIPELINE if step.run is not put_referrer))
+    with pytest.raises(StepOrderError, match="put_form: Facts has no field 'pages'"):
+        build_pipeline(EnrichmentStep(put_form, writes=("pages",)))
+
+
+class Recorded(dict[str, Any]):
+    """Columns that note which of them are read and written."""
+
+    def __init__(self, columns: dict[str, Any]) -> None:
+        super().__init__(columns)
+        self.read: set[str] = set()
+        self.written: set[str] = set()
+
+    def __getitem__(self, name: str) -> Any:
+        self.read.add(name)
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.read.add(name)
+        return super().get(name, default)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.written.add(name)
+        super().__setitem__(name, value)
+
+
+class RecordedFacts(Facts):
+    """Facts that note which of them are read and written."""
+
+    read: ClassVar[set[str]] = set()
+    written: ClassVar[set[str]] = set()
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in Facts.__struct_fields__:
+            self.read.add(name)
+        return super().__getattribute__(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in Facts.__struct_fields__:
+            self.written.add(name)
+        super().__setattr__(name, value)
+
+
+@pytest.mark.parametrize("pipeline", [PIPELINE, BACKFILL_PIPELINE], ids=["live", "backfill"])
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_a_step_declares_all_that_it_reads(kind: Kind, pipeline: Pipeline) -> None:
+    rows = rows_of(kind, [LEAST_ITEM[kind.name]])
+    rows.columns = columns = Recorded(rows.columns)
+    rows.facts = facts = RecordedFacts()
+
+    for step in pipeline:
+        for record in (columns.read, columns.written, facts.read, facts.written):
+            record.clear()
+        step.run(rows, Lookups())
+
+        from_others = columns.read - columns.written - set(ROW_IDENTITY)
+        if step.run is put_identity:  # fills it where the item has none
+            from_others |= columns.read & {"anonymous_id"}
+        assert {f"columns.{name}" for name in from_others} <= set(step.reads), step.name
+        assert facts.read - facts.written <= set(step.reads), step.name
+        assert facts.written <= set(step.writes), step.name
 
 
 @pytest.mark.parametrize(
@@ -143,7 +225,7 @@ def test_a_step_that_fails_on_one_row_costs_that_row_only() -> None:
 
     rows = rows_of(KINDS[0], [{"name": "a"}, {"name": "bad"}, {"name": "c"}])
 
-    rest, refused = enrich_rows(rows, Lookups(), {**PIPELINE, "put_trouble": put_trouble})
+    rest, refused = enrich_rows(rows, Lookups(), (*PIPELINE, EnrichmentStep(put_trouble)))
 
     assert rest.columns["name"] == ["a", "c"]
     assert [(q.seq, q.stage.value, q.reason) for q in refused] == [

@@ -19,7 +19,6 @@ from schemas.runtime.settings import Settings, to_environment
 from schemas.tables import EVENTS
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.rules.rules_version import RULES_VERSION
-from stream.enrich.steps import referrer
 from stream.maintenance import re_enrichment
 from stream.maintenance.compaction import compact
 from stream.maintenance.re_enrichment import ReEnrichedDay, ReEnrichmentOptions, re_enrich
@@ -306,13 +305,3 @@ def test_the_command_shows_columns_with_examples(
         "    Altavista → Google  (4)",
         "20 rows walked the rules; 1 column would change, in the rows named above",
     ]
-
-
-def test_the_steps_are_those_of_the_line() -> None:
-    from stream.enrich.pipeline import PIPELINE
-    from stream.enrich.re_enrichment_pipeline import RE_ENRICHMENT_PIPELINE
-
-    assert [name for name in PIPELINE if name in RE_ENRICHMENT_PIPELINE] == list(
-        RE_ENRICHMENT_PIPELINE
-    )
-    assert RE_ENRICHMENT_PIPELINE["put_referrer"] is referrer.put_referrer

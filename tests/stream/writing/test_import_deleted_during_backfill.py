@@ -8,6 +8,7 @@ import pytest
 from schemas.kinds import IMPORTED_EVENT
 from schemas.tables import EVENTS, LEDGER, QUARANTINE
 from stream.enrich.backfill_pipeline import BACKFILL_PIPELINE
+from stream.enrich.pipeline import EnrichmentStep
 from stream.enrich.rules.lookups import Lookups
 from stream.maintenance.import_deletion import seal_import
 from stream.rows.row_batch import RowBatch
@@ -33,7 +34,7 @@ def put_trouble(rows: RowBatch, _: Lookups) -> None:
         raise ValueError("no such thing")
 
 
-TROUBLED = {**BACKFILL_PIPELINE, "put_trouble": put_trouble}
+TROUBLED = (*BACKFILL_PIPELINE, EnrichmentStep(put_trouble))
 
 
 class Troubled(BackfillWriter):

@@ -1,0 +1,32 @@
+"""Facts: typed results that one enrichment step leaves for later steps, besides the columns."""
+
+from msgspec import Struct
+
+
+class PageUrl(Struct, frozen=True):
+    """Host and path of a page, normalised; None where they are unknown."""
+
+    host: str | None = None
+    path: str | None = None
+
+
+class PageProperties(Struct, frozen=True):
+    """Members of `properties` that describe the page; a sender may put any value there."""
+
+    path: object = None
+    url: object = None
+    title: object = None
+    referrer: object = None
+    href: object = None
+    text: object = None
+
+
+class Facts(Struct):
+    """One list per fact with a value for each row; empty until its step has run."""
+
+    page_properties: list[PageProperties] = []
+    page_address: list[str] = []
+    """URL of the page as sent, with its query; else the one of the `Referer` header."""
+    page: list[PageUrl] = []
+    is_data_centre: list[bool] = []
+    """Whether the geo database marks the sender's address as one of a hosting provider."""
