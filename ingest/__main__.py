@@ -25,8 +25,9 @@ from schemas.registry import (
     registry_unavailable,
 )
 from schemas.runtime.clock import now_ms
+from schemas.runtime.environment import InvalidSetting, load_settings
 from schemas.runtime.file_permissions import set_umask
-from schemas.runtime.settings import InvalidSetting, Settings, load_settings
+from schemas.runtime.settings import Settings
 
 FLUSH_TIMEOUT_SECONDS = 10.0
 GC_THRESHOLD = 50_000

@@ -25,7 +25,7 @@ from ingest.publishing.disk_floor import DiskFloor
 from ingest.publishing.publish import Producer, Publisher
 from ingest.publishing.recent_requests import RecentRequests
 from ingest.publishing.storage_watch import StorageWatch
-from schemas.http.client_ip import parse_header_names, parse_networks
+from schemas.http.client_ip import parse_header_names
 from schemas.http.error_bodies import collect_error
 from schemas.http.health import HEALTH_OPERATIONS, HEALTH_PATHS, health_endpoint, remembered
 from schemas.http.middleware import HttpMiddleware
@@ -35,6 +35,7 @@ from schemas.http.rate_limit import LocalRateLimiter
 from schemas.kinds import IMPORTED_EVENT, KINDS
 from schemas.runtime.clock import Clock
 from schemas.runtime.heartbeat import refusal_reason
+from schemas.runtime.networks import parse_networks
 from schemas.runtime.settings import Settings
 
 FALLBACK_PATH = ""

@@ -7,8 +7,8 @@ from query.app import create_app
 from schemas.http.error_bodies import query_error
 from schemas.http.server import serve
 from schemas.registry import DatabaseError, RegistryStore, registry_unavailable
+from schemas.runtime.environment import InvalidSetting, load_settings
 from schemas.runtime.file_permissions import set_umask
-from schemas.runtime.settings import InvalidSetting, load_settings
 
 
 def main() -> None:

@@ -35,7 +35,6 @@ from query.response.response_budget import ResponseMemory
 from query.standard.endpoint import run_standard_queries
 from query.standard.type_catalogue import list_types
 from schemas.errors import MethodNotAllowed
-from schemas.http.client_ip import parse_networks
 from schemas.http.error_bodies import query_error
 from schemas.http.health import HEALTH_PATHS as HEALTH
 from schemas.http.health import health_endpoint
@@ -46,6 +45,7 @@ from schemas.lake.committed_offsets import SNAPSHOT_MAX_AGE_SECONDS
 from schemas.registry import Backups, RegistryFollower, RegistryStore
 from schemas.registry.link_validation import parse_app_schemes
 from schemas.runtime.clock import Clock, now_ms
+from schemas.runtime.networks import parse_networks
 from schemas.runtime.settings import Settings
 
 STANDARD_CONCURRENCY, CUSTOM_CONCURRENCY = 3, 2

@@ -4,8 +4,8 @@ import argparse
 import sys
 
 from schemas.runtime import log_setup
+from schemas.runtime.environment import InvalidSetting, load_settings
 from schemas.runtime.file_permissions import set_umask
-from schemas.runtime.settings import InvalidSetting, load_settings
 
 QUIET = ("faust", "aiokafka", "mode", "kafka")
 

@@ -28,7 +28,8 @@ from deploy.demo.registry_records import Demo, read_demo
 from deploy.local.kafka.broker import Broker
 from deploy.local.logs.log_files import last_lines
 from deploy.local.processes.process_file import ProcessesStatus, read_processes_file
-from schemas.runtime.settings import Settings, to_environment
+from schemas.runtime.environment import to_environment
+from schemas.runtime.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 START_TIMEOUT_SECONDS = 90.0

@@ -8,8 +8,8 @@ from importlib import import_module
 import click
 
 from deploy.cli.context import CliContext
+from schemas.runtime.environment import InvalidSetting, load_settings, unknown_variables
 from schemas.runtime.file_permissions import set_umask
-from schemas.runtime.settings import InvalidSetting, load_settings, unknown_variables
 
 COMMANDS = {
     "up": "up.up",

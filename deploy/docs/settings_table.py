@@ -7,7 +7,8 @@ from typing import Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from schemas.runtime.settings import PREFIX, Settings, mask_secrets
+from schemas.runtime.environment import PREFIX, mask_secrets
+from schemas.runtime.settings import Settings
 
 
 class SettingRow(Struct, frozen=True):

@@ -12,8 +12,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from deploy.local.disk_space import floor_mb, free_mb
+from schemas.runtime.environment import PREFIX
 from schemas.runtime.file_permissions import restrict
-from schemas.runtime.settings import PREFIX, Settings
+from schemas.runtime.settings import Settings
 
 PORT_WAIT_SECONDS = 2.0
 

@@ -24,7 +24,8 @@ from deploy.local.processes.process import ProcessSpec
 from deploy.local.processes.process_file import current_status, write_processes_file
 from deploy.local.processes.supervisor import StartupFailed, Supervisor
 from deploy.local.status_screen import StatusScreen
-from schemas.runtime.settings import Settings, to_environment
+from schemas.runtime.environment import to_environment
+from schemas.runtime.settings import Settings
 
 LOG_POLL_SECONDS = 0.2
 STATUS_INTERVAL_SECONDS = 5.0

@@ -175,9 +175,7 @@ class Admission:
         else:
             whole = before.total
             whole.agree(limit)
-        return _TenantLimits(
-            owner, key, whole, network_limit(limit), f"{subject} from one network"
-        )
+        return _TenantLimits(owner, key, whole, network_limit(limit), f"{subject} from one network")
 
     def _drop_idle(self, now_ms: int) -> None:
         """Drop tenants of whom nothing is in the window: nothing is forgotten with them."""

@@ -1,24 +1,19 @@
-"""Client addresses: which one is real behind proxies, and the cut form that may be kept."""
+"""Client IP address behind trusted proxies (X-Forwarded-For), and its truncation to /24 or /48."""
 
 from collections.abc import Sequence
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import ip_network
 
-Networks = Sequence[IPv4Network | IPv6Network]
-
-
-def parse_networks(text: str) -> Networks:
-    """The networks of a comma-separated setting; ValueError names the wrong one."""
-    return [ip_network(part.strip(), strict=False) for part in text.split(",") if part.strip()]
+from schemas.runtime.networks import Networks, in_networks, parse_ip
 
 
 def parse_header_names(text: str) -> Sequence[bytes]:
-    """The headers of a comma-separated setting."""
+    """The header names of a comma-separated setting."""
     return [part.strip().lower().encode() for part in text.split(",") if part.strip()]
 
 
 def client_ip(peer: str, forwarded: str | None, trusted: Networks) -> str:
-    """The nearest address that no trusted proxy speaks for; the peer's where a hop is none."""
+    """The last address of X-Forwarded-For that is not a trusted proxy's; else the peer's."""
     if not forwarded or not trusted or not in_networks(peer, trusted):
         return peer
     hops = [strip_port(part.strip()) for part in forwarded.split(",")]
@@ -37,25 +32,9 @@ def strip_port(hop: str) -> str:
 
 
 @lru_cache(maxsize=65_536)
-def truncate_ip(address: str) -> str:
-    """The first address of its /24 or /48; empty when it is none."""
-    found = parse_ip(address)
-    if found is None:
+def truncate_ip(text: str) -> str:
+    """The first address of the /24 or /48; empty when the text is not an address."""
+    address = parse_ip(text)
+    if address is None:
         return ""
-    return str(ip_network((found, 24 if found.version == 4 else 48), strict=False)[0])
-
-
-def in_networks(address: str, trusted: Networks) -> bool:
-    """Whether an address lies in one of the networks."""
-    found = parse_ip(address)
-    return found is not None and any(found in network for network in trusted)
-
-
-@lru_cache(maxsize=65_536)
-def parse_ip(address: str) -> IPv4Address | IPv6Address | None:
-    """An address; IPv4 when it is only written as IPv6."""
-    try:
-        found = ip_address(address.partition("%")[0])
-    except ValueError:
-        return None
-    return getattr(found, "ipv4_mapped", None) or found
+    return str(ip_network((address, 24 if address.version == 4 else 48), strict=False)[0])

@@ -10,10 +10,11 @@ from collections import Counter
 
 from msgspec import Struct
 
-from schemas.http.client_ip import Networks, in_networks, parse_ip, truncate_ip
+from schemas.http.client_ip import truncate_ip
 from schemas.http.error_bodies import ErrorShape
 from schemas.http.eviction import Connection, NetworkGroups
 from schemas.http.pipelining import PipelineScheduler
+from schemas.runtime.networks import Networks, in_networks, parse_ip
 
 
 class ConnectionLimits(Struct, frozen=True):

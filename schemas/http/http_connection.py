@@ -27,9 +27,7 @@ IDLE, HEAD, BODY, UPGRADE = range(4)
 
 MAX_PROBES = 2
 CONTINUE_RESPONSE = b"HTTP/1.1 100 Continue\r\n\r\n"
-TOO_MANY_CONNECTIONS = (
-    "Too many connections, in total or from this address; retry later"
-)
+TOO_MANY_CONNECTIONS = "Too many connections, in total or from this address; retry later"
 
 
 class HttpConnection(HttpToolsProtocol):

@@ -22,11 +22,12 @@ from schemas.http.admission import (
     rejection_cost,
 )
 from schemas.http.asgi import ClientDisconnected, header, send_json
-from schemas.http.client_ip import Networks, client_ip, in_networks, truncate_ip
+from schemas.http.client_ip import client_ip, truncate_ip
 from schemas.http.error_bodies import ErrorShape
 from schemas.http.rate_limit import RateLimiter
 from schemas.http.rate_limit_headers import Headers
 from schemas.runtime.clock import Clock
+from schemas.runtime.networks import Networks, in_networks
 
 log = logging.getLogger(__name__)
 

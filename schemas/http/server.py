@@ -15,7 +15,6 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
-from schemas.http.client_ip import parse_networks
 from schemas.http.connection_limits import ConnectionLimits, OpenConnections
 from schemas.http.error_bodies import ErrorShape
 from schemas.http.http_protocol import HttpProtocol
@@ -23,6 +22,7 @@ from schemas.http.raw_responses import NOSNIFF_HEADER
 from schemas.runtime import log_setup
 from schemas.runtime.clock import now_ms
 from schemas.runtime.heartbeat import Heartbeat, remove_heartbeat, write_heartbeat
+from schemas.runtime.networks import parse_networks
 from schemas.runtime.settings import Settings
 
 log = logging.getLogger(__name__)

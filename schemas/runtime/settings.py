@@ -1,38 +1,21 @@
-"""Every setting of Tidemark: one frozen struct, read once from the environment.
+"""Settings: one frozen struct with every setting, its default, bounds and description.
 
-A field is the environment variable `TIDEMARK_` + its name in capitals. Nothing below a `__main__`
-looks at the environment; the values are handed down.
+A field is the environment variable `TIDEMARK_` + its name in capitals. A `__main__` loads the
+settings once; everything below is handed the values.
 """
 
-import difflib
-import os
-import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-import msgspec
 from msgspec import Meta, Struct
 
-from schemas.http.client_ip import parse_networks
-
-PREFIX = "TIDEMARK_"
 GEO_FOLDER = Path(sys.prefix) / "share" / "tidemark" / "geo"
 GEO_FILES = ("places.mmdb", "places-ipv6.mmdb")
-"""The place database that set-up fetches: mostly one file, some have another for IPv6."""
-OTHER_VARIABLES = ("TIDEMARK_API_KEY", "TIDEMARK_KEY")
-"""Variables with the prefix that commands read for themselves."""
-
-_PASSWORD = re.compile(r"(://[^:/?#]*:).*@")
-_SECRET = re.compile(r"([?&;][a-z_]*(?:pass|pwd|secret|token|key)[a-z_]*=)[^&;]*", re.IGNORECASE)
-
+"""Files of the geo database that `make setup` fetches: some databases have a second for IPv6."""
 Port = Annotated[int, Meta(ge=1, le=65_535)]
 ProcessCount = Annotated[int, Meta(ge=1, le=64)]
-
-
-class InvalidSetting(Exception):
-    """A variable has a value that its setting does not allow."""
 
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -282,49 +265,3 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def topic(self, name: str) -> str:
         """The topic's name in Kafka."""
         return self.topic_prefix + name
-
-
-def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
-    """Settings from the environment; SettingRefused names the variable and the rule."""
-    given = {
-        name: environ[variable]
-        for name in Settings.__struct_fields__
-        if (variable := PREFIX + name.upper()) in environ
-    }
-    for name, value in given.items():
-        try:
-            msgspec.convert({name: value}, Settings, strict=False)
-        except msgspec.ValidationError as refused:
-            reason = str(refused).split(" - at ")[0]
-            shown = mask_secrets(value)
-            raise InvalidSetting(f"{PREFIX}{name.upper()}={shown!r}: {reason}") from None
-    settings = msgspec.convert(given, Settings, strict=False)
-    try:
-        parse_networks(settings.trusted_proxies)
-    except ValueError as refused:
-        name = f"{PREFIX}TRUSTED_PROXIES"
-        raise InvalidSetting(f"{name}={settings.trusted_proxies!r}: {refused}") from None
-    return settings
-
-
-def unknown_variables(environ: Mapping[str, str] = os.environ) -> Iterator[str]:
-    """A sentence for each variable with our prefix that no setting reads.
-
-    Not refused: an orchestrator may add variables of its own for a service of this name.
-    """
-    known = {PREFIX + name.upper() for name in Settings.__struct_fields__} | {*OTHER_VARIABLES}
-    for variable in sorted(environ):
-        if variable.startswith(PREFIX) and variable not in known:
-            near = difflib.get_close_matches(variable, known, n=1, cutoff=0.8)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            yield f"{variable} is not a known setting and is ignored{hint}"
-
-
-def mask_secrets(value: str) -> str:
-    """A value as it may be shown: what a URL holds as a secret is masked."""
-    return _SECRET.sub(r"\1***", _PASSWORD.sub(r"\1***@", value))
-
-
-def to_environment(settings: Settings) -> dict[str, str]:
-    """The variables that make `load_settings` give these settings again, for a child process."""
-    return {PREFIX + n.upper(): str(getattr(settings, n)) for n in Settings.__struct_fields__}

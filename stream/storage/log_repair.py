@@ -30,9 +30,10 @@ from schemas.lake.delta_log import (
     named,
 )
 from schemas.runtime import log_setup
+from schemas.runtime.environment import load_settings
 from schemas.runtime.file_permissions import set_umask
 from schemas.runtime.files import fsync
-from schemas.runtime.settings import Settings, load_settings
+from schemas.runtime.settings import Settings
 from schemas.tables import TABLES
 
 log = logging.getLogger(__name__)

@@ -22,7 +22,8 @@ from deploy.local.kafka.topics import ensure_topics, required_topics
 from schemas.registry import RegistryStore, validation
 from schemas.registry.migrate import migrate
 from schemas.runtime.clock import now_ms
-from schemas.runtime.settings import Settings, to_environment
+from schemas.runtime.environment import to_environment
+from schemas.runtime.settings import Settings
 from tests.bench.results import BenchmarkResult, Figure
 from tests.http_client import call
 from tests.installation import ROOT, eventually, free_port

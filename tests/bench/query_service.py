@@ -27,7 +27,7 @@ from query.engine.engine import Row, Sql
 from schemas.http.middleware import HttpMiddleware
 from schemas.lake.delta_table import DataFile
 from schemas.registry import RegistryStore
-from schemas.runtime.settings import to_environment
+from schemas.runtime.environment import to_environment
 from schemas.tables import Column
 from tests.asgi_client import send_request
 from tests.bench.dataset import DataSet

@@ -24,7 +24,8 @@ from deploy.local.kafka.topics import TopicSpec, ensure_topics, required_topics
 from schemas.lake.delta_table import open_table, read_version
 from schemas.registry.migrate import migrate
 from schemas.runtime.clock import now_ms
-from schemas.runtime.settings import Settings, to_environment
+from schemas.runtime.environment import to_environment
+from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS
 from tests.bench.diverse_traffic import ADDRESSES, AGENTS, PAGES, DiverseTraffic
 from tests.bench.results import BenchmarkResult, Figure

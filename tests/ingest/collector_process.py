@@ -17,7 +17,8 @@ from deploy.local.kafka.topics import ensure_topics, partition_counts, required_
 from schemas.envelope import Envelope, decode_chunk
 from schemas.registry import Link, Organization, RegistryStore, Website
 from schemas.registry.migrate import migrate
-from schemas.runtime.settings import Settings, to_environment
+from schemas.runtime.environment import to_environment
+from schemas.runtime.settings import Settings
 from tests.http_client import Reply, call
 from tests.ingest.in_memory_collector import NOW
 from tests.installation import ROOT, eventually, free_port

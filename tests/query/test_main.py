@@ -7,8 +7,9 @@ from pathlib import Path
 
 from schemas.registry import RegistryStore
 from schemas.registry.migrate import migrate
+from schemas.runtime.environment import to_environment
 from schemas.runtime.heartbeat import read_heartbeats
-from schemas.runtime.settings import Settings, to_environment
+from schemas.runtime.settings import Settings
 from tests.http_client import call
 from tests.installation import ROOT, eventually, free_port
 from tests.query.lake import Lake, a_view

@@ -23,8 +23,9 @@ from schemas.lake.delta_table import open_table
 from schemas.lake.topic_identity import TopicIdentity
 from schemas.registry.migrate import migrate
 from schemas.runtime.clock import now_ms
+from schemas.runtime.environment import to_environment
 from schemas.runtime.heartbeat import read_heartbeats, refusal_reason
-from schemas.runtime.settings import Settings, to_environment
+from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS, LEDGER, QUARANTINE
 from stream.enrich.rules.lookups import Lookups
 from stream.recovery.file_repair import NotRepaired, repair

@@ -8,9 +8,10 @@ from pathlib import Path
 from deploy.local.disk_space import floor_mb, free_mb
 from deploy.local.doctor.check import FULL_DISK, Check, CheckContext, CheckSkipped
 from schemas.runtime.clock import format_instant, now_ms
+from schemas.runtime.environment import PREFIX
 from schemas.runtime.file_permissions import is_exposed, restrict
 from schemas.runtime.finding import Finding
-from schemas.runtime.settings import PREFIX, Settings
+from schemas.runtime.settings import Settings
 
 FREE_INODES = 10_000
 CLOCK_SLACK_MS = 300_000

@@ -21,8 +21,9 @@ from schemas.registry.migrate import newest_schema_revision, schema_revision
 from schemas.registry.records import Action, Change
 from schemas.registry.restore import registry_fault
 from schemas.runtime.clock import format_instant, now_ms
+from schemas.runtime.environment import PREFIX
 from schemas.runtime.finding import Finding
-from schemas.runtime.settings import PREFIX, Settings
+from schemas.runtime.settings import Settings
 from stream.recovery.recent_subjects import recent_subjects
 
 RESTORE_COMMAND = "tidemark registry restore"

@@ -4,8 +4,9 @@ import os
 from collections.abc import Iterator
 
 from deploy.local.doctor.check import Check, CheckContext
+from schemas.runtime.environment import PREFIX, unknown_variables
 from schemas.runtime.finding import Finding
-from schemas.runtime.settings import PREFIX, Settings, unknown_variables
+from schemas.runtime.settings import Settings
 
 SETTINGS_COMMAND = "tidemark settings"
 

@@ -22,7 +22,8 @@ from msgspec import Struct
 from schemas.registry import Key, RegistryStore
 from schemas.registry.migrate import migrate
 from schemas.runtime.clock import now_ms
-from schemas.runtime.settings import Settings, to_environment
+from schemas.runtime.environment import to_environment
+from schemas.runtime.settings import Settings
 from tests.http_client import Reply, call
 from tests.installation import ROOT, eventually, free_port
 from tests.query.lake import Lake, a_view

@@ -13,7 +13,8 @@ from schemas.http.asgi import send_json
 from schemas.http.error_bodies import collect_error
 from schemas.http.server import serve
 from schemas.runtime.clock import now_ms
-from schemas.runtime.settings import Settings, load_settings
+from schemas.runtime.environment import load_settings
+from schemas.runtime.settings import Settings
 from tests.ingest.in_memory_collector import in_memory_collector
 
 

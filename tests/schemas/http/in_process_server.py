@@ -12,11 +12,11 @@ import uvicorn
 from starlette.types import Receive, Scope, Send
 
 from schemas.http.asgi import ClientDisconnected, read_body, send_json
-from schemas.http.client_ip import parse_networks
 from schemas.http.connection_limits import ConnectionLimits, OpenConnections
 from schemas.http.error_bodies import query_error
 from schemas.http.http_protocol import HttpProtocol
 from schemas.http.server import listen
+from schemas.runtime.networks import parse_networks
 from tests.installation import eventually, free_port
 
 disconnected: list[str] = []

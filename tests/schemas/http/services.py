@@ -15,7 +15,8 @@ from msgspec import Struct
 
 from schemas.registry import Organization, RegistryStore
 from schemas.registry.migrate import migrate
-from schemas.runtime.settings import Settings, to_environment
+from schemas.runtime.environment import to_environment
+from schemas.runtime.settings import Settings
 from tests.http_client import Reply, call
 from tests.installation import ROOT, eventually, free_port
 from tests.query.query_service import NOW, furnish

@@ -120,9 +120,7 @@ def test_an_organization_has_only_so_many_links(
     store.create(b)
     before = store.read_version()
 
-    with pytest.raises(
-        RecordLimitReached, match="has 2 links, its maximum; delete one first"
-    ):
+    with pytest.raises(RecordLimitReached, match="has 2 links, its maximum; delete one first"):
         store.create(c)
     assert (store.count(Link, organization_id=ours.id), store.read_version()) == (2, before)
     store.create(validation.new_link(theirs.id, "T", "https://t.example/", NOW))
@@ -137,9 +135,7 @@ def test_who_has_a_small_plan_takes_only_so_many_slugs(
     free = an_organization(store, "Free")
     store.create(validation.new_link(free.id, "a", "https://a.example/", NOW, slug="shop"))
 
-    with pytest.raises(
-        RecordLimitReached, match="has 1 links, its maximum; delete one first"
-    ):
+    with pytest.raises(RecordLimitReached, match="has 1 links, its maximum; delete one first"):
         store.create(validation.new_link(free.id, "b", "https://a.example/", NOW, slug="bank"))
     store.update(Organization, free.id, NOW, plan="pro")
     store.create(validation.new_link(free.id, "b", "https://a.example/", NOW, slug="bank"))
@@ -159,9 +155,7 @@ def test_an_import_that_was_undone_makes_room_for_another(
 
     store.create(fourth)
     assert [one.id for one in store.list(Import)] == [first.id, second.id, fourth.id]
-    with pytest.raises(
-        RecordLimitReached, match="has 3 imports, its maximum; undo one first"
-    ):
+    with pytest.raises(RecordLimitReached, match="has 3 imports, its maximum; undo one first"):
         store.create(fifth)
 
 

@@ -15,7 +15,7 @@ import pytest
 from schemas.kinds import CUSTOM_EVENT
 from schemas.registry import Import, ImportState, Organization, RegistryStore, Website
 from schemas.registry.migrate import migrate
-from schemas.runtime.settings import to_environment
+from schemas.runtime.environment import to_environment
 from schemas.tables import EVENTS
 from stream.enrich.rules.lookups import Lookups
 from stream.maintenance import compaction
@@ -137,7 +137,7 @@ def test_an_undoing_that_was_killed_goes_on_and_remembers_its_count(
 
 KILLED = """
 import os, signal, sys
-from schemas.runtime.settings import load_settings
+from schemas.runtime.environment import load_settings
 from schemas.tables import EVENTS
 from stream.storage.delta_commit import LakeTable
 from stream.maintenance.import_deletion import ImportDeletion

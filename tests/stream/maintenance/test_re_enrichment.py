@@ -15,7 +15,8 @@ import pytest
 from deploy.cli import main
 from schemas.kinds import CUSTOM_EVENT, KINDS
 from schemas.registry.migrate import migrate
-from schemas.runtime.settings import Settings, to_environment
+from schemas.runtime.environment import to_environment
+from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.rules.rules_version import RULES_VERSION
@@ -245,7 +246,7 @@ def test_a_compaction_in_between_makes_a_day_start_again(
 KILLED = """
 import os, signal, sys
 from datetime import date
-from schemas.runtime.settings import load_settings
+from schemas.runtime.environment import load_settings
 from stream.storage.delta_commit import LakeTable
 from stream.enrich.rules.lookups import Lookups
 from stream.maintenance.re_enrichment import ReEnrichmentOptions, re_enrich

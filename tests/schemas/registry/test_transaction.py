@@ -1,4 +1,4 @@
-"""What was written is logged, and followers read that alone."""
+"""Each write is logged in its transaction, and followers read that log alone."""
 
 import random
 import shutil

@@ -4,16 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from schemas.runtime import settings
-from schemas.runtime.settings import InvalidSetting, Settings
+from schemas.runtime import environment
+from schemas.runtime.environment import InvalidSetting
+from schemas.runtime.settings import Settings
 
 
 def test_nothing_set_gives_the_defaults() -> None:
-    assert settings.load_settings({}) == Settings()
+    assert environment.load_settings({}) == Settings()
 
 
 def test_a_variable_is_a_field_in_capitals() -> None:
-    loaded = settings.load_settings(
+    loaded = environment.load_settings(
         {"TIDEMARK_COLLECT_PORT": "5000", "TIDEMARK_DEMO": "0", "OTHER": "x"}
     )
 
@@ -36,13 +37,13 @@ def test_a_variable_is_a_field_in_capitals() -> None:
 )
 def test_a_refused_value_is_named_with_its_variable(variable: str, value: str) -> None:
     with pytest.raises(InvalidSetting, match=f"{variable}='{value}'"):
-        settings.load_settings({variable: value})
+        environment.load_settings({variable: value})
 
 
 def test_a_child_gets_the_same_settings() -> None:
     mine = Settings(data_dir="/tmp/x", demo=False, workers=3, query_seconds=2.5)
 
-    assert settings.load_settings(settings.to_environment(mine)) == mine
+    assert environment.load_settings(environment.to_environment(mine)) == mine
 
 
 def test_what_is_not_said_lies_in_the_data_folder() -> None:
@@ -66,5 +67,5 @@ def test_what_is_not_said_lies_in_the_data_folder() -> None:
     ],
 )  # fmt: skip
 def test_a_password_in_a_url_is_never_shown(value: str, shown: str) -> None:
-    assert settings.mask_secrets(value) == shown
-    assert settings.to_environment(Settings(registry=value))["TIDEMARK_REGISTRY"] == value
+    assert environment.mask_secrets(value) == shown
+    assert environment.to_environment(Settings(registry=value))["TIDEMARK_REGISTRY"] == value

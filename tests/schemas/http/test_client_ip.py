@@ -1,0 +1,49 @@
+"""The client IP behind trusted proxies, and its truncation."""
+
+import pytest
+
+from schemas.http.client_ip import client_ip, truncate_ip
+from schemas.runtime.networks import parse_networks
+
+
+@pytest.mark.parametrize(
+    ("address", "kept"),
+    [
+        ("203.0.113.77", "203.0.113.0"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1::"),
+        ("::ffff:203.0.113.77", "203.0.113.0"),
+        ("fe80::1%eth0", "fe80::"),
+        ("not an address", ""),
+        ("", ""),
+    ],
+)
+def test_an_address_is_cut_before_it_is_kept(address: str, kept: str) -> None:
+    assert truncate_ip(address) == kept
+
+
+def test_only_a_trusted_proxy_is_believed() -> None:
+    trusted = parse_networks("10.0.0.0/8, 127.0.0.1")
+
+    assert client_ip("10.1.1.1", "198.51.100.7, 10.2.2.2", trusted) == "198.51.100.7"
+    assert client_ip("192.0.2.1", "198.51.100.7", trusted) == "192.0.2.1"
+    assert client_ip("10.1.1.1", None, trusted) == "10.1.1.1"
+    assert client_ip("10.1.1.1", "1.1.1.1, 198.51.100.7", trusted) == "198.51.100.7"
+    assert client_ip("::ffff:10.1.1.1", "198.51.100.7", trusted) == "198.51.100.7"
+
+
+@pytest.mark.parametrize(
+    ("forwarded", "address"),
+    [
+        ("198.51.100.7:4711", "198.51.100.7"),
+        ("[2001:db8::7]:4711", "2001:db8::7"),
+        ("[2001:db8::7]", "2001:db8::7"),
+        ("2001:db8::7", "2001:db8::7"),
+        ("6.6.6.6, 198.51.100.7:1, 10.0.0.2:443, ", "198.51.100.7"),
+        ("10.0.0.3:80", "10.0.0.1"),
+        (", ,", "10.0.0.1"),
+        ("198.51.100.7, unknown", "10.0.0.1"),
+        ("198.51.100.7, <script>, 10.0.0.2", "10.0.0.1"),
+    ],
+)
+def test_an_address_is_found_however_a_proxy_writes_it(forwarded: str, address: str) -> None:
+    assert client_ip("10.0.0.1", forwarded, parse_networks("10.0.0.0/8")) == address
