@@ -10,7 +10,7 @@ README_BYTES = 12_500
 OPEN_MODULES = {"stream/writing/batch_writer.py"}
 """Modules that are still longer; this list only shrinks."""
 
-OPEN_READMES = {*PACKAGES}
+OPEN_READMES: set[str] = set()
 """Folders with a README that is still longer; this list only shrinks."""
 
 ROOT_MODULES: dict[str, set[str]] = {
