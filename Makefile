@@ -29,7 +29,7 @@ run: $(RUN) $(PAGE) $(JARS) $(GEO) ## start everything on this machine; the firs
 	@$(BIN)/tidemark up
 
 test: $(DEV) $(PAGE) $(JARS) browser ## run the whole suite in two processes; ARGS="-k word" for a part, in one
-	@$(BIN)/python -m pytest $(or $(ARGS),-n 2)
+	@$(BIN)/python -m pytest $(or $(ARGS),-n 2 --max-worker-restart=0)
 
 format: $(DEV) ## lay the code out
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .

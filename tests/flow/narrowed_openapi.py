@@ -28,43 +28,43 @@ TIME_RANGES: Mapping[str, Mapping[str, Any]] = {
 }
 
 PROPERTY_OVERRIDES: Mapping[tuple[str, str], Mapping[str, Any]] = {
-    ("StandardBody", "parameters"): {
+    ("StandardRequestBody", "parameters"): {
         "type": "array",
         "items": {"enum": TYPES},
         "minItems": 1,
         "maxItems": 4,
     },
-    ("Query", "table"): {"const": "events"},
-    ("Query", "groupBy"): {
+    ("CustomQueryBody", "table"): {"const": "events"},
+    ("CustomQueryBody", "groupBy"): {
         "type": "array",
         "items": {"enum": [*EVENTS, "time:daily", "properties.plan"]},
         "maxItems": 3,
         "uniqueItems": True,
     },
-    ("Query", "orderBy"): {"const": []},
-    ("Query", "having"): {"const": []},
-    ("Query", "selects"): {
+    ("CustomQueryBody", "orderBy"): {"const": []},
+    ("CustomQueryBody", "having"): {"const": []},
+    ("CustomQueryBody", "selects"): {
         "type": "array",
         "items": {"$ref": "#/components/schemas/Select"},
         "minItems": 1,
         "maxItems": 1,
     },
-    ("Select", "field"): {"enum": EVENTS},
-    ("Select", "aggregate"): {"enum": ["count", "uniq"]},
-    ("Select", "alias"): {"const": None},
+    ("SelectTerm", "field"): {"enum": EVENTS},
+    ("SelectTerm", "aggregate"): {"enum": ["count", "uniq"]},
+    ("SelectTerm", "alias"): {"const": None},
     ("Filter", "field"): {"enum": [*EVENTS, "properties.plan"]},
     ("Filter", "operator"): {"enum": ["eq", "ne", "contains", "is_null", "gt"]},
     ("Filter", "op"): {"const": None},
     **{
         (body, member): rule
-        for body in ("StandardBody", "CustomBody")
+        for body in ("StandardRequestBody", "CustomRequest")
         for member, rule in TIME_RANGES.items()
     },
 }
 
 REQUIRED: Mapping[str, list[str]] = {
-    "StandardBody": ["parameters", "startDate", "endDate"],
-    "CustomBody": ["query", "startDate", "endDate"],
+    "StandardRequestBody": ["parameters", "startDate", "endDate"],
+    "CustomRequest": ["query", "startDate", "endDate"],
     "Filter": ["field", "operator", "value"],
 }
 
