@@ -45,7 +45,7 @@ PROPERTY_OVERRIDES: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("CustomQueryBody", "having"): {"const": []},
     ("CustomQueryBody", "selects"): {
         "type": "array",
-        "items": {"$ref": "#/components/schemas/Select"},
+        "items": {"$ref": "#/components/schemas/SelectTerm"},
         "minItems": 1,
         "maxItems": 1,
     },
