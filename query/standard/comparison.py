@@ -1,39 +1,32 @@
-"""Comparison: each row of an answer beside the row that it has in another span.
+"""Comparison: each row of a result beside its row in another time range.
 
-Points of a series are held against each other by their place in the span, rows with text by that
-text, and totals as they are.
+Buckets of a series are matched by their position in the time range, rows with text by that text,
+totals as they are.
 """
 
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from functools import partial
-from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from query.request.time_range import SeriesPoint, TimeRange
+from query.request.query import PageOptions
+from query.request.time_range import SeriesPoint
 from query.response.worker_threads import run_in_worker
 from query.standard.declaration.fields import PLAIN_FIELD, field_specs
 from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.statement import Cte, requested_range
-from query.standard.execute import (
-    PageOptions,
-    PreparedQuery,
-    QueryResult,
-    execute,
-    with_nested_lists,
-)
+from query.standard.execute import PreparedQuery, QueryResult, execute, with_nested_lists
 from schemas.errors import Malformed
 from schemas.runtime.clock import format_instant
 
-Shown = Mapping[str, Any]
 HUNDREDTH = Decimal("0.01")
 ALL_ROWS = PageOptions(limit=10_000)
 
 
 class ComparedRow(Struct, frozen=True, rename="camel"):
-    """What became of one row; percent is null where there was nothing to begin with."""
+    """The change of one row; the percentage is null where the previous value is 0 or absent."""
 
     previous: Struct | None
     change: Mapping[str, int | float | None]
@@ -41,7 +34,7 @@ class ComparedRow(Struct, frozen=True, rename="camel"):
 
 
 class Comparison(Struct, frozen=True, rename="camel"):
-    """The other span (UTC, its end excluded), and a row for each row of the answer."""
+    """The other time range (UTC, end excluded), and one entry for each row of the result."""
 
     start: str | None
     end: str | None
@@ -49,123 +42,133 @@ class Comparison(Struct, frozen=True, rename="camel"):
 
 
 async def compare(
-    work: PreparedQuery, answer: QueryResult, points: Sequence[SeriesPoint]
+    prepared: PreparedQuery, result: QueryResult, points: Sequence[SeriesPoint]
 ) -> Comparison:
-    """The rows of the answer beside those of the work, which is about the other span.
+    """The rows of the result beside those of the prepared query, which has the other time range.
 
-    `points` are those of the span that was asked for, of a type whose rows begin with one.
+    `points` are the buckets of the requested time range, for a type whose rows begin with one.
     """
-    if work.statement.time_range_override is not requested_range:
+    query_type = prepared.query_type
+    if prepared.statement.time_range_override is not requested_range:
         raise Malformed(
-            f"'compare' does not fit query type '{work.query_type.name}', which looks at a span "
+            f"'compare' does not fit query type '{query_type.name}', which looks at a span "
             "of its own"
         )
-    previous = await _previous(work, answer, points)
-    grown = not work.query_type.series
-    rows = await run_in_worker(len(previous), partial(_each, answer.rows, previous, grown=grown))
-    return Comparison(*_bounds(work.scope.span), rows)
+    previous_rows = await _previous_rows(prepared, result, points)
+    compared = partial(
+        _compare_rows, result.rows, previous_rows, absent_is_zero=not query_type.series
+    )
+    rows = await run_in_worker(len(previous_rows), compared)
+    time_range = prepared.scope.span
+    return Comparison(format_instant(time_range.start_ms), format_instant(time_range.end_ms), rows)
 
 
-def _each(
-    rows: Sequence[Struct], previous: Sequence[Struct | None], *, grown: bool
+def _compare_rows(
+    rows: Sequence[Struct], previous_rows: Sequence[Struct | None], *, absent_is_zero: bool
 ) -> Sequence[ComparedRow]:
     return [
-        compare_row(row, before, grown=grown) for row, before in zip(rows, previous, strict=True)
+        compare_row(row, previous, absent_is_zero=absent_is_zero)
+        for row, previous in zip(rows, previous_rows, strict=True)
     ]
 
 
-def compare_row(row: Struct, before: Struct | None, *, grown: bool = True) -> ComparedRow:
-    """One row beside the other; when `grown`, a count that was not there before was 0."""
-    shown = msgspec.structs.asdict(row)
-    numbers = {n: v for n, v in shown.items() if _is_number(v)}
-    if before is None:
-        change = {n: v if grown and isinstance(v, int) else None for n, v in numbers.items()}
+def compare_row(
+    row: Struct, previous: Struct | None, *, absent_is_zero: bool = True
+) -> ComparedRow:
+    """The change of one row; with `absent_is_zero`, the counts of an absent row were 0."""
+    numbers = {n: v for n, v in msgspec.structs.asdict(row).items() if _is_number(v)}
+    if previous is None:
+        change = {
+            n: v if absent_is_zero and isinstance(v, int) else None for n, v in numbers.items()
+        }
         return ComparedRow(None, change, dict.fromkeys(numbers))
-    bases = {name: getattr(before, name) for name in numbers}
+    bases = {name: getattr(previous, name) for name in numbers}
     changes = {name: _change(value, bases[name]) for name, value in numbers.items()}
     percents = {name: _percent(changes[name], bases[name]) for name in numbers}
-    return ComparedRow(before, changes, percents)
+    return ComparedRow(previous, changes, percents)
 
 
-async def _previous(
-    work: PreparedQuery, answer: QueryResult, points: Sequence[SeriesPoint]
+async def _previous_rows(
+    prepared: PreparedQuery, result: QueryResult, points: Sequence[SeriesPoint]
 ) -> Sequence[Struct | None]:
-    query_type = work.query_type
+    query_type = prepared.query_type
     keys = key_fields(query_type)
     if query_type.series:
-        return _rows_at(await _all(work), answer.positions)
-    if query_type.starts_with_time and query_type.sparse:
-        return _match_by_point(await _all(work), work.points, answer.rows, points, keys)
+        return _rows_at(await _all_rows(prepared), result.positions)
+    if query_type.sparse:
+        rows = await _all_rows(prepared)
+        return _match_by_point(rows, prepared.points, result.rows, points, keys)
     if not keys:
-        return _rows_at(await _all(work), range(len(answer.rows)))
-    rows = await (_all(work) if work.statement.finish else _rows_of_keys(work, answer, keys[0]))
-    found = {tuple(getattr(row, key) for key in keys): row for row in reversed(rows)}
-    return [found.get(tuple(getattr(row, key) for key in keys)) for row in answer.rows]
+        return _rows_at(await _all_rows(prepared), range(len(result.rows)))
+    finish = prepared.statement.finish
+    rows = await (_all_rows(prepared) if finish else _rows_of_keys(prepared, result, keys[0]))
+    by_key = {tuple(getattr(row, key) for key in keys): row for row in reversed(rows)}
+    return [by_key.get(tuple(getattr(row, key) for key in keys)) for row in result.rows]
 
 
 def _match_by_point(
-    others: Sequence[Struct],
-    other_points: Sequence[SeriesPoint],
+    previous_rows: Sequence[Struct],
+    previous_points: Sequence[SeriesPoint],
     rows: Sequence[Struct],
     points: Sequence[SeriesPoint],
     keys: Sequence[str],
 ) -> Sequence[Struct | None]:
-    """For rows that begin with a label: those of the same place in the span, and the same text."""
-    found = {
-        key: row for row, key in zip(others, _point_keys(others, other_points, keys), strict=True)
-    }
-    return [found.get(key) for key in _point_keys(rows, points, keys)]
+    """The previous row of each row: of the bucket at the same position, and of the same text."""
+    previous_keys = _point_keys(previous_rows, previous_points, keys)
+    by_key = dict(zip(previous_keys, previous_rows, strict=True))
+    return [by_key.get(key) for key in _point_keys(rows, points, keys)]
 
 
 def _point_keys(
     rows: Sequence[Struct], points: Sequence[SeriesPoint], keys: Sequence[str]
 ) -> Sequence[tuple[object, ...]]:
-    place = {point.label: i for i, point in enumerate(points)}
+    position = {point.label: i for i, point in enumerate(points)}
     texts = [tuple(getattr(row, key) for key in keys) for row in rows]
     labels = [msgspec.structs.astuple(row)[0] for row in rows]
-    return [(place.get(label), *text) for label, text in zip(labels, texts, strict=True)]
+    return [(position.get(label), *text) for label, text in zip(labels, texts, strict=True)]
 
 
-def _rows_at(rows: Sequence[Struct], places: Sequence[int]) -> Sequence[Struct | None]:
-    return [rows[place] if place < len(rows) else None for place in places]
+def _rows_at(rows: Sequence[Struct], positions: Sequence[int]) -> Sequence[Struct | None]:
+    return [rows[position] if position < len(rows) else None for position in positions]
 
 
-async def _all(work: PreparedQuery) -> Sequence[Struct]:
-    return (await execute(work, ALL_ROWS)).rows
+async def _all_rows(prepared: PreparedQuery) -> Sequence[Struct]:
+    query = msgspec.structs.replace(prepared.query, page=ALL_ROWS)
+    return (await execute(msgspec.structs.replace(prepared, query=query))).rows
 
 
-async def _rows_of_keys(work: PreparedQuery, answer: QueryResult, key: str) -> Sequence[Struct]:
-    """The other span's rows with one of the texts that the answer shows, however low they rank.
+async def _rows_of_keys(prepared: PreparedQuery, result: QueryResult, key: str) -> Sequence[Struct]:
+    """Rows of the other time range with a text that the result shows, however low they rank.
 
-    They come in the type's own order, so that of several with the same texts the first counts.
+    They come in the type's own order; of several with the same texts the first one counts.
     """
-    values = sorted({value for row in answer.rows if (value := getattr(row, key)) is not None})
-    selected = list(work.query_type.sql_columns)
-    names = [f"c{i}" for i in range(len(selected))]
-    column = names[selected.index(key)]
-    statement = work.statement
-    body, _, own = statement.sql.rpartition("ORDER BY")
-    shown = ", ".join(names)
-    ranked = f"SELECT ROW_NUMBER() OVER (ORDER BY {own}),\n       answer.*\n  FROM answer"  # noqa: S608
+    values = sorted({value for row in result.rows if (value := getattr(row, key)) is not None})
+    sql_columns = list(prepared.query_type.sql_columns)
+    names = [f"c{i}" for i in range(len(sql_columns))]
+    column = names[sql_columns.index(key)]
+    statement = prepared.statement
+    body, _, own_order = statement.sql.rpartition("ORDER BY")
+    name_list = ", ".join(names)
+    ranked = f"SELECT ROW_NUMBER() OVER (ORDER BY {own_order}),\n       answer.*\n  FROM answer"  # noqa: S608
     narrowed = msgspec.structs.replace(
         statement,
         ctes=(
             *statement.ctes,
             Cte("answer", body),
-            Cte(f"answer_in_order (place, {shown})", ranked),
+            Cte(f"answer_in_order (row_rank, {name_list})", ranked),
         ),
-        sql=f"SELECT {shown}\n  FROM answer_in_order\n"  # noqa: S608
-        f" WHERE {column} IN (SELECT UNNEST($keys))\n    OR {column} IS NULL\n ORDER BY place",
+        sql=f"SELECT {name_list}\n  FROM answer_in_order\n"  # noqa: S608
+        f" WHERE {column} IN (SELECT UNNEST($keys))\n    OR {column} IS NULL\n ORDER BY row_rank",
         values={**statement.values, "keys": values},
     )
-    found = await work.fetch_labelled(narrowed)
+    rows = await prepared.fetch_labelled(narrowed)
     return await with_nested_lists(
-        work, await run_in_worker(len(found), partial(work.to_rows, found))
+        prepared, await run_in_worker(len(rows), partial(prepared.to_rows, rows))
     )
 
 
 def key_fields(query_type: QueryType) -> Sequence[str]:
-    """The fields that say what a row is about: its text."""
+    """The fields that identify a row: its text."""
     kinds = {field.name: field.type for field in msgspec.structs.fields(query_type.row)}
     plain = [name for name, form in field_specs(query_type.row).items() if form is PLAIN_FIELD]
     return [name for name in plain if kinds[name] in (str, str | None)]
@@ -188,7 +191,3 @@ def _percent(change: float | None, base: object) -> float | None:
         return None
     exact = Decimal(repr(change)) * 100 / abs(Decimal(repr(base)))
     return float(exact.quantize(HUNDREDTH, ROUND_HALF_UP))
-
-
-def _bounds(whole: TimeRange) -> tuple[str | None, str | None]:
-    return format_instant(whole.start_ms), format_instant(whole.end_ms)

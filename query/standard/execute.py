@@ -1,18 +1,19 @@
-"""Runs one standard question: rows shaped, series filled with zeros, sorted, paged.
+"""Executes one standard query: SQL to rows, series filled with zeros, sorted, paged.
 
-Most answers are sorted and cut by the engine. A series, and what a type finishes in Python, are
-made as a whole first.
+The engine sorts and pages most results. A series, and the rows that a type makes in Python, are
+computed as a whole first and then sorted and paged here.
 """
 
 import asyncio
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from msgspec import Struct, structs
 
 from query.engine.engine import Engine, Row
-from query.request.order import OrderTerm
+from query.engine.snapshots import PinnedVersion
+from query.request.body import convert
+from query.request.query import MAX_ROWS, Query
 from query.request.time_range import SeriesPoint
 from query.response.worker_threads import run_in_worker
 from query.scope.scope import Scope
@@ -22,154 +23,152 @@ from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.statement import Cte, Statement
 from query.standard.nested_lists import fill_nested_lists
 from query.standard.page_keys import PageKeys, find_page_keys
+from query.standard.query_types import find_query_type
+from query.standard.scope import scope_of
 from query.standard.statement import build_statement
-
-MAX_ROWS = 10_000
-
-
-class PageOptions(Struct, frozen=True):
-    """Which rows of the answer are wanted; without a limit the type's own holds."""
-
-    number: int = 1
-    limit: int | None = None
-    order: Sequence[OrderTerm] = ()
-    """What they are sorted by before the type's own order."""
-
-    def limit_offset(self, default: int, most: int = MAX_ROWS) -> tuple[int, int]:
-        """Limit and offset."""
-        limit = min(self.limit or default, most)
-        return limit, (self.number - 1) * limit
 
 
 class QueryResult(Struct, frozen=True):
-    """The rows of one page, and what there is besides."""
+    """The rows of one page and the number of rows on all pages."""
 
     rows: Sequence[Struct]
     total: int
     """Rows of all pages."""
     positions: Sequence[int] = ()
-    """The place of each row among those of all pages before they were sorted, from 0."""
+    """Position of each row among those of all pages before sorting, from 0."""
 
 
 class PreparedQuery(Struct, frozen=True):
-    """One question, ready to be asked; all its statements share the time until `ends`."""
+    """A query with its statement and scope; all its SQL shares the time until the deadline."""
 
-    engine: Engine
+    query: Query
     query_type: QueryType
+    statement: Statement
     scope: Scope
-    options: Any
-    now_ms: int
+    engine: Engine
     deadline: float
-    """When its time is over, in the loop's time."""
+    """In the time of the event loop."""
 
     @property
-    def seconds(self) -> float:
-        """What is left of its time."""
+    def seconds_left(self) -> float:
+        """Time until the deadline."""
         return max(0.0, self.deadline - asyncio.get_running_loop().time())
 
     @property
-    def statement(self) -> Statement:
-        """The type's SQL for the options."""
-        return self.query_type.statement(self.options)
-
-    def to_rows(self, rows: Sequence[Row]) -> list[Struct]:
-        """Rows of the answer from rows of SQL."""
-        shape = field_specs(self.query_type.row)
-        return [to_row(self.query_type.row, row, shape) for row in rows]
-
-    async def fetch(self, statement: Statement) -> list[Row]:
-        """The rows of a statement as the engine gives them."""
-        sql = await build_statement(self.engine, self.bucket_scope, statement)
-        return await self.engine.rows(sql, self.seconds)
-
-    async def fetch_labelled(self, statement: Statement) -> list[Row]:
-        """The rows of a statement; a point in time gets its label."""
-        rows = await self.fetch(statement)
-        if not (self.query_type.starts_with_time and self.query_type.sparse):
-            return rows
-        labels = {point.bucket: point.label for point in self.points}
-        return [(labels[row[0]], *row[1:]) for row in rows]
-
-    @property
     def bucket_scope(self) -> Scope:
-        """The scope, with the width of the buckets that the statement wants."""
+        """The scope with the bucket width of the statement."""
         granularity = self.statement.granularity or self.scope.granularity
         return structs.replace(self.scope, granularity=granularity)
 
     @property
     def points(self) -> list[SeriesPoint]:
-        """Every bucket of the span."""
+        """Every bucket of the time range."""
         return self.bucket_scope.span.points(self.bucket_scope.granularity)
 
+    def to_rows(self, rows: Sequence[Row]) -> list[Struct]:
+        """Rows of the result from rows of SQL."""
+        specs = field_specs(self.query_type.row)
+        return [to_row(self.query_type.row, row, specs) for row in rows]
 
-async def execute(work: PreparedQuery, page: PageOptions) -> QueryResult:
-    """One page of the answer."""
-    query_type = work.query_type
-    sort_order.check_order(query_type, page.order)
-    near = await _page_keys(work, page)
-    if near is not None:
-        work = structs.replace(work, scope=near.scope)
-    by_engine = not query_type.series and work.statement.finish is None
-    answer = await (_execute_paged(work, page) if by_engine else _execute_whole(work, page))
-    rows = await with_nested_lists(work, answer.rows)
-    return structs.replace(answer, rows=rows, total=near.total if near else answer.total)
+    async def fetch(self, statement: Statement) -> list[Row]:
+        """The rows that the engine gives for a statement."""
+        sql = await build_statement(self.engine, self.bucket_scope, statement)
+        return await self.engine.rows(sql, self.seconds_left)
 
-
-async def with_nested_lists(work: PreparedQuery, rows: Sequence[Struct]) -> Sequence[Struct]:
-    """The rows of a page with what is looked up for them alone."""
-    found = list(rows)
-    for detail in work.query_type.listing.nested_lists:
-        found = await fill_nested_lists(work.engine, detail, work.scope, found, work.seconds)
-    return found
+    async def fetch_labelled(self, statement: Statement) -> list[Row]:
+        """The rows of a statement, buckets of a sparse series as labels."""
+        rows = await self.fetch(statement)
+        if not self.query_type.sparse:
+            return rows
+        labels = {point.bucket: point.label for point in self.points}
+        return [(labels[row[0]], *row[1:]) for row in rows]
 
 
-async def _page_keys(work: PreparedQuery, page: PageOptions) -> PageKeys | None:
-    """What the rows of the page are made of, when they can be told from those of other pages."""
-    choice = work.query_type.listing.page_keys
-    if choice is None or page.order:
+def prepare(
+    query: Query, versions: Mapping[str, PinnedVersion], engine: Engine, deadline: float
+) -> PreparedQuery:
+    """The query with its statement and scope; Malformed when the request is wrong."""
+    query_type = find_query_type(query.name, query.subject.kind)
+    options = query_type.options and convert(query.options, query_type.options, query.path)
+    scope = scope_of(query, query_type, versions)
+    sort_order.check_order(query_type, query.page.order)
+    statement = query_type.statement(options)
+    return PreparedQuery(query, query_type, statement, scope, engine, deadline)
+
+
+async def execute(prepared: PreparedQuery) -> QueryResult:
+    """One page of the result."""
+    query_type = prepared.query_type
+    page_keys = await _page_keys(prepared)
+    if page_keys is not None:
+        prepared = structs.replace(prepared, scope=page_keys.scope)
+    by_engine = not query_type.series and prepared.statement.finish is None
+    result = await (_execute_paged(prepared) if by_engine else _execute_whole(prepared))
+    rows = await with_nested_lists(prepared, result.rows)
+    return structs.replace(result, rows=rows, total=page_keys.total if page_keys else result.total)
+
+
+async def with_nested_lists(prepared: PreparedQuery, rows: Sequence[Struct]) -> Sequence[Struct]:
+    """The rows of a page with their nested lists filled."""
+    filled = list(rows)
+    for nested in prepared.query_type.listing.nested_lists:
+        filled = await fill_nested_lists(
+            prepared.engine, nested, prepared.scope, filled, prepared.seconds_left
+        )
+    return filled
+
+
+async def _page_keys(prepared: PreparedQuery) -> PageKeys | None:
+    """The keys of the page; None when the type or the order does not permit to find them first."""
+    page, query_type = prepared.query.page, prepared.query_type
+    key_query = query_type.listing.page_keys
+    if key_query is None or page.order:
         return None
-    limit, offset = page.limit_offset(work.query_type.default_limit, work.query_type.max_limit)
-    return await find_page_keys(work.engine, choice, work.scope, offset + limit, work.seconds)
+    limit, offset = page.limit_offset(query_type.default_limit, query_type.max_limit)
+    return await find_page_keys(
+        prepared.engine, key_query, prepared.scope, offset + limit, prepared.seconds_left
+    )
 
 
-async def _execute_paged(work: PreparedQuery, page: PageOptions) -> QueryResult:
-    statement = work.statement
-    rows = await work.fetch_labelled(page_statement(work.query_type, statement, page))
+async def _execute_paged(prepared: PreparedQuery) -> QueryResult:
+    """The engine sorts and pages; each row ends with the number of rows of all pages."""
+    rows = await prepared.fetch_labelled(page_statement(prepared))
     total = rows[0][-1] if rows else 0
-    if not rows and page.number > 1:
-        [(total,)] = await work.fetch(count_statement(statement))
-    return QueryResult(await run_in_worker(len(rows), partial(work.to_rows, rows)), total)
+    if not rows and prepared.query.page.number > 1:
+        [(total,)] = await prepared.fetch(count_statement(prepared.statement))
+    return QueryResult(await run_in_worker(len(rows), partial(prepared.to_rows, rows)), total)
 
 
-async def _execute_whole(work: PreparedQuery, page: PageOptions) -> QueryResult:
-    """All rows are made, sorted and cut here."""
-    query_type = work.query_type
-    points = work.points if query_type.series else []  # asked first: there may be too many
-    found = await work.fetch_labelled(work.statement)
+async def _execute_whole(prepared: PreparedQuery) -> QueryResult:
+    """All rows are computed, sorted and paged here."""
+    # before the SQL runs: there may be too many points
+    points = prepared.points if prepared.query_type.series else []
+    rows = await prepared.fetch_labelled(prepared.statement)
     return await run_in_worker(
-        len(found) + len(points), partial(_build_result, work, page, points, found)
+        len(rows) + len(points), partial(_build_result, prepared, points, rows)
     )
 
 
 def _build_result(
-    work: PreparedQuery, page: PageOptions, points: Sequence[SeriesPoint], found: Sequence[Row]
+    prepared: PreparedQuery, points: Sequence[SeriesPoint], rows: Sequence[Row]
 ) -> QueryResult:
-    query_type = work.query_type
+    query, query_type = prepared.query, prepared.query_type
     if query_type.series:
-        found = fill_series(found, points, field_specs(query_type.row))
-    if (finish := work.statement.finish) is not None:
-        found = finish(found, work.scope.span, work.now_ms)
-    ordered = sort_order.sort_rows(enumerate(work.to_rows(found)), page.order)
-    default = MAX_ROWS if query_type.series else query_type.default_limit
-    limit, offset = page.limit_offset(default, query_type.max_limit)
-    part = ordered[offset : offset + limit]
-    return QueryResult([row for _, row in part], len(ordered), [place for place, _ in part])
+        rows = fill_series(rows, points, field_specs(query_type.row))
+    if (finish := prepared.statement.finish) is not None:
+        rows = finish(rows, prepared.scope.span, query.now_ms)
+    ordered = sort_order.sort_rows(enumerate(prepared.to_rows(rows)), query.page.order)
+    default_limit = MAX_ROWS if query_type.series else query_type.default_limit
+    limit, offset = query.page.limit_offset(default_limit, query_type.max_limit)
+    page = ordered[offset : offset + limit]
+    return QueryResult([row for _, row in page], len(ordered), [position for position, _ in page])
 
 
-def page_statement(query_type: QueryType, statement: Statement, page: PageOptions) -> Statement:
-    """The statement for one page; a last column says how many rows all pages have."""
-    body, _, own = statement.sql.rpartition("ORDER BY")
-    order = ", ".join([*sort_order.order_terms(query_type, page.order), own.strip()])
+def page_statement(prepared: PreparedQuery) -> Statement:
+    """The statement for one page; its last column is the number of rows of all pages."""
+    statement, query_type, page = prepared.statement, prepared.query_type, prepared.query.page
+    body, _, own_order = statement.sql.rpartition("ORDER BY")
+    order = ", ".join([*sort_order.order_terms(query_type, page.order), own_order.strip()])
     limit, offset = page.limit_offset(query_type.default_limit, query_type.max_limit)
     return structs.replace(
         statement,
@@ -183,14 +182,14 @@ def page_statement(query_type: QueryType, statement: Statement, page: PageOption
 def count_statement(statement: Statement) -> Statement:
     """The statement that counts the rows of all pages."""
     body = statement.sql.rpartition("ORDER BY")[0]
-    given = (*statement.ctes, Cte("answer", body))
-    return structs.replace(statement, ctes=given, sql="SELECT COUNT(*)\n  FROM answer")
+    ctes = (*statement.ctes, Cte("answer", body))
+    return structs.replace(statement, ctes=ctes, sql="SELECT COUNT(*)\n  FROM answer")
 
 
 def fill_series(
-    rows: Sequence[Row], points: Sequence[SeriesPoint], shape: Mapping[str, FieldSpec]
+    rows: Sequence[Row], points: Sequence[SeriesPoint], specs: Mapping[str, FieldSpec]
 ) -> list[Row]:
-    """A row for every point of the span, in the order of time; zeros where nothing happened."""
-    found = {row[0]: row[1:] for row in rows}
-    nothing = (0,) * (sum(len(form.suffixes) for form in shape.values()) - 1)
-    return [(point.label, *found.get(point.bucket, nothing)) for point in points]
+    """A row for every bucket of the time range, in order; zeros where nothing happened."""
+    by_bucket = {row[0]: row[1:] for row in rows}
+    zeros = (0,) * (sum(len(spec.suffixes) for spec in specs.values()) - 1)
+    return [(point.label, *by_bucket.get(point.bucket, zeros)) for point in points]

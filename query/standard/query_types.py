@@ -1,6 +1,11 @@
-"""QUERY_TYPES: every standard question by its name; one family per file."""
+"""QUERY_TYPES: every standard query type by name and alias; one family per file."""
 
-from query.standard.declaration.query_type import index_by_name
+from collections.abc import Sequence
+
+from query.request.query import Query
+from query.request.subject import SubjectKind
+from query.request.suggestions import unknown_name_message
+from query.standard.declaration.query_type import QueryType, index_by_name
 from query.standard.types.custom_events import CUSTOM_EVENTS
 from query.standard.types.engagement import ENGAGEMENT
 from query.standard.types.error_groups import ERROR_GROUPS
@@ -30,6 +35,8 @@ from query.standard.types.visitor_timeline import TIMELINE
 from query.standard.types.vital_metrics import METRICS
 from query.standard.types.vitals import VITALS
 from query.standard.types.website import WEBSITE
+from schemas.errors import Malformed
+from schemas.tables import Table
 
 FAMILIES = (
     LINKS,
@@ -64,3 +71,20 @@ FAMILIES = (
 )
 
 QUERY_TYPES = index_by_name(*FAMILIES)
+
+
+def find_query_type(name: str, kind: SubjectKind) -> QueryType:
+    """The query type of that name; Malformed when there is none for this kind of subject."""
+    query_type = QUERY_TYPES.get(name)
+    if query_type is None:
+        known = [known for known, each in QUERY_TYPES.items() if each.subject is kind]
+        raise Malformed(unknown_name_message("query type", name, known))
+    if query_type.subject is not kind:
+        raise Malformed(f"Query type '{name}' is asked with '{query_type.subject}', not '{kind}'")
+    return query_type
+
+
+def tables_read(query: Query) -> Sequence[Table]:
+    """The tables that a query reads; none when it names no type of its subject."""
+    query_type = QUERY_TYPES.get(query.name)
+    return query_type.tables if query_type and query_type.subject is query.subject.kind else ()

@@ -1,6 +1,6 @@
-"""The body of a standard query, decoded and validated."""
+"""Body of a standard query request, parsed into one Query for each parameter."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
@@ -11,9 +11,10 @@ from query.request.buckets import GRANULARITIES
 from query.request.comparison_range import CompareOptions, comparison_range
 from query.request.filters import Filter
 from query.request.order import OrderTerm
+from query.request.query import PageOptions, Query
+from query.request.subject import QuerySubject
 from query.request.time_parameters import parse_time_range
-from query.request.time_range import Granularity, TimeRange, check_time_zone
-from query.standard.execute import PageOptions
+from query.request.time_range import Granularity, check_time_zone
 from schemas.errors import Malformed
 
 MAX_DAYS = 3_660
@@ -24,7 +25,7 @@ ShortText = Annotated[str, Meta(max_length=256)]
 
 
 class ParameterOptions(Struct, frozen=True):
-    """A parameter with a span or granularity of its own."""
+    """A parameter that is an object: its time range and granularity override those of the body."""
 
     name: ShortText
     start_date: str | None = None
@@ -35,7 +36,7 @@ class ParameterOptions(Struct, frozen=True):
 
 
 class StandardRequestBody(Struct, frozen=True, rename="camel"):
-    """What is sent."""
+    """The body as sent."""
 
     parameters: Annotated[
         list[ShortText | dict[str, Any]], Meta(min_length=1, max_length=MAX_PARAMETERS)
@@ -56,47 +57,18 @@ class StandardRequestBody(Struct, frozen=True, rename="camel"):
     include_bots: bool = field(name="include_bots", default=False)
 
 
-class StandardQuery(Struct, frozen=True):
-    """One question of a request."""
-
-    label: str
-    """`data[].parameter` of its answer."""
-    name: str
-    time_range: TimeRange
-    granularity: Granularity
-    comparison_range: TimeRange | None = None
-    """What it is compared with."""
-    options: Mapping[str, Any] = {}
-    """What the parameter says beside that, for its type."""
-    path: str = "parameters"
-
-
-class StandardRequest(Struct, frozen=True):
-    """A whole request."""
-
-    queries: tuple[StandardQuery, ...]
-    page: PageOptions
-    time_zone: str
-    filters: list[Filter]
-    include_bots: bool
-    as_of: AsOf = None
-
-
 def parse_request(
-    body: StandardRequestBody, zone: str | None, now_ms: int, home: str = "UTC"
-) -> StandardRequest:
-    """The questions of a body; the query string's `zone` goes first, that of the subject last."""
-    name = check_time_zone("timezone", zone or body.timezone or home)
-    return StandardRequest(
-        queries=tuple(
-            _parse_query(parameter, body, name, now_ms, f"parameters[{i}]")
-            for i, parameter in enumerate(body.parameters)
-        ),
-        page=PageOptions(body.page, body.limit, _order(body)),
-        time_zone=name,
-        filters=body.filters,
-        include_bots=body.include_bots,
-        as_of=body.as_of,
+    body: StandardRequestBody, subject: QuerySubject, time_zone: str | None, now_ms: int
+) -> tuple[Query, ...]:
+    """One query for each parameter of the body.
+
+    The time zone is that of the query string, else of the body, else of the subject.
+    """
+    zone = check_time_zone("timezone", time_zone or body.timezone or subject.time_zone)
+    page = PageOptions(body.page, body.limit, _order(body))
+    return tuple(
+        _parse_query(parameter, body, subject, page, zone, now_ms, f"parameters[{i}]")
+        for i, parameter in enumerate(body.parameters)
     )
 
 
@@ -107,28 +79,37 @@ def _order(body: StandardRequestBody) -> Sequence[OrderTerm]:
 
 
 def _parse_query(
-    parameter: str | dict[str, Any], body: StandardRequestBody, zone: str, now_ms: int, at: str
-) -> StandardQuery:
-    said = {"name": parameter} if isinstance(parameter, str) else parameter
-    own = convert(said, ParameterOptions, at)
+    parameter: str | dict[str, Any],
+    body: StandardRequestBody,
+    subject: QuerySubject,
+    page: PageOptions,
+    zone: str,
+    now_ms: int,
+    path: str,
+) -> Query:
+    fields = {"name": parameter} if isinstance(parameter, str) else parameter
+    own = convert(fields, ParameterOptions, path)
     start, end, preset = own.start_date, own.end_date, own.preset
     if preset is None:
         start, end, preset = start or body.start_date, end or body.end_date, body.preset
-    whole = parse_time_range(start, end, preset, zone, now_ms, MAX_DAYS)
-    return StandardQuery(
-        label=own.id or own.name,
-        name=own.name,
-        time_range=whole,
-        comparison_range=comparison_range(body.compare, whole, now_ms, MAX_DAYS)
-        if body.compare
-        else None,
+    requested = parse_time_range(start, end, preset, zone, now_ms, MAX_DAYS)
+    compared = None
+    if body.compare:
+        compared = comparison_range(body.compare, requested, now_ms, MAX_DAYS)
+    return Query(
+        subject=subject,
+        time_range=requested,
+        now_ms=now_ms,
+        filters=body.filters,
+        include_bots=body.include_bots,
+        as_of=body.as_of,
+        page=page,
         granularity=_granularity(own.granularity or body.granularity),
-        options={
-            name: value
-            for name, value in said.items()
-            if name not in ParameterOptions.__struct_fields__
-        },
-        path=at,
+        comparison_range=compared,
+        name=own.name,
+        label=own.id or own.name,
+        options={n: v for n, v in fields.items() if n not in ParameterOptions.__struct_fields__},
+        path=path,
     )
 
 

@@ -1,4 +1,4 @@
-"""What one standard question may see: its scope, in every table that it reads."""
+"""Scope of a standard query in every table that it reads."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,9 +6,9 @@ from msgspec import structs
 
 from query.engine.snapshots import PinnedVersion
 from query.request.filters import Filter, FilterField, compile_conditions
+from query.request.query import Query
 from query.scope.scope import Scope
 from query.standard.declaration.query_type import QueryType
-from query.standard.request import StandardQuery, StandardRequest
 from schemas.errors import Malformed
 from schemas.tables import Table
 
@@ -18,39 +18,33 @@ def filterable_fields(table: Table) -> Mapping[str, FilterField]:
     return {c.name: FilterField(c.type, c.name) for c in table.columns if c.public}
 
 
-def build_scope(
-    query_type: QueryType,
-    subject: str,
-    asked: StandardRequest,
-    one: StandardQuery,
-    pins: Mapping[str, PinnedVersion],
-    now_ms: int,
-) -> Scope:
-    """The scope of one question; Malformed when its filters are wrong or one is missing."""
-    check_required_filters(query_type.required_filters, asked.filters)
+def scope_of(query: Query, query_type: QueryType, versions: Mapping[str, PinnedVersion]) -> Scope:
+    """The scope of a query; Malformed when its filters are wrong or a required one is missing."""
+    check_required_filters(query_type.required_filters, query.filters)
     main, *others = query_type.tables
+    fields = filterable_fields(main)
     scope = Scope(
-        pinned=pins[main.name],
+        pinned=versions[main.name],
         subject_column=main.subject_column,
-        subject=subject,
-        span=query_type.time_range_override(one.time_range, now_ms),
-        granularity=one.granularity,
-        where=compile_conditions(asked.filters, filterable_fields(main), f"table '{main.name}'"),
-        include_bots=asked.include_bots,
+        subject=query.subject.id,
+        span=query_type.time_range_override(query.time_range, query.now_ms),
+        granularity=query.granularity,
+        where=compile_conditions(query.filters, fields, f"table '{main.name}'"),
+        include_bots=query.include_bots,
     )
     return structs.replace(
         scope,
         other_tables=tuple(
-            _scope_of_other_table(scope, pins[t.name], asked.filters) for t in others
+            _scope_of_other_table(scope, versions[t.name], query.filters) for t in others
         ),
     )
 
 
-def check_required_filters(needs: Sequence[str], filters: Sequence[Filter]) -> None:
-    """Malformed when a filter that the type needs is missing."""
-    given = {filter_.field for filter_ in filters}
-    for name in needs:
-        if name not in given:
+def check_required_filters(required: Sequence[str], filters: Sequence[Filter]) -> None:
+    """Malformed when a filter that the type requires is missing."""
+    filtered = {filter_.field for filter_ in filters}
+    for name in required:
+        if name not in filtered:
             raise Malformed(
                 f"Missing required filter: '{name}'. "
                 f"Add {{'field': '{name}', 'operator': 'eq', 'value': ...}} to 'filters'"
@@ -58,16 +52,16 @@ def check_required_filters(needs: Sequence[str], filters: Sequence[Filter]) -> N
 
 
 def _scope_of_other_table(scope: Scope, pinned: PinnedVersion, filters: Sequence[Filter]) -> Scope:
-    """The same in another table, with the filters on columns that it has."""
+    """The same scope in another table, with the filters on columns that it has."""
     table = pinned.version.table
-    known = filterable_fields(table)
-    fitting = [each for each in filters if _names(each) <= known.keys()]
-    where = compile_conditions(fitting, known, f"table '{table.name}'")
+    fields = filterable_fields(table)
+    applicable = [filter_ for filter_ in filters if _columns(filter_) <= fields.keys()]
+    where = compile_conditions(applicable, fields, f"table '{table.name}'")
     return structs.replace(scope, pinned=pinned, subject_column=table.subject_column, where=where)
 
 
-def _names(given: Filter) -> set[str]:
-    """The columns that a filter is about."""
-    if not given.groups:
-        return {given.field or ""}
-    return set().union(*(_names(part) for _, parts in given.groups for part in parts))
+def _columns(filter_: Filter) -> set[str]:
+    """The columns that a filter names."""
+    if not filter_.groups:
+        return {filter_.field or ""}
+    return set().union(*(_columns(part) for _, parts in filter_.groups for part in parts))

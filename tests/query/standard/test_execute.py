@@ -6,6 +6,8 @@ from pathlib import Path
 from query.engine.duckdb_engine import DuckDBEngine
 from query.engine.hardening import PoolLimits
 from query.engine.snapshots import PinnedVersion
+from query.request.query import Query
+from query.request.subject import QuerySubject, SubjectKind
 from query.request.time_range import TimeRange
 from query.scope.scope import Scope
 from query.standard.execute import PreparedQuery
@@ -19,11 +21,16 @@ async def left(engine: DuckDBEngine, seconds: float, lapse: float) -> tuple[floa
     scope = Scope(
         PinnedVersion(TableVersion(EVENTS, 0, ()), 0), "website_id", "w1", TimeRange(0, 1, "UTC")
     )
-    ends = asyncio.get_running_loop().time() + seconds
-    work = PreparedQuery(engine, QUERY_TYPES["session_list"], scope, None, 0, ends)
-    first = work.seconds
+    subject = QuerySubject(SubjectKind.WEBSITE, "w1", "o1")
+    query = Query(subject=subject, time_range=scope.span, now_ms=0)
+    session_list = QUERY_TYPES["session_list"]
+    deadline = asyncio.get_running_loop().time() + seconds
+    prepared = PreparedQuery(
+        query, session_list, session_list.statement(None), scope, engine, deadline
+    )
+    first = prepared.seconds_left
     await asyncio.sleep(lapse)
-    return first, work.seconds
+    return first, prepared.seconds_left
 
 
 def test_a_later_statement_has_what_the_first_left(tmp_path: Path) -> None:
