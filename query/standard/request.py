@@ -36,7 +36,7 @@ class ParameterOptions(Struct, frozen=True):
 
 
 class StandardRequestBody(Struct, frozen=True, rename="camel"):
-    """The body as sent."""
+    """Standard queries about one subject."""
 
     parameters: Annotated[
         list[ShortText | dict[str, Any]], Meta(min_length=1, max_length=MAX_PARAMETERS)
