@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from stream.consumer.fetch_budget import FetchBudget
 from stream.consumer.message_queue import BatchLimits, MessageQueue
-from stream.rows.decoder import KafkaMessage, items_of
+from stream.rows.decoder import KafkaMessage, count_items
 from stream.runtime.errors import Unreachable
 
 log = logging.getLogger(__name__)
@@ -96,7 +96,7 @@ def _to_message(event: EventT[Any]) -> KafkaMessage:
         timestamp_ms=int(message.timestamp * 1000),
         body=body,
         acknowledge=event.ack,
-        items=items_of(body),
+        items=count_items(body),
     )
 
 

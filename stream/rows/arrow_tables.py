@@ -1,4 +1,4 @@
-"""Columns of Python values become columns of Arrow, and then a table for each day of receipt."""
+"""Converts columns of Python values to Arrow, and splits them by day of receipt."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,11 +13,11 @@ from stream.rows.row_batch import RowBatch
 from stream.storage.table_schema import arrow_schema
 
 CONVERSION_ERRORS = (pa.ArrowException, ArithmeticError, TypeError, ValueError)
-"""What Arrow raises on a value that does not fit its column."""
+"""Errors that Arrow raises on a value that does not fit its column."""
 
 
 def to_arrow(rows: RowBatch) -> tuple[pa.Table, list[QuarantineEntry]]:
-    """The rows as one table, and those with a value that fits no column."""
+    """The rows as one table, and the entries of rows with a value that does not fit its column."""
     try:
         return arrow_table(rows.kind.table, rows.columns), []
     except CONVERSION_ERRORS:
@@ -25,7 +25,7 @@ def to_arrow(rows: RowBatch) -> tuple[pa.Table, list[QuarantineEntry]]:
 
 
 def arrow_table(table: Table, columns: dict[str, list[Any]]) -> pa.Table:
-    """Values by column name; a column that is not there is NULL."""
+    """An Arrow table of these columns; columns that are missing are NULL."""
     schema = arrow_schema(table)
     count = len(columns[table.subject_column])
     return pa.Table.from_arrays(
@@ -40,7 +40,7 @@ def arrow_table(table: Table, columns: dict[str, list[Any]]) -> pa.Table:
 
 
 def with_epoch(rows: pa.Table, epoch: int) -> pa.Table:
-    """The rows, which all come from this making of their topic."""
+    """The rows with their topic's epoch, the same for all."""
     index = rows.schema.get_field_index(EPOCH_COLUMN.name)
     epochs = pa.repeat(pa.scalar(epoch, pa.int32()), rows.num_rows)
     return rows.set_column(index, rows.schema.field(index), epochs)
@@ -48,10 +48,8 @@ def with_epoch(rows: pa.Table, epoch: int) -> pa.Table:
 
 def _array(values: list[Any], arrow_type: pa.DataType) -> pa.Array:
     if values and values[0] is None and values.count(None) == len(values):
-        return pa.nulls(len(values), arrow_type)  # as many columns are, and it is fast to see
-    if pa.types.is_decimal(
-        arrow_type
-    ):  # Arrow rounds floats to the scale, Python's Decimal is dear
+        return pa.nulls(len(values), arrow_type)  # many columns are empty, and the check is cheap
+    if pa.types.is_decimal(arrow_type):  # Arrow rounds floats to the scale; Decimal is slow
         return pa.array(values, pa.float64()).cast(arrow_type)
     return pa.array(values, arrow_type)
 
@@ -75,7 +73,7 @@ def _subset(rows: RowBatch, indexes: list[int]) -> dict[str, list[Any]]:
 
 
 def split_by_day(rows: pa.Table, column: str) -> Iterator[tuple[str, pa.Table]]:
-    """The rows of each UTC day of `column`, with the day as the log writes it."""
+    """The rows of each UTC day of `column`, with the day as `YYYY-MM-DD`."""
     days = pc.cast(rows[column], pa.timestamp("us")).cast(pa.date32(), safe=False)
     present = sorted(pc.unique(days).to_pylist())
     for day in present:
@@ -83,5 +81,5 @@ def split_by_day(rows: pa.Table, column: str) -> Iterator[tuple[str, pa.Table]]:
 
 
 def received_column(table: Table) -> str:
-    """The column that says when a row was received, which decides its partition."""
+    """The column with the time of receipt, which decides the table partition of a row."""
     return "received_at" if table.column("received_at") else table.time_column

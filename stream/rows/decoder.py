@@ -1,4 +1,4 @@
-"""Kafka messages become rows: chunk, envelopes, items; what is none of these is quarantined."""
+"""Decodes Kafka messages into rows: chunk, envelopes, items; the rest is quarantined."""
 
 import types
 from collections.abc import Callable, Iterator, Sequence
@@ -16,11 +16,11 @@ from stream.rows.quarantine import QuarantineEntry, QuarantineStage
 from stream.rows.row_batch import ROW_IDENTITY, RowBatch
 
 DECODE_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-"""What msgspec raises on bytes that are not what they should be."""
+"""Errors that msgspec raises on malformed bytes."""
 
 
 MAX_RECEIVED_MS = 4_102_444_800_000
-"""2100: a time of receipt beyond it was not written by a collector."""
+"""Year 2100: no collector writes a later time of receipt."""
 
 
 class KafkaMessage(Struct, frozen=True):
@@ -31,13 +31,13 @@ class KafkaMessage(Struct, frozen=True):
     timestamp_ms: int
     body: bytes
     acknowledge: Callable[[], Any]
-    """Tells Kafka that it is stored; of use for dashboards only, the table is the truth."""
+    """Acknowledges it to Kafka, for dashboards only: the table's offsets decide."""
     items: int = 1
-    """What its envelopes say that it holds."""
+    """The number of items that its envelopes declare."""
 
 
 class DecodedBatch(Struct, frozen=True):
-    """A batch taken apart."""
+    """The rows of a batch, and the entries of what could not be decoded."""
 
     rows: RowBatch
     quarantined: list[QuarantineEntry]
@@ -46,17 +46,17 @@ class DecodedBatch(Struct, frozen=True):
 def decode_batch(
     kind: Kind, messages: Sequence[KafkaMessage], counts: LedgerCounts
 ) -> DecodedBatch:
-    """All items of the messages; `tally` counts what was received."""
+    """Decode all items of the messages; `counts` counts them as received."""
     decoder = _Decoder(kind, counts)
     for message in messages:
         decoder.decode_message(message)
-    return DecodedBatch(decoder.rows, decoder.refused)
+    return DecodedBatch(decoder.rows, decoder.quarantined)
 
 
 def split_batch(
     messages: Sequence[KafkaMessage], rows: int, size: int
 ) -> Iterator[Sequence[KafkaMessage]]:
-    """The messages in portions of about so many items, or of about so many bytes."""
+    """The messages in parts of about `rows` items or `size` bytes, whichever comes first."""
     start = items = total_bytes = 0
     for index, message in enumerate(messages):
         if items >= rows or total_bytes >= size:
@@ -67,8 +67,8 @@ def split_batch(
     yield messages[start:]
 
 
-def items_of(body: bytes) -> int:
-    """How many items a message says that it holds; 1 when it is no chunk."""
+def count_items(body: bytes) -> int:
+    """The number of items that a message declares; 1 when it is no chunk."""
     try:
         return sum(envelope.count for envelope in decode_chunk(body).envelopes)
     except ValueError:
@@ -78,7 +78,7 @@ def items_of(body: bytes) -> int:
 class _Decoder:
     def __init__(self, kind: Kind, counts: LedgerCounts) -> None:
         self.rows = RowBatch(kind, [], [], {name: [] for name in ROW_IDENTITY})
-        self.refused: list[QuarantineEntry] = []
+        self.quarantined: list[QuarantineEntry] = []
         self._kind = kind
         self._counts = counts
 
@@ -87,7 +87,7 @@ class _Decoder:
             chunk = decode_chunk(message.body)
         except ValueError as error:
             self._receive(message, None, message.timestamp_ms, 1)
-            self._refuse(message, 0, None, message.timestamp_ms, str(error), message.body)
+            self._quarantine(message, 0, None, message.timestamp_ms, str(error), message.body)
             return
         seq = 0
         for envelope in chunk.envelopes:
@@ -99,7 +99,7 @@ class _Decoder:
                 seq += self._envelope_without_time(message, envelope, seq)
 
     def _envelope(self, message: KafkaMessage, envelope: Envelope, seq: int) -> int:
-        """Take one envelope apart; answers how many positions of the chunk it takes."""
+        """Decode one envelope; returns the number of positions (`seq`) that it takes."""
         try:
             items = _items_decoder(self._kind.item).decode(envelope.items)
         except DECODE_ERRORS:
@@ -109,11 +109,11 @@ class _Decoder:
         return len(items)
 
     def _envelope_without_time(self, message: KafkaMessage, envelope: Envelope, seq: int) -> int:
-        """An envelope whose instant no table could keep; the message's is taken."""
+        """Quarantine an envelope with an impossible time of receipt, under the message's time."""
         self._receive(message, envelope.subject_id, message.timestamp_ms, 1)
         reason = f"received_ms {envelope.received_ms}"
         timestamp_ms = message.timestamp_ms
-        self._refuse(message, seq, envelope.subject_id, timestamp_ms, reason, envelope.items)
+        self._quarantine(message, seq, envelope.subject_id, timestamp_ms, reason, envelope.items)
         return 1
 
     def _item_by_item(self, message: KafkaMessage, envelope: Envelope, seq: int) -> int:
@@ -121,14 +121,14 @@ class _Decoder:
             raws = _raw_decoder.decode(envelope.items)
         except DECODE_ERRORS as error:
             self._receive(message, envelope.subject_id, envelope.received_ms, 1)
-            self._refuse_item(message, seq, envelope, str(error), envelope.items)
+            self._quarantine_item(message, seq, envelope, str(error), envelope.items)
             return 1
         self._receive(message, envelope.subject_id, envelope.received_ms, len(raws))
         for index, raw in enumerate(raws, seq):
             try:
                 item = _item_decoder(self._kind.item).decode(raw)
             except DECODE_ERRORS as error:
-                self._refuse_item(message, index, envelope, str(error), bytes(raw))
+                self._quarantine_item(message, index, envelope, str(error), bytes(raw))
             else:
                 self._add(message, envelope, [item], range(index, index + 1))
         return len(raws)
@@ -149,12 +149,12 @@ class _Decoder:
     ) -> None:
         self._counts.add_received(subject, received_ms, message.partition, message.offset, count)
 
-    def _refuse_item(
+    def _quarantine_item(
         self, message: KafkaMessage, seq: int, envelope: Envelope, reason: str, payload: bytes
     ) -> None:
-        self._refuse(message, seq, envelope.subject_id, envelope.received_ms, reason, payload)
+        self._quarantine(message, seq, envelope.subject_id, envelope.received_ms, reason, payload)
 
-    def _refuse(
+    def _quarantine(
         self,
         message: KafkaMessage,
         seq: int,
@@ -163,7 +163,7 @@ class _Decoder:
         reason: str,
         payload: bytes,
     ) -> None:
-        self.refused.append(
+        self.quarantined.append(
             QuarantineEntry(
                 QuarantineStage.DECODE,
                 reason,

@@ -1,9 +1,9 @@
-"""The account of everything received: received = stored + duplicate + quarantined + dropped.
+"""The ledger: received = stored + duplicate + quarantined + dropped, by subject and hour.
 
-One row per subject, hour of receipt and batch of a topic partition. What cannot be taken apart (a
-chunk, an envelope) counts as one received and one quarantined. What an earlier row counted as
-stored, and what is dropped nevertheless, is taken back: `dropped` without `received`, and so
-`stored` below 0.
+One row per subject, hour of receipt and batch of a topic partition. A chunk or envelope that cannot
+be decoded counts as one received and one quarantined. An item that an earlier row counted as stored
+and that is dropped after all is corrected by a row with `dropped` and no `received`, so that its
+`stored` is negative.
 """
 
 from collections import defaultdict
@@ -21,7 +21,7 @@ HOUR_MS = 3_600_000
 
 
 class LedgerEntry(Struct):
-    """Sums of one subject and hour in one topic partition."""
+    """Counts of one subject and hour in one topic partition."""
 
     last_offset: int = 0
     received: int = 0
@@ -36,11 +36,11 @@ class LedgerEntry(Struct):
 
 
 LedgerKey = tuple[str | None, int, int]
-"""Subject, hour as Unix milliseconds, topic partition."""
+"""Subject, hour as Unix milliseconds, partition."""
 
 
 class LedgerCounts:
-    """Counts a batch; offsets below `since` are in the ledger already."""
+    """The ledger entries of a batch; offsets below `since` are in the ledger already."""
 
     def __init__(self, since: Mapping[int, int]) -> None:
         self._since = since
@@ -50,14 +50,14 @@ class LedgerCounts:
     def add_received(
         self, subject: str | None, received_ms: int, partition: int, offset: int, count: int
     ) -> None:
-        """Items of one envelope."""
+        """Count the items of one envelope as received."""
         if offset >= self._since.get(partition, 0):
             sums = self._entry(subject, received_ms, partition)
             sums.received += count
             sums.last_offset = max(sums.last_offset, offset)
 
     def add_quarantined(self, entry: QuarantineEntry) -> None:
-        """One of the received that is not stored."""
+        """Count one received item as quarantined."""
         if entry.counts_as_received and entry.offset >= self._since.get(entry.partition, 0):
             sums = self._entry(entry.subject_id, entry.received_ms, entry.partition)
             sums.quarantined += 1
@@ -65,44 +65,44 @@ class LedgerCounts:
     def add_duplicate(
         self, subject: str | None, received_ms: int, partition: int, offset: int
     ) -> None:
-        """One of the received that the table holds already."""
+        """Count one received item as a duplicate."""
         if offset >= self._since.get(partition, 0):
             self._entry(subject, received_ms, partition).duplicate += 1
 
     def add_dropped(
         self,
-        told: tuple[str, int],
+        known: tuple[str, int],
         reason: str,
         subject: str,
         received_ms: int,
         partition: int,
         offset: int,
     ) -> None:
-        """One of the received that is left out on purpose.
+        """Count one received item as dropped on purpose.
 
-        `told`: under which name the ledger keeps below which offset it knows of such drops. What it
-        holds from there on, it holds as stored, and this is taken back.
+        `known`: the name under which the ledger keeps up to which offset it knows of such drops,
+        and that offset. From there on it counted such items as stored, which this corrects.
         """
-        name, known = told
-        if offset >= known:
+        name, known_offset = known
+        if offset >= known_offset:
             sums = self._entry(subject, received_ms, partition)
             sums.dropped += 1
             sums.drop_reason = reason
             sums.last_offset = max(sums.last_offset, offset)
-            last = self._known_drops.get(name, OffsetUpdate(known, known))
-            self._known_drops[name] = OffsetUpdate(known, max(last.next, offset + 1))
+            last = self._known_drops.get(name, OffsetUpdate(known_offset, known_offset))
+            self._known_drops[name] = OffsetUpdate(known_offset, max(last.next, offset + 1))
 
     @property
     def known_drops(self) -> OffsetUpdates:
-        """What the ledger knows of drops once it holds these rows: for the same commit."""
+        """Updates of the offsets up to which drops are known, for the commit of these rows."""
         return self._known_drops
 
     def stored_count(self) -> int:
-        """How many rows the topic's table must get, by this account."""
+        """How many rows the topic's table must get, by these counts."""
         return sum(sums.stored for sums in self._entries.values())
 
     def rows(self, topic: str, epoch: int) -> pa.Table:
-        """The accounts as rows of the ledger."""
+        """The entries as rows of the ledger table."""
         entries = list(self._entries.items())
         return pa.table(
             {

@@ -1,4 +1,4 @@
-"""What was not stored: one row of the quarantine with stage, reason and bytes."""
+"""Entries of the quarantine table: stage, reason and bytes of what was not stored."""
 
 import base64
 import binascii
@@ -19,19 +19,19 @@ MAX_REASON_LENGTH = 1_000
 
 
 class QuarantineStage(StrEnum):
-    """Where it failed."""
+    """The stage at which an item was quarantined."""
 
     DECODE = "decode"
     ENRICH = "enrich"
     WRITE = "write"
     DUPLICATE = "duplicate"
-    """Nothing failed: it is a copy of an item that was received before."""
+    """Nothing failed: the same item was received before."""
     LOST = "lost"
-    """Kafka deleted messages before they were read: a note about them, not one of them."""
+    """Kafka deleted messages before they were read: one entry for the range of offsets."""
 
 
 class QuarantineEntry(Struct, frozen=True):
-    """One item (or chunk, or envelope, when it could not be taken apart) that is kept aside."""
+    """One item that was not stored; a whole chunk or envelope when it could not be decoded."""
 
     stage: QuarantineStage
     reason: str
@@ -42,7 +42,7 @@ class QuarantineEntry(Struct, frozen=True):
     seq: int
     subject_id: str | None = None
     counts_as_received: bool = True
-    """Whether it was received; a note about messages that Kafka had deleted was not."""
+    """Whether the ledger counts it as received; messages that Kafka deleted were not."""
 
 
 class OffsetRange(Struct, frozen=True):
@@ -70,7 +70,7 @@ def quarantine_entry(
 
 
 def lost_range_entry(partition: int, first: int, next_: int, timestamp_ms: int) -> QuarantineEntry:
-    """The note about messages first to next - 1, which nobody can read any more."""
+    """The entry of messages first to next - 1, which Kafka deleted before they were read."""
     reason = lost_messages_reason(first, next_)
     return QuarantineEntry(
         QuarantineStage.LOST,
@@ -87,7 +87,7 @@ def lost_range_entry(partition: int, first: int, next_: int, timestamp_ms: int) 
 def recreated_topic_entry(
     partition: int, epoch: int, next_: int, offset: int, timestamp_ms: int
 ) -> QuarantineEntry:
-    """The note about the topic before this one, beside the first message of the new one."""
+    """The entry of a recreated topic: how far the old one was stored; at the new one's start."""
     reason = topic_recreated_reason(epoch, next_)
     return QuarantineEntry(
         QuarantineStage.LOST,
@@ -102,7 +102,7 @@ def recreated_topic_entry(
 
 
 def quarantine_rows(topic: str, epoch: int, entries: Sequence[QuarantineEntry]) -> pa.Table:
-    """The refused as rows of the quarantine table."""
+    """The entries as rows of the quarantine table."""
     return pa.table(
         {
             "subject_id": [q.subject_id for q in entries],
@@ -125,5 +125,5 @@ def _text(payload: bytes) -> str:
 
 
 def decode_payload(text: str) -> bytes:
-    """The bytes again, for who wants to send them once more."""
+    """The payload's bytes, for sending them again."""
     return base64.b64decode(text)

@@ -1,7 +1,7 @@
-"""Rows on their way down the line: items beside their envelopes, and columns being filled.
+"""Rows in columnar form: items beside their envelopes, and the columns that steps fill.
 
 Columnar, because a step that fills a column in one loop costs a fraction of one that is called for
-each row. A row's index is the same in every list.
+each row. A row has the same index in every list.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -19,11 +19,11 @@ Fact = TypeVar("Fact")
 Column = list[Any]
 
 TRANSPOSE_ROWS = 256
-"""Items that are turned into columns together."""
+"""Items that are transposed into columns together, so that they stay in the CPU cache."""
 
 
 class RowBatch:
-    """Items of one kind and what is known about them so far."""
+    """Rows of one item kind: items, envelopes, and the columns filled so far."""
 
     def __init__(
         self,
@@ -35,14 +35,15 @@ class RowBatch:
         self.kind = kind
         self.items = items
         self.envelopes = envelopes
-        """Of each item; one object for all items of an envelope."""
+        """The envelope of each item; one object for all items of an envelope."""
         self.columns = columns
-        """By column name; the table's, once the line has been walked."""
+        """Columns by name; those of the table once the pipeline has run."""
         self.table_columns = frozenset(column.name for column in kind.table.columns)
         self.item_fields = frozenset(kind.item.__struct_fields__)
         self.facts = Facts()
+        """Values that one step leaves for later steps."""
         self.first_seq: dict[int, int] = {}
-        """Of envelopes with an `Idempotency-Key`, by `id`: the position of their first item."""
+        """Position of the first item of each envelope with an `Idempotency-Key`, by `id()`."""
         self._item_fields: dict[str, Column] = {}
         self._runs: list[Envelope] = []
         self._lengths: list[int] = []
@@ -55,7 +56,7 @@ class RowBatch:
         return column in self.table_columns
 
     def item_field(self, field: str) -> Column:
-        """What the items say; nothing for a field that this kind does not have."""
+        """A field of all items; None for each when the item kind does not have it."""
         if field not in self.item_fields:
             return [None] * len(self.items)
         if not self._item_fields:
@@ -63,7 +64,7 @@ class RowBatch:
         return self._item_fields[field]
 
     def _to_columns(self) -> dict[str, Column]:
-        """All fields of the items as columns; by blocks that stay near the processor."""
+        """All fields of the items as columns, transposed in blocks."""
         names = self.kind.item.__struct_fields__
         columns: list[Column] = [[] for _ in names]
         for start in range(0, len(self.items), TRANSPOSE_ROWS):
@@ -73,11 +74,11 @@ class RowBatch:
         return dict(zip(names, columns, strict=True))
 
     def per_envelope(self, fact: Callable[[Envelope], Fact]) -> list[Fact]:
-        """A fact of each row's envelope, asked once for neighbours of one envelope."""
+        """A fact of each row's envelope, computed once per run of rows of one envelope."""
         return self.repeat_runs(map(fact, self.envelope_runs()))
 
     def envelope_runs(self) -> list[Envelope]:
-        """The envelopes, neighbours of one envelope counted as one."""
+        """The envelopes, one for each run of rows of the same envelope."""
         if not self._runs:
             runs = [list(run) for _, run in groupby(self.envelopes, id)]
             self._runs = [run[0] for run in runs]
@@ -85,11 +86,11 @@ class RowBatch:
         return self._runs
 
     def repeat_runs(self, values: Iterable[Fact]) -> list[Fact]:
-        """What is told of each run, for each of its rows."""
+        """The value of each run, repeated for each of its rows."""
         return list(chain.from_iterable(map(repeat, values, self._lengths)))
 
     def subset(self, indexes: Sequence[int]) -> Self:
-        """Some of the rows, as they were before the line."""
+        """Some of the rows, as they were before the pipeline."""
         selected = type(self)(
             self.kind,
             [self.items[i] for i in indexes],
@@ -101,4 +102,4 @@ class RowBatch:
 
 
 ROW_IDENTITY = ("kafka_partition", "kafka_offset", "seq")
-"""The columns that opening fills: a row's identity."""
+"""The columns that the decoder fills: a row's identity within a topic epoch."""

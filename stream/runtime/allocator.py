@@ -1,7 +1,7 @@
-"""Memory of a worker: what one batch frees, the next one needs again.
+"""Memory allocator and garbage collector settings of a worker (mallopt, malloc_trim, gc.freeze).
 
-Left alone, allocators give it to the system after each batch and take it back page by page, which
-costs a worker 2 µs an event; and the cycle collector walks rows that are part of no cycle.
+By default glibc returns memory to the system after each batch and takes it back page by page, which
+costs a worker 2 µs an event; and the garbage collector walks rows that are part of no cycle.
 """
 
 import ctypes
@@ -10,26 +10,26 @@ import gc
 import pyarrow as pa
 
 GC_THRESHOLD = 50_000
-"""Objects that may wait for the cycle collector."""
+"""Allocations after which the garbage collector runs."""
 
 RETAINED_BYTES = 96 << 20
-"""Bytes that stay for the next batch."""
+"""Free bytes that are kept for the next batch."""
 
 MMAP_BYTES = 32 << 20
-"""Blocks from this size on come from the system and go back there; the most that glibc takes."""
+"""Blocks from this size on are allocated by mmap and returned when freed; glibc's maximum."""
 
 TRIM_THRESHOLD, TOP_PAD, MMAP_THRESHOLD, ARENAS = -1, -2, -3, -8
-"""What glibc's `mallopt` calls its options."""
+"""Option numbers of glibc's `mallopt`."""
 
 
 def tune_allocator() -> None:
-    """Once everything is there that stays for the worker's life."""
+    """Apply the settings; called once everything is loaded that stays for the worker's life."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(GC_THRESHOLD, 20, 100)
     pa.set_memory_pool(pa.system_memory_pool())
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is None:  # another C library, with habits of its own
+    if mallopt is None:  # another C library than glibc
         return
     for option, value in (
         (TRIM_THRESHOLD, RETAINED_BYTES),

@@ -1,41 +1,41 @@
-"""What ends a worker, by name and exit code; a supervisor starts it again.
+"""Fatal errors: the worker exits with a code and resumes from the table's offsets.
 
-Surprise
-├── Fenced 75          another worker has stored these offsets; read the table anew
-├── Hole 75            messages are missing in front of a batch
-├── Unreachable 75     Kafka went away while the worker started
-├── KeepsFailing 75    the lake could not be written, again and again
-├── Unbalanced 75      the ledger's sums do not match the rows
-├── LogDamaged 75      the log of a table was damaged while the worker wrote to it
-├── TopicChanged 75    a topic was made anew while it was read; ask the table anew
-├── Recreated 78       the topic ends before what the table holds: an operator has to decide
-├── OtherKafka 78      another cluster's topic, not the one that fed the table: likewise
-├── Unplaced 78        a place database that a setting names cannot be read
-├── NoRegistry 78      neither the registry nor a backup of it can be read
-├── Mended 75          a table that could not be opened can be by now
-├── Unexpected 70      what nothing is known of; its traceback is in the log
-└── Stuck 70           work is there and nothing is stored
+FatalError 75
+├── Fenced 75              another worker has stored these offsets
+├── OffsetGap 75           messages are missing before a batch
+├── Unreachable 75         Kafka does not answer while the worker starts
+├── RetriesExhausted 75    writing to the lake failed on every attempt
+├── LedgerMismatch 75      the ledger's counts do not match the rows
+├── LogDamaged 75          the log of a table was damaged while the worker wrote to it
+├── TopicReplaced 75       a topic was recreated while it was read
+├── TableRepaired 75       a skipped table can be opened again
+├── OffsetOutOfRange 78    the topic ends before the table's next offset: an operator decides
+├── WrongCluster 78        the topic is of another Kafka cluster: an operator decides
+├── GeoDatabaseMissing 78  a geo database that a setting names cannot be read
+├── RegistryMissing 78     neither the registry nor a backup of it can be read
+├── Unexpected 70          any other error; its traceback is in the log
+└── Stuck 70               messages wait and nothing is stored
 """
 
 from typing import ClassVar
 
 EXIT_OK = 0
 EXIT_CONFIG = 78
-"""Exit code of who cannot go on before an operator decides something."""
+"""Exit code (EX_CONFIG) of a worker that cannot start before an operator acts."""
 
 
 class FatalError(Exception):
-    """Something that a worker answers by ending: what it held is read again from the table on."""
+    """An error that ends the worker: its messages are read again from the table's offsets."""
 
     code: ClassVar[int] = 75
 
 
 class Fenced(FatalError):
-    """A commit refused because the table's next offset is not where the batch begins."""
+    """A commit was refused because the table's next offset is not where the batch begins."""
 
 
 class OffsetGap(FatalError):
-    """A batch begins or goes on above the next offset, and nothing explains what lies between."""
+    """Offsets are missing before or within a batch, and Kafka did not report them as deleted."""
 
 
 class Unreachable(FatalError):
@@ -43,56 +43,56 @@ class Unreachable(FatalError):
 
 
 class RetriesExhausted(FatalError):
-    """Writing or committing failed on every try."""
+    """Writing or committing failed on every attempt."""
 
 
 class LedgerMismatch(FatalError):
-    """Received is not stored + quarantined."""
+    """Received is not stored + duplicate + quarantined + dropped."""
 
 
 class LogDamaged(FatalError):
-    """A table cannot be opened any more; the next start leaves it out, and stores the others."""
+    """A table's log is damaged; the next start skips the table and stores the others."""
 
 
 class TopicReplaced(FatalError):
-    """The topic is another one by now than when its partitions were assigned."""
+    """The topic was recreated since its partitions were assigned."""
 
 
 class OffsetOutOfRange(FatalError):
-    """Kafka's log ends below the table's next offset."""
+    """The topic partition ends below the table's next offset."""
 
     code = EXIT_CONFIG
 
 
 class WrongCluster(FatalError):
-    """The topic is of a Kafka cluster that the table does not know."""
+    """The topic is of a Kafka cluster from which the table was not written."""
 
     code = EXIT_CONFIG
 
 
 class GeoDatabaseMissing(FatalError):
-    """Rows stored without their place would never get one: addresses are not kept."""
+    """Rows stored without a location would never get one: IP addresses are not kept."""
 
     code = EXIT_CONFIG
 
 
 class RegistryMissing(FatalError):
-    """Rows that are stored without their website's domain would never tell its own pages apart."""
+    """Without the website's domain a worker cannot tell internal links from outbound ones."""
 
     code = EXIT_CONFIG
 
 
 class TableRepaired(FatalError):
-    """A table was left out because its log was damaged, and is whole again."""
+    """A table that was skipped for its damaged log can be opened again."""
 
 
 class Unexpected(FatalError):
-    """An error of another kind: its agent would not store anything any more."""
+    """Any other error: its agent would not store anything any more."""
 
     code = 70
 
 
 class Stuck(FatalError):
-    """No commit for long although there is something to store."""
+    """No commit for a minute although messages wait."""
 
     code = 70

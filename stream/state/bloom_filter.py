@@ -1,7 +1,7 @@
-"""A filter that says for sure that an id is new, and of one in a hundred others that it may be.
+"""Blocked Bloom filter, about 1 % false positives: knows most new ids without a search.
 
-Four bits in one word of 64 for each id (a blocked Bloom filter), so that asking for an id touches
-the memory once. Most ids are new; without the filter each of them would be searched for.
+Each id sets four bits in one 64-bit word, so that a lookup touches memory once. Most ids are new;
+without the filter each of them would be searched for in the sorted arrays.
 """
 
 import tempfile
@@ -14,7 +14,7 @@ Ids = npt.NDArray[np.uint64]
 Mask = npt.NDArray[np.bool_]
 
 IDS_PER_WORD = 8
-"""At most; at half of that one in two hundred passes, at this one in thirty."""
+"""Ids per word at most: then one new id in thirty passes; at half as many, one in two hundred."""
 
 _ONE, _LOW = np.uint64(1), np.uint64(63)
 _SHIFTS = np.uint64(0), np.uint64(6), np.uint64(12), np.uint64(18)
@@ -22,7 +22,7 @@ _ID_BITS = 63
 
 
 class HashProbe:
-    """Ids with what is asked of every filter, worked out once."""
+    """Ids with their filter bits, computed once for all filters that are asked."""
 
     def __init__(self, ids: Ids) -> None:
         self.ids = ids
@@ -32,28 +32,28 @@ class HashProbe:
 
 
 class BloomFilter:
-    """Which ids may have been put in."""
+    """A set of ids without false negatives."""
 
     def __init__(self, count: int) -> None:
-        """Room for so many ids."""
+        """A filter for `count` ids."""
         size = max(6, (count // IDS_PER_WORD).bit_length())
         self._words = np.zeros(1 << size, np.uint64)
         self._is_spilled = False
-        # By the first bits, so that ids that are sorted fill the words one after the other.
+        # The word is chosen by the first bits, so that sorted ids fill the words in order.
         self._shift = np.uint64(_ID_BITS - size)
 
     @property
     def capacity(self) -> int:
-        """How many ids it takes before it lets too many pass."""
+        """How many ids it takes before too many false positives pass."""
         return len(self._words) * IDS_PER_WORD
 
     @property
     def nbytes(self) -> int:
-        """Memory that it takes; what rests on the disk takes none."""
+        """Memory that the filter takes; none once spilled."""
         return 0 if self._is_spilled else self._words.nbytes
 
     def spill(self, folder: Path) -> None:
-        """Go on in a file without a name: gone with the process, whatever ends it."""
+        """Move to an unlinked memory-mapped file, which disappears with the process."""
         with tempfile.TemporaryFile(dir=folder) as file:
             self._words.tofile(file)
             file.flush()
@@ -65,7 +65,7 @@ class BloomFilter:
         np.bitwise_or.at(self._words, ids >> self._shift, probe.bits)
 
     def candidates(self, probe: HashProbe) -> npt.NDArray[np.intp]:
-        """Places of the ids that may have been put in."""
+        """Positions of the ids that may be in the set."""
         words = self._words.take(probe.ids >> self._shift)
         words &= probe.bits
         return np.flatnonzero(words == probe.bits)

@@ -1,4 +1,4 @@
-"""Copies of stored items are left out of a batch, each with a note that says so."""
+"""Deduplication: drops items that the table holds already, each with a quarantine entry."""
 
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -31,51 +31,51 @@ ENTRY_COLUMNS = ("event_id", PARTITION, "kafka_offset", "seq")
 
 
 class PartitionIds(Struct, frozen=True):
-    """What of a batch is one topic partition's, in the order of the batch."""
+    """The ids of a batch that belong to one topic partition, in batch order."""
 
     rows: Numbers
-    """Among the marked."""
+    """Positions among the rows with an id."""
     ids: Ids
     buckets: Numbers
 
 
 class IdColumn(Struct, frozen=True):
-    """The rows of one batch that have an id."""
+    """The ids of a batch, with the topic partition and time bucket of each."""
 
     rows: Numbers | None
-    """In the batch; None when all rows have one."""
+    """Positions in the batch of the rows with an id; None when all rows have one."""
     partitions: Numbers
     ids: Ids
     buckets: Numbers
 
     def by_partition(self) -> dict[int, PartitionIds]:
-        """Sorted once, because there are many rows and few partitions."""
+        """The ids by topic partition, by one sort: there are many rows and few partitions."""
         order = np.argsort(self.partitions.astype(np.uint16), kind="stable")
-        partitions, ids, slots = self.partitions[order], self.ids[order], self.buckets[order]
+        partitions, ids, buckets = self.partitions[order], self.ids[order], self.buckets[order]
         starts = np.flatnonzero(np.diff(partitions, prepend=-1)).tolist()
         return {
             int(partitions[first]): PartitionIds(
-                order[first:last], ids[first:last], slots[first:last]
+                order[first:last], ids[first:last], buckets[first:last]
             )
             for first, last in zip(starts, [*starts[1:], len(order)], strict=True)
         }
 
-    def row_indexes(self, chosen: Mask) -> Numbers:
-        """Places in the batch of some of the marked."""
-        return np.flatnonzero(chosen) if self.rows is None else self.rows[chosen]
+    def row_indexes(self, selected: Mask) -> Numbers:
+        """Positions in the batch of the selected rows."""
+        return np.flatnonzero(selected) if self.rows is None else self.rows[selected]
 
 
 class DeduplicatedBatch(Struct, frozen=True):
-    """A batch without its copies."""
+    """A batch without its duplicates."""
 
     rows: pa.Table
     duplicates: list[QuarantineEntry]
     new_ids: Mapping[int, PartitionIds] = {}
-    """What is to be remembered when the batch is stored, by topic partition."""
+    """Ids to add to the index when the batch is stored, by topic partition."""
 
 
 class Deduplication:
-    """The ids of one table's topic partitions."""
+    """Deduplicates the batches of one table by an id index per topic partition."""
 
     def __init__(self, table: LakeTable, topic: str, memory_budget: MemoryBudget) -> None:
         self._table = table
@@ -83,62 +83,79 @@ class Deduplication:
         self._budget = memory_budget
         self.state: PartitionStates[IdIndex] = PartitionStates(f"ids of {topic}")
 
-    def deduplicate(self, rows: pa.Table, next_of: Callable[[int], int]) -> DeduplicatedBatch:
-        """Leave out the copies; nothing is remembered of the batch before `learn`."""
-        marked = _id_column(rows)
-        if marked is None:
+    def deduplicate(self, rows: pa.Table, next_offset: Callable[[int], int]) -> DeduplicatedBatch:
+        """The batch without duplicates; its ids enter the index by `commit` only."""
+        id_column = _id_column(rows)
+        if id_column is None:
             return DeduplicatedBatch(rows, [])
-        found = marked.by_partition()
-        sinces = {p: int(own.buckets.min()) - WINDOW_BUCKETS for p, own in found.items()}
-        copies = np.zeros(len(marked.ids), np.bool_)
-        for partition, seen in self.state.get(sinces, next_of, self._scan).items():
-            own = found[partition]
-            copies[own.rows] = seen.duplicates(own.ids, own.buckets)
-        if not copies.any():
-            return DeduplicatedBatch(rows, [], found)
-        copied = marked.row_indexes(copies)
-        stays = np.ones(rows.num_rows, np.bool_)
-        stays[copied] = False
+        by_partition = id_column.by_partition()
+        sinces = {
+            p: int(partition_ids.buckets.min()) - WINDOW_BUCKETS
+            for p, partition_ids in by_partition.items()
+        }
+        is_duplicate = np.zeros(len(id_column.ids), np.bool_)
+        for partition, index in self.state.get(sinces, next_offset, self._scan).items():
+            partition_ids = by_partition[partition]
+            is_duplicate[partition_ids.rows] = index.duplicates(
+                partition_ids.ids, partition_ids.buckets
+            )
+        if not is_duplicate.any():
+            return DeduplicatedBatch(rows, [], by_partition)
+        duplicate_rows = id_column.row_indexes(is_duplicate)
+        is_kept = np.ones(rows.num_rows, np.bool_)
+        is_kept[duplicate_rows] = False
         return DeduplicatedBatch(
-            rows.filter(pa.array(stays)),
-            self._entries(rows.take(pa.array(copied))),
-            {partition: _subset(own, ~copies[own.rows]) for partition, own in found.items()},
+            rows.filter(pa.array(is_kept)),
+            self._entries(rows.take(pa.array(duplicate_rows))),
+            {
+                partition: _subset(partition_ids, ~is_duplicate[partition_ids.rows])
+                for partition, partition_ids in by_partition.items()
+            },
         )
 
-    def commit(self, sifted: DeduplicatedBatch, moves: Mapping[int, OffsetUpdate]) -> None:
-        """The batch was committed."""
-        originals = sifted.new_ids
-        for partition, seen in self.state.cached(originals).items():
-            own = originals[partition]
-            if len(own.ids):
-                seen.add(own.ids, own.buckets)
-                since = int(own.buckets.min()) - WINDOW_BUCKETS - SLACK_BUCKETS
+    def commit(self, batch: DeduplicatedBatch, offset_updates: Mapping[int, OffsetUpdate]) -> None:
+        """Add the ids of a batch that was committed."""
+        new_ids = batch.new_ids
+        for partition, index in self.state.cached(new_ids).items():
+            partition_ids = new_ids[partition]
+            if len(partition_ids.ids):
+                index.add(partition_ids.ids, partition_ids.buckets)
+                since = int(partition_ids.buckets.min()) - WINDOW_BUCKETS - SLACK_BUCKETS
                 self.state.expire(partition, since, IdIndex.expire)
-        if originals:
+        if new_ids:
             self._budget.enforce(self._topic, self.state.all_states())
-        self.state.advance(moves)
+        self.state.advance(offset_updates)
 
     def _scan(self, partitions: Collection[int], since: int) -> Mapping[int, IdIndex]:
-        found = {partition: IdIndex() for partition in partitions}
-        wanted = pc.field(EVENT_HASH).is_valid()
+        by_partition = {partition: IdIndex() for partition in partitions}
+        condition = pc.field(EVENT_HASH).is_valid()
         for rows in scan_recent_rows(
-            self._table, [EVENT_HASH], wanted, partitions, since * BUCKET_MS
+            self._table, [EVENT_HASH], condition, partitions, since * BUCKET_MS
         ):
             self.state.files_scanned += 1
-            if marked := _id_column(rows):
-                for partition, own in marked.by_partition().items():
-                    # A copy, so that no slot keeps what others no longer need of the same batch.
-                    found[partition].add(own.ids.copy(), own.buckets)
-                self._budget.enforce(self._topic, [*self.state.all_states(), *found.values()])
-        with ThreadPoolExecutor() as pool:  # sorting is outside of Python's lock
+            if id_column := _id_column(rows):
+                for partition, partition_ids in id_column.by_partition().items():
+                    # Copied, so that no bucket keeps the arrays of the whole batch alive.
+                    by_partition[partition].add(partition_ids.ids.copy(), partition_ids.buckets)
+                self._budget.enforce(
+                    self._topic, [*self.state.all_states(), *by_partition.values()]
+                )
+        with ThreadPoolExecutor() as pool:  # numpy sorts without the GIL
             list(
-                pool.map(IdBucket.sort, [s for one in found.values() for s in one.buckets.values()])
+                pool.map(
+                    IdBucket.sort,
+                    [
+                        bucket
+                        for index in by_partition.values()
+                        for bucket in index.buckets.values()
+                    ],
+                )
             )
         trim_memory()
-        return found
+        return by_partition
 
     def _entries(self, rows: pa.Table) -> list[QuarantineEntry]:
-        noted = zip(
+        columns = zip(
             rows[self._table.table.subject_column].to_pylist(),
             to_unix_ms(rows, RECEIVED_AT).to_pylist(),
             *(rows[name].to_pylist() for name in ENTRY_COLUMNS),
@@ -155,23 +172,25 @@ class Deduplication:
                 seq,
                 subject_id,
             )
-            for subject_id, received_ms, event_id, partition, offset, seq in noted
+            for subject_id, received_ms, event_id, partition, offset, seq in columns
         ]
 
 
-def _subset(own: PartitionIds, chosen: Mask) -> PartitionIds:
-    return PartitionIds(own.rows[chosen], own.ids[chosen], own.buckets[chosen])
+def _subset(partition_ids: PartitionIds, selected: Mask) -> PartitionIds:
+    return PartitionIds(
+        partition_ids.rows[selected], partition_ids.ids[selected], partition_ids.buckets[selected]
+    )
 
 
 def _id_column(rows: pa.Table | pa.RecordBatch) -> IdColumn | None:
-    """The rows with an id; None when there are none."""
+    """The ids of the rows; None when no row has one."""
     hashes = rows[EVENT_HASH]
     if hashes.null_count == len(hashes):
         return None
     partitions = rows[PARTITION].to_numpy()
-    slots = to_unix_ms(rows, RECEIVED_AT).to_numpy() // BUCKET_MS
+    buckets = to_unix_ms(rows, RECEIVED_AT).to_numpy() // BUCKET_MS
     if not hashes.null_count:
-        return IdColumn(None, partitions, hashes.to_numpy().view(np.uint64), slots)
-    places = np.flatnonzero(hashes.is_valid().to_numpy(zero_copy_only=False))
+        return IdColumn(None, partitions, hashes.to_numpy().view(np.uint64), buckets)
+    indexes = np.flatnonzero(hashes.is_valid().to_numpy(zero_copy_only=False))
     ids = pc.drop_null(hashes).to_numpy().view(np.uint64)
-    return IdColumn(places, partitions[places], ids, slots[places])
+    return IdColumn(indexes, partitions[indexes], ids, buckets[indexes])

@@ -1,9 +1,8 @@
-"""The ids that one topic partition stored lately, and which of new ones are copies.
+"""Index of event ids of one topic partition, in time buckets: sorted arrays behind a Bloom filter.
 
-An item is a copy when an item with the same id was stored before it in its topic partition, in the
-same slot of three hours or one of the eight before: for at least 24 hours, at most 27. That depends
-on nothing but the times of receipt of the two and on what lies before the item, so whoever reads it
-again says the same.
+An item is a duplicate when an item with the same id was stored before it in its topic partition, in
+the same bucket of three hours or one of the eight before: 24 to 27 hours. That depends only on the
+two times of receipt and on the items at lower offsets, so that a replay gives the same result.
 """
 
 import tempfile
@@ -17,9 +16,9 @@ from stream.state.bloom_filter import BloomFilter, HashProbe, Ids, Mask
 
 BUCKET_MS = 3 * 3_600_000
 WINDOW_BUCKETS = 8
-"""Slots before its own in which a copy's original may lie: 24 hours at least."""
+"""Buckets before its own in which a duplicate's original may be: 24 hours at least."""
 SLACK_BUCKETS = 1
-"""Slots that are kept beyond, for collectors whose clocks do not agree."""
+"""Buckets that are kept longer, because the clocks of collectors differ."""
 
 MAX_BINCOUNT_RANGE = 1024
 
@@ -28,14 +27,18 @@ NO_IDS: Ids = np.empty(0, np.uint64)
 
 
 class IdBucket:
-    """A set of ids that only grows."""
+    """The ids of one time bucket, 8 bytes each: a set that only grows.
+
+    New ids are buffered until the next search. Then they are sorted and merged with arrays that are
+    not much larger, so that there are few arrays to search and an id is moved a few times at most.
+    """
 
     def __init__(self) -> None:
         self._unsorted: list[Ids] = []
         self._sorted: list[Ids] = []
-        """From large to small, each more than twice the next."""
+        """From large to small, each more than twice the size of the next."""
         self._spilled: Ids = NO_IDS
-        """On the disk; read where something is looked for."""
+        """A memory-mapped file, read where a search needs it."""
         self._filter = BloomFilter(0)
         self._count = 0
 
@@ -44,12 +47,12 @@ class IdBucket:
 
     @property
     def nbytes(self) -> int:
-        """Memory that it takes; what rests on the disk takes none."""
+        """Memory that the bucket takes; spilled arrays take none."""
         return sum(ids.nbytes for ids in (*self._unsorted, *self._sorted)) + self._filter.nbytes
 
     @property
     def spillable(self) -> int:
-        """Memory that would be free if it rested on the disk."""
+        """Memory that spilling the ids would free."""
         return self.nbytes - self._filter.nbytes
 
     def add(self, ids: Ids) -> None:
@@ -57,14 +60,14 @@ class IdBucket:
         self._count += len(ids)
 
     def find(self, probe: HashProbe, found: Mask) -> None:
-        """Set `found` for the ids that were added."""
+        """Set `found` for the ids that the bucket holds."""
         self.sort()
-        suspects = self._filter.candidates(probe)
-        if len(suspects):
-            found[suspects] |= self._search(probe.ids[suspects])
+        candidates = self._filter.candidates(probe)
+        if len(candidates):
+            found[candidates] |= self._search(probe.ids[candidates])
 
     def sort(self) -> None:
-        """Sort what lies loose."""
+        """Sort and merge the buffered ids."""
         if not self._unsorted:
             return
         new = np.sort(np.concatenate(self._unsorted))
@@ -75,22 +78,22 @@ class IdBucket:
         self._sorted.append(new)
 
     def spill(self, folder: Path) -> None:
-        """Let all ids rest in a file without a name: gone with the process, whatever ends it."""
+        """Move all ids to an unlinked temporary file, which disappears with the process."""
         self.sort()
-        everything = _joined(*self._arrays())
+        merged = _joined(*self._arrays())
         self._sorted = []
         with tempfile.TemporaryFile(dir=folder) as file:
-            everything.tofile(file)
+            merged.tofile(file)
             file.flush()
             self._spilled = np.memmap(file, np.uint64, "r")
 
     @property
     def filter_bytes(self) -> int:
-        """Memory that its filter takes."""
+        """Memory that the Bloom filter takes."""
         return self._filter.nbytes
 
     def spill_filter(self, folder: Path) -> None:
-        """Let the filter rest on the disk too, at the cost of reading there what is looked for."""
+        """Move the Bloom filter to a file too; each search then reads from the disk."""
         self._filter.spill(folder)
 
     def _arrays(self) -> Iterator[Ids]:
@@ -105,79 +108,86 @@ class IdBucket:
                 self._filter.add(ids)
         self._filter.add(new)
 
-    def _search(self, suspects: Ids) -> Mask:
-        found = np.zeros(len(suspects), np.bool_)
+    def _search(self, candidates: Ids) -> Mask:
+        found = np.zeros(len(candidates), np.bool_)
         for ids in self._arrays():
-            places = np.minimum(np.searchsorted(ids, suspects), len(ids) - 1)
-            found |= ids[places] == suspects
+            positions = np.minimum(np.searchsorted(ids, candidates), len(ids) - 1)
+            found |= ids[positions] == candidates
         return found
 
 
 class IdIndex:
-    """The ids of one topic partition, by slot of receipt."""
+    """The ids of one topic partition, by time bucket of receipt."""
 
     def __init__(self) -> None:
         self.buckets: dict[int, IdBucket] = {}
 
-    def add(self, ids: Ids, slots: Numbers) -> None:
-        numbers = distinct(slots)
+    def add(self, ids: Ids, buckets: Numbers) -> None:
+        numbers = distinct(buckets)
         for number in numbers:
-            own = ids if len(numbers) == 1 else ids[slots == number]
-            self.buckets.setdefault(number, IdBucket()).add(own)
+            bucket_ids = ids if len(numbers) == 1 else ids[buckets == number]
+            self.buckets.setdefault(number, IdBucket()).add(bucket_ids)
 
     def expire(self, before: int) -> None:
-        """Drop the slots before this one."""
-        self.buckets = {number: slot for number, slot in self.buckets.items() if number >= before}
+        """Drop the buckets before this one."""
+        self.buckets = {
+            number: bucket for number, bucket in self.buckets.items() if number >= before
+        }
 
-    def duplicates(self, ids: Ids, slots: Numbers) -> Mask:
-        """Which of these are copies, of what was stored or of one another, in their order."""
-        found = self._stored(ids, slots)
+    def duplicates(self, ids: Ids, buckets: Numbers) -> Mask:
+        """Which of these ids are duplicates of stored ids or of earlier ones among them."""
+        is_duplicate = self._stored(ids, buckets)
         for group in _equal_ids(ids):
-            originals: list[int] = []
+            original_buckets: list[int] = []
             for index in group:
-                if any(original >= slots[index] - WINDOW_BUCKETS for original in originals):
-                    found[index] = True
-                elif not found[index]:
-                    originals.append(int(slots[index]))
-        return found
+                if any(
+                    original >= buckets[index] - WINDOW_BUCKETS for original in original_buckets
+                ):
+                    is_duplicate[index] = True
+                elif not is_duplicate[index]:
+                    original_buckets.append(int(buckets[index]))
+        return is_duplicate
 
-    def _stored(self, ids: Ids, slots: Numbers) -> Mask:
-        found = np.zeros(len(ids), np.bool_)
+    def _stored(self, ids: Ids, buckets: Numbers) -> Mask:
+        is_duplicate = np.zeros(len(ids), np.bool_)
         probe = HashProbe(ids)
-        newest = int(slots.max()) if len(slots) else 0
-        for number, slot in self.buckets.items():
+        newest = int(buckets.max()) if len(buckets) else 0
+        for number, bucket in self.buckets.items():
             if number >= newest - WINDOW_BUCKETS:
-                slot.find(probe, found)
+                bucket.find(probe, is_duplicate)
             else:
-                near = np.flatnonzero(slots <= number + WINDOW_BUCKETS)
-                part = found[near]
-                slot.find(HashProbe(ids[near]), part)
-                found[near] = part
-        return found
+                in_window = np.flatnonzero(buckets <= number + WINDOW_BUCKETS)
+                found = is_duplicate[in_window]
+                bucket.find(HashProbe(ids[in_window]), found)
+                is_duplicate[in_window] = found
+        return is_duplicate
 
 
 def distinct(numbers: Numbers) -> list[int]:
-    """The values that occur; `unique` takes ten times as long over few that lie together."""
-    least, most = int(numbers.min()), int(numbers.max())
-    if least == most:
-        return [least]
-    if most - least >= MAX_BINCOUNT_RANGE:
+    """The distinct values; ten times as fast as `numpy.unique` when they are close together."""
+    lowest, highest = int(numbers.min()), int(numbers.max())
+    if lowest == highest:
+        return [lowest]
+    if highest - lowest >= MAX_BINCOUNT_RANGE:
         return [int(number) for number in np.unique(numbers)]
-    return [least + int(gap) for gap in np.flatnonzero(np.bincount(numbers - least))]
+    return [lowest + int(gap) for gap in np.flatnonzero(np.bincount(numbers - lowest))]
 
 
 def _equal_ids(ids: Ids) -> Iterator[Sequence[int]]:
-    """Places of the same id, for each id that is there more than once."""
+    """Positions of each id that occurs more than once."""
     order = np.argsort(ids, kind="stable")
     in_order = ids[order]
-    same = np.flatnonzero(in_order[1:] == in_order[:-1])
-    if not len(same):
+    equal_next = np.flatnonzero(in_order[1:] == in_order[:-1])
+    if not len(equal_next):
         return
-    for twice in np.unique(in_order[same]):
-        first, last = np.searchsorted(in_order, twice), np.searchsorted(in_order, twice, "right")
+    for repeated in np.unique(in_order[equal_next]):
+        first, last = (
+            np.searchsorted(in_order, repeated),
+            np.searchsorted(in_order, repeated, "right"),
+        )
         yield order[first:last].tolist()
 
 
 def _joined(*sorted_: Ids) -> Ids:
-    # Timsort finds the sorted stretches and merges them.
+    # Timsort (`stable`) merges the sorted runs that it finds.
     return np.sort(np.concatenate(sorted_), kind="stable")

@@ -1,4 +1,4 @@
-"""How much memory the ids of a worker may take; beyond it the oldest rest on the disk."""
+"""Memory budget of all id indexes; the oldest buckets are spilled to disk."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -8,26 +8,25 @@ from schemas.runtime.settings import Settings
 from stream.state.id_index import IdBucket, IdIndex
 
 MIN_SPILL_BYTES = 4_096
-"""What is smaller than this is not worth a file."""
+"""Smaller buckets are not worth a file."""
 
 
 class MemoryBudget:
-    """Shared by all kinds of a worker."""
+    """The bytes that the id indexes of a worker may take, shared by its tables."""
 
     def __init__(self, folder: Path, max_bytes: int) -> None:
-        """At most so many bytes."""
         self.folder = folder
-        """For what rests on the disk."""
+        """Folder of spilled files."""
         self._limit = max_bytes
         self._used: dict[str, int] = {}
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
-        """As large as the settings say."""
+        """The budget that the settings give."""
         return cls(settings.data / "cache", settings.ids_mb * 1_048_576)
 
     def enforce(self, owner: str, indexes: Iterable[IdIndex]) -> None:
-        """Let the owner's oldest slots rest on the disk until there is room for all owners."""
+        """Spill the owner's oldest buckets until all owners together are within the budget."""
         buckets = [item for index in indexes for item in index.buckets.items()]
         self._used[owner] = sum(bucket.nbytes for _, bucket in buckets)
         if self.over <= 0:
@@ -37,13 +36,13 @@ class MemoryBudget:
         for bucket in oldest:
             if self.over > 0 and bucket.spillable >= MIN_SPILL_BYTES:
                 self._release(owner, bucket, bucket.spill)
-        for bucket in oldest:  # a flood of ids has filters that fill the room by themselves
+        for bucket in oldest:  # after a flood of ids the filters alone may exceed the budget
             if self.over > 0 and bucket.filter_bytes >= MIN_SPILL_BYTES:
                 self._release(owner, bucket, bucket.spill_filter)
 
     @property
     def over(self) -> int:
-        """Bytes that there is no room for."""
+        """Bytes beyond the budget."""
         return sum(self._used.values()) - self._limit
 
     def _release(self, owner: str, bucket: IdBucket, spill: Callable[[Path], None]) -> None:
@@ -53,7 +52,7 @@ class MemoryBudget:
 
 
 def max_min_share(sizes: Iterable[int], limit: int) -> int:
-    """How much each may have at most, so that all together have no more than there is room for."""
+    """Max-min fair share: the size to which each is cut so that their sum is within `limit`."""
     remaining = sorted(sizes)
     for index, size in enumerate(remaining):
         share = limit // (len(remaining) - index)

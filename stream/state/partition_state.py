@@ -1,9 +1,9 @@
-"""What a worker knows of the rows before a batch, and how it stays exactly what the table says.
+"""Per-partition state, rebuilt from the table when its offset differs.
 
-For each topic partition memory holds what can be known from the rows that the table has of it, up
-to a next offset. When that is not the table's next offset, or when a batch goes further back than
-memory does, memory is read from the table again. So nobody has to tell it of rebalances, replays or
-commits whose end is not known: whatever happened, it is either exact or read anew.
+The state of a topic partition is computed from the table's rows below a next offset. When that is
+not the table's next offset, or when a batch needs older rows than the state covers, the state is
+rebuilt from the table. So rebalances, replays and commits with an unknown outcome need no handling
+of their own: the state is either exact or rebuilt.
 """
 
 import logging
@@ -20,96 +20,100 @@ log = logging.getLogger(__name__)
 State = TypeVar("State")
 
 Scan = Callable[[Collection[int], int], Mapping[int, State]]
-"""What the rows of these topic partitions teach that were received in this stretch or later."""
+"""Builds the state of these topic partitions from rows received in this bucket or later."""
 
 
 class PartitionSnapshot(Struct, Generic[State]):
-    """What is known of one topic partition."""
+    """The state of one topic partition, and the rows that it covers."""
 
     next: int
-    """The rows below this offset are known."""
+    """It covers rows below this offset."""
     since: int
-    """Of these, all that were received in this stretch of time or later."""
+    """It covers rows received in this time bucket or later."""
     state: State
 
 
 class PartitionStates(Generic[State]):
-    """The pasts of the topic partitions that a worker holds."""
+    """The states of the topic partitions that are assigned to a worker."""
 
     def __init__(self, name: str) -> None:
         self.files_scanned = 0
-        """How many were read back so far; who watches sees that it goes on."""
+        """How many data files were scanned so far; the progress check reads it."""
         self._name = name
         self._assigned: frozenset[int] = frozenset()
-        """Read together, because each part of the table holds rows of all."""
+        """Rebuilt together, because each data file holds rows of all."""
         self._snapshots: Mapping[int, PartitionSnapshot[State]] = {}
-        """Always replaced as a whole: `hold` comes from another thread."""
+        """Always replaced as a whole: `assign` is called from another thread."""
 
     def assign(self, partitions: frozenset[int]) -> None:
-        """These were assigned; what is known of others goes."""
+        """Set the assigned partitions; the state of others is dropped."""
         self._assigned = partitions
-        self._snapshots = {p: past for p, past in self._snapshots.items() if p in partitions}
+        self._snapshots = {
+            p: snapshot for p, snapshot in self._snapshots.items() if p in partitions
+        }
 
     def get(
-        self, sinces: Mapping[int, int], next_of: Callable[[int], int], read: Scan[State]
+        self, sinces: Mapping[int, int], next_offset: Callable[[int], int], scan: Scan[State]
     ) -> Mapping[int, State]:
-        """What is known of these topic partitions; `sinces` says how far back it has to go."""
-        pasts = self._snapshots
-        if not all(is_current(pasts.get(p), next_of(p), since) for p, since in sinces.items()):
-            self._snapshots = pasts = self._rebuild(sinces, next_of, read)
-        return {partition: pasts[partition].state for partition in sinces}
+        """The states of these partitions, each covering rows since its time in `sinces`."""
+        snapshots = self._snapshots
+        if not all(
+            is_current(snapshots.get(p), next_offset(p), since) for p, since in sinces.items()
+        ):
+            self._snapshots = snapshots = self._rebuild(sinces, next_offset, scan)
+        return {partition: snapshots[partition].state for partition in sinces}
 
-    def advance(self, moves: Mapping[int, OffsetUpdate]) -> None:
-        """A batch was committed, and what it teaches has been added."""
-        for partition, move in moves.items():
-            past = self._snapshots.get(partition)
-            if past and past.next == move.expected:
-                past.next = move.next
+    def advance(self, offset_updates: Mapping[int, OffsetUpdate]) -> None:
+        """Move the next offsets, after a batch was committed and added to the states."""
+        for partition, update in offset_updates.items():
+            snapshot = self._snapshots.get(partition)
+            if snapshot and snapshot.next == update.expected:
+                snapshot.next = update.next
 
     def expire(self, partition: int, since: int, drop: Callable[[State, int], None]) -> None:
-        """Rows received before this are not asked for any more."""
-        past = self._snapshots.get(partition)
-        if past and since > past.since:
-            drop(past.state, since)
-            past.since = since
+        """Drop the state of rows received before `since`, by `drop`."""
+        snapshot = self._snapshots.get(partition)
+        if snapshot and since > snapshot.since:
+            drop(snapshot.state, since)
+            snapshot.since = since
 
     def cached(self, partitions: Collection[int]) -> Mapping[int, State]:
-        """What is known of these, where something is."""
-        pasts = self._snapshots
-        return {p: pasts[p].state for p in partitions if p in pasts}
+        """The states of those partitions that have one."""
+        snapshots = self._snapshots
+        return {p: snapshots[p].state for p in partitions if p in snapshots}
 
     def all_states(self) -> Collection[State]:
-        """All that is known."""
-        return [past.state for past in self._snapshots.values()]
+        """The states of all partitions."""
+        return [snapshot.state for snapshot in self._snapshots.values()]
 
     def _rebuild(
-        self, sinces: Mapping[int, int], next_of: Callable[[int], int], read: Scan[State]
+        self, sinces: Mapping[int, int], next_offset: Callable[[int], int], scan: Scan[State]
     ) -> Mapping[int, PartitionSnapshot[State]]:
-        begun = time.monotonic()
+        started = time.monotonic()
         since = min(sinces.values())
-        asked = self._assigned | set(sinces)
-        good = {
-            p: past
-            for p, past in self._snapshots.items()
-            if p in asked and is_current(past, next_of(p), sinces.get(p, since))
+        requested = self._assigned | set(sinces)
+        current = {
+            p: snapshot
+            for p, snapshot in self._snapshots.items()
+            if p in requested and is_current(snapshot, next_offset(p), sinces.get(p, since))
         }
-        stale = sorted(asked - set(good))
-        self._snapshots = good  # what is stale is not kept while it is read anew
-        found = read(stale, since)
+        stale = sorted(requested - set(current))
+        self._snapshots = current  # stale states are freed before the scan
+        rebuilt = scan(stale, since)
         log.info(
-            "read back",
+            "state rebuilt from table",
             extra={
-                "what": self._name,
+                "state": self._name,
                 "partitions": len(stale),
-                "seconds": round(time.monotonic() - begun, 2),
+                "seconds": round(time.monotonic() - started, 2),
             },
         )
         return {
-            **good,
-            **{p: PartitionSnapshot(next_of(p), since, what) for p, what in found.items()},
+            **current,
+            **{p: PartitionSnapshot(next_offset(p), since, state) for p, state in rebuilt.items()},
         }
 
 
-def is_current(past: PartitionSnapshot[State] | None, next_: int, since: int) -> bool:
-    """Whether nothing is missing in it."""
-    return past is not None and past.next == next_ and past.since <= since
+def is_current(snapshot: PartitionSnapshot[State] | None, table_offset: int, since: int) -> bool:
+    """Whether the state is exact for this table offset and covers rows since then."""
+    return snapshot is not None and snapshot.next == table_offset and snapshot.since <= since

@@ -1,20 +1,20 @@
-"""Spans: what is known of one session in one hour of receipt, and which of them an event joins."""
+"""First and last event of a session in one hour, and which session an event joins."""
 
 from msgspec import Struct
 
 SESSION_TIMEOUT_MS = 30 * 60_000
 HOUR_MS = 3_600_000
 WINDOW_HOURS = 2
-"""Hours before its own in which what an event joins may have been received."""
+"""Hours before its own in which the events that an event joins may have been received."""
 MAX_SPANS_PER_VISITOR = 64
-"""Of one visitor: nobody has more, but for who makes up times to begin one with each event."""
+"""Spans that are kept of one visitor: only forged timestamps make more."""
 
 VisitorKey = tuple[str, int]
-"""Website and hash of the visitor."""
+"""Website id and visitor hash."""
 
 
 class SessionSpan(Struct, frozen=True, gc=False):
-    """First and last event that one session received in one hour."""
+    """Times of the first and last event of one session, of those received in one hour."""
 
     session_id: str
     hour: int
@@ -34,7 +34,7 @@ SessionSpans = tuple[SessionSpan, ...]
 
 
 def nearest(spans: SessionSpans, ms: int, hour: int) -> str | None:
-    """The session that an event of this time joins; None when all are too far."""
+    """The session that an event of this time joins; None when none is within the timeout."""
     near = [
         (distance, span.first, span.session_id)
         for span in spans
@@ -46,7 +46,7 @@ def nearest(spans: SessionSpans, ms: int, hour: int) -> str | None:
 def extended(
     spans: SessionSpans, session_id: str, hour: int, first: int, last: int
 ) -> SessionSpans:
-    """The same, and the session received events of this time in this hour."""
+    """The spans, with that of the session and hour extended to these times."""
     for index, span in enumerate(spans):
         if span.hour == hour and span.session_id == session_id:
             return (*spans[:index], span.extended(first, last), *spans[index + 1 :])

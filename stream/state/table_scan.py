@@ -1,6 +1,6 @@
-"""Rows that a table already holds are read back: few columns of what was received lately.
+"""Scans recent rows of a table, few columns, for rebuilding state.
 
-A data file that cannot be read is noted and passed over: storing goes on, for all tenants.
+A data file that cannot be read is reported and skipped: storing continues, for all tenants.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -17,40 +17,42 @@ from stream.storage.table_schema import arrow_schema
 
 PARTITION, RECEIVED_AT = "kafka_partition", "received_at"
 READ_AHEAD_GROUPS = 1
-"""Row groups beside the one that is worked on; more take memory and save no time."""
+"""Row groups read ahead; more take memory and save no time."""
 DAMAGE_CONSEQUENCE = (
-    "storing goes on without it: copies of its items sent again are not known as copies, and "
-    "visits that it began may begin anew"
+    "storing continues without it: duplicates of its items are not recognised, and "
+    "sessions that began in it may start again"
 )
 
 
 def scan_recent_rows(
     table: LakeTable,
     columns: Sequence[str],
-    wanted: pc.Expression,
+    filter_: pc.Expression,
     partitions: Collection[int],
     since_ms: int,
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of these topic partitions, received since, as of the handle's version.
+    """The rows of these topic partitions received since then, as of the handle's version.
 
-    Oldest parts first. What lies in memory at a time is a few hundred thousand rows.
+    Oldest data files first; a few hundred thousand rows are in memory at a time.
     """
     since = datetime.fromtimestamp(since_ms / 1000, UTC)
-    recent = (pc.field(RECEIVED_AT) >= pa.scalar(since, pa.timestamp("us", "UTC"))) & wanted
-    chosen = recent & pc.field(PARTITION).isin(sorted(partitions))
-    noted = table.damage_reports.of_table(table.table.name)
-    for held in _candidate_files(table, since):
-        if held.name in noted:
+    recent = (pc.field(RECEIVED_AT) >= pa.scalar(since, pa.timestamp("us", "UTC"))) & filter_
+    condition = recent & pc.field(PARTITION).isin(sorted(partitions))
+    damaged = table.damage_reports.of_table(table.table.name)
+    for data_file in _candidate_files(table, since):
+        if data_file.name in damaged:
             continue
         try:
-            yield from _rows(table, held.path, columns, chosen)
-        except (OSError, pa.ArrowException) as bad:
-            problem = f"cannot be read ({str(bad).splitlines()[0][:200]})"
-            table.damage_reports.report(structs.replace(held, problem=problem), DAMAGE_CONSEQUENCE)
+            yield from _rows(table, data_file.path, columns, condition)
+        except (OSError, pa.ArrowException) as error:
+            problem = f"cannot be read ({str(error).splitlines()[0][:200]})"
+            table.damage_reports.report(
+                structs.replace(data_file, problem=problem), DAMAGE_CONSEQUENCE
+            )
 
 
 def _rows(
-    table: LakeTable, path: str, columns: Sequence[str], chosen: pc.Expression
+    table: LakeTable, path: str, columns: Sequence[str], condition: pc.Expression
 ) -> Iterator[pa.RecordBatch]:
     data = ds.dataset(
         [path],
@@ -64,7 +66,7 @@ def _rows(
     )
     for rows in data.to_batches(
         columns=[PARTITION, RECEIVED_AT, *columns],
-        filter=chosen,
+        filter=condition,
         batch_readahead=READ_AHEAD_GROUPS,
         fragment_readahead=READ_AHEAD_GROUPS,
     ):
@@ -73,7 +75,7 @@ def _rows(
 
 
 def _candidate_files(table: LakeTable, since: datetime) -> list[DamagedFile]:
-    """The data files that may hold such rows, oldest first, as notes with no problem yet."""
+    """The data files that may hold such rows, oldest first, as reports without a problem yet."""
     actions = table.handle.get_add_actions(flatten=True)
     paths = actions.column("path").to_pylist()
     rows = actions.column("num_records").to_pylist()
@@ -81,15 +83,15 @@ def _candidate_files(table: LakeTable, since: datetime) -> list[DamagedFile]:
     newest = [None] * len(paths)
     if name in actions.schema.names:
         newest = list(actions.column(name).cast(pa.timestamp("us", "UTC")).to_pylist())
-    held = sorted(
+    files = sorted(
         (last or since, path, count or 0)
         for path, count, last in zip(paths, rows, newest, strict=True)
         if last is None or last >= since
     )
-    return [DamagedFile(table.table.name, path, "", count) for _, path, count in held]
+    return [DamagedFile(table.table.name, path, "", count) for _, path, count in files]
 
 
 def to_unix_ms(batch: pa.RecordBatch | pa.Table, column: str) -> pa.Array:
-    """A column of instants as Unix milliseconds."""
+    """A timestamp column as Unix milliseconds."""
     micros = batch[column].cast(pa.timestamp("us", "UTC")).cast(pa.int64())
     return pc.divide(micros, 1000)

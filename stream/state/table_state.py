@@ -1,4 +1,4 @@
-"""What a drain knows of the rows before a batch: their ids, and the sessions of their visitors."""
+"""The state of one table's partitions: deduplication and sessions."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
@@ -12,37 +12,37 @@ from stream.state.sessionizer import DERIVED_COLUMN, SessionizedBatch, Sessioniz
 from stream.storage.delta_commit import LakeTable, OffsetUpdate
 
 STATE_COLUMNS = frozenset((EVENT_HASH, DERIVED_COLUMN))
-"""The columns that are filled from what is known of the rows before."""
+"""The columns that are computed from the rows before a batch."""
 
 
 class ResolvedBatch(Struct, frozen=True):
-    """A batch in the light of what was before it."""
+    """A batch after deduplication and session assignment."""
 
     deduplicated: DeduplicatedBatch
     sessionized: SessionizedBatch
 
     @property
     def rows(self) -> pa.Table:
-        """What is to be stored."""
+        """The rows to store."""
         return self.sessionized.rows
 
     @property
     def duplicates(self) -> list[QuarantineEntry]:
-        """A note about each item that was stored before."""
+        """The quarantine entries of the duplicates."""
         return self.deduplicated.duplicates
 
 
 class TableState:
-    """Of one table's topic partitions."""
+    """Deduplication and sessions of one table's topic partitions, where it has their columns."""
 
     def __init__(
         self,
         table: LakeTable,
         topic: str,
         memory_budget: MemoryBudget,
-        remembered: Collection[str] = STATE_COLUMNS,
+        state_columns: Collection[str] = STATE_COLUMNS,
     ) -> None:
-        columns = {column.name for column in table.table.columns} & set(remembered)
+        columns = {column.name for column in table.table.columns} & set(state_columns)
         self._duplicates = (
             Deduplication(table, topic, memory_budget) if EVENT_HASH in columns else None
         )
@@ -50,32 +50,34 @@ class TableState:
             Sessionizer(table, topic, memory_budget.folder) if DERIVED_COLUMN in columns else None
         )
 
-    def resolve(self, rows: pa.Table, next_of: Callable[[int], int]) -> ResolvedBatch:
-        """The rows without copies and with sessions; nothing is remembered of them yet."""
-        sifted = (
-            self._duplicates.deduplicate(rows, next_of)
+    def resolve(self, rows: pa.Table, next_offset: Callable[[int], int]) -> ResolvedBatch:
+        """The rows without duplicates and with sessions; the state changes by `commit` only."""
+        deduplicated = (
+            self._duplicates.deduplicate(rows, next_offset)
             if self._duplicates
             else DeduplicatedBatch(rows, [])
         )
         if self._sessions is None:
-            return ResolvedBatch(sifted, SessionizedBatch(sifted.rows))
-        return ResolvedBatch(sifted, self._sessions.assign_sessions(sifted.rows, next_of))
+            return ResolvedBatch(deduplicated, SessionizedBatch(deduplicated.rows))
+        return ResolvedBatch(
+            deduplicated, self._sessions.assign_sessions(deduplicated.rows, next_offset)
+        )
 
-    def commit(self, told: ResolvedBatch, moves: Mapping[int, OffsetUpdate]) -> None:
-        """The batch is in the table."""
+    def commit(self, resolved: ResolvedBatch, offset_updates: Mapping[int, OffsetUpdate]) -> None:
+        """Add a batch that was committed to the state."""
         if self._duplicates:
-            self._duplicates.commit(told.deduplicated, moves)
+            self._duplicates.commit(resolved.deduplicated, offset_updates)
         if self._sessions:
-            self._sessions.commit(told.sessionized, moves)
+            self._sessions.commit(resolved.sessionized, offset_updates)
 
     @property
     def files_scanned(self) -> int:
-        """How many pieces of the table were read back so far."""
+        """How many data files were scanned so far to rebuild state."""
         return sum(part.state.files_scanned for part in (self._duplicates, self._sessions) if part)
 
     def assign(self, partitions: Iterable[int]) -> None:
-        """These are the worker's from now on."""
-        held = frozenset(partitions)
+        """Set the partitions that are assigned to this worker."""
+        assigned = frozenset(partitions)
         for part in (self._duplicates, self._sessions):
             if part:
-                part.state.assign(held)
+                part.state.assign(assigned)

@@ -1,9 +1,8 @@
-"""Parts and the next offsets become one version of a table, or nothing does.
+"""Commits data files and next offsets as one version of a Delta table, by compare-and-swap.
 
-A commit is a compare-and-swap: the table's next offset of every topic partition must be the one
-that the batch was made for. The check and the commit use one handle, because a fresh handle would
-accept an older offset silently. Commits of other partitions do not conflict; deltalake puts one
-behind the other.
+The table's next offset of every topic partition must be the one that the batch expects. The check
+and the commit use one handle, because a fresh handle would accept an older offset silently. Commits
+of other partitions do not conflict; deltalake orders them one after the other.
 """
 
 import json
@@ -31,11 +30,11 @@ MAX_UNSYNCED_VERSIONS = 20
 
 
 REWRITE_COUNTER = "rewrites"
-"""Under this name a table counts its rewrites, so that only one of two at a time succeeds."""
+"""The name under which a table counts its rewrites, so that one of two concurrent ones fails."""
 
 
 class OffsetUpdate(Struct, frozen=True):
-    """What a commit does to the next offset of one topic partition."""
+    """Compare-and-swap of one next offset: refused unless it is `expected`, then set to `next`."""
 
     expected: int
     next: int
@@ -43,13 +42,11 @@ class OffsetUpdate(Struct, frozen=True):
 
 Actions = list[AddAction | RemoveAction]
 OffsetUpdates = Mapping[str, OffsetUpdate]
-"""By the id under which the table keeps the next offset, see
-`schemas.lake.committed_offsets.app_id`.
-"""
+"""By the name under which the table keeps the offset (`schemas.lake.committed_offsets.app_id`)."""
 
 
 class LakeTable:
-    """One table of the lake, as its writers hold it. Not for two threads at once."""
+    """One table of the lake, open for writing. Not for two threads at once."""
 
     def __init__(self, settings: Settings, table: Table) -> None:
         self.table = table
@@ -57,16 +54,16 @@ class LakeTable:
         self.store = storage_at(self.url)
         self.damage_reports = DamageReports(settings.data)
         self._handle = open_or_create(self.url, table, settings)
-        # A process that was killed may have left entries that no disk has yet.
+        # A process that was killed may have left entries without fsync.
         self._synced = max(-1, self._handle.version() - MAX_UNSYNCED_VERSIONS)
 
     @property
     def handle(self) -> DeltaTable:
-        """The handle, at the version of the last refresh."""
+        """The deltalake handle, at the version of the last refresh."""
         return self._handle
 
     def refresh(self) -> None:
-        """Move to the newest version."""
+        """Update the handle to the newest version."""
         try:
             self._handle.update_incremental()
         except DeltaError:  # e.g. idle for so long that entries after this version were cleaned up
@@ -77,28 +74,28 @@ class LakeTable:
         return self._handle.transaction_version(name) or 0
 
     def commit(self, data_files: Sequence[NewDataFile], updates: OffsetUpdates) -> None:
-        """One version with these parts and next offsets, on the disk for sure.
+        """Commit one version with these data files and next offsets, durably.
 
-        `moves` are from the handle's version; deltalake itself finds what was committed since.
-        Fenced when a next offset is not the expected one: the parts are removed. Tries again what
-        is only contention. When it returns, the version survives a power cut.
+        `updates` are relative to the handle's version; deltalake finds later commits by itself.
+        Fenced when a next offset is not the expected one: the data files are removed. Contention is
+        retried. When it returns, the version survives a power cut.
         """
         self._commit([add_action(data_file) for data_file in data_files], data_files, updates)
 
     def replace_same_rows(
         self, old: Sequence[str], data_files: Sequence[NewDataFile], day: str
     ) -> None:
-        """One version in which parts of a day are others with the same rows."""
+        """Commit one version in which data files of a day are replaced, with the same rows."""
         self.replace_files(dict.fromkeys(old, day), data_files, data_change=False)
 
     def replace_files(
         self, old: Mapping[str, str], data_files: Sequence[NewDataFile], data_change: bool = True
     ) -> None:
-        """One version in which other parts stand for the old ones, which are paths with their days.
+        """Commit one version in which `old` data files (their days by path) are replaced.
 
-        Fenced when some of them were replaced meanwhile: deltalake itself would let two remove
-        the same part, and keep the rows of both. Commits that only add do not get in the way.
-        `changed` says whether the rows are others.
+        Fenced when one of them was replaced meanwhile: deltalake itself would let two writers
+        remove the same file and keep the rows of both. Commits that only add do not conflict.
+        `data_change` says whether the rows differ.
         """
         self.refresh()
         rewrites = self.next_offset(REWRITE_COUNTER)
@@ -120,7 +117,7 @@ class LakeTable:
                 self.refresh()
             if not self._offsets_match(updates):
                 if self._has_files(data_files):
-                    break  # the try before landed, though it reported a failure
+                    break  # the previous attempt succeeded, though it reported a failure
                 self._raise_fenced(data_files, updates)
             try:
                 self._write(actions, updates)
@@ -128,14 +125,16 @@ class LakeTable:
             except (DeltaError, OSError) as error:
                 wait_for_retry(self.table, attempt, error)
         else:
-            raise RetriesExhausted(f"{self.table.name}: no commit in {MAX_ATTEMPTS} tries")
+            raise RetriesExhausted(
+                f"{self.table.name}: commit failed after {MAX_ATTEMPTS} attempts"
+            )
         self._synced = self.store.sync_log(self._synced)
 
     def _offsets_match(self, updates: OffsetUpdates) -> bool:
-        return all(self.next_offset(name) == move.expected for name, move in updates.items())
+        return all(self.next_offset(name) == update.expected for name, update in updates.items())
 
     def _has_files(self, data_files: Sequence[NewDataFile]) -> bool:
-        """Whether these parts are in the table, by the first of them: one commit holds them all."""
+        """Whether these files are in the table, by the first of them: one commit adds them all."""
         uris = {uri.removeprefix("file://") for uri in self._handle.file_uris()}
         return bool(data_files) and any(uri.endswith(data_files[0].path) for uri in uris)
 
@@ -148,17 +147,17 @@ class LakeTable:
     def _write(self, actions: Actions, updates: OffsetUpdates) -> None:
         adds = [(a.path, a.size, a.stats) for a in actions if isinstance(a, AddAction)]
         removes = [a.path for a in actions if isinstance(a, RemoveAction)]
-        nexts = {name: move.next for name, move in updates.items()}
+        next_offsets = {name: update.next for name, update in updates.items()}
         self._handle.create_write_transaction(
             actions,
             "append",
             delta_schema(self.table),
             partition_by=[DAY_COLUMN],
             commit_properties=CommitProperties(
-                custom_metadata={CONTENT_KEY: commit_content(adds, removes, nexts)},
+                custom_metadata={CONTENT_KEY: commit_content(adds, removes, next_offsets)},
                 max_commit_retries=15,
                 app_transactions=[
-                    Transaction(name, next_, now_ms()) for name, next_ in nexts.items()
+                    Transaction(name, next_, now_ms()) for name, next_ in next_offsets.items()
                 ],
             ),
             post_commithook_properties=NO_HOOKS,
@@ -166,11 +165,11 @@ class LakeTable:
 
 
 NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
-"""Checkpoints and cleaning are the keeper's."""
+"""The keeper writes checkpoints and cleans up log entries."""
 
 
 def add_action(data_file: NewDataFile, data_change: bool = True) -> AddAction:
-    """The part as the log names it."""
+    """The log action that adds a data file."""
     return AddAction(
         path=data_file.path,
         size=data_file.size,

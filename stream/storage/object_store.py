@@ -1,8 +1,8 @@
-"""Where the bytes of a table lie: a folder of this machine, or an object store behind a URL.
+"""Where the files of a table are: a local folder with fsync, or an object store.
 
-Neither pyarrow nor deltalake makes the disk keep what they wrote, so the folder does it here: after
-`put` a part and its name survive a power cut, after `settle` so do the log entries. An object store
-is durable once it answers.
+Neither pyarrow nor deltalake calls fsync, so local storage does: after `put` a data file and its
+name survive a power cut, after `sync_log` the log entries do. An object store is durable once it
+answers.
 """
 
 import os
@@ -21,42 +21,42 @@ from schemas.runtime.files import fsync
 from stream.storage.scratch_directory import ScratchDirectory
 
 SCRATCH_FOLDER = "_scratch"
-"""Readers of Delta leave names with an underscore alone."""
+"""Delta readers ignore names that begin with an underscore."""
 
 
 class TableStorage(Protocol):
-    """Bytes under the root of one table, by relative path."""
+    """The files of one table, by path relative to its root."""
 
     def put(self, path: str, data: pa.Buffer) -> None:
-        """Keep `data` under a name that nothing had before."""
+        """Write a new file durably."""
         ...
 
     def remove(self, path: str) -> None:
-        """Forget what was put there; it may be gone already."""
+        """Remove a file, if it exists."""
         ...
 
     def sync_log(self, version: int) -> int:
-        """Make all log entries after `version` durable; answers the newest of them."""
+        """Make all log entries after `version` durable; returns the newest of them."""
         ...
 
     def scratch_directory(self) -> Path:
-        """A folder for files that are to be adopted; nobody else writes there."""
+        """A folder of this process for files that `adopt` moves into the table."""
         ...
 
     def clear_scratch(self) -> None:
-        """Remove the scratch folders that killed processes left."""
+        """Remove the scratch folders of processes that no longer run."""
         ...
 
     def adopt(self, file: Path, path: str) -> int:
-        """Keep a finished file of the scratch folder like `put`; answers its size."""
+        """Move a finished file from the scratch folder into the table durably; returns its size."""
         ...
 
     def local_copy(self, path: str) -> AbstractContextManager[Path]:
-        """The bytes as a local file of the same name, for as long as it is needed."""
+        """A local file with the same content and name, within the context."""
         ...
 
     def filesystem(self) -> fs.FileSystem:
-        """The files under the root, for who reads parts of them."""
+        """The root as an Arrow file system, for reading parts of files."""
         ...
 
 
@@ -87,7 +87,7 @@ class LocalStorage(TableStorage):
         while (entry := log / f"{newest + 1:020}.json").exists():
             fsync(entry)
             newest += 1
-        if newest == version:  # the next one is in a checkpoint by now, and was cleaned up
+        if newest == version:  # the next entry was cleaned up after a checkpoint
             newest = self._sync_listed(version)
         fsync(log)
         return newest
@@ -180,12 +180,12 @@ class ObjectStorage(TableStorage):
 
 @contextmanager
 def temporary_directory(store: TableStorage) -> Iterator[Path]:
-    """A folder in the scratch folder that goes with all that is in it, whatever happens."""
+    """A temporary folder in the scratch folder, removed with its content on exit."""
     with tempfile.TemporaryDirectory(dir=store.scratch_directory()) as folder:
         yield Path(folder)
 
 
 def storage_at(url: str) -> TableStorage:
-    """The store of the table at a URL or folder."""
+    """The storage of the table at a URL or folder."""
     folder = local_folder(url)
     return ObjectStorage(url) if folder is None else LocalStorage(folder)

@@ -1,4 +1,4 @@
-"""Rows become one Parquet part: complete and on the disk for sure, or absent."""
+"""Writes one durable Parquet data file with min/max statistics."""
 
 import datetime as dt
 from typing import Any
@@ -13,12 +13,12 @@ from schemas.tables import Table
 from stream.storage.object_store import TableStorage
 
 STATISTICS_COLUMNS = ("received_at", "kafka_partition")
-"""Columns whose borders the log keeps, where a table has them, besides subject and time. They must
-be among the table's first 32: of others nobody reads the borders."""
+"""Columns with min/max statistics in the log, where a table has them, besides subject and time.
+They must be among the table's first 32: Delta readers ignore the statistics of later columns."""
 
 
 class NewDataFile(Struct, frozen=True):
-    """A part that was written and that no version names yet."""
+    """A data file that was written and is in no table version yet."""
 
     path: str
     day: str
@@ -27,14 +27,14 @@ class NewDataFile(Struct, frozen=True):
 
 
 def write_data_file(store: TableStorage, table: Table, day: str, rows: pa.Table) -> NewDataFile:
-    """One part of `day`, sorted by the table's order."""
+    """Write one data file of `day`, sorted by the table's order."""
     rows = rows.sort_by([(name, "ascending") for name in table.sort_order])
     sink = pa.BufferOutputStream()
     pq.write_table(
         rows,
         sink,
         compression="zstd",
-        # A part is one small group of rows: borders of other columns would leave nothing out.
+        # A data file is one small row group: statistics of other columns would skip nothing.
         write_statistics=list(table.sort_order),
         write_page_checksum=True,
     )
@@ -45,7 +45,7 @@ def write_data_file(store: TableStorage, table: Table, day: str, rows: pa.Table)
 
 
 def statistics(table: Table, rows: pa.Table) -> dict[str, Any]:
-    """What lets a reader leave the part out: number of rows and the borders of a few columns."""
+    """Statistics by which a reader skips the file: row count and bounds of a few columns."""
     names = [
         name
         for name in (table.subject_column, table.time_column, *STATISTICS_COLUMNS)

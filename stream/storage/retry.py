@@ -1,4 +1,4 @@
-"""How often and how patiently something is tried again that others get in the way of."""
+"""Retry with jitter after commit conflicts."""
 
 import logging
 import random
@@ -12,8 +12,9 @@ MAX_ATTEMPTS = 10
 
 
 def wait_for_retry(table: Table, attempt: int, error: Exception) -> None:
+    """Log a failed attempt and wait, longer after each one."""
     log.warning(
-        "commit tried again",
+        "commit retried",
         extra={"table": table.name, "attempt": attempt + 1, "reason": str(error)},
     )
     time.sleep(random.uniform(0.02, 0.08) * (attempt + 1))  # noqa: S311 - jitter, no secret

@@ -1,7 +1,7 @@
-"""A folder for files under way, each writer its own; what is left of the dead is cleared.
+"""Scratch directory per process under a lock; directories of dead processes are removed.
 
-A writer holds the lock of its folder for as long as it lives. Process ids would not do: they say
-nothing between containers.
+A process holds the lock (`flock`) of its directory for its lifetime. Process ids would not do: they
+mean nothing between containers.
 """
 
 import fcntl
@@ -16,14 +16,14 @@ LOCK_FILE = "lock"
 
 
 class ScratchDirectory:
-    """The folders under one root. Not for two threads at once."""
+    """The scratch directories under one root. Not for two threads at once."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._own: Path | None = None
 
     def folder(self) -> Path:
-        """The own folder; it goes with this object, or with the process at the latest."""
+        """The directory of this object; removed with it, or after the process ends."""
         while self._own is None:
             self._root.mkdir(exist_ok=True)
             folder = Path(tempfile.mkdtemp(dir=self._root))
@@ -33,9 +33,9 @@ class ScratchDirectory:
         return self._own
 
     def clear(self) -> None:
-        """Remove the folders that nobody holds, and what else lies there."""
+        """Remove directories without a lock holder, and any other files."""
         for entry in sorted(self._root.iterdir()) if self._root.is_dir() else ():
-            with suppress(PermissionError):  # another user's, who may well be at work
+            with suppress(PermissionError):  # another user's, perhaps in use
                 _clear(entry)
 
 
@@ -47,7 +47,7 @@ def _clear(entry: Path) -> None:
 
 
 def _lock(folder: Path, operation: int) -> int | None:
-    """The lock of a folder, as a descriptor; None when it is another's, or the folder is gone."""
+    """A descriptor that holds the folder's lock; None when it is taken or the folder is gone."""
     try:
         descriptor = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
     except FileNotFoundError:

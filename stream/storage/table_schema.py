@@ -1,7 +1,7 @@
-"""The columns of `schemas.tables` as Delta's types and as Arrow's, in one place.
+"""The columns of `schemas.tables` as Delta schema and as Arrow schema.
 
-Signed integers, DECIMAL instead of floating point and microseconds in UTC: what every engine reads
-alike ("Tables" in schemas/REFERENCE.md).
+Signed integers, DECIMAL instead of floating point and microseconds in UTC: the types that every
+engine reads alike ("Tables" in schemas/REFERENCE.md).
 """
 
 from functools import cache
@@ -27,11 +27,11 @@ _ARROW = {
 
 @cache
 def delta_schema(table: Table) -> Schema:
-    """The table's columns as its log declares them; all nullable, the partition among them."""
+    """The table's columns in its Delta log; all nullable, with the partition column."""
     return Schema([Field(c.name, PrimitiveType(c.type.value)) for c in table.columns])
 
 
 @cache
 def arrow_schema(table: Table) -> pa.Schema:
-    """The columns of one part: all but the partition, which is the folder's name."""
+    """The columns of a data file: all but the partition column, which is the folder's name."""
     return pa.schema([(c.name, _ARROW[c.type]) for c in table.columns if c.name != DAY_COLUMN])

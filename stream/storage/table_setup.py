@@ -1,4 +1,4 @@
-"""A table as its writers need it: created by whoever comes first, and with all its columns."""
+"""Opens a Delta table for writing; creates it, and adds columns that are new."""
 
 import time
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from stream.storage.table_schema import DAY_COLUMN, delta_schema
 
 
 def open_or_create(url: str, table: Table, settings: Settings) -> DeltaTable:
-    """The table; made when it is not there, also by two workers at once; with all its columns."""
+    """Open the table with all its columns; create it if missing, also by two workers at once."""
     try:
         handle = open_table_checked(url)
     except TableNotFoundError:
@@ -25,7 +25,7 @@ def open_or_create(url: str, table: Table, settings: Settings) -> DeltaTable:
 
 
 def open_table_checked(url: str) -> DeltaTable:
-    """The table, unless a log entry is missing or torn, or it needs what we cannot read."""
+    """Open the table; DamagedLog when an entry is missing or torn or a feature is unknown."""
     check_log(url)
     try:
         handle = DeltaTable(url)
@@ -33,14 +33,14 @@ def open_table_checked(url: str) -> DeltaTable:
         raise
     except DeltaError as error:
         if local_folder(url) is None:
-            raise  # the object store may be away for a moment
+            raise  # the object store may be unreachable for a moment
         handle = _reopen(url, error)
     check_protocol(handle)
     return handle
 
 
 def _reopen(url: str, error: DeltaError) -> DeltaTable:
-    """Entries may have been cleaned up under the first look; what fails twice is damaged."""
+    """Open once more: entries may have been cleaned up meanwhile; a second failure is damage."""
     time.sleep(0.1)
     try:
         return DeltaTable(url)
@@ -66,7 +66,7 @@ def _create(url: str, table: Table, settings: Settings) -> DeltaTable:
 
 
 def _add_missing_columns(handle: DeltaTable, table: Table) -> DeltaTable:
-    """The table with the columns that are younger than it is; nothing else ever changes."""
+    """Add the columns that are newer than the table; nothing else of a schema ever changes."""
     handle.update_incremental()
     present = {field.name for field in handle.schema().fields}
     missing = [field for field in delta_schema(table).fields if field.name not in present]
@@ -81,4 +81,4 @@ def _with_retry(table: Table, action: Callable[[], DeltaTable]) -> DeltaTable:
             return action()
         except DeltaError as error:  # another worker created it in between
             wait_for_retry(table, attempt, error)
-    raise RetriesExhausted(f"{table.name}: could not be brought into its form")
+    raise RetriesExhausted(f"{table.name}: schema could not be updated")

@@ -14,7 +14,7 @@ from schemas.envelope import Envelope, encode_chunk, encode_envelope
 from schemas.lake.delta_table import DataFile, TableVersion, open_table, read_version
 from schemas.runtime.settings import Settings
 from schemas.tables import Table
-from stream.rows.decoder import KafkaMessage, items_of
+from stream.rows.decoder import KafkaMessage, count_items
 from stream.storage.delta_commit import LakeTable
 from stream.storage.parquet_writer import NewDataFile, statistics
 
@@ -57,7 +57,7 @@ def a_message(
         timestamp_ms=NOON_MS,
         body=whole,
         acknowledge=lambda: None,
-        items=items_of(whole),
+        items=count_items(whole),
     )
 
 

@@ -1,4 +1,4 @@
-"""Memory is shared fairly: who has little keeps it all."""
+"""Max-min fair shares: small sizes are kept whole, only the largest are cut."""
 
 import pytest
 
@@ -6,17 +6,15 @@ from stream.state.memory_budget import max_min_share
 
 
 @pytest.mark.parametrize(
-    ("sizes", "room", "share"),
+    ("sizes", "limit", "share"),
     [
         ([1, 2, 10], 9, 6),  # 1 and 2 stay, and leave 6 of the 9
         ([5, 5, 5], 9, 3),
-        ([1, 2], 9, 2),  # there is room for all
+        ([1, 2], 9, 2),  # the limit suffices for all
         ([100], 9, 9),
         ([], 9, 0),
     ],
 )
-def test_who_has_most_gives_up_what_is_too_much(
-    sizes: list[int], memory_budget: int, share: int
-) -> None:
-    assert max_min_share(sizes, memory_budget) == share
-    assert sum(min(size, share) for size in sizes) <= memory_budget
+def test_only_the_largest_sizes_are_cut(sizes: list[int], limit: int, share: int) -> None:
+    assert max_min_share(sizes, limit) == share
+    assert sum(min(size, share) for size in sizes) <= limit

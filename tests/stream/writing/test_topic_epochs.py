@@ -151,7 +151,7 @@ def test_a_kafka_without_ids_is_believed_until_one_was_known(tmp_path: Path) -> 
     assert assigned(given, None).next_offsets([0]) == {0: 1}
 
     assigned(given, FIRST, {0: 1})
-    with pytest.raises(Unreachable, match="does not say"):
+    with pytest.raises(Unreachable, match="does not report a topic id"):
         assigned(given, None)
 
 
