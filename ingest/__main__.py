@@ -1,4 +1,4 @@
-"""`python -m ingest --name collector-1`: one collector process."""
+"""`python -m ingest --name collector-1`: runs one collector process."""
 
 import asyncio
 import gc
@@ -31,74 +31,80 @@ from schemas.runtime.settings import Settings
 
 FLUSH_TIMEOUT_SECONDS = 10.0
 GC_THRESHOLD = 50_000
-"""Objects that may wait for the cycle collector."""
+"""New objects after which the cyclic garbage collector runs."""
 
 
 def main() -> None:
-    """Serve until told to stop."""
+    """Run until SIGTERM."""
     parser = ArgumentParser(prog="python -m ingest", description=__doc__)
     parser.add_argument("--name", default="collector-1", help="name of this process")
     try:
         run(load_settings(), parser.parse_args().name)
-    except InvalidSetting as refused:
-        sys.exit(f"collector: {refused}")
-    except (DatabaseError, ImportError) as away:
-        sys.exit(f"collector: {registry_unavailable(away)}")
+    except InvalidSetting as error:
+        sys.exit(f"collector: {error}")
+    except (DatabaseError, ImportError) as error:
+        sys.exit(f"collector: {registry_unavailable(error)}")
 
 
 def run(settings: Settings, name: str) -> None:
-    """One collector with these settings."""
+    """Run one collector with these settings."""
     set_umask(settings)
-    outbox = KafkaProducer(settings, [kind.topic for kind in ALL_KINDS])
+    producer = KafkaProducer(settings, [kind.topic for kind in ALL_KINDS])
     follower = RegistryFollower(
         RegistryStore(settings.registry_url), Backups.for_settings(settings)
     )
-    acknowledged = AcknowledgedCounter(settings.data, name)
-    clicks, secrets = ClickQueue(outbox), DailySalts(settings.data / SALTS_FOLDER)
+    acknowledged_counter = AcknowledgedCounter(settings.data, name)
+    clicks, salts = ClickQueue(producer), DailySalts(settings.data / SALTS_FOLDER)
 
     @asynccontextmanager
     async def lifespan(_app: object) -> AsyncIterator[None]:
         tune_garbage_collector()
-        outbox.start()
-        beside = [
+        producer.start()
+        background_tasks = [
             asyncio.create_task(follower.run()),
-            asyncio.create_task(outbox.disk.run()),
-            asyncio.create_task(acknowledged.run()),
-            asyncio.create_task(secrets.run(now_ms)),
+            asyncio.create_task(producer.disk.run()),
+            asyncio.create_task(acknowledged_counter.run()),
+            asyncio.create_task(salts.run(now_ms)),
         ]
         yield
-        for task in beside:
+        for task in background_tasks:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
         clicks.close()
-        await outbox.close(FLUSH_TIMEOUT_SECONDS)
+        await producer.close(FLUSH_TIMEOUT_SECONDS)
         clicks.count_unacknowledged()
         with suppress(OSError):
-            acknowledged.write()
+            acknowledged_counter.write()
 
-    recent = RecentRequests()
+    recent_requests = RecentRequests()
     app = create_app(
-        outbox,
+        producer,
         follower,
         now_ms,
         settings,
         lifespan,
-        recent,
+        recent_requests,
         clicks,
-        secrets,
-        outbox.disk,
-        acknowledged,
+        salts,
+        producer.disk,
+        acknowledged_counter,
     )
-    ready = lambda: outbox.unavailable_reason is None  # noqa: E731 - a sentence, not a function
+
+    def is_ready() -> bool:
+        return producer.unavailable_reason is None
+
     port = settings.collect_port
-    serve(app, settings, name, port, ready, collect_error, CollectorProtocol, recent.close)
+    serve(
+        app, settings, name, port, is_ready, collect_error, CollectorProtocol, recent_requests.close
+    )
 
 
 def tune_garbage_collector() -> None:
-    """Let Python's cycle collector look seldom, and not at what stays: a fifth of a request's time.
+    """Run the cyclic garbage collector rarely, and not over objects that stay.
 
-    Nothing that a good request makes is part of a cycle; reference counts free it.
+    Reference counting frees everything that a valid request allocates; with the default thresholds
+    the cyclic collector takes a fifth of the time of a request.
     """
     gc.collect()
     gc.freeze()

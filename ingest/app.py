@@ -1,4 +1,4 @@
-"""create_app: one route per kind, the redirect, the health of the collector."""
+"""create_app: the collector as an ASGI application, with routes, middleware and health checks."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -39,30 +39,30 @@ from schemas.runtime.networks import parse_networks
 from schemas.runtime.settings import Settings
 
 FALLBACK_PATH = ""
-"""Where everything goes that has no path of its own, the lifespan too."""
+"""Key of the application for unknown paths and for the ASGI lifespan."""
 
 SALTS_FOLDER = "visitors"
-"""Folder in the data folder with the secrets of the days."""
+"""Folder of the daily salts, inside the data folder."""
 
 Lifespan = Callable[[object], AbstractAsyncContextManager[None]]
-"""What lives as long as the application does."""
+"""ASGI lifespan: starts background tasks and stops them."""
 
 
 def create_app(
-    outbox: Producer,
+    producer: Producer,
     registry: SnapshotSource,
     clock: Clock,
     settings: Settings,
     lifespan: Lifespan | None = None,
-    recent: RecentRequests | None = None,
+    recent_requests: RecentRequests | None = None,
     clicks: ClickQueue | None = None,
-    secrets: DailySalts | None = None,
-    disk: DiskFloor | None = None,
-    acknowledged: AcknowledgedCounter | None = None,
+    salts: DailySalts | None = None,
+    disk_floor: DiskFloor | None = None,
+    acknowledged_counter: AcknowledgedCounter | None = None,
 ) -> HttpMiddleware:
     """The collector as an ASGI application."""
     routes: dict[str, ASGIApp] = {}
-    edge = HttpMiddleware(
+    middleware = HttpMiddleware(
         dispatcher(routes),
         shape=collect_error,
         limiter=LocalRateLimiter(),
@@ -71,65 +71,78 @@ def create_app(
         countries=parse_header_names(settings.country_headers),
         credentials=True,
     )
-    recent = recent or RecentRequests()
-    visitors = AnonymousIds(secrets or DailySalts(settings.data / SALTS_FOLDER))
-    acknowledged = acknowledged or AcknowledgedCounter(settings.data, "collector", clock)
-    publisher = Publisher(outbox, acknowledged, settings.ingest_epoch, recent)
-    desk = Dependencies(edge, registry, clock, visitors, publisher)
-    disk = disk or DiskFloor(settings)
-    checks = {"kafka": lambda: outbox.unavailable_reason, "disk": lambda: disk.unavailable_reason}
-    # Items are taken by the last snapshot: unready collectors would lose what they can take.
-    spared = {
+    recent_requests = recent_requests or RecentRequests()
+    anonymous_ids = AnonymousIds(salts or DailySalts(settings.data / SALTS_FOLDER))
+    acknowledged_counter = acknowledged_counter or AcknowledgedCounter(
+        settings.data, "collector", clock
+    )
+    publisher = Publisher(producer, acknowledged_counter, settings.ingest_epoch, recent_requests)
+    dependencies = Dependencies(middleware, registry, clock, anonymous_ids, publisher)
+    disk_floor = disk_floor or DiskFloor(settings)
+    checks = {
+        "kafka": lambda: producer.unavailable_reason,
+        "disk": lambda: disk_floor.unavailable_reason,
+    }
+    # The last snapshot is enough to accept items: these checks report, and make nothing unready.
+    noncritical_checks = {
         "registry": lambda: registry.error,
         "storing": remembered(lambda: refusal_reason(settings.data / "run", clock())),
     }
-    clicks = clicks or ClickQueue(outbox)
+    clicks = clicks or ClickQueue(producer)
     counts = {
         "clicksWaiting": lambda: clicks.waiting,
         "clicksLost": lambda: clicks.lost,
         "clicksUnknown": lambda: clicks.unknown,
     }
-    waits = StorageWatch(settings)
-    collecting = {kind.path: collect(kind, desk) for kind in KINDS if kind.path}
-    collecting |= {route.operation.path: mixed_endpoint(route, desk) for route in MIXED_ROUTES}
-    routes.update({path: wait_for_storage(app, waits) for path, app in collecting.items()})
-    edge.on_error = error_recorder(desk, collecting)
-    routes[DEBUG_PATH] = debug(desk)
-    routes[IMPORTED_EVENT.path] = import_events(desk)
-    routes.update(dict.fromkeys(HEALTH_PATHS, health_endpoint("collector", checks, counts, spared)))
+    storage_watch = StorageWatch(settings)
+    collect_endpoints = {kind.path: collect(kind, dependencies) for kind in KINDS if kind.path}
+    collect_endpoints |= {
+        route.operation.path: mixed_endpoint(route, dependencies) for route in MIXED_ROUTES
+    }
+    routes.update(
+        {path: wait_for_storage(app, storage_watch) for path, app in collect_endpoints.items()}
+    )
+    middleware.on_error = error_recorder(dependencies, collect_endpoints)
+    routes[DEBUG_PATH] = debug(dependencies)
+    routes[IMPORTED_EVENT.path] = import_events(dependencies)
+    routes.update(
+        dict.fromkeys(
+            HEALTH_PATHS, health_endpoint("collector", checks, counts, noncritical_checks)
+        )
+    )
     routes[OPENAPI_PATH] = openapi_endpoint(collector_api)
     routes.update(script_routes())
-    routes[LINKS_PATH] = redirect_endpoint(desk, clicks)
+    routes[LINKS_PATH] = redirect_endpoint(dependencies, clicks)
     routes[ROBOTS_PATH] = robots
     routes[FALLBACK_PATH] = Router(redirect_slashes=False, lifespan=lifespan)
-    return edge
+    return middleware
 
 
 def dispatcher(routes: Mapping[str, ASGIApp]) -> ASGIApp:
-    """Looks a path up; under /l/ is one endpoint."""
+    """Routes by exact path; every path under /l/ goes to the redirect endpoint."""
 
     async def dispatch(scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("path", FALLBACK_PATH)
-        found = (
+        endpoint = (
             routes.get(path) or routes[LINKS_PATH if path.startswith(LINKS_PATH) else FALLBACK_PATH]
         )
-        await found(scope, receive, send)
+        await endpoint(scope, receive, send)
 
     return dispatch
 
 
 def collector_api() -> ApiDescription:
-    """What the collector is."""
-    collecting = (
+    """The collector's OpenAPI description."""
+    collect_operations = (
         *(collect_operation(kind) for kind in KINDS if kind.path),
         *(route.operation for route in MIXED_ROUTES),
     )
     return ApiDescription(
         title="Tidemark: collection",
-        description="Takes events, web vitals and errors from trackers and servers. "
-        "Every answer says how many requests are left.",
+        description="Accepts events, web vitals and errors from trackers and servers. "
+        "Every response has X-RateLimit headers.",
         operations=(
-            *map(with_wait, collecting),
+            *map(with_wait, collect_operations),
             IMPORT_OPERATION,
             DEBUG_OPERATION,
             *LINK_OPERATIONS,

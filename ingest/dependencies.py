@@ -12,14 +12,14 @@ from schemas.runtime.clock import Clock
 
 
 class SnapshotSource(Protocol):
-    """Whatever holds the newest snapshot."""
+    """Source of the newest registry snapshot."""
 
     @property
     def snapshot(self) -> Snapshot: ...
 
     @property
     def error(self) -> str | None:
-        """Why the last look at the database failed; None when it did not."""
+        """Why the last read of the database failed; None when it succeeded."""
 
 
 class Dependencies(Struct, frozen=True):

@@ -1,8 +1,8 @@
-"""Whose items these are: by API key, or by the website id that a tracker sends.
+"""Authenticates the sender of a request by API key or website id.
 
-One rule for all routes. A key (scope `track:events`) speaks for its organization, or for the one
-website that it is bound to. Without a key the website id is enough, because it stands in every page
-that is tracked; it lets write only, and only into that website.
+One rule for all routes. A key with the scope `track:events` sends for its organization, or for
+the one website that it is bound to. Without a key the website id is enough, because it is public
+on every tracked page; it permits writing only, and only to that website.
 """
 
 from msgspec import Struct
@@ -14,19 +14,22 @@ from schemas.registry import Key, KeyScope, Organization, Snapshot, Website
 from schemas.registry.allowed_origins import origin_allowed
 
 SENDER_REQUIRED = (
-    "Say whose items these are: an API key as 'Authorization: Bearer' or 'x-api-key', "
+    "Authentication required: send an API key as 'Authorization: Bearer' or 'x-api-key', "
     "or the website id as ?website_id= or ?client_id="
 )
-ORIGIN_DENIED = "Access denied: this website takes no items from the origin"
-UNKNOWN_WEBSITE = "Access denied: no website takes items under this id"
+ORIGIN_DENIED = "Access denied: this website does not accept items from the origin"
+UNKNOWN_WEBSITE = "Access denied: unknown website id"
 
 
 class Sender(Struct, frozen=True, gc=False):
-    """Who sends, and where an item goes that names no website."""
+    """The authenticated sender of a request."""
 
     organization: Organization
     subject_id: str
-    """A website; the organization itself when its key names none and it has not exactly one."""
+    """Subject of the items without a `websiteId`.
+
+    A website; the organization if its key is bound to no website and it has not exactly one.
+    """
     key: Key | None = None
 
     @property
@@ -35,12 +38,12 @@ class Sender(Struct, frozen=True, gc=False):
 
     @property
     def root_id(self) -> str:
-        """What all items are of that it may send: its website, or the organization."""
+        """The subject that contains everything this sender may write to."""
         bound = self.key is None or self.key.website_id is not None
         return self.subject_id if bound else self.organization.id
 
     def can_reach(self, registry: Snapshot, website_id: str) -> bool:
-        """Whether an item may name this website."""
+        """Whether the sender may write to this website."""
         if self.key is None or self.key.website_id is not None:
             return website_id == self.subject_id
         website = registry.websites.get(website_id)
@@ -48,7 +51,7 @@ class Sender(Struct, frozen=True, gc=False):
 
 
 def authenticate(head: RequestHead, registry: Snapshot, now_ms: int) -> Sender | None:
-    """The sender that the head names; None when it names nobody."""
+    """The sender by key or website id in headers and query string; None without either."""
     if head.key is not None:
         return _authenticate_by_key(head, registry, now_ms)
     if head.website_id is not None:
@@ -59,7 +62,7 @@ def authenticate(head: RequestHead, registry: Snapshot, now_ms: int) -> Sender |
 def authenticate_by_website(
     website_id: str | None, registry: Snapshot, head: RequestHead
 ) -> Sender:
-    """The sender who knows no more than a website id; Unauthorized without one."""
+    """The sender by website id alone; Unauthorized without one."""
     if not website_id:
         raise Unauthorized(SENDER_REQUIRED)
     website = registry.websites.get(website_id)
@@ -71,7 +74,7 @@ def authenticate_by_website(
 
 
 def _check_origin(website: Website, origin: str | None) -> None:
-    """Only browsers tell an origin, and from those nobody else's page may send."""
+    """Forbidden for pages of other origins; only browsers send the header."""
     if origin is not None and not origin_allowed(website.allowed_origins, origin):
         raise Forbidden(f"{ORIGIN_DENIED} '{origin[:100]}'")
 

@@ -1,4 +1,4 @@
-"""Bodies unpacked: gzip or nothing, never beyond the limit."""
+"""Request bodies: gzip decompression with a size limit."""
 
 import zlib
 from collections.abc import Iterator
@@ -15,46 +15,49 @@ GZIP_WBITS = 31
 """zlib's `wbits` for one gzip member and nothing else."""
 
 BLOCK_BYTES = 64 * 1024
-"""Bytes that are unpacked at once: so little is uncounted of a body that breaks off."""
+"""Bytes per decompression step; at most so many are not counted when a body breaks off."""
 
 
 async def receive_body(scope: Scope, receive: Receive, head: RequestHead) -> bytes:
-    """The body, arrived in time and unpacked within its limit."""
+    """The decompressed body; RequestTimeout, PayloadTooLarge or Malformed.
+
+    The decompressed size counts against the rate limit of the sender.
+    """
     body = await read_body(scope, receive, MAX_BODY_BYTES, BODY_TIMEOUT_SECONDS)
     scope[BODY_SIZE_KEY] = len(body)
     if not head.encoding:
         return body
-    parts, unpacked = [], 0
+    parts, decompressed_bytes = [], 0
     for part in decompress(body, head.encoding, MAX_BODY_BYTES):
         parts.append(part)
-        unpacked += len(part)
-        scope[BODY_SIZE_KEY] = max(unpacked, len(body))  # who sent it pays for what was unpacked
-    scope[BODY_SIZE_KEY] = unpacked
+        decompressed_bytes += len(part)
+        scope[BODY_SIZE_KEY] = max(decompressed_bytes, len(body))
+    scope[BODY_SIZE_KEY] = decompressed_bytes
     return b"".join(parts)
 
 
-def decompress(body: bytes, encoding: str, most: int) -> Iterator[bytes]:
-    """The body as it was before it was packed, in parts; Malformed or TooLarge where it ends."""
+def decompress(body: bytes, encoding: str, max_bytes: int) -> Iterator[bytes]:
+    """The decompressed body in parts; Malformed or PayloadTooLarge at the first bad part."""
     if encoding in ("", "identity"):
         return iter((body,))
     if encoding not in ("gzip", "x-gzip"):
-        raise Malformed(f"Content-Encoding '{encoding}' is not taken; send gzip or identity")
-    return _gunzip(body, most)
+        raise Malformed(f"Content-Encoding '{encoding}' is not supported; send gzip or identity")
+    return _gunzip(body, max_bytes)
 
 
-def _gunzip(body: bytes, most: int) -> Iterator[bytes]:
-    # Not gzip.decompress: 97 KB of it can hold 100 MB, and this stops at the limit.
-    member, left = zlib.decompressobj(wbits=GZIP_WBITS), most
+def _gunzip(body: bytes, max_bytes: int) -> Iterator[bytes]:
+    # Not gzip.decompress: 97 KB can decompress to 100 MB, and this stops at the limit.
+    member, bytes_left = zlib.decompressobj(wbits=GZIP_WBITS), max_bytes
     while True:
         try:
             part = member.decompress(body, BLOCK_BYTES)
         except zlib.error:
             raise Malformed("The body is not valid gzip") from None
         yield part
-        left -= len(part)
-        if left < 0:
+        bytes_left -= len(part)
+        if bytes_left < 0:
             raise PayloadTooLarge(
-                f"The body may have at most {most:,} bytes, after decompression too"
+                f"The body may have at most {max_bytes:,} bytes, after decompression too"
             )
         body = member.unconsumed_tail
         if member.eof or len(part) < BLOCK_BYTES:

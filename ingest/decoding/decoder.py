@@ -1,7 +1,7 @@
-"""Bytes become good items and named rejects; hostile input ends here.
+"""Decodes and validates a JSON body into accepted and rejected items.
 
-The usual body is decoded once, whole, and its bytes travel on as they came. Only when something in
-it is wrong or suspicious is it taken apart, item by item.
+A valid body is decoded in one pass and its bytes are published unchanged. Only a body that is
+invalid or unusually deep or large is decoded item by item.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ _raws = msgspec.json.Decoder(list[Raw])
 
 
 class RejectedItem(Struct, frozen=True):
-    """One item that was not taken, by its position in the request."""
+    """An item that was not accepted, by its index in the request."""
 
     index: int
     code: str
@@ -40,17 +40,17 @@ class RejectedItem(Struct, frozen=True):
 
 
 class AcceptedItems(Struct, frozen=True):
-    """What is good of a body."""
+    """The valid items of a body, and the rejected ones."""
 
     items: Sequence[Item]
     array: bytes
-    """The same items as a JSON array, as they came."""
+    """The same items as a JSON array, with their original bytes."""
     indexes: Sequence[int]
-    """Where each item stood in the request."""
+    """Index of each item in the request."""
     rejected: Sequence[RejectedItem] = ()
 
     def raw_items(self) -> list[Raw]:
-        """Each item's own bytes."""
+        """The original bytes of each item."""
         return _raws.decode(self.array)
 
 
@@ -61,11 +61,11 @@ class Decoder:
         self._kind = kind
         self._aliases = aliases_of(kind.item)
         item = strict_type(kind.item)
-        self._list_decoder = msgspec.json.Decoder(list[item])  # type: ignore[valid-type]  # made above
+        self._list_decoder = msgspec.json.Decoder(list[item])  # type: ignore[valid-type]  # built above
         self._item_decoder = msgspec.json.Decoder(item)
 
     def decode(self, body: bytes) -> AcceptedItems:
-        """The good items; Malformed when it is no body at all, NoneAccepted when none is good."""
+        """The accepted items; Malformed for an invalid body, NoneAccepted if no item is valid."""
         array, single = self._array(body)
         try:
             items = self._list_decoder.decode(array)
@@ -79,7 +79,7 @@ class Decoder:
         return AcceptedItems(items, array, range(len(items)))
 
     def _array(self, body: bytes) -> tuple[bytes, bool]:
-        """The body as an array, and whether it was a single item."""
+        """The body as a JSON array, and whether it was a single item."""
         first = body[:1]
         if first not in (b"[", b"{"):
             body = body.strip(JSON_WHITESPACE)
@@ -92,20 +92,20 @@ class Decoder:
         raise Malformed(f"The body must be JSON in UTF-8: {allowed}")
 
     def _one_by_one(self, array: bytes, single: bool) -> AcceptedItems:
-        raws = split_items(array, single)
-        texts = [self._with_wire_names(bytes(raw)) for raw in raws]
-        items, places, rejected = [], [], []
+        raw_items = split_items(array, single)
+        texts = [self._with_wire_names(bytes(raw)) for raw in raw_items]
+        items, indexes, rejected = [], [], []
         for index, text in enumerate(texts):
-            outcome = self.decode_item(index, text, partial(self._sent_names, raws[index]))
+            outcome = self.decode_item(index, text, partial(self._sent_names, raw_items[index]))
             if isinstance(outcome, RejectedItem):
                 rejected.append(outcome)
             else:
                 items.append(outcome)
-                places.append(index)
+                indexes.append(index)
         if not items:
             raise none_accepted_error(rejected)
         return AcceptedItems(
-            items, join_items([texts[place] for place in places]), places, rejected
+            items, join_items([texts[index] for index in indexes]), indexes, rejected
         )
 
     def _with_wire_names(self, text: bytes) -> bytes:
@@ -115,9 +115,9 @@ class Decoder:
         return sent_names_in_json(bytes(raw), self._aliases)
 
     def decode_item(
-        self, index: int, text: bytes, sent: Callable[[], SentNames] = lambda: NO_RENAMES
+        self, index: int, text: bytes, sent_names: Callable[[], SentNames] = lambda: NO_RENAMES
     ) -> Item | RejectedItem:
-        """The item, or why it is not taken, in the names that were `sent`."""
+        """The item, or why it is rejected; `sent_names` gives the field names for the message."""
         if len(text) > MAX_ITEM_BYTES:
             return oversized_item(index)
         if _bracket_count(text) > MAX_BRACKETS:
@@ -129,7 +129,7 @@ class Decoder:
             item = self._item_decoder.decode(text)
         except DECODE_ERRORS as error:
             return RejectedItem(
-                index, Malformed.code, error_message(error, self._kind.item, sent())
+                index, Malformed.code, error_message(error, self._kind.item, sent_names())
             )
         if not _has_valid_timestamp(item):
             return RejectedItem(
@@ -139,43 +139,43 @@ class Decoder:
 
 
 def oversized_item(index: int) -> RejectedItem:
-    """What is said of an item of more than ITEM_BYTES, whatever is in it."""
+    """The reject of an item of more than MAX_ITEM_BYTES."""
     return RejectedItem(
         index, PayloadTooLarge.code, f"An item may have at most {MAX_ITEM_BYTES:,} bytes"
     )
 
 
 def none_accepted_error(rejected: Sequence[RejectedItem]) -> NoneAccepted:
-    """The failure of a request of which nothing is left."""
+    """The error of a request without a valid item."""
     return NoneAccepted(f"No item was accepted. {rejected[0].message}", rejected=list(rejected))
 
 
 def check_item_count(count: int) -> None:
-    """Malformed when a request has too many items, or none."""
+    """Malformed if a request has too many items, or none."""
     if not 1 <= count <= MAX_ITEMS:
-        raise Malformed(f"A request takes 1 to {MAX_ITEMS} items; this one has {count:,}")
+        raise Malformed(f"A request may have 1 to {MAX_ITEMS} items; this one has {count:,}")
 
 
 def split_items(array: bytes, single: bool = False) -> list[Raw]:
-    """The items of a body, not too many of them; Malformed when it is no array."""
+    """The raw items of a JSON array; Malformed if it is invalid or has too many."""
     try:
-        raws = _raws.decode(array)
+        raw_items = _raws.decode(array)
     except DECODE_ERRORS as error:
         reason = error_message(error).replace("The item", "The body")
         raise Malformed(reason) from None
-    if single and len(raws) != 1:
+    if single and len(raw_items) != 1:
         raise Malformed("The body is not valid JSON")
-    check_item_count(len(raws))
-    return raws
+    check_item_count(len(raw_items))
+    return raw_items
 
 
 def join_items(texts: Sequence[bytes]) -> bytes:
-    """Items as a JSON array, each as it is."""
+    """Raw items as a JSON array."""
     return b"[" + b",".join(texts) + b"]"
 
 
 def _needs_item_checks(array: bytes, items: Sequence[Item]) -> bool:
-    """Whether an item may break a rule that decoding all of them at once cannot see."""
+    """Whether an item may break a rule that decoding in one pass does not check."""
     return bool(
         len(array) > MAX_ITEM_BYTES
         or _bracket_count(array) > MAX_BRACKETS
@@ -201,7 +201,7 @@ def _is_utf8(text: bytes) -> bool:
 
 
 def _has_valid_timestamp(item: Item) -> bool:
-    """Whether a timestamp in words is one."""
+    """Whether a timestamp that is a string is a valid instant."""
     if not isinstance(item.timestamp, str):
         return True
     try:

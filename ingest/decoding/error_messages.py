@@ -1,4 +1,4 @@
-"""What was wrong with an item, in the sender's words: the field, and the rule that it broke."""
+"""Validation messages for senders: the field, and the rule that it broke."""
 
 import re
 from collections.abc import Mapping
@@ -12,63 +12,69 @@ from schemas.http.validation_messages import rule_message
 from schemas.items import Item
 
 _ERROR_PATTERN = re.compile(
-    r"(?P<said>.*?)(?: - at `(?P<place>[^`]*)`(?: in `(?P<within>[^`]*)`)?)?", re.S
+    r"(?P<problem>.*?)(?: - at `(?P<path>[^`]*)`(?: in `(?P<key_path>[^`]*)`)?)?", re.S
 )
 
 
-def error_message(error: Exception, item: type[Item] = Item, sent: SentNames = NO_RENAMES) -> str:
-    """A sentence for the sender of such an item, with the names that were `sent`."""
+def error_message(
+    error: Exception, item: type[Item] = Item, sent_names: SentNames = NO_RENAMES
+) -> str:
+    """The message for an item that does not decode, with the field names of the sender."""
     if isinstance(error, UnicodeDecodeError):
         return "The text is not valid UTF-8"
     if isinstance(error, RecursionError):
         return "The JSON is nested too deeply"
-    found = _ERROR_PATTERN.fullmatch(str(error))
-    said, place, within = found.group("said", "place", "within") if found else (str(error), "", "")
-    if within is not None:
-        return f"A key in {_field(within, sent)} {_rule(said, within)}"
-    if missing := re.fullmatch(r"Object missing required field `(.+)`", said):
+    match = _ERROR_PATTERN.fullmatch(str(error))
+    problem, path, key_path = (
+        match.group("problem", "path", "key_path") if match else (str(error), "", "")
+    )
+    if key_path is not None:
+        return f"A key in {_field(key_path, sent_names)} {_rule(problem, key_path)}"
+    if missing := re.fullmatch(r"Object missing required field `(.+)`", problem):
         return f"'{missing[1]}' is required"
-    if chosen := re.fullmatch(r"Invalid enum value (.+)", said):
-        return (
-            f"{_field(place, sent)} must be {_literal_values(item)[_name(place)]}, not {chosen[1]}"
-        )
-    return f"{_subject(said, place or '$', sent)} {_rule(said, place or '$')}"
+    if unknown_value := re.fullmatch(r"Invalid enum value (.+)", problem):
+        allowed = _literal_values(item)[_name(path)]
+        return f"{_field(path, sent_names)} must be {allowed}, not {unknown_value[1]}"
+    return f"{_subject(problem, path or '$', sent_names)} {_rule(problem, path or '$')}"
 
 
 @cache
 def _literal_values(item: type[Item]) -> Mapping[str, str]:
-    """By wire name: the values of a field that has only a few."""
-    shape = inspect.type_info(item)
-    assert isinstance(shape, inspect.StructType)  # noqa: S101 - for the type checker
-    found = {}
-    for field in shape.fields:
+    """The values of each field that is an enumeration, by wire name."""
+    struct_type = inspect.type_info(item)
+    assert isinstance(struct_type, inspect.StructType)  # noqa: S101 - for the type checker
+    descriptions = {}
+    for field in struct_type.fields:
         types = field.type.types if isinstance(field.type, inspect.UnionType) else (field.type,)
         values = [
-            str(v) for one in types if isinstance(one, inspect.LiteralType) for v in one.values
+            str(value)
+            for type_ in types
+            if isinstance(type_, inspect.LiteralType)
+            for value in type_.values
         ]
         if values:
-            found[field.encode_name] = f"one of {', '.join(values)}"
-    return found
+            descriptions[field.encode_name] = f"one of {', '.join(values)}"
+    return descriptions
 
 
-def _subject(said: str, place: str, sent: SentNames) -> str:
-    """What broke the rule: the field, or a number somewhere inside it."""
-    inside = re.search(r"\w\[", place) and re.fullmatch(r"Expected `[^`]+` [<>]=? \S+", said)
-    return f"A number in {_field(place, sent)}" if inside else _field(place, sent)
+def _subject(problem: str, path: str, sent_names: SentNames) -> str:
+    """The subject of the message: the field, or a number inside it."""
+    inside = re.search(r"\w\[", path) and re.fullmatch(r"Expected `[^`]+` [<>]=? \S+", problem)
+    return f"A number in {_field(path, sent_names)}" if inside else _field(path, sent_names)
 
 
-def _field(place: str, sent: SentNames) -> str:
-    name = _name(place)
-    return f"'{sent.get(name, name)}'" if name else "The item"
+def _field(path: str, sent_names: SentNames) -> str:
+    name = _name(path)
+    return f"'{sent_names.get(name, name)}'" if name else "The item"
 
 
-def _name(place: str) -> str:
+def _name(path: str) -> str:
     """`$[0].properties[...]` → properties."""
-    return re.sub(r"^\$(\[\d+\])?\.?", "", place).partition("[")[0].strip(".")
+    return re.sub(r"^\$(\[\d+\])?\.?", "", path).partition("[")[0].strip(".")
 
 
-def _rule(said: str, place: str) -> str:
-    deeper = re.search(r", got `(array|object)`", said)
-    if deeper and place.count("[") >= MAX_DEPTH - 1:
+def _rule(problem: str, path: str) -> str:
+    nested = re.search(r", got `(array|object)`", problem)
+    if nested and path.count("[") >= MAX_DEPTH - 1:
         return f"may be nested at most {MAX_DEPTH} deep"
-    return rule_message(said)
+    return rule_message(problem)

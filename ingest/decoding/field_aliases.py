@@ -1,7 +1,7 @@
-"""Both spellings of a field: `anonymous_id` does for `anonymousId`, `utmSource` for `utm_source`.
+"""Field aliases: snake_case for camelCase names and the reverse, and legacy names.
 
-Declared once, for all routes and kinds: the other spelling of each wire name is made from the name.
-What travels on has the contract's names only.
+`anonymous_id` is an alias of `anonymousId`, `utmSource` of `utm_source`. The aliases are derived
+from the wire names, for all routes and kinds. Published items have wire names only.
 """
 
 import re
@@ -14,10 +14,10 @@ from msgspec import Raw
 from schemas.items import Engagement, ErrorReport, Item, Vital
 
 RawFields = dict[str, Raw]
-"""The members of an item, each value as it came."""
+"""The fields of an item, with their values as raw JSON."""
 
 SentNames = Mapping[str, str]
-"""The sender's name of a member by its wire name, where they differ."""
+"""The name that the sender used for a field, by wire name, where they differ."""
 
 NO_RENAMES: SentNames = {}
 
@@ -28,50 +28,50 @@ _encode = msgspec.json.Encoder().encode
 
 
 def alias_of(name: str) -> str:
-    """The name in snake case when it is in camel case, and the other way round."""
+    """snake_case for a camelCase name, and the reverse."""
     if "_" in name:
         head, *rest = name.split("_")
         return head + "".join(word.capitalize() for word in rest)
-    return re.sub(r"[A-Z]", lambda found: f"_{found[0].lower()}", name)
+    return re.sub(r"[A-Z]", lambda capital: f"_{capital[0].lower()}", name)
 
 
 LEGACY_NAMES: Mapping[type[Item], Mapping[str, str]] = {
     item: {"url": "path"} for item in (Vital, ErrorReport, Engagement)
 }
-"""What the first trackers called a member. Events may have a `url` that is not their page."""
+"""Field names of the first trackers. Not for events: their `url` need not be their page."""
 
 
 @cache
 def aliases_of(item: type[Item]) -> Mapping[str, str]:
-    """The wire name for each other spelling of one, and for its old name."""
+    """Wire names by alias and by legacy name."""
     names = item.__struct_encode_fields__
-    found = {alias_of(name): name for name in names if alias_of(name) not in names}
-    return {**found, **LEGACY_NAMES.get(item, {})}
+    aliases = {alias_of(name): name for name in names if alias_of(name) not in names}
+    return {**aliases, **LEGACY_NAMES.get(item, {})}
 
 
 def with_wire_names(fields: RawFields, names: Mapping[str, str]) -> RawFields:
-    """The same members under their wire names; where both spellings say something, those win."""
+    """The fields under their wire names; a wire name wins over its alias unless it is null."""
     if not names.keys() & fields.keys():
         return fields
-    found = {name: value for name, value in fields.items() if name not in names}
-    for spelled, name in names.items():
-        if spelled in fields and bytes(found.get(name, JSON_NULL)) == JSON_NULL:
-            found[name] = fields[spelled]
-    return found
+    wire_fields = {name: value for name, value in fields.items() if name not in names}
+    for alias, name in names.items():
+        if alias in fields and bytes(wire_fields.get(name, JSON_NULL)) == JSON_NULL:
+            wire_fields[name] = fields[alias]
+    return wire_fields
 
 
 def with_wire_names_json(text: bytes, names: Mapping[str, str]) -> bytes:
-    """An item's JSON with wire names; what is no object is left as it came."""
+    """The JSON of an item with wire names; anything but an object is returned unchanged."""
     try:
         fields = _fields_decoder.decode(text)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return text
-    found = with_wire_names(fields, names)
-    return text if found is fields else encode_fields(found)
+    wire_fields = with_wire_names(fields, names)
+    return text if wire_fields is fields else encode_fields(wire_fields)
 
 
 def sent_names_in_json(text: bytes, names: Mapping[str, str]) -> SentNames:
-    """How the sender named the members of an item's JSON."""
+    """The field names that the sender used in the JSON of an item."""
     try:
         fields = _fields_decoder.decode(text)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -79,12 +79,16 @@ def sent_names_in_json(text: bytes, names: Mapping[str, str]) -> SentNames:
     return sent_names(fields, with_wire_names(fields, names))
 
 
-def sent_names(sent: RawFields, made: RawFields) -> SentNames:
-    """How the sender named the members: what was renamed still has the very value that came."""
-    came = {id(value): name for name, value in sent.items()}
-    return {name: came[id(value)] for name, value in made.items() if id(value) in came}
+def sent_names(sent: RawFields, wire_fields: RawFields) -> SentNames:
+    """The field names that the sender used: renaming keeps the identity of each raw value."""
+    sent_by_identity = {id(value): name for name, value in sent.items()}
+    return {
+        name: sent_by_identity[id(value)]
+        for name, value in wire_fields.items()
+        if id(value) in sent_by_identity
+    }
 
 
 def encode_fields(fields: RawFields) -> bytes:
-    """The item's JSON."""
+    """The JSON of an item."""
     return _encode(fields)

@@ -1,4 +1,4 @@
-"""A request's items of any shape, sorted by the kind that each becomes."""
+"""Groups the items of a mixed request by kind, and decodes each."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -41,16 +41,16 @@ _fields_decoder = msgspec.json.Decoder(RawFields)
 
 
 class ItemSummary(Struct, frozen=True):
-    """What one item of a request says of itself."""
+    """Type, event id and kind of one item of a request."""
 
     type: str | None = None
     event_id: str | None = None
     kind: str | None = None
-    """Name of the kind that it becomes."""
+    """Name of its kind."""
 
 
 class KindItems(Struct):
-    """The good items of one kind."""
+    """The accepted items of one kind."""
 
     kind: Kind
     items: list[Item] = []
@@ -59,83 +59,94 @@ class KindItems(Struct):
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of all items."""
+        """Size of all items in bytes."""
         return sum(map(len, self.raw_items))
 
     @property
     def accepted(self) -> AcceptedItems:
-        """As if a request had held them alone."""
+        """The items as the decoder of a single kind returns them."""
         return AcceptedItems(self.items, join_items(self.raw_items), self.indexes)
 
 
 class ItemsByKind(Struct):
-    """A request, taken apart."""
+    """The items of a mixed request, grouped and decoded."""
 
     summaries: list[ItemSummary]
-    """Of each item, in the order of the request."""
+    """One per item, in the order of the request."""
     by_kind: dict[str, KindItems]
-    """By the name of the kind."""
+    """By name of the kind."""
     rejected: dict[int, RejectedItem]
-    """By place in the request."""
+    """By index in the request."""
 
     @property
     def first_item(self) -> Item | None:
-        """The first good item."""
-        firsts = [(share.indexes[0], share.items[0]) for share in self.by_kind.values()]
+        """The first accepted item."""
+        firsts = [
+            (kind_items.indexes[0], kind_items.items[0]) for kind_items in self.by_kind.values()
+        ]
         return min(firsts, key=lambda pair: pair[0])[1] if firsts else None
 
 
-def group_by_kind(items: Sequence[Raw | RawFields], shape_of: FormatOf) -> ItemsByKind:
-    """Sort the items of a request; each may be JSON or members that were taken apart already."""
-    found = ItemsByKind([], {}, {})
+def group_by_kind(items: Sequence[Raw | RawFields], format_of: FormatOf) -> ItemsByKind:
+    """Group and decode the items of a request, each given as JSON or as raw fields."""
+    grouped = ItemsByKind([], {}, {})
     for index, item in enumerate(items):
-        if (
-            isinstance(item, Raw) and memoryview(item).nbytes > MAX_ITEM_BYTES
-        ):  # before its members cost time
-            found.summaries.append(ItemSummary())
-            found.rejected[index] = oversized_item(index)
+        # Before decoding, which would cost time in proportion to the size.
+        if isinstance(item, Raw) and memoryview(item).nbytes > MAX_ITEM_BYTES:
+            grouped.summaries.append(ItemSummary())
+            grouped.rejected[index] = oversized_item(index)
             continue
         try:
             fields = flatten_payload(
                 item if isinstance(item, dict) else _fields_decoder.decode(item)
             )
-            shape = shape_of(fields)
-        except (InvalidItem, *DECODE_ERRORS) as bad:
-            found.summaries.append(ItemSummary())
-            found.rejected[index] = _rejected_item(index, bad)
+            tracker_format = format_of(fields)
+        except (InvalidItem, *DECODE_ERRORS) as error:
+            grouped.summaries.append(ItemSummary())
+            grouped.rejected[index] = _rejected_item(index, error)
             continue
-        named = with_wire_names(fields, aliases_of(shape.kind.item))
-        found.summaries.append(
-            ItemSummary(shape.type, string_field(named, "eventId"), shape.kind.name)
+        fields_by_wire_name = with_wire_names(fields, aliases_of(tracker_format.kind.item))
+        grouped.summaries.append(
+            ItemSummary(
+                tracker_format.type,
+                string_field(fields_by_wire_name, "eventId"),
+                tracker_format.kind.name,
+            )
         )
-        _add(found, index, fields, named, shape)
-    return found
+        _add(grouped, index, fields, fields_by_wire_name, tracker_format)
+    return grouped
 
 
 def _add(
-    found: ItemsByKind, index: int, sent: RawFields, fields: RawFields, shape: TrackerFormat
+    grouped: ItemsByKind,
+    index: int,
+    sent: RawFields,
+    fields: RawFields,
+    tracker_format: TrackerFormat,
 ) -> None:
-    """Add what becomes of one item: all of it, or nothing when a part of it is not good."""
+    """Add the items that one sent item becomes, or none of them if one is invalid."""
     try:
-        parts = shape.to_items(fields)
-    except InvalidItem as bad:
-        found.rejected[index] = _rejected_item(index, bad)
+        parts = tracker_format.to_items(fields)
+    except InvalidItem as error:
+        grouped.rejected[index] = _rejected_item(index, error)
         return
-    made: list[Item] = []
+    items: list[Item] = []
     texts = [encode_fields(part) for part in parts]
     for part, text in zip(parts, texts, strict=True):
         names = partial(sent_names, sent, part)
-        outcome = DECODERS[shape.kind.name].decode_item(index, text, names)
+        outcome = DECODERS[tracker_format.kind.name].decode_item(index, text, names)
         if isinstance(outcome, RejectedItem):
-            found.rejected[index] = outcome
+            grouped.rejected[index] = outcome
             return
-        made.append(outcome)
-    share = found.by_kind.setdefault(shape.kind.name, KindItems(shape.kind))
-    share.items += made
-    share.raw_items += texts
-    share.indexes += [index] * len(made)
+        items.append(outcome)
+    kind_items = grouped.by_kind.setdefault(
+        tracker_format.kind.name, KindItems(tracker_format.kind)
+    )
+    kind_items.items += items
+    kind_items.raw_items += texts
+    kind_items.indexes += [index] * len(items)
 
 
-def _rejected_item(index: int, bad: Exception) -> RejectedItem:
-    said = str(bad) if isinstance(bad, InvalidItem) else error_message(bad)
-    return RejectedItem(index, Malformed.code, said)
+def _rejected_item(index: int, error: Exception) -> RejectedItem:
+    message = str(error) if isinstance(error, InvalidItem) else error_message(error)
+    return RejectedItem(index, Malformed.code, message)

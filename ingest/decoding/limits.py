@@ -1,4 +1,4 @@
-"""Limits of a request to the collector: bytes, items, keys and nesting."""
+"""Size limits of a request and its items."""
 
 MAX_BODY_BYTES = 1024 * 1024
 BODY_TIMEOUT_SECONDS = 10.0
@@ -10,4 +10,4 @@ MAX_KEY_LENGTH = 128
 MAX_DEPTH = 8
 
 MAX_BRACKETS = 256
-"""Brackets in one item beyond which its nesting is not trusted to every later decoder's stack."""
+"""Opening brackets in one item; more could exhaust the stack of a later JSON decoder."""

@@ -1,4 +1,4 @@
-"""A body of lines with an item each (NDJSON) as the array that decoding takes."""
+"""NDJSON bodies: one item per line, invalid lines rejected one by one."""
 
 from collections.abc import Sequence
 
@@ -19,16 +19,16 @@ INVALID_JSON_LINE = "The line is not valid JSON"
 
 
 class ParsedLines(Struct, frozen=True):
-    """The lines that are JSON, and those that are not."""
+    """The lines that are valid JSON, and the rejected ones."""
 
     texts: Sequence[bytes]
     indexes: Sequence[int]
-    """Which line each of them was, empty lines not counted."""
+    """Line number of each text, from 0, without empty lines."""
     rejected: Sequence[RejectedItem]
 
 
 def decode_body(decoder: Decoder, body: bytes) -> AcceptedItems:
-    """The good items of an array or of lines; places count items, or lines that are not empty."""
+    """The accepted items of a JSON array or of NDJSON; indexes count items or non-empty lines."""
     if body.lstrip()[:1] != b"{":
         return decoder.decode(body)
     lines = split_lines(body)
@@ -38,35 +38,35 @@ def decode_body(decoder: Decoder, body: bytes) -> AcceptedItems:
 
 
 def split_lines(body: bytes) -> ParsedLines:
-    """Each line by itself, so that a broken one breaks no other; Malformed when they are many."""
+    """Parse each line by itself: an invalid line rejects no other. Malformed if too many."""
     lines = [line for line in body.splitlines() if line.strip()]
     check_item_count(len(lines))
-    texts, places, rejected = [], [], []
-    for place, line in enumerate(lines):
+    texts, indexes, rejected = [], [], []
+    for index, line in enumerate(lines):
         try:
             msgspec.json.decode(line, type=Raw)
         except DECODE_ERRORS:
-            rejected.append(RejectedItem(place, Malformed.code, INVALID_JSON_LINE))
+            rejected.append(RejectedItem(index, Malformed.code, INVALID_JSON_LINE))
         else:
             texts.append(line)
-            places.append(place)
-    return ParsedLines(texts, places, rejected)
+            indexes.append(index)
+    return ParsedLines(texts, indexes, rejected)
 
 
 def _restore_indexes(decoder: Decoder, lines: ParsedLines) -> AcceptedItems:
     try:
         accepted = decoder.decode(b"[" + b",".join(lines.texts) + b"]")
-    except NoneAccepted as none:
-        found: Sequence[RejectedItem] = none.details["rejected"]
-        raise none_accepted_error(_merge_rejects(found, lines)) from None
+    except NoneAccepted as error:
+        rejected: Sequence[RejectedItem] = error.details["rejected"]
+        raise none_accepted_error(_merge_rejects(rejected, lines)) from None
     return AcceptedItems(
         accepted.items,
         accepted.array,
-        [lines.indexes[place] for place in accepted.indexes],
+        [lines.indexes[index] for index in accepted.indexes],
         _merge_rejects(accepted.rejected, lines),
     )
 
 
-def _merge_rejects(found: Sequence[RejectedItem], lines: ParsedLines) -> list[RejectedItem]:
-    placed = [RejectedItem(lines.indexes[r.index], r.code, r.message) for r in found]
-    return sorted([*placed, *lines.rejected], key=lambda rejected: rejected.index)
+def _merge_rejects(rejected: Sequence[RejectedItem], lines: ParsedLines) -> list[RejectedItem]:
+    renumbered = [RejectedItem(lines.indexes[r.index], r.code, r.message) for r in rejected]
+    return sorted([*renumbered, *lines.rejected], key=lambda reject: reject.index)

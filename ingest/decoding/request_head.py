@@ -1,4 +1,4 @@
-"""What a request's head says: who sends, how the body is packed, what enrichment needs."""
+"""RequestHead: the headers and query parameters that the collector uses."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -16,54 +16,54 @@ from schemas.http.middleware import COUNTRY_KEY
 MAX_USER_AGENT_LENGTH = 512
 MAX_REQUEST_ID_LENGTH = 256
 MAX_HEADER_LENGTH = 512
-"""Characters that are kept; far below what lets 500 envelopes outgrow one Kafka message."""
+"""Longer values are truncated, so that 500 envelopes fit into one Kafka message."""
 
 CLIENT_ID_HEADERS = (b"databuddy-client-id", b"tidemark-client-id")
 CACHED_QUERY_LENGTH = 256
-"""Characters; longer ones hold a whole item, and none of them comes twice."""
+"""Longer query strings hold a whole item and do not repeat, so they are not cached."""
 
 KEPT_HEADERS = tuple((name.encode(), name) for name in ENRICHMENT_HEADERS)
 
 
 class RequestHead(Struct, frozen=True, gc=False):
-    """The part of a request's head that the collector uses."""
+    """The headers and query parameters that the collector uses."""
 
     key: str | None
     website_id: str | None
     encoding: str
     user_agent: str
     headers: dict[str, str]
-    """Those of HEADERS that are there, cut to HEADER characters; COUNTRY when it was told."""
+    """KEPT_HEADERS that are present, truncated; and COUNTRY_HEADER if a proxy sent a country."""
     request_id: str
 
 
 def read_request_head(scope: Scope) -> RequestHead:
-    """The head of a request; Malformed when its `Idempotency-Key` is too long."""
-    given = headers_by_name(scope)
-    kept = {
-        name: str(given[key][:MAX_HEADER_LENGTH], "latin-1")
+    """Read the head of a request; Malformed if its `Idempotency-Key` is too long."""
+    headers = headers_by_name(scope)
+    kept_headers = {
+        name: str(headers[key][:MAX_HEADER_LENGTH], "latin-1")
         for key, name in KEPT_HEADERS
-        if key in given
+        if key in headers
     }
     if country := scope.get(COUNTRY_KEY):
-        kept[COUNTRY_HEADER] = country[:MAX_HEADER_LENGTH]
+        kept_headers[COUNTRY_HEADER] = country[:MAX_HEADER_LENGTH]
     return RequestHead(
-        _key(given),
-        website_outside_body(scope["query_string"], given),
-        str(given.get(b"content-encoding", b""), "latin-1").strip().lower(),
-        str(given.get(b"user-agent", b"")[:MAX_USER_AGENT_LENGTH], "latin-1"),
-        kept,
-        _request_id(given),
+        _key(headers),
+        website_outside_body(scope["query_string"], headers),
+        str(headers.get(b"content-encoding", b""), "latin-1").strip().lower(),
+        str(headers.get(b"user-agent", b"")[:MAX_USER_AGENT_LENGTH], "latin-1"),
+        kept_headers,
+        _request_id(headers),
     )
 
 
-def website_outside_body(query: bytes, given: Mapping[bytes, bytes]) -> str | None:
-    """The website that a request names outside its body."""
-    return website_id(query) or _client_id(given)
+def website_outside_body(query: bytes, headers: Mapping[bytes, bytes]) -> str | None:
+    """The website id in the query string or in a client id header."""
+    return website_id(query) or _client_id(headers)
 
 
 def website_id(query: bytes) -> str | None:
-    """The website that the query string names."""
+    """The website id in the query string."""
     return _cached_website_id(query) if len(query) <= CACHED_QUERY_LENGTH else _website_id(query)
 
 
@@ -78,23 +78,23 @@ def _website_id(query: bytes) -> str | None:
 _cached_website_id = lru_cache(maxsize=8192)(_website_id)
 
 
-def _key(given: dict[bytes, bytes]) -> str | None:
-    if b"x-api-key" not in given and b"authorization" not in given:
+def _key(headers: dict[bytes, bytes]) -> str | None:
+    if b"x-api-key" not in headers and b"authorization" not in headers:
         return None
-    return read_api_key(lambda name: str(given.get(name.encode(), b""), "latin-1") or None)
+    return read_api_key(lambda name: str(headers.get(name.encode(), b""), "latin-1") or None)
 
 
-def _client_id(given: Mapping[bytes, bytes]) -> str | None:
+def _client_id(headers: Mapping[bytes, bytes]) -> str | None:
     for name in CLIENT_ID_HEADERS:
-        if name in given:
-            return str(given[name], "latin-1") or None
+        if name in headers:
+            return str(headers[name], "latin-1") or None
     return None
 
 
-def _request_id(given: dict[bytes, bytes]) -> str:
-    if b"idempotency-key" not in given:
+def _request_id(headers: dict[bytes, bytes]) -> str:
+    if b"idempotency-key" not in headers:
         return ""
-    text = given[b"idempotency-key"]
+    text = headers[b"idempotency-key"]
     if len(text) > MAX_REQUEST_ID_LENGTH:
         raise Malformed(f"'Idempotency-Key' may have at most {MAX_REQUEST_ID_LENGTH} characters")
     return str(text, "latin-1")

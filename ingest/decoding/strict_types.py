@@ -1,9 +1,9 @@
-"""Items as strictly as the collector reads them.
+"""Strict msgspec types of the items: bounded numbers, bounded nesting, no unknown aliases.
 
-The floor's types leave `properties` unread and whole numbers unbounded. What is accepted is stored
-for good, so here a property tree is read to its leaves: natively, by a type that is unrolled to the
-depth that is allowed. A name in its other spelling (`spelling.py`) is a field that no value fits,
-so that an item with one is noticed without a line of Python for all the others.
+The types of `schemas.items` leave `properties` as raw JSON and integers unbounded. What the
+collector accepts is stored for good, so here `properties` is a type unrolled to the maximum depth
+and validated natively by msgspec. A field alias is declared as a field that accepts no value:
+decoding an item with one fails, and only such items take the slower path that renames fields.
 """
 
 from typing import Annotated, Any
@@ -25,7 +25,7 @@ ScalarValue = str | BoundedInt | float | bool | None
 
 
 def _object_type(depth: int) -> Any:
-    """Objects in which at most `depth` arrays and objects nest, themselves included."""
+    """The type of objects nested at most `depth` deep, themselves included."""
     below = _value_type(depth - 1)
     return dict[PropertyName, below]  # type: ignore[valid-type]  # types are values here
 
@@ -46,20 +46,20 @@ OVERRIDES: dict[str, Any] = {
 }
 
 
-NoValue: Any = Annotated[str, Meta(min_length=1, max_length=0)]
-"""What no value is."""
+Impossible: Any = Annotated[str, Meta(min_length=1, max_length=0)]
+"""A type that no value fits."""
 
 
 def strict_type(item: type[Item]) -> type[Item]:
-    """The same item with its open fields bounded, and with its wire names only."""
-    known = item.__struct_fields__
-    fields = [(name, type_, None) for name, type_ in OVERRIDES.items() if name in known]
+    """The item type with bounded numbers and nesting, and without aliases."""
+    struct_fields = item.__struct_fields__
+    fields = [(name, type_, None) for name, type_ in OVERRIDES.items() if name in struct_fields]
     fields += [
-        (f"spelled_{index}", NoValue, msgspec.field(name=name, default=None))
+        (f"alias_{index}", Impossible, msgspec.field(name=name, default=None))
         for index, name in enumerate(aliases_of(item))
     ]
-    made = msgspec.defstruct(
+    struct = msgspec.defstruct(
         item.__name__, fields, bases=(item,), rename="camel", kw_only=True, gc=False
     )
-    assert issubclass(made, item)  # noqa: S101 - for the type checker
-    return made
+    assert issubclass(struct, item)  # noqa: S101 - for the type checker
+    return struct

@@ -1,6 +1,6 @@
-"""SHAPES: what trackers call an item (`type`), and the items of which kind it becomes.
+"""TRACKER_FORMATS: the item types of public trackers, and how each maps to our items.
 
-One declaration per shape. A shape renames members and moves them; their values stay as they came.
+One declaration per format. A format renames and moves fields; it does not change their values.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,42 +22,42 @@ from schemas.kinds import (
 EVENT_NAME_ALIASES = ("eventName", "event_name")
 VITAL_FIELDS = WEB_VITAL.item.__struct_encode_fields__
 CLICK_ID_PARAMETERS = ("gclid", "msclkid", "fbclid", "ttclid", "li_fat_id", "twclid")
-"""Members whose name is what the `click_id` column keeps."""
+"""Fields whose name is stored in the column `click_id`."""
 
 
 class InvalidItem(Exception):
-    """The item is of no shape that is known; the message says why, in the sender's words."""
+    """The item fits no tracker format; the message says why, with the field names of the sender."""
 
 
 class TrackerFormat(Struct, frozen=True):
-    """One way of writing items of a kind."""
+    """How one item type of a tracker maps to a kind."""
 
     type: str
     kind: Kind
     to_items: Callable[[RawFields], list[RawFields]]
-    """The items of the kind, under its wire names; Misshapen when there are none."""
+    """Convert the fields into items of the kind, with its wire names; InvalidItem if impossible."""
 
 
 def unchanged(fields: RawFields) -> list[RawFields]:
-    """An item whose members are the kind's own."""
+    """An item that has the fields of its kind already."""
     return [fields]
 
 
 def page_view(fields: RawFields) -> list[RawFields]:
-    """A page view or another event of a page; its tracker cut the click ids off the path."""
-    named = next((name for name in CLICK_ID_PARAMETERS if is_present(fields, name)), None)
-    return [fields if named is None else {"clickId": json_string(named), **fields}]
+    """A page view or other page event; its tracker sends click ids apart from the path."""
+    click_id = next((name for name in CLICK_ID_PARAMETERS if is_present(fields, name)), None)
+    return [fields if click_id is None else {"clickId": json_string(click_id), **fields}]
 
 
 def outbound_click(fields: RawFields) -> list[RawFields]:
-    """An outbound click, which has a target instead of a name."""
+    """An outbound click, which has `href` instead of a name."""
     if not is_present(fields, "href"):
         raise InvalidItem("'href' is required")
     return [fields | {"name": json_string("outgoing_link")}]
 
 
 def named_event(fields: RawFields) -> list[RawFields]:
-    """An event that calls its name `eventName`."""
+    """An event with its name in `eventName`."""
     if not any(is_present(fields, name) for name in ("name", *EVENT_NAME_ALIASES)):
         raise InvalidItem("'eventName' is required")
     return [
@@ -66,27 +66,27 @@ def named_event(fields: RawFields) -> list[RawFields]:
 
 
 def web_vitals(fields: RawFields) -> list[RawFields]:
-    """One measurement, or several in one item, as the first trackers sent them."""
+    """One metric, or several metrics in one item, as the first trackers sent them."""
     if is_present(fields, "metricName"):
         return [fields]
-    found = [metric for metric in METRICS if is_present(fields, metric.lower())]
-    if not found:
-        raise InvalidItem(f"The item measures none of {', '.join(METRICS)}")
-    return [_single_vital(fields, metric) for metric in found]
+    metrics = [metric for metric in METRICS if is_present(fields, metric.lower())]
+    if not metrics:
+        raise InvalidItem(f"The item has none of the metrics {', '.join(METRICS)}")
+    return [_single_vital(fields, metric) for metric in metrics]
 
 
 def _single_vital(fields: RawFields, metric: str) -> RawFields:
-    """One of several measurements; each has an id of its own, or a retry would meet the others."""
-    one = {name: value for name, value in fields.items() if name in VITAL_FIELDS}
-    one |= {"metricName": json_string(metric), "metricValue": fields[metric.lower()]}
-    if (given := string_field(fields, "eventId")) is not None:
-        one["eventId"] = json_string(f"{given}:{metric}")
-    return one
+    """One of several metrics, with an event id of its own: equal ids would count as duplicates."""
+    vital = {name: value for name, value in fields.items() if name in VITAL_FIELDS}
+    vital |= {"metricName": json_string(metric), "metricValue": fields[metric.lower()]}
+    if (event_id := string_field(fields, "eventId")) is not None:
+        vital["eventId"] = json_string(f"{event_id}:{metric}")
+    return vital
 
 
 TRACKER_FORMATS: Mapping[str, TrackerFormat] = {
-    shape.type: shape
-    for shape in (
+    tracker_format.type: tracker_format
+    for tracker_format in (
         TrackerFormat("track", CUSTOM_EVENT, page_view),
         TrackerFormat("custom", CUSTOM_EVENT, unchanged),
         TrackerFormat("outgoing_link", CUSTOM_EVENT, outbound_click),
@@ -98,21 +98,21 @@ TRACKER_FORMATS: Mapping[str, TrackerFormat] = {
 }
 
 NAMED_EVENT_FORMAT = TrackerFormat("custom_event", CUSTOM_EVENT, named_event)
-"""What `/events` takes, whatever its `type`."""
+"""The format of every item of `/events`, whatever its `type`."""
 
 
 def format_by_type(fields: RawFields) -> TrackerFormat:
-    """The shape that an item says it is of; a page view when it says nothing."""
+    """The format by the `type` of an item; a page view without one."""
     if not is_present(fields, "type"):
         return TRACKER_FORMATS["track"]
-    shape = TRACKER_FORMATS.get(string_field(fields, "type") or "")
-    if shape is None:
+    tracker_format = TRACKER_FORMATS.get(string_field(fields, "type") or "")
+    if tracker_format is None:
         raise InvalidItem(f"Unknown event type; 'type' is one of {', '.join(TRACKER_FORMATS)}")
-    return shape
+    return tracker_format
 
 
 def flatten_payload(fields: RawFields) -> RawFields:
-    """An item together with what the first trackers put into its `payload`."""
+    """Merge the fields of `payload`, where the first trackers put them, into the item."""
     inner = fields.get("payload")
     if inner is None or bytes(inner)[:1] != b"{":
         return fields
@@ -125,12 +125,12 @@ _fields_decoder = msgspec.json.Decoder(RawFields)
 
 
 def is_present(fields: RawFields, name: str) -> bool:
-    """Whether a member is there and is not null."""
+    """Whether a field is present and not null."""
     return name in fields and bytes(fields[name]) != JSON_NULL
 
 
 def string_field(fields: RawFields, name: str) -> str | None:
-    """A member that is a string."""
+    """The value of a field that is a string; else None."""
     raw = fields.get(name)
     if raw is None or bytes(raw)[:1] != b'"':
         return None
@@ -144,5 +144,5 @@ _string_decoder = msgspec.json.Decoder(str)
 
 
 def json_string(value: str) -> Raw:
-    """A string as a member's value."""
+    """A string as raw JSON."""
     return Raw(msgspec.json.encode(value))

@@ -1,4 +1,4 @@
-"""The one endpoint: identify, admit, decode, seal, count, send, answer."""
+"""POST /track, /vitals, /errors, …: authenticate, rate-limit, decode, encode, publish, respond."""
 
 from typing import Annotated
 
@@ -30,13 +30,13 @@ EXAMPLES: dict[str, dict[str, object]] = {
             "anonymousId": "a1",
             "sessionId": "s1",
         },
-        "a page view and a click that leaves": [
+        "a page view and an outbound click": [
             {"name": "screen_view", "path": "https://shop.example/", "sessionId": "s1"},
             {"name": "outbound_click", "href": "https://x.example/", "text": "more"},
         ],
     },
     "/vitals": {
-        "one measurement": [
+        "one metric": [
             {"path": "https://shop.example/", "metricName": "LCP", "metricValue": 1800.5}
         ]
     },
@@ -46,7 +46,7 @@ EXAMPLES: dict[str, dict[str, object]] = {
         ]
     },
     "/engagement": {
-        "one page, left": [
+        "one page visit": [
             {
                 "path": "https://shop.example/",
                 "exitType": "unload",
@@ -66,6 +66,7 @@ EXAMPLES: dict[str, dict[str, object]] = {
 
 
 def collect_operation(kind: Kind) -> Operation:
+    """The OpenAPI description of the route of `kind`."""
     item = documented_item(kind.item)
     many = Annotated[list[item], Meta(min_length=1, max_length=MAX_ITEMS)]  # type: ignore[valid-type]
     return Operation(
@@ -73,55 +74,55 @@ def collect_operation(kind: Kind) -> Operation:
         path=kind.path,
         operation_id=kind.path[1:],
         tag="Collect",
-        summary=f"Send items of the kind {kind.name}",
-        description=f"At most {MAX_ITEMS} in one request. Success means that they are kept. "
-        "An item with an eventId that was sent before is kept once.",
+        summary=f"Track items of kind {kind.name}",
+        description=f"At most {MAX_ITEMS} per request. Success means that Kafka has acknowledged "
+        "them. An item with an eventId that was sent before is stored once.",
         parameters=WEBSITE_PARAMETERS,
         body=many if kind.batch_only else item | many,
         examples=EXAMPLES[kind.path],
-        responses=(Response(200, "taken", CollectResponse),),
+        responses=(Response(200, "accepted", CollectResponse),),
         errors=COLLECT_ERRORS,
         security=SECURITY,
     )
 
 
-def collect(kind: Kind, desk: Dependencies) -> ASGIApp:
-    """The endpoint that takes in items of `kind`."""
+def collect(kind: Kind, dependencies: Dependencies) -> ASGIApp:
+    """The endpoint that accepts items of `kind`."""
     decoder = Decoder(kind)
-    edge = desk.middleware
+    middleware = dependencies.middleware
 
     async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
             raise MethodNotAllowed("POST")
-        registry, now = desk.registry.snapshot, desk.clock()
+        registry, now = dependencies.registry.snapshot, dependencies.clock()
         head = read_request_head(scope)
         sender = authenticate(head, registry, now)
-        network = edge.client_network(scope)
-        buckets = admit_request(desk, scope, sender, network, now)
+        network = middleware.client_network(scope)
+        buckets = admit_request(dependencies, scope, sender, network, now)
         body = await receive_body(scope, receive, head)
         accepted = decoder.decode(body)
         if sender is None:
             sender = authenticate_by_website(accepted.items[0].website_id, registry, head)
-        cover = EnvelopeHeader(sender, head, network, now, desk.anonymous_ids)
-        sealed = encode_request(accepted, cover, registry)
-        count_request(desk, scope, sender, network, buckets, len(body), sealed.count)
-        receipt = await desk.publisher.publish(kind.topic, sealed, registry.receipts)
-        if sealed.rejected:
-            record_rejects(desk, sender.subject_id, kind.path, sealed.rejected)
-            charge_rejects(desk, sender, network, len(sealed.rejected))
-        await send_json(send, 200, success_body(kind, sealed, receipt))
+        header = EnvelopeHeader(sender, head, network, now, dependencies.anonymous_ids)
+        encoded = encode_request(accepted, header, registry)
+        count_request(dependencies, scope, sender, network, buckets, len(body), encoded.count)
+        receipt = await dependencies.publisher.publish(kind.topic, encoded, registry.receipts)
+        if encoded.rejected:
+            record_rejects(dependencies, sender.subject_id, kind.path, encoded.rejected)
+            charge_rejects(dependencies, sender, network, len(encoded.rejected))
+        await send_json(send, 200, success_body(kind, encoded, receipt))
 
     return endpoint
 
 
-def success_body(kind: Kind, sealed: EncodedRequest, receipt: str) -> bytes:
-    """`status`, `type`, `count` and the receipt; `rejected` only when items were rejected."""
+def success_body(kind: Kind, encoded: EncodedRequest, receipt: str) -> bytes:
+    """Status, type, count and receipt; `rejected` only when items were rejected."""
     body: dict[str, object] = {
         "status": "success",
         "type": kind.name,
-        "count": sealed.count,
+        "count": encoded.count,
         "receipt": receipt,
     }
-    if sealed.rejected:
-        body["rejected"] = sealed.rejected
+    if encoded.rejected:
+        body["rejected"] = encoded.rejected
     return encode_json(body)

@@ -1,6 +1,7 @@
-"""GET /debug: the last items received for a website, accepted or not and why, once or live.
+"""GET /debug: the last items received for a website, with rejects and reasons, once or as a stream.
 
-It needs `read:data`: what visitors did is data, and a key that only sends must not show it.
+It requires a key with `read:data`: what visitors did is data, and a key that may only send must not
+read it.
 """
 
 import asyncio
@@ -39,11 +40,11 @@ from schemas.runtime.clock import format_instant
 DEBUG_PATH = "/debug"
 MAX_SHOWN_ITEMS = 100
 KEEPALIVE_SECONDS = 15.0
-"""A follower hears something at least that often: an empty line when there is nothing."""
+"""Interval of empty lines in a stream without requests."""
 
-WEBSITE_REQUIRED = "Name the website as ?website_id="
-REJECTS_OMITTED = "so many more were refused, too many to be kept here"
-ITEMS_OMITTED = "too large to be kept here; it was sent on"
+WEBSITE_REQUIRED = "'website_id' is required in the query string"
+REJECTS_OMITTED = "more items were rejected than are kept here"
+ITEMS_OMITTED = "too large to show here; it was published"
 
 KIND_NAMES = {kind.topic: kind.name for kind in ALL_KINDS}
 
@@ -56,44 +57,54 @@ DEBUG_OPERATION = Operation(
     path=DEBUG_PATH,
     operation_id="debug",
     tag="Collect",
-    summary="Show the last items received for a website, accepted or not and why",
-    description="The key needs `read:data`. With `follow=1` they come from the oldest on, and "
-    "then as "
-    "they are received, a line of JSON each; an empty line when nothing came for a while. Each "
-    "collector process shows what it received itself, since its start.",
+    summary="List the last items received for a website, with rejects and reasons",
+    description="Requires a key with `read:data`. With `follow=1` the response is a stream of JSON "
+    "lines: the last items, oldest first, then new ones as they are received, and an empty line "
+    "every 15 seconds without any. Each collector process lists what it has received since its "
+    "start.",
     parameters=(
-        Parameter("website_id", "the website"),
-        Parameter("follow", "whether to go on", {"type": "string", "enum": ["0", "1"]}),
+        Parameter("website_id", "website id"),
+        Parameter("follow", "1 for a stream", {"type": "string", "enum": ["0", "1"]}),
     ),
     responses=(
-        Response(200, "what was received", DebugResponse, media_types=("application/x-ndjson",)),
+        Response(
+            200,
+            "the last items, newest first",
+            DebugResponse,
+            media_types=("application/x-ndjson",),
+        ),
     ),
     errors=(Malformed, Unauthorized, Forbidden, RateLimitExceeded, Unavailable),
 )
 
 
-def debug(desk: Dependencies) -> ASGIApp:
-    """The endpoint."""
+def debug(dependencies: Dependencies) -> ASGIApp:
+    """The endpoint of `/debug`."""
 
     async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "GET":
             raise MethodNotAllowed("GET")
-        registry, head = desk.registry.snapshot, read_request_head(scope)
-        key = require_key(registry, head.key, KeyScope.READ_DATA, desk.clock())
-        desk.middleware.admission.count_with_key(
+        registry, head = dependencies.registry.snapshot, read_request_head(scope)
+        key = require_key(registry, head.key, KeyScope.READ_DATA, dependencies.clock())
+        dependencies.middleware.admission.count_with_key(
             scope, registry.organizations[key.organization_id], Group.QUERY
         )
         subject_id = _subject_id(registry, key, head.website_id)
         if parse_qs(scope["query_string"].decode("latin-1")).get("follow", ["0"])[0] == "1":
-            with desk.publisher.recent_requests.follow(subject_id, key.organization_id) as queue:
+            with dependencies.publisher.recent_requests.follow(
+                subject_id, key.organization_id
+            ) as queue:
                 await _stream(
-                    queue, lambda: _still_authorized(desk, head.key, subject_id), receive, send
+                    queue,
+                    lambda: _still_authorized(dependencies, head.key, subject_id),
+                    receive,
+                    send,
                 )
             return
         items = [
             line
-            for seen in desk.publisher.recent_requests.latest(subject_id)
-            for line in debug_lines(seen)
+            for request in dependencies.publisher.recent_requests.latest(subject_id)
+            for line in debug_lines(request)
         ]
         body = {"status": "success", "websiteId": subject_id, "items": items[:MAX_SHOWN_ITEMS]}
         await send_json(send, 200, body, NO_STORE)
@@ -108,56 +119,66 @@ def _subject_id(registry: Snapshot, key: Key, website_id: str | None) -> str:
     subject_id = website_id or key.website_id
     if subject_id is None:
         raise Malformed(WEBSITE_REQUIRED)
-    if subject_id == key.organization_id:  # what a server sent and named no website for
+    if subject_id == key.organization_id:  # items that a server sent without a website id
         return authorize_organization(registry, key, subject_id).id
     return authorize_website(registry, key, subject_id).id
 
 
-def debug_lines(seen: RecentRequest) -> Iterator[DebugLine]:
-    """What is shown of a request: a line for each item, the last one first."""
-    at = {"receivedAt": format_instant(seen.at_ms)}
-    if seen.error is not None:
+def debug_lines(request: RecentRequest) -> Iterator[DebugLine]:
+    """The entries of a request: one per item, the last item first."""
+    received_at = {"receivedAt": format_instant(request.at_ms)}
+    if request.error is not None:
         yield {
-            **at,
+            **received_at,
             "accepted": False,
-            "path": seen.topic_or_path,
-            **msgspec.to_builtins(seen.error),
+            "path": request.topic_or_path,
+            **msgspec.to_builtins(request.error),
         }
-    if seen.omitted_rejects:
+    if request.omitted_rejects:
         yield {
-            **at,
+            **received_at,
             "accepted": False,
-            "path": seen.topic_or_path,
-            "count": seen.omitted_rejects,
+            "path": request.topic_or_path,
+            "count": request.omitted_rejects,
             "message": REJECTS_OMITTED,
         }
-    for reject in reversed(seen.rejected):
-        yield {**at, "accepted": False, "path": seen.topic_or_path, **msgspec.to_builtins(reject)}
-    if seen.receipt:
-        yield from _accepted_lines(seen, at)
+    for reject in reversed(request.rejected):
+        yield {
+            **received_at,
+            "accepted": False,
+            "path": request.topic_or_path,
+            **msgspec.to_builtins(reject),
+        }
+    if request.receipt:
+        yield from _accepted_lines(request, received_at)
 
 
-def _accepted_lines(seen: RecentRequest, at: DebugLine) -> Iterator[DebugLine]:
-    said = {**at, "accepted": True, "type": KIND_NAMES[seen.topic_or_path], "receipt": seen.receipt}
-    if not seen.envelope:
-        yield {**said, "count": seen.count, "message": ITEMS_OMITTED}
+def _accepted_lines(request: RecentRequest, received_at: DebugLine) -> Iterator[DebugLine]:
+    shared = {
+        **received_at,
+        "accepted": True,
+        "type": KIND_NAMES[request.topic_or_path],
+        "receipt": request.receipt,
+    }
+    if not request.envelope:
+        yield {**shared, "count": request.count, "message": ITEMS_OMITTED}
         return
-    envelope = decode_envelope(seen.envelope)
-    whence = {
+    envelope = decode_envelope(request.envelope)
+    origin = {
         "address": envelope.address,
         "userAgent": envelope.user_agent,
         "headers": envelope.headers,
         "byServer": envelope.trusted,
     }
     for item in reversed(_raws.decode(envelope.items)):
-        yield {**said, **whence, "item": item}
+        yield {**shared, **origin, "item": item}
 
 
-def _still_authorized(desk: Dependencies, text: str | None, subject_id: str) -> bool:
-    """Whether the key is still there, and still reaches what it follows."""
-    registry = desk.registry.snapshot
+def _still_authorized(dependencies: Dependencies, text: str | None, subject_id: str) -> bool:
+    """Whether the key still exists, and still has access to the subject."""
+    registry = dependencies.registry.snapshot
     try:
-        key = require_key(registry, text, KeyScope.READ_DATA, desk.clock())
+        key = require_key(registry, text, KeyScope.READ_DATA, dependencies.clock())
         _subject_id(registry, key, subject_id)
     except ApiError:
         return False
@@ -165,33 +186,33 @@ def _still_authorized(desk: Dependencies, text: str | None, subject_id: str) -> 
 
 
 async def _stream(
-    queue: FollowerQueue, may_go_on: Callable[[], bool], receive: Receive, send: Send
+    queue: FollowerQueue, is_authorized: Callable[[], bool], receive: Receive, send: Send
 ) -> None:
-    """Lines of JSON, the oldest first, until caller or key goes or the collector stops."""
+    """Send JSON lines until the client disconnects, the key is revoked or the collector stops."""
     headers = [(b"content-type", b"application/x-ndjson"), *NO_STORE]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
-    gone = asyncio.create_task(_client_disconnected(receive))
+    disconnected = asyncio.create_task(_client_disconnected(receive))
     try:
-        while (text := await _next_lines(queue, gone)) is not None and may_go_on():
+        while (text := await _next_lines(queue, disconnected)) is not None and is_authorized():
             await send({"type": "http.response.body", "body": text, "more_body": True})
     finally:
-        gone.cancel()
+        disconnected.cancel()
     await send({"type": "http.response.body", "body": b""})
 
 
-async def _next_lines(queue: FollowerQueue, gone: "asyncio.Task[None]") -> bytes | None:
-    """The lines of the next request; an empty one when none comes; None at the end."""
-    coming = asyncio.create_task(queue.get())
+async def _next_lines(queue: FollowerQueue, disconnected: "asyncio.Task[None]") -> bytes | None:
+    """The lines of the next request; an empty line after a timeout; None at the end."""
+    next_request = asyncio.create_task(queue.get())
     done, _ = await asyncio.wait(
-        (coming, gone), timeout=KEEPALIVE_SECONDS, return_when=asyncio.FIRST_COMPLETED
+        (next_request, disconnected), timeout=KEEPALIVE_SECONDS, return_when=asyncio.FIRST_COMPLETED
     )
-    if coming not in done:
-        coming.cancel()
-        return None if gone in done else b"\n"
-    seen = coming.result()
-    if seen is None:
+    if next_request not in done:
+        next_request.cancel()
+        return None if disconnected in done else b"\n"
+    request = next_request.result()
+    if request is None:
         return None
-    return b"".join(encode_json(line) + b"\n" for line in reversed([*debug_lines(seen)]))
+    return b"".join(encode_json(line) + b"\n" for line in reversed([*debug_lines(request)]))
 
 
 async def _client_disconnected(receive: Receive) -> None:

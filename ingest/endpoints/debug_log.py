@@ -1,4 +1,4 @@
-"""What the collector takes and refuses, noted for `/debug`."""
+"""Records rejected items and refused requests for GET /debug."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -17,62 +17,69 @@ from schemas.http.asgi import headers_by_name
 from schemas.http.middleware import OnError
 
 MAX_KEPT_REJECTS = 50
-"""Refused items that are kept of one request."""
+"""Rejected items kept per request."""
 MAX_MESSAGE_LENGTH = 256
-"""Characters of a reason; some repeat what was sent."""
+"""Maximum length of a message; some repeat the value that was sent."""
 
 
-def error_recorder(desk: Dependencies, paths: Collection[str]) -> OnError:
-    """Notes what these routes refuse, for the website that the request names."""
+def error_recorder(dependencies: Dependencies, paths: Collection[str]) -> OnError:
+    """Records the errors of these routes for the website of the request."""
 
-    def note_refusal(scope: Scope, failure: ApiError) -> None:
-        subject_id = _named_subject_id(scope, desk) if scope["path"] in paths else None
+    def record_error(scope: Scope, error: ApiError) -> None:
+        subject_id = _named_subject_id(scope, dependencies) if scope["path"] in paths else None
         if subject_id is not None:
-            desk.publisher.recent_requests.add(
-                subject_id, _refused_request(failure, scope["path"], desk.clock())
+            dependencies.publisher.recent_requests.add(
+                subject_id, _refused_request(error, scope["path"], dependencies.clock())
             )
 
-    return note_refusal
+    return record_error
 
 
 def record_rejects(
-    desk: Dependencies, subject_id: str, path: str, rejected: Iterable[RejectedItem]
+    dependencies: Dependencies, subject_id: str, path: str, rejected: Iterable[RejectedItem]
 ) -> None:
-    """Note what was left out of a request that was taken."""
-    if named := tuple(rejected):
-        kept = _truncated(named)
-        desk.publisher.recent_requests.add(
+    """Record the rejects of an accepted request."""
+    if rejects := tuple(rejected):
+        kept_rejects = _truncated(rejects)
+        dependencies.publisher.recent_requests.add(
             subject_id,
             RecentRequest(
-                desk.clock(), path, rejected=kept, omitted_rejects=len(named) - len(kept)
+                dependencies.clock(),
+                path,
+                rejected=kept_rejects,
+                omitted_rejects=len(rejects) - len(kept_rejects),
             ),
         )
 
 
-def _refused_request(failure: ApiError, path: str, now_ms: int) -> RecentRequest:
-    rejected = tuple(failure.details.get("rejected", ()))
-    kept = _truncated(rejected)
-    refusal = RequestError(failure.status, failure.code, failure.message[:MAX_MESSAGE_LENGTH])
+def _refused_request(error: ApiError, path: str, now_ms: int) -> RecentRequest:
+    rejected = tuple(error.details.get("rejected", ()))
+    kept_rejects = _truncated(rejected)
+    request_error = RequestError(error.status, error.code, error.message[:MAX_MESSAGE_LENGTH])
     return RecentRequest(
-        now_ms, path, rejected=kept, error=refusal, omitted_rejects=len(rejected) - len(kept)
+        now_ms,
+        path,
+        rejected=kept_rejects,
+        error=request_error,
+        omitted_rejects=len(rejected) - len(kept_rejects),
     )
 
 
 def _truncated(rejected: Sequence[RejectedItem]) -> tuple[RejectedItem, ...]:
-    """The first of them, in few words."""
+    """The first 50 rejects, with truncated messages."""
     return tuple(
-        RejectedItem(each.index, each.code, each.message[:MAX_MESSAGE_LENGTH])
-        for each in rejected[:MAX_KEPT_REJECTS]
+        RejectedItem(reject.index, reject.code, reject.message[:MAX_MESSAGE_LENGTH])
+        for reject in rejected[:MAX_KEPT_REJECTS]
     )
 
 
-def _named_subject_id(scope: Scope, desk: Dependencies) -> str | None:
-    """Whom a refused request was about, as far as its head says; None when nobody is known."""
-    registry = desk.registry.snapshot
+def _named_subject_id(scope: Scope, dependencies: Dependencies) -> str | None:
+    """The subject of a refused request, by its headers and query string; None if unknown."""
+    registry = dependencies.registry.snapshot
     try:
         head = read_request_head(scope)
-        sender = authenticate(head, registry, desk.clock())
-    except ApiError:  # a wrong key, or none for this website: that is what is to be seen
+        sender = authenticate(head, registry, dependencies.clock())
+    except ApiError:  # a wrong key, or one of another website: exactly what /debug should show
         sender = None
     if sender is not None:
         return sender.subject_id

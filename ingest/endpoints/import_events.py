@@ -1,8 +1,8 @@
-"""POST /import: events of the past, into an import that is open. Live requests go first.
+"""POST /import: historical events of an open import; live requests have priority.
 
-An import writes the past of a website, so a website id is not enough: it takes a key, and an import
-id that somebody with `manage:websites` has made. All requests of an import go to one topic
-partition, in order, because the stream counts a line that comes again by its number.
+An import writes the history of a website, so a website id is not enough: the request needs an API
+key, and the id of an import that was created with `manage:websites`. All requests of an import go
+to one topic partition, in order, because the stream detects duplicates by line number.
 """
 
 import zlib
@@ -38,17 +38,20 @@ from schemas.runtime.clock import parse_instant_ms
 
 MAX_CLOCK_SKEW_MS = 5 * 60_000
 
-IMPORT_REQUIRED = "Name the import as ?import_id=; `tidemark import` or POST /v1/imports makes one"
+IMPORT_REQUIRED = (
+    "'import_id' is required in the query string; "
+    "`tidemark import` or POST /v1/imports creates an import"
+)
 TIMESTAMP_REQUIRED = "'timestamp' is required"
 TIMESTAMP_OUT_OF_RANGE = "'timestamp' must lie between 2000-01-01 and now"
-IMPORTS_BUSY = "Other imports are under way; nothing was taken"
-IMPORT_UNDONE = "This import was undone and takes nothing more"
+IMPORTS_BUSY = "Other imports are running; nothing was accepted. Retry later"
+IMPORT_UNDONE = "This import was undone and accepts no more events"
 
 IMPORT_ITEM: Any = documented_item(IMPORTED_EVENT.item)
 
 
 class ImportEventsResponse(Struct):
-    """So many events are kept for good; `rejected` names those that are not."""
+    """Number of accepted events; `rejected` lists the others."""
 
     status: Literal["success"]
     type: Literal["import"]
@@ -61,49 +64,50 @@ IMPORT_OPERATION = Operation(
     path=IMPORTED_EVENT.path,
     operation_id="import",
     tag="History",
-    summary="Send events of the past into an import",
-    description=f"An array, or a line for each event (NDJSON); at most {MAX_ITEMS}. `timestamp` "
-    f"is required "
-    "and may be as old as 2000. Events with a `line` must come in the order of their lines, one "
-    "request after the other: a line that is not above those before counts as sent already.",
+    summary="Send historical events to an import",
+    description=f"A JSON array or NDJSON with at most {MAX_ITEMS} events. `timestamp` is required, "
+    "from the year 2000 on. Events with a `line` must be sent in ascending order of their lines, "
+    "one request after the other: a line that is not above the last one counts as a duplicate.",
     parameters=(
         Parameter(
-            "import_id", "the import, made by POST /v1/imports of the query service", required=True
+            "import_id",
+            "import id, as created by POST /v1/imports of the query service",
+            required=True,
         ),
     ),
     body=Annotated[list[IMPORT_ITEM], Meta(min_length=1, max_length=MAX_ITEMS)],
-    responses=(Response(200, "taken", ImportEventsResponse),),
+    responses=(Response(200, "accepted", ImportEventsResponse),),
     errors=(*COLLECT_ERRORS, Conflict),
 )
 
 
-def import_events(desk: Dependencies) -> ASGIApp:
-    """The endpoint that takes in events of the past."""
-    decoder, turns = Decoder(IMPORTED_EVENT), CpuThrottle(IMPORTS_BUSY)
+def import_events(dependencies: Dependencies) -> ASGIApp:
+    """The endpoint that accepts historical events."""
+    decoder, throttle = Decoder(IMPORTED_EVENT), CpuThrottle(IMPORTS_BUSY)
 
     async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
             raise MethodNotAllowed("POST")
-        registry, now = desk.registry.snapshot, desk.clock()
+        registry, now = dependencies.registry.snapshot, dependencies.clock()
         head = read_request_head(scope)
         key = require_key(registry, head.key, KeyScope.TRACK_EVENTS, now)
-        owner = registry.organizations[key.organization_id]
-        desk.middleware.admission.count_with_key(scope, owner, Group.COLLECT)
-        opened = authorize_import(registry, key, scope["query_string"])
+        organization = registry.organizations[key.organization_id]
+        dependencies.middleware.admission.count_with_key(scope, organization, Group.COLLECT)
+        target_import = authorize_import(registry, key, scope["query_string"])
         body = await receive_body(scope, receive, head)
-        desk.middleware.admission.count_with_key(
-            scope, owner, Group.COLLECT, cost=0, size=len(body)
+        dependencies.middleware.admission.count_with_key(
+            scope, organization, Group.COLLECT, cost=0, size=len(body)
         )
-        async with turns.slot():
-            accepted = reject_invalid(decode_body(decoder, body), opened, now)
-            envelope = import_envelope(accepted, opened, now)
-            ticket = desk.publisher.producer.enqueue(
-                IMPORTED_EVENT.topic, partition_key(opened), [envelope], len(accepted.items)
+        async with throttle.slot():
+            accepted = reject_invalid(decode_body(decoder, body), target_import, now)
+            envelope = import_envelope(accepted, target_import, now)
+            delivery = dependencies.publisher.producer.enqueue(
+                IMPORTED_EVENT.topic, partition_key(target_import), [envelope], len(accepted.items)
             )
-            require_acknowledged(await ticket.report)
+            require_acknowledged(await delivery.report)
             items = len(accepted.items)
-            desk.publisher.acknowledged_counter.add(
-                IMPORTED_EVENT.topic, opened.website_id, now, items
+            dependencies.publisher.acknowledged_counter.add(
+                IMPORTED_EVENT.topic, target_import.website_id, now, items
             )
         await send_json(send, 200, import_success_body(accepted))
 
@@ -111,80 +115,82 @@ def import_events(desk: Dependencies) -> ASGIApp:
 
 
 def authorize_import(registry: Snapshot, key: Key, query: bytes) -> Import:
-    """The import that the request names; Forbidden when the key does not reach it."""
-    named = parse_qs(query.decode("latin-1")).get("import_id")
-    if not named:
+    """The import of the request; Forbidden if the key has no access to it."""
+    import_ids = parse_qs(query.decode("latin-1")).get("import_id")
+    if not import_ids:
         raise Malformed(IMPORT_REQUIRED)
-    found = registry.imports.get(named[0])
+    target_import = registry.imports.get(import_ids[0])
     if (
-        found is None
-        or found.organization_id != key.organization_id
-        or key.website_id not in (None, found.website_id)
+        target_import is None
+        or target_import.organization_id != key.organization_id
+        or key.website_id not in (None, target_import.website_id)
     ):
         raise Forbidden(OUT_OF_REACH.format(what="import"))
-    if not found.accepts_events:
+    if not target_import.accepts_events:
         raise Conflict(IMPORT_UNDONE)
-    return found
+    return target_import
 
 
-def reject_invalid(accepted: AcceptedItems, opened: Import, now_ms: int) -> AcceptedItems:
-    """The items with a time in the past, of the import's website; NoneAccepted without any."""
-    wrong = [rejection_reason(item, opened, now_ms) for item in accepted.items]
-    if not any(wrong):
+def reject_invalid(accepted: AcceptedItems, target_import: Import, now_ms: int) -> AcceptedItems:
+    """Reject items of other websites or without a time in the past; NoneAccepted if all are."""
+    reasons = [rejection_reason(item, target_import, now_ms) for item in accepted.items]
+    if not any(reasons):
         return accepted
-    refused = [
+    new_rejects = [
         RejectedItem(index, Malformed.code, reason)
-        for index, reason in zip(accepted.indexes, wrong, strict=True)
+        for index, reason in zip(accepted.indexes, reasons, strict=True)
         if reason
     ]
-    rejected = sorted([*accepted.rejected, *refused], key=lambda each: each.index)
-    good = [number for number, reason in enumerate(wrong) if not reason]
-    if not good:
+    rejected = sorted([*accepted.rejected, *new_rejects], key=lambda reject: reject.index)
+    accepted_numbers = [number for number, reason in enumerate(reasons) if not reason]
+    if not accepted_numbers:
         raise none_accepted_error(rejected)
-    raws = accepted.raw_items()
+    raw_items = accepted.raw_items()
     return AcceptedItems(
-        [accepted.items[number] for number in good],
-        b"[" + b",".join(bytes(raws[number]) for number in good) + b"]",
-        [accepted.indexes[number] for number in good],
+        [accepted.items[number] for number in accepted_numbers],
+        b"[" + b",".join(bytes(raw_items[number]) for number in accepted_numbers) + b"]",
+        [accepted.indexes[number] for number in accepted_numbers],
         rejected,
     )
 
 
-def rejection_reason(item: Item, opened: Import, now_ms: int) -> str | None:
-    """What keeps an item out; None when nothing does."""
-    if item.website_id not in (None, opened.website_id):
+def rejection_reason(item: Item, target_import: Import, now_ms: int) -> str | None:
+    """Why an item is rejected; None if it is valid."""
+    if item.website_id not in (None, target_import.website_id):
         return WEBSITE_OUT_OF_REACH
     if item.timestamp is None:
         return TIMESTAMP_REQUIRED
-    stamp = item.timestamp
-    when = parse_instant_ms(stamp) if isinstance(stamp, str) else stamp
+    timestamp = item.timestamp
+    time_ms = parse_instant_ms(timestamp) if isinstance(timestamp, str) else timestamp
     return (
-        None if MIN_EVENT_TIME_MS <= when <= now_ms + MAX_CLOCK_SKEW_MS else TIMESTAMP_OUT_OF_RANGE
+        None
+        if MIN_EVENT_TIME_MS <= time_ms <= now_ms + MAX_CLOCK_SKEW_MS
+        else TIMESTAMP_OUT_OF_RANGE
     )
 
 
-def import_envelope(accepted: AcceptedItems, opened: Import, now_ms: int) -> bytes:
-    """The request as an envelope; who sends it now says nothing about visitors of then."""
+def import_envelope(accepted: AcceptedItems, target_import: Import, now_ms: int) -> bytes:
+    """The envelope of the request, without address and user agent: they are not the visitor's."""
     return encode_envelope(
         Envelope(
-            opened.website_id,
-            opened.organization_id,
+            target_import.website_id,
+            target_import.organization_id,
             now_ms,
             len(accepted.items),
             accepted.array,
             trusted=True,
-            import_id=opened.id,
+            import_id=target_import.id,
         )
     )
 
 
-def partition_key(opened: Import) -> int:
-    """The same for all requests of an import."""
-    return zlib.crc32(opened.id.encode())
+def partition_key(target_import: Import) -> int:
+    """The same key for all requests of an import."""
+    return zlib.crc32(target_import.id.encode())
 
 
 def import_success_body(accepted: AcceptedItems) -> bytes:
-    """What was taken; `rejected` only when something was not."""
+    """Status, type and count; `rejected` only when items were rejected."""
     body: dict[str, object] = {
         "status": "success",
         "type": IMPORTED_EVENT.name,

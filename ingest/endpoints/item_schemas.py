@@ -1,4 +1,4 @@
-"""Items and routes of trackers, as the document shows them."""
+"""OpenAPI schemas of the items that trackers send, and what their routes have in common."""
 
 from collections.abc import Iterable, Mapping
 from functools import reduce
@@ -21,8 +21,11 @@ DocumentedProperties = Annotated[
 
 OBJECT_FIELDS = ("properties", "traits")
 WEBSITE_PARAMETERS = (
-    Parameter("website_id", "the website; enough to send from a page"),
-    Parameter("client_id", "the same; also as header tidemark-client-id or databuddy-client-id"),
+    Parameter("website_id", "website id; sufficient for browsers"),
+    Parameter(
+        "client_id",
+        "the same as `website_id`; also as header tidemark-client-id or databuddy-client-id",
+    ),
 )
 SECURITY: tuple[Mapping[str, tuple[str, ...]], ...] = (
     {"website": ()},
@@ -36,22 +39,25 @@ FORMAT_FIELDS: Mapping[str, list[tuple[Any, ...]]] = {
     "outgoing_link": [("href", UrlText), OPTIONAL_NAME],
     NAMED_EVENT_FORMAT.type: [("event_name", Name), OPTIONAL_NAME],
 }
-"""What a shape has instead of its kind's members."""
+"""Fields of a tracker format that its kind does not have."""
 
 
 def documented_item(item: type[Item]) -> Any:
-    """The item as the document shows it: free-form members as objects rather than as bytes."""
+    """The item type with free-form fields as objects rather than raw JSON."""
     return (
         _define_struct(item, item.__name__, _object_fields(item)) if _object_fields(item) else item
     )
 
 
-def documented_format(shape: TrackerFormat, **tag: str) -> Any:
-    """An item as this shape writes it."""
-    name = "".join(word.capitalize() for word in shape.type.split("_"))
-    item = shape.kind.item
+def documented_format(tracker_format: TrackerFormat, **tag: str) -> Any:
+    """The item type as this tracker format has it."""
+    name = "".join(word.capitalize() for word in tracker_format.type.split("_"))
+    item = tracker_format.kind.item
     return _define_struct(
-        item, f"{name}Item", [*_object_fields(item), *FORMAT_FIELDS.get(shape.type, [])], **tag
+        item,
+        f"{name}Item",
+        [*_object_fields(item), *FORMAT_FIELDS.get(tracker_format.type, [])],
+        **tag,
     )
 
 
@@ -63,22 +69,26 @@ def _define_struct(item: type[Item], name: str, fields: list[tuple[Any, ...]], *
         rename="camel",
         kw_only=True,
         namespace={"__doc__": item.__doc__},
-        **tag,  # type: ignore[arg-type]  # `tag` and `tag_field` are text
+        **tag,  # type: ignore[arg-type]  # `tag` and `tag_field` are strings
     )
 
 
 def _object_fields(item: type[Item]) -> list[tuple[Any, ...]]:
     return [
-        (each, DocumentedProperties | None, None)
-        for each in OBJECT_FIELDS
-        if each in item.__struct_fields__
+        (field_name, DocumentedProperties | None, None)
+        for field_name in OBJECT_FIELDS
+        if field_name in item.__struct_fields__
     ]
 
 
-def union_of_formats(shapes: Iterable[TrackerFormat]) -> Any:
-    """Items that say of which shape they are."""
+def union_of_formats(formats: Iterable[TrackerFormat]) -> Any:
+    """The item types of all formats, with `type` as discriminator."""
     return reduce(
-        or_, [documented_format(shape, tag=shape.type, tag_field="type") for shape in shapes]
+        or_,
+        [
+            documented_format(tracker_format, tag=tracker_format.type, tag_field="type")
+            for tracker_format in formats
+        ],
     )
 
 

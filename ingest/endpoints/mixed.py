@@ -1,7 +1,7 @@
-"""The endpoint for items of any shape: as `collect`, but one request may hold several kinds.
+"""Endpoint for requests with items of several kinds; as `collect`, but published per kind.
 
-Each kind has a topic of its own, and no message lies in two of them. So what one request brings of
-one kind is in Kafka whole or not at all, and the answer says for each item whether Kafka has it.
+Each kind has its own topic, and one message cannot be in two topics. So the items of one kind are
+published all or none, and the response has a result per item.
 """
 
 import asyncio
@@ -29,20 +29,20 @@ RawItems = Sequence[Raw | RawFields]
 
 
 class MixedRoute(Struct, frozen=True):
-    """One route whose items are told apart by what they say of themselves."""
+    """A route whose items have their kind in the item itself."""
 
     operation: Operation
     """Method and path of the route, and its OpenAPI description."""
     read_items: Callable[[Scope, Receive, RequestHead], Awaitable[RawItems]]
-    """The items of a request; Malformed when there are none."""
+    """Read the items of a request; Malformed if there are none."""
     format_of: FormatOf
     respond: Callable[[Send, MixedResult], Awaitable[None]]
     error_details: Callable[[MixedResult], Mapping[str, Any]]
-    """What the body of a failure says besides."""
+    """Additional fields of an error body."""
 
 
-def mixed_endpoint(route: MixedRoute, desk: Dependencies) -> ASGIApp:
-    """The endpoint of that route."""
+def mixed_endpoint(route: MixedRoute, dependencies: Dependencies) -> ASGIApp:
+    """The endpoint of a route for mixed items."""
     method, path = route.operation.method, route.operation.path
 
     async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
@@ -50,96 +50,105 @@ def mixed_endpoint(route: MixedRoute, desk: Dependencies) -> ASGIApp:
             raise MethodNotAllowed(method)
         head, network, now = (
             read_request_head(scope),
-            desk.middleware.client_network(scope),
-            desk.clock(),
+            dependencies.middleware.client_network(scope),
+            dependencies.clock(),
         )
-        sender = authenticate(head, desk.registry.snapshot, now)
-        buckets = admit_request(desk, scope, sender, network, now)
+        sender = authenticate(head, dependencies.registry.snapshot, now)
+        buckets = admit_request(dependencies, scope, sender, network, now)
         items = await route.read_items(scope, receive, head)
-        found = group_by_kind(items, route.format_of)
+        grouped = group_by_kind(items, route.format_of)
         if sender is None:
-            sender = authenticate_by_website(first_website(found), desk.registry.snapshot, head)
-        sealed = encode_by_kind(found, sender, head, network, desk)
-        if sealed:
-            good = sum(one.count for _, one in sealed)
-            count_request(desk, scope, sender, network, buckets, body_size(items, scope), good)
-        result = await publish_by_kind(found, sealed, desk)
-        failure = request_error(result, route.error_details(result))
-        if failure is not None:
-            raise failure
-        record_rejects(desk, sender.subject_id, path, found.rejected.values())
-        charge_rejects(desk, sender, network, len(found.rejected))
+            sender = authenticate_by_website(
+                first_website(grouped), dependencies.registry.snapshot, head
+            )
+        encoded = encode_by_kind(grouped, sender, head, network, dependencies)
+        if encoded:
+            item_count = sum(encoded_request.count for _, encoded_request in encoded)
+            count_request(
+                dependencies, scope, sender, network, buckets, body_size(items, scope), item_count
+            )
+        result = await publish_by_kind(grouped, encoded, dependencies)
+        error = request_error(result, route.error_details(result))
+        if error is not None:
+            raise error
+        record_rejects(dependencies, sender.subject_id, path, grouped.rejected.values())
+        charge_rejects(dependencies, sender, network, len(grouped.rejected))
         await route.respond(send, result)
 
     return endpoint
 
 
 def body_size(items: RawItems, scope: Scope) -> int:
-    """Bytes that the items came as."""
+    """Size of the items as they were sent."""
     bodies = [memoryview(item).nbytes for item in items if isinstance(item, Raw)]
     return sum(bodies) or len(scope["query_string"])
 
 
-def first_website(found: ItemsByKind) -> str | None:
-    """The website that the first good item names; NoneAccepted when none is good."""
-    if found.first_item is None:
-        raise none_accepted_error([found.rejected[index] for index in sorted(found.rejected)])
-    return found.first_item.website_id
+def first_website(grouped: ItemsByKind) -> str | None:
+    """The `websiteId` of the first accepted item; NoneAccepted if there is none."""
+    if grouped.first_item is None:
+        raise none_accepted_error([grouped.rejected[index] for index in sorted(grouped.rejected)])
+    return grouped.first_item.website_id
 
 
 def encode_by_kind(
-    found: ItemsByKind, sender: Sender, head: RequestHead, address: str, desk: Dependencies
+    grouped: ItemsByKind,
+    sender: Sender,
+    head: RequestHead,
+    address: str,
+    dependencies: Dependencies,
 ) -> list[tuple[KindItems, EncodedRequest]]:
-    """What is to be sent; items of websites out of reach become rejects."""
-    registry, now = desk.registry.snapshot, desk.clock()
-    cover = EnvelopeHeader(sender, head, address, now, desk.anonymous_ids)
-    sealed: list[tuple[KindItems, EncodedRequest]] = []
-    for share in found.by_kind.values():
-        if share.size_bytes > MAX_BODY_BYTES:
-            raise PayloadTooLarge(
-                f"The items may have at most {MAX_BODY_BYTES:,} bytes, once they are apart"
-            )
-    for share in found.by_kind.values():
+    """Encode the items of each kind; items of other websites are added to the rejects."""
+    registry, now = dependencies.registry.snapshot, dependencies.clock()
+    header = EnvelopeHeader(sender, head, address, now, dependencies.anonymous_ids)
+    encoded: list[tuple[KindItems, EncodedRequest]] = []
+    for kind_items in grouped.by_kind.values():
+        if kind_items.size_bytes > MAX_BODY_BYTES:
+            raise PayloadTooLarge(f"The items may have at most {MAX_BODY_BYTES:,} bytes per kind")
+    for kind_items in grouped.by_kind.values():
         try:
-            done = encode_request(share.accepted, cover, registry)
-        except NoneAccepted as none:
-            found.rejected.update({reject.index: reject for reject in none.details["rejected"]})
+            encoded_request = encode_request(kind_items.accepted, header, registry)
+        except NoneAccepted as error:
+            grouped.rejected.update({reject.index: reject for reject in error.details["rejected"]})
             continue
-        found.rejected.update({reject.index: reject for reject in done.rejected})
-        sealed.append((share, done))
-    return sealed
+        grouped.rejected.update({reject.index: reject for reject in encoded_request.rejected})
+        encoded.append((kind_items, encoded_request))
+    return encoded
 
 
 async def publish_by_kind(
-    found: ItemsByKind, sealed: Sequence[tuple[KindItems, EncodedRequest]], desk: Dependencies
+    grouped: ItemsByKind,
+    encoded: Sequence[tuple[KindItems, EncodedRequest]],
+    dependencies: Dependencies,
 ) -> MixedResult:
-    """What became of each kind; all are under way at the same time."""
-    receipt_key = desk.registry.snapshot.receipts
-    sending = [
-        desk.publisher.publish(share.kind.topic, done, receipt_key) for share, done in sealed
+    """Publish all kinds concurrently; returns the receipt or error of each."""
+    receipt_key = dependencies.registry.snapshot.receipts
+    publishes = [
+        dependencies.publisher.publish(kind_items.kind.topic, encoded_request, receipt_key)
+        for kind_items, encoded_request in encoded
     ]
-    answers = await asyncio.gather(*sending, return_exceptions=True)
+    outcomes = await asyncio.gather(*publishes, return_exceptions=True)
     receipts: dict[str, str] = {}
-    failures: dict[str, ApiError] = {}
-    for (share, _), answer in zip(sealed, answers, strict=True):
-        if isinstance(answer, str):
-            receipts[share.kind.name] = answer
-        elif isinstance(answer, ApiError):
-            failures[share.kind.name] = answer
+    errors: dict[str, ApiError] = {}
+    for (kind_items, _), outcome in zip(encoded, outcomes, strict=True):
+        if isinstance(outcome, str):
+            receipts[kind_items.kind.name] = outcome
+        elif isinstance(outcome, ApiError):
+            errors[kind_items.kind.name] = outcome
         else:
-            raise answer
+            raise outcome
     if receipts:
-        _reject_too_large([share for share, _ in sealed], found, failures)
-    return MixedResult(found, receipts, failures)
+        _reject_too_large([kind_items for kind_items, _ in encoded], grouped, errors)
+    return MixedResult(grouped, receipts, errors)
 
 
 def _reject_too_large(
-    shares: Sequence[KindItems], found: ItemsByKind, failures: dict[str, ApiError]
+    published: Sequence[KindItems], grouped: ItemsByKind, errors: dict[str, ApiError]
 ) -> None:
-    """Reject the items of a kind that will never fit, or a tracker sends all of it for ever."""
-    for share in shares:
-        failure = failures.get(share.kind.name)
-        if isinstance(failure, PayloadTooLarge):
-            del failures[share.kind.name]
-            for place in share.indexes:
-                found.rejected.setdefault(place, RejectedItem(place, failure.code, failure.message))
+    """Reject the items of a kind that is too large, so that the tracker does not retry them."""
+    for kind_items in published:
+        error = errors.get(kind_items.kind.name)
+        if isinstance(error, PayloadTooLarge):
+            del errors[kind_items.kind.name]
+            for index in kind_items.indexes:
+                grouped.rejected.setdefault(index, RejectedItem(index, error.code, error.message))

@@ -1,4 +1,4 @@
-"""MIXED: the routes of public trackers whose items are of several shapes, declared once each."""
+"""MIXED_ROUTES: `/`, `/batch`, `/events` and the pixel, declared once each."""
 
 from typing import Annotated
 
@@ -37,18 +37,18 @@ from schemas.items import CustomEvent
 
 
 async def read_item(scope: Scope, receive: Receive, head: RequestHead) -> RawItems:
-    """The body is one item."""
+    """Read a body with one item."""
     body = await _read_json(scope, receive, head, b"{", "an item")
     return split_items(join_items([body]), single=True)
 
 
 async def read_items(scope: Scope, receive: Receive, head: RequestHead) -> RawItems:
-    """The body is an array of items."""
+    """Read a body with an array of items."""
     return split_items(await _read_json(scope, receive, head, b"[", "an array of items"))
 
 
 async def read_query(scope: Scope, receive: Receive, head: RequestHead) -> RawItems:  # noqa: ARG001
-    """The query string is one item."""
+    """Read one item from the query string."""
     return [parse_query_fields(scope["query_string"])]
 
 
@@ -62,7 +62,7 @@ async def _read_json(
 
 
 def event_format(fields: RawFields) -> TrackerFormat:  # noqa: ARG001
-    """Every item is an event."""
+    """The format of `/events`: every item is an event."""
     return NAMED_EVENT_FORMAT
 
 
@@ -101,13 +101,13 @@ SEND_OPERATION = Operation(
     operation_id="send",
     tag="Trackers",
     summary="Send one item of any type",
-    description="An item without `type` is a page view. The first trackers' items, which hold "
-    "all in "
-    "`payload`, and several web vitals in one item (`lcp`, `cls`, …) are taken too.",
+    description="An item without `type` is a page view. Also accepted are items of the first "
+    "trackers, with their fields in `payload`, and several web vitals in one item (`lcp`, `cls`, "
+    "…).",
     parameters=WEBSITE_PARAMETERS,
     body=AnyItem,
-    examples={"a page view": PAGE_VIEW_EXAMPLE, "a click that leaves": OUTBOUND_CLICK_EXAMPLE},
-    responses=(Response(200, "taken", CollectResponse),),
+    examples={"a page view": PAGE_VIEW_EXAMPLE, "an outbound click": OUTBOUND_CLICK_EXAMPLE},
+    responses=(Response(200, "accepted", CollectResponse),),
     errors=COLLECT_ERRORS,
     security=SECURITY,
 )
@@ -118,13 +118,14 @@ BATCH_OPERATION = Operation(
     operation_id="batch",
     tag="Trackers",
     summary="Send items of mixed types",
-    description=f"At most {MAX_ITEMS} in one request. `results` says what became of each. A 503 "
-    f"has "
-    "`results` too: send the request again, items with an eventId that are kept count once.",
+    description=f"At most {MAX_ITEMS} per request. `results` has the outcome of each item, also in "
+    "a 503: send the request again; items with an eventId are stored once.",
     parameters=WEBSITE_PARAMETERS,
     body=Annotated[list[AnyItem], Meta(min_length=1, max_length=MAX_ITEMS)],
-    examples={"a page view and a click that leaves": [PAGE_VIEW_EXAMPLE, OUTBOUND_CLICK_EXAMPLE]},
-    responses=(Response(200, "taken, as far as `results` says", CollectBatchResponse),),
+    examples={"a page view and an outbound click": [PAGE_VIEW_EXAMPLE, OUTBOUND_CLICK_EXAMPLE]},
+    responses=(
+        Response(200, "accepted or partially accepted; see `results`", CollectBatchResponse),
+    ),
     errors=COLLECT_ERRORS,
     security=SECURITY,
 )
@@ -134,11 +135,11 @@ EVENTS_OPERATION = Operation(
     path="/events",
     operation_id="events",
     tag="Trackers",
-    summary="Send events that call their name `eventName`",
+    summary="Track events that use `eventName`",
     parameters=WEBSITE_PARAMETERS,
     body=Annotated[list[EventItem], Meta(min_length=1, max_length=MAX_ITEMS)],
     examples={"one event": [{"eventName": "signup", "properties": {"plan": "pro"}}]},
-    responses=(Response(200, "taken", CollectResponse),),
+    responses=(Response(200, "accepted", CollectResponse),),
     errors=COLLECT_ERRORS,
     security=SECURITY,
 )
@@ -148,19 +149,18 @@ PIXEL_OPERATION = Operation(
     path="/px.jpg",
     operation_id="pixel",
     tag="Trackers",
-    summary="Send one item in the query string, as an image that a page asks for",
-    description="Any member of an item may stand in the query; `properties` as JSON, or a member "
-    "of it "
-    "as `properties[plan]`.",
+    summary="Track one item by an image request (tracking pixel)",
+    description="Any field of an item can be a query parameter; `properties` as JSON, or one "
+    "of its members as `properties[plan]`.",
     parameters=(
         *WEBSITE_PARAMETERS,
-        Parameter("type", "a page view when it is left out", {"enum": list(TRACKER_FORMATS)}),
+        Parameter("type", "default: a page view", {"enum": list(TRACKER_FORMATS)}),
         *(
-            Parameter(field.encode_name, "as in the item")
+            Parameter(field.encode_name, "as in the JSON item")
             for field in msgspec.structs.fields(CustomEvent)
         ),
     ),
-    responses=(Response(200, "a picture of one pixel", media_types=("image/gif",)),),
+    responses=(Response(200, "an image of one pixel", media_types=("image/gif",)),),
     errors=COLLECT_ERRORS,
     security=SECURITY,
 )

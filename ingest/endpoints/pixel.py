@@ -1,6 +1,7 @@
-"""GET /px.jpg: one item in the query string, for pages that may or can not send anything else.
+"""GET /px.jpg: one item in the query string; the response is a transparent GIF.
 
-A member stands as `name=value`; the free-form ones as JSON or as `properties[plan]=pro`.
+For pages that cannot run scripts or send POST requests. A field is `name=value`; free-form fields
+are JSON, or member by member like `properties[plan]=pro`.
 """
 
 import re
@@ -23,7 +24,7 @@ from schemas.kinds import KINDS
 GIF = bytes.fromhex(
     "47494638396101000100800000000000ffffff21f90401000000002c00000000010001000002024401003b"
 )
-"""1x1, transparent."""
+"""One transparent pixel."""
 
 NO_CACHE_HEADERS: Headers = [
     (b"content-type", b"image/gif"),
@@ -34,7 +35,7 @@ NO_CACHE_HEADERS: Headers = [
 ]
 
 OBJECT_FIELDS = ("properties", "traits", "payload")
-"""Members that are objects."""
+"""Fields that are objects."""
 MAX_FIELDS = 500
 
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
@@ -45,14 +46,14 @@ _fields_decoder = msgspec.json.Decoder(RawFields)
 
 
 def parse_query_fields(query: bytes) -> RawFields:
-    """The members that a query string holds; Malformed when they are too many or too deep."""
+    """The fields in a query string; Malformed if they are too many or nested too deeply."""
     try:
         pairs = parse_qsl(
             query.decode("latin-1"), keep_blank_values=True, max_num_fields=MAX_FIELDS
         )
     except ValueError:
-        raise Malformed(f"The query may have at most {MAX_FIELDS} members") from None
-    found: RawFields = {}
+        raise Malformed(f"The query string may have at most {MAX_FIELDS} parameters") from None
+    fields: RawFields = {}
     objects: dict[str, dict[str, Any]] = {}
     for name, value in pairs:
         nested = _NESTED.fullmatch(name)
@@ -61,55 +62,62 @@ def parse_query_fields(query: bytes) -> RawFields:
                 objects.setdefault(nested[1], {}), nested[2].split("]["), _json_value(name, value)
             )
         else:
-            found.setdefault(name, _json_value(name, value))
-    return found | {name: _merge_object(found.get(name), given) for name, given in objects.items()}
+            fields.setdefault(name, _json_value(name, value))
+    return fields | {
+        name: _merge_object(fields.get(name), nested_fields)
+        for name, nested_fields in objects.items()
+    }
 
 
 async def send_pixel(send: Send, receipt: str) -> None:
-    """The picture."""
+    """Send the image, with the receipt in a header."""
     headers = [*NO_CACHE_HEADERS, (RECEIPT_HEADER, receipt.encode())]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": GIF})
 
 
-def _merge_object(whole: Raw | None, given: dict[str, Any]) -> Raw:
-    """The members that came one by one, with those of the object where it came whole as well."""
+def _merge_object(object_value: Raw | None, nested_fields: dict[str, Any]) -> Raw:
+    """Merge members sent one by one into an object that was sent as JSON."""
     try:
-        return Raw(msgspec.json.encode({**_fields_decoder.decode(whole or b"{}"), **given}))
+        return Raw(
+            msgspec.json.encode({**_fields_decoder.decode(object_value or b"{}"), **nested_fields})
+        )
     except (msgspec.MsgspecError, RecursionError):
-        raise Malformed("An object must stand in the query whole or member by member") from None
+        raise Malformed(
+            "An object in the query string must be JSON, or member by member as name[key]=value"
+        ) from None
 
 
 def _set_nested(target: dict[str, Any], keys: list[str], value: Raw) -> None:
-    """Put a value where its keys lead."""
-    *way, last = keys
-    if len(way) >= MAX_DEPTH:
-        raise Malformed(f"Members may be nested at most {MAX_DEPTH} deep")
-    for key in way:
-        below = target.get(key)
-        if not isinstance(below, dict):
-            below = target[key] = {}
-        target = below
+    """Set a value in nested objects by its path of keys."""
+    *parents, last = keys
+    if len(parents) >= MAX_DEPTH:
+        raise Malformed(f"Fields may be nested at most {MAX_DEPTH} deep")
+    for key in parents:
+        child = target.get(key)
+        if not isinstance(child, dict):
+            child = target[key] = {}
+        target = child
     target[last] = value
 
 
 def _json_value(name: str, value: str) -> Raw:
-    """A value as JSON: an object or a number where one is meant, else a string."""
+    """A value as JSON: an object or number if the field has such a type, else a string."""
     if name in OBJECT_FIELDS and value[:1] == "{":
         try:
             return Raw(bytes(_raw_decoder.decode(value)))
         except (msgspec.MsgspecError, RecursionError):
             return json_string(value)
-    of_item = name.removeprefix("payload[").removesuffix("]")
+    item_field = name.removeprefix("payload[").removesuffix("]")
     return (
         Raw(value.encode())
-        if of_item in NUMBER_FIELDS and _NUMBER.fullmatch(value)
+        if item_field in NUMBER_FIELDS and _NUMBER.fullmatch(value)
         else json_string(value)
     )
 
 
 def _number_fields() -> frozenset[str]:
-    """The members that may be numbers, in both spellings."""
+    """The fields that may be numbers, with their aliases."""
     names = {metric.lower() for metric in METRICS}
     for kind in KINDS:
         info = inspect.type_info(kind.item)
@@ -120,7 +128,7 @@ def _number_fields() -> frozenset[str]:
 
 def _may_be_number(type_: inspect.Type) -> bool:
     types = type_.types if isinstance(type_, inspect.UnionType) else (type_,)
-    return any(isinstance(each, inspect.IntType | inspect.FloatType) for each in types)
+    return any(isinstance(member, inspect.IntType | inspect.FloatType) for member in types)
 
 
 NUMBER_FIELDS = _number_fields()

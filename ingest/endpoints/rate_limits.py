@@ -1,7 +1,8 @@
-"""How a request is counted: when it arrives, and with size and items once the items are good.
+"""Counts a request against the rate limits of its key, its website or its client network.
 
-With a key it counts at once, good or bad: the key says whose fault it is. Without one, only what
-is good counts against the website; what is refused counts against the network that sent it.
+With a key a request counts on arrival, valid or not. Without one, accepted items count against
+the website, and refused requests against the client network, so that nobody else can use up the
+limit of a website.
 """
 
 from collections.abc import Sequence
@@ -20,18 +21,18 @@ Buckets = Sequence[RateLimitBucket]
 
 SMALL_BODY_BYTES = 4_096
 LARGE_BODY = bytes(SMALL_BODY_BYTES + 1)
-"""Stands for a body that is not at hand."""
+"""Placeholder for a body that has not arrived yet."""
 
 
 def admit_request(
-    desk: Dependencies, scope: Scope, sender: Sender | None, network: str, now_ms: int
+    dependencies: Dependencies, scope: Scope, sender: Sender | None, network: str, now_ms: int
 ) -> Buckets:
-    """LimitExceeded when nothing more fits, before a body costs anything.
+    """RateLimitExceeded, before the body is read, if nothing more fits.
 
-    Of an unknown sender only the network is looked at, and so of one whose body is small and at
-    hand: to decode that takes no longer than to look.
+    For an unknown sender, and for a small body that has arrived, only the network is checked:
+    decoding it takes no longer than checking the other buckets.
     """
-    admission = desk.middleware.admission
+    admission = dependencies.middleware.admission
     if sender is not None and sender.trusted:
         return (admission.count_with_key(scope, sender.organization, Group.COLLECT),)
     admission.check_network(scope, network, now_ms)
@@ -43,7 +44,7 @@ def admit_request(
 
 
 def count_request(
-    desk: Dependencies,
+    dependencies: Dependencies,
     scope: Scope,
     sender: Sender,
     network: str,
@@ -51,25 +52,25 @@ def count_request(
     size: int,
     items: int,
 ) -> None:
-    """Count so many good items and their bytes; LimitExceeded when they do not fit."""
-    admission = desk.middleware.admission
+    """Count accepted items and their bytes; RateLimitExceeded if they do not fit."""
+    admission = dependencies.middleware.admission
     if sender.trusted:
         admission.more(scope, buckets[0], size, items)
         return
-    now = desk.clock()
+    now = dependencies.clock()
     try:
-        counted_in = buckets or _buckets(admission, sender, network, now)
-        admission.count_anonymous(scope, counted_in, now, size, items)
-    except RateLimitExceeded:  # what was decoded for nothing is the network's fault
+        charged_buckets = buckets or _buckets(admission, sender, network, now)
+        admission.count_anonymous(scope, charged_buckets, now, size, items)
+    except RateLimitExceeded:  # the decoding was wasted: charge the network
         if cost := rejection_cost(items, size):
             admission.charge_network(network, cost)
         raise
 
 
-def charge_rejects(desk: Dependencies, sender: Sender, network: str, rejected: int) -> None:
-    """Count what a good request had of bad items, as of a request that is refused."""
+def charge_rejects(dependencies: Dependencies, sender: Sender, network: str, rejected: int) -> None:
+    """Charge the network for the rejects of an accepted request, as for a refused request."""
     if not sender.trusted and (cost := rejection_cost(rejected, 0)):
-        desk.middleware.admission.charge_network(network, cost)
+        dependencies.middleware.admission.charge_network(network, cost)
 
 
 def _buckets(admission: Admission, sender: Sender, network: str, now_ms: int) -> Buckets:

@@ -1,4 +1,4 @@
-"""Shapes of what the collector answers, for its document."""
+"""Response body structs of the collector, as OpenAPI documents them."""
 
 from typing import Annotated, Any, Literal
 
@@ -19,17 +19,18 @@ from schemas.errors import (
 )
 
 ReceiptText = Annotated[
-    str, Meta(description="opaque; what became of the items: GET /v1/receipts/{receipt}")
+    str,
+    Meta(description="opaque token; GET /v1/receipts/{receipt} returns the status of the items"),
 ]
 
 StoredFlag = (
-    Annotated[bool, Meta(description="whether they can be asked for; only when `wait` was given")]
+    Annotated[bool, Meta(description="whether the items are visible to queries; only with `wait`")]
     | UnsetType
 )
 
 
 class CollectErrorBody(Struct):
-    """A refusal; `rejected` names each item when none of a batch was good."""
+    """Error body; `rejected` lists every item when none was valid."""
 
     status: Literal["error"]
     message: str
@@ -37,7 +38,7 @@ class CollectErrorBody(Struct):
 
 
 class CollectRateLimitBody(Struct, rename="camel"):
-    """The allowance of this window is used up."""
+    """Rate limit exceeded."""
 
     status: Literal["error"]
     success: Literal[False]
@@ -51,7 +52,7 @@ class CollectRateLimitBody(Struct, rename="camel"):
 
 
 class CollectResponse(Struct):
-    """So many items are kept for good; `rejected` names those that are not."""
+    """Number of accepted items; `rejected` lists the others."""
 
     status: Literal["success"]
     type: str
@@ -62,32 +63,32 @@ class CollectResponse(Struct):
 
 
 class ItemResult(Struct, rename="camel", omit_defaults=True):
-    """What became of one item of a batch."""
+    """Outcome of one item of a batch."""
 
     status: Literal["success", "error"]
     type: str | None = None
-    """Of an item that is kept."""
+    """Type of an accepted item."""
     event_type: str | None = None
-    """Of one that is not."""
+    """Type of a rejected item."""
     event_id: str | None = None
     message: str | None = None
     code: str | None = None
 
 
 class CollectBatchResponse(Struct):
-    """What became of each item; `partial` when some were not good."""
+    """One result per item; `partial` when some were rejected."""
 
     status: Literal["success", "partial"]
     batch: Literal[True]
-    processed: Annotated[int, Meta(description="items that are kept")]
-    batched: Annotated[dict[str, int], Meta(description="of which type they are")]
-    receipts: Annotated[dict[str, ReceiptText], Meta(description="by the kind of item")]
+    processed: Annotated[int, Meta(description="number of accepted items")]
+    batched: Annotated[dict[str, int], Meta(description="accepted items by type")]
+    receipts: Annotated[dict[str, ReceiptText], Meta(description="by kind of item")]
     results: Annotated[list[ItemResult], Meta(description="in the order of the request")]
     stored: StoredFlag = UNSET
 
 
 class DebugItem(Struct, rename="camel"):
-    """One item, or one request, that a website's trackers sent."""
+    """One item or refused request that was received for a website."""
 
     received_at: str
     accepted: bool
@@ -95,20 +96,20 @@ class DebugItem(Struct, rename="camel"):
     """Kind of an item that was accepted."""
     item: dict[str, Any] | UnsetType = UNSET
     receipt: ReceiptText | UnsetType = UNSET
-    address: Annotated[str, Meta(description="cut to /24 or /48")] | UnsetType = UNSET
+    address: Annotated[str, Meta(description="truncated to /24 or /48")] | UnsetType = UNSET
     user_agent: str | UnsetType = UNSET
     headers: dict[str, str] | UnsetType = UNSET
     by_server: Annotated[bool, Meta(description="with an API key")] | UnsetType = UNSET
-    count: Annotated[int, Meta(description="items that are not shown")] | UnsetType = UNSET
-    path: Annotated[str, Meta(description="route that refused")] | UnsetType = UNSET
-    index: Annotated[int, Meta(description="place in the request")] | UnsetType = UNSET
+    count: Annotated[int, Meta(description="number of items not listed")] | UnsetType = UNSET
+    path: Annotated[str, Meta(description="route that rejected the item")] | UnsetType = UNSET
+    index: Annotated[int, Meta(description="index in the request")] | UnsetType = UNSET
     status: int | UnsetType = UNSET
     code: str | UnsetType = UNSET
     message: str | UnsetType = UNSET
 
 
 class DebugResponse(Struct, rename="camel"):
-    """The last items of a website, the newest first."""
+    """The last items of a website, newest first."""
 
     status: Literal["success"]
     website_id: str

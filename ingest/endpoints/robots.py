@@ -1,4 +1,4 @@
-"""GET /robots.txt: programs may look at links, to preview them; none has anything else to find."""
+"""GET /robots.txt: crawlers may fetch short links for previews, and nothing else."""
 
 from starlette.types import Receive, Scope, Send
 
@@ -12,7 +12,7 @@ ROBOTS_OPERATIONS = (
         path=ROBOTS_PATH,
         operation_id="robots",
         tag="Links",
-        summary="What programs that index may look at: short links, to preview them",
+        summary="Rules for crawlers",
         responses=(Response(200, "the rules", media_types=("text/plain",)),),
         errors=(),
         security=({},),
@@ -22,7 +22,7 @@ ROBOTS_TXT = b"User-agent: *\nAllow: /l/\nDisallow: /\n"
 
 
 async def robots(scope: Scope, _receive: Receive, send: Send) -> None:
-    """What is under /l/ says itself, in a header, that no index should hold it."""
+    """The endpoint; responses under /l/ have a `noindex` header of their own."""
     if scope["method"] not in ("GET", "HEAD"):
         raise MethodNotAllowed("GET, HEAD")
     headers = [
@@ -31,5 +31,5 @@ async def robots(scope: Scope, _receive: Receive, send: Send) -> None:
         (b"content-length", b"%d" % len(ROBOTS_TXT)),
     ]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
-    sent = ROBOTS_TXT if scope["method"] == "GET" else b""
-    await send({"type": "http.response.body", "body": sent})
+    body = ROBOTS_TXT if scope["method"] == "GET" else b""
+    await send({"type": "http.response.body", "body": body})

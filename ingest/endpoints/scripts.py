@@ -1,7 +1,7 @@
-"""GET /tidemark.js and its companions: our own trackers, as `ingest/web` builds them.
+"""GET /tidemark.js and its companions: the built tracker scripts, with ETag and content encoding.
 
-Each is served under its plain name, which browsers ask about again after an hour, and under a name
-with its hash, whose content never changes and may be pinned by `integrity`.
+Each script has two paths: its plain name, which browsers revalidate after an hour, and a name
+with its hash, whose content never changes and can be pinned with `integrity`.
 """
 
 import logging
@@ -24,8 +24,8 @@ BUILD_FOLDER = Path(__file__).parents[1] / "web" / "dist"
 
 SCRIPT_SUMMARIES = {
     "tidemark": "The tracker: page views, engagement, outbound clicks, events",
-    "tidemark-vitals": "Web vitals, for pages that ask for them",
-    "tidemark-errors": "Errors that nobody caught, for pages that ask for them",
+    "tidemark-vitals": "Web vitals, loaded on demand",
+    "tidemark-errors": "Uncaught errors, loaded on demand",
 }
 
 SCRIPT_OPERATIONS = tuple(
@@ -34,22 +34,21 @@ SCRIPT_OPERATIONS = tuple(
         path=f"/{name}.js",
         operation_id=name,
         tag="Scripts",
-        summary=meaning,
-        description="Packed with br or gzip. It has a second name with its hash, which `tidemark "
-        "snippet` "
-        "prints: that one never changes, and may be kept for ever.",
+        summary=summary,
+        description="Compressed with br or gzip. `tidemark snippet` prints a second name with a "
+        "hash, whose content never changes and can be cached for ever.",
         responses=(
             Response(200, "the script", media_types=("text/javascript",), headers=("ETag",)),
-            Response(304, "the one that you have", headers=("ETag",)),
+            Response(304, "not modified", headers=("ETag",)),
         ),
         errors=(),
         security=({},),
     )
-    for name, meaning in SCRIPT_SUMMARIES.items()
+    for name, summary in SCRIPT_SUMMARIES.items()
 )
 
 FILE_SUFFIXES = {"br": ".br", "gzip": ".gz", IDENTITY: ""}
-"""The codings that are kept, best first, and how their files end."""
+"""Content encodings, best first, with the suffixes of their files."""
 
 CACHE_BRIEFLY = b"public, max-age=3600, stale-while-revalidate=86400"
 CACHE_IMMUTABLE = b"public, max-age=31536000, immutable"
@@ -57,13 +56,13 @@ CACHE_IMMUTABLE = b"public, max-age=31536000, immutable"
 SCRIPT_HEADERS = [
     (b"content-type", b"text/javascript; charset=utf-8"),
     (b"cross-origin-resource-policy", b"cross-origin"),
-    # `Origin`, because an answer without CORS headers must not be reused where they are needed.
+    # `Origin`, because a response without CORS headers must not be reused where they are needed.
     (b"vary", b"Accept-Encoding, Origin"),
 ]
 
 
 class ScriptSizes(Struct, frozen=True):
-    """Bytes of a script in each coding."""
+    """Size of a script in each content encoding."""
 
     plain: int = field(name="")
     gzip: int = field(name=".gz")
@@ -71,7 +70,7 @@ class ScriptSizes(Struct, frozen=True):
 
 
 class BuiltScript(Struct, frozen=True):
-    """One built script, as the manifest tells of it."""
+    """One built script, as listed in the manifest."""
 
     hash: str
     integrity: str
@@ -79,7 +78,7 @@ class BuiltScript(Struct, frozen=True):
 
 
 def read_manifest(folder: Path = BUILD_FOLDER) -> dict[str, BuiltScript]:
-    """The built scripts by name; none where nothing was built."""
+    """The built scripts by name; empty if nothing was built."""
     try:
         text = (folder / "manifest.json").read_bytes()
     except FileNotFoundError:
@@ -88,26 +87,28 @@ def read_manifest(folder: Path = BUILD_FOLDER) -> dict[str, BuiltScript]:
 
 
 def file_name(name: str, script: BuiltScript | None = None) -> str:
-    """The last part of its address; with its hash when the script is given."""
+    """File name of a script; with its hash if `script` is given."""
     return f"{name}.{script.hash}.js" if script else f"{name}.js"
 
 
 def script_routes(folder: Path = BUILD_FOLDER) -> Iterator[tuple[str, ASGIApp]]:
-    """Both addresses of every script."""
+    """Both paths of every script, with their endpoints."""
     manifest = read_manifest(folder)
     if not manifest:
         log.warning("tracker scripts are not built", extra={"folder": str(folder)})
     for name, script in manifest.items():
         bodies = {
-            coding: (folder / f"{name}.js{ending}").read_bytes()
-            for coding, ending in FILE_SUFFIXES.items()
+            coding: (folder / f"{name}.js{suffix}").read_bytes()
+            for coding, suffix in FILE_SUFFIXES.items()
         }
         yield f"/{file_name(name)}", script_endpoint(bodies, script.hash, CACHE_BRIEFLY)
         yield f"/{file_name(name, script)}", script_endpoint(bodies, script.hash, CACHE_IMMUTABLE)
 
 
-def script_endpoint(bodies: Mapping[str, bytes], tag: str, fresh: bytes) -> ASGIApp:
-    """The endpoint of one address."""
+def script_endpoint(
+    bodies: Mapping[str, bytes], content_hash: str, cache_control: bytes
+) -> ASGIApp:
+    """The endpoint of one path."""
 
     async def endpoint(scope: Scope, _receive: Receive, send: Send) -> None:
         if scope["method"] not in ("GET", "HEAD"):
@@ -115,8 +116,8 @@ def script_endpoint(bodies: Mapping[str, bytes], tag: str, fresh: bytes) -> ASGI
         coding = negotiate_encoding(
             header(scope, b"accept-encoding"), [c for c in bodies if c != IDENTITY]
         )
-        etag = f'"{tag}-{coding}"'
-        headers = [*SCRIPT_HEADERS, (b"cache-control", fresh), (b"etag", etag.encode())]
+        etag = f'"{content_hash}-{coding}"'
+        headers = [*SCRIPT_HEADERS, (b"cache-control", cache_control), (b"etag", etag.encode())]
         if etag_matches(header(scope, b"if-none-match"), etag):
             await send({"type": "http.response.start", "status": 304, "headers": headers})
             await send({"type": "http.response.body", "body": b""})
@@ -133,25 +134,29 @@ def script_endpoint(bodies: Mapping[str, bytes], tag: str, fresh: bytes) -> ASGI
     return endpoint
 
 
-def etag_matches(asked: str | None, etag: str) -> bool:
-    """Whether `If-None-Match` names what would be sent."""
-    named = {each.strip().removeprefix("W/") for each in (asked or "").split(",")}
-    return etag in named or "*" in named
+def etag_matches(if_none_match: str | None, etag: str) -> bool:
+    """Whether `If-None-Match` has the ETag of the response."""
+    etags = {etag_text.strip().removeprefix("W/") for etag_text in (if_none_match or "").split(",")}
+    return etag in etags or "*" in etags
 
 
-def negotiate_encoding(accepted: str | None, kept: Iterable[str]) -> str:
-    """The coding among `kept`, best first, that `Accept-Encoding` rates highest; else as it is.
+def negotiate_encoding(accepted: str | None, available: Iterable[str]) -> str:
+    """The encoding of `available`, best first, with the highest quality in `Accept-Encoding`.
 
-    A coding with a quality of 0, or one that is not named, is not wanted; `*` speaks for those
-    that are not named.
+    An encoding with quality 0, or absent from the header, is not acceptable; `*` gives the quality
+    of those that are absent. Without an acceptable one the response is not encoded.
     """
-    wishes = dict(
+    preferences = dict(
         _parse_preference(part) for part in (accepted or "").lower().split(",") if part.strip()
     )
-    others = wishes.get("*", 0.0)
-    rated = {coding: wishes.get(coding, others) for coding in kept}
-    best = max(rated, key=lambda coding: rated[coding], default=IDENTITY)
-    return best if rated.get(best, 0.0) > 0 and rated[best] >= wishes.get(IDENTITY, 0) else IDENTITY
+    other_quality = preferences.get("*", 0.0)
+    qualities = {coding: preferences.get(coding, other_quality) for coding in available}
+    best = max(qualities, key=lambda coding: qualities[coding], default=IDENTITY)
+    return (
+        best
+        if qualities.get(best, 0.0) > 0 and qualities[best] >= preferences.get(IDENTITY, 0)
+        else IDENTITY
+    )
 
 
 def _parse_preference(part: str) -> tuple[str, float]:

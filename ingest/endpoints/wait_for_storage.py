@@ -1,6 +1,7 @@
-"""`?wait=stored`: an endpoint whose success is answered only when its items can be asked for.
+"""`?wait=stored`: hold the response until the items are in the table or the timeout expires.
 
-The answer's own receipts say what to wait for, so every endpoint that gives one can be waited for.
+What to wait for is read from the receipts in the response, so it works for every endpoint that
+returns receipts.
 """
 
 from collections.abc import Awaitable, Iterator
@@ -22,21 +23,21 @@ from schemas.http.openapi import Operation, Parameter
 from schemas.receipts import Receipt, unverified
 
 STORED_HEADER = b"tidemark-stored"
-"""Header that says the same as the body's `stored`."""
+"""Header with the same value as `stored` in the body."""
 
 DEFAULT_TIMEOUT_SECONDS = 10.0
 MAX_TIMEOUT_SECONDS = 15.0
-"""Less than a collector takes to stop, so that nobody is left without an answer."""
+"""Less than the shutdown timeout, so that no request is left without a response."""
 
 WAIT_PARAMETERS = (
     Parameter(
         "wait",
-        "answer when the items can be asked for",
+        "respond when the items are visible to queries",
         {"type": "string", "enum": ["stored"]},
     ),
     Parameter(
         "timeout",
-        "seconds to wait at most",
+        "maximum seconds to wait",
         {
             "type": "number",
             "exclusiveMinimum": 0,
@@ -48,45 +49,47 @@ WAIT_PARAMETERS = (
 
 
 def with_wait(operation: Operation) -> Operation:
-    """An operation that can be waited for."""
-    late = replace(operation.responses[0], status=202, description="taken, and not stored in time")
+    """The operation with the parameters and responses of `wait`."""
+    not_stored = replace(
+        operation.responses[0], status=202, description="accepted; not stored within the timeout"
+    )
     return replace(
         operation,
         parameters=(*operation.parameters, *WAIT_PARAMETERS),
-        responses=(*operation.responses, late),
+        responses=(*operation.responses, not_stored),
     )
 
 
-def wait_for_storage(app: ASGIApp, waits: StorageWatch) -> ASGIApp:
-    """The same endpoint; who asks for it waits until the items are stored."""
+def wait_for_storage(app: ASGIApp, storage_watch: StorageWatch) -> ASGIApp:
+    """The endpoint with support for `?wait=stored`."""
 
-    # No coroutine of its own for those who do not wait: they are nearly all.
+    # No coroutine of its own for requests without `wait`: nearly all are.
     def endpoint(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        chosen = waited if b"wait" in scope["query_string"] else app
-        return chosen(scope, receive, send)
+        handler = respond_when_stored if b"wait" in scope["query_string"] else app
+        return handler(scope, receive, send)
 
-    async def waited(scope: Scope, receive: Receive, send: Send) -> None:
+    async def respond_when_stored(scope: Scope, receive: Receive, send: Send) -> None:
         seconds = wait_timeout(scope["query_string"])
         if seconds is None:
             await app(scope, receive, send)
             return
-        if scope["method"] == "POST":  # who sends slowly, or nothing, takes no place meanwhile
+        if scope["method"] == "POST":  # read the body first: a slow client takes no slot
             scope[WHOLE_BODY_KEY] = await read_body(
                 scope, receive, MAX_BODY_BYTES, BODY_TIMEOUT_SECONDS
             )
-        async with waits.slot():
-            held = _HeldResponse()
-            await app(scope, receive, held.send)
-            receipts = held.receipts()
-            stored = await waits.wait_for(receipts, seconds) if receipts else None
-        await held.release(send, stored)
+        async with storage_watch.slot():
+            held_response = _HeldResponse()
+            await app(scope, receive, held_response.send)
+            receipts = held_response.receipts()
+            stored = await storage_watch.wait_for(receipts, seconds) if receipts else None
+        await held_response.release(send, stored)
 
     return endpoint
 
 
 @lru_cache(maxsize=1024)
 def wait_timeout(query: bytes) -> float | None:
-    """Seconds that a caller waits; None when it does not; Malformed."""
+    """Seconds to wait; None without `wait`; Malformed for other values."""
     fields = parse_qs(query.decode("latin-1"), keep_blank_values=True)
     if "wait" not in fields:
         return None
@@ -99,13 +102,13 @@ def wait_timeout(query: bytes) -> float | None:
         seconds = 0.0
     if not 0 < seconds <= MAX_TIMEOUT_SECONDS:
         raise Malformed(
-            f"'timeout' must be seconds, more than 0 and at most {MAX_TIMEOUT_SECONDS:g}"
+            f"'timeout' must be a number of seconds above 0 and at most {MAX_TIMEOUT_SECONDS:g}"
         )
     return seconds
 
 
 class _HeldResponse:
-    """An answer that is kept back."""
+    """A response that is held back."""
 
     def __init__(self) -> None:
         self._start: Message = {}
@@ -118,7 +121,7 @@ class _HeldResponse:
             self._body += message.get("body", b"")
 
     def receipts(self) -> list[Receipt]:
-        """What the answer says that Kafka has; nothing when it is a refusal."""
+        """The receipts in the response; none if it is an error."""
         return (
             [unverified(text) for text in self._receipt_texts()]
             if self._start["status"] == 200
@@ -141,14 +144,14 @@ class _HeldResponse:
         return body if isinstance(body, dict) else None
 
     async def release(self, send: Send, stored: bool | None) -> None:
-        """Answer after all: 202 when it is taken, and not stored yet."""
+        """Send the response: 202 if the items are accepted and not stored yet."""
         if stored is None:
             await self._send(send, self._start["status"], self._body)
             return
         self._start["headers"].append((STORED_HEADER, b"true" if stored else b"false"))
         body = self._json_body()
-        told = self._body if body is None else encode_json({**body, "stored": stored})
-        await self._send(send, 200 if stored else 202, told)
+        new_body = self._body if body is None else encode_json({**body, "stored": stored})
+        await self._send(send, 200 if stored else 202, new_body)
 
     async def _send(self, send: Send, status: int, body: bytes) -> None:
         headers = [pair for pair in self._start["headers"] if pair[0] != b"content-length"]

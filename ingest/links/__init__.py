@@ -1,1 +1,1 @@
-"""Short links: where they lead, the clicks that they leave, what programs and people are shown."""
+"""Short links: redirects, click events, link previews and QR codes."""

@@ -1,7 +1,7 @@
-"""Clicks: sent beside the answer. While Kafka is away they wait here, and none is lost silently.
+"""ClickQueue: publishes clicks asynchronously, in memory while Kafka is unavailable; counts losses.
 
-A click that never left waits in memory until Kafka answers again. One that was handed over and not
-acknowledged is counted as unknown rather than sent again: Kafka may have it, and it must not count
+A click that was never sent waits in memory and is retried. A click that was sent and not
+acknowledged is counted as unknown and not retried: Kafka may have it, and it must not count
 twice.
 """
 
@@ -25,39 +25,39 @@ LOG_INTERVAL_SECONDS = 10.0
 
 
 class EncodedClick(Struct, frozen=True, gc=False):
-    """One click, ready to be sent."""
+    """One click, ready to publish."""
 
     partition_key: int
     envelope: bytes
 
 
 class ClickQueue:
-    """Sends clicks, keeps those that cannot be sent, and counts what became of neither."""
+    """Publishes clicks, queues those that Kafka refuses, and counts the lost and unknown."""
 
-    def __init__(self, outbox: Producer) -> None:
-        self._producer = outbox
+    def __init__(self, producer: Producer) -> None:
+        self._producer = producer
         self._waiting: deque[EncodedClick] = deque()
         self._retry_task: asyncio.Task[None] | None = None
         self._in_flight = 0
         self._closed = False
         self._reported = float("-inf")
         self.lost = 0
-        """Never got to Kafka: more than could wait, or still waiting when the collector stopped."""
+        """Never sent: the queue was full, or they were still queued at shutdown."""
         self.unknown = 0
-        """Handed to Kafka, which did not acknowledge."""
+        """Sent, and not acknowledged."""
 
     @property
     def waiting(self) -> int:
-        """How many wait for Kafka."""
+        """Number of queued clicks."""
         return len(self._waiting)
 
     def record(self, click: EncodedClick) -> None:
-        """Send a click; what becomes of it is seen to, and nobody has to wait."""
+        """Publish a click without waiting for the acknowledgement."""
         if self._waiting or not self._try_send(click):
             self._enqueue(click)
 
     def close(self) -> None:
-        """Try once more what waits, and count the rest as lost; from now on nothing waits."""
+        """Retry the queued clicks once and count the rest as lost; nothing is queued any more."""
         self._closed = True
         while self._waiting and self._try_send(self._waiting[0]):
             self._waiting.popleft()
@@ -65,40 +65,40 @@ class ClickQueue:
             self._retry_task.cancel()
         if self._waiting:
             self.lost += len(self._waiting)
-            log.error("clicks lost at the end", extra={"clicks": len(self._waiting)})
+            log.error("clicks lost at shutdown", extra={"clicks": len(self._waiting)})
             self._waiting.clear()
 
     def count_unacknowledged(self) -> None:
-        """The outbox has closed: what it has not answered by now is never known."""
+        """After the producer has closed: count the clicks without a report as unknown."""
         if self._in_flight:
             self.unknown += self._in_flight
-            log.error("clicks not acknowledged at the end", extra={"clicks": self._in_flight})
+            log.error("clicks not acknowledged at shutdown", extra={"clicks": self._in_flight})
             self._in_flight = 0
 
     def _try_send(self, click: EncodedClick) -> bool:
         try:
-            ticket = self._producer.enqueue(CLICK.topic, click.partition_key, [click.envelope], 1)
+            delivery = self._producer.enqueue(CLICK.topic, click.partition_key, [click.envelope], 1)
         except Unavailable:
             return False
         self._in_flight += 1
-        ticket.report.add_done_callback(partial(self._on_delivery, click))
+        delivery.report.add_done_callback(partial(self._on_delivery, click))
         return True
 
-    def _on_delivery(self, click: EncodedClick, answered: "asyncio.Future[DeliveryReport]") -> None:
-        if answered.cancelled():
+    def _on_delivery(self, click: EncodedClick, report: "asyncio.Future[DeliveryReport]") -> None:
+        if report.cancelled():
             return
         self._in_flight -= 1
-        outcome = answered.result().status
-        if outcome is DeliveryStatus.NOT_SENT:
+        status = report.result().status
+        if status is DeliveryStatus.NOT_SENT:
             self._enqueue(click)
-        elif outcome is DeliveryStatus.UNKNOWN:
+        elif status is DeliveryStatus.UNKNOWN:
             self.unknown += 1
             self._log_loss("not acknowledged")
 
     def _enqueue(self, click: EncodedClick) -> None:
         if self._closed or len(self._waiting) >= MAX_WAITING_CLICKS:
             self.lost += 1
-            self._log_loss("stopped" if self._closed else "too many wait for Kafka")
+            self._log_loss("stopped" if self._closed else "queue full")
             return
         self._waiting.append(click)
         if self._retry_task is None:
@@ -114,7 +114,7 @@ class ClickQueue:
             self._retry_task = None
 
     def _log_loss(self, reason: str) -> None:
-        """One line of the log now and then, however many there are."""
+        """Log losses at most once per interval."""
         now = asyncio.get_running_loop().time()
         if now - self._reported >= LOG_INTERVAL_SECONDS:
             self._reported = now

@@ -1,4 +1,4 @@
-"""What people are shown whom a link does not lead on."""
+"""Error pages for unknown, expired and rate-limited links."""
 
 from schemas.http.rate_limit_headers import Headers
 
@@ -17,24 +17,24 @@ _STYLE = (
 )
 
 
-def error_page(said: str, advice: str) -> bytes:
-    """A page with one sentence and one piece of advice; both are ours."""
+def error_page(title: str, advice: str) -> bytes:
+    """An HTML page; title and advice are our own text and not escaped."""
     return f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <meta name="robots" content="noindex">
-<title>{said}</title>
+<title>{title}</title>
 <style>{_STYLE}</style>
 </head>
-<body><h1>{said}</h1><p>{advice}</p></body>
+<body><h1>{title}</h1><p>{advice}</p></body>
 </html>
 """.encode()
 
 
 UNKNOWN_LINK_PAGE = error_page(
-    "This link leads nowhere", "Check its spelling, or ask whoever gave it to you."
+    "Link not found", "Check the address, or ask the sender for the correct link."
 )
-EXPIRED_LINK_PAGE = error_page("This link has expired", "Ask whoever gave it to you for a new one.")
-RATE_LIMITED_PAGE = error_page("Too many people follow this link", "Try it again in a minute.")
+EXPIRED_LINK_PAGE = error_page("This link has expired", "Ask the sender for a new link.")
+RATE_LIMITED_PAGE = error_page("Too many requests for this link", "Try again in a minute.")

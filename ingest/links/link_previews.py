@@ -1,4 +1,4 @@
-"""Programs that preview links, and the page that they are shown: a title, a text, a picture."""
+"""Link previews: detects preview bots and renders their Open Graph page."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -38,22 +38,22 @@ PREVIEW_BOTS = (
     "SummalyBot",
     "XING-contenttabreceiver",
 )
-"""A word of each user agent, as its makers publish it."""
+"""A part of the user agent of each bot, as its operator documents it."""
 
 
 @lru_cache(maxsize=4096)
 def is_preview_bot(user_agent: str) -> bool:
-    """Whether a program asks in order to show what the link is about."""
-    return any(program in user_agent for program in PREVIEW_BOTS)
+    """Whether the user agent is that of a preview bot."""
+    return any(bot in user_agent for bot in PREVIEW_BOTS)
 
 
 def has_preview(link: Link) -> bool:
-    """Whether the link says what programs are to show."""
+    """Whether the link has Open Graph fields."""
     return bool(link.og_title or link.og_description or link.og_image_url or link.og_video_url)
 
 
 def preview_page(link: Link, target: str) -> bytes:
-    """The page, with a way on for a person who comes across it."""
+    """The Open Graph page, with a link to the target for people who see it."""
     title = escape(link.og_title or link.name)
     tags = "\n".join(_meta_tags(link))
     return f"""<!doctype html>
@@ -70,7 +70,7 @@ def preview_page(link: Link, target: str) -> bytes:
 
 
 def _meta_tags(link: Link) -> Iterator[str]:
-    shown = {
+    tags = {
         "og:type": "website",
         "og:title": link.og_title or link.name,
         "og:description": link.og_description,
@@ -78,7 +78,7 @@ def _meta_tags(link: Link) -> Iterator[str]:
         "og:video": link.og_video_url,
         "twitter:card": "summary_large_image" if link.og_image_url else "summary",
     }
-    for name, value in shown.items():
+    for name, value in tags.items():
         if value:
             kind = "name" if name.startswith("twitter:") else "property"
             yield f'<meta {kind}="{name}" content="{escape(value)}">'

@@ -1,7 +1,7 @@
-"""QR codes of links, as SVG.
+"""QR codes of links as SVG, throttled and cached.
 
-To draw one takes up to 20 ms of CPU, and whoever asks chooses the host that is drawn. So they are
-drawn in turns, and the last ones are kept.
+Rendering one takes up to 20 ms of CPU, and the client chooses the host name in it. So rendering is
+throttled, and the last codes are cached.
 """
 
 import io
@@ -12,27 +12,27 @@ import segno
 from ingest.publishing.throttle import CpuThrottle
 
 QUIET_ZONE_MODULES = 4
-"""Modules of white around the code, as the standard asks for."""
+"""White border around the code, as the standard requires."""
 CACHE_SIZE = 1024
-QR_CODES_BUSY = "Too many codes are being drawn"
+QR_CODES_BUSY = "Too many QR codes are being generated; retry later"
 
 
 class QrCodes:
-    """Draws codes, and keeps those that were asked for last."""
+    """Renders QR codes, with an LRU cache."""
 
     def __init__(self) -> None:
         self._throttle = CpuThrottle(QR_CODES_BUSY)
         self._cache: OrderedDict[str, bytes] = OrderedDict()
 
     async def get(self, url: str) -> bytes:
-        """The code of a URL; Unavailable when too many wait for theirs."""
+        """The QR code of a URL; Unavailable if too many requests wait."""
         if url not in self._cache:
             async with self._throttle.slot():
                 return self._render(url)
         return self._render(url)
 
     def _render(self, url: str) -> bytes:
-        """Drawn now, unless it was drawn meanwhile."""
+        """From the cache, or rendered now."""
         code = self._cache[url] = self._cache.pop(url, b"") or render_svg(url)
         if len(self._cache) > CACHE_SIZE:
             self._cache.popitem(last=False)
@@ -40,10 +40,10 @@ class QrCodes:
 
 
 def render_svg(url: str) -> bytes:
-    """The code, black on white, that grows with the room it is given."""
-    drawn = io.BytesIO()
+    """The code as a scalable SVG, black on white."""
+    svg = io.BytesIO()
     segno.make(url, error="m", micro=False).save(
-        drawn,
+        svg,
         kind="svg",
         border=QUIET_ZONE_MODULES,
         light="#fff",
@@ -51,4 +51,4 @@ def render_svg(url: str) -> bytes:
         xmldecl=False,
         nl=False,
     )
-    return drawn.getvalue()
+    return svg.getvalue()

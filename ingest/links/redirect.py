@@ -1,6 +1,6 @@
-"""GET /l/{slug}: the visitor goes on, whatever Kafka does, and the click is recorded beside it.
+"""GET /l/{slug}: redirects the visitor from memory and queues the click.
 
-All that an answer needs is in the registry's snapshot, in memory.
+Links are read from the registry snapshot in memory, so a redirect needs neither database nor Kafka.
 """
 
 import zlib
@@ -38,9 +38,9 @@ MAX_HOST_LENGTH = 255
 
 NO_INDEX = (b"x-robots-tag", b"noindex")
 REVALIDATE = (b"cache-control", b"private, no-cache")
-"""A browser may keep where it was sent, and asks each time; so each click is seen."""
+"""Browsers may cache the redirect and must revalidate it, so every click is recorded."""
 
-SLUG_PARAMETER = Parameter("slug", "the link's last part", required=True, location="path")
+SLUG_PARAMETER = Parameter("slug", "the last part of the link", required=True, location="path")
 
 LINK_OPERATIONS = (
     Operation(
@@ -48,17 +48,14 @@ LINK_OPERATIONS = (
         path="/l/{slug}",
         operation_id="follow",
         tag="Links",
-        summary="Follow a short link, and count the click",
-        description="Parameters are passed on to the target, but for those that it has itself. A "
-        "HEAD is "
-        "answered alike and not counted. Who accepts text/html gets a page instead of JSON.",
+        summary="Redirect to the link's target and record a click",
+        description="Query parameters are added to the target, except those that it has already. A "
+        "HEAD request records no click. Errors are a page for clients that accept text/html.",
         parameters=(SLUG_PARAMETER,),
         responses=(
-            Response(302, "to where it leads", headers=("Location", "ETag")),
-            Response(304, "to where it led before", headers=("ETag",)),
-            Response(
-                200, "to programs that preview links: what it shows", media_types=("text/html",)
-            ),
+            Response(302, "redirect to the target", headers=("Location", "ETag")),
+            Response(304, "not modified", headers=("ETag",)),
+            Response(200, "link preview page, for preview bots", media_types=("text/html",)),
         ),
         errors=(NotFound, RateLimitExceeded),
         security=({},),
@@ -68,91 +65,97 @@ LINK_OPERATIONS = (
         path="/l/{slug}/qr.svg",
         operation_id="code",
         tag="Links",
-        summary="A QR code that leads to the link",
-        description="It holds the address at which it was asked for.",
+        summary="QR code of the link (SVG)",
+        description="It contains the link with the host name of the request.",
         parameters=(SLUG_PARAMETER,),
-        responses=(Response(200, "the picture", media_types=("image/svg+xml",)),),
+        responses=(Response(200, "the image", media_types=("image/svg+xml",)),),
         errors=(NotFound, RateLimitExceeded),
         security=({},),
     ),
 )
 
 
-def redirect_endpoint(desk: Dependencies, clicks: ClickQueue) -> ASGIApp:
+def redirect_endpoint(dependencies: Dependencies, clicks: ClickQueue) -> ASGIApp:
     """The endpoint of every path under /l/."""
-    codes = QrCodes()
+    qr_codes = QrCodes()
 
     async def endpoint(scope: Scope, _receive: Receive, send: Send) -> None:
         if scope["method"] not in METHODS:
             raise MethodNotAllowed(", ".join(METHODS))
         slug: str = scope["path"][len(LINKS_PATH) :]
-        code = slug.endswith(QR_CODE_SUFFIX)
-        link = desk.registry.snapshot.links_by_slug.get(
-            slug.removesuffix(QR_CODE_SUFFIX) if code else slug
+        wants_qr_code = slug.endswith(QR_CODE_SUFFIX)
+        link = dependencies.registry.snapshot.links_by_slug.get(
+            slug.removesuffix(QR_CODE_SUFFIX) if wants_qr_code else slug
         )
         try:
-            _admit(desk, link, scope)
+            _admit(dependencies, link, scope)
         except RateLimitExceeded as exceeded:
             await _send_error(scope, send, RATE_LIMITED_PAGE, exceeded)
             return
         if link is None:
             await _send_error(scope, send, UNKNOWN_LINK_PAGE, NotFound("No such link"))
-        elif code:
-            await _qr_code(desk, codes, link, scope, send)
+        elif wants_qr_code:
+            await _qr_code(dependencies, qr_codes, link, scope, send)
         else:
-            await _redirect(desk, clicks, link, scope, send)
+            await _redirect(dependencies, clicks, link, scope, send)
 
     return endpoint
 
 
-def _admit(desk: Dependencies, link: Link | None, scope: Scope) -> None:
-    """Count the request as the owner's; as a stranger's when nobody owns such a link."""
+def _admit(dependencies: Dependencies, link: Link | None, scope: Scope) -> None:
+    """Count against the organization of the link; against the client network if it is unknown."""
     if link is None:
-        desk.middleware.admit_anonymous(scope)
+        dependencies.middleware.admit_anonymous(scope)
         return
-    owner = desk.registry.snapshot.organizations[link.organization_id]
+    organization = dependencies.registry.snapshot.organizations[link.organization_id]
     admission, network, now = (
-        desk.middleware.admission,
-        desk.middleware.client_network(scope),
-        desk.clock(),
+        dependencies.middleware.admission,
+        dependencies.middleware.client_network(scope),
+        dependencies.clock(),
     )
-    buckets = admission.anonymous_buckets(network, owner, Group.REDIRECTS, owner.id, now)
+    buckets = admission.anonymous_buckets(
+        network, organization, Group.REDIRECTS, organization.id, now
+    )
     admission.count_anonymous(scope, buckets, now)
 
 
 async def _redirect(
-    desk: Dependencies, clicks: ClickQueue, link: Link, scope: Scope, send: Send
+    dependencies: Dependencies, clicks: ClickQueue, link: Link, scope: Scope, send: Send
 ) -> None:
-    """Send the visitor on; a HEAD is not a click."""
-    head, now = read_request_head(scope), desk.clock()
+    """Redirect the visitor; a HEAD request is not a click."""
+    head, now = read_request_head(scope), dependencies.clock()
     target = choose_target(link, head.user_agent, now)
     if target is None:
         await _send_error(scope, send, EXPIRED_LINK_PAGE, NotFound("This link has expired"))
         return
     if scope["method"] == "GET":
         clicks.record(
-            _encode_click(desk, link, head, truncate_ip(desk.middleware.client_ip(scope)), now)
+            _encode_click(
+                dependencies, link, head, truncate_ip(dependencies.middleware.client_ip(scope)), now
+            )
         )
     if has_preview(link) and is_preview_bot(head.user_agent):
         await _respond(scope, send, 200, [*HTML_HEADERS, NO_INDEX], preview_page(link, target))
         return
-    where = location_header(with_visitor_query(target, scope["query_string"]))
-    tag = b'"%08x"' % zlib.crc32(where)
-    same = tag.decode() in (header(scope, b"if-none-match") or "")
-    headers: Headers = [(b"etag", tag), REVALIDATE, NO_INDEX]
-    if not same:
-        headers.append((b"location", where))
-    await _respond(scope, send, 304 if same else 302, headers, b"")
+    location = location_header(with_visitor_query(target, scope["query_string"]))
+    etag = b'"%08x"' % zlib.crc32(location)
+    unchanged = etag.decode() in (header(scope, b"if-none-match") or "")
+    headers: Headers = [(b"etag", etag), REVALIDATE, NO_INDEX]
+    if not unchanged:
+        headers.append((b"location", location))
+    await _respond(scope, send, 304 if unchanged else 302, headers, b"")
 
 
 async def _qr_code(
-    desk: Dependencies, codes: QrCodes, link: Link, scope: Scope, send: Send
+    dependencies: Dependencies, qr_codes: QrCodes, link: Link, scope: Scope, send: Send
 ) -> None:
-    """The QR code of the link, at the address at which it was asked for."""
+    """The QR code of the link, with the host name of the request."""
     host = header(scope, b"host") or ""
     if not 0 < len(host) <= MAX_HOST_LENGTH:
-        raise NotFound("The request names no host for the code to lead to")
-    image = await codes.get(f"{desk.middleware.scheme(scope)}://{host}{LINKS_PATH}{link.slug}")
+        raise NotFound("The request has no valid Host header for the QR code")
+    image = await qr_codes.get(
+        f"{dependencies.middleware.scheme(scope)}://{host}{LINKS_PATH}{link.slug}"
+    )
     headers: Headers = [
         (b"content-type", b"image/svg+xml"),
         (b"cache-control", b"public, max-age=3600"),
@@ -162,28 +165,29 @@ async def _qr_code(
     await _respond(scope, send, 200, headers, image)
 
 
-async def _send_error(scope: Scope, send: Send, page: bytes, failure: ApiError) -> None:
-    """A page for people, the usual refusal for programs."""
+async def _send_error(scope: Scope, send: Send, page: bytes, error: ApiError) -> None:
+    """An HTML page for browsers, the usual error body for other clients."""
     if "text/html" not in (header(scope, b"accept") or ""):
-        raise failure
+        raise error
     headers: Headers = [*HTML_HEADERS, NO_INDEX]
-    if failure.retry_after is not None:
-        headers.append((b"retry-after", b"%d" % failure.retry_after))
-    await _respond(scope, send, failure.status, headers, page)
+    if error.retry_after is not None:
+        headers.append((b"retry-after", b"%d" % error.retry_after))
+    await _respond(scope, send, error.status, headers, page)
 
 
 async def _respond(scope: Scope, send: Send, status: int, headers: Headers, body: bytes) -> None:
     if status != 304:
         headers = [*headers, (b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    sent = body if scope["method"] == "GET" else b""
-    await send({"type": "http.response.body", "body": sent})
+    await send({"type": "http.response.body", "body": body if scope["method"] == "GET" else b""})
 
 
 def _encode_click(
-    desk: Dependencies, link: Link, head: RequestHead, address: str, now: int
+    dependencies: Dependencies, link: Link, head: RequestHead, address: str, now: int
 ) -> EncodedClick:
-    visitor = desk.anonymous_ids.for_links(link.organization_id, address, head.user_agent, now)
+    visitor = dependencies.anonymous_ids.for_links(
+        link.organization_id, address, head.user_agent, now
+    )
     click = Click(
         slug=link.slug,
         timestamp=now,

@@ -1,4 +1,4 @@
-"""Where a visitor of a link is sent."""
+"""Chooses the redirect target of a link: expired, iOS, Android or default."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -11,13 +11,13 @@ IOS_USER_AGENTS = ("iPhone", "iPad", "iPod")
 ANDROID_USER_AGENTS = ("Android",)
 
 SAFE_CHARACTERS = ":/%#?=@[]!$&'()*+,;"
-"""What stays as it is in a `Location`, besides letters and digits."""
+"""Characters that are not percent-encoded in a `Location` header."""
 CACHED_URL_LENGTH = 512
-"""Characters; longer ones hold what a visitor made up, and are not worth keeping."""
+"""Longer URLs contain the query string of a visitor and are not cached."""
 
 
 def choose_target(link: Link, user_agent: str, now_ms: int) -> str | None:
-    """Where this visitor is sent; None when the link has expired and leads nowhere else."""
+    """The target for this visitor; None if the link has expired and has no other target."""
     if link.expires_at is not None and link.expires_at <= now_ms:
         return link.expired_redirect_url
     if link.ios_url and any(word in user_agent for word in IOS_USER_AGENTS):
@@ -28,24 +28,29 @@ def choose_target(link: Link, user_agent: str, now_ms: int) -> str | None:
 
 
 def with_visitor_query(target: str, query: bytes) -> str:
-    """The target with the visitor's parameters; those that the target has itself stay as they are.
+    """The target with the query parameters of the visitor; its own parameters win.
 
-    A target in an app is left alone: nobody knows what its address may hold.
+    Targets with an app's URL scheme are returned unchanged: their syntax is unknown.
     """
     if not query:
         return target
     parts = urlsplit(target)
     if parts.scheme not in WEB_SCHEMES:
         return target
-    held = set(_parameter_names(parts.query))
-    given = quote(query, safe=SAFE_CHARACTERS).split("&")  # bytes beyond ASCII are somebody's UTF-8
-    new = [one for one in given if one and next(_parameter_names(one)) not in held]
-    together = "&".join([parts.query, *new] if parts.query else new)
-    return urlunsplit(parts._replace(query=together))
+    target_names = set(_parameter_names(parts.query))
+    # Percent-encodes bytes beyond ASCII, which some clients send as plain UTF-8.
+    visitor_parameters = quote(query, safe=SAFE_CHARACTERS).split("&")
+    added = [
+        parameter
+        for parameter in visitor_parameters
+        if parameter and next(_parameter_names(parameter)) not in target_names
+    ]
+    merged = "&".join([parts.query, *added] if parts.query else added)
+    return urlunsplit(parts._replace(query=merged))
 
 
 def location_header(url: str) -> bytes:
-    """The URL as the header has it."""
+    """The URL as the value of a `Location` header."""
     return _cached_location(url) if len(url) <= CACHED_URL_LENGTH else _encode_location(url)
 
 
@@ -57,5 +62,5 @@ _cached_location = lru_cache(maxsize=4096)(_encode_location)
 
 
 def _parameter_names(query: str) -> Iterator[str]:
-    for one in query.split("&"):
-        yield unquote_plus(one.partition("=")[0])
+    for parameter in query.split("&"):
+        yield unquote_plus(parameter.partition("=")[0])

@@ -1,6 +1,7 @@
-"""Counts what senders were told is taken, and writes it down every second: an own account.
+"""AcknowledgedCounter: counts acknowledged items per topic, website and hour; writes once a second.
 
-The ledger counts what workers read. Only beside this account does it show what nobody could read.
+The ledger counts the items that workers read. Compared with this count it shows items that were
+acknowledged and never read.
 """
 
 import asyncio
@@ -16,48 +17,48 @@ log = logging.getLogger(__name__)
 
 WRITE_INTERVAL_SECONDS = 1.0
 ENTRIES_PER_SECOND = 2_000
-"""Per second between two writings: the more there is to write, the seldomer."""
+"""With more entries than this, writes are less frequent than once a second."""
 
 
 class AcknowledgedCounter:
-    """The sums of this process since its start."""
+    """Counts of this process since its start."""
 
     def __init__(self, data: Path, process: str, clock: Clock = now_ms) -> None:
         self._folder = data / ACKNOWLEDGED_FOLDER
         self._clock = clock
         self._process = f"{process}-{clock()}-{os.getpid()}"
         self._counts: dict[tuple[str, str, int], int] = {}
-        """Items by topic, subject and hour since 1970."""
+        """Items by topic, subject and hours since 1970."""
         self._written: dict[int, int] = {}
-        """Items of each hour that are on the disk."""
+        """Items of each hour, as written to disk."""
 
     def add(self, topic: str, subject: str, received_ms: int, items: int) -> None:
-        """Kafka acknowledged them."""
+        """Count items that Kafka acknowledged."""
         key = topic, subject, received_ms // HOUR_MS
         self._counts[key] = self._counts.get(key, 0) + items
 
-    def add_request(self, topic: str, sealed: EncodedRequest) -> None:
-        """Kafka acknowledged a request."""
-        if sealed.items_by_website is None:
-            key = topic, sealed.owner_id, sealed.received_ms // HOUR_MS
-            self._counts[key] = self._counts.get(key, 0) + sealed.count
+    def add_request(self, topic: str, request: EncodedRequest) -> None:
+        """Count the items of a request that Kafka acknowledged."""
+        if request.items_by_website is None:
+            key = topic, request.owner_id, request.received_ms // HOUR_MS
+            self._counts[key] = self._counts.get(key, 0) + request.count
         else:
-            for website, items in sealed.items_by_website.items():
-                self.add(topic, website, sealed.received_ms, items)
+            for website, items in request.items_by_website.items():
+                self.add(topic, website, request.received_ms, items)
 
     async def run(self) -> None:
-        """Write what changed, until cancelled."""
-        forgotten = 0
+        """Write changed hours until cancelled."""
+        last_cleanup_hour = 0
         while True:
             await asyncio.sleep(max(WRITE_INTERVAL_SECONDS, len(self._counts) / ENTRIES_PER_SECOND))
             try:
                 await asyncio.to_thread(self.write)
                 self._drop_hours(self._clock() // HOUR_MS - 2)
-                if forgotten != (hour := self._clock() // HOUR_MS):
+                if last_cleanup_hour != (hour := self._clock() // HOUR_MS):
                     await asyncio.to_thread(delete_old_hours, self._folder, self._clock())
-                    forgotten = hour
-            except OSError as full:
-                log.warning("acknowledgements not written", extra={"reason": str(full)})
+                    last_cleanup_hour = hour
+            except OSError as error:
+                log.warning("acknowledged counts not written", extra={"reason": str(error)})
 
     def write(self) -> None:
         """Write the hours that changed."""
@@ -70,9 +71,9 @@ class AcknowledgedCounter:
                 self._written[hour] = items
 
     def _drop_hours(self, before: int) -> None:
-        """Let go of hours that are over and written."""
-        gone = {hour for hour in self._written if hour < before}
-        if not gone:
+        """Drop hours that are over and written from memory."""
+        expired_hours = {hour for hour in self._written if hour < before}
+        if not expired_hours:
             return
-        self._counts = {key: n for key, n in self._counts.items() if key[2] not in gone}
-        self._written = {hour: n for hour, n in self._written.items() if hour not in gone}
+        self._counts = {key: n for key, n in self._counts.items() if key[2] not in expired_hours}
+        self._written = {hour: n for hour, n in self._written.items() if hour not in expired_hours}

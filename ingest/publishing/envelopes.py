@@ -1,4 +1,4 @@
-"""Accepted items become sealed envelopes: one for each website that a request names. No I/O."""
+"""Encodes accepted items into envelopes, one per website, and chooses the partition key. No I/O."""
 
 import zlib
 from collections.abc import Mapping, Sequence
@@ -14,28 +14,28 @@ from schemas.errors import Forbidden
 from schemas.items import Item
 from schemas.registry import Snapshot
 
-WEBSITE_OUT_OF_REACH = "'websiteId' names a website that this sender does not reach"
+WEBSITE_OUT_OF_REACH = "'websiteId' is a website that this sender has no access to"
 
 
 class EncodedRequest(Struct, frozen=True, gc=False):
-    """One request, ready to be sent."""
+    """One request, ready to publish."""
 
     partition_key: int
-    """Hash of website and visitor, or of what a server's retries share: same topic partition."""
+    """Hash of website and visitor, or of what retries of a server have in common."""
     envelopes: list[bytes]
     count: int
     owner_id: str
-    """Whose the items are: the website, or the organization when they are of several."""
+    """The website of the items; the organization if they are of several."""
     received_ms: int
     rejected: Sequence[RejectedItem] = ()
     indexes: Sequence[int] | None = None
-    """Where each item stood in the request, in the order of the envelopes; None: as they came."""
+    """Index of each item in the request, in the order of the envelopes; None: same order."""
     items_by_website: Mapping[str, int] | None = None
-    """Items of each website, when they are of several."""
+    """Number of items per website, if they are of several."""
 
 
 class EnvelopeHeader(Struct, frozen=True, gc=False):
-    """What all envelopes of one request have in common."""
+    """The fields that all envelopes of one request have in common."""
 
     sender: Sender
     head: RequestHead
@@ -61,9 +61,9 @@ class EnvelopeHeader(Struct, frozen=True, gc=False):
         )
 
     def partition_key(self, subject_id: str, items: Sequence[Item]) -> int:
-        """What a retry must have in common with what it repeats."""
+        """The same key for a request and its retries, so that one worker sees both."""
         if self.sender.trusted and (self.head.request_id or has_event_ids(items)):
-            # A server sends again in other batches: whoever is the first in them.
+            # A server may retry in other batches, with another visitor first.
             return partition_hash(self.sender.root_id)
         if visitor := items[0].anonymous_id:
             return partition_hash(subject_id, visitor)
@@ -72,7 +72,7 @@ class EnvelopeHeader(Struct, frozen=True, gc=False):
         return partition_hash(subject_id, self.address, self.head.user_agent)
 
     def _anonymous_id(self, subject_id: str, items: Sequence[Item]) -> str:
-        """A name for who sent items that name nobody; a server's address says nothing of whom."""
+        """The derived id for items without one; not for servers, whose address is no visitor's."""
         if self.sender.trusted or not self.address or all(item.anonymous_id for item in items):
             return ""
         return self.anonymous_ids.for_website(
@@ -81,7 +81,7 @@ class EnvelopeHeader(Struct, frozen=True, gc=False):
 
 
 def has_event_ids(items: Sequence[Item]) -> bool:
-    """Whether a copy of some item could be known."""
+    """Whether an item has an event id, so that its duplicates can be detected."""
     return any(item.event_id for item in items)
 
 
@@ -90,53 +90,56 @@ def partition_hash(*parts: str) -> int:
 
 
 def encode_request(
-    accepted: AcceptedItems, cover: EnvelopeHeader, registry: Snapshot
+    accepted: AcceptedItems, header: EnvelopeHeader, registry: Snapshot
 ) -> EncodedRequest:
-    """The envelopes of a request; NoneAccepted when no item names a website in reach."""
-    own = cover.sender.subject_id
+    """The envelopes of a request; NoneAccepted if the sender has access to no item's website."""
+    own = header.sender.subject_id
     if not [item for item in accepted.items if item.website_id not in (None, own)]:
         items = accepted.items
-        places = None if isinstance(accepted.indexes, range) else accepted.indexes
+        indexes = None if isinstance(accepted.indexes, range) else accepted.indexes
         return EncodedRequest(
-            cover.partition_key(own, items),
-            [cover.encode(own, items, accepted.array)],
+            header.partition_key(own, items),
+            [header.encode(own, items, accepted.array)],
             len(items),
             own,
-            cover.received_ms,
+            header.received_ms,
             accepted.rejected,
-            places,
+            indexes,
         )
-    return _encode_by_website(accepted, cover, registry)
+    return _encode_by_website(accepted, header, registry)
 
 
 def _encode_by_website(
-    accepted: AcceptedItems, cover: EnvelopeHeader, registry: Snapshot
+    accepted: AcceptedItems, header: EnvelopeHeader, registry: Snapshot
 ) -> EncodedRequest:
-    """Sort the items by the website that each names; refuse those out of reach."""
-    sender, rejected = cover.sender, list(accepted.rejected)
-    shares: dict[str, WebsiteItems] = {}
+    """Group the items by website; reject those that the sender has no access to."""
+    sender, rejected = header.sender, list(accepted.rejected)
+    website_items: dict[str, WebsiteItems] = {}
     for item, raw, index in zip(
         accepted.items, accepted.raw_items(), accepted.indexes, strict=True
     ):
         if item.website_id is not None and not sender.can_reach(registry, item.website_id):
             rejected.append(RejectedItem(index, Forbidden.code, WEBSITE_OUT_OF_REACH))
         else:
-            share = shares.setdefault(item.website_id or sender.subject_id, WebsiteItems())
-            share.add(item, bytes(raw), index)
+            group = website_items.setdefault(item.website_id or sender.subject_id, WebsiteItems())
+            group.add(item, bytes(raw), index)
     rejected.sort(key=lambda reject: reject.index)
-    if not shares:
+    if not website_items:
         raise none_accepted_error(rejected)
-    first = next(iter(shares))
-    places = [index for share in shares.values() for index in share.indexes]
+    first = next(iter(website_items))
+    indexes = [index for group in website_items.values() for index in group.indexes]
     return EncodedRequest(
-        cover.partition_key(first, shares[first].items),
-        [cover.encode(website, share.items, share.array) for website, share in shares.items()],
-        len(places),
-        first if len(shares) == 1 else sender.organization.id,
-        cover.received_ms,
+        header.partition_key(first, website_items[first].items),
+        [
+            header.encode(website, group.items, group.array)
+            for website, group in website_items.items()
+        ],
+        len(indexes),
+        first if len(website_items) == 1 else sender.organization.id,
+        header.received_ms,
         rejected,
-        places,
-        {website: len(share.items) for website, share in shares.items()},
+        indexes,
+        {website: len(group.items) for website, group in website_items.items()},
     )
 
 
@@ -147,10 +150,10 @@ class WebsiteItems(Struct):
     raw_items: list[bytes] = []
     indexes: list[int] = []
 
-    def add(self, item: Item, raw: bytes, place: int) -> None:
+    def add(self, item: Item, raw: bytes, index: int) -> None:
         self.items.append(item)
         self.raw_items.append(raw)
-        self.indexes.append(place)
+        self.indexes.append(index)
 
     @property
     def array(self) -> bytes:

@@ -1,7 +1,7 @@
-"""Lanes: one for each topic partition, in which requests gather into chunks.
+"""PartitionQueue: gathers requests for one topic partition into chunks, one in flight at a time.
 
-What arrives while a chunk is under way goes into the next one. So the clock is Kafka's own answer:
-a quiet lane sends at once, a busy one sends fuller chunks.
+Requests that arrive while a chunk is in flight go into the next one. So the acknowledgements of
+Kafka set the pace: an idle queue sends at once, a busy one sends fuller chunks.
 """
 
 import asyncio
@@ -14,41 +14,41 @@ from msgspec import Struct
 from schemas.envelope import encode_chunk
 
 LINGER_SECONDS = 0.003
-"""What a busy lane waits between an answer and the next chunk.
+"""Pause of a busy queue between an acknowledgement and the next chunk.
 
-Those who were answered just now send their next requests meanwhile. Without it two halves of the
-senders take turns, with half-full chunks: a tenth more CPU for each request, and no less delay.
+In it the senders of the last chunk send their next requests. Without it two groups of senders
+alternate with half-full chunks: a tenth more CPU per request, and no less latency.
 """
 
 
 class DeliveryStatus(Enum):
-    """What became of a request that was put in a lane."""
+    """Outcome of a request that was put into a queue."""
 
     ACKNOWLEDGED = auto()
     NOT_SENT = auto()
-    """It never left; a retry cannot double it."""
+    """Never sent; a retry cannot duplicate it."""
     UNKNOWN = auto()
-    """It was handed over, and no answer came in time."""
+    """Sent, and not acknowledged in time."""
 
 
 UNKNOWN_OFFSET = -1
 
 
 class DeliveryReport(Struct, frozen=True, gc=False):
-    """What became of a chunk, and where it lies when Kafka has it."""
+    """Outcome of a chunk, and its partition and offset if acknowledged."""
 
     status: DeliveryStatus
     partition: int = 0
     offset: int = UNKNOWN_OFFSET
     topic_id: str = ""
-    """Kafka's id of the topic, when it tells one."""
+    """Kafka's topic id, if known."""
 
 
 class PendingDelivery(Struct, frozen=True):
-    """One request in a chunk: the answer that is to come, and where its items begin."""
+    """One request in a chunk: the pending report, and the position of its first item."""
 
     report: "asyncio.Future[DeliveryReport]"
-    """Others share it: do not cancel it."""
+    """Shared by all requests of the chunk: do not cancel it."""
     first_position: int
     """Position of its first item in the chunk."""
 
@@ -58,10 +58,10 @@ SendMessage = Callable[[str, int, bytes], Awaitable[DeliveryReport]]
 
 
 class InFlightBytes:
-    """Bytes that wait for Kafka in all lanes."""
+    """Bytes of all queues that Kafka has not acknowledged."""
 
-    def __init__(self, most: int) -> None:
-        self._limit = most
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
         self.bytes = 0
 
     def fits(self, size: int) -> bool:
@@ -69,28 +69,28 @@ class InFlightBytes:
 
 
 class PendingChunk:
-    """Requests that travel as one message; all wait for the same answer."""
+    """Requests that are sent as one Kafka message and wait for the same acknowledgement."""
 
     __slots__ = ("deadline", "envelopes", "items", "report", "sent_at", "size")
 
-    def __init__(self, answered: "asyncio.Future[DeliveryReport]") -> None:
-        self.report = answered
+    def __init__(self, report: "asyncio.Future[DeliveryReport]") -> None:
+        self.report = report
         self.envelopes: list[bytes] = []
         self.items = 0
         self.size = 0
         self.sent_at: float | None = None
         self.deadline: asyncio.TimerHandle | None = None
 
-    def complete(self, answer: DeliveryReport) -> None:
-        """Tell all who wait; the first answer holds."""
+    def complete(self, report: DeliveryReport) -> None:
+        """Complete all requests of the chunk; only the first report counts."""
         if self.deadline is not None:
             self.deadline.cancel()
             self.deadline = None
         if not self.report.done():
-            self.report.set_result(answer)
+            self.report.set_result(report)
 
     def time_out(self) -> None:
-        """The deadline has come."""
+        """Complete the chunk because its deadline has passed."""
         self.complete(
             DeliveryReport(
                 DeliveryStatus.NOT_SENT if self.sent_at is None else DeliveryStatus.UNKNOWN
@@ -99,44 +99,44 @@ class PendingChunk:
 
 
 class PartitionQueue:
-    """What waits for one topic partition, and the one chunk that is under way."""
+    """Chunks that wait for one topic partition, and the one in flight."""
 
     def __init__(
         self,
         topic: str,
         partition: int,
         deliver: SendMessage,
-        load: InFlightBytes,
+        in_flight_bytes: InFlightBytes,
         chunk_bytes: int,
-        seconds: float,
+        timeout_seconds: float,
     ) -> None:
         self._topic = topic
         self._partition = partition
         self._deliver = deliver
-        self._in_flight_bytes = load
+        self._in_flight_bytes = in_flight_bytes
         self._chunk_bytes = chunk_bytes
-        self._timeout_seconds = seconds
+        self._timeout_seconds = timeout_seconds
         self._waiting: deque[PendingChunk] = deque()
         self._loop = asyncio.get_running_loop()
         self.sender_task: asyncio.Task[None] | None = None
         self.in_flight: PendingChunk | None = None
 
     def enqueue(self, envelopes: Sequence[bytes], size: int, items: int) -> PendingDelivery:
-        """Gather one request, whole; a request larger than a chunk goes alone."""
+        """Add one whole request to a chunk; a request larger than a chunk is sent alone."""
         chunk = self._waiting[-1] if self._waiting else None
         if chunk is None or chunk.report.done() or chunk.size + size > self._chunk_bytes:
             chunk = self._open_chunk()
-        ticket = PendingDelivery(chunk.report, chunk.items)
+        delivery = PendingDelivery(chunk.report, chunk.items)
         chunk.envelopes.extend(envelopes)
         chunk.items += items
         chunk.size += size
         self._in_flight_bytes.bytes += size
         if self.sender_task is None:
             self.sender_task = self._loop.create_task(self._run())
-        return ticket
+        return delivery
 
     def unacknowledged_seconds(self) -> float:
-        """Seconds for which the chunk under way has been without an answer."""
+        """Seconds since the chunk in flight was sent; 0 without one."""
         chunk = self.in_flight
         return 0.0 if chunk is None or chunk.sent_at is None else self._loop.time() - chunk.sent_at
 
@@ -165,11 +165,11 @@ class PartitionQueue:
     async def _send(self, chunk: PendingChunk) -> None:
         chunk.sent_at = self._loop.time()
         self.in_flight = chunk
-        answer = DeliveryReport(DeliveryStatus.UNKNOWN)
+        report = DeliveryReport(DeliveryStatus.UNKNOWN)
         try:
-            answer = await self._deliver(
+            report = await self._deliver(
                 self._topic, self._partition, encode_chunk(chunk.envelopes)
             )
         finally:
             self.in_flight = None
-            chunk.complete(answer)
+            chunk.complete(report)

@@ -1,8 +1,8 @@
-"""Outbox: chunks to Kafka, acknowledged in time, or refused.
+"""KafkaProducer: idempotent aiokafka producer with deadline, circuit breaker and bounded memory.
 
-The only file of the collector that knows aiokafka. One idempotent producer at a time; it is made
-anew whenever a delivery fails, because a failed one leaves a gap in its sequence numbers, after
-which its sender dies and every later send fails.
+The only module of the collector that imports aiokafka. There is one idempotent producer at a
+time. It is recreated after every failed delivery: a failure leaves a gap in its sequence numbers,
+after which its sender task ends and every later send fails.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 MAX_MESSAGE_BYTES = 4 * 1024 * 1024
 MAX_REQUEST_BYTES = MAX_MESSAGE_BYTES - 64 * 1024
-"""What one request may take of a message; Kafka's own share of it is far below the rest."""
+"""Maximum size of one request; the rest of the message is for Kafka's own framing."""
 CONNECT_TIMEOUT_SECONDS = 5.0
 REQUEST_TIMEOUT_MS = 10_000
 METADATA_MAX_AGE_MS = 10_000
@@ -42,17 +42,17 @@ STALLED_AFTER_SECONDS = 2.0
 STOP_TIMEOUT_SECONDS = 2.0
 
 REQUEST_TOO_LARGE = (
-    "The items are of too many websites to travel as one message; send fewer of them at once"
+    "The request has items of too many websites for one Kafka message; send fewer at once"
 )
-QUEUE_FULL = "Too much is waiting for Kafka; nothing was taken"
-KAFKA_UNAVAILABLE = "Kafka cannot be reached; nothing was taken"
+QUEUE_FULL = "The Kafka queue is full; nothing was accepted. Retry later"
+KAFKA_UNAVAILABLE = "Kafka is unavailable; nothing was accepted. Retry later"
 
-# One line of ours says that Kafka is away; aiokafka would log an error for every attempt.
+# We log one line when Kafka is unavailable; aiokafka would log an error for every attempt.
 logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
 
 
 class DeliveryCounts(Struct):
-    """What happened since the start."""
+    """Chunks and producers since the start."""
 
     acknowledged: int = 0
     failed: int = 0
@@ -60,7 +60,7 @@ class DeliveryCounts(Struct):
 
 
 class KafkaProducer:
-    """Takes sealed requests for the topics, and answers what became of them."""
+    """Sends encoded requests to Kafka in chunks; reports each outcome in bounded time."""
 
     def __init__(self, settings: Settings, topics: Iterable[str]) -> None:
         self._brokers = settings.brokers
@@ -68,7 +68,7 @@ class KafkaProducer:
         self._chunk_bytes = settings.chunk_bytes
         self._timeout_seconds = settings.produce_seconds
         self._topic_ids: dict[str, str] = {}
-        """Kafka's id of each topic, by its name there."""
+        """Kafka's topic ids by topic name."""
         self._topic_ids_read_at = 0.0
         self._in_flight_bytes = InFlightBytes(settings.in_flight_bytes)
         self._queues: dict[str, list[PartitionQueue]] = {topic: [] for topic in self._names}
@@ -78,42 +78,46 @@ class KafkaProducer:
         self._run_task: asyncio.Task[None] | None = None
         self.disk = DiskFloor(settings)
         self.counts = DeliveryCounts()
-        self.unavailable_reason: str | None = "no answer yet"
-        """Why nothing is taken; None when all is well."""
+        self.unavailable_reason: str | None = "not connected yet"
+        """Why requests are refused; None when connected."""
 
     def start(self) -> None:
-        """Look for Kafka, for as long as it takes; meanwhile everything is refused."""
+        """Connect in the background, with retries; until then all requests are refused."""
         self._run_task = asyncio.get_running_loop().create_task(self._run())
         self._run_task.add_done_callback(_exit_on_error)
 
     def enqueue(
-        self, topic: str, place: int, envelopes: Sequence[bytes], items: int
+        self, topic: str, partition_key: int, envelopes: Sequence[bytes], items: int
     ) -> PendingDelivery:
-        """Put one request, whole, into the lane of its place.
+        """Put one whole request into the queue of its partition.
 
-        Unavailable or TooLarge before anything is sent; else the answer comes within
-        `produce_seconds`.
+        Unavailable or PayloadTooLarge before anything is sent; else the report comes within the
+        setting `produce_seconds`.
         """
         size = sum(map(len, envelopes))
         if self.unavailable_reason is not None:
-            self.disk.reserve(0)  # a broker without room is away, too: the disk is what to look at
+            self.disk.reserve(0)  # a full disk is the more useful error, and may be the cause
             raise Unavailable(KAFKA_UNAVAILABLE)
         if size > MAX_REQUEST_BYTES:
             raise PayloadTooLarge(REQUEST_TOO_LARGE)
         if not self._in_flight_bytes.fits(size):
             raise Unavailable(QUEUE_FULL, retry_after=1)
         self.disk.reserve(size)
-        lanes = self._queues[topic]
-        return lanes[place % len(lanes)].enqueue(envelopes, size, items)
+        queues = self._queues[topic]
+        return queues[partition_key % len(queues)].enqueue(envelopes, size, items)
 
     async def close(self, seconds: float) -> None:
-        """Send what waits, for at most so long; then let go of Kafka."""
-        running = [lane.sender_task for lane in self._all_queues() if lane.sender_task is not None]
+        """Send what is queued, for at most `seconds`; then disconnect."""
+        running = [
+            queue.sender_task for queue in self._all_queues() if queue.sender_task is not None
+        ]
         if running:
-            _, left = await asyncio.wait(running, timeout=seconds)
-            if left:
-                log.warning("not acknowledged at the end", extra={"lanes": len(left)})
-            for task in left:
+            _, unfinished = await asyncio.wait(running, timeout=seconds)
+            if unfinished:
+                log.warning(
+                    "chunks not acknowledged at shutdown", extra={"partitions": len(unfinished)}
+                )
+            for task in unfinished:
                 task.cancel()
         if self._run_task is not None:
             self._run_task.cancel()
@@ -125,7 +129,7 @@ class KafkaProducer:
             try:
                 producer = await self._connect()
             except (KafkaError, OSError, TimeoutError) as error:
-                self._mark_unavailable(str(error) or "no answer")
+                self._mark_unavailable(str(error) or "timeout")
                 await asyncio.sleep(RECONNECT_INTERVAL_SECONDS)
                 continue
             try:
@@ -157,13 +161,13 @@ class KafkaProducer:
         return producer
 
     async def _watch(self, producer: AIOKafkaProducer) -> None:
-        """Serve with this producer until it breaks."""
+        """Serve with this producer until a delivery fails."""
         self._broken.clear()
         self._producer = producer
-        log.info("kafka answers", extra={"brokers": self._brokers})
+        log.info("connected to kafka", extra={"brokers": self._brokers})
         while not self._broken.is_set():
             oldest = max(
-                (lane.unacknowledged_seconds() for lane in self._all_queues()), default=0.0
+                (queue.unacknowledged_seconds() for queue in self._all_queues()), default=0.0
             )
             if oldest > STALLED_AFTER_SECONDS:
                 self._mark_unavailable("no acknowledgement")
@@ -174,26 +178,26 @@ class KafkaProducer:
                     asyncio.get_running_loop().time() - self._topic_ids_read_at
                     > TOPIC_IDS_INTERVAL_SECONDS
                 ):
-                    # One of several brokers may be away: what was learnt holds, deliveries go on.
+                    # One of several brokers may be down: keep the known ids, deliveries continue.
                     with suppress(KafkaError, TimeoutError):
                         await self._refresh_topic_ids(producer, RECONNECT_INTERVAL_SECONDS)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._broken.wait(), POLL_INTERVAL_SECONDS)
 
     async def _refresh_partitions(self, producer: AIOKafkaProducer) -> None:
-        """Have a lane for each partition; a topic may grow at any time."""
+        """Add a queue for each new partition; a topic may get more at any time."""
         for topic, name in self._names.items():
-            lanes = self._queues[topic]
+            queues = self._queues[topic]
             async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
                 count = len(await producer.partitions_for(name))
-            lanes += [self._new_queue(name, partition) for partition in range(len(lanes), count)]
+            queues += [self._new_queue(name, partition) for partition in range(len(queues), count)]
 
     async def _refresh_topic_ids(self, producer: AIOKafkaProducer, seconds: float) -> None:
-        """Know which making of each topic this is; receipts say it."""
+        """Read the topic ids, which are part of every receipt."""
         self._topic_ids_read_at = asyncio.get_running_loop().time()
         async with asyncio.timeout(seconds):
-            found = await fetch_topic_identities(producer.client, self._names.values())
-        self._topic_ids = {name: identity.id for name, identity in found.items()}
+            identities = await fetch_topic_identities(producer.client, self._names.values())
+        self._topic_ids = {name: identity.id for name, identity in identities.items()}
 
     def _new_queue(self, name: str, partition: int) -> PartitionQueue:
         limits = (self._in_flight_bytes, self._chunk_bytes, self._timeout_seconds)
@@ -204,57 +208,57 @@ class KafkaProducer:
         if producer is None:
             return DeliveryReport(DeliveryStatus.NOT_SENT)
         try:
-            delivered = await producer.send(topic, message, partition=partition)
+            acknowledgement = await producer.send(topic, message, partition=partition)
         except KafkaError as error:
             return self._fail(DeliveryStatus.NOT_SENT, error)
-        self._in_flight.add(delivered)
+        self._in_flight.add(acknowledgement)
         try:
-            kept = await delivered
+            record = await acknowledgement
         except KafkaError as error:
             return self._fail(DeliveryStatus.UNKNOWN, error)
         finally:
-            self._in_flight.discard(delivered)
+            self._in_flight.discard(acknowledgement)
         self.counts.acknowledged += 1
-        # After a retry Kafka may no longer know the offset of what it has; then it is -1.
+        # After a retry Kafka may not know the offset of a batch that it has; then it is -1.
         return DeliveryReport(
-            DeliveryStatus.ACKNOWLEDGED, partition, kept.offset, self._topic_ids.get(topic, "")
+            DeliveryStatus.ACKNOWLEDGED, partition, record.offset, self._topic_ids.get(topic, "")
         )
 
-    def _fail(self, outcome: DeliveryStatus, error: KafkaError) -> DeliveryReport:
+    def _fail(self, status: DeliveryStatus, error: KafkaError) -> DeliveryReport:
         self.counts.failed += 1
         self._mark_unavailable(repr(error))
         self._broken.set()
-        return DeliveryReport(outcome)
+        return DeliveryReport(status)
 
     async def _discard_producer(self, producer: AIOKafkaProducer) -> None:
         self.counts.producers_replaced += 1
-        for delivered in self._in_flight:
-            if not delivered.done():
-                delivered.set_exception(KafkaError("the producer was given up"))
+        for acknowledgement in self._in_flight:
+            if not acknowledgement.done():
+                acknowledgement.set_exception(KafkaError("the producer was replaced"))
         await stop_producer(producer)
 
     def _mark_unavailable(self, reason: str) -> None:
         if self.unavailable_reason is None:
-            log.warning("kafka away", extra={"reason": reason})
+            log.warning("kafka unavailable", extra={"reason": reason})
         self.unavailable_reason = reason
 
     def _all_queues(self) -> Iterable[PartitionQueue]:
-        return (lane for lanes in self._queues.values() for lane in lanes)
+        return (queue for queues in self._queues.values() for queue in queues)
 
 
-def _exit_on_error(living: "asyncio.Task[None]") -> None:
-    """What nobody foresaw ends the process in order; the supervisor starts another."""
-    if not living.cancelled() and (error := living.exception()) is not None:
-        log.critical("outbox ended", exc_info=error)
+def _exit_on_error(task: "asyncio.Task[None]") -> None:
+    """Shut the process down on an unexpected error; the supervisor restarts it."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.critical("producer task failed", exc_info=error)
         signal.raise_signal(signal.SIGTERM)
 
 
 async def stop_producer(producer: AIOKafkaProducer) -> None:
-    """Stop a producer, in bounded time; its own `stop` waits for Kafka as long as that is away."""
+    """Stop a producer in bounded time; its own `stop` waits for Kafka without a limit."""
     try:
         await asyncio.wait_for(producer.stop(), STOP_TIMEOUT_SECONDS)
     except (KafkaError, TimeoutError):
-        # It has no public way to end the sender, which would go on trying for ever.
+        # aiokafka has no public way to end the sender task, which would retry for ever.
         task = producer._sender.sender_task
         if task is not None:
             task.cancel()

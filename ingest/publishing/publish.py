@@ -1,4 +1,4 @@
-"""Sealed items sent for sure: the receipt of what Kafka has, or the failure that says otherwise."""
+"""Publishes a request to Kafka, waits for the acknowledgement and returns the receipt."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -13,26 +13,27 @@ from ingest.publishing.recent_requests import RecentRequests, record_published
 from schemas.errors import OutcomeUnknown, Unavailable
 from schemas.receipts import RECEIPT_FORMAT, Receipt, ReceiptKey
 
-NOT_SENT_MESSAGE = "Kafka took too long; nothing was taken"
+NOT_SENT_MESSAGE = "Kafka did not respond in time; nothing was accepted. Retry later"
 OUTCOME_UNKNOWN_MESSAGE = (
-    "Kafka did not acknowledge in time; whether the items were stored is not known"
+    "Kafka did not acknowledge in time; the items may or may not be stored. "
+    "Retry with the same eventId"
 )
 
 RECEIPT_HEADER = b"tidemark-receipt"
-"""Header of answers that have no JSON body."""
+"""Header with the receipt, for responses without a JSON body."""
 
 
 class Producer(Protocol):
-    """Where sealed requests go."""
+    """Sends encoded requests to Kafka."""
 
     @property
     def unavailable_reason(self) -> str | None:
-        """Why nothing is taken; None when all is well."""
+        """Why requests are refused; None when connected."""
 
     def enqueue(
-        self, topic: str, place: int, envelopes: Sequence[bytes], items: int
+        self, topic: str, partition_key: int, envelopes: Sequence[bytes], items: int
     ) -> PendingDelivery:
-        """Unavailable when nothing is taken; else what becomes of it, in bounded time."""
+        """Queue a request; Unavailable if it is refused, else a report in bounded time."""
 
 
 class Publisher(Struct, frozen=True):
@@ -41,7 +42,7 @@ class Publisher(Struct, frozen=True):
     producer: Producer
     acknowledged_counter: AcknowledgedCounter
     epoch: int = 1
-    """Generation of the topics that offsets belong to; part of every receipt."""
+    """Topic epoch that offsets are counted in; part of every receipt."""
     recent_requests: RecentRequests = msgspec.field(default_factory=RecentRequests)
     """The last requests of each website."""
 
@@ -71,10 +72,10 @@ class Publisher(Struct, frozen=True):
         return receipt
 
 
-def require_acknowledged(answer: DeliveryReport) -> DeliveryReport:
-    """The answer, when it says that Kafka has it."""
-    if answer.status is DeliveryStatus.NOT_SENT:
+def require_acknowledged(report: DeliveryReport) -> DeliveryReport:
+    """The report, if Kafka acknowledged; else Unavailable or OutcomeUnknown."""
+    if report.status is DeliveryStatus.NOT_SENT:
         raise Unavailable(NOT_SENT_MESSAGE)
-    if answer.status is DeliveryStatus.UNKNOWN:
+    if report.status is DeliveryStatus.UNKNOWN:
         raise OutcomeUnknown(OUTCOME_UNKNOWN_MESSAGE)
-    return answer
+    return report

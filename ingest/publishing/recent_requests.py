@@ -1,8 +1,8 @@
-"""Recent: the last requests of each website, kept in memory for whoever installs a tracker.
+"""RecentRequests: the last requests of each website, in bounded memory, with live followers.
 
-What was sent on is kept as the bytes that were sealed anyway; they are opened only when somebody
-looks. All of it is bounded: requests and bytes of a website, and bytes of all websites together,
-where the website that sent nothing for longest goes first.
+For people who install a tracker. Published items are kept as encoded envelopes, and decoded only
+when they are shown. Bounded are the requests and bytes per website, and the bytes of all
+websites, where the website that has been silent longest is evicted first.
 """
 
 import asyncio
@@ -21,21 +21,21 @@ MAX_REQUESTS = 50
 MAX_WEBSITE_BYTES = 64 * 1024
 MAX_TOTAL_BYTES = 16 * 1024 * 1024
 REQUEST_OVERHEAD_BYTES = 512
-"""Bytes that a request costs besides those of its items, about."""
+"""Approximate memory of a request, without its items."""
 REJECT_OVERHEAD_BYTES = 192
-"""The same of an item that was refused, besides its message."""
+"""Approximate memory of a reject, without its message."""
 MAX_KEPT_BYTES = MAX_WEBSITE_BYTES // 4
-"""Bytes of items that are kept of one request."""
+"""Bytes of items kept per request."""
 
 MAX_FOLLOWERS = 50
 MAX_FOLLOWERS_PER_ORGANIZATION = 10
-"""Of one organization, so that others get in."""
+"""Lower, so that one organization cannot take all."""
 MAX_QUEUED_REQUESTS = 100
-"""Requests that a follower may be behind before it misses some."""
+"""Requests that a slow follower may be behind; then the oldest are dropped."""
 
 
 class RequestError(Struct, frozen=True, gc=False):
-    """Why a request was not taken. Not the failure itself, which holds on to all that led to it."""
+    """Why a request was refused. Not the exception itself, which keeps its traceback alive."""
 
     status: int
     code: str
@@ -43,26 +43,26 @@ class RequestError(Struct, frozen=True, gc=False):
 
 
 class RecentRequest(Struct, frozen=True, gc=False):
-    """One request of one website: what was sent on, what of it was not, or why none was."""
+    """One request of one website: published items, rejected items, or an error."""
 
     at_ms: int
     topic_or_path: str
-    """Topic of what was sent on; path of what was not."""
+    """Topic of published items; path of rejects and errors."""
     count: int = 0
-    """Items of the whole request."""
+    """Number of items in the whole request."""
     envelope: bytes = b""
-    """The items as they were sealed; empty when there are none, or too many to keep."""
+    """The published envelope; empty if there is none, or if it is too large to keep."""
     receipt: str = ""
     rejected: Sequence[RejectedItem] = ()
     error: RequestError | None = None
     omitted_rejects: int = 0
-    """Items that were refused besides, too many to keep."""
+    """Rejects beyond those that are kept."""
 
     @property
     def size(self) -> int:
-        """Bytes that it costs, about."""
-        said = sum(REJECT_OVERHEAD_BYTES + len(reject.message) for reject in self.rejected)
-        return REQUEST_OVERHEAD_BYTES + len(self.envelope) + said
+        """Approximate memory in bytes."""
+        reject_bytes = sum(REJECT_OVERHEAD_BYTES + len(reject.message) for reject in self.rejected)
+        return REQUEST_OVERHEAD_BYTES + len(self.envelope) + reject_bytes
 
 
 class _RequestBuffer:
@@ -75,25 +75,25 @@ class _RequestBuffer:
         self.bytes = 0
 
     def drop_oldest(self) -> int:
-        """Forget the oldest; how many bytes that frees."""
+        """Drop the oldest request; returns the bytes freed."""
         size = self.requests.popleft().size
         self.bytes -= size
         return size
 
 
 FollowerQueue = asyncio.Queue[RecentRequest | None]
-"""What a follower is yet to read; None is the end."""
+"""Requests that a follower has not read yet; None ends the stream."""
 
 
 class DebugFollower(Struct, frozen=True):
-    """Who follows, and what."""
+    """Subject and organization of one follower."""
 
     subject_id: str
     organization_id: str
 
 
 class RecentRequests:
-    """The last requests of all websites that sent some, and who follows them."""
+    """The last requests of all websites, and their followers."""
 
     def __init__(self) -> None:
         self._buffers: OrderedDict[str, _RequestBuffer] = OrderedDict()
@@ -101,43 +101,49 @@ class RecentRequests:
         self._followers: dict[FollowerQueue, DebugFollower] = {}
         self._closed = False
 
-    def add(self, subject_id: str, seen: RecentRequest) -> None:
-        """Keep one more, and forget what is over the bounds."""
-        ring = self._buffers.get(subject_id)
-        if ring is None:
-            ring = self._buffers[subject_id] = _RequestBuffer()
+    def add(self, subject_id: str, request: RecentRequest) -> None:
+        """Add a request, evict what exceeds the bounds, and notify the followers."""
+        buffer = self._buffers.get(subject_id)
+        if buffer is None:
+            buffer = self._buffers[subject_id] = _RequestBuffer()
         else:
             self._buffers.move_to_end(subject_id)
-        grown = seen.size
-        ring.requests.append(seen)
-        ring.bytes += grown
-        while ring.bytes > MAX_WEBSITE_BYTES or len(ring.requests) > MAX_REQUESTS:
-            grown -= ring.drop_oldest()
-        self._bytes += grown
+        added_bytes = request.size
+        buffer.requests.append(request)
+        buffer.bytes += added_bytes
+        while buffer.bytes > MAX_WEBSITE_BYTES or len(buffer.requests) > MAX_REQUESTS:
+            added_bytes -= buffer.drop_oldest()
+        self._bytes += added_bytes
         while self._bytes > MAX_TOTAL_BYTES:
-            _, silent = self._buffers.popitem(last=False)
-            self._bytes -= silent.bytes
+            _, evicted = self._buffers.popitem(last=False)
+            self._bytes -= evicted.bytes
         if self._followers:
-            self._notify(subject_id, seen)
+            self._notify(subject_id, request)
 
     def latest(self, subject_id: str) -> Sequence[RecentRequest]:
-        """The last requests, the newest first."""
-        ring = self._buffers.get(subject_id)
-        return [] if ring is None else [*reversed(ring.requests)]
+        """The last requests, newest first."""
+        buffer = self._buffers.get(subject_id)
+        return [] if buffer is None else [*reversed(buffer.requests)]
 
     @contextmanager
     def follow(self, subject_id: str, organization_id: str) -> Iterator[FollowerQueue]:
-        """The last requests from the oldest on, and then each as it comes."""
-        own = [one for one in self._followers.values() if one.organization_id == organization_id]
+        """A queue of the last requests, oldest first, and then of each new one."""
+        own_followers = [
+            follower
+            for follower in self._followers.values()
+            if follower.organization_id == organization_id
+        ]
         if (
             self._closed
             or len(self._followers) >= MAX_FOLLOWERS
-            or len(own) >= MAX_FOLLOWERS_PER_ORGANIZATION
+            or len(own_followers) >= MAX_FOLLOWERS_PER_ORGANIZATION
         ):
-            raise Unavailable("Too many follow what this collector receives", retry_after=10)
+            raise Unavailable(
+                "Too many clients are following this collector; retry later", retry_after=10
+            )
         queue: FollowerQueue = asyncio.Queue(MAX_QUEUED_REQUESTS)
-        for seen in reversed(self.latest(subject_id)):
-            queue.put_nowait(seen)
+        for request in reversed(self.latest(subject_id)):
+            queue.put_nowait(request)
         self._followers[queue] = DebugFollower(subject_id, organization_id)
         try:
             yield queue
@@ -145,39 +151,39 @@ class RecentRequests:
             del self._followers[queue]
 
     def close(self) -> None:
-        """Tell all who follow that nothing more comes."""
+        """End the streams of all followers."""
         self._closed = True
         for queue in self._followers:
             _put_dropping_oldest(queue, None)
 
-    def _notify(self, subject_id: str, seen: RecentRequest) -> None:
-        for queue, followed in self._followers.items():
-            if followed.subject_id == subject_id:
-                _put_dropping_oldest(queue, seen)
+    def _notify(self, subject_id: str, request: RecentRequest) -> None:
+        for queue, follower in self._followers.items():
+            if follower.subject_id == subject_id:
+                _put_dropping_oldest(queue, request)
 
 
-def _put_dropping_oldest(queue: FollowerQueue, seen: RecentRequest | None) -> None:
-    """The oldest gives way to the newest when a follower does not keep up."""
+def _put_dropping_oldest(queue: FollowerQueue, request: RecentRequest | None) -> None:
+    """Drop the oldest request if the queue of a slow follower is full."""
     if queue.full():
         queue.get_nowait()
-    queue.put_nowait(seen)
+    queue.put_nowait(request)
 
 
 def record_published(
-    recent: RecentRequests, topic: str, sealed: EncodedRequest, receipt: str
+    recent_requests: RecentRequests, topic: str, request: EncodedRequest, receipt: str
 ) -> None:
-    """Note what was sent on."""
-    if len(sealed.envelopes) == 1:
-        [envelope] = sealed.envelopes
-        recent.add(sealed.owner_id, _published_request(topic, sealed, envelope, receipt))
+    """Record a published request, once per website."""
+    if len(request.envelopes) == 1:
+        [envelope] = request.envelopes
+        recent_requests.add(request.owner_id, _published_request(topic, request, envelope, receipt))
         return
-    for envelope in sealed.envelopes:
+    for envelope in request.envelopes:
         subject_id = decode_envelope(envelope).subject_id
-        recent.add(subject_id, _published_request(topic, sealed, envelope, receipt))
+        recent_requests.add(subject_id, _published_request(topic, request, envelope, receipt))
 
 
 def _published_request(
-    topic: str, sealed: EncodedRequest, envelope: bytes, receipt: str
+    topic: str, request: EncodedRequest, envelope: bytes, receipt: str
 ) -> RecentRequest:
-    kept = envelope if len(envelope) <= MAX_KEPT_BYTES else b""
-    return RecentRequest(sealed.received_ms, topic, sealed.count, kept, receipt)
+    kept_envelope = envelope if len(envelope) <= MAX_KEPT_BYTES else b""
+    return RecentRequest(request.received_ms, topic, request.count, kept_envelope, receipt)

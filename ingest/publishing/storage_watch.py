@@ -1,4 +1,7 @@
-"""Waits until chunks are stored: the tables' logs say it, looked at only while somebody waits."""
+"""StorageWatch: wait until committed offsets in the Delta logs cover a receipt.
+
+The logs are polled only while a request waits.
+"""
 
 import asyncio
 import logging
@@ -26,26 +29,30 @@ log = logging.getLogger(__name__)
 POLL_INTERVAL_SECONDS = 0.05
 EPOCH_POLL_SECONDS = 0.2
 MAX_WAITING_REQUESTS = 1_000
-"""Requests that may wait in one collector."""
+"""Maximum per collector."""
 
 TABLE_BY_TOPIC = {kind.topic: kind.table for kind in ALL_KINDS}
 
-LOG_UNREADABLE = "log of a table not read"
-TOO_MANY_WAITING = "Too many requests wait to be stored; nothing was taken. Send it without 'wait'"
-TABLES_NOT_LOCAL = "The collector cannot see the tables; nothing was taken. Send it without 'wait'"
+LOG_UNREADABLE = "table log not readable"
+TOO_MANY_WAITING = (
+    "Too many requests are waiting for storage; nothing was accepted. Send it without 'wait'"
+)
+TABLES_NOT_LOCAL = (
+    "This collector has no access to the tables; nothing was accepted. Send it without 'wait'"
+)
 
 
 class Waiter(Struct, frozen=True):
-    """Somebody who waits for one chunk."""
+    """One request that waits for one chunk."""
 
     name: str
-    """The topic partition, as its table calls it."""
+    """Transaction app id of the topic partition in the table."""
     offset: int
     stored: "asyncio.Future[None]"
 
 
 class TableWatch:
-    """Looks at one table's log, again and again while there is somebody who waits."""
+    """Polls the log of one table while a request waits for it."""
 
     def __init__(self, log: LogFollower) -> None:
         self._log = log
@@ -54,19 +61,18 @@ class TableWatch:
         self._poll_lock = asyncio.Lock()
 
     async def follow(self) -> None:
-        """Stand in the log, so that what is committed from now on will be seen."""
-        if not self._log.polled_within(
-            FOLLOW_TIMEOUT_SECONDS / 3
-        ):  # the next look comes long before it
+        """Read the log up to now, so that later commits are recognized."""
+        # A third, because the next poll must come well before the timeout.
+        if not self._log.polled_within(FOLLOW_TIMEOUT_SECONDS / 3):
             await self.poll()
 
     async def poll(self) -> None:
-        """Take in what the log says now."""
+        """Read the new entries of the log."""
         async with self._poll_lock:
             await asyncio.to_thread(self._log.poll)
 
     async def wait_for(self, name: str, offset: int) -> None:
-        """Return when a question that is asked then sees the chunk."""
+        """Return when a query that starts then sees the chunk."""
         waiter = Waiter(name, offset, asyncio.get_running_loop().create_future())
         self._waiting.add(waiter)
         if self._poll_task is None:
@@ -75,9 +81,8 @@ class TableWatch:
             await waiter.stored
         finally:
             self._waiting.discard(waiter)
-        await asyncio.sleep(
-            SNAPSHOT_MAX_AGE_SECONDS
-        )  # a question may pin what was looked at so long ago
+        # A query may read a table version that was looked up this long ago.
+        await asyncio.sleep(SNAPSHOT_MAX_AGE_SECONDS)
 
     async def _poll_loop(self) -> None:
         try:
@@ -94,7 +99,7 @@ class TableWatch:
 
 
 class StorageWatch:
-    """Everybody who waits in this collector."""
+    """All requests of this collector that wait for storage."""
 
     def __init__(self, settings: Settings) -> None:
         self._topic = settings.topic
@@ -104,9 +109,9 @@ class StorageWatch:
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
-        """A place for one who waits, before anything is sent; Unavailable when there is none.
+        """Reserve a slot before anything is sent; Unavailable if none is free.
 
-        What is committed from now on will be seen.
+        Commits from now on are recognized.
         """
         if not self._watches:
             raise Unavailable(TABLES_NOT_LOCAL)
@@ -120,9 +125,9 @@ class StorageWatch:
             self._free_slots += 1
 
     async def wait_for(self, receipts: list[Receipt], seconds: float) -> bool:
-        """Whether all of it can be asked for by then."""
+        """Whether all receipts are visible to queries within that time."""
         if any(receipt.offset < 0 for receipt in receipts):
-            return False  # nobody knows where it lies
+            return False  # the offset is unknown
         try:
             async with asyncio.timeout(seconds), asyncio.TaskGroup() as group:
                 for receipt in receipts:
@@ -145,23 +150,23 @@ class StorageWatch:
 
 
 class TopicEpochs:
-    """Under which epoch the tables keep the offsets of the topics that Kafka has."""
+    """Topic epochs by topic id, as the tables record them."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._known: dict[tuple[str, str], int] = {}
 
     async def get(self, receipt: Receipt) -> int:
-        """The receipt's epoch; waits for the first worker that meets a topic that is new."""
+        """The epoch of a receipt; waits until a worker has recorded a new topic id."""
         if not receipt.topic_id:
             return receipt.epoch
-        making = receipt.topic, receipt.topic_id
-        while making not in self._known:
-            if found := await asyncio.to_thread(self._read_epoch, *making):
-                self._known[making] = found
+        topic_key = receipt.topic, receipt.topic_id
+        while topic_key not in self._known:
+            if epoch := await asyncio.to_thread(self._read_epoch, *topic_key):
+                self._known[topic_key] = epoch
             else:
                 await asyncio.sleep(EPOCH_POLL_SECONDS)
-        return self._known[making]
+        return self._known[topic_key]
 
     def _read_epoch(self, topic: str, topic_id: str) -> int:
         name = identity_app_id(self._settings.topic(topic), topic_id)
@@ -169,9 +174,9 @@ class TopicEpochs:
 
 
 def table_watches(settings: Settings) -> Mapping[str, TableWatch]:
-    """A watch for each topic, by its name; none when the tables lie elsewhere."""
+    """A watch per topic, by name; empty if the tables are not on this machine."""
     folders = {kind.topic: log_folder(settings.lake_url, kind.table) for kind in ALL_KINDS}
-    made: dict[object, TableWatch] = {
+    watches: dict[object, TableWatch] = {
         folder: TableWatch(LogFollower(folder)) for folder in folders.values() if folder is not None
     }
-    return {topic: made[folder] for topic, folder in folders.items() if folder in made}
+    return {topic: watches[folder] for topic, folder in folders.items() if folder in watches}

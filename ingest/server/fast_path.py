@@ -1,4 +1,4 @@
-"""One request on the short road: its body is at hand, its answer is one write."""
+"""Fast path: the body is already buffered, the response is written once."""
 
 import asyncio
 import logging
@@ -11,17 +11,17 @@ from schemas.http.raw_responses import STATUS_LINES
 
 
 class _NullEvent:
-    """Stands for the event on which uvicorn's own cycle waits for more of a body."""
+    """Replaces the event on which uvicorn's own cycle waits for more of the body."""
 
     def set(self) -> None:
-        """The body is here already."""
+        """Do nothing: the body is complete."""
 
 
 NULL_EVENT = _NullEvent()
 
 
 class FastPathCycle:
-    """One request on the short road, with the attributes that uvicorn asks any cycle for."""
+    """One request on the fast path, with the attributes that uvicorn expects of a cycle."""
 
     __slots__ = (
         "_done",
@@ -49,7 +49,7 @@ class FastPathCycle:
         self.message_event = NULL_EVENT
 
     async def run(self, app: Any, scope: dict[str, Any]) -> None:
-        """As uvicorn's `run_asgi`; the edge answers every failure, so what is left is a bug."""
+        """Like uvicorn's `run_asgi`; the middleware handles errors, so an exception is a bug."""
         try:
             await app(scope, self.receive, self.send)
         except Exception:

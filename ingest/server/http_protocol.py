@@ -1,9 +1,9 @@
-"""The collector's HTTP protocol: that of both services, and a short road.
+"""The collector's HTTP protocol: the shared one plus a fast path for complete POST requests.
 
-The short road is for the requests that are nearly all: a POST to the route of a kind that came
-whole in one piece. It is the same ASGI application, called with the body at hand and answered with
-one write instead of two; on loopback a write that wakes its reader costs more than decoding the
-event. Everything else takes uvicorn's own road.
+Nearly all requests are a POST to a collect route that arrives in one piece. For these the same ASGI
+application is called with the buffered body, and the response is written once instead of twice; on
+loopback a write that wakes its reader costs more than decoding the event. All other requests take
+uvicorn's default path.
 """
 
 from typing import Any
@@ -22,10 +22,10 @@ FAST_PATHS = {path.encode(): path for path in POST_PATHS}
 
 
 class CollectorProtocol(HttpProtocol):
-    """One connection of a client."""
+    """One client connection."""
 
     fast_body: list[bytes] | None = None
-    """Pieces of a body that may still take the short road."""
+    """Pieces of the body while the request may still take the fast path."""
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -57,8 +57,8 @@ class CollectorProtocol(HttpProtocol):
         scope["raw_path"] = path
         scope["query_string"] = query
         scope[WHOLE_BODY_KEY] = body
-        kept = self.parser.get_http_version() != "1.0" and self.parser.should_keep_alive()
-        cycle: Any = FastPathCycle(self.transport, kept, self.on_response_complete)
+        keep_alive = self.parser.get_http_version() != "1.0" and self.parser.should_keep_alive()
+        cycle: Any = FastPathCycle(self.transport, keep_alive, self.on_response_complete)
         self.cycle = self.active_cycle = cycle
         task = self.loop.create_task(cycle.run(self.app, scope))
         task.add_done_callback(self.tasks.discard)
@@ -67,11 +67,11 @@ class CollectorProtocol(HttpProtocol):
     def abandon(self) -> bool:
         if self.fast_body is None:
             return super().abandon()
-        self.fast_body = None  # nobody was told of it
+        self.fast_body = None  # no task was started for it
         return True
 
     def _fits_fast_path(self) -> bool:
-        """A POST to the route of a kind, when nothing else is under way on this connection."""
+        """Whether it is a POST to a collect route, and no other request is open here."""
         return (
             self.url.partition(b"?")[0] in FAST_PATHS
             and self.parser.get_method() == b"POST"
@@ -81,7 +81,7 @@ class CollectorProtocol(HttpProtocol):
         )
 
     def _fall_back(self) -> None:
-        """The body did not come in one piece: let uvicorn wait for the rest of it."""
+        """The body did not arrive in one piece: continue on the default path."""
         assert self.fast_body is not None  # noqa: S101 - for the type checker
         pieces, self.fast_body = self.fast_body, None
         super().begin_request()

@@ -134,7 +134,9 @@ def in_memory_collector(
     keys, texts = _keys()
     registry = FixedSnapshotSource(_snapshot(keys))
     chosen, recent = Settings(data_dir=str(folder), **settings), RecentRequests()
-    app = create_app(outbox, registry, lambda: NOW, chosen, recent=recent, acknowledged=account)
+    app = create_app(
+        outbox, registry, lambda: NOW, chosen, recent_requests=recent, acknowledged_counter=account
+    )
     return InMemoryCollector(app, outbox, registry, texts, recent)
 
 

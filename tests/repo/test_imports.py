@@ -110,10 +110,6 @@ SLOW_TO_LOAD = {"alembic", "aiokafka", "deltalake", "duckdb", "numpy", "pyarrow"
 OPEN_PAIRS = {
     ("deploy/local", "deploy/local/doctor"),
     ("deploy/local", "deploy/local/kafka"),
-    ("ingest.dependencies", "ingest/publishing"),
-    ("ingest.shown_history", "ingest/endpoints"),
-    ("ingest.visitor", "ingest/publishing"),
-    ("ingest/endpoints", "ingest/publishing"),
     ("query/request", "query/standard/declaration"),
     ("stream/enrich", "stream/rows"),
 }

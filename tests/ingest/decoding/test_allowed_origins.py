@@ -37,7 +37,9 @@ def test_a_page_of_somebody_else_cannot_send_for_a_website_with_a_list(
     reply = sent(desk, "https://evil.example")
 
     assert (reply.status, reply.json["code"]) == (403, "ACCESS_DENIED")
-    assert reply.json["message"].endswith("takes no items from the origin 'https://evil.example'")
+    assert reply.json["message"].endswith(
+        "does not accept items from the origin 'https://evil.example'"
+    )
     assert reply.headers["access-control-allow-origin"] == "https://evil.example"
     assert desk.outbox.sent == []
 

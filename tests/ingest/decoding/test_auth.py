@@ -49,7 +49,7 @@ def test_without_a_key_a_request_reaches_one_website(desk: InMemoryCollector) ->
         {
             "index": 1,
             "code": "ACCESS_DENIED",
-            "message": "'websiteId' names a website that this sender does not reach",
+            "message": "'websiteId' is a website that this sender has no access to",
         }
     ]
 

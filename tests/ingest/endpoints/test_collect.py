@@ -292,13 +292,13 @@ def test_who_has_used_the_allowance_up_is_told_when_to_come_back(desk: InMemoryC
 
 
 def test_an_unready_collector_says_why(desk: InMemoryCollector) -> None:
-    desk.outbox.unavailable_reason = "no answer yet"
+    desk.outbox.unavailable_reason = "not connected yet"
 
     reply = request_once(desk.app, "GET", "/health/ready")
 
     assert (reply.status, reply.json["status"]) == (503, "unready")
     assert reply.json["checks"] == {
-        "kafka": "no answer yet",
+        "kafka": "not connected yet",
         "disk": "ok",
         "registry": "ok",
         "storing": "ok",

@@ -93,7 +93,7 @@ def test_a_request_has_so_many_lines_whatever_is_in_them(desk: InMemoryCollector
     reply = desk.post("/import?import_id=imp_1", lines(an_item(), *[b"x"] * 500), key="acme")
 
     assert (reply.status, desk.outbox.sent) == (400, [])
-    assert reply.json["message"] == "A request takes 1 to 500 items; this one has 501"
+    assert reply.json["message"] == "A request may have 1 to 500 items; this one has 501"
 
 
 def test_a_request_without_any_good_line_is_refused(desk: InMemoryCollector) -> None:

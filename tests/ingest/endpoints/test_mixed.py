@@ -106,9 +106,7 @@ def test_several_web_vitals_in_each_item_do_not_outgrow_a_message(desk: InMemory
     reply = desk.post("/batch?client_id=shop", [item] * 400)
 
     assert (reply.status, desk.outbox.sent) == (413, [])
-    assert (
-        reply.json["message"] == "The items may have at most 1,048,576 bytes, once they are apart"
-    )
+    assert reply.json["message"] == "The items may have at most 1,048,576 bytes per kind"
     assert desk.post("/batch?client_id=shop", [item] * 90).json["processed"] == 90
 
 
@@ -129,14 +127,14 @@ def test_several_web_vitals_in_each_item_do_not_outgrow_a_message(desk: InMemory
         ({"type": "track"}, "'name' is required"),
         (
             {"type": "web_vitals", "payload": {"path": "/", "fid": 1}},
-            "The item measures none of FCP, LCP, CLS, INP, TTFB, FPS",
+            "The item has none of the metrics FCP, LCP, CLS, INP, TTFB, FPS",
         ),
         (
             {"type": "web_vitals", "path": "/", "lcp": 1, "cls": "x"},
             "'cls' must be a number, not a string",
         ),
         ({"type": "error", "payload": {"path": "/"}}, "'message' is required"),
-        ({"name": "x", "websiteId": "solo"}, "'websiteId' names a website that this sender"),
+        ({"name": "x", "websiteId": "solo"}, "'websiteId' is a website that this sender"),
     ],
 )
 def test_an_item_that_is_not_good_is_named(
@@ -176,7 +174,7 @@ def test_a_huge_item_is_refused_for_its_size_before_anything_else(desk: InMemory
         ("/", b'{"name":"a"},{"name":"b"}', "The body is not valid JSON"),
         ("/", b'{"name"', "The body is not valid JSON"),
         ("/batch", b'{"name":"a"}', "The body must be JSON in UTF-8: an array of items"),
-        ("/batch", b"[]", "A request takes 1 to 500 items; this one has 0"),
+        ("/batch", b"[]", "A request may have 1 to 500 items; this one has 0"),
         ("/events", b"7", "The body must be JSON in UTF-8: an array of items"),
     ],
 )
@@ -253,7 +251,7 @@ def test_what_kafka_has_of_a_batch_is_told_when_it_does_not_have_all(
         {"status": "success", "type": "track", "eventId": "e1"},
         {
             "status": "error",
-            "message": "Kafka took too long; nothing was taken",
+            "message": "Kafka did not respond in time; nothing was accepted. Retry later",
             "code": "SERVICE_UNAVAILABLE",
             "eventType": "error",
             "eventId": "e3",

@@ -129,8 +129,8 @@ def test_every_type_may_be_sent(
             "'properties' must be an object or null, not a string",
         ),
         ("name=a&time_on_page=x", "'time_on_page' must be a number or null, not a string"),
-        ("name=a&properties" + "[a]" * 9 + "=1", "Members may be nested at most 8 deep"),
-        ("x=1&" * 501, "The query may have at most 500 members"),
+        ("name=a&properties" + "[a]" * 9 + "=1", "Fields may be nested at most 8 deep"),
+        ("x=1&" * 501, "The query string may have at most 500 parameters"),
     ],
 )
 def test_what_is_no_item_is_refused(desk: InMemoryCollector, query: str, message: str) -> None:

@@ -91,7 +91,7 @@ def test_only_so_many_wait_and_the_rest_is_counted(
     # one line in ten seconds, however many are lost; one at the end
     assert [one.message for one in caplog.records] == [
         "clicks not counted",
-        "clicks lost at the end",
+        "clicks lost at shutdown",
     ]
 
 

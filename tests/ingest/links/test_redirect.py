@@ -130,7 +130,7 @@ def test_an_unknown_slug_is_not_found(desk: InMemoryCollector, path: str) -> Non
     assert program.status == 404
     assert program.json == {"status": "error", "message": "No such link", "code": "NOT_FOUND"}
     assert (person.status, person.headers["content-type"]) == (404, "text/html; charset=utf-8")
-    assert b"<h1>This link leads nowhere</h1>" in person.body
+    assert b"<h1>Link not found</h1>" in person.body
     assert person.headers["x-ratelimit-remaining"] == "5998"
 
 
@@ -161,7 +161,7 @@ def test_one_too_many_is_told_so_as_they_read_it(desk: InMemoryCollector) -> Non
     program = request_once(desk.app, "GET", "/l/spring")
 
     assert (person.status, person.headers["content-type"]) == (429, "text/html; charset=utf-8")
-    assert b"<h1>Too many people follow this link</h1>" in person.body
+    assert b"<h1>Too many requests for this link</h1>" in person.body
     assert person.headers["cache-control"] == "no-store"
     assert (program.status, program.json["code"]) == (429, "RATE_LIMIT_EXCEEDED")
     for reply in (person, program):

@@ -106,4 +106,6 @@ def test_without_its_disk_a_collector_has_a_secret_of_its_own(
 
     assert (len(today), secrets.get(MIDNIGHT)) == (32, today)
     assert DailySalts(folder).get(MIDNIGHT) != today
-    assert [one.message for one in caplog.records] == ["secret of the day not shared"] * 2
+    assert [record.message for record in caplog.records] == [
+        "daily salt not shared; using a salt of this process"
+    ] * 2

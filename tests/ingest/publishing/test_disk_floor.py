@@ -44,7 +44,7 @@ def test_nothing_is_taken_below_the_floor_and_again_above_it() -> None:
     floor.poll()
 
     assert floor.unavailable_reason == (
-        "The disk has no room left: 511 MB free, 512 MB are kept free; nothing was taken"
+        "The disk is full: 511 MB free, minimum 512 MB. Nothing was accepted; retry later"
     )
     with pytest.raises(Unavailable) as refused:
         floor.reserve(1)
@@ -86,13 +86,13 @@ def test_a_full_disk_is_the_reason_that_is_told_and_health_says_it(tmp_path: Pat
     settings = Settings(data_dir=str(tmp_path), disk_floor_mb=2**40)
     outbox, registry = KafkaProducer(settings, ["events"]), in_memory_collector(tmp_path).registry
     assert isinstance(registry, FixedSnapshotSource)
-    app = create_app(outbox, registry, lambda: NOW, settings, disk=outbox.disk)
+    app = create_app(outbox, registry, lambda: NOW, settings, disk_floor=outbox.disk)
 
     refused = request_once(app, "POST", "/track?website_id=shop", {"name": "a"})
 
     assert (refused.status, refused.json["code"]) == (503, "SERVICE_UNAVAILABLE")
     assert refused.headers["retry-after"] == "10"
-    assert refused.json["message"].startswith("The disk has no room left")
+    assert refused.json["message"].startswith("The disk is full")
     health = request_once(app, "GET", "/health/ready")
     assert health.status == 503
     assert health.json["checks"]["disk"] == refused.json["message"]

@@ -24,7 +24,7 @@ class Kafka:
         self.answers: list[asyncio.Future[DeliveryReport]] = []
         self.load = InFlightBytes(10_000)
         self.lane = PartitionQueue(
-            "events", 3, self.deliver, self.load, chunk_bytes=200, seconds=0.1
+            "events", 3, self.deliver, self.load, chunk_bytes=200, timeout_seconds=0.1
         )
 
     async def deliver(self, topic: str, partition: int, message: bytes) -> DeliveryReport:

@@ -158,7 +158,7 @@ def test_a_collector_waits_for_a_kafka_that_is_late(tmp_path: Path, own_broker: 
         assert (early.status, early.headers["retry-after"]) == (503, "5")
         assert early.json == {
             "status": "error",
-            "message": "Kafka cannot be reached; nothing was taken",
+            "message": "Kafka is unavailable; nothing was accepted. Retry later",
             "code": "SERVICE_UNAVAILABLE",
         }
         assert ready.status == 503
