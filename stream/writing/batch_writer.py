@@ -28,25 +28,29 @@ from schemas.runtime.settings import Settings
 from schemas.tables import LEDGER, QUARANTINE
 from stream.enrich.pipeline import PIPELINE, Pipeline, enrich_rows
 from stream.enrich.rules.lookups import Lookups
-from stream.rows.arrow_tables import received_column, split_by_day, to_arrow, with_epoch
+from stream.rows.arrow_tables import to_arrow, with_epoch
 from stream.rows.decoder import KafkaMessage, decode_batch
 from stream.rows.ledger import LedgerCounts
 from stream.rows.quarantine import (
     OffsetRange,
     QuarantineEntry,
-    QuarantineStage,
     lost_range_entry,
-    quarantine_rows,
     recreated_topic_entry,
 )
 from stream.rows.row_batch import RowBatch
 from stream.runtime.allocator import trim_memory
-from stream.runtime.errors import LedgerMismatch, OffsetGap, RetriesExhausted, TopicReplaced
+from stream.runtime.errors import OffsetGap, RetriesExhausted, TopicReplaced
 from stream.state.memory_budget import MemoryBudget
 from stream.state.table_state import STATE_COLUMNS, TableState
 from stream.storage.delta_commit import LakeTable, OffsetUpdate, OffsetUpdates
-from stream.storage.parquet_writer import NewDataFile, write_data_file
 from stream.writing.ledger_repair import rebuild_ledger
+from stream.writing.side_tables import (
+    BatchOffsets,
+    commit_ledger,
+    commit_quarantine,
+    next_offsets,
+    write_files,
+)
 from stream.writing.topic_epochs import assign_epoch, previous_topic
 
 log = logging.getLogger(__name__)
@@ -145,12 +149,10 @@ class BatchWriter:
         Uses its own table handle: a batch may be running in another thread.
         """
         table = LakeTable(self._settings, self.kind.table)
-        next_offsets = {
-            partition: table.next_offset(self._offset_key(partition)) for partition in partitions
-        }
-        self._state.assign(next_offsets)
-        self.catch_up_ledger(self._settings, table, self.topic, self.epoch, next_offsets)
-        return next_offsets
+        starts = next_offsets(table, self.topic, self.epoch, partitions)
+        self._state.assign(starts)
+        self.catch_up_ledger(self._settings, table, self.topic, self.epoch, starts)
+        return starts
 
     @property
     def files_scanned(self) -> int:
@@ -182,7 +184,8 @@ class BatchWriter:
         new_messages, offset_updates, quarantined = self._new_messages(messages)
         if not new_messages:
             return WriteResult(0, 0, {})
-        counts = LedgerCounts(self._next_offsets(self._ledger, offset_updates))
+        offsets = BatchOffsets(self.topic, self.epoch, offset_updates)
+        counts = LedgerCounts(offsets.next_offsets(self._ledger))
         prepared = self._to_batch(new_messages, counts)
         resolved = self._state.resolve(
             prepared.table, lambda p: self._main.next_offset(self._offset_key(p))
@@ -196,21 +199,20 @@ class BatchWriter:
                 duplicate.subject_id, duplicate.received_ms, duplicate.partition, duplicate.offset
             )
         self._on_step("enrich")
-        self._commit_quarantine([*quarantined, *resolved.duplicates], offset_updates)
+        commit_quarantine(self._quarantine, [*quarantined, *resolved.duplicates], offsets)
         self._on_step("quarantine")
-        self._commit_ledger(counts, offset_updates, table.num_rows)
+        commit_ledger(self._ledger, counts, offsets, table.num_rows)
         self._on_step("ledger")
-        data_files = self._write_files(self._main, table)
+        data_files = write_files(self._main, table)
         self._on_step("write")
-        updates = {self._offset_key(p): update for p, update in offset_updates.items()}
-        self._main.commit(data_files, {**updates, **prepared.watermarks})
+        self._main.commit(data_files, {**offsets.by_key(), **prepared.watermarks})
         self._on_step("commit")
         self._state.commit(resolved, offset_updates)
         for partition in offset_updates:
             self.lost_ranges.pop(partition, None)
             self.previous_topics.pop(partition, None)
-        next_offsets = {partition: update.next for partition, update in offset_updates.items()}
-        return WriteResult(table.num_rows, len(quarantined), next_offsets, len(resolved.duplicates))
+        nexts = {partition: update.next for partition, update in offset_updates.items()}
+        return WriteResult(table.num_rows, len(quarantined), nexts, len(resolved.duplicates))
 
     def _to_batch(
         self, new_messages: Sequence[KafkaMessage], counts: LedgerCounts
@@ -271,75 +273,6 @@ class BatchWriter:
                 f"{expected} was expected"
             )
         return lost_range_entry(message.partition, expected, message.offset, message.timestamp_ms)
-
-    def _write_files(self, target: LakeTable, rows: pa.Table) -> list[NewDataFile]:
-        return [
-            write_data_file(target.store, target.table, day, day_rows)
-            for day, day_rows in split_by_day(rows, received_column(target.table))
-        ]
-
-    def _commit_quarantine(
-        self, quarantined: Sequence[QuarantineEntry], offset_updates: Mapping[int, OffsetUpdate]
-    ) -> None:
-        """Commit what is not stored, leaving out what an earlier try has committed."""
-        if not quarantined:
-            return
-        self._quarantine.refresh()
-        next_offsets = self._next_offsets(self._quarantine, offset_updates)
-        new_entries = [q for q in quarantined if q.offset >= next_offsets[q.partition]]
-        failures = [q for q in new_entries if q.stage is not QuarantineStage.DUPLICATE]
-        if failures:
-            log.warning(
-                "quarantined",
-                extra={"topic": self.topic, "rows": len(failures), "reason": failures[0].reason},
-            )
-        if new_entries:
-            self._commit_side_table(
-                self._quarantine,
-                quarantine_rows(self.topic, self.epoch, new_entries),
-                offset_updates,
-                {},
-            )
-
-    def _commit_ledger(
-        self, counts: LedgerCounts, offset_updates: Mapping[int, OffsetUpdate], stored: int
-    ) -> None:
-        """Commit the account, leaving out what an earlier try has committed."""
-        next_offsets = self._next_offsets(self._ledger, offset_updates)
-        if (
-            all(next_offsets[p] <= move.expected for p, move in offset_updates.items())
-            and counts.stored_count() != stored
-        ):
-            raise LedgerMismatch(
-                f"{self.topic}: {stored} rows, {counts.stored_count()} by the account"
-            )
-        rows = counts.rows(self.topic, self.epoch)
-        if rows.num_rows:
-            self._commit_side_table(self._ledger, rows, offset_updates, counts.known_drops)
-
-    def _commit_side_table(
-        self,
-        side_table: LakeTable,
-        rows: pa.Table,
-        offset_updates: Mapping[int, OffsetUpdate],
-        resolved: OffsetUpdates,
-    ) -> None:
-        next_offsets = self._next_offsets(side_table, offset_updates)
-        behind = {p: move for p, move in offset_updates.items() if move.next > next_offsets[p]}
-        updates = {
-            self._offset_key(p): OffsetUpdate(next_offsets[p], move.next)
-            for p, move in behind.items()
-        }
-        side_table.commit(self._write_files(side_table, rows), {**updates, **resolved})
-
-    def _next_offsets(
-        self, table: LakeTable, offset_updates: Mapping[int, OffsetUpdate]
-    ) -> dict[int, int]:
-        """The table's own next offsets."""
-        return {
-            partition: table.next_offset(self._offset_key(partition))
-            for partition in offset_updates
-        }
 
     def _offset_key(self, partition: int) -> str:
         return app_id(self.epoch, self.topic, partition)

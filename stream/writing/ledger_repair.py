@@ -17,13 +17,12 @@ from deltalake.exceptions import DeltaError
 from schemas.lake.committed_offsets import app_id, epoch_app_id
 from schemas.runtime.settings import Settings
 from schemas.tables import LEDGER, QUARANTINE
-from stream.rows.arrow_tables import received_column, split_by_day
 from stream.rows.ledger import LedgerCounts
 from stream.rows.quarantine import QuarantineEntry, QuarantineStage
 from stream.runtime.errors import Fenced
 from stream.storage.delta_commit import LakeTable, OffsetUpdate
-from stream.storage.parquet_writer import write_data_file
 from stream.storage.table_schema import arrow_schema
+from stream.writing.side_tables import write_files
 
 log = logging.getLogger(__name__)
 
@@ -128,11 +127,9 @@ def _rebuild(
                     QuarantineEntry(QuarantineStage(stage), "", b"", at_ms, *position)
                 )
     rows = counts.rows(topic, epoch)
-    data_files = [
-        write_data_file(ledger.store, ledger.table, day, day_rows)
-        for day, day_rows in split_by_day(rows, received_column(ledger.table))
-    ]
-    ledger.commit(data_files, {name: update for name, (_, update) in missing.items()})
+    ledger.commit(
+        write_files(ledger, rows), {name: update for name, (_, update) in missing.items()}
+    )
     return counted
 
 
