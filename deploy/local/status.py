@@ -148,7 +148,7 @@ def _reconciliation_problems(settings: Settings, at_ms: int) -> Iterator[str]:
     from stream.recovery.reconciliation import LedgerUnreadable, WorkersBehind, missing_items
 
     try:
-        lost = missing_items(settings, at_ms - DAY_MS, 0.0, over_only=True)
+        lost = missing_items(settings, at_ms - DAY_MS, 0.0, completed_hours_only=True)
     except (WorkersBehind, LedgerUnreadable):
         return  # other problems say who is late, or what is damaged
     accepted = accepted_findings(settings) if lost else frozenset()

@@ -1,9 +1,10 @@
-"""Many small parts become few, sorted and well encoded; no query sees a row twice or never.
+"""Compaction: many small data files become few, sorted and well encoded.
 
 DuckDB writes Parquet V2 encodings, which its queries read in two thirds of the time; the tables
 have no floating point column, so no engine meets an encoding that it cannot read. Rows that were
-received after the day they happened on go to a file of their own: each file's borders then let
-readers skip.
+received after the day they happened on go to a file of their own: the min/max statistics of each
+file then let readers skip it. The commit replaces files by files with the same rows, so a query
+sees each row exactly once.
 """
 
 import logging
@@ -32,19 +33,19 @@ log = logging.getLogger(__name__)
 
 ROW_GROUP = 122_880
 HISTORY_FILE_BYTES = 32 * 1024 * 1024
-"""Size of a part of history: some months of a busy website, so that readers skip the others."""
+"""Size of a file of imported rows: some months of a busy website; readers skip the others."""
 MEMORY_LIMIT = "512MB"
-DAMAGE_CONSEQUENCE = "compaction goes round it; questions that need it fail"
+DAMAGE_CONSEQUENCE = "compaction skips it; queries that need it fail"
 
 
 class Side(StrEnum):
-    """Which rows of a day a part holds."""
+    """Which rows of a day a data file holds."""
 
     DAY = "day"
     LATE = "late"
-    """They happened before the day that they were received on."""
+    """Rows that happened before the day they were received on."""
     HISTORY = "history"
-    """They were imported."""
+    """Imported rows."""
 
 
 DUCKDB_TYPES = {
@@ -59,55 +60,57 @@ DUCKDB_TYPES = {
 
 
 def compact(table: LakeTable, settings: Settings) -> None:
-    """Join what is due, one commit for each day; damaged files are left as they are."""
+    """Merge the files that are due, one commit for each day; damaged files are left unchanged."""
     table.refresh()
-    found = undamaged_files(table, live_data_files(table.handle, table.table))
-    for day, joined in merge_plan(found, now_ms(), settings.small_parts):
+    data_files = undamaged_files(table, live_data_files(table.handle, table.table))
+    for day, day_files in merge_plan(data_files, now_ms(), settings.small_parts):
         try:
-            _compact_day(table, day, joined)
-        except DamagedFileError:  # noted: the next round goes round it
+            _compact_day(table, day, day_files)
+        except DamagedFileError:  # reported: the next cycle skips the file
             continue
-        except Fenced as refused:  # another keeper was faster
-            log.warning("not compacted", extra={"table": table.table.name, "reason": str(refused)})
+        except Fenced as error:  # another commit went first
+            log.warning("not compacted", extra={"table": table.table.name, "reason": str(error)})
             return
 
 
-def _compact_day(table: LakeTable, day: date, joined: Sequence[LiveDataFile]) -> None:
-    parts = merge_files(table, day, joined)
-    table.replace_same_rows([piece.path for piece in joined], parts, day.isoformat())
+def _compact_day(table: LakeTable, day: date, data_files: Sequence[LiveDataFile]) -> None:
+    new_files = merge_files(table, day, data_files)
+    table.replace_same_rows([file.path for file in data_files], new_files, day.isoformat())
     log.info(
         "compacted",
         extra={
             "table": table.table.name,
             "day": day,
-            "parts": len(joined),
-            "into": len(parts),
-            "rows": sum(piece.rows for piece in joined),
+            "files": len(data_files),
+            "files_written": len(new_files),
+            "rows": sum(file.rows for file in data_files),
         },
     )
 
 
-def merge_files(table: LakeTable, day: date, joined: Sequence[LiveDataFile]) -> list[NewDataFile]:
-    """The same rows in new parts: those in time, and those that came late; history by itself."""
-    parts: list[NewDataFile] = []
+def merge_files(
+    table: LakeTable, day: date, data_files: Sequence[LiveDataFile]
+) -> list[NewDataFile]:
+    """The same rows in new files: one for rows in time, one for late rows; imported rows apart."""
+    new_files: list[NewDataFile] = []
     with (
-        ExitStack() as failing,
-        verified_files(table, joined, DAMAGE_CONSEQUENCE) as files,
+        ExitStack() as on_error,
+        verified_files(table, data_files, DAMAGE_CONSEQUENCE) as paths,
         temporary_directory(table.store) as folder,
         closing(_connect(folder)) as connection,
     ):
-        for side in (Side.HISTORY,) if joined[0].is_imported else (Side.DAY, Side.LATE):
+        for side in (Side.HISTORY,) if data_files[0].is_imported else (Side.DAY, Side.LATE):
             target = folder / f"{side}.parquet"
-            connection.execute(*merge_statement(connection, table.table, day, files, side, target))
-            for file in sorted(target.iterdir()) if target.is_dir() else [target]:
-                if part := _adopt(table, day, file):
-                    failing.callback(table.store.remove, part.path)
-                    parts.append(part)
-        written = sum(part.stats["numRecords"] for part in parts)
-        if written != (read := sum(piece.rows for piece in joined)):
-            raise LedgerMismatch(f"{table.table.name}: {written} rows were made of {read}")
-        failing.pop_all()
-    return parts
+            connection.execute(*merge_statement(connection, table.table, day, paths, side, target))
+            for path in sorted(target.iterdir()) if target.is_dir() else [target]:
+                if new_file := _adopt(table, day, path):
+                    on_error.callback(table.store.remove, new_file.path)
+                    new_files.append(new_file)
+        written = sum(file.stats["numRecords"] for file in new_files)
+        if written != (read := sum(file.rows for file in data_files)):
+            raise LedgerMismatch(f"{table.table.name}: {written} rows were written of {read}")
+        on_error.pop_all()
+    return new_files
 
 
 def merge_statement(
@@ -120,14 +123,14 @@ def merge_statement(
 ) -> tuple[str, dict[str, object]]:
     """SQL that writes the sorted rows of one side of midnight, and its values.
 
-    History becomes a folder of files, each of which covers a stretch of website and time.
+    Imported rows become a folder of files; each covers a range of websites and time.
     """
     paths = [str(file) for file in files]
-    held = connection.execute(
+    described = connection.execute(
         "DESCRIBE SELECT * FROM read_parquet(?, union_by_name = true, hive_partitioning = false)",
         [paths],
     ).fetchall()
-    columns = ",\n               ".join(_columns(table, {name for name, *_ in held}))
+    columns = ",\n               ".join(_columns(table, {name for name, *_ in described}))
     size = f",\n            FILE_SIZE_BYTES {HISTORY_FILE_BYTES}" if side is Side.HISTORY else ""
     text = f"""
         COPY (
@@ -154,11 +157,11 @@ def _condition(table: Table, side: Side) -> str:
     return f"{table.time_column} {sign} CAST($midnight AS TIMESTAMP WITH TIME ZONE)"
 
 
-def _columns(table: Table, held: set[str]) -> Iterator[str]:
-    """The table's columns; NULL for one that is younger than all the files."""
+def _columns(table: Table, stored: set[str]) -> Iterator[str]:
+    """The table's columns; NULL for one that was added after all the files were written."""
     for column in table.columns:
         if column.name != DAY_COLUMN:
-            yield column.name if column.name in held else _null_column(column)
+            yield column.name if column.name in stored else _null_column(column)
 
 
 def _null_column(column: Column) -> str:
@@ -166,15 +169,15 @@ def _null_column(column: Column) -> str:
 
 
 def _adopt(table: LakeTable, day: date, file: Path) -> NewDataFile | None:
-    """The finished file as a part; None when no row is in it."""
+    """Move a finished file into the table; None when it has no rows."""
     names = [table.table.subject_column, table.table.time_column, *STATISTICS_COLUMNS]
     schema = pq.read_schema(file)
-    measured = pq.read_table(file, columns=[name for name in names if name in schema.names])
-    if not measured.num_rows:
+    statistics_rows = pq.read_table(file, columns=[name for name in names if name in schema.names])
+    if not statistics_rows.num_rows:
         return None
     path = data_file_path(day.isoformat(), file_checksum(file))
     size = table.store.adopt(file, path)
-    return NewDataFile(path, day.isoformat(), size, statistics(table.table, measured))
+    return NewDataFile(path, day.isoformat(), size, statistics(table.table, statistics_rows))
 
 
 def _connect(scratch: Path) -> duckdb.DuckDBPyConnection:

@@ -1,7 +1,7 @@
-"""An import is undone: its door is closed, then its rows leave the table in one version.
+"""Deletes an import: seals its watermark, then removes its rows in one version.
 
-The door is the import's mark in the table. Once it is closed, no worker commits a row of it any
-more, whatever still lies in Kafka: such rows are dropped, and the ledger counts them.
+Once the import's watermark in the table is sealed, no worker can commit a row of the import:
+messages that are still in Kafka are dropped, and the ledger counts them.
 """
 
 import logging
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class ImportDeletion:
-    """Undoes what the registry says is to be undone."""
+    """Deletes the imports that the registry lists for deletion."""
 
     def __init__(self) -> None:
         self._store: RegistryStore | None = None
@@ -36,58 +36,60 @@ class ImportDeletion:
             return
         self._store = self._store or RegistryStore(settings.registry_url, "keeper")
         try:
-            for one in self._store.list(Import, state=ImportState.UNDOING.value):
-                self._delete(table, self._store, one)
-        except RecordNotFound as gone:  # deleted with its website, meanwhile
-            log.info("import not undone", extra={"reason": str(gone)})
-        except DatabaseError as away:
-            log.warning("imports not read", extra={"reason": type(away).__name__})
-        except Fenced as refused:  # something was faster; the next round tries again
-            log.info("import not undone yet", extra={"reason": str(refused)})
+            for import_ in self._store.list(Import, state=ImportState.UNDOING.value):
+                self._delete(table, self._store, import_)
+        except RecordNotFound as error:  # deleted with its website meanwhile
+            log.info("import not deleted", extra={"reason": str(error)})
+        except DatabaseError as error:
+            log.warning("imports not readable", extra={"reason": type(error).__name__})
+        except Fenced as error:  # another commit went first; the next cycle retries
+            log.info("import not deleted yet", extra={"reason": str(error)})
 
-    def _delete(self, table: LakeTable, store: RegistryStore, one: Import) -> None:
-        seal_import(table, one.id)
-        holding, rows = files_of_import(table, one)
-        removed = max(rows, one.removed)  # told before, because a kill after would forget it
-        store.update_progress(Import, one.id, now_ms(), removed=removed)
-        rewrite_files(table, holding, lambda batch: without_import(batch, one.id))
-        store.update(Import, one.id, now_ms(), state=ImportState.UNDONE)
-        log.info("import undone", extra={"import_id": one.id, "rows": removed})
+    def _delete(self, table: LakeTable, store: RegistryStore, import_: Import) -> None:
+        seal_import(table, import_.id)
+        data_files, rows = files_of_import(table, import_)
+        removed = max(rows, import_.removed)
+        # Stored before the rewrite: after a kill behind it, the rows could not be counted again.
+        store.update_progress(Import, import_.id, now_ms(), removed=removed)
+        rewrite_files(table, data_files, lambda batch: without_import(batch, import_.id))
+        store.update(Import, import_.id, now_ms(), state=ImportState.UNDONE)
+        log.info("import deleted", extra={"import_id": import_.id, "rows": removed})
 
 
 def seal_import(table: LakeTable, import_id: str) -> None:
-    """From now on no row of the import can be committed."""
+    """Seal the watermark: from now on no row of the import can be committed."""
     table.refresh()
-    name = watermark_key(import_id)
-    found = table.next_offset(name)
-    if found < SEALED:
-        table.commit([], {name: OffsetUpdate(found, SEALED + found)})
+    key = watermark_key(import_id)
+    watermark = table.next_offset(key)
+    if watermark < SEALED:
+        table.commit([], {key: OffsetUpdate(watermark, SEALED + watermark)})
 
 
-def files_of_import(table: LakeTable, one: Import) -> tuple[Sequence[LiveDataFile], int]:
-    """The parts that hold rows of an import, and how many rows."""
+def files_of_import(table: LakeTable, import_: Import) -> tuple[Sequence[LiveDataFile], int]:
+    """The data files with rows of an import, and the number of those rows."""
     table.refresh()
-    found = {
-        piece: rows
-        for piece in live_data_files(table.handle, table.table)
-        if may_contain(piece, one.website_id) and (rows := count_rows(table, piece, one.id))
+    rows_by_file = {
+        data_file: rows
+        for data_file in live_data_files(table.handle, table.table)
+        if may_contain(data_file, import_.website_id)
+        and (rows := count_rows(table, data_file, import_.id))
     }
-    return tuple(found), sum(found.values())
+    return tuple(rows_by_file), sum(rows_by_file.values())
 
 
-def may_contain(piece: LiveDataFile, website_id: str) -> bool:
-    """Whether history of the website can lie in a part, by its borders."""
-    within = piece.subjects
-    return piece.is_imported and (within is None or within[0] <= website_id <= within[1])
+def may_contain(data_file: LiveDataFile, website_id: str) -> bool:
+    """Whether a file may have imported rows of the website, by its min/max statistics."""
+    subjects = data_file.subjects
+    return data_file.is_imported and (subjects is None or subjects[0] <= website_id <= subjects[1])
 
 
-def count_rows(table: LakeTable, piece: LiveDataFile, import_id: str) -> int:
-    """Rows of an import in one part."""
-    with verified_files(table, [piece]) as (file,):
+def count_rows(table: LakeTable, data_file: LiveDataFile, import_id: str) -> int:
+    """Rows of an import in one data file."""
+    with verified_files(table, [data_file]) as (file,):
         column = pq.read_table(file, columns=["import_id"])["import_id"]
     return int(pc.sum(pc.equal(column, import_id)).as_py() or 0)
 
 
 def without_import(batch: pa.Table, import_id: str) -> pa.Table:
-    """The rows of all others."""
+    """The rows that do not belong to the import."""
     return batch.filter(pc.invert(pc.fill_null(pc.equal(batch["import_id"], import_id), False)))

@@ -1,8 +1,8 @@
-"""Copies of a table's log entries since the last checkpoint, so that a damaged one can be put back.
+"""Copies of a table's log entries since the last checkpoint, for repair.
 
-An entry is a few kilobytes and the only witness of what a version added and removed. The copies lie
-beside the log. An entry that got lost or damaged while everything runs is put back from them here;
-at a start `stream.storage.log_repair` does so.
+An entry is a few kilobytes and the only record of what a version added and removed. The copies are
+stored beside the log. A lost or damaged entry is restored from them here while the stream runs,
+and by `stream.storage.log_repair` at a start.
 """
 
 from pathlib import Path
@@ -23,35 +23,35 @@ from stream.storage.log_repair import restore_entries
 from stream.storage.object_store import LocalStorage
 
 
-def copy_log(table: LakeTable, settings: Settings) -> None:  # noqa: ARG001 - as every chore
-    """Put back what is damaged, copy what is new, and drop what a checkpoint holds by now."""
+def copy_log(table: LakeTable, settings: Settings) -> None:  # noqa: ARG001 - a Task
+    """Restore damaged entries, copy new ones, and delete copies that a checkpoint supersedes."""
     if not isinstance(table.store, LocalStorage):
         return
     log, copies = table.store.root / LOG_FOLDER, table.store.root / COPIES_FOLDER
     copies.mkdir(exist_ok=True)
     restore_entries(log)
-    there, copied = log_entries(log), log_entries(copies)
+    entries, copied = log_entries(log), log_entries(copies)
     since = last_checkpoint(log)
-    for version in sorted(there.keys() - copied.keys()):
-        if version > since and is_intact(entry := there[version].read_bytes()):
-            waiting = copies / f"_{there[version].name}"
-            waiting.write_bytes(entry)
-            waiting.replace(copies / there[version].name)
-    note_checkpoint(table.store.root / LOG_FOLDER)
+    for version in sorted(entries.keys() - copied.keys()):
+        if version > since and is_intact(entry := entries[version].read_bytes()):
+            temporary = copies / f"_{entries[version].name}"
+            temporary.write_bytes(entry)
+            temporary.replace(copies / entries[version].name)
+    record_checkpoint_checksum(table.store.root / LOG_FOLDER)
     for version, copy in copied.items():
         if version <= since:
             copy.unlink()
 
 
-def note_checkpoint(log: Path) -> None:
-    """Note the checksum of the newest checkpoint, once; those of older ones go."""
+def record_checkpoint_checksum(log: Path) -> None:
+    """Store the checksum of the newest checkpoint, once, and delete those of older ones."""
     newest = last_checkpoint(log)
-    noted, file = checkpoint_checksum_path(log, newest), log / checkpoint_name(newest)
-    if newest < 0 or noted.exists() or not file.exists():
+    checksum_file, checkpoint = checkpoint_checksum_path(log, newest), log / checkpoint_name(newest)
+    if newest < 0 or checksum_file.exists() or not checkpoint.exists():
         return
-    waiting = noted.with_name(f"_{noted.name}")
-    waiting.write_text(file_checksum(file))
-    waiting.replace(noted)
-    for old in noted.parent.glob("[0-9]*.sha256"):
-        if old != noted:
+    temporary = checksum_file.with_name(f"_{checksum_file.name}")
+    temporary.write_text(file_checksum(checkpoint))
+    temporary.replace(checksum_file)
+    for old in checksum_file.parent.glob("[0-9]*.sha256"):
+        if old != checksum_file:
             old.unlink()

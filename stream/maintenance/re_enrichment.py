@@ -1,7 +1,7 @@
-"""Stored rows of other rules walk the present line: looked at first, then swapped day by day.
+"""Re-enriches rows stored under older rules, one day per commit; resumable.
 
-A day's rows are swapped in one version, so a question sees it by the old rules or by the new ones.
-Who is killed goes on: rows that have the present rules' version are not touched again.
+A day is replaced in one version, so a query sees all its rows by the old rules or all by the new
+ones. After a kill a new run continues: rows with the present `rules_version` are skipped.
 """
 
 from collections import Counter
@@ -36,7 +36,7 @@ Example = tuple[str, str, int]
 
 
 class ReEnrichmentOptions(Struct, frozen=True):
-    """Which rows are to be enriched again: days of receipt, both included."""
+    """Which rows to re-enrich: days of receipt, both included."""
 
     first: date
     last: date
@@ -45,40 +45,40 @@ class ReEnrichmentOptions(Struct, frozen=True):
 
 
 class ReEnrichedDay(Struct, frozen=True):
-    """What one day of one table came to."""
+    """The result for one day of one table."""
 
     table: str
     day: date
     rows: int
-    """Rows of other rules."""
+    """Rows that older rules had enriched."""
     changes: "ColumnChanges"
 
 
 class ColumnChanges(Struct):
-    """By column: what became what."""
+    """Old and new values by column, with their number of rows."""
 
     values: dict[str, Counter[tuple[str, str]]] = {}
 
-    def note(self, column: str, before: list[object], after: list[object]) -> None:
-        found = self.values.setdefault(column, Counter())
-        found.update((str(b), str(a)) for b, a in zip(before, after, strict=True))
+    def record(self, column: str, before: list[object], after: list[object]) -> None:
+        changes = self.values.setdefault(column, Counter())
+        changes.update((str(old), str(new)) for old, new in zip(before, after, strict=True))
 
-    def add(self, others: "ColumnChanges") -> None:
-        for column, found in others.values.items():
-            self.values.setdefault(column, Counter()).update(found)
+    def add(self, other: "ColumnChanges") -> None:
+        for column, changes in other.values.items():
+            self.values.setdefault(column, Counter()).update(changes)
 
     def rows(self, column: str) -> int:
         return sum(self.values[column].values())
 
-    def examples(self, column: str, most: int = MAX_EXAMPLES) -> list[Example]:
-        """The changes that most rows have."""
+    def examples(self, column: str, limit: int = MAX_EXAMPLES) -> list[Example]:
+        """The changes with the most rows."""
         common = self.values[column].most_common()
         ordered = sorted(common, key=lambda change: (-change[1], change[0]))
-        return [(before, after, rows) for (before, after), rows in ordered[:most]]
+        return [(before, after, rows) for (before, after), rows in ordered[:limit]]
 
 
 class ReEnricher:
-    """Makes rows of other rules into rows of the present ones, and notes what changes."""
+    """Re-enriches rows of older rules and records the changes."""
 
     def __init__(self, kind: Kind, lookups: Lookups, website: str | None) -> None:
         self._kind = kind
@@ -88,19 +88,22 @@ class ReEnricher:
         self.rows = 0
 
     def __call__(self, stored: pa.Table) -> pa.Table:
-        made = [
-            self._some(stored.slice(at, CHUNK_ROWS)) for at in range(0, stored.num_rows, CHUNK_ROWS)
+        chunks = [
+            self._re_enrich_chunk(stored.slice(start, CHUNK_ROWS))
+            for start in range(0, stored.num_rows, CHUNK_ROWS)
         ]
-        return pa.concat_tables(made)
+        return pa.concat_tables(chunks)
 
     def needs_re_enrichment(self, rows: pa.Table) -> pa.Array:
-        """Which rows other rules enriched, of the website that is asked for."""
-        others = pc.fill_null(pc.not_equal(rows[RULES_COLUMN], RULES_VERSION), True)
+        """A mask of the rows that older rules enriched, of the selected website."""
+        outdated = pc.fill_null(pc.not_equal(rows[RULES_COLUMN], RULES_VERSION), True)
         if self._website is not None:
-            others = pc.and_(others, pc.equal(rows[self._kind.table.subject_column], self._website))
-        return others.combine_chunks() if isinstance(others, pa.ChunkedArray) else others
+            outdated = pc.and_(
+                outdated, pc.equal(rows[self._kind.table.subject_column], self._website)
+            )
+        return outdated.combine_chunks() if isinstance(outdated, pa.ChunkedArray) else outdated
 
-    def _some(self, stored: pa.Table) -> pa.Table:
+    def _re_enrich_chunk(self, stored: pa.Table) -> pa.Table:
         mask = self.needs_re_enrichment(stored)
         old = stored.filter(mask)
         if not old.num_rows:
@@ -108,15 +111,15 @@ class ReEnricher:
         self.rows += old.num_rows
         new = re_enrich_rows(self._kind, old, self._lookups)
         for name in new.column_names:
-            self._note(name, old[name], new[name])
-            place = stored.schema.get_field_index(name)
+            self._record(name, old[name], new[name])
+            index = stored.schema.get_field_index(name)
             column = pc.replace_with_mask(
                 stored[name].combine_chunks(), mask, new[name].combine_chunks()
             )
-            stored = stored.set_column(place, stored.schema.field(name), column)
+            stored = stored.set_column(index, stored.schema.field(name), column)
         return stored
 
-    def _note(self, name: str, before: pa.ChunkedArray, after: pa.ChunkedArray) -> None:
+    def _record(self, name: str, before: pa.ChunkedArray, after: pa.ChunkedArray) -> None:
         if name == RULES_COLUMN:
             return
         differs = pc.or_(
@@ -124,7 +127,7 @@ class ReEnricher:
             pc.not_equal(pc.is_null(before), pc.is_null(after)),
         )
         if pc.any(differs).as_py():
-            self.changes.note(
+            self.changes.record(
                 name, before.filter(differs).to_pylist(), after.filter(differs).to_pylist()
             )
 
@@ -132,67 +135,76 @@ class ReEnricher:
 def re_enrich(
     settings: Settings,
     lookups: Lookups,
-    asked: ReEnrichmentOptions,
-    tell: Callable[[int], None] = lambda rows: None,  # noqa: ARG005
+    options: ReEnrichmentOptions,
+    report_rows: Callable[[int], None] = lambda rows: None,  # noqa: ARG005
 ) -> Iterator[ReEnrichedDay]:
-    """Each day of each table that has rows of other rules, once it is done."""
+    """Re-enrich each day of each table that has rows of older rules; yields each finished day."""
     for kind in KINDS:
         if RULES_COLUMN not in {c.name for c in kind.table.columns}:
             continue
         if open_table(settings.lake_url, kind.table) is None:
             continue
-        yield from _re_enrich_table(LakeTable(settings, kind.table), kind, lookups, asked, tell)
+        yield from _re_enrich_table(
+            LakeTable(settings, kind.table), kind, lookups, options, report_rows
+        )
 
 
 def _re_enrich_table(
     table: LakeTable,
     kind: Kind,
     lookups: Lookups,
-    asked: ReEnrichmentOptions,
-    tell: Callable[[int], None],
+    options: ReEnrichmentOptions,
+    report_rows: Callable[[int], None],
 ) -> Iterator[ReEnrichedDay]:
-    for day in _selected_days(table, asked):
+    for day in _selected_days(table, options):
         for attempt in range(MAX_ATTEMPTS):
-            again = ReEnricher(kind, lookups, asked.website)
-            chosen = _outdated_files(table, day, again)
+            re_enricher = ReEnricher(kind, lookups, options.website)
+            data_files = _outdated_files(table, day, re_enricher)
             try:
-                if asked.dry_run:
-                    _preview(table, chosen, again, tell)
+                if options.dry_run:
+                    _preview(table, data_files, re_enricher, report_rows)
                 else:
-                    rewrite_files(table, chosen, again, tell)
+                    rewrite_files(table, data_files, re_enricher, report_rows)
                 break
-            except Fenced:  # the keeper joined parts of that day meanwhile
+            except Fenced:  # a compaction replaced files of that day meanwhile
                 if attempt == MAX_ATTEMPTS - 1:
                     raise
-        if again.rows:
-            yield ReEnrichedDay(table.table.name, day, again.rows, again.changes)
+        if re_enricher.rows:
+            yield ReEnrichedDay(table.table.name, day, re_enricher.rows, re_enricher.changes)
 
 
 def _preview(
-    table: LakeTable, chosen: Sequence[LiveDataFile], again: ReEnricher, tell: Callable[[int], None]
+    table: LakeTable,
+    data_files: Sequence[LiveDataFile],
+    re_enricher: ReEnricher,
+    report_rows: Callable[[int], None],
 ) -> None:
-    for piece in chosen:
-        with verified_files(table, [piece]) as (file,):
+    for data_file in data_files:
+        with verified_files(table, [data_file]) as (file,):
             for rows in read_batches(table.table, file):
-                again(rows)
-                tell(rows.num_rows)
+                re_enricher(rows)
+                report_rows(rows.num_rows)
 
 
-def _selected_days(table: LakeTable, asked: ReEnrichmentOptions) -> list[date]:
+def _selected_days(table: LakeTable, options: ReEnrichmentOptions) -> list[date]:
     table.refresh()
-    days = groupby(live_data_files(table.handle, table.table), key=lambda piece: piece.day)
-    return [day for day, _ in days if asked.first <= day <= asked.last]
+    days = groupby(live_data_files(table.handle, table.table), key=lambda data_file: data_file.day)
+    return [day for day, _ in days if options.first <= day <= options.last]
 
 
-def _outdated_files(table: LakeTable, day: date, again: ReEnricher) -> list[LiveDataFile]:
-    """The parts of a day that hold rows of other rules."""
+def _outdated_files(table: LakeTable, day: date, re_enricher: ReEnricher) -> list[LiveDataFile]:
+    """The data files of a day that have rows of older rules."""
     table.refresh()
-    of_day = [piece for piece in live_data_files(table.handle, table.table) if piece.day == day]
-    return [piece for piece in of_day if _has_outdated_rows(table, piece, again)]
+    of_day = [
+        data_file
+        for data_file in live_data_files(table.handle, table.table)
+        if data_file.day == day
+    ]
+    return [data_file for data_file in of_day if _has_outdated_rows(table, data_file, re_enricher)]
 
 
-def _has_outdated_rows(table: LakeTable, piece: LiveDataFile, again: ReEnricher) -> bool:
+def _has_outdated_rows(table: LakeTable, data_file: LiveDataFile, re_enricher: ReEnricher) -> bool:
     names = [RULES_COLUMN, table.table.subject_column]
-    with verified_files(table, [piece]) as (file,):
+    with verified_files(table, [data_file]) as (file,):
         rows = pq.read_table(file, columns=names)
-    return bool(pc.any(again.needs_re_enrichment(rows)).as_py())
+    return bool(pc.any(re_enricher.needs_re_enrichment(rows)).as_py())

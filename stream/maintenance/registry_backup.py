@@ -1,6 +1,6 @@
-"""The registry is backed up by the keeper, of which there is one: soon after every change.
+"""Backs the registry up soon after every change.
 
-In a thread of its own, because a compaction may take minutes.
+In a thread of the keeper, of which only one is active, because a compaction may take minutes.
 """
 
 import logging
@@ -16,23 +16,23 @@ log = logging.getLogger(__name__)
 
 POLL_SECONDS = 2.0
 PAUSE_FACTOR = 20
-"""Pauses last this many times as long as the work: a twentieth of a core at most."""
+"""Pauses last this many times as long as the backup: it takes a twentieth of a core at most."""
 
 
 def back_up_registry(settings: Settings, stop: threading.Event) -> None:
-    """Look every other second until told to stop; what goes wrong is said once."""
+    """Check every other second until stopped; the same error is logged once."""
     store, backups = RegistryStore(settings.registry_url), Backups.for_settings(settings)
-    pause, told = 0.0, ""
+    pause, logged_problem = 0.0, ""
     while not stop.wait(pause):
-        begun = time.monotonic()
+        started = time.monotonic()
         try:
             write_backup(store, backups, now_ms())
-            said = ""
-        except DatabaseError as away:
-            said = first_line(away)
-        except OSError as refused:
-            said = str(refused)
-        if said and said != told:
-            log.warning("registry not backed up", extra={"reason": said})
-        told = said
-        pause = max(POLL_SECONDS, PAUSE_FACTOR * (time.monotonic() - begun))
+            problem = ""
+        except DatabaseError as error:
+            problem = first_line(error)
+        except OSError as error:
+            problem = str(error)
+        if problem and problem != logged_problem:
+            log.warning("registry not backed up", extra={"reason": problem})
+        logged_problem = problem
+        pause = max(POLL_SECONDS, PAUSE_FACTOR * (time.monotonic() - started))

@@ -1,8 +1,8 @@
-"""Stored rows are changed or left out: part by part beside the table, then in one version.
+"""Rewrites data files row by row into one new version.
 
-Nothing is to be seen until the commit, and it is all or nothing: a process that is killed leaves
-files that no version names. A part becomes one part: the rows that stay keep their order, so that
-late rows and history stay apart and readers skip as they did.
+The new files become visible with the commit, all or none: a killed process leaves files that no
+version contains. Each file becomes at most one file and its rows keep their order, so that late and
+imported rows stay in files of their own and readers can skip files as before.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -25,38 +25,39 @@ READ_BATCH_ROWS = 50_000
 ROW_GROUP = 122_880
 
 Transform = Callable[[pa.Table], pa.Table]
-"""Some rows of a part, in their order, to what stands for them."""
+"""Maps some rows of a file, in their order, to the rows that replace them."""
 
 ReportRows = Callable[[int], None]
-"""Told how many more rows were read."""
+"""Called with the number of further rows that were read."""
 
 
 def rewrite_files(
     table: LakeTable,
-    chosen: Sequence[LiveDataFile],
+    data_files: Sequence[LiveDataFile],
     transform: Transform,
-    tell: ReportRows = lambda rows: None,  # noqa: ARG005
+    report_rows: ReportRows = lambda rows: None,  # noqa: ARG005
 ) -> None:
-    """Swap the chosen parts for what the transform makes of them; Fenced when one is gone."""
-    made: list[NewDataFile] = []
-    with (
-        ExitStack() as failing
-    ):  # what is made on a full disk, again and again, must not stay there
-        for piece in chosen:
-            if part := _rewrite_file(table, piece, transform, tell):
-                failing.callback(table.store.remove, part.path)
-                made.append(part)
-        failing.pop_all()
-    if chosen:
-        table.replace_files({piece.path: piece.day.isoformat() for piece in chosen}, made)
+    """Replace the data files by transformed ones; Fenced when one was replaced meanwhile."""
+    new_files: list[NewDataFile] = []
+    # On an error the new files are deleted: each retry on a full disk would leave more of them.
+    with ExitStack() as on_error:
+        for data_file in data_files:
+            if new_file := _rewrite_file(table, data_file, transform, report_rows):
+                on_error.callback(table.store.remove, new_file.path)
+                new_files.append(new_file)
+        on_error.pop_all()
+    if data_files:
+        table.replace_files(
+            {data_file.path: data_file.day.isoformat() for data_file in data_files}, new_files
+        )
 
 
 def read_batches(table: Table, file: Path, rows: int = READ_BATCH_ROWS) -> Iterator[pa.Table]:
-    """The rows of a part, some at a time, with all columns that the table has by now."""
+    """The rows of a file in batches, with all columns of the present table."""
     schema = arrow_schema(table)
-    with pq.ParquetFile(file) as opened:
-        names = [name for name in schema.names if name in opened.schema_arrow.names]
-        for batch in opened.iter_batches(rows, columns=names):
+    with pq.ParquetFile(file) as parquet:
+        names = [name for name in schema.names if name in parquet.schema_arrow.names]
+        for batch in parquet.iter_batches(rows, columns=names):
             yield _with_all_columns(pa.Table.from_batches([batch]), schema)
 
 
@@ -73,33 +74,38 @@ def _with_all_columns(rows: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def _rewrite_file(
-    table: LakeTable, piece: LiveDataFile, transform: Transform, tell: ReportRows
+    table: LakeTable, data_file: LiveDataFile, transform: Transform, report_rows: ReportRows
 ) -> NewDataFile | None:
-    """The new part; None when no row is left."""
-    day = piece.day.isoformat()
-    with verified_files(table, [piece]) as (source,), temporary_directory(table.store) as folder:
+    """The new file; None when no row is left."""
+    day = data_file.day.isoformat()
+    with (
+        verified_files(table, [data_file]) as (source,),
+        temporary_directory(table.store) as folder,
+    ):
         target = folder / "part.parquet"
-        measured = pa.concat_tables(_transform_file(table.table, source, target, transform, tell))
-        if not measured.num_rows:
+        statistics_rows = pa.concat_tables(
+            _transform_file(table.table, source, target, transform, report_rows)
+        )
+        if not statistics_rows.num_rows:
             return None
         path = data_file_path(day, file_checksum(target))
         size = table.store.adopt(target, path)
-    return NewDataFile(path, day, size, statistics(table.table, measured))
+    return NewDataFile(path, day, size, statistics(table.table, statistics_rows))
 
 
 def _transform_file(
-    table: Table, source: Path, target: Path, transform: Transform, tell: ReportRows
+    table: Table, source: Path, target: Path, transform: Transform, report_rows: ReportRows
 ) -> Iterator[pa.Table]:
-    """Write what the transform makes of a file; gives the columns whose borders the log keeps."""
+    """Write the transformed rows; yields the columns that have min/max statistics in the log."""
     schema = arrow_schema(table)
-    bordered = [
+    statistics_columns = [
         n
         for n in (table.subject_column, table.time_column, *STATISTICS_COLUMNS)
         if n in schema.names
     ]
     with pq.ParquetWriter(target, schema, compression="zstd", write_page_checksum=True) as writer:
         for rows in read_batches(table, source, ROW_GROUP):
-            made = transform(rows)
-            writer.write_table(made, ROW_GROUP)
-            yield made.select(bordered)
-            tell(rows.num_rows)
+            transformed = transform(rows)
+            writer.write_table(transformed, ROW_GROUP)
+            yield transformed.select(statistics_columns)
+            report_rows(rows.num_rows)

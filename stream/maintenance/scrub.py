@@ -1,7 +1,8 @@
-"""The scrub: every data file is compared with its checksum, a few megabytes a second, once a day.
+"""Scrub: compares every data file with its checksum, once a day, a few megabytes a second.
 
-Disks return wrong bytes without an error, and readers would answer wrong numbers. A file whose name
-holds no checksum is decoded as a whole the first time; its checksum is noted, and holds then.
+Disks can return wrong bytes without an error, and queries would return wrong numbers. A file
+without a checksum in its name is decoded completely the first time; its checksum is stored and used
+from then on.
 """
 
 import logging
@@ -29,173 +30,182 @@ log = logging.getLogger(__name__)
 
 STATE_FOLDER = "scrub"
 INTERVAL_MS = 24 * 3_600_000
-"""A round begins this long after the one before began, or when that has ended at last."""
+"""A cycle starts this long after the start of the previous one, or when that one has ended."""
 POLL_SECONDS = 10.0
 SAVE_SECONDS = 2.0
 MEGABYTE = 1_048_576
 
 Throttle = Callable[[int], None]
-"""Told of each stretch of bytes that was read; it may take its time."""
+"""Called with the number of bytes after each read; limits the rate by waiting."""
 
 
 class ScrubResult(Struct, frozen=True):
-    """One data file that was read, or the log of a table that cannot be opened."""
+    """The check of one data file, or the log of a table that cannot be opened."""
 
     table: str
     path: str
     size: int
     problem: str | None
     is_checksum_new: bool = False
-    """Whether its checksum was taken now, because it had none."""
+    """Whether its checksum was stored now, because it had none."""
 
 
 class ScrubState(Struct):
-    """How far the scrub of one table is; survives restarts."""
+    """How far the scrub of one table has come; stored as JSON, so it survives restarts."""
 
     last: str = ""
-    """The path up to which this round has come, in their order."""
+    """The last path that was checked in this cycle, in the order of paths."""
     began_ms: int = 0
     ended_ms: int = 0
     checksums: dict[str, str] = {}
-    """Of files whose name holds none."""
+    """By path, of files without a checksum in their name."""
 
 
-def scrub(table: LakeTable, state: ScrubState, pace: Throttle) -> Iterator[ScrubResult]:
-    """The rest of a round, file by file; damage is noted, and forgotten where it is gone."""
+def scrub(table: LakeTable, state: ScrubState, throttle: Throttle) -> Iterator[ScrubResult]:
+    """Check the remaining files of a cycle, one by one, and report damaged ones."""
     table.refresh()
-    found = sorted(live_data_files(table.handle, table.table), key=lambda piece: piece.path)
-    live = {piece.path for piece in found}
-    state.checksums = {path: told for path, told in state.checksums.items() if path in live}
-    for piece in found:
-        if piece.path > state.last:
-            yield _scrub_file(table, piece, state, pace)
-            state.last = piece.path
+    data_files = sorted(live_data_files(table.handle, table.table), key=lambda file: file.path)
+    live = {data_file.path for data_file in data_files}
+    state.checksums = {path: checksum for path, checksum in state.checksums.items() if path in live}
+    for data_file in data_files:
+        if data_file.path > state.last:
+            yield _scrub_file(table, data_file, state, throttle)
+            state.last = data_file.path
     state.last, state.ended_ms = "", now_ms()
 
 
-def recheck(table: LakeTable, pace: Throttle | None = None) -> None:
-    """Take back notes about files that are well again, or that no version names any more."""
-    noted = table.damage_reports.of_table(table.table.name)
-    if not noted:
+def recheck(table: LakeTable, throttle: Throttle | None = None) -> None:
+    """Clear the damage reports of files that are intact again or in no table version any more."""
+    reports = table.damage_reports.of_table(table.table.name)
+    if not reports:
         return
     table.refresh()
-    live = {piece.path: piece for piece in live_data_files(table.handle, table.table)}
-    for note in noted.values():
-        piece = live.get(note.path)
-        if piece is None or _problem(table, piece, None, pace) is None:
-            table.damage_reports.clear(note)
-            how = "it is well again" if piece else "no version names it any more"
-            log.info("damage is over", extra={"file": note.path, "how": how})
+    live = {data_file.path: data_file for data_file in live_data_files(table.handle, table.table)}
+    for report in reports.values():
+        data_file = live.get(report.path)
+        if data_file is None or _problem(table, data_file, None, throttle) is None:
+            table.damage_reports.clear(report)
+            reason = (
+                "its checksum matches again"
+                if data_file
+                else "no table version contains it any more"
+            )
+            log.info(
+                "data file is no longer damaged", extra={"file": report.path, "reason": reason}
+            )
 
 
-def scrub_all(settings: Settings, pace: Throttle = lambda read: None) -> Iterator[ScrubResult]:  # noqa: ARG005
-    """A whole round over all tables, now; one that cannot be opened keeps no other one waiting."""
+def scrub_all(settings: Settings, throttle: Throttle = lambda read: None) -> Iterator[ScrubResult]:  # noqa: ARG005
+    """A complete cycle over all tables; one that cannot be opened is reported and skipped."""
     for table in TABLES:
         try:
             if open_table(settings.lake_url, table) is None:
                 continue
-            opened = LakeTable(settings, table)
-        except UnreadableTable as damaged:
-            yield ScrubResult(table.name, LOG_FOLDER, 0, f"cannot be opened ({damaged})")
+            lake_table = LakeTable(settings, table)
+        except UnreadableTable as error:
+            yield ScrubResult(table.name, LOG_FOLDER, 0, f"cannot be opened ({error})")
             continue
         state = load(settings, table)
         state.last = ""
-        yield from scrub(opened, state, pace)
-        recheck(opened, pace)
+        yield from scrub(lake_table, state, throttle)
+        recheck(lake_table, throttle)
         save(settings, table, state)
 
 
 class Scrubber:
-    """The keeper's scrub, in a thread of its own; it waits more than it reads."""
+    """The keeper's scrub, in its own thread; it waits most of the time."""
 
     def __init__(self, settings: Settings, stop: threading.Event) -> None:
         self._settings = settings
         self._stop = stop
         self._tables: dict[str, LakeTable] = {}
-        self._saved = 0.0
+        self._saved_at = 0.0
         self._rate = settings.scrub_mb * MEGABYTE
 
     def run_cycle(self, table: Table) -> None:
-        """What is due for one table."""
+        """Check the files of one table that are due."""
         if table.name not in self._tables:
             if open_table(self._settings.lake_url, table) is None:
                 return
             self._tables[table.name] = LakeTable(self._settings, table)
-        opened = self._tables[table.name]
-        recheck(opened, self._pace)
+        lake_table = self._tables[table.name]
+        recheck(lake_table, self._throttle)
         state = load(self._settings, table)
         if not state.last:
             if not self._rate or now_ms() - state.began_ms < INTERVAL_MS:
                 return
             state.began_ms = now_ms()
-        for done in scrub(opened, state, self._pace):
-            if done.is_checksum_new:
-                log.info("checksum noted", extra={"table": done.table, "file": done.path})
+        for result in scrub(lake_table, state, self._throttle):
+            if result.is_checksum_new:
+                log.info("checksum stored", extra={"table": result.table, "file": result.path})
             if self._stop.is_set():
                 break
-            if time.monotonic() - self._saved > SAVE_SECONDS:
+            if time.monotonic() - self._saved_at > SAVE_SECONDS:
                 save(self._settings, table, state)
-                self._saved = time.monotonic()
+                self._saved_at = time.monotonic()
         save(self._settings, table, state)
 
-    def _pace(self, read: int) -> None:
+    def _throttle(self, read: int) -> None:
         if self._rate:
             self._stop.wait(read / self._rate)
 
 
 def load(settings: Settings, table: Table) -> ScrubState:
-    """The state of one table's scrub."""
+    """The stored state of one table's scrub; a new one when there is none."""
     try:
-        return msgspec.json.decode(_file(settings, table).read_bytes(), type=ScrubState)
+        return msgspec.json.decode(_state_path(settings, table).read_bytes(), type=ScrubState)
     except (OSError, msgspec.DecodeError):
         return ScrubState()
 
 
 def save(settings: Settings, table: Table, state: ScrubState) -> None:
-    """Keep it; a disk that is full now only makes the scrub read some files again."""
-    target = _file(settings, table)
+    """Store the state; on a full disk the scrub only reads some files again."""
+    path = _state_path(settings, table)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(target, msgspec.json.encode(state))
-    except OSError as full:
-        log.warning("scrub not noted", extra={"reason": str(full)})
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, msgspec.json.encode(state))
+    except OSError as error:
+        log.warning("scrub state not saved", extra={"reason": str(error)})
 
 
-def _file(settings: Settings, table: Table) -> Path:
+def _state_path(settings: Settings, table: Table) -> Path:
     return settings.data / STATE_FOLDER / f"{table.name}.json"
 
 
 def _scrub_file(
-    table: LakeTable, piece: LiveDataFile, state: ScrubState, pace: Throttle
+    table: LakeTable, data_file: LiveDataFile, state: ScrubState, throttle: Throttle
 ) -> ScrubResult:
-    known = state.checksums.get(piece.path)
-    problem = _problem(table, piece, known, pace)
-    adopted = False
-    if problem is None and known is None and named_checksum(piece.path) is None:
-        with table.store.local_copy(piece.path) as file:
+    stored_checksum = state.checksums.get(data_file.path)
+    problem = _problem(table, data_file, stored_checksum, throttle)
+    is_checksum_new = False
+    if problem is None and stored_checksum is None and named_checksum(data_file.path) is None:
+        with table.store.local_copy(data_file.path) as file:
             problem = decode_problem(file)
             if problem is None:
-                state.checksums[piece.path] = file_checksum(file)
-                adopted = True
+                state.checksums[data_file.path] = file_checksum(file)
+                is_checksum_new = True
     if problem:
-        note = DamagedFile(table.table.name, piece.path, problem, piece.rows)
-        table.damage_reports.report(note, DAMAGE_CONSEQUENCE)
-    return ScrubResult(table.table.name, piece.path, piece.size, problem, adopted)
+        report = DamagedFile(table.table.name, data_file.path, problem, data_file.rows)
+        table.damage_reports.report(report, DAMAGE_CONSEQUENCE)
+    return ScrubResult(table.table.name, data_file.path, data_file.size, problem, is_checksum_new)
 
 
 def _problem(
-    table: LakeTable, piece: LiveDataFile, known: str | None, pace: Throttle | None
+    table: LakeTable,
+    data_file: LiveDataFile,
+    stored_checksum: str | None,
+    throttle: Throttle | None,
 ) -> str | None:
-    for last in (False, True):
+    for is_last_try in (False, True):
         try:
-            with table.store.local_copy(piece.path) as file:
-                problem = file_problem(file, piece.size, known, pace)
+            with table.store.local_copy(data_file.path) as file:
+                problem = file_problem(file, data_file.size, stored_checksum, throttle)
         except FileNotFoundError:
             problem = "is missing"
-        if problem is None or last:
+        if problem is None or is_last_try:
             return problem
-        time.sleep(0.1)  # replaced and vacuumed at this very moment, or a disk that hesitates
+        time.sleep(0.1)  # replaced and vacuumed just now, or a transient error of the disk
         table.refresh()
-        if piece.path not in {one.path for one in live_data_files(table.handle, table.table)}:
+        if data_file.path not in {file.path for file in live_data_files(table.handle, table.table)}:
             return None
     return None

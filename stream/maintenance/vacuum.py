@@ -1,7 +1,8 @@
-"""Checkpoints, and the end of files and log entries that no version needs any more.
+"""Checkpoints, and vacuum of files and log entries that no version needs.
 
-The keeper alone does this. Parts that a compaction replaced stay for the table's tombstone time, so
-that a query that holds an older version can finish; what killed writers left goes after a day.
+Only the keeper does this. Data files that a compaction replaced stay for the table's tombstone
+time, so that queries of an older version can finish; files that killed writers left are deleted
+after a day.
 """
 
 import logging
@@ -20,12 +21,12 @@ DAY_SECONDS = 86_400.0
 
 
 class VacuumTask:
-    """Remembers when each table was tidied."""
+    """Writes checkpoints and vacuums each table when it is due."""
 
     def __init__(self) -> None:
         self._checkpoints: dict[str, int] = {}
         self._vacuums: dict[str, float] = {}
-        self._sweeps: dict[str, float] = {}
+        self._full_vacuums: dict[str, float] = {}
 
     def __call__(self, table: LakeTable, settings: Settings) -> None:
         handle, name = table.handle, table.table.name
@@ -36,22 +37,22 @@ class VacuumTask:
         if now - self._vacuums.setdefault(name, now) > settings.tombstone_minutes * 60 / 3:
             self._vacuums[name] = now
             _vacuum(handle, name, full=False)
-        if now - self._sweeps.get(name, -DAY_SECONDS) > DAY_SECONDS:
-            self._sweeps[name] = now
+        if now - self._full_vacuums.get(name, -DAY_SECONDS) > DAY_SECONDS:
+            self._full_vacuums[name] = now
             _vacuum(handle, name, full=True)
 
 
 def checkpoint(table: LakeTable) -> None:
-    """Write the state as of now, and drop log entries that are older than the table keeps them."""
+    """Write a checkpoint, and delete log entries older than the table's log retention."""
     table.refresh()
     table.handle.create_checkpoint()
     table.handle.cleanup_metadata()
 
 
 def _vacuum(handle: DeltaTable, name: str, full: bool) -> None:
-    """Delete files no version needs; `full` also those that none ever named."""
-    gone = handle.vacuum(
+    """Delete files that no version needs; with `full` also files that no version ever contained."""
+    deleted = handle.vacuum(
         retention_hours=ORPHAN_RETENTION_HOURS if full else None, dry_run=False, full=full
     )
-    if gone:
-        log.info("vacuumed", extra={"table": name, "files": len(gone), "full": full})
+    if deleted:
+        log.info("vacuumed", extra={"table": name, "files": len(deleted), "full": full})

@@ -1,4 +1,4 @@
-"""What is wrong with the tables' logs and data files, as findings of `tidemark doctor`."""
+"""Damage of logs and data files as findings of `tidemark doctor`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,48 +19,47 @@ from stream.storage.log_repair import repair_log, restore_entries
 from stream.writing.ledger_repair import all_missing_ranges, ledger_counts, quarantine_counts
 
 REPAIR_COMMAND = "tidemark doctor --repair"
-MOST_ENTRIES = 10
-"""Findings about one log; of further entries the number is told."""
+MAX_ENTRIES = 10
+"""Findings about one log; for further entries only their number is given."""
 
 
 def check_logs(settings: Settings) -> Iterator[Finding]:
     """Entries since the last checkpoint that are missing, empty, torn or incomplete."""
     for table in TABLES:
         folder = log_folder(settings.lake_url, table)
-        found = damaged_entries(folder) if folder else ()
-        for broken in found[:MOST_ENTRIES]:
-            what = "checkpoint" if broken.checkpoint else "log entry"
-            more = len(found) - MOST_ENTRIES if broken is found[:MOST_ENTRIES][-1] else 0
+        entries = damaged_entries(folder) if folder else ()
+        for index, entry in enumerate(entries[:MAX_ENTRIES], start=1):
+            file = "checkpoint" if entry.checkpoint else "log entry"
+            more = len(entries) - MAX_ENTRIES if index == MAX_ENTRIES else 0
             yield Finding(
-                subject=f"{folder}/{broken.name}",
-                problem=f"the {what} {broken.problem}"
+                subject=f"{folder}/{entry.name}",
+                problem=f"the {file} {entry.problem}"
                 + (f", and so are {more:,} more" if more > 0 else ""),
-                meaning=f"Nobody opens table '{table.name}': what is sent for it waits in Kafka, "
-                "questions about it fail. Opened without this entry it would miss rows.",
-                remedy=f"{REPAIR_COMMAND} (puts it back from its copy, if there is one); else "
-                f"put the file "
-                "back from a backup of the lake",
+                meaning=f"Table '{table.name}' is not opened: its messages wait in Kafka, and "
+                "queries of it fail. Opened without this entry it would miss rows.",
+                remedy=f"{REPAIR_COMMAND} (restores it from its copy, if there is one); else "
+                "restore the file from a backup of the lake",
             )
 
 
 def repair_finding(settings: Settings, finding: Finding) -> str | None:
-    """Put the entry aside or back, where that is safe."""
+    """Restore the log entry, or move it aside, where that is safe; says what was done."""
     for table in TABLES:
         folder = log_folder(settings.lake_url, table)
         if not folder or not finding.subject.startswith(f"{folder}/"):
             continue
-        if done := restore_entries(folder) or repair_log(folder):
-            return f"{', '.join(path.name for path in done)} of table '{table.name}' mended"
+        if repaired := restore_entries(folder) or repair_log(folder):
+            return f"{', '.join(path.name for path in repaired)} of table '{table.name}' repaired"
     return None
 
 
 def check_files(settings: Settings, checksums: bool = False) -> Iterator[Finding]:
-    """Live data files that are missing, noted as damaged or not as they were written.
+    """Data files that are missing, reported as damaged, or different from what was written.
 
-    With `checksums` all are read.
+    With `checksums` every file is read.
     """
     check = file_problem if checksums else frame_problem
-    noted = DamageReports(settings.data).files()
+    reports = DamageReports(settings.data).files()
     for table in TABLES:
         root = local_folder(table_url(settings.lake_url, table))
         if root is None:
@@ -68,76 +67,84 @@ def check_files(settings: Settings, checksums: bool = False) -> Iterator[Finding
         try:
             handle = open_table(settings.lake_url, table)
         except UnreadableTable:
-            continue  # told of by the check of the logs
-        for piece in live_data_files(handle, table) if handle else ():
-            note = noted.get(Path(piece.path).name)
-            if problem := check(root / piece.path, piece.size) or (note and note.problem):
-                yield file_finding(table.name, piece, problem)
+            continue  # reported by the check of the logs
+        for data_file in live_data_files(handle, table) if handle else ():
+            report = reports.get(Path(data_file.path).name)
+            if problem := check(root / data_file.path, data_file.size) or (
+                report and report.problem
+            ):
+                yield file_finding(table.name, data_file, problem)
 
 
-def file_finding(table: str, piece: LiveDataFile, problem: str) -> Finding:
+def file_finding(table: str, data_file: LiveDataFile, problem: str) -> Finding:
     """A damaged data file as a finding."""
     return Finding(
-        subject=f"{table}/{piece.path}",
-        problem=f"the data file {problem}; it holds {piece.rows} rows",
-        meaning=f"Questions that need rows of table '{table}' received on {piece.day} fail; all "
-        "others are answered, and storing goes on.",
-        remedy=f"{REPAIR_COMMAND} (stores its rows again from Kafka, while that has all of "
-        f"them); else put "
-        "the file back from a backup of the lake, or give the rows up: "
-        f"tidemark repair {table}/{piece.path} --accept-loss",
+        subject=f"{table}/{data_file.path}",
+        problem=f"the data file {problem}; it holds {data_file.rows} rows",
+        meaning=f"Queries that need rows of table '{table}' received on {data_file.day} fail; "
+        "others succeed, and storing continues.",
+        remedy=f"{REPAIR_COMMAND} (stores its rows again from Kafka, while Kafka still has "
+        "all of them); else restore the file from a backup of the lake, or give the rows up: "
+        f"tidemark repair {table}/{data_file.path} --accept-loss",
     )
 
 
 def check_balance(settings: Settings) -> Iterator[Finding]:
-    """Tables and quarantine that do not have as many rows as the ledger counted."""
+    """Tables and quarantine whose number of rows differs from the ledger's count."""
     if any(open_table(settings.lake_url, side) is None for side in (LEDGER, QUARANTINE)):
         return
     for kind in KINDS:
         topic = settings.topic(kind.topic)
         if open_table(settings.lake_url, kind.table) is None:
             continue
-        main = LakeTable(settings, kind.table)  # first: the ledger is not behind it, unless it lost
-        if late := _behind(settings, topic, main):
-            yield late
+        main = LakeTable(
+            settings, kind.table
+        )  # opened first: an intact ledger cannot be behind it then
+        if finding := _behind(settings, topic, main):
+            yield finding
             continue
         live = [
-            piece for piece in live_data_files(main.handle, kind.table) if not piece.is_imported
+            data_file
+            for data_file in live_data_files(main.handle, kind.table)
+            if not data_file.is_imported
         ]
-        told = ledger_counts(settings, topic, main)
-        there = {
-            "stored": sum(piece.rows for piece in live),
+        counted = ledger_counts(settings, topic, main)
+        actual = {
+            "stored": sum(data_file.rows for data_file in live),
             **quarantine_counts(settings, topic, main),
         }
-        for name, rows in there.items():
-            if rows != told[name]:
-                where = kind.table.name if name == "stored" else QUARANTINE.name
+        for name, rows in actual.items():
+            if rows != counted[name]:
+                table_name = kind.table.name if name == "stored" else QUARANTINE.name
                 yield Finding(
-                    subject=f"{where}, topic {topic}",
-                    problem=f"{rows} rows are {name}, but the ledger counted {told[name]}",
-                    meaning="Rows were lost, or counts of them: part of the lake is missing or of "
+                    subject=f"{table_name}, topic {topic}",
+                    problem=f"{rows} rows are {name}, but the ledger counted {counted[name]}",
+                    meaning="Rows or ledger entries were lost: part of the lake is missing or from "
                     "another time than the rest.",
-                    remedy="put the whole lake back from one backup; without one the rows that are "
-                    "there are right, and nothing else is harmed: then accept it",
-                    id=finding_id("unbalanced", where, topic, name, rows - told[name]),
+                    remedy="restore the whole lake from one backup; without one the remaining rows "
+                    "are correct and nothing else is affected: then accept it",
+                    id=finding_id("unbalanced", table_name, topic, name, rows - counted[name]),
                 )
 
 
 def _behind(settings: Settings, topic: str, main: LakeTable) -> Finding | None:
-    """A ledger that lost its newest entries: what it counts is less until it is made up for."""
+    """A ledger that lost its newest entries: its counts are too low until they are rebuilt."""
     missing = all_missing_ranges(settings, topic, main)
     if not missing:
         return None
-    messages = sum(move.next - move.expected for _, move in missing.values())
-    damage = DamageReports(settings.data)
-    noted = [*damage.of_table(main.table.name).values(), *damage.of_table(QUARANTINE.name).values()]
-    files = ", ".join(f"{note.table}/{note.path}" for note in noted[:MOST_ENTRIES])
+    messages = sum(update.next - update.expected for _, update in missing.values())
+    reports = DamageReports(settings.data)
+    damaged = [
+        *reports.of_table(main.table.name).values(),
+        *reports.of_table(QUARANTINE.name).values(),
+    ]
+    files = ", ".join(f"{file.table}/{file.path}" for file in damaged[:MAX_ENTRIES])
     return Finding(
         subject=f"{LEDGER.name}, topic {topic}",
         problem=f"it is behind table '{main.table.name}' by {messages} messages"
-        + (f", and it would be counted again from damaged data files: {files}" if noted else ""),
-        meaning="The rows are stored and answered; only what was received, copied or quarantined "
-        "of these messages is not counted, so nobody can say whether something is missing.",
-        remedy=(f"{REPAIR_COMMAND} (mends the data files), then " if noted else "")
-        + "restart Tidemark: a worker counts them again from the rows when it begins",
+        + (f", and it would be rebuilt from damaged data files: {files}" if damaged else ""),
+        meaning="The rows are stored and queries return them; only the counts of these messages "
+        "are missing from the ledger, so it cannot be checked whether items are missing.",
+        remedy=(f"{REPAIR_COMMAND} (repairs the data files), then " if damaged else "")
+        + "restart Tidemark: a worker rebuilds the counts from the rows when it starts",
     )

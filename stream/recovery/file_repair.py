@@ -1,9 +1,9 @@
-"""A damaged data file leaves its table: what Kafka still has of its rows is stored again, once.
+"""Replaces a damaged data file by rows recovered from Kafka.
 
-The rows come in the same commit in which the file goes, so no question sees both or neither. What
-Kafka has no more is lost; the ledger takes it back (`stored` below 0, `dropped`) and the quarantine
-says so, so that received = stored + duplicate + quarantined + dropped goes on to hold. They are
-written first, under a name of the file, and leave out what an earlier try has written.
+One commit adds the rows and removes the file, so no query sees both or neither. Rows that Kafka no
+longer has are lost: the ledger subtracts them (`stored` below 0, `dropped`) and the quarantine
+names them, so that received = stored + duplicate + quarantined + dropped still holds. Both are
+written first, with the path of the file as their key, so that a retry does not count twice.
 """
 
 import logging
@@ -33,78 +33,80 @@ from stream.storage.parquet_writer import NewDataFile, write_data_file
 log = logging.getLogger(__name__)
 
 DAMAGED_FOLDER = "_damaged"
-"""Where files are moved that were taken out of a table on a local disk."""
+"""Folder of a table on a local disk for damaged files that were removed from it."""
 DROP_REASON = "data file damaged"
 MAX_ATTEMPTS = 5
 
 
 class NotRepaired(Exception):
-    """Nothing was changed; the message says why, and what can be done."""
+    """Nothing was changed; the message says why and what to do."""
 
 
 class RepairResult(Struct, frozen=True):
-    """What became of the rows of damaged files that were taken out together."""
+    """What became of the rows of damaged files that were removed together."""
 
     files: Sequence[str]
     rows: int
     recovered: int
     duplicates: int
-    """Of them sent again after the damage and stored then."""
+    """Rows whose item was sent again after the damage and stored then."""
 
     @property
     def lost(self) -> int:
         return self.rows - self.recovered - self.duplicates
 
     def __str__(self) -> str:
-        gone = f"{self.lost} are lost and noted as such" if self.lost else "none is lost"
+        error = f"{self.lost} are lost and noted as such" if self.lost else "none lost"
         return (
-            f"{', '.join(self.files)} taken out: {self.recovered} of {self.rows} rows stored again "
-            f"from Kafka, {gone}"
+            f"removed: {', '.join(self.files)}; {self.recovered} of {self.rows} rows stored again "
+            f"from Kafka, {error}"
         )
 
 
 def repair(
     settings: Settings, subject: str, lookups: Lookups, accept_loss: bool = False
 ) -> RepairResult:
-    """Take the damaged data files of a table out, beginning with `TABLE/PATH`.
+    """Repair `TABLE/PATH` and all other damaged data files of its table.
 
-    NotRepaired when Kafka does not give back every row, unless the loss is accepted.
+    NotRepaired when Kafka no longer has every row, unless the loss is accepted.
     """
     name, _, path = subject.partition("/")
-    table = next((one for one in TABLES if one.name == name), None)
+    table = next((table for table in TABLES if table.name == name), None)
     if table is None:
         raise NotRepaired(f"there is no table '{name}'")
-    opened = LakeTable(settings, table)
+    lake_table = LakeTable(settings, table)
     for _ in range(MAX_ATTEMPTS):
-        bad = _damaged(opened, path)
+        damaged = _damaged(lake_table, path)
         try:
-            return _repair(settings, opened, bad, lookups, accept_loss)
-        except DamagedFileError:  # another file is, too: now it is noted
+            return _repair(settings, lake_table, damaged, lookups, accept_loss)
+        except DamagedFileError:  # a further damaged file, which is reported now
             continue
-    raise NotRepaired("more and more data files are damaged; restore the lake from a backup")
+    raise NotRepaired("further data files are damaged; restore the lake from a backup")
 
 
 def _damaged(table: LakeTable, path: str) -> list[LiveDataFile]:
-    """The named file and all that are noted, of those that are live and damaged indeed."""
+    """The named file and all others of the present version that are reported as damaged."""
     table.refresh()
-    live = {piece.path: piece for piece in live_data_files(table.handle, table.table)}
+    live = {data_file.path: data_file for data_file in live_data_files(table.handle, table.table)}
     if path not in live:
-        raise NotRepaired(f"{path} is in no version of table '{table.table.name}' any more")
+        raise NotRepaired(f"{path} is not in the present version of table '{table.table.name}'")
     recheck(table)
     if problem := _problem(table, live[path]):
-        note = DamagedFile(table.table.name, path, problem, live[path].rows)
-        table.damage_reports.report(note, DAMAGE_CONSEQUENCE)
-    noted = table.damage_reports.of_table(table.table.name)
-    bad = [piece for piece in live.values() if piece.path.rpartition("/")[2] in noted]
-    if path not in {piece.path for piece in bad}:
-        raise NotRepaired(f"{path} is whole")
-    return bad
+        report = DamagedFile(table.table.name, path, problem, live[path].rows)
+        table.damage_reports.report(report, DAMAGE_CONSEQUENCE)
+    reports = table.damage_reports.of_table(table.table.name)
+    damaged = [
+        data_file for data_file in live.values() if data_file.path.rpartition("/")[2] in reports
+    ]
+    if path not in {data_file.path for data_file in damaged}:
+        raise NotRepaired(f"{path} is not damaged")
+    return damaged
 
 
-def _problem(table: LakeTable, piece: LiveDataFile) -> str | None:
+def _problem(table: LakeTable, data_file: LiveDataFile) -> str | None:
     try:
-        with table.store.local_copy(piece.path) as file:
-            return file_problem(file, piece.size)
+        with table.store.local_copy(data_file.path) as file:
+            return file_problem(file, data_file.size)
     except FileNotFoundError:
         return "is missing"
 
@@ -112,57 +114,59 @@ def _problem(table: LakeTable, piece: LiveDataFile) -> str | None:
 def _repair(
     settings: Settings,
     table: LakeTable,
-    bad: Sequence[LiveDataFile],
+    damaged: Sequence[LiveDataFile],
     lookups: Lookups,
     accept_loss: bool,
 ) -> RepairResult:
-    rows = sum(piece.rows for piece in bad)
-    received = received_ranges(table)
-    own = [received[piece.path] for piece in bad]
-    span = ReceivedRange(min(one.first_ms for one in own), max(one.last_ms for one in own))
-    found = _recover(settings, table, bad, span, lookups)
-    recovered = found.rows.num_rows if found else 0
-    copies = len(found.duplicates) if found else 0
-    done = RepairResult([piece.path for piece in bad], rows, recovered, copies)
-    if done.lost < 0:
+    rows = sum(file.rows for file in damaged)
+    ranges = received_ranges(table)
+    damaged_ranges = [ranges[file.path] for file in damaged]
+    received = ReceivedRange(
+        min(span.first_ms for span in damaged_ranges), max(span.last_ms for span in damaged_ranges)
+    )
+    recovered = _recover(settings, table, damaged, received, lookups)
+    recovered_rows = recovered.rows.num_rows if recovered else 0
+    duplicates = len(recovered.duplicates) if recovered else 0
+    result = RepairResult([file.path for file in damaged], rows, recovered_rows, duplicates)
+    if result.lost < 0:
         raise NotRepaired(
-            f"Kafka has {recovered + copies} rows that table '{table.table.name}' does not hold, "
-            f"and the damaged files held {rows}: this needs a person"
+            f"Kafka has {recovered_rows + duplicates} rows that table '{table.table.name}' does "
+            f"not have, and the damaged files had {rows}: resolve this by hand"
         )
-    if done.lost and not accept_loss:
+    if result.lost and not accept_loss:
         raise NotRepaired(
-            f"Kafka gives back {recovered} of {rows} rows; put the file back from a backup, or "
-            f"give up the rest: tidemark repair {table.table.name}/{bad[0].path} --accept-loss"
+            f"Kafka still has {recovered_rows} of {rows} rows; restore the file from a backup, or "
+            f"give up the rest: tidemark repair {table.table.name}/{damaged[0].path} --accept-loss"
         )
-    _record_loss(settings, table.table, bad, span, done, found)
-    parts: list[NewDataFile] = []
-    if found:
-        for day, of_day in split_by_day(found.rows, received_column(table.table)):
-            parts.append(write_data_file(table.store, table.table, day, of_day))
-    table.replace_files({piece.path: piece.day.isoformat() for piece in bad}, parts)
-    for piece in bad:
-        _move_damaged(table, piece)
+    _record_loss(settings, table.table, damaged, received, result, recovered)
+    new_files: list[NewDataFile] = []
+    if recovered:
+        for day, rows_of_day in split_by_day(recovered.rows, received_column(table.table)):
+            new_files.append(write_data_file(table.store, table.table, day, rows_of_day))
+    table.replace_files({file.path: file.day.isoformat() for file in damaged}, new_files)
+    for file in damaged:
+        _move_damaged(table, file)
     recheck(table)
-    log.warning("data files repaired", extra={"table": table.table.name, "what": str(done)})
-    return done
+    log.warning("data files repaired", extra={"table": table.table.name, "result": str(result)})
+    return result
 
 
 def _recover(
     settings: Settings,
     table: LakeTable,
-    bad: Sequence[LiveDataFile],
-    span: ReceivedRange,
+    damaged: Sequence[LiveDataFile],
+    received: ReceivedRange,
     lookups: Lookups,
 ) -> RecoveredRows | None:
-    kind = _item_kind(table.table, bad)
+    kind = _item_kind(table.table, damaged)
     if kind is None or kind is IMPORTED_EVENT:
-        return None  # side tables have no topic of their own, and imports can be made again
-    wanted = sum(piece.rows for piece in bad)
-    return recover_rows(settings, kind, lookups, table, span, wanted)
+        return None  # side tables have no topic, and an import can be repeated from its file
+    wanted = sum(file.rows for file in damaged)
+    return recover_rows(settings, kind, lookups, table, received, wanted)
 
 
-def _item_kind(table: Table, bad: Sequence[LiveDataFile]) -> Kind | None:
-    if any(piece.is_imported for piece in bad):
+def _item_kind(table: Table, damaged: Sequence[LiveDataFile]) -> Kind | None:
+    if any(file.is_imported for file in damaged):
         return IMPORTED_EVENT
     return next((kind for kind in KINDS if kind.table.name == table.name), None)
 
@@ -170,56 +174,59 @@ def _item_kind(table: Table, bad: Sequence[LiveDataFile]) -> Kind | None:
 def _record_loss(
     settings: Settings,
     table: Table,
-    bad: Sequence[LiveDataFile],
-    span: ReceivedRange,
-    done: RepairResult,
-    found: RecoveredRows | None,
+    damaged: Sequence[LiveDataFile],
+    received: ReceivedRange,
+    result: RepairResult,
+    recovered: RecoveredRows | None,
 ) -> None:
-    """Note what is not stored any more; nothing when everything came back."""
-    kind = _item_kind(table, bad)
-    if kind is None or not done.lost + done.duplicates:
+    """Record in quarantine and ledger which rows are no longer stored; nothing when none is."""
+    kind = _item_kind(table, damaged)
+    if kind is None or not result.lost + result.duplicates:
         return
-    topic, at_ms = settings.topic(kind.topic), span.first_ms
-    note = QuarantineEntry(
+    topic, at_ms = settings.topic(kind.topic), received.first_ms
+    lost_entry = QuarantineEntry(
         QuarantineStage.LOST,
-        f"{done.lost} rows of data file {', '.join(done.files)} were lost: {DROP_REASON}",
+        f"{result.lost} rows of data file {', '.join(result.files)} were lost: {DROP_REASON}",
         *(b"", at_ms, 0, 0, 0),
     )
-    notes = [*(found.duplicates if found else ()), *([note] if done.lost else [])]
-    epoch = found.epoch if found else settings.ingest_epoch
-    _commit_once(settings, QUARANTINE, bad[0], quarantine_rows(topic, epoch, notes))
-    subjects = {subject for piece in bad for subject in piece.subjects or (None,)}
-    entry: dict[str, list[Any]] = {
+    entries = [
+        *(recovered.duplicates if recovered else ()),
+        *([lost_entry] if result.lost else []),
+    ]
+    epoch = recovered.epoch if recovered else settings.ingest_epoch
+    _commit_once(settings, QUARANTINE, damaged[0], quarantine_rows(topic, epoch, entries))
+    subjects = {subject for file in damaged for subject in file.subjects or (None,)}
+    ledger_row: dict[str, list[Any]] = {
         "subject_id": [subjects.pop() if len(subjects) == 1 else None],
         "ts": [at_ms // 3_600_000 * 3_600_000_000],
         "topic": [topic],
         **{name: [0] for name in ("kafka_partition", "kafka_offset", "seq", "received")},
-        "stored": [-done.lost - done.duplicates],
-        "duplicate": [done.duplicates],
+        "stored": [-result.lost - result.duplicates],
+        "duplicate": [result.duplicates],
         "quarantined": [0],
-        "dropped": [done.lost],
-        "drop_reason": [DROP_REASON if done.lost else None],
+        "dropped": [result.lost],
+        "drop_reason": [DROP_REASON if result.lost else None],
     }
-    _commit_once(settings, LEDGER, bad[0], arrow_table(LEDGER, entry))
+    _commit_once(settings, LEDGER, damaged[0], arrow_table(LEDGER, ledger_row))
 
 
-def _commit_once(settings: Settings, side: Table, piece: LiveDataFile, rows: pa.Table) -> None:
-    """Commit the rows beside, unless a try before has."""
-    opened, name = LakeTable(settings, side), f"repair/{piece.path}"
-    if opened.next_offset(name) or not rows.num_rows:
+def _commit_once(settings: Settings, side: Table, damaged: LiveDataFile, rows: pa.Table) -> None:
+    """Commit the rows to a side table, unless an earlier attempt has."""
+    lake_table, name = LakeTable(settings, side), f"repair/{damaged.path}"
+    if lake_table.next_offset(name) or not rows.num_rows:
         return
-    parts = [
-        write_data_file(opened.store, side, day, of_day)
-        for day, of_day in split_by_day(rows, received_column(side))
+    new_files = [
+        write_data_file(lake_table.store, side, day, rows_of_day)
+        for day, rows_of_day in split_by_day(rows, received_column(side))
     ]
-    opened.commit(parts, {name: OffsetUpdate(0, 1)})
+    lake_table.commit(new_files, {name: OffsetUpdate(0, 1)})
 
 
-def _move_damaged(table: LakeTable, piece: LiveDataFile) -> None:
-    """Keep what is left of a file, for who wants to look into it."""
+def _move_damaged(table: LakeTable, damaged: LiveDataFile) -> None:
+    """Keep a damaged file of a local table for inspection."""
     if isinstance(table.store, LocalStorage):
-        file: Path = table.store.root / piece.path
-        aside = table.store.root / DAMAGED_FOLDER
-        aside.mkdir(exist_ok=True)
-        if file.exists():
-            file.rename(aside / file.name)
+        path: Path = table.store.root / damaged.path
+        folder = table.store.root / DAMAGED_FOLDER
+        folder.mkdir(exist_ok=True)
+        if path.exists():
+            path.rename(folder / path.name)

@@ -1,8 +1,8 @@
-"""The rows that a damaged data file held, made again from Kafka: exactly those, each once.
+"""Recovers the rows of a damaged data file from Kafka: exactly those, each once.
 
-A row of the file is an item that was received while the file's rows were, that lies below the
-table's next offsets, and that is neither in another file of the table nor noted as a duplicate.
-So nobody has to read the damaged file to know what was in it.
+A row of the file is an item that was received in the same time range as the file's rows, has an
+offset below the table's next offset, and is neither in another file of the table nor quarantined as
+a duplicate. So the damaged file itself need not be read.
 """
 
 from collections.abc import Sequence
@@ -35,29 +35,29 @@ _IDENTITY_SCHEMA = pa.schema(
 )
 MAX_EARLY_MS = 5 * 60_000
 MAX_LATE_MS = 60 * 60_000
-"""How much earlier or later than its items were received Kafka may have taken a message."""
+"""How much earlier or later than the receipt of its items a message may be stamped by Kafka."""
 
 
 class ReceivedRange(Struct, frozen=True):
-    """When the rows were received, Unix milliseconds, both included."""
+    """Time range of receipt, Unix milliseconds, both included."""
 
     first_ms: int
     last_ms: int
 
 
 def received_ranges(table: LakeTable) -> dict[str, ReceivedRange]:
-    """When the rows of each live file were received, by the log; of days where it says nothing."""
+    """Time range of receipt of each data file by the log; its whole day without statistics."""
     actions = table.handle.get_add_actions(flatten=True)
     columns = {name: actions.column(name).to_pylist() for name in actions.schema.names}
     nothing = [None] * actions.num_rows
-    named = zip(
+    files = zip(
         columns["path"],
         columns["partition.day"],
         columns.get("min.received_at", nothing),
         columns.get("max.received_at", nothing),
         strict=True,
     )
-    return {path: _received_range(day, first, last) for path, day, first, last in named}
+    return {path: _received_range(day, first, last) for path, day, first, last in files}
 
 
 def _received_range(day: date, first: datetime | None, last: datetime | None) -> ReceivedRange:
@@ -74,79 +74,83 @@ def _ms(instant: datetime) -> int:
 
 
 class RecoveredRows(Struct, frozen=True):
-    """What of the lost rows Kafka still had."""
+    """The lost rows that Kafka still had."""
 
     rows: pa.Table
     duplicates: Sequence[QuarantineEntry]
-    """Items that were sent again after the damage, and stored then."""
+    """Items that were sent again after the damage and stored then."""
     epoch: int
-    """Of the topic that Kafka has."""
+    """Epoch of the topic that Kafka has."""
 
 
 class RowRecovery(BatchWriter):
-    """A drain that makes rows and stores none."""
+    """A batch writer that decodes and enriches rows and stores none."""
 
-    def recover(self, table: LakeTable, span: ReceivedRange, wanted: int) -> RecoveredRows:
-        """The lost rows of the span; no more than `wanted` are looked for."""
+    def recover(self, table: LakeTable, received: ReceivedRange, wanted: int) -> RecoveredRows:
+        """The lost rows of the time range; stops when `wanted` rows are found."""
         self._main.refresh()
         epoch = self._epoch()
-        below = self._end_offsets(epoch)
-        if epoch is None or not below:
+        end_offsets = self._end_offsets(epoch)
+        if epoch is None or not end_offsets:
             return RecoveredRows(_no_rows(self), (), self.epoch)
         self.epoch = epoch
-        held = pa.concat_tables(
-            [_stored_identities(table, span, epoch), self._duplicate_identities(span)]
+        known = pa.concat_tables(
+            [_stored_identities(table, received, epoch), self._duplicate_identities(received)]
         )
-        made: list[pa.Table] = []
+        lost: list[pa.Table] = []
 
-        def take(arrived: Sequence[KafkaMessage]) -> bool:
-            rows = _within(self._to_batch(arrived, LedgerCounts({})).table, span)
-            made.append(_without(rows, held))
-            return bool(sum(part.num_rows for part in made) < wanted)
+        def handle(messages: Sequence[KafkaMessage]) -> bool:
+            rows = _within(self._to_batch(messages, LedgerCounts({})).table, received)
+            lost.append(_without(rows, known))
+            return bool(sum(rows.num_rows for rows in lost) < wanted)
 
-        stretch = ReplayRange(span.first_ms - MAX_EARLY_MS, span.last_ms + MAX_LATE_MS, below)
-        replay(self._settings.brokers, self.topic, stretch, take)
-        if not made:
+        replay_range = ReplayRange(
+            received.first_ms - MAX_EARLY_MS, received.last_ms + MAX_LATE_MS, end_offsets
+        )
+        replay(self._settings.brokers, self.topic, replay_range, handle)
+        if not lost:
             return RecoveredRows(_no_rows(self), (), self.epoch)
-        told = self._state.resolve(
-            pa.concat_tables(made).combine_chunks(),
+        resolved = self._state.resolve(
+            pa.concat_tables(lost).combine_chunks(),
             lambda p: self._main.next_offset(self._offset_key(p)),
         )
-        return RecoveredRows(told.rows, told.duplicates, epoch)
+        return RecoveredRows(resolved.rows, resolved.duplicates, epoch)
 
     def _epoch(self) -> int | None:
-        """Under which epoch the table read the topic that Kafka has; None when it is another."""
+        """The epoch of the topic that Kafka has; None when the table read another topic."""
         identity = topic_identity(self._settings.brokers, self.topic)
-        if identity and (known := self._main.next_offset(identity_app_id(self.topic, identity.id))):
-            return known
+        if identity and (epoch := self._main.next_offset(identity_app_id(self.topic, identity.id))):
+            return epoch
         return None if self._main.next_offset(epoch_app_id(self.topic)) else self.epoch
 
     def _end_offsets(self, epoch: int | None) -> dict[int, int]:
         if epoch is None:
             return {}
-        nexts = {
+        next_offsets = {
             partition: self._main.next_offset(app_id(epoch, self.topic, partition))
             for partition in range(MAX_PARTITIONS)
         }
-        return {partition: offset for partition, offset in nexts.items() if offset}
+        return {partition: offset for partition, offset in next_offsets.items() if offset}
 
-    def _duplicate_identities(self, span: ReceivedRange) -> pa.Table:
-        """Where duplicates lay: they were received, and are no rows."""
+    def _duplicate_identities(self, received: ReceivedRange) -> pa.Table:
+        """Identities of duplicates: they were received and are not rows of the table."""
         self._quarantine.refresh()
-        found = [_IDENTITY_SCHEMA.empty_table()]
-        for piece in live_data_files(self._quarantine.handle, QUARANTINE):
-            if piece.last_time and _ms(piece.last_time) < span.first_ms:
+        identities = [_IDENTITY_SCHEMA.empty_table()]
+        for data_file in live_data_files(self._quarantine.handle, QUARANTINE):
+            if data_file.last_time and _ms(data_file.last_time) < received.first_ms:
                 continue
-            with verified_files(self._quarantine, [piece]) as (file,):
+            with verified_files(self._quarantine, [data_file]) as (file,):
                 rows = pq.read_table(
                     file, columns=["topic", "stage", *ROW_IDENTITY], partitioning=None
                 )
-            mine = pc.and_(
+            is_duplicate = pc.and_(
                 pc.equal(rows["topic"], self.topic),
                 pc.equal(rows["stage"], QuarantineStage.DUPLICATE.value),
             )
-            found.append(rows.filter(mine).select(list(ROW_IDENTITY)).cast(_IDENTITY_SCHEMA))
-        return pa.concat_tables(found)
+            identities.append(
+                rows.filter(is_duplicate).select(list(ROW_IDENTITY)).cast(_IDENTITY_SCHEMA)
+            )
+        return pa.concat_tables(identities)
 
 
 def recover_rows(
@@ -154,47 +158,47 @@ def recover_rows(
     kind: Kind,
     lookups: Lookups,
     table: LakeTable,
-    span: ReceivedRange,
+    received: ReceivedRange,
     wanted: int,
 ) -> RecoveredRows:
-    """The lost rows of a kind's table; Damaged when another file that could hold them is, too."""
-    return RowRecovery(settings, kind, lookups).recover(table, span, wanted)
+    """The lost rows of a table; DamagedFileError when another file of their time is damaged."""
+    return RowRecovery(settings, kind, lookups).recover(table, received, wanted)
 
 
-def _no_rows(drain: RowRecovery) -> pa.Table:
-    return drain._to_batch([], LedgerCounts({})).table
+def _no_rows(recovery: RowRecovery) -> pa.Table:
+    return recovery._to_batch([], LedgerCounts({})).table
 
 
-def _stored_identities(table: LakeTable, span: ReceivedRange, epoch: int) -> pa.Table:
-    """Identities of all rows of this epoch that whole files hold."""
-    noted = table.damage_reports.of_table(table.table.name)
-    received = received_ranges(table)
-    found = [_IDENTITY_SCHEMA.empty_table()]
-    for piece in live_data_files(table.handle, table.table):
-        own = received[piece.path]
-        apart = own.last_ms < span.first_ms or span.last_ms < own.first_ms
-        if apart or piece.is_imported or piece.path.rpartition("/")[2] in noted:
+def _stored_identities(table: LakeTable, received: ReceivedRange, epoch: int) -> pa.Table:
+    """Identities of all rows of this epoch in undamaged files."""
+    damaged = table.damage_reports.of_table(table.table.name)
+    ranges = received_ranges(table)
+    identities = [_IDENTITY_SCHEMA.empty_table()]
+    for data_file in live_data_files(table.handle, table.table):
+        of_file = ranges[data_file.path]
+        is_disjoint = of_file.last_ms < received.first_ms or received.last_ms < of_file.first_ms
+        if is_disjoint or data_file.is_imported or data_file.path.rpartition("/")[2] in damaged:
             continue
-        with verified_files(table, [piece]) as (file,):
+        with verified_files(table, [data_file]) as (file,):
             names = pq.read_schema(file).names
             columns = [*ROW_IDENTITY, "received_at", *(["epoch"] if "epoch" in names else [])]
-            rows = _within(pq.read_table(file, columns=columns, partitioning=None), span)
-        if "epoch" in names:  # of rows from before epochs were told, any may be meant
+            rows = _within(pq.read_table(file, columns=columns, partitioning=None), received)
+        if "epoch" in names:  # rows without an epoch may be of any
             rows = rows.filter(pc.fill_null(pc.equal(rows["epoch"], epoch), True))
-        found.append(rows.select(list(ROW_IDENTITY)).cast(_IDENTITY_SCHEMA))
-    return pa.concat_tables(found)
+        identities.append(rows.select(list(ROW_IDENTITY)).cast(_IDENTITY_SCHEMA))
+    return pa.concat_tables(identities)
 
 
-def _within(rows: pa.Table, span: ReceivedRange) -> pa.Table:
+def _within(rows: pa.Table, received: ReceivedRange) -> pa.Table:
     at = rows["received_at"].cast(pa.timestamp("us", "UTC")).cast(pa.int64())
-    first, last = span.first_ms * 1000, (span.last_ms + 1) * 1000
+    first, last = received.first_ms * 1000, (received.last_ms + 1) * 1000
     return rows.filter(pc.and_(pc.greater_equal(at, first), pc.less(at, last)))
 
 
-def _without(rows: pa.Table, held: pa.Table) -> pa.Table:
-    """The rows whose identity is not held."""
-    keyed = rows.select(list(ROW_IDENTITY)).append_column(
-        "at", pa.array(range(rows.num_rows), pa.int64())
+def _without(rows: pa.Table, known: pa.Table) -> pa.Table:
+    """The rows whose identity is not among the known ones."""
+    identities = rows.select(list(ROW_IDENTITY)).append_column(
+        "index", pa.array(range(rows.num_rows), pa.int64())
     )
-    left = keyed.join(held, list(ROW_IDENTITY), join_type="left anti")
-    return rows.take(left["at"].sort())
+    remaining = identities.join(known, list(ROW_IDENTITY), join_type="left anti")
+    return rows.take(remaining["index"].sort())

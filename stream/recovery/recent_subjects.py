@@ -1,4 +1,4 @@
-"""Whose rows were stored lately, by the ledger: a small table, however many rows there are."""
+"""Subjects whose rows were stored lately, by the ledger, which is small however many rows exist."""
 
 from collections.abc import Sequence
 
@@ -15,22 +15,22 @@ COLUMNS = ["subject_id", "topic", "ts", "stored"]
 
 
 class SubjectRows(Struct, frozen=True):
-    """What was stored of one subject."""
+    """Number of stored rows of one subject."""
 
     subject_id: str
     rows: int
     last_ms: int
-    """The hour in which the last of them was received, Unix milliseconds."""
+    """The hour in which the last row was received, Unix milliseconds."""
 
 
 def recent_subjects(settings: Settings, since_day: str) -> Sequence[SubjectRows]:
-    """By website, or organization where a sender named none; what cannot be read is left out."""
+    """By website, or organization where the sender named none; unreadable files are skipped."""
     handle = open_table(settings.lake_url, LEDGER)
-    parts = read_version(handle, LEDGER).data_files if handle else ()
-    found = [table for part in parts if part.day >= since_day and (table := _read(part))]
-    if not found:
+    data_files = read_version(handle, LEDGER).data_files if handle else ()
+    tables = [rows for file in data_files if file.day >= since_day and (rows := _read(file))]
+    if not tables:
         return []
-    rows = pa.concat_tables(found, promote_options="permissive")
+    rows = pa.concat_tables(tables, promote_options="permissive")
     rows = rows.filter(pc.not_equal(rows["topic"], settings.topic(CLICKS.name)))
     sums = rows.group_by("subject_id").aggregate([("stored", "sum"), ("ts", "max")])
     return [
@@ -40,8 +40,8 @@ def recent_subjects(settings: Settings, since_day: str) -> Sequence[SubjectRows]
     ]
 
 
-def _read(part: DataFile) -> pa.Table | None:
+def _read(file: DataFile) -> pa.Table | None:
     try:
-        return pq.read_table(part.path, columns=COLUMNS, partitioning=None)
+        return pq.read_table(file.path, columns=COLUMNS, partitioning=None)
     except (OSError, pa.ArrowException):
-        return None  # the check of data files says so
+        return None  # the check of data files reports it

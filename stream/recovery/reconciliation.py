@@ -1,7 +1,8 @@
-"""Reconciliation: whatever collectors acknowledged must have been received by a worker.
+"""Reconciliation: what collectors acknowledged must have been received.
 
-The ledger alone cannot see what nobody read: a Kafka that was lost took it along. Collectors keep
-an account of their own, on their own disk; here both are compared, by topic, hour and subject.
+The ledger cannot show messages that no worker read, for example because Kafka lost its disk.
+Collectors therefore count what they acknowledge on their own disk; here both counts are compared by
+topic, hour and subject.
 """
 
 import time
@@ -26,16 +27,16 @@ from stream.storage.object_store import storage_at
 WAIT_SECONDS = 5.0
 POLL_SECONDS = 0.25
 HOUR_GRACE_MS = 60_000
-"""An hour that ended so long ago is over, whatever waited for Kafka at its end."""
+"""So long after its end an hour is complete, even for requests that waited for Kafka then."""
 MAX_NAMED_SUBJECTS = 5
-"""Subjects that a finding names; of the others the number."""
+"""Subjects that a finding names; of further ones it gives the number."""
 
 CountKey = tuple[int, str, str]
 """Hour (Unix milliseconds), topic, subject."""
 
 
 class WorkersBehind(Exception):
-    """Workers are behind, or none runs: what is missing may only be late."""
+    """Workers are behind, or none runs: missing items may only be late."""
 
 
 class LedgerUnreadable(Exception):
@@ -56,7 +57,7 @@ class MissingItems(Struct, frozen=True):
 
     @property
     def id(self) -> str:
-        """Of its finding; another one when more items are missing."""
+        """Id of the finding; a different one when more items are missing."""
         return finding_id("never received", self.topic, self.hour_ms, self.items)
 
 
@@ -64,85 +65,95 @@ def missing_items(
     settings: Settings,
     since_ms: int = 0,
     wait_seconds: float = WAIT_SECONDS,
-    over_only: bool = False,
+    completed_hours_only: bool = False,
 ) -> list[MissingItems]:
-    """What is missing of what was acknowledged until now; NotLevel when nobody can tell.
+    """Items that were acknowledged until now and not received.
 
-    The account is read first, and the ledger once the workers say that they have stored all that
-    Kafka took before. With `over_only` the present hour is left out, and nobody has to wait.
+    The acknowledged counts are read first, and the ledger as soon as workers report that all
+    earlier messages are stored. WorkersBehind when they do not report it in time,
+    LedgerUnreadable when the ledger is damaged. With `completed_hours_only` the present hour is
+    left out, so that a caller need not wait.
     """
-    began = now_ms() - (HOUR_GRACE_MS if over_only else 0)
-    last = began - HOUR_MS if over_only else began
+    until_ms = now_ms() - (HOUR_GRACE_MS if completed_hours_only else 0)
+    last_hour = until_ms - HOUR_MS if completed_hours_only else until_ms
     hours = {
         hour: counts
         for hour, counts in read_hours(settings.data / ACKNOWLEDGED_FOLDER).items()
-        if hour + HOUR_MS > since_ms and hour <= last
+        if hour + HOUR_MS > since_ms and hour <= last_hour
     }
     if not hours:
         return []
     topics = {topic for counts in hours.values() for topic, _ in counts}
-    _wait_until_stored(settings, topics, began, wait_seconds)
+    _wait_until_stored(settings, topics, until_ms, wait_seconds)
     try:
         received = _ledger_received(settings, min(hours), max(hours) + HOUR_MS)
-    except (OSError, pa.ArrowException, DeltaError, UnreadableTable) as damaged:
-        raise LedgerUnreadable(f"the ledger cannot be read: {damaged}") from damaged
-    found = []
+    except (OSError, pa.ArrowException, DeltaError, UnreadableTable) as error:
+        raise LedgerUnreadable(f"the ledger cannot be read: {error}") from error
+    missing = []
     for hour, counts in sorted(hours.items()):
         for topic in sorted({topic for topic, _ in counts}):
-            own = {subject: items for (name, subject), items in counts.items() if name == topic}
-            short = {
+            acknowledged = {
+                subject: items for (name, subject), items in counts.items() if name == topic
+            }
+            by_subject = {
                 subject: items - received.get((hour, topic, subject), 0)
-                for subject, items in own.items()
+                for subject, items in acknowledged.items()
                 if items > received.get((hour, topic, subject), 0)
             }
-            if short:
-                found.append(MissingItems(topic, hour, sum(own.values()), short))
-    return found
+            if by_subject:
+                total = sum(acknowledged.values())
+                missing.append(MissingItems(topic, hour, total, by_subject))
+    return missing
 
 
-def findings(lost: list[MissingItems]) -> Iterator[Finding]:
-    """The same for an operator, a finding for each topic and hour."""
-    for one in lost:
-        named = sorted(one.by_subject.items(), key=lambda share: -share[1])
-        said = ", ".join(f"{subject}: {items}" for subject, items in named[:MAX_NAMED_SUBJECTS])
+def findings(missing: list[MissingItems]) -> Iterator[Finding]:
+    """A finding for each topic and hour with missing items."""
+    for items in missing:
+        named = sorted(items.by_subject.items(), key=lambda entry: -entry[1])
+        listed = ", ".join(f"{subject}: {count}" for subject, count in named[:MAX_NAMED_SUBJECTS])
         more = (
             f" and {len(named) - MAX_NAMED_SUBJECTS} more"
             if len(named) > MAX_NAMED_SUBJECTS
             else ""
         )
-        hour = datetime.fromtimestamp(one.hour_ms / 1000, UTC)
+        hour = datetime.fromtimestamp(items.hour_ms / 1000, UTC)
         yield Finding(
-            subject=f"{one.topic}, hour of {hour:%Y-%m-%dT%H:%MZ}",
-            problem=f"{one.items} of {one.acknowledged} acknowledged items were never received "
-            f"({said}{more})",
-            meaning="Kafka lost them before a worker read them, as when it was made anew: "
-            "senders were told that they are kept, and no question finds them.",
-            remedy="have the senders that still hold them send them again (items with an eventId "
-            "that were stored count once); then accept it, or it is told for two weeks",
-            id=one.id,
+            subject=f"{items.topic}, hour of {hour:%Y-%m-%dT%H:%MZ}",
+            problem=f"{items.items} of {items.acknowledged} acknowledged items were never received "
+            f"({listed}{more})",
+            meaning="Kafka lost them before a worker read them, for example because it was "
+            "recreated: they were acknowledged to their senders and are in no table.",
+            remedy="let senders that still have the items send them again (items with an eventId "
+            "that were stored count once); then accept it, or it is reported for two weeks",
+            id=items.id,
         )
 
 
 def _wait_until_stored(settings: Settings, topics: set[str], at_ms: int, seconds: float) -> None:
-    until = time.monotonic() + seconds
+    deadline = time.monotonic() + seconds
     while behind := [topic for topic in sorted(topics) if not _is_stored(settings, topic, at_ms)]:
-        if time.monotonic() > until:
-            raise WorkersBehind(f"workers are not level with {', '.join(behind)}")
+        if time.monotonic() > deadline:
+            raise WorkersBehind(f"workers have not yet stored all of {', '.join(behind)}")
         time.sleep(POLL_SECONDS)
 
 
 def _is_stored(settings: Settings, topic: str, at_ms: int) -> bool:
-    """Whether all that Kafka took before this instant is stored, in every partition."""
-    pulses = read_heartbeats(settings.data / "run")
+    """Whether all messages before this instant are stored, in every partition."""
+    heartbeats = read_heartbeats(settings.data / "run")
     name = settings.topic(topic)
-    held = [at.partition for pulse in pulses for at in pulse.progress if at.topic == name]
-    live = [pulse for pulse in pulses if now_ms() - pulse.at_ms < STALE_AFTER_MS]
-    since = complete_until(name, live, max(held, default=-1) + 1)
-    return since is not None and since >= at_ms
+    partitions = [
+        progress.partition
+        for heartbeat in heartbeats
+        for progress in heartbeat.progress
+        if progress.topic == name
+    ]
+    live = [beat for beat in heartbeats if now_ms() - beat.at_ms < STALE_AFTER_MS]
+    watermark = complete_until(name, live, max(partitions, default=-1) + 1)
+    return watermark is not None and watermark >= at_ms
 
 
 def _ledger_received(settings: Settings, start_ms: int, end_ms: int) -> Mapping[CountKey, int]:
-    """What the ledger says was received, in this stretch of hours."""
+    """Received items by the ledger, by hour, topic and subject."""
     handle = open_table(settings.lake_url, LEDGER)
     if handle is None:
         return {}
@@ -150,11 +161,11 @@ def _ledger_received(settings: Settings, start_ms: int, end_ms: int) -> Mapping[
     store = storage_at(handle.table_uri)
     root = handle.table_uri.removeprefix("file://").rstrip("/")
     sums: dict[CountKey, int] = {}
-    for part in read_version(handle, LEDGER).data_files:
-        if not part.may_contain(None, start_ms, end_ms):
+    for data_file in read_version(handle, LEDGER).data_files:
+        if not data_file.may_contain(None, start_ms, end_ms):
             continue
         columns = ["ts", "topic", "subject_id", "received"]
-        path = part.path.removeprefix(f"{root}/")
+        path = data_file.path.removeprefix(f"{root}/")
         rows = pq.read_table(path, columns=columns, filesystem=store.filesystem())
         for ts, topic, subject, items in _grouped(rows):
             if topic in names:

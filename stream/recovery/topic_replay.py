@@ -1,6 +1,6 @@
-"""Replay: messages of a past stretch of time are read from Kafka again, as far as it has them.
+"""Reads a past time range of a topic again, without a consumer group.
 
-By a consumer without a group: nobody's offsets move, and no worker is disturbed.
+So no committed offset moves and no worker is rebalanced.
 """
 
 import asyncio
@@ -17,96 +17,104 @@ from stream.runtime.errors import Unreachable
 BATCH_BYTES = 32 * 1024 * 1024
 BATCH_MESSAGES = 256
 IDLE_MS = 10_000
-"""After so long without a message nothing more will come."""
+"""After so long without a message the replay ends."""
 
 HandleBatch = Callable[[Sequence[KafkaMessage]], bool]
-"""Told of messages of one topic; answers whether more are wanted."""
+"""Called with messages of one topic; returns whether more are wanted."""
 
 
 class ReplayRange(Struct, frozen=True):
-    """What is to be read again: by the time when Kafka took it, and below the next offsets."""
+    """Which messages to read again: by Kafka's timestamp, and below the next offsets."""
 
     since_ms: int
     until_ms: int
     end_offsets: Mapping[int, int]
-    """By topic partition: the first offset that is not to be read."""
+    """By partition: the first offset that is not read."""
 
 
-def replay(brokers: str, topic: str, stretch: ReplayRange, take: HandleBatch) -> None:
-    """Give all messages of the stretch that Kafka has still; Unreachable without Kafka."""
+def replay(brokers: str, topic: str, replay_range: ReplayRange, handle: HandleBatch) -> None:
+    """Call `handle` with the messages that Kafka still has; Unreachable without Kafka."""
     try:
-        asyncio.run(_replay(brokers, topic, stretch, take))
-    except (KafkaError, TimeoutError) as away:
-        raise Unreachable(f"Kafka at {brokers} does not answer: {away!r}") from None
+        asyncio.run(_replay(brokers, topic, replay_range, handle))
+    except (KafkaError, TimeoutError) as error:
+        raise Unreachable(f"Kafka at {brokers} does not answer: {error!r}") from None
 
 
 def topic_identity(brokers: str, topic: str) -> TopicIdentity | None:
-    """Which making of the topic Kafka has; None when it tells none. Unreachable without Kafka."""
+    """The topic id in Kafka; None when Kafka reports none. Unreachable without Kafka."""
 
-    async def asked() -> TopicIdentity | None:
-        identities = TopicIdentityClient(brokers)
+    async def fetch() -> TopicIdentity | None:
+        client = TopicIdentityClient(brokers)
         try:
-            return (await identities.fetch([topic])).get(topic)
+            return (await client.fetch([topic])).get(topic)
         finally:
-            await identities.close()
+            await client.close()
 
     try:
-        return asyncio.run(asked())
-    except (KafkaError, TimeoutError) as away:
-        raise Unreachable(f"Kafka at {brokers} does not answer: {away!r}") from None
+        return asyncio.run(fetch())
+    except (KafkaError, TimeoutError) as error:
+        raise Unreachable(f"Kafka at {brokers} does not answer: {error!r}") from None
 
 
-async def _replay(brokers: str, topic: str, stretch: ReplayRange, take: HandleBatch) -> None:
+async def _replay(brokers: str, topic: str, replay_range: ReplayRange, handle: HandleBatch) -> None:
     consumer = AIOKafkaConsumer(
         bootstrap_servers=brokers, enable_auto_commit=False, auto_offset_reset="none"
     )
     await consumer.start()
     try:
-        places = [TopicPartition(topic, partition) for partition in sorted(stretch.end_offsets)]
-        consumer.assign(places)
-        stops = await _seek(consumer, places, stretch)
-        while left := [place for place in places if await consumer.position(place) < stops[place]]:
-            found = await consumer.getmany(*left, timeout_ms=IDLE_MS, max_records=BATCH_MESSAGES)
-            if not found:
+        partitions = [
+            TopicPartition(topic, partition) for partition in sorted(replay_range.end_offsets)
+        ]
+        consumer.assign(partitions)
+        end_offsets = await _seek(consumer, partitions, replay_range)
+        while unread := [
+            partition
+            for partition in partitions
+            if await consumer.position(partition) < end_offsets[partition]
+        ]:
+            records = await consumer.getmany(
+                *unread, timeout_ms=IDLE_MS, max_records=BATCH_MESSAGES
+            )
+            if not records:
                 return
-            messages = [message for place in left for message in found.get(place, ())]
-            arrived = [
+            messages = [
                 KafkaMessage(m.partition, m.offset, m.timestamp, m.value or b"", lambda: None)
-                for m in messages
-                if m.offset < stops[TopicPartition(topic, m.partition)]
+                for partition in unread
+                for m in records.get(partition, ())
+                if m.offset < end_offsets[TopicPartition(topic, m.partition)]
             ]
-            for portion in _portions(arrived):
-                if not take(portion):
+            for batch in _split_by_size(messages):
+                if not handle(batch):
                     return
     finally:
         await consumer.stop()
 
 
 async def _seek(
-    consumer: AIOKafkaConsumer, places: Sequence[TopicPartition], stretch: ReplayRange
+    consumer: AIOKafkaConsumer, partitions: Sequence[TopicPartition], replay_range: ReplayRange
 ) -> dict[TopicPartition, int]:
-    """Stand at the stretch's begin in all partitions; where it ends, by partition."""
-    begins = await consumer.beginning_offsets(places)
-    since = await consumer.offsets_for_times(dict.fromkeys(places, stretch.since_ms))
-    until = await consumer.offsets_for_times(dict.fromkeys(places, stretch.until_ms))
-    ends = await consumer.end_offsets(places)
-    stops = {}
-    for place in places:
-        below = min(stretch.end_offsets[place.partition], ends[place])
-        first = since[place].offset if since[place] else ends[place]
-        consumer.seek(place, max(first, begins[place]))
-        stops[place] = min(below, until[place].offset) if until[place] else below
-    return stops
+    """Seek to the start of the range in all partitions; returns its end offset by partition."""
+    log_starts = await consumer.beginning_offsets(partitions)
+    since = await consumer.offsets_for_times(dict.fromkeys(partitions, replay_range.since_ms))
+    until = await consumer.offsets_for_times(dict.fromkeys(partitions, replay_range.until_ms))
+    log_ends = await consumer.end_offsets(partitions)
+    end_offsets = {}
+    for partition in partitions:
+        end = min(replay_range.end_offsets[partition.partition], log_ends[partition])
+        first = since[partition].offset if since[partition] else log_ends[partition]
+        consumer.seek(partition, max(first, log_starts[partition]))
+        end_offsets[partition] = min(end, until[partition].offset) if until[partition] else end
+    return end_offsets
 
 
-def _portions(arrived: Iterable[KafkaMessage]) -> Iterable[Sequence[KafkaMessage]]:
-    portion: list[KafkaMessage] = []
+def _split_by_size(messages: Iterable[KafkaMessage]) -> Iterable[Sequence[KafkaMessage]]:
+    batch: list[KafkaMessage] = []
     size = 0
-    for message in arrived:
-        portion.append(message)
+    for message in messages:
+        batch.append(message)
         size += len(message.body)
         if size >= BATCH_BYTES:
-            yield portion
-            portion, size = [], 0
-    if portion:
-        yield portion
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

@@ -221,7 +221,7 @@ def compacting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int]:
     swap = LakeTable.replace_files
 
     def overtaken(self: LakeTable, *given: Any, **others: Any) -> None:
-        if left and others.get("changed", True):
+        if left and others.get("data_change", True):
             left.pop()
             compact(LakeTable(settings(tmp_path), EVENTS), settings(tmp_path, small_parts=2))
         swap(self, *given, **others)

@@ -129,5 +129,5 @@ def test_the_doctor_names_bad_files_and_entries_and_mends_what_has_a_copy(given:
         "the log entry is empty",
         "the log entry is missing",
     ]
-    assert told == f"{2:020}.json, {3:020}.json of table 'events' mended"
+    assert told == f"{2:020}.json, {3:020}.json of table 'events' repaired"
     assert list(check_logs(given)) == []

@@ -248,7 +248,7 @@ def test_a_file_of_a_side_table_goes_only_when_its_loss_is_accepted(given: Setti
     flip(Path(part.path))
     subject = f"ledger/day={part.day}/{Path(part.path).name}"
 
-    with pytest.raises(NotRepaired, match="gives back 0 of"):
+    with pytest.raises(NotRepaired, match="still has 0 of"):
         repair(given, subject, Lookups())
     done = repair(given, subject, Lookups(), accept_loss=True)
 
@@ -259,5 +259,5 @@ def test_a_file_of_a_side_table_goes_only_when_its_loss_is_accepted(given: Setti
 
 
 def test_a_whole_file_is_never_taken_out(given: Settings, file: Path) -> None:
-    with pytest.raises(NotRepaired, match="is whole"):
+    with pytest.raises(NotRepaired, match="is not damaged"):
         repair(given, f"events/{file.parent.name}/{file.name}", Lookups(), accept_loss=True)

@@ -66,7 +66,10 @@ def test_items_that_a_lost_kafka_took_along_are_named_and_counted(tmp_path: Path
     )
     assert [m.items for m in missing_items(given, since_ms=NOON_MS)] == [5]
     acknowledged(given, "collector-1-0-2", hour_ms=now_ms() // HOUR * HOUR, w1=1)
-    assert [m.items for m in missing_items(given, wait_seconds=0.0, over_only=True)] == [2, 5]
+    assert [m.items for m in missing_items(given, wait_seconds=0.0, completed_hours_only=True)] == [
+        2,
+        5,
+    ]
 
 
 def test_more_received_than_acknowledged_is_no_loss(tmp_path: Path) -> None:
@@ -86,10 +89,10 @@ def test_what_workers_are_yet_to_read_is_not_called_lost(tmp_path: Path) -> None
     given = settings(tmp_path)
     acknowledged(given, "collector-1-0-1", w1=1)
 
-    with pytest.raises(WorkersBehind, match="not level with events"):
+    with pytest.raises(WorkersBehind, match="not yet stored all of events"):
         missing_items(given, wait_seconds=0.0)
     level(given, behind=True)
-    with pytest.raises(WorkersBehind, match="not level with events"):
+    with pytest.raises(WorkersBehind, match="not yet stored all of events"):
         missing_items(given, wait_seconds=0.0)
 
 

@@ -83,10 +83,10 @@ def test_a_ledger_that_cannot_be_counted_again_from_a_damaged_file_says_what_to_
     [told] = check_balance(given)
 
     assert told.problem == (
-        "it is behind table 'events' by 3 messages, and it would be counted again from damaged "
+        "it is behind table 'events' by 3 messages, and it would be rebuilt from damaged "
         f"data files: events/{newest.parent.name}/{newest.name}"
     )
-    assert told.remedy.startswith("tidemark doctor --repair (mends the data files), then restart")
+    assert told.remedy.startswith("tidemark doctor --repair (repairs the data files), then restart")
     newest.write_bytes(whole)
     list(scrub_all(given))
     BatchWriter(given, CUSTOM_EVENT, Lookups()).next_offsets([0])
