@@ -1,4 +1,4 @@
-"""What collectors acknowledged, by hour: files that do not die with the Kafka they account for.
+"""Counts of acknowledged items per hour: files that survive the loss of Kafka.
 
 `<data>/acknowledged/<hour>/<process>-<start>.json`, one per process that lived in that hour, always
 replaced as a whole by the sums since its start, so that nothing is counted twice. What a killed

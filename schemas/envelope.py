@@ -1,4 +1,4 @@
-"""What travels through Kafka: envelopes, and the chunk of them that is one message.
+"""Envelopes and chunks: the format of a Kafka message.
 
 One request makes one envelope per website that it names, and all of them lie in one chunk, so
 that a request is in Kafka whole or not at all. The items are carried as they came: the JSON

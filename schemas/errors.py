@@ -1,4 +1,4 @@
-"""Every refusal a caller can meet: one class, one status, one code, one sentence.
+"""ApiError and its family: every error a caller can meet, with status and code.
 
 A failure is raised where something is refused; `schemas.http` turns it into status and body.
 Messages speak the caller's words: no SQL, no file, no stack.

@@ -1,4 +1,4 @@
-"""Items: what trackers send, with the bounds of every field.
+"""Items: what trackers send, with every bound. Wire names are camelCase.
 
 Wire names are camelCase (`anonymousId`) or as trackers of public clients send them; unknown fields
 are ignored, and `null` means absent.

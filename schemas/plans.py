@@ -1,4 +1,4 @@
-"""PLANS: requests, bytes and items of a minute that each plan allows, by endpoint group."""
+"""PLANS: rate limits per minute (requests, bytes, items) by plan and endpoint group."""
 
 from collections.abc import Mapping
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""Receipts: what a collector hands out for accepted items, and finds them again for ever.
+"""Receipts: signed, opaque tokens that say where in Kafka the items of a request are.
 
 A receipt says where in Kafka the items of one request lie, so nobody has to remember it. To
 callers it is opaque. It is signed with a secret that only our services know, so that nobody can

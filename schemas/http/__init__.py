@@ -1,1 +1,1 @@
-"""What both HTTP services wear, as pure ASGI: identity, allowances, failures, CORS, health."""
+"""HTTP layer of both services: protocol, middleware, auth, rate limits, CORS, health, OpenAPI."""

@@ -1,4 +1,4 @@
-"""Admission: each request is counted by who sends it, or refused with LimitExceeded.
+"""Admission: counts each request in the rate-limit buckets of its sender, or rejects it with 429.
 
 | who | buckets; the first that is full refuses |
 |---|---|

@@ -1,4 +1,4 @@
-"""Small pieces of plain ASGI: a header, the body within its limits, an answer."""
+"""ASGI helpers: read a header, read a bounded body, send JSON."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Who is asking, and what that reaches. One text for every refusal: nothing tells what exists."""
+"""API key authentication and authorization; one message whether or not the subject exists."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Client IP address behind trusted proxies (X-Forwarded-For), and its truncation to /24 or /48."""
+"""Client IP behind trusted proxies (X-Forwarded-For), and its truncation to /24 or /48."""
 
 from collections.abc import Sequence
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""The connections of one server: how many there may be, and a sweep that ends the idle ones.
+"""Connection limits per server and client network, and one timeout sweep a second.
 
 Timers are not kept per connection: each connection remembers since when it has been in its present
 state, and one sweep a second asks all of them whether that is too long. A request then costs no

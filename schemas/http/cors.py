@@ -1,4 +1,4 @@
-"""CORS: the exact origin echoed, so that credentialed beacons get through.
+"""CORS: echoes the exact origin so that credentialed beacons pass.
 
 With `Access-Control-Allow-Origin: *` Chromium silently drops a JSON `sendBeacon`, which always
 sends credentials.

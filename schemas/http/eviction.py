@@ -1,4 +1,4 @@
-"""Eviction: which connection gives way to a newcomer when a server is full.
+"""Eviction: chooses the connection to close for a new one when the server is full.
 
 Connections are grouped by client network, and networks by how many they hold, so that the largest
 is known without looking at all. What an eviction costs is bounded; a request costs nothing.

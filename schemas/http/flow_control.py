@@ -1,4 +1,4 @@
-"""Flow control of one connection: when it is read, and what of its answers is not taken."""
+"""Flow control of a connection: when it is read, and whether its client reads."""
 
 import asyncio
 import fcntl

@@ -1,4 +1,4 @@
-"""GET /health, /health/live, /health/ready: whether the process lives, and whether it can serve."""
+"""GET /health, /health/live, /health/ready."""
 
 import time
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""One HTTP connection: answers in order, refusals behind them, and an end to what does not go on.
+"""HttpConnection: timeouts, pipelining, error responses and graceful close of one connection.
 
 Two sorts of clients look alike until they are written to: one that closed its sending half and
 waits for its answer, and one that is gone. Both are answered; when an answer takes long, an interim

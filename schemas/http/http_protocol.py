@@ -1,4 +1,4 @@
-"""The HTTP/1.1 protocol of both services: uvicorn's over httptools, within limits.
+"""HTTP/1.1 protocol: uvicorn's httptools protocol with limits on heads, bodies and pipelining.
 
 What uvicorn leaves open and is bounded here: heads (bytes, fields, seconds), trailers and chunk
 extensions, requests pipelined on one connection, clients that send nothing or read nothing, and

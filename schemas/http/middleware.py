@@ -1,4 +1,4 @@
-"""Edge: the one layer around each HTTP service, so that every answer has its headers and shape.
+"""HttpMiddleware: rate-limit headers, CORS, OPTIONS and error bodies around each service.
 
 It gives each response the three `X-RateLimit-*` headers and CORS, answers OPTIONS, and turns
 whatever was raised inside into the service's failure body. What an answer says about its caller's

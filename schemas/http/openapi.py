@@ -1,4 +1,4 @@
-"""OpenAPI 3.1: the document of a service, made from its operations and the types of its bodies.
+"""OpenAPI 3.1: builds a service's description from its operations and msgspec types.
 
 Both services describe themselves with it; each keeps the list of its own operations.
 """

@@ -1,4 +1,4 @@
-"""GET /openapi.json: a service's description of itself, with an ETag."""
+"""GET /openapi.json, with an ETag."""
 
 from collections.abc import Callable
 from functools import cache

@@ -1,4 +1,4 @@
-"""Pipelining: requests that came behind others on their connection begin in turn with all others.
+"""Pipelining: pipelined requests of all connections start in turn (fair queueing).
 
 Fair queueing of connections: a browser has one request on a connection, and who pipelines on many
 would have the event loop, and Python's lock, all to itself. One connection alone goes on at once,

@@ -1,4 +1,4 @@
-"""Rate limits: a sliding window log for each bucket, with entries that requests share.
+"""Rate limit: a sliding-window log per bucket, with at most 15 entries.
 
 Requests within STEP of one another share an entry, which leaves the window 60 s after the last of
 them. So never more than the limit is let through within any 60 s, and nothing is refused unless the

@@ -1,4 +1,4 @@
-"""Allowances: what a caller is told of its rate limit, in headers and when it is refused."""
+"""The X-RateLimit-* headers and the 429 error of a bucket."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""Refusals below ASGI: the contract's body and headers for what never becomes a request."""
+"""Error responses as bytes, for connections that never become an ASGI request."""
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 

@@ -1,4 +1,4 @@
-"""Serves an application until told to stop: shared port, our own protocol, a pulse."""
+"""Server: runs an ASGI application under uvicorn until a signal, with heartbeats."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""What a decoder refused, in the caller's words: the rule that was broken."""
+"""Validation messages: msgspec's errors in plain words, without the field's name."""
 
 import re
 

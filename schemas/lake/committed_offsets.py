@@ -1,4 +1,4 @@
-"""How far the tables are: the next offsets that commits move, read from a log's newest entries.
+"""Committed offsets: next offsets of topic partitions, read from the newest Delta log entries.
 
 Whoever waits for an item to be stored looks here many times a second, so it must cost next to
 nothing: a look is one attempt to open the file of the next entry. Lakes on a local disk only; of

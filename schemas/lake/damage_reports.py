@@ -1,4 +1,4 @@
-"""Notes about damaged data files, for every process of a machine: one small file for each.
+"""Damage reports: damaged data files, shared between processes as one small file each.
 
 Whoever meets a damaged data file notes it. Questions that need it are refused, maintenance goes
 round it, health and status name it; the keeper takes the note away once the file is well again or

@@ -1,4 +1,4 @@
-"""Names of data files hold the checksum of their bytes, so that damage is told from the file alone.
+"""Data files: names that hold a SHA-256 checksum, and verification of a file against its name.
 
 A name survives what a log forgets: checkpoints, copies, a table put together again by hand. Files
 of older versions have no checksum in their name; of those, only size and frame can be checked.

@@ -1,4 +1,4 @@
-"""The log of a Delta table on a local disk, checked entry by entry: there, not empty, whole.
+"""Integrity check of a local Delta log: missing, empty or torn entries and checkpoints.
 
 Deltalake opens a table one of whose entries is empty, and leaves out what that entry said. So every
 open asks here first. What a commit of ours consists of stands in its `commitInfo`; an entry that

@@ -1,4 +1,4 @@
-"""How one version of a table is opened, and which parts it is made of.
+"""Delta tables: versions, their data files and statistics; unsupported features are refused.
 
 Every open passes the guard: a table that needs more than reader protocol 1 (deletion vectors,
 column mapping) is refused, because a plain list of its files would show rows that were deleted.

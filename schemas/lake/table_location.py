@@ -1,4 +1,4 @@
-"""Where a table lies: its URL, and the local folder that the URL may mean."""
+"""Table locations: the URL of a table, and its local folder where it has one."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Which making of a topic this is: its id (a UUID) and its cluster's, by Kafka's Metadata API.
+"""Topic ids: tell a recreated topic from its predecessor by Kafka's topic UUID (Metadata API v10).
 
 A topic that is deleted and created again has the same name and begins at offset 0 again, but it has
 another id. Ids are told since Kafka 2.8 (Metadata version 10), which aiokafka does not speak, so

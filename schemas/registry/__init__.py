@@ -1,4 +1,4 @@
-"""The registry: organizations, websites, links, keys and their plans, in a relational database.
+"""The registry: organizations, websites, links, API keys and imports in SQLite or PostgreSQL.
 
 `RegistryStore` reads and writes it (SQLite by default, PostgreSQL by URL). The HTTP services read a
 `Snapshot` of it in memory, which a `RegistryFollower` keeps within a second of the database.

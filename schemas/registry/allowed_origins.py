@@ -1,4 +1,4 @@
-"""Origin allow-list of a website: from which sites browsers may send for it.
+"""Origin allow-list of a website.
 
 It keeps a page of somebody else from using the website id. It stops no program, which can send any
 `Origin` or none: for those there are keys.

@@ -1,4 +1,4 @@
-"""API keys: `tm_<key id>_<secret>`.
+"""API keys: `tm_<key id>_<secret>`, stored as a SHA-256 hash.
 
 The id finds the key, the secret proves it; only its hash is kept.
 

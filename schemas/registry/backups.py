@@ -1,4 +1,4 @@
-"""Backups of the registry: small files with the lake, one for each state that it was in.
+"""Backups of the registry beside the lake: checksummed, one file per revision, pruned.
 
 The first line tells what the second one is, with its SHA-256; the second has all records as JSON,
 ids included, and of keys the hash that the registry has itself. Only the owner can read a file, and

@@ -1,4 +1,4 @@
-"""Connections to the registry, and never to a file of it that was removed or replaced."""
+"""Connection pool that reconnects when the SQLite file was replaced, and never creates the file."""
 
 import sqlalchemy as sa
 

@@ -1,4 +1,4 @@
-"""The contents of a registry at one moment, and what was written since an earlier one."""
+"""All records at one revision, and the changes since an earlier one."""
 
 from collections.abc import Mapping, Sequence
 

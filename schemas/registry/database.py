@@ -1,4 +1,4 @@
-"""The registry's tables and connections, alike on SQLite and PostgreSQL."""
+"""Registry tables and engines for SQLite and PostgreSQL."""
 
 import logging
 import sqlite3

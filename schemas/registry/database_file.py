@@ -1,4 +1,4 @@
-"""Watches the file of a SQLite database: whether what is open is still what lies at its path.
+"""Watches the SQLite file: detects removal, replacement and truncation under open connections.
 
 SQLite works on happily when its file is removed, replaced or overwritten with zeros; what is
 written then is written to nowhere.

@@ -1,4 +1,4 @@
-"""Follower: holds the newest snapshot of the registry, whatever happens to the database.
+"""RegistryFollower: keeps the newest snapshot in memory, or a backup while the database is lost.
 
 While the database is away or lost, the last snapshot is served, and a process that starts then
 begins with the newest backup: losing traffic would be worse than not seeing the last change.

@@ -1,4 +1,4 @@
-"""Short random ids from an alphabet without look-alikes."""
+"""Random ids without look-alike characters."""
 
 import secrets
 

@@ -1,4 +1,4 @@
-"""When keys were last used: noted in memory by each request, written down seldom.
+"""Last use of API keys: recorded in memory, written at most hourly.
 
 To within an hour, so that a busy key costs one write an hour and process, and a request one entry
 of a dictionary.

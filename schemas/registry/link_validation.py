@@ -1,4 +1,4 @@
-"""Where links may lead, and what they may show: the rules of their URLs and texts.
+"""Validates URLs and texts of short links.
 
 Malformed names the member and the rule.
 """

@@ -1,4 +1,4 @@
-"""Brings the registry's tables to this version's form; `tidemark` does it, services do not.
+"""Runs the Alembic migrations.
 
 Alembic is loaded only for tables that are to be changed: it takes longer than all else of a start.
 """

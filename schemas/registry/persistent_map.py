@@ -1,4 +1,4 @@
-"""Persistent map: an immutable mapping of many entries whose changed copy costs little.
+"""PersistentMap: an immutable hash map whose updated copies share unchanged shards.
 
 Keys are spread over shards; a copy shares all shards but those of the changed keys. With a million
 entries a change of one copies four thousand of them, in microseconds.

@@ -1,4 +1,4 @@
-"""Rows of the registry's tables become records, and the other way round."""
+"""Maps database rows to records and back."""
 
 from collections.abc import Collection, Mapping
 from enum import StrEnum

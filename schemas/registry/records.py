@@ -1,4 +1,4 @@
-"""The records of the registry. Instants are Unix milliseconds; wire names are camelCase."""
+"""Registry records. Instants are Unix milliseconds; wire names are camelCase."""
 
 from enum import StrEnum
 

@@ -1,4 +1,4 @@
-"""What is wrong with a registry, and how it comes back from a backup: ids, keys and all."""
+"""Restores a registry from a backup, and detects a missing or damaged registry."""
 
 import os
 import sqlite3

@@ -1,4 +1,4 @@
-"""Snapshot: the whole registry in memory, as the HTTP services read it."""
+"""Snapshot: the whole registry in memory, updated copy-on-write."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType

@@ -1,4 +1,4 @@
-"""Store: the registry as it is kept. Every write raises the revision that followers look at.
+"""RegistryStore: reads and writes of records; each write raises the revision.
 
 Calls block for about a millisecond; HTTP services make them in a thread.
 """

@@ -1,4 +1,4 @@
-"""One write transaction of the registry: it raises the revision, and logs each change.
+"""Write transaction: raises the revision and appends to the audit trail.
 
 The log is the audit trail, and what followers read instead of everything: a change has the number
 of the revision that it made, so who has seen one revision knows that nothing is left out.

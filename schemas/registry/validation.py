@@ -1,4 +1,4 @@
-"""New records from what people give: checked, with ids and times.
+"""Creates and validates new records.
 
 Malformed names the field and the rule.
 """

@@ -1,4 +1,4 @@
-"""The time, as something that can be handed in."""
+"""Clock: the current time as a dependency, and conversions of instants."""
 
 import time
 from collections.abc import Callable

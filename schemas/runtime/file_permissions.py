@@ -1,4 +1,4 @@
-"""Who else on the machine may read what Tidemark writes: nobody, or a group."""
+"""File permissions of the data folder: owner only, or owner and group."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""Files that are replaced as a whole, and that survive a power cut."""
+"""Atomic and durable file writes: write, rename, fsync."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A finding of a health check: what is wrong, what it means, and the one command that mends it.
+"""Finding: one problem found by a health check, with consequence and remedy.
 
 Whoever knows a thing finds what is wrong with it (tables in `stream`, the registry in `schemas`,
 processes and the machine in `deploy`); `tidemark doctor` runs all checks and shows what they found.

@@ -1,4 +1,4 @@
-"""Pulses: small files in which each process says how it is, for status and for freshness.
+"""Heartbeats: one JSON file per process with its state and progress.
 
 One JSON file per process in `<data>/run`, replaced as a whole. A pulse older than STALE_MS is of a
 process that is gone or stuck.

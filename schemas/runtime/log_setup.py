@@ -1,4 +1,4 @@
-"""How every process logs: one line each, the fields of `extra` behind the message.
+"""Logging: one line per record with key=value fields, rate-limited by place in the code.
 
 Of one kind (one place in the code, one kind of exception) at most one line a second is written;
 what was left out is counted. So nobody fills a disk by repeating what is worth a line.

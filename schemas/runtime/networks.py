@@ -1,4 +1,4 @@
-"""IP networks: parse a list of CIDR blocks, parse an address, test membership."""
+"""(new) IP networks: parse a CIDR list, parse an address, test membership."""
 
 from collections.abc import Sequence
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""Settings: one frozen struct with every setting, its default, bounds and description.
+"""Settings: one frozen struct, read once from TIDEMARK_* environment variables.
 
 A field is the environment variable `TIDEMARK_` + its name in capitals. A `__main__` loads the
 settings once; everything below is handed the values.

@@ -1,4 +1,4 @@
-"""TABLES: what the stream stores and the query service reads; one file per family of columns."""
+"""TABLES: what the stream stores and the query service reads."""
 
 from schemas.tables.clicks import CLICKS
 from schemas.tables.column import Column, ColumnType, Table

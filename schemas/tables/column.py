@@ -1,4 +1,4 @@
-"""A column and a table, as values that every engine's types are made from."""
+"""Column and Table: engine-independent declarations, and the shared column groups."""
 
 from enum import StrEnum
 

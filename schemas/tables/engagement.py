@@ -1,4 +1,4 @@
-"""What a visitor did on one page, from coming to leaving."""
+"""Engagement: one row for each visit of a page, sent when the visitor leaves it."""
 
 from schemas.tables.column import (
     BOT_COLUMNS,

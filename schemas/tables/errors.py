@@ -1,4 +1,4 @@
-"""Errors that pages reported."""
+"""Error reports of pages."""
 
 from schemas.tables.column import (
     BOT_COLUMNS,

@@ -1,4 +1,4 @@
-"""Who a visitor says to be: the sender's own id of a person, and what it knows of them."""
+"""Identities: profile ids and traits of visitors."""
 
 from schemas.tables.column import (
     BOT_COLUMNS,

@@ -1,4 +1,4 @@
-"""Kept beside the rows: what was not stored, and the account of all that was received."""
+"""Quarantine (items that could not be stored) and ledger (counts of all received items)."""
 
 from schemas.tables.column import (
     DAY_COLUMN,
