@@ -1,8 +1,8 @@
 """Counts of acknowledged items per hour: files that survive the loss of Kafka.
 
-`<data>/acknowledged/<hour>/<process>-<start>.json`, one per process that lived in that hour, always
-replaced as a whole by the sums since its start, so that nothing is counted twice. What a killed
-process had not written yet is missing: then more was received than acknowledged, never less.
+`<data>/acknowledged/<hour>/<process>-<start>.json`: one file for each process that ran in that hour,
+always replaced as a whole by the sums since its start, so nothing is counted twice. Counts that a
+killed process had not written are missing: then more is received than acknowledged, never less.
 """
 
 import shutil
@@ -24,7 +24,7 @@ class AcknowledgedCount(Struct, frozen=True, array_like=True):
     """Items of one subject in one topic, by hour of receipt."""
 
     topic: str
-    """Without the prefix of this installation."""
+    """Without the topic prefix."""
     subject_id: str
     items: int
 
@@ -36,7 +36,7 @@ CountsByHour = Mapping[int, Mapping[tuple[str, str], int]]
 def write_hour(
     folder: Path, hour_ms: int, process: str, counts: Mapping[tuple[str, str], int]
 ) -> None:
-    """Replace what a process acknowledged in an hour."""
+    """Replace the counts of a process for an hour."""
     target = folder / _hour_name(hour_ms) / f"{process}.json"
     target.parent.mkdir(parents=True, exist_ok=True)
     lines = [AcknowledgedCount(topic, subject, items) for (topic, subject), items in counts.items()]
@@ -44,7 +44,7 @@ def write_hour(
 
 
 def read_hours(folder: Path) -> CountsByHour:
-    """The sums of all processes; a file that cannot be read counts as nothing."""
+    """Sums over all processes; files that cannot be read are ignored."""
     hours: dict[int, dict[tuple[str, str], int]] = {}
     for path in sorted(folder.glob("*/*.json")):
         try:
@@ -59,7 +59,7 @@ def read_hours(folder: Path) -> CountsByHour:
 
 
 def delete_old_hours(folder: Path, now_ms: int) -> None:
-    """Remove what is older than two weeks: Kafka has long forgotten it."""
+    """Delete counts older than two weeks, which is beyond the retention of the topics."""
     oldest = _hour_name(now_ms - RETENTION_HOURS * HOUR_MS)
     for hour in _hour_folders(folder):
         if hour.name < oldest:

@@ -1,9 +1,9 @@
 """Envelopes and chunks: the format of a Kafka message.
 
-One request makes one envelope per website that it names, and all of them lie in one chunk, so
-that a request is in Kafka whole or not at all. The items are carried as they came: the JSON
-array's bytes. An item's identity is (topic, partition, offset, position in the chunk), positions
-counted through all envelopes of the chunk.
+A request becomes one envelope for each website that it names; all of them are in one chunk, so a
+request is in Kafka either completely or not at all. Items keep the bytes of the JSON array that the
+tracker sent. An item is identified by (topic, partition, offset, position); positions are counted
+through all envelopes of a chunk.
 """
 
 from collections.abc import Iterable
@@ -15,9 +15,9 @@ CHUNK_FORMAT = 1
 
 
 class Envelope(Struct, array_like=True, frozen=True, gc=False):
-    """Accepted items of one website (or link), and what only the collector knows about them.
+    """Accepted items of one website (or link), with what only the collector knows about them.
 
-    Fields are only ever added at the end, with a default.
+    New fields go at the end and have a default.
     """
 
     subject_id: str
@@ -25,22 +25,22 @@ class Envelope(Struct, array_like=True, frozen=True, gc=False):
     organization_id: str
     received_ms: int
     count: int
-    """How many items `items` holds."""
+    """Number of items in `items`."""
     items: bytes
-    """A JSON array, as it came."""
+    """The JSON array, as the tracker sent it."""
     address: str = ""
-    """Client address cut to /24 or /48; empty when unknown. The raw address is never here."""
+    """Client address, truncated to /24 or /48; empty when unknown."""
     user_agent: str = ""
     trusted: bool = False
-    """Sent by a server with an API key, not by a browser."""
+    """Whether the request had an API key, as servers have; browsers have none."""
     headers: dict[str, str] = {}
-    """Headers that enrichment reads, lower case; see HEADERS."""
+    """Request headers that enrichment reads, by lower-case name; see ENRICHMENT_HEADERS."""
     request_id: str = ""
     """`Idempotency-Key` of the request."""
     import_id: str = ""
-    """The import that these items are part of; empty for what is sent while it happens."""
+    """Import that the items belong to; empty for live items."""
     visitor: str = ""
-    """Who sent the items that name nobody: a keyed hash for one day and website; empty: unknown."""
+    """Anonymous id for items without one: a keyed hash for one day and website; may be empty."""
 
 
 CLIENT_HINTS = (
@@ -52,7 +52,7 @@ CLIENT_HINTS = (
     "sec-ch-ua-model",
     "sec-ch-ua-form-factors",
 )
-"""Client hints: what a browser says of itself beside its user agent."""
+"""Client hints: headers in which browsers describe themselves beside the user agent."""
 
 ENRICHMENT_HEADERS = (
     "accept-language",
@@ -64,11 +64,11 @@ ENRICHMENT_HEADERS = (
 )
 
 COUNTRY_HEADER = "country"
-"""Beside the headers: the country that a trusted proxy told, in whichever header it does so."""
+"""Key among the headers for the country that a trusted proxy sent, whatever its header."""
 
 
 class Chunk(Struct, array_like=True, frozen=True, gc=False):
-    """One Kafka message."""
+    """The content of one Kafka message."""
 
     format: int
     envelopes: list[Envelope]
@@ -80,26 +80,26 @@ _envelope_decoder = msgspec.msgpack.Decoder(Envelope)
 
 
 def encode_envelope(envelope: Envelope) -> bytes:
-    """The bytes of one envelope."""
+    """Encode one envelope."""
     return _encoder.encode(envelope)
 
 
-def decode_envelope(sealed: bytes) -> Envelope:
-    """The envelope in bytes that `encode_envelope` made."""
-    return _envelope_decoder.decode(sealed)
+def decode_envelope(data: bytes) -> Envelope:
+    """Decode what `encode_envelope` encoded."""
+    return _envelope_decoder.decode(data)
 
 
 def encode_chunk(envelopes: Iterable[bytes]) -> bytes:
-    """Sealed envelopes as one Kafka message."""
+    """Encode envelopes that are encoded already as one Kafka message."""
     return _encoder.encode((CHUNK_FORMAT, [Raw(envelope) for envelope in envelopes]))
 
 
 def decode_chunk(message: bytes) -> Chunk:
-    """The chunk in a Kafka message; ValueError when it is none or of a later format."""
+    """Decode a Kafka message; ValueError when it is not a chunk or of a later format."""
     try:
         chunk = _decoder.decode(message)
-    except (msgspec.DecodeError, UnicodeDecodeError) as refused:
-        raise ValueError(f"not a chunk: {refused}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"not a chunk: {error}") from None
     if chunk.format != CHUNK_FORMAT:
         raise ValueError(f"chunk of format {chunk.format}; this worker reads {CHUNK_FORMAT}")
     return chunk

@@ -1,44 +1,44 @@
-"""ApiError and its family: every error a caller can meet, with status and code.
+"""ApiError and its family: every error that a caller can meet, with status, code and message.
 
-A failure is raised where something is refused; `schemas.http` turns it into status and body.
-Messages speak the caller's words: no SQL, no file, no stack.
+An error is raised where a request is rejected; `schemas.http` turns it into status and body.
+Messages use the caller's words: no SQL, no file names, no stack traces.
 
-Failure
-├── Malformed 400            the body or a parameter is not what the contract says
-├── NoneAccepted 400         no item of a batch was good
-├── ResultTooLarge 400       the answer would have more rows or bytes than one may have
-├── Unauthorized 401         no key, or a wrong one
-├── Forbidden 403            the key's scope or tenant does not reach the subject
+ApiError
+├── Malformed 400            the body or a parameter is invalid
+├── NoneAccepted 400         no item of a batch was valid
+├── ResultTooLarge 400       the result exceeds the row or byte limit
+├── Unauthorized 401         no API key, or an invalid one
+├── Forbidden 403            the key has no permission for the scope or the subject
 ├── NotFound 404             no such route, link or slug
-├── WrongMethod 405
-├── NotAcceptable 406       no format that the caller accepts is one of ours
-├── TooSlow 408              a head or a body did not arrive in time
+├── MethodNotAllowed 405
+├── NotAcceptable 406        no format that the caller accepts is supported
+├── RequestTimeout 408       the head or the body did not arrive in time
 ├── Conflict 409             the slug is taken
-├── VersionGone 410          the version of a table that was asked for is not kept any more
-├── TooLarge 413
-├── LimitExceeded 429
-├── HeadTooLarge 431         the head of a request has too many bytes or fields
-├── Overdue 503              the question took longer than its deadline
-├── TooHeavy 503             the question needs more memory than its pool has
-├── DataDamaged 503          a stored file that the question needs is missing or damaged
-├── Unavailable 503          Kafka (or the lake) cannot be reached; come back later
-└── Unconfirmed 503          handed to Kafka, not acknowledged in time: stored or not is unknown
+├── VersionGone 410          the requested version of a table is deleted
+├── PayloadTooLarge 413
+├── RateLimitExceeded 429
+├── HeadersTooLarge 431      the head of a request has too many bytes or fields
+└── Unavailable 503          Kafka, the lake or the registry cannot be reached; retry later
+    ├── QueryTimeout         the query exceeded its deadline
+    ├── QueryTooHeavy        the query needs more memory than its pool has
+    ├── DataDamaged          a data file that the query needs is missing or damaged
+    └── OutcomeUnknown       sent to Kafka, not acknowledged in time: stored or not is unknown
 """
 
 from typing import Any, ClassVar
 
 
 class ApiError(Exception):
-    """A refusal: `status`, `code` and a sentence for the caller."""
+    """Base of all errors: `status`, `code` and a message for the caller."""
 
     status: ClassVar[int] = 500
     code: ClassVar[str] = "INTERNAL_ERROR"
 
-    def __init__(self, message: str, **more: Any) -> None:
+    def __init__(self, message: str, **details: Any) -> None:
         super().__init__(message)
         self.message = message
-        self.details = more
-        """Further members of the body."""
+        self.details = details
+        """Additional members of the error body."""
 
     @property
     def retry_after(self) -> int | None:
@@ -47,7 +47,7 @@ class ApiError(Exception):
 
 
 class Malformed(ApiError):
-    """The request is not what the contract says; the message names the field and the rule."""
+    """The request is invalid; the message names the field and the rule."""
 
     status = 400
     code = "VALIDATION_ERROR"
@@ -89,7 +89,7 @@ class NotFound(ApiError):
 
 
 class MethodNotAllowed(ApiError):
-    """The route exists, the method does not; `allow` names those that do."""
+    """The route does not support the method; `Allow` lists those that it supports."""
 
     status = 405
     code = "METHOD_NOT_ALLOWED"
@@ -100,7 +100,7 @@ class MethodNotAllowed(ApiError):
 
 
 class NotAcceptable(ApiError):
-    """None of the media types that `Accept` names is one that the route answers with."""
+    """The route supports none of the media types in `Accept`."""
 
     status = 406
     code = "NOT_ACCEPTABLE"
@@ -114,28 +114,28 @@ class RequestTimeout(ApiError):
 
 
 class Conflict(ApiError):
-    """The value is taken."""
+    """The value is already taken, or a limit on the number of records is reached."""
 
     status = 409
     code = "CONFLICT"
 
 
 class VersionGone(ApiError):
-    """The version of a table is not kept any more; the message names the oldest that surely is."""
+    """The version of a table is deleted; the message names the oldest that is surely readable."""
 
     status = 410
     code = "VERSION_GONE"
 
 
 class PayloadTooLarge(ApiError):
-    """The body or an item is larger than allowed."""
+    """The body or an item is too large."""
 
     status = 413
     code = "PAYLOAD_TOO_LARGE"
 
 
 class HeadersTooLarge(ApiError):
-    """The head of a request has more bytes, or more fields, than allowed."""
+    """The head of the request has too many bytes or fields."""
 
     status = 431
     code = "HEADERS_TOO_LARGE"
@@ -147,9 +147,9 @@ class RateLimitExceeded(ApiError):
     status = 429
     code = "RATE_LIMIT_EXCEEDED"
 
-    def __init__(self, limit: int, reset: str, retry_after: int, which: str = "") -> None:
+    def __init__(self, limit: int, reset: str, retry_after: int, which_limit: str = "") -> None:
         super().__init__(
-            f"Rate limit exceeded. Please try again later. {which}".rstrip(),
+            f"Rate limit exceeded. Please try again later. {which_limit}".rstrip(),
             limit=limit,
             remaining=0,
             reset=reset,
@@ -163,7 +163,7 @@ class RateLimitExceeded(ApiError):
 
 
 class Unavailable(ApiError):
-    """What answers depends on cannot be reached; nothing was taken unless the message says so."""
+    """A dependency cannot be reached; no item was stored unless the message says so."""
 
     status = 503
     code = "SERVICE_UNAVAILABLE"
@@ -184,7 +184,7 @@ class QueryTimeout(Unavailable):
 
 
 class OutcomeUnknown(Unavailable):
-    """The items were handed to Kafka, which did not say in time whether it has them."""
+    """Kafka did not acknowledge the items in time: whether they are stored is unknown."""
 
     code = "OUTCOME_UNKNOWN"
 
@@ -196,7 +196,7 @@ class QueryTooHeavy(Unavailable):
 
 
 class DataDamaged(Unavailable):
-    """A stored file that the question needs is missing or damaged: it would miss rows."""
+    """A data file that the query needs is missing or damaged, so rows would be missing."""
 
     code = "DATA_DAMAGED"
 

@@ -10,7 +10,7 @@ from msgspec import Meta, Raw, Struct, field
 
 INT32 = 2**31 - 1
 INT53 = 2**53 - 1
-"""What numbers in JSON can say everywhere; far below the mark of a closed import."""
+"""Largest integer that every JSON decoder reads exactly."""
 
 Name = Annotated[str, Meta(min_length=1, max_length=256)]
 Id = Annotated[str, Meta(max_length=256)]
@@ -27,16 +27,16 @@ NonNegativeInt32 = Annotated[int, Meta(ge=0, le=INT32)]
 Metric = Literal["FCP", "LCP", "CLS", "INP", "TTFB", "FPS"]
 METRICS: tuple[str, ...] = get_args(Metric)
 Timestamp = int | float | str | None
-"""Unix milliseconds (a fraction is cut) or ISO 8601; absent: the time of receipt."""
+"""Unix milliseconds (fractions are cut) or ISO 8601; absent: the time of receipt."""
 
 MIN_EVENT_TIME_MS = 946_684_800_000
-"""2000-01-01: the earliest time that an event of the past may have."""
+"""2000-01-01: the earliest time of a historical event."""
 
 EMPTY_RAW = Raw(b"")
 
 
 class Item(Struct, rename="camel", gc=False, kw_only=True):
-    """What every kind of item may carry."""
+    """Fields of every kind of item."""
 
     timestamp: Timestamp = None
     event_id: Annotated[str, Meta(max_length=512)] | None = None
@@ -81,14 +81,14 @@ class CustomEvent(Item, kw_only=True):
     render_time: Milliseconds | None = field(name="render_time", default=None)
     connection_type: Label | None = field(name="connection_type", default=None)
     click_id: Label | None = None
-    """Name of the advertising click id, e.g. gclid, from trackers that cut it off the path."""
+    """Name of the advertising click id, e.g. gclid, from trackers that remove it from the path."""
 
 
 class ImportedEvent(CustomEvent, kw_only=True):
     """A historical event from an import, with facts that cannot be derived any more."""
 
     line: Annotated[int, Meta(ge=0, le=INT53)] | None = None
-    """Its place in the file: what comes again with a place that is stored counts once."""
+    """Line number in the import file; events of stored lines are skipped when sent again."""
     user_agent: UrlText | None = field(name="user_agent", default=None)
     browser_name: Label | None = field(name="browser_name", default=None)
     browser_version: Label | None = field(name="browser_version", default=None)
@@ -125,14 +125,14 @@ class ErrorReport(Item, kw_only=True):
 
 
 class Click(Item, kw_only=True):
-    """One click on a short link, made by the collector itself."""
+    """One click on a short link; the collector creates it."""
 
     slug: Annotated[str, Meta(max_length=64)]
     referrer: UrlText | None = None
 
 
 class Engagement(Item, kw_only=True):
-    """What a visitor did on one page, told when the page is left."""
+    """What a visitor did on one page; sent when the visitor leaves it."""
 
     path: UrlText
     page_index: Count | None = None
@@ -157,7 +157,7 @@ class Engagement(Item, kw_only=True):
 
 
 class Identity(Item, kw_only=True):
-    """Who a visitor is by the sender's own id, and what the sender knows of them."""
+    """A visitor's profile id in the sender's system, with traits."""
 
     profile_id: Annotated[str, Meta(min_length=1, max_length=128)]
     traits: Raw = EMPTY_RAW

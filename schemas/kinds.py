@@ -16,12 +16,12 @@ from schemas.tables import CLICKS, ENGAGEMENT, ERRORS, EVENTS, IDENTITIES, VITAL
 
 
 class Kind(Struct, frozen=True):
-    """One kind of item, from the route that takes it to the table that keeps it."""
+    """One kind of item, from the route that accepts it to the table that stores it."""
 
     name: str
-    """`type` in the collector's answer."""
+    """`type` in the collector's response."""
     path: str
-    """Route of the collector; empty when no tracker posts it."""
+    """Route of the collector; empty when trackers do not send it."""
     item: type[Item]
     topic: str
     table: Table
@@ -47,9 +47,9 @@ KINDS: tuple[Kind, ...] = (
     PAGE_ENGAGEMENT,
     VISITOR_IDENTITY,
 )
-"""What is sent while it happens."""
+"""Live items."""
 
 IMPORTED_EVENT = Kind("import", "/import", ImportedEvent, "backfill", EVENTS)
-"""What happened long ago: a topic and a worker of its own, so that it never delays the others."""
+"""Historical events; they have a topic and a worker of their own, to delay no live items."""
 
 ALL_KINDS: tuple[Kind, ...] = (*KINDS, IMPORTED_EVENT)

@@ -11,47 +11,47 @@ NO_LIMIT = 2**62
 
 
 class Group(StrEnum):
-    """Endpoint groups that are limited on their own."""
+    """Endpoint groups; each has a rate limit of its own."""
 
     COLLECT = "collect"
     QUERY = "query"
     CUSTOM = "custom"
     LINKS = "links"
-    """What makes and changes links and imports."""
+    """Writes of links and imports."""
     REDIRECTS = "redirects"
-    """People who follow links: whoever fills another allowance holds none of them up."""
+    """Visitors who follow links; apart, so that no other traffic can block them."""
     PUBLIC = "public"
-    """Requests that name no tenant, and refused ones of strangers, by cut address."""
+    """Requests without a tenant, and rejected requests without a key, by client network."""
 
 
 class Limit(Struct, frozen=True, gc=False):
-    """What fits into one window."""
+    """Limit of one window."""
 
     requests: int
     bytes: int = NO_LIMIT
-    """Of bodies, unpacked."""
+    """Bytes of decompressed bodies."""
     items: int = NO_LIMIT
-    """Good items: what the workers behind have to do."""
+    """Valid items, because each is work for the stream workers."""
 
 
 COLLECT_MIB = "collect_mib"
-"""Name of an organization's agreed MiB per minute for what it collects."""
+"""Name of an organization's own limit of collected MiB per minute."""
 COLLECT_ITEMS = "collect_items"
-"""Name of an organization's agreed items per minute for what it collects."""
+"""Name of an organization's own limit of collected items per minute."""
 LIMIT_NAMES = (*Group, COLLECT_MIB, COLLECT_ITEMS)
-"""What an organization may have agreed limits for."""
+"""Limits that an organization can have of its own."""
 
 ITEMS_PER_REQUEST = 10
-"""Items that go with each request of a limit: requests of one item never meet the items first."""
+"""Items per request of a limit: requests with one item each never reach the item limit first."""
 
 NETWORK_DIVISOR = 2
-"""One client network without a key may use that part of a limit: half of it."""
+"""One client network without a key may use half of a limit."""
 
 BURST_SHARE = 6
-"""That part of a minute's items or bytes may come within five seconds: twice what an even sender
-sends. What comes at once is work that everybody waits for."""
+"""A sixth of a minute's items or bytes may come within five seconds: twice the even rate. Bursts
+delay the items of all tenants."""
 BURST_ITEMS, BURST_BYTES = 5_000, 8 * MIB
-"""So much may always come within five seconds."""
+"""Allowed within five seconds for every plan."""
 
 PLANS: Mapping[str, Mapping[Group, Limit]] = {
     plan: dict(
@@ -59,7 +59,7 @@ PLANS: Mapping[str, Mapping[Group, Limit]] = {
             Group,
             (
                 Limit(collect, mib * MIB, collect * ITEMS_PER_REQUEST),
-                *(Limit(each) for each in others),
+                *(Limit(requests) for requests in others),
             ),
             strict=True,
         )
@@ -74,11 +74,11 @@ PLANS: Mapping[str, Mapping[Group, Limit]] = {
 }  # fmt: skip
 
 MAX_LINKS: Mapping[str, int] = {"free": 1_000, "pro": 5_000, "scale": 10_000, "enterprise": 10_000}
-"""Slugs are first come for all organizations: who has no agreement takes only so many."""
+"""Maximum links of an organization: slugs are one name space for all organizations."""
 
 
 def limit_for(plan: str, group: Group, own: Mapping[str, int]) -> Limit:
-    """What fits into one window; `own` are the organization's agreed limits."""
+    """The limit of a group; `own` are the organization's own limits."""
     limit = PLANS[plan][group]
     requests = own.get(group, limit.requests)
     if group is not Group.COLLECT:
@@ -89,7 +89,7 @@ def limit_for(plan: str, group: Group, own: Mapping[str, int]) -> Limit:
 
 
 def network_limit(limit: Limit) -> Limit:
-    """The share of one client network."""
+    """The part of the limit that one client network may use."""
     return Limit(
         max(1, limit.requests // NETWORK_DIVISOR),
         limit.bytes // NETWORK_DIVISOR,

@@ -1,9 +1,9 @@
 """Receipts: signed, opaque tokens that say where in Kafka the items of a request are.
 
-A receipt says where in Kafka the items of one request lie, so nobody has to remember it. To
-callers it is opaque. It is signed with a secret that only our services know, so that nobody can
-make up one and ask how far a topic partition is; what a real one tells depends on the key of
-whoever asks.
+A receipt holds the Kafka offsets of a request's items, so the service stores nothing for it.
+Callers treat it as opaque. It is signed with a secret of the registry: without the signature anyone
+could make up receipts and look up how far a topic partition is. Looking a receipt up also needs an
+API key with access to its website.
 """
 
 import binascii
@@ -19,13 +19,13 @@ from msgspec import Meta, Struct
 
 RECEIPT_FORMAT = 2
 SIGNATURE = 8
-"""Bytes: who guesses 6,000 times a minute needs some three billion years."""
+"""Bytes; guessing one at 6,000 attempts a minute takes some three billion years."""
 UNSIGNED, CHECKSUM_BYTES = 1, 4
-"""The format of before, with a CRC-32 instead: anybody can write those."""
+"""Format 1 had a CRC-32 instead of a signature; such receipts are refused."""
 MAX_LENGTH = 16_384
-"""Characters; 500 items of several websites need some 2,100, with six measurements each 9,000."""
+"""Characters; 500 items of several websites need 2,100, and 9,000 with six vitals each."""
 MAX_ITEMS = 4_096
-"""More than one request can make; who writes a receipt of its own must not ask for a billion."""
+"""More than one request can have; bounds the work of a lookup."""
 MAX_RECEIVED_MS = 4_102_444_800_000
 """2100-01-01, as for envelopes."""
 
@@ -37,43 +37,40 @@ _PLAIN = bytes.maketrans(b"-_", b"+/")
 
 
 class Receipt(Struct, array_like=True, frozen=True, gc=False):
-    """Where the accepted items of one request lie. Fields are only ever added at the end."""
+    """Where the accepted items of one request are. New fields go at the end."""
 
     format: int
     topic: str
-    """Topic of the kind, without the prefix of this installation."""
+    """Topic of the kind, without the topic prefix."""
     epoch: UnsignedInt
-    """Which making of the topic the offset counts in, where Kafka does not tell its id."""
+    """Topic epoch of the offset, where the topic id is not known."""
     partition: Annotated[int, Meta(ge=0, lt=2**31)]
     offset: Annotated[int, Meta(ge=-1, le=2**62)]
-    """Of the chunk; -1 when Kafka has it and could not say where."""
+    """Offset of the chunk; -1 when Kafka acknowledged it without an offset."""
     first_position: Annotated[int, Meta(ge=0, lt=2**31)]
     """Position of the first item in the chunk."""
     count: Annotated[int, Meta(ge=1, le=MAX_ITEMS)]
     received_ms: Annotated[int, Meta(ge=0, lt=MAX_RECEIVED_MS)]
     owner_id: str
-    """Website of the items; the organization, when they are of several or of none."""
+    """Website of the items; the organization when they belong to several websites or none."""
     indexes: Annotated[Sequence[ItemIndex], Meta(max_length=MAX_ITEMS)] | None = None
-    """Where each item stood in the request, in the order of the chunk; None: as they came."""
+    """Index of each item in the request, in the order of the chunk; None: the same order."""
     topic_id: Annotated[str, Meta(max_length=64)] = ""
-    """Kafka's id of the topic: the table knows its epoch. Empty: `epoch` is what is known."""
+    """Kafka's topic id, whose epoch the table knows; empty: `epoch` is used."""
 
 
 class InvalidReceipt(Exception):
-    """The text is no receipt, not a whole one, or none of ours."""
+    """The text is not a receipt, is truncated, or has a wrong signature."""
 
-    UNKNOWN = "This is no receipt, or not a whole one"
-    OLD = (
-        "This receipt is of a version that did not sign receipts, and cannot be looked up any more"
-    )
+    UNKNOWN = "This is not a valid receipt"
+    OLD = "This receipt was issued by an older version without signatures and cannot be looked up"
 
 
 class ReceiptKey:
-    """Signs receipts and verifies them: a keyed BLAKE2s (RFC 7693) of what a receipt says.
+    """Signs and verifies receipts with a keyed BLAKE2s (RFC 7693).
 
-    All collectors and query services have the secret from the registry. One that has none, because
-    it began with a backup of before, draws its own: its receipts are refused, and nobody's are
-    believed.
+    All collectors and query services have the secret from the registry. A process without one (its
+    registry is an old backup) uses a random secret: it accepts no receipts, and nobody its own.
     """
 
     def __init__(self, secret: str) -> None:
@@ -81,20 +78,20 @@ class ReceiptKey:
         self._keyed = hashlib.blake2s(digest_size=SIGNATURE, key=key, person=b"receipt")
 
     def written(self, receipt: Receipt) -> str:
-        """The receipt as text that a URL may hold."""
-        said = _encode(receipt)
-        signed = said + self._signature(said)
+        """The signed receipt as URL-safe text."""
+        payload = _encode(receipt)
+        signed = payload + self._signature(payload)
         return binascii.b2a_base64(signed, newline=False).translate(_URL_SAFE, b"=").decode()
 
     def read(self, text: str) -> Receipt:
-        """The receipt that was written so with this key; NoReceipt."""
+        """Verify and decode a receipt that was signed with this key; InvalidReceipt."""
         signed = _bytes_of(text)
-        said, signature = signed[:-SIGNATURE], signed[-SIGNATURE:]
-        if not hmac.compare_digest(self._signature(said), signature):
+        payload, signature = signed[:-SIGNATURE], signed[-SIGNATURE:]
+        if not hmac.compare_digest(self._signature(payload), signature):
             raise InvalidReceipt(
                 InvalidReceipt.OLD if _is_unsigned(signed) else InvalidReceipt.UNKNOWN
             )
-        return _opened(said)
+        return _opened(payload)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ReceiptKey) and self._signature(b"") == other._signature(b"")
@@ -102,9 +99,9 @@ class ReceiptKey:
     def __hash__(self) -> int:
         return hash(self._signature(b""))
 
-    def _signature(self, said: bytes) -> bytes:
+    def _signature(self, payload: bytes) -> bytes:
         keyed = self._keyed.copy()
-        keyed.update(said)
+        keyed.update(payload)
         return keyed.digest()
 
 
@@ -113,7 +110,7 @@ _decoder = msgspec.msgpack.Decoder(Receipt)
 
 
 def unverified(text: str) -> Receipt:
-    """What a receipt says, for who knows that it is real: it was written here just now."""
+    """Decode a receipt without verification: this process has just signed it."""
     return _opened(_bytes_of(text)[:-SIGNATURE])
 
 
@@ -127,9 +124,9 @@ def _bytes_of(text: str) -> bytes:
         raise InvalidReceipt(InvalidReceipt.UNKNOWN) from None
 
 
-def _opened(said: bytes) -> Receipt:
+def _opened(payload: bytes) -> Receipt:
     try:
-        receipt = _decoder.decode(said)
+        receipt = _decoder.decode(payload)
     except (ValueError, msgspec.DecodeError):
         raise InvalidReceipt(InvalidReceipt.UNKNOWN) from None
     if receipt.format != RECEIPT_FORMAT:
@@ -138,9 +135,9 @@ def _opened(said: bytes) -> Receipt:
 
 
 def _is_unsigned(signed: bytes) -> bool:
-    """Whether it is a whole receipt of the format of before."""
-    said, checksum = signed[:-CHECKSUM_BYTES], int.from_bytes(signed[-CHECKSUM_BYTES:])
+    """Whether it is a valid receipt of format 1."""
+    payload, checksum = signed[:-CHECKSUM_BYTES], int.from_bytes(signed[-CHECKSUM_BYTES:])
     try:
-        return zlib.crc32(said) == checksum and _decoder.decode(said).format == UNSIGNED
+        return zlib.crc32(payload) == checksum and _decoder.decode(payload).format == UNSIGNED
     except (ValueError, msgspec.DecodeError):
         return False

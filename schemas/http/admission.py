@@ -121,13 +121,13 @@ class Admission:
         items: int = 0,
     ) -> None:
         """Count a good request without a key."""
-        share, whole = buckets
+        share, total = buckets
         if not share.fits(now_ms, 1, size, items):
             self._raise_exceeded(scope, share.exceeded(1, size, items))
-        if not whole.fits(now_ms, 1, size, items):
-            self._raise_exceeded(scope, whole.exceeded(1, size, items))
-        left = share.add(now_ms, 1, size, items)
-        scope[RATE_LIMIT_KEY] = share if left <= whole.add(now_ms, 1, size, items) else whole
+        if not total.fits(now_ms, 1, size, items):
+            self._raise_exceeded(scope, total.exceeded(1, size, items))
+        remaining = share.add(now_ms, 1, size, items)
+        scope[RATE_LIMIT_KEY] = share if remaining <= total.add(now_ms, 1, size, items) else total
 
     def count_public(self, scope: Scope, network: str, cost: int = 1) -> None:
         """Count a request that names nobody, or that was refused: as much as is left."""
@@ -141,8 +141,8 @@ class Admission:
         now = self._clock()
         bucket = self._limiter.anonymous_bucket(network, PUBLIC_GROUP_LIMIT, PUBLIC_SUBJECT, now)
         bucket.fits(now)
-        left = max(1, PUBLIC_GROUP_LIMIT.requests - bucket.requests)
-        return count_in_all((bucket,), now, min(cost, left))
+        remaining = max(1, PUBLIC_GROUP_LIMIT.requests - bucket.requests)
+        return count_in_all((bucket,), now, min(cost, remaining))
 
     def public_status(self, network: str) -> RateLimitStatus:
         """What a network may ask that names nobody."""
@@ -151,16 +151,16 @@ class Admission:
         bucket.fits(now)
         return bucket.status()
 
-    def _raise_exceeded(self, scope: Scope, refused: ExceededLimit) -> NoReturn:
-        scope[RATE_LIMIT_KEY] = refused.status
-        raise rate_limit_error(refused.status, self._clock(), refused.message)
+    def _raise_exceeded(self, scope: Scope, exceeded: ExceededLimit) -> NoReturn:
+        scope[RATE_LIMIT_KEY] = exceeded.status
+        raise rate_limit_error(exceeded.status, self._clock(), exceeded.message)
 
     def _tenant(self, owner: Organization, group: Group, id_: str, now_ms: int) -> _TenantLimits:
         key = (group, id_)
-        found = self._tenants.get(key)
-        if found is None or found.owner is not owner:
-            found = self._tenants[key] = self._new_tenant(owner, key, now_ms, found)
-        return found
+        tenant = self._tenants.get(key)
+        if tenant is None or tenant.owner is not owner:
+            tenant = self._tenants[key] = self._new_tenant(owner, key, now_ms, tenant)
+        return tenant
 
     def _new_tenant(
         self, owner: Organization, key: tuple[Group, str], now_ms: int, before: _TenantLimits | None
@@ -171,11 +171,11 @@ class Admission:
         subject = _subject(owner, group, id_)
         if before is None:
             self._drop_idle(now_ms)
-            whole = self._limiter.tenant_bucket(key, limit, subject, now_ms)
+            total = self._limiter.tenant_bucket(key, limit, subject, now_ms)
         else:
-            whole = before.total
-            whole.agree(limit)
-        return _TenantLimits(owner, key, whole, network_limit(limit), f"{subject} from one network")
+            total = before.total
+            total.agree(limit)
+        return _TenantLimits(owner, key, total, network_limit(limit), f"{subject} from one network")
 
     def _drop_idle(self, now_ms: int) -> None:
         """Drop tenants of whom nothing is in the window: nothing is forgotten with them."""
@@ -184,7 +184,9 @@ class Admission:
         for tenant in self._tenants.values():
             tenant.total.fits(now_ms)
         self._tenants = {
-            key: one for key, one in self._tenants.items() if one.total.requests or one.total.bytes
+            key: tenant
+            for key, tenant in self._tenants.items()
+            if tenant.total.requests or tenant.total.bytes
         }
         self._cleanup_at = max(CLEANUP_THRESHOLD, 2 * len(self._tenants))
 

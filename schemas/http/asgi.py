@@ -26,60 +26,60 @@ def header(scope: Scope, name: bytes) -> str | None:
     Who takes one value only refuses or ignores the list, as any other wrong value: which of two a
     proxy meant is not guessed.
     """
-    found = headers_by_name(scope).get(name)
-    return None if found is None else str(found, "latin-1")
+    value = headers_by_name(scope).get(name)
+    return None if value is None else str(value, "latin-1")
 
 
 def headers_by_name(scope: Scope) -> dict[bytes, bytes]:
     """All headers, each read as `header` reads it; sorted once for a request."""
-    known: dict[bytes, bytes] | None = scope.get(BY_NAME)
-    if known is not None:
-        return known
+    cached: dict[bytes, bytes] | None = scope.get(BY_NAME)
+    if cached is not None:
+        return cached
     lines = scope["headers"]
-    given = scope[BY_NAME] = dict(lines)
-    if len(given) < len(lines):
-        given.clear()
+    headers = scope[BY_NAME] = dict(lines)
+    if len(headers) < len(lines):
+        headers.clear()
         for name, value in lines:
-            given[name] = given[name] + b", " + value if name in given else value
-    return given
+            headers[name] = headers[name] + b", " + value if name in headers else value
+    return headers
 
 
-async def read_body(scope: Scope, receive: Receive, most: int, seconds: float) -> bytes:
+async def read_body(scope: Scope, receive: Receive, max_bytes: int, seconds: float) -> bytes:
     """The whole body; TooLarge beyond `most` bytes, TooSlow when it takes longer than `seconds`."""
-    whole: bytes | None = scope.get(WHOLE_BODY_KEY)
-    if whole is not None:
-        return _check_size(whole, most)
+    complete: bytes | None = scope.get(WHOLE_BODY_KEY)
+    if complete is not None:
+        return _check_size(complete, max_bytes)
     declared = header(scope, b"content-length")
-    if declared is not None and declared.isdigit() and int(declared) > most:
-        raise PayloadTooLarge(f"The body may have at most {most:,} bytes")
+    if declared is not None and declared.isdigit() and int(declared) > max_bytes:
+        raise PayloadTooLarge(f"The body may have at most {max_bytes:,} bytes")
     try:
         async with asyncio.timeout(seconds):
             message = await receive()
             if message["type"] == "http.request" and not message.get("more_body"):
-                return _check_size(message.get("body", b""), most)
-            return await _read_rest(message, receive, most)
+                return _check_size(message.get("body", b""), max_bytes)
+            return await _read_rest(message, receive, max_bytes)
     except TimeoutError:
         raise RequestTimeout(f"The body did not arrive within {seconds:g} seconds") from None
 
 
-async def _read_rest(message: Any, receive: Receive, most: int) -> bytes:
-    pieces: list[bytes] = []
+async def _read_rest(message: Any, receive: Receive, max_bytes: int) -> bytes:
+    parts: list[bytes] = []
     size = 0
     while True:
         if message["type"] == "http.disconnect":
             raise ClientDisconnected
-        pieces.append(message.get("body", b""))
-        size += len(pieces[-1])
-        if size > most:
-            raise PayloadTooLarge(f"The body may have at most {most:,} bytes")
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > max_bytes:
+            raise PayloadTooLarge(f"The body may have at most {max_bytes:,} bytes")
         if not message.get("more_body"):
-            return b"".join(pieces)
+            return b"".join(parts)
         message = await receive()
 
 
-def _check_size(body: bytes, most: int) -> bytes:
-    if len(body) > most:
-        raise PayloadTooLarge(f"The body may have at most {most:,} bytes")
+def _check_size(body: bytes, max_bytes: int) -> bytes:
+    if len(body) > max_bytes:
+        raise PayloadTooLarge(f"The body may have at most {max_bytes:,} bytes")
     return body
 
 

@@ -29,7 +29,7 @@ def require_key(registry: Snapshot, text: str | None, scope: str, now_ms: int, *
     key = registry.find_key(text, now_ms)
     if key is None:
         raise Unauthorized(INVALID_KEY)
-    if not any(key.has_scope(each) for each in (scope, *others)):
+    if not any(key.has_scope(permission) for permission in (scope, *others)):
         raise Forbidden(f"This key lacks the scope {_scope_choices(scope, *others)}")
     return key
 

@@ -104,11 +104,11 @@ class OpenConnections:
 
     def hold_body(self, connection: Connection, size: int) -> bool:
         """Whether so many bytes more of an unfinished body may be kept; they are counted anyway."""
-        address, most = self._open.get(connection, ""), self.limits.unfinished_bytes
+        address, max_bytes = self._open.get(connection, ""), self.limits.unfinished_bytes
         self._unfinished_bytes += size
         self._unfinished_by_address[address] += size
-        alone = bool(address) and self._unfinished_by_address[address] > most / 4
-        return not alone and self._unfinished_bytes <= most
+        alone = bool(address) and self._unfinished_by_address[address] > max_bytes / 4
+        return not alone and self._unfinished_bytes <= max_bytes
 
     def release_body(self, connection: Connection, size: int) -> None:
         """So many bytes are no longer kept, or no longer unfinished."""
@@ -135,10 +135,11 @@ class OpenConnections:
         """The part of what one client may hold that it holds; trusted proxies may hold all."""
         if not address:
             return 0.0
-        most = self.limits.address_connections
-        of_group = max(most, self.limits.connections // 4)
+        max_connections = self.limits.address_connections
+        max_of_network = max(max_connections, self.limits.connections // 4)
         return max(
-            self._by_address[address] / most, self._groups.size(_network_of(address)) / of_group
+            self._by_address[address] / max_connections,
+            self._groups.size(_network_of(address)) / max_of_network,
         )
 
     def _sweep(self) -> None:

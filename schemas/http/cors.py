@@ -19,22 +19,22 @@ def cors_headers(scope: Scope, credentials: bool) -> Headers:
     origin = headers_by_name(scope).get(b"origin")
     if not origin:
         return []
-    given: Headers = [
+    headers: Headers = [
         (b"access-control-allow-origin", origin),
         (b"access-control-expose-headers", EXPOSED_HEADERS),
         (b"timing-allow-origin", origin),
         (b"vary", b"Origin"),
     ]
     if credentials:
-        given.append((b"access-control-allow-credentials", b"true"))
-    return given
+        headers.append((b"access-control-allow-credentials", b"true"))
+    return headers
 
 
 def preflight_headers(scope: Scope, methods: str) -> Headers:
     """What a preflight's answer adds: the route's methods and the asked headers, for a day."""
-    asked = header(scope, b"access-control-request-headers") or "content-type"
+    requested = header(scope, b"access-control-request-headers") or "content-type"
     return [
         (b"access-control-allow-methods", f"{methods}, OPTIONS".encode()),
-        (b"access-control-allow-headers", asked.encode("latin-1")),
+        (b"access-control-allow-headers", requested.encode("latin-1")),
         (b"access-control-max-age", MAX_AGE_SECONDS),
     ]

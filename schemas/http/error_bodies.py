@@ -12,14 +12,14 @@ ErrorShape = Callable[[ApiError], dict[str, Any]]
 encode_json = msgspec.json.Encoder().encode
 
 
-def query_error(failure: ApiError) -> dict[str, Any]:
+def query_error(error: ApiError) -> dict[str, Any]:
     """The query API's: `success`, `error`, and the code."""
-    return {"success": False, "error": failure.message, "code": failure.code, **failure.details}
+    return {"success": False, "error": error.message, "code": error.code, **error.details}
 
 
-def collect_error(failure: ApiError) -> dict[str, Any]:
+def collect_error(error: ApiError) -> dict[str, Any]:
     """The collection API's: `status`, `message`, and the code; a 429 has the shape of both."""
-    body = {"status": "error", "message": failure.message, "code": failure.code, **failure.details}
-    if isinstance(failure, RateLimitExceeded):
-        return {"success": False, "error": failure.message, **body}
+    body = {"status": "error", "message": error.message, "code": error.code, **error.details}
+    if isinstance(error, RateLimitExceeded):
+        return {"success": False, "error": error.message, **body}
     return body

@@ -63,20 +63,20 @@ class NetworkGroups:
 
     def candidate(self) -> Connection | None:
         """The longest unfinished of the largest network that has one; None if all are answered."""
-        left = MAX_SAMPLED
+        remaining = MAX_SAMPLED
         for size, network in self._largest_first():
             members = self._members[network]
-            seen = list(islice(members, min(SAMPLE_SIZE, left)))
-            unfinished = [connection for connection in seen if not connection.is_responding()]
+            sample = list(islice(members, min(SAMPLE_SIZE, remaining)))
+            unfinished = [connection for connection in sample if not connection.is_responding()]
             if unfinished:
                 return min(unfinished, key=_since)
-            for connection in seen:
+            for connection in sample:
                 del members[connection]
                 members[connection] = None
             if network:
                 self._resize(network, size, size)
-            left -= len(seen)
-            if not left:
+            remaining -= len(sample)
+            if not remaining:
                 break
         return None
 

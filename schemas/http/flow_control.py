@@ -52,14 +52,16 @@ class ReadFlowControl(FlowControl):
 
 def unread_bytes(transport: asyncio.Transport) -> int:
     """What the client has not taken: that waits here, and in the kernel beside it."""
-    waiting = transport.get_write_buffer_size()
-    if not waiting:
+    buffered = transport.get_write_buffer_size()
+    if not buffered:
         return 0
     try:
-        told = fcntl.ioctl(transport.get_extra_info("socket").fileno(), termios.TIOCOUTQ, bytes(4))
+        queued = fcntl.ioctl(
+            transport.get_extra_info("socket").fileno(), termios.TIOCOUTQ, bytes(4)
+        )
     except OSError:
-        return waiting
-    return waiting + int(struct.unpack("i", told)[0])
+        return buffered
+    return buffered + int(struct.unpack("i", queued)[0])
 
 
 def reset_connection(transport: asyncio.Transport) -> None:

@@ -54,17 +54,17 @@ HEALTH_OPERATIONS = tuple(
 
 
 def remembered(
-    look: HealthCheck, seconds: float = 1.0, clock: Clock = time.monotonic
+    uncached: HealthCheck, seconds: float = 1.0, clock: Clock = time.monotonic
 ) -> HealthCheck:
     """A check that reads files, made at most once in so long: anybody may ask, and as often."""
-    looked = float("-inf")
-    said: str | None = None
+    checked_at = float("-inf")
+    result: str | None = None
 
     def check() -> str | None:
-        nonlocal looked, said
-        if (now := clock()) - looked >= seconds:
-            looked, said = now, look()
-        return said
+        nonlocal checked_at, result
+        if (now := clock()) - checked_at >= seconds:
+            checked_at, result = now, uncached()
+        return result
 
     return check
 
@@ -79,19 +79,21 @@ def health_endpoint(
 
     What is wrong with those of `spared` is told, and makes nothing unready.
     """
-    every = {**checks, **(spared or {})}
+    all_checks = {**checks, **(spared or {})}
 
     async def endpoint(scope: Scope, _receive: Receive, send: Send) -> None:
         if scope["method"] not in ("GET", "HEAD"):
             raise MethodNotAllowed("GET")
-        wrong = {name: said for name, check in every.items() if (said := check()) is not None}
-        ready = checks.keys().isdisjoint(wrong)
+        problems = {
+            name: problem for name, check in all_checks.items() if (problem := check()) is not None
+        }
+        ready = checks.keys().isdisjoint(problems)
         body: dict[str, object] = {
-            "status": "ok" if not wrong else "degraded" if ready else "unready",
+            "status": "ok" if not problems else "degraded" if ready else "unready",
             "service": service,
             "live": True,
             "ready": ready,
-            "checks": {name: wrong.get(name, "ok") for name in every},
+            "checks": {name: problems.get(name, "ok") for name in all_checks},
         }
         if counts:
             body["counts"] = {name: count() for name, count in counts.items()}

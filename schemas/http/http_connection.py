@@ -128,16 +128,16 @@ class HttpConnection(HttpToolsProtocol):
             self.data_received(rest)
         self.flow.resume_reading()
 
-    def refuse(self, failure: ApiError) -> None:
+    def refuse(self, error: ApiError) -> None:
         """Answer so once what was asked before is answered; nothing more is read."""
         self.discarding = True
         if self.stage == BODY and not self.abandon():
             return
-        self.pending_error = failure
+        self.pending_error = error
         if self._has_active_request():
             self.flow.pause_reading()
         else:
-            self._send_error(failure)
+            self._send_error(error)
 
     def abandon(self) -> bool:
         """Give up the request whose body is broken or does not come; whether it is unanswered."""
@@ -167,8 +167,8 @@ class HttpConnection(HttpToolsProtocol):
             running is not None and not (running.response_complete or running.disconnected)
         )
 
-    def _send_error(self, failure: ApiError) -> None:
-        self.transport.write(error_response(failure, self.open_connections.error_shape))
+    def _send_error(self, error: ApiError) -> None:
+        self.transport.write(error_response(error, self.open_connections.error_shape))
         self._half_close()
 
     def _half_close(self) -> None:
@@ -201,14 +201,14 @@ class HttpConnection(HttpToolsProtocol):
             return
         if self._has_active_request() and self.eof_at is not None:
             self._probe(now)
-        patience = self._stage_timeout(crowded)
-        if patience is None or now - self.since < patience:
+        timeout = self._stage_timeout(crowded)
+        if timeout is None or now - self.since < timeout:
             return
         if self.discarding or self.stage == IDLE:
             self.transport.close()
         else:
             what = "head" if self.stage == HEAD else "body"
-            self.refuse(RequestTimeout(f"The {what} did not arrive within {patience:g} seconds"))
+            self.refuse(RequestTimeout(f"The {what} did not arrive within {timeout:g} seconds"))
 
     def is_responding(self) -> bool:
         """Whether a request that is here whole is being answered, or its answer has begun."""

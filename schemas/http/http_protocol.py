@@ -66,12 +66,12 @@ class HttpProtocol(HttpConnection):
 
     def _feed(self, data: bytes | memoryview) -> None:
         """Parse a piece; what came behind a wish to upgrade goes to the parser after it."""
-        rest = self._parsed(data)
-        while rest and not self.discarding:
+        remaining = self._parsed(data)
+        while remaining and not self.discarding:
             if len(self.pipeline) > self.limits.pipelined:
-                self.unparsed += rest
+                self.unparsed += remaining
                 return
-            rest = self._parsed(rest)
+            remaining = self._parsed(remaining)
 
     def _parsed(self, data: bytes | memoryview) -> memoryview | None:
         """What the parser left, because the request before it wished to upgrade."""
@@ -96,9 +96,9 @@ class HttpProtocol(HttpConnection):
 
     def _body_error(self) -> ApiError | None:
         if self.framing_budget < 0:
-            most = self.limits.framing_bytes
+            max_bytes = self.limits.framing_bytes
             return PayloadTooLarge(
-                f"Chunk heads and trailers: at most {most:,} bytes beside the content"
+                f"Chunk heads and trailers: at most {max_bytes:,} bytes beside the content"
             )
         return None if self.accepts_body else Unavailable(BODIES_FULL, retry_after=5)
 
@@ -145,9 +145,9 @@ class HttpProtocol(HttpConnection):
 
     def credit_framing(self, content: int) -> None:
         """So much content came: so much more may come, and some framing."""
-        most = self.limits.framing_bytes
+        max_bytes = self.limits.framing_bytes
         self.framing_budget = min(
-            self.framing_budget + content + content // CONTENT_PER_FRAMING, most
+            self.framing_budget + content + content // CONTENT_PER_FRAMING, max_bytes
         )
 
     def on_message_complete(self) -> None:

@@ -81,7 +81,7 @@ class HttpMiddleware:
             scope[COUNTRY_KEY] = self._country(scope)
         started = False
 
-        async def dressed(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
@@ -89,27 +89,29 @@ class HttpMiddleware:
             await send(message)
 
         if scope["method"] == "OPTIONS":
-            await send_options(dressed, scope, await self._allowed_methods(scope, receive))
+            await send_options(
+                send_with_headers, scope, await self._allowed_methods(scope, receive)
+            )
             return
         try:
-            await self._app(scope, receive, dressed)
+            await self._app(scope, receive, send_with_headers)
         except ClientDisconnected:
             return
         except Exception as error:
             if started:
                 raise
-            failure = self._to_api_error(error)
-            self.on_error(scope, failure)
-            await self._send_error(dressed, scope, failure)
+            api_error = self._to_api_error(error)
+            self.on_error(scope, api_error)
+            await self._send_error(send_with_headers, scope, api_error)
 
     async def _allowed_methods(self, scope: Scope, receive: Receive) -> str:
         """What the route takes, as it says itself to a method that none takes."""
         try:
             await self._app(dict(scope), receive, discard_message)
-        except (ApiError, HTTPException) as refused:
-            failure = self._to_api_error(refused)
-            if isinstance(failure, MethodNotAllowed):
-                return failure.allow
+        except (ApiError, HTTPException) as error:
+            api_error = self._to_api_error(error)
+            if isinstance(api_error, MethodNotAllowed):
+                return api_error.allow
         return cors.ALL_METHODS  # no such route: what is asked of it must be able to say so
 
     def admit_anonymous(self, scope: Scope) -> None:
@@ -129,21 +131,23 @@ class HttpMiddleware:
 
     def scheme(self, scope: Scope) -> str:
         """http or https, as the client asked: a trusted proxy tells."""
-        told = header(scope, b"x-forwarded-proto")
-        if told in ("http", "https") and in_networks(_peer(scope), self._trusted):
-            return told
+        forwarded = header(scope, b"x-forwarded-proto")
+        if forwarded in ("http", "https") and in_networks(_peer(scope), self._trusted):
+            return forwarded
         return str(scope["scheme"])
 
     def _country(self, scope: Scope) -> str:
         """What the nearest proxy says, behind whatever the client said itself."""
-        told = ((header(scope, name) or "").rpartition(",")[2].strip() for name in self._countries)
-        return next(filter(None, told), "")
+        values = (
+            (header(scope, name) or "").rpartition(",")[2].strip() for name in self._countries
+        )
+        return next(filter(None, values), "")
 
     def _response_headers(self, scope: Scope) -> Headers:
-        shown = scope.get(RATE_LIMIT_KEY) or self.admission.public_status(
+        rate_limit = scope.get(RATE_LIMIT_KEY) or self.admission.public_status(
             self.client_network(scope)
         )
-        return shown.headers() + cors.cors_headers(scope, self._credentials)
+        return rate_limit.headers() + cors.cors_headers(scope, self._credentials)
 
     def _to_api_error(self, error: Exception) -> ApiError:
         if isinstance(error, ApiError):
@@ -155,22 +159,22 @@ class HttpMiddleware:
         log.error("request failed", exc_info=error)
         return InternalError("Internal error; the server log has the details")
 
-    async def _send_error(self, send: Send, scope: Scope, failure: ApiError) -> None:
-        if failure.status in CHARGED_STATUSES and RATE_LIMIT_KEY not in scope:
+    async def _send_error(self, send: Send, scope: Scope, error: ApiError) -> None:
+        if error.status in CHARGED_STATUSES and RATE_LIMIT_KEY not in scope:
             try:
-                rejected = len(failure.details.get("rejected", ()))
+                rejected = len(error.details.get("rejected", ()))
                 cost = 1 + rejection_cost(rejected, scope.get(BODY_SIZE_KEY, 0))
                 self.admission.count_public(scope, self.client_network(scope), cost)
             except ApiError as exhausted:
-                failure = exhausted
+                error = exhausted
         extra: Headers = []
-        if failure.retry_after is not None:
-            extra.append((b"retry-after", b"%d" % failure.retry_after))
-        if isinstance(failure, MethodNotAllowed):
-            extra.append((b"allow", failure.allow.encode()))
-        if failure.status == 401:
+        if error.retry_after is not None:
+            extra.append((b"retry-after", b"%d" % error.retry_after))
+        if isinstance(error, MethodNotAllowed):
+            extra.append((b"allow", error.allow.encode()))
+        if error.status == 401:
             extra.append((b"www-authenticate", b"Bearer"))
-        await send_json(send, failure.status, self._error_shape(failure), extra)
+        await send_json(send, error.status, self._error_shape(error), extra)
 
 
 def _peer(scope: Scope) -> str:

@@ -100,10 +100,10 @@ def openapi_document(service: ApiDescription) -> dict[str, Any]:
     schemas, components = msgspec.json.schema_components(types, ref_template=SCHEMA_REF)
     for (name, member), more in service.property_overrides.items():
         components[name]["properties"][member].update(more)
-    shown = dict(zip(types, schemas, strict=True))
+    type_schemas = dict(zip(types, schemas, strict=True))
     paths: dict[str, dict[str, Any]] = {}
     for operation in service.operations:
-        described = _operation(operation, service, shown)
+        described = _operation(operation, service, type_schemas)
         paths.setdefault(operation.path, {})[operation.method.lower()] = described
     return {
         "openapi": "3.1.0",
@@ -133,18 +133,18 @@ def _types(service: ApiDescription) -> Iterator[Any]:
     for operation in service.operations:
         if operation.body is not None:
             yield operation.body
-        for answer in operation.responses:
-            yield from _body_types(answer)
+        for response in operation.responses:
+            yield from _body_types(response)
 
 
-def _body_types(answer: Response) -> tuple[Any, ...]:
-    if answer.body is None:
+def _body_types(response: Response) -> tuple[Any, ...]:
+    if response.body is None:
         return ()
-    return answer.body if isinstance(answer.body, tuple) else (answer.body,)
+    return response.body if isinstance(response.body, tuple) else (response.body,)
 
 
 def _operation(
-    operation: Operation, service: ApiDescription, shown: Mapping[Any, Schema]
+    operation: Operation, service: ApiDescription, type_schemas: Mapping[Any, Schema]
 ) -> dict[str, Any]:
     described: dict[str, Any] = {
         "operationId": operation.operation_id,
@@ -152,15 +152,18 @@ def _operation(
         "summary": operation.summary,
         "description": operation.description,
         "parameters": [_parameter(parameter) for parameter in operation.parameters],
-        "security": [dict(way) for way in operation.security],
+        "security": [dict(requirement) for requirement in operation.security],
         "responses": {
-            **{str(answer.status): _response(answer, shown) for answer in operation.responses},
-            **_error_responses((*operation.errors, *PROTOCOL_ERRORS), service, shown),
+            **{
+                str(response.status): _response(response, type_schemas)
+                for response in operation.responses
+            },
+            **_error_responses((*operation.errors, *PROTOCOL_ERRORS), service, type_schemas),
         },
     }
     if operation.body is not None:
-        examples = {said: {"value": value} for said, value in operation.examples.items()}
-        content = {"schema": shown[operation.body], "examples": examples}
+        examples = {title: {"value": value} for title, value in operation.examples.items()}
+        content = {"schema": type_schemas[operation.body], "examples": examples}
         described["requestBody"] = {"required": True, "content": {"application/json": content}}
     return described
 
@@ -178,39 +181,41 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
     return described
 
 
-def _response(answer: Response, shown: Mapping[Any, Schema]) -> dict[str, Any]:
-    content: dict[str, Any] = {media_type: {"schema": {}} for media_type in answer.media_types}
-    if shapes := [shown[shape] for shape in _body_types(answer)]:
+def _response(response: Response, type_schemas: Mapping[Any, Schema]) -> dict[str, Any]:
+    content: dict[str, Any] = {media_type: {"schema": {}} for media_type in response.media_types}
+    if shapes := [type_schemas[shape] for shape in _body_types(response)]:
         schema = shapes[0] if len(shapes) == 1 else {"anyOf": shapes}
         content = {"application/json": {"schema": schema}, **content}
     described: dict[str, Any] = {
-        "description": answer.description,
-        "headers": _headers(answer.headers),
+        "description": response.description,
+        "headers": _headers(response.headers),
     }
     return described | ({"content": content} if content else {})
 
 
 def _error_responses(
-    failures: Iterable[type[ApiError]], service: ApiDescription, shown: Mapping[Any, Schema]
+    errors: Iterable[type[ApiError]], service: ApiDescription, type_schemas: Mapping[Any, Schema]
 ) -> dict[str, Any]:
     by_status: dict[int, list[type[ApiError]]] = {}
-    for failure in failures:
-        by_status.setdefault(failure.status, []).append(failure)
+    for error in errors:
+        by_status.setdefault(error.status, []).append(error)
     described = {}
-    for status, kinds in sorted(by_status.items()):
+    for status, errors_of_status in sorted(by_status.items()):
         shape = service.rate_limit_body if status == 429 else service.error_body
-        said = "; ".join(f"`{k.code}`: {(k.__doc__ or '').splitlines()[0]}" for k in kinds)
+        description = "; ".join(
+            f"`{k.code}`: {(k.__doc__ or '').splitlines()[0]}" for k in errors_of_status
+        )
         described[str(status)] = {
-            "description": said,
+            "description": description,
             "headers": _headers(("Retry-After",) if status in (429, 503) else ()),
-            "content": {"application/json": {"schema": shown[shape]}},
+            "content": {"application/json": {"schema": type_schemas[shape]}},
         }
     return described
 
 
 def _headers(further: Sequence[str]) -> dict[str, Any]:
-    given = {
+    headers = {
         name: {"description": meaning, "required": True, "schema": {"type": type_}}
         for name, (type_, meaning) in LIMIT_HEADERS.items()
     }
-    return given | {name: {"schema": {"type": "string"}} for name in further}
+    return headers | {name: {"schema": {"type": "string"}} for name in further}

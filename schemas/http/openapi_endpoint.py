@@ -16,24 +16,24 @@ def openapi_endpoint(service: Callable[[], ApiDescription]) -> ASGIApp:
     """The endpoint; the document is made when it is first asked for, and kept."""
 
     @cache
-    def made() -> tuple[bytes, str]:
+    def document() -> tuple[bytes, str]:
         return encode_document(service())
 
     async def endpoint(scope: Scope, _receive: Receive, send: Send) -> None:
         if scope["method"] not in ("GET", "HEAD"):
             raise MethodNotAllowed("GET")
-        body, tag = made()
-        known = tag in (header(scope, b"if-none-match") or "")
+        body, tag = document()
+        unchanged = tag in (header(scope, b"if-none-match") or "")
         headers = [
             (b"etag", tag.encode()),
             (b"cache-control", b"no-cache"),
             (b"content-type", b"application/json"),
         ]
-        if not known:
+        if not unchanged:
             headers.append((b"content-length", b"%d" % len(body)))
-        status = 304 if known else 200
+        status = 304 if unchanged else 200
         await send({"type": "http.response.start", "status": status, "headers": headers})
-        sent = b"" if known or scope["method"] == "HEAD" else body
+        sent = b"" if unchanged or scope["method"] == "HEAD" else body
         await send({"type": "http.response.body", "body": sent})
 
     return endpoint

@@ -113,49 +113,51 @@ class RateLimitBucket:
 
     def headers(self) -> Headers:
         """What is left, as an answer tells it."""
-        most = self.limit.requests
-        left = most - self.requests
+        limit = self.limit.requests
+        remaining = limit - self.requests
         resets = self.last_ms + WINDOW_MS if self.leaves_ms == FAR_FUTURE_MS else self.leaves_ms
         return [
-            (b"x-ratelimit-limit", b"%d" % most),
-            (b"x-ratelimit-remaining", b"%d" % (left if left > 0 else 0)),
+            (b"x-ratelimit-limit", b"%d" % limit),
+            (b"x-ratelimit-remaining", b"%d" % (remaining if remaining > 0 else 0)),
             (b"x-ratelimit-reset", b"%d" % -(-resets // 1000)),
         ]
 
     def exceeded(self, cost: int = 1, size: int = 0, items: int = 0) -> "ExceededLimit":
         """What to tell of a request that does not fit."""
         limit = self.limit
-        room = limit.requests - min(cost, limit.requests)
-        room_bytes = limit.bytes - min(size or 1, limit.bytes)
-        room_items = limit.items - min(items or 1, limit.items)
-        left, left_bytes, left_items = self.requests, self.bytes, self.items
+        max_requests = limit.requests - min(cost, limit.requests)
+        max_bytes = limit.bytes - min(size or 1, limit.bytes)
+        max_items = limit.items - min(items or 1, limit.items)
+        requests, size_used, items_used = self.requests, self.bytes, self.items
         resets = self.last_ms + WINDOW_MS
-        if left > room:
-            which = f"{limit.requests:,} requests"
-        elif left_bytes > room_bytes:
-            which = f"{limit.bytes:,} bytes"
-        elif left_items > room_items:
-            which = f"{limit.items:,} items"
+        if requests > max_requests:
+            exceeded = f"{limit.requests:,} requests"
+        elif size_used > max_bytes:
+            exceeded = f"{limit.bytes:,} bytes"
+        elif items_used > max_items:
+            exceeded = f"{limit.items:,} items"
         else:
             return self._burst()
         for entry in self.older:
-            left -= entry.requests
-            left_bytes -= entry.bytes
-            left_items -= entry.items
-            if left <= room and left_bytes <= room_bytes and left_items <= room_items:
+            requests -= entry.requests
+            size_used -= entry.bytes
+            items_used -= entry.items
+            if requests <= max_requests and size_used <= max_bytes and items_used <= max_items:
                 resets = entry.last_ms + WINDOW_MS
                 break
-        told = f"The limit for {self.subject} is {which} per minute."
-        return ExceededLimit(RateLimitStatus(limit.requests, 0, resets), told)
+        message = f"The limit for {self.subject} is {exceeded} per minute."
+        return ExceededLimit(RateLimitStatus(limit.requests, 0, resets), message)
 
     def _burst(self) -> "ExceededLimit":
         """What to tell when all that is used up is what may come at once."""
         items = max(BURST_ITEMS, self.limit.items // BURST_SHARE)
-        which = f"{items:,} items"
+        exceeded = f"{items:,} items"
         if self.items < self.burst_items:
-            which = f"{max(BURST_BYTES, self.limit.bytes // BURST_SHARE):,} bytes"
-        told = f"The limit for {self.subject} is {which} within {STEP_MS // 1000} seconds."
-        return ExceededLimit(RateLimitStatus(self.limit.requests, 0, self.first_ms + STEP_MS), told)
+            exceeded = f"{max(BURST_BYTES, self.limit.bytes // BURST_SHARE):,} bytes"
+        message = f"The limit for {self.subject} is {exceeded} within {STEP_MS // 1000} seconds."
+        return ExceededLimit(
+            RateLimitStatus(self.limit.requests, 0, self.first_ms + STEP_MS), message
+        )
 
     def _expire(self, now_ms: int) -> None:
         """Let go of what has left the window, and begin a new entry when the newest is full."""
@@ -187,13 +189,13 @@ class RateLimitBucket:
         self.first_ms = self.last_ms = now_ms
 
     def _drop_oldest(self) -> None:
-        gone = self.older.pop(0)
-        self.requests -= gone.requests
-        self.bytes -= gone.bytes
-        self.items -= gone.items
-        self.older_requests -= gone.requests
-        self.older_bytes -= gone.bytes
-        self.older_items -= gone.items
+        oldest = self.older.pop(0)
+        self.requests -= oldest.requests
+        self.bytes -= oldest.bytes
+        self.items -= oldest.items
+        self.older_requests -= oldest.requests
+        self.older_bytes -= oldest.bytes
+        self.older_items -= oldest.items
 
 
 class ExceededLimit(Struct, frozen=True, gc=False):
@@ -238,9 +240,9 @@ def count_in_all(
             return bucket.exceeded(cost, size, items)
     nearest, fewest = buckets[0], FAR_FUTURE_MS
     for bucket in buckets:
-        left = bucket.add(now_ms, cost, size, items)
-        if left < fewest:
-            nearest, fewest = bucket, left
+        remaining = bucket.add(now_ms, cost, size, items)
+        if remaining < fewest:
+            nearest, fewest = bucket, remaining
     return nearest
 
 

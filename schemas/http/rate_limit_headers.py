@@ -13,7 +13,7 @@ WINDOW_MS = WINDOW_SECONDS * 1000
 
 
 class RateLimitStatus(Struct, frozen=True, gc=False):
-    """What a response says about the caller's limit."""
+    """State of a rate limit, as responses show it."""
 
     limit: int
     remaining: int
@@ -28,12 +28,14 @@ class RateLimitStatus(Struct, frozen=True, gc=False):
         ]
 
 
-def rate_limit_error(allowance: RateLimitStatus, now_ms: int, which: str = "") -> RateLimitExceeded:
-    """The failure that says which limit it is and when to come back."""
-    reset = datetime.fromtimestamp(allowance.reset_ms / 1000, UTC)
+def rate_limit_error(
+    status: RateLimitStatus, now_ms: int, which_limit: str = ""
+) -> RateLimitExceeded:
+    """The 429 error, with the limit that is exceeded and the time of its reset."""
+    reset = datetime.fromtimestamp(status.reset_ms / 1000, UTC)
     return RateLimitExceeded(
-        allowance.limit,
+        status.limit,
         reset.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-        max(1, -(-(allowance.reset_ms - now_ms) // 1000)),
-        which,
+        max(1, -(-(status.reset_ms - now_ms) // 1000)),
+        which_limit,
     )

@@ -17,16 +17,16 @@ STATUS_LINES = {
 """The status line of an answer, and the header that every answer has."""
 
 
-def error_response(failure: ApiError, shape: ErrorShape) -> bytes:
+def error_response(error: ApiError, shape: ErrorShape) -> bytes:
     """The whole answer; the connection is closed after it."""
-    body = encode_json(shape(failure))
+    body = encode_json(shape(error))
     headers: Headers = [
         (b"content-type", b"application/json"),
         (b"content-length", b"%d" % len(body)),
         (b"connection", b"close"),
         *RateLimitStatus(PUBLIC_REQUESTS, PUBLIC_REQUESTS, now_ms() + WINDOW_MS).headers(),
     ]
-    if failure.retry_after is not None:
-        headers.append((b"retry-after", b"%d" % failure.retry_after))
+    if error.retry_after is not None:
+        headers.append((b"retry-after", b"%d" % error.retry_after))
     lines = b"".join([b"%b: %b\r\n" % header for header in headers])
-    return STATUS_LINES[failure.status] + lines + b"\r\n" + body
+    return STATUS_LINES[error.status] + lines + b"\r\n" + body

@@ -65,10 +65,10 @@ def serve(
     connections = OpenConnections(
         connection_limits(settings), shape, parse_networks(settings.trusted_proxies)
     )
-    bound: Any = partial(protocol, connections)  # uvicorn only calls it
+    protocol_factory: Any = partial(protocol, connections)  # uvicorn only calls it
     config = uvicorn.Config(
         app,
-        http=bound,
+        http=protocol_factory,
         loop="uvloop",
         ws="none",
         proxy_headers=False,  # which proxies are believed is a setting of ours
@@ -84,22 +84,22 @@ def serve(
     server = uvicorn.Server(config)
     listening = listen(settings.host, port)
     # uvicorn raises the signal again after its orderly stop; by then it has been obeyed.
-    for ordered in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(ordered, _ignore_signal)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _ignore_signal)
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
         runner.run(_serve(server, listening, settings.data / "run", name, ready, on_stop))
 
 
 def connection_limits(settings: Settings) -> ConnectionLimits:
     """The limits that are set, as far as this process may open files."""
-    wanted = settings.connections + RESERVED_FILES
+    needed = settings.connections + RESERVED_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    room = wanted if soft == resource.RLIM_INFINITY else soft
+    available = needed if soft == resource.RLIM_INFINITY else soft
     return ConnectionLimits(
-        connections=max(1, min(wanted, room) - RESERVED_FILES),
+        connections=max(1, min(needed, available) - RESERVED_FILES),
         address_connections=settings.address_connections,
         stalled_seconds=settings.stalled_seconds,
     )
@@ -117,16 +117,16 @@ async def _serve(
     ready: Callable[[], bool],
     on_stop: Callable[[], None],
 ) -> None:
-    beside = [
+    tasks = [
         asyncio.create_task(_write_heartbeats(run, name, ready)),
         asyncio.create_task(_notify_shutdown(server, on_stop)),
     ]
     try:
         await server.serve(sockets=[listening])
     finally:
-        for task in beside:
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*beside, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         remove_heartbeat(run, name)
 
 
@@ -139,9 +139,9 @@ async def _notify_shutdown(server: uvicorn.Server, on_stop: Callable[[], None]) 
 async def _write_heartbeats(run: Path, name: str, ready: Callable[[], bool]) -> None:
     while True:
         state = "ready" if ready() else "starting"
-        pulse = Heartbeat(process=name, pid=os.getpid(), at_ms=now_ms(), state=state)
+        heartbeat = Heartbeat(process=name, pid=os.getpid(), at_ms=now_ms(), state=state)
         try:
-            await asyncio.to_thread(write_heartbeat, run, pulse)
-        except OSError as full:  # there may be room again in a moment
-            log.warning("heartbeat not written", extra={"reason": str(full)})
+            await asyncio.to_thread(write_heartbeat, run, heartbeat)
+        except OSError as error:  # there may be room again in a moment
+            log.warning("heartbeat not written", extra={"reason": str(error)})
         await asyncio.sleep(HEARTBEAT_INTERVAL_SECONDS if state == "ready" else 0.2)

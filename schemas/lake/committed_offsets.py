@@ -78,10 +78,10 @@ def topic_recreated_reason(epoch: int, next_: int) -> str:
     )
 
 
-def lost_offsets(note: str) -> range:
+def lost_offsets(reason: str) -> range:
     """The offsets that such a note is about."""
-    said = _LOST_PATTERN.match(note)
-    return range(int(said[1]), int(said[2]) + 1) if said else range(0)
+    match = _LOST_PATTERN.match(reason)
+    return range(int(match[1]), int(match[2]) + 1) if match else range(0)
 
 
 class LogFollower:
@@ -103,8 +103,8 @@ class LogFollower:
         followed = self.polled_within(FOLLOW_TIMEOUT_SECONDS)
         if not followed:
             self._restart()
-        while (moves := self._read_entry(self.version + 1)) is not None:
-            self._offsets |= moves
+        while (offsets := self._read_entry(self.version + 1)) is not None:
+            self._offsets |= offsets
             self.version += 1
         self._polled_at = time.monotonic()
         return followed
@@ -127,7 +127,11 @@ class LogFollower:
         """What an entry moves; None when it is not there, or torn: then it was never committed."""
         try:
             lines = (self._folder / f"{number:020}.json").read_bytes().splitlines()
-            moves = [_decoder.decode(line).txn for line in lines]
+            transactions = [_decoder.decode(line).txn for line in lines]
         except (FileNotFoundError, msgspec.DecodeError):
             return None
-        return {move.app_id: move.version for move in moves if move is not None}
+        return {
+            transaction.app_id: transaction.version
+            for transaction in transactions
+            if transaction is not None
+        }

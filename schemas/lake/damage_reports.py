@@ -60,50 +60,50 @@ class DamageReports:
         self._unwritten: dict[str, DamagedFile] = {}
         """What could not be written down: the disk may be full."""
 
-    def report(self, found: DamagedFile, consequence: str) -> bool:
+    def report(self, file: DamagedFile, consequence: str) -> bool:
         """Write it down, and say once what follows from it; whether it is new."""
-        if found.name in self.files():
+        if file.name in self.files():
             return False
-        found = msgspec.structs.replace(found, at_ms=now_ms())
+        file = msgspec.structs.replace(file, at_ms=now_ms())
         log.error(
             "data file is damaged",
-            extra={"table": found.table, "file": found.path, "problem": found.problem}
-            | {"rows": found.rows, "so": consequence, "see": "tidemark doctor"},
+            extra={"table": file.table, "file": file.path, "problem": file.problem}
+            | {"rows": file.rows, "so": consequence, "see": "tidemark doctor"},
         )
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            write_atomically(self._folder / f"{found.name}.json", msgspec.json.encode(found))
+            write_atomically(self._folder / f"{file.name}.json", msgspec.json.encode(file))
         except OSError:
-            self._unwritten[found.name] = found
+            self._unwritten[file.name] = file
         return True
 
-    def clear(self, found: DamagedFile) -> None:
+    def clear(self, file: DamagedFile) -> None:
         """The file is well again, or gone for good."""
-        self._unwritten.pop(found.name, None)
-        (self._folder / f"{found.name}.json").unlink(missing_ok=True)
+        self._unwritten.pop(file.name, None)
+        (self._folder / f"{file.name}.json").unlink(missing_ok=True)
 
     def files(self) -> Mapping[str, DamagedFile]:
         """All notes, by name of the file; costs one look at a folder while nothing changes."""
         try:
-            changed = self._folder.stat().st_mtime_ns
+            modified_ns = self._folder.stat().st_mtime_ns
         except OSError:
             return dict(self._unwritten)
-        if changed != self._read_ns:
-            self._reports = {note.name: note for note in _read(self._folder)}
-            settled = time.time_ns() - changed > MTIME_SETTLED_NS
-            self._read_ns = changed if settled else -1
+        if modified_ns != self._read_ns:
+            self._reports = {report.name: report for report in _read(self._folder)}
+            settled = time.time_ns() - modified_ns > MTIME_SETTLED_NS
+            self._read_ns = modified_ns if settled else -1
         return {**self._reports, **self._unwritten} if self._unwritten else self._reports
 
     def of_table(self, table: str) -> Mapping[str, DamagedFile]:
         """Those of one table."""
-        return {name: note for name, note in self.files().items() if note.table == table}
+        return {name: report for name, report in self.files().items() if report.table == table}
 
 
 def _read(folder: Path) -> list[DamagedFile]:
-    found = []
+    reports = []
     for path in sorted(folder.glob("*.json")):
         try:
-            found.append(msgspec.json.decode(path.read_bytes(), type=DamagedFile))
+            reports.append(msgspec.json.decode(path.read_bytes(), type=DamagedFile))
         except (OSError, msgspec.DecodeError):
             continue  # just taken away, or no note of ours
-    return found
+    return reports

@@ -33,8 +33,8 @@ def checksum(data: bytes | memoryview) -> str:
 def file_checksum(file: Path, pace: Callable[[int], None] | None = None) -> str:
     """Of a file's bytes; `pace` is told of each stretch that was read, and may take its time."""
     digest = hashlib.sha256()
-    with file.open("rb") as opened:
-        while block := opened.read(_READ_BYTES):
+    with file.open("rb") as stream:
+        while block := stream.read(_READ_BYTES):
             digest.update(block)
             if pace:
                 pace(len(block))
@@ -43,14 +43,14 @@ def file_checksum(file: Path, pace: Callable[[int], None] | None = None) -> str:
 
 def named_checksum(path: str) -> str | None:
     """What the name says; None for a file of an older version, or of another program."""
-    found = _NAME.search(path)
-    return found[1] if found else None
+    match = _NAME.search(path)
+    return match[1] if match else None
 
 
 def file_problem(
     file: Path,
     size: int | None,
-    known: str | None = None,
+    recorded_checksum: str | None = None,
     pace: Callable[[int], None] | None = None,
 ) -> str | None:
     """What is wrong with a data file, as the end of a sentence; reads all of it.
@@ -59,37 +59,37 @@ def file_problem(
     """
     if problem := frame_problem(file, size):
         return problem
-    wanted = named_checksum(file.name) or known
+    expected = named_checksum(file.name) or recorded_checksum
     try:
-        if wanted and file_checksum(file, pace) != wanted:
+        if expected and file_checksum(file, pace) != expected:
             return "holds other bytes than were written"
-    except OSError as refused:
-        return _unreadable(refused)
+    except OSError as error:
+        return _unreadable(error)
     return None
 
 
 def frame_problem(file: Path, size: int | None) -> str | None:
     """The same without reading more than its ends."""
     try:
-        with file.open("rb") as opened:
-            found = opened.seek(0, 2)
-            if size is not None and found != size:
-                return f"has {found} bytes, not {size}"
-            if found < _MIN_BYTES or _magic_bytes(opened) != (_MAGIC, _MAGIC):
+        with file.open("rb") as stream:
+            actual_size = stream.seek(0, 2)
+            if size is not None and actual_size != size:
+                return f"has {actual_size} bytes, not {size}"
+            if actual_size < _MIN_BYTES or _magic_bytes(stream) != (_MAGIC, _MAGIC):
                 return "is no Parquet file"
-    except OSError as refused:
-        return _unreadable(refused)
+    except OSError as error:
+        return _unreadable(error)
     return None
 
 
-def _unreadable(refused: OSError) -> str:
-    if isinstance(refused, FileNotFoundError):
+def _unreadable(error: OSError) -> str:
+    if isinstance(error, FileNotFoundError):
         return "is missing"
-    return f"cannot be read ({refused.strerror or refused})"
+    return f"cannot be read ({error.strerror or error})"
 
 
-def _magic_bytes(opened: BinaryIO) -> tuple[bytes, bytes]:
-    opened.seek(0)
-    first = opened.read(len(_MAGIC))
-    opened.seek(-len(_MAGIC), 2)
-    return first, opened.read(len(_MAGIC))
+def _magic_bytes(stream: BinaryIO) -> tuple[bytes, bytes]:
+    stream.seek(0)
+    first = stream.read(len(_MAGIC))
+    stream.seek(-len(_MAGIC), 2)
+    return first, stream.read(len(_MAGIC))

@@ -98,8 +98,8 @@ def entry_problem(entry: bytes) -> str | None:
         lines = [_decoder.decode(line) for line in entry.splitlines()]
     except (msgspec.DecodeError, UnicodeDecodeError):
         return "is torn"
-    told = [line.commit_info.tidemark for line in lines if line.commit_info]
-    if any(said is not None and said != _content_of(lines) for said in told):
+    contents = [line.commit_info.tidemark for line in lines if line.commit_info]
+    if any(content is not None and content != _content_of(lines) for content in contents):
         return "does not hold the actions that it was committed with"
     return None
 
@@ -123,24 +123,24 @@ def damaged_entries(log: Path) -> Sequence[DamagedEntry]:
     That the newest are missing is known by the keeper's copies of them. Looked for again when
     there are some: entries may be cleaned up at this very moment.
     """
-    found: Sequence[DamagedEntry] = ()
+    damaged: Sequence[DamagedEntry] = ()
     for _ in range(_ATTEMPTS):
-        if not (found := _find_damaged(log)):
+        if not (damaged := _find_damaged(log)):
             break
-    return found
+    return damaged
 
 
 def named(broken: Sequence[DamagedEntry]) -> str:
     """The first of them by name, with what is wrong; of the others the number."""
-    told = ", ".join(f"{entry.name} {entry.problem}" for entry in broken[:MOST_NAMED])
+    listed = ", ".join(f"{entry.name} {entry.problem}" for entry in broken[:MOST_NAMED])
     more = len(broken) - MOST_NAMED
-    return f"{told} and {more:,} more" if more > 0 else told
+    return f"{listed} and {more:,} more" if more > 0 else listed
 
 
 def log_entries(log: Path) -> dict[int, Path]:
     """The entries that are there, by version."""
-    there = sorted(log.glob("[0-9]*[0-9].json"))
-    return {int(path.stem): path for path in there if path.stem.isdecimal()}
+    paths = sorted(log.glob("[0-9]*[0-9].json"))
+    return {int(path.stem): path for path in paths if path.stem.isdecimal()}
 
 
 def last_checkpoint(log: Path) -> int:
@@ -178,10 +178,10 @@ def damaged_checkpoint(log: Path) -> DamagedEntry | None:
         return None  # none, or one of several pieces by another program
     size = hint.size_in_bytes if hint and hint.version == newest else None
     try:
-        known = checkpoint_checksum_path(log, newest).read_text().strip() or None
+        checksum = checkpoint_checksum_path(log, newest).read_text().strip() or None
     except OSError:
-        known = None
-    problem = damage_of(file, size, known)
+        checksum = None
+    problem = damage_of(file, size, checksum)
     return DamagedEntry(newest, problem, file.name) if problem else None
 
 
@@ -191,17 +191,17 @@ def entry_name(version: int) -> str:
 
 
 def _find_damaged(log: Path) -> list[DamagedEntry]:
-    there, copied = log_entries(log), log_entries(log.parent / COPIES_FOLDER)
-    if not there and not copied:
+    entries, copied = log_entries(log), log_entries(log.parent / COPIES_FOLDER)
+    if not entries and not copied:
         return []
     checkpoint = damaged_checkpoint(log)
-    found = [checkpoint] if checkpoint else []
-    newest = max(*there, *copied, -1)
+    damaged = [checkpoint] if checkpoint else []
+    newest = max(*entries, *copied, -1)
     for version in range(last_checkpoint(log) + 1, newest + 1):
         try:
             problem = entry_problem((log / entry_name(version)).read_bytes())
         except FileNotFoundError:
             problem = "is missing"
         if problem:
-            found.append(DamagedEntry(version, problem))
-    return found
+            damaged.append(DamagedEntry(version, problem))
+    return damaged

@@ -127,14 +127,14 @@ async def fetch_topic_identities(
     if node is None:
         raise NodeNotReadyError("no broker is known")
     try:
-        said = await client.send(node, IdentityRequest(topics))
+        metadata = await client.send(node, IdentityRequest(topics))
     except (NotImplementedError, IncompatibleBrokerVersion):
         return await _identities_by_cluster(client, node, topics)
-    cluster = said.cluster_id or ""
-    found = {name: topic_id for error, name, topic_id, *_ in said.topics if not error}
+    cluster = metadata.cluster_id or ""
+    topic_ids = {name: topic_id for error, name, topic_id, *_ in metadata.topics if not error}
     return {
         name: TopicIdentity(cluster if topic_id == NO_ID else _encode_uuid(topic_id), cluster)
-        for name, topic_id in found.items()
+        for name, topic_id in topic_ids.items()
         if topic_id != NO_ID or cluster
     }
 
@@ -142,10 +142,10 @@ async def fetch_topic_identities(
 async def _identities_by_cluster(
     client: AIOKafkaClient, node: int, topics: list[str]
 ) -> Mapping[str, TopicIdentity]:
-    said = await client.send(node, MetadataRequest(topics))
-    cluster = getattr(said, "cluster_id", None) or ""
-    there = {topic[1] for topic in said.topics if not topic[0]}
-    return {name: TopicIdentity(cluster, cluster) for name in there if cluster}
+    metadata = await client.send(node, MetadataRequest(topics))
+    cluster = getattr(metadata, "cluster_id", None) or ""
+    existing = {topic[1] for topic in metadata.topics if not topic[0]}
+    return {name: TopicIdentity(cluster, cluster) for name in existing if cluster}
 
 
 def _encode_uuid(topic_id: bytes) -> str:
@@ -165,9 +165,9 @@ class TopicIdentityClient:
         """The identities of those topics that are there; KafkaError when nobody answers."""
         try:
             return await fetch_topic_identities(await self._connected_client(), topics)
-        except (KafkaError, OSError, TimeoutError) as away:
+        except (KafkaError, OSError, TimeoutError) as error:
             await self.close()
-            raise away if isinstance(away, KafkaError) else KafkaError(repr(away)) from away
+            raise error if isinstance(error, KafkaError) else KafkaError(repr(error)) from error
 
     async def close(self) -> None:
         """Let go of Kafka."""

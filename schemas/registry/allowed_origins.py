@@ -30,7 +30,7 @@ def origin_allowed(origins: Sequence[str], origin: str) -> bool:
     scheme, _, host = origin.partition("://")
     return any(
         host.endswith(wanted.removeprefix("*")) and scheme == kind
-        for kind, _, wanted in (one.partition("://") for one in origins)
+        for kind, _, wanted in (allowed.partition("://") for allowed in origins)
         if wanted.startswith("*.")
     )
 

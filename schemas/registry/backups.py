@@ -73,8 +73,8 @@ class Backups:
         for path in self.paths():
             try:
                 return read_backup(path)
-            except (BackupDamaged, OSError) as damaged:
-                log.warning("registry backup not readable", extra={"reason": str(damaged)})
+            except (BackupDamaged, OSError) as error:
+                log.warning("registry backup not readable", extra={"reason": str(error)})
         return None
 
     def newest_header(self) -> BackupHeader | None:
@@ -103,20 +103,20 @@ class Backups:
 
     def paths(self) -> list[Path]:
         """All files, the newest first."""
-        found = self.folder.iterdir() if self.folder.is_dir() else ()
-        return sorted((path for path in found if _NAME.fullmatch(path.name)), reverse=True)
+        files = self.folder.iterdir() if self.folder.is_dir() else ()
+        return sorted((path for path in files if _NAME.fullmatch(path.name)), reverse=True)
 
 
 def read_backup(path: Path) -> Backup:
     """The backup in a file; BackupDamaged, or OSError."""
     head, _, body = path.read_bytes().partition(b"\n")
-    told, body = _parse_header(path, head), body.removesuffix(b"\n")
-    if hashlib.sha256(body).hexdigest() != told.sha256:
+    header, body = _parse_header(path, head), body.removesuffix(b"\n")
+    if hashlib.sha256(body).hexdigest() != header.sha256:
         raise BackupDamaged(f"{path} is not what was written: its checksum differs")
     try:
-        return Backup(path, told, msgspec.json.decode(body, type=Contents))
-    except msgspec.MsgspecError as refused:
-        raise BackupDamaged(f"{path} is of another version: {refused}") from None
+        return Backup(path, header, msgspec.json.decode(body, type=Contents))
+    except msgspec.MsgspecError as error:
+        raise BackupDamaged(f"{path} is of another version: {error}") from None
 
 
 def write_backup(store: RegistryStore, backups: Backups, now_ms: int) -> Path | None:
@@ -128,8 +128,8 @@ def write_backup(store: RegistryStore, backups: Backups, now_ms: int) -> Path | 
     if not stamp.revision or (newest is not None and newest.stamp == stamp):
         return None
     contents = store.read_contents()
-    another = newest is not None and newest.stamp.incarnation != stamp.incarnation
-    if newest and another and newest.organizations and not contents.organizations:
+    recreated = newest is not None and newest.stamp.incarnation != stamp.incarnation
+    if newest and recreated and newest.organizations and not contents.organizations:
         return None
     return backups.write(contents, now_ms)
 
@@ -144,11 +144,11 @@ def _parse_header(path: Path, line: bytes) -> BackupHeader:
 def _expired(newest_first: Iterable[Path]) -> Iterator[Path]:
     """All but the newest, and but the last of each of some days."""
     days: list[str] = []
-    for place, path in enumerate(newest_first):
+    for index, path in enumerate(newest_first):
         day = path.name.split("-")[1][:8]
         first = day not in days
         days += [day] if first else []
-        if place >= KEPT_NEWEST and not (first and len(days) <= KEPT_DAYS):
+        if index >= KEPT_NEWEST and not (first and len(days) <= KEPT_DAYS):
             yield path
 
 

@@ -20,13 +20,13 @@ class RegistryConnections:
         if self._file is None:
             return self._engine
         try:
-            found = self._file.check()
+            identity = self._file.check()
         except RegistryLost:
             self._opened = None
             raise
-        if found != self._opened:
+        if identity != self._opened:
             self._engine.dispose()
-            self._opened = found
+            self._opened = identity
         return self._engine
 
     def close(self) -> None:

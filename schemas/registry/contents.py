@@ -71,17 +71,17 @@ def read_contents(connection: sa.Connection) -> Contents:
     )
 
 
-def read_changes_since(connection: sa.Connection, seen: RegistryVersion) -> ChangesSince | None:
+def read_changes_since(connection: sa.Connection, known: RegistryVersion) -> ChangesSince | None:
     """What the log of changes tells; None when it does not tell all that was written.
 
     It does not when the registry was restored, when older changes were removed from it, or when a
     version of before wrote, which keeps no log.
     """
     stamp = read_version(connection)
-    written = stamp.revision - seen.revision
-    if stamp.incarnation != seen.incarnation or not 0 <= written <= MAX_CHANGES:
+    written = stamp.revision - known.revision
+    if stamp.incarnation != known.incarnation or not 0 <= written <= MAX_CHANGES:
         return None
-    query = sa.select(CHANGES.c.kind, CHANGES.c.record_id).where(CHANGES.c.number > seen.revision)
+    query = sa.select(CHANGES.c.kind, CHANGES.c.record_id).where(CHANGES.c.number > known.revision)
     rows = connection.execute(query).all()
     if len(rows) != written:
         return None
@@ -96,6 +96,6 @@ def read_changes_since(connection: sa.Connection, seen: RegistryVersion) -> Chan
         read_by_ids(connection, Key, touched.get(kind_name(Key), ())),
         read_by_ids(connection, Import, touched.get(kind_name(Import), ())),
     )
-    for kind, found in now.by_kind():
-        touched.get(kind_name(kind), set()).difference_update(record.id for record in found)
-    return ChangesSince(now, {name: tuple(gone) for name, gone in touched.items() if gone})
+    for kind, records in now.by_kind():
+        touched.get(kind_name(kind), set()).difference_update(record.id for record in records)
+    return ChangesSince(now, {name: tuple(ids) for name, ids in touched.items() if ids})

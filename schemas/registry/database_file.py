@@ -41,19 +41,19 @@ class DatabaseFileWatch:
         """Which file lies at the path now; RegistryLost when that is no database."""
         with self._looking:
             try:
-                found, before = _file_identity(self._path), self._known
-                if found != before:
-                    self._known = found = _acquire(self._path, found)
+                identity, before = _file_identity(self._path), self._known
+                if identity != before:
+                    self._known = identity = _acquire(self._path, identity)
                     if before is not None:
                         _release(before)
-                head = os.pread(_descriptors[found][-1], len(SQLITE_MAGIC), 0)
+                head = os.pread(_descriptors[identity][-1], len(SQLITE_MAGIC), 0)
             except FileNotFoundError:
                 raise RegistryLost(f"{self._path} is missing") from None
-            except OSError as refused:
-                raise RegistryLost(f"{self._path} cannot be read: {refused.strerror}") from None
+            except OSError as error:
+                raise RegistryLost(f"{self._path} cannot be read: {error.strerror}") from None
         if head != SQLITE_MAGIC:
             raise RegistryLost(f"{self._path} is {'no database any more' if head else 'empty'}")
-        return found
+        return identity
 
     def close(self) -> None:
         """Stop watching."""
@@ -62,8 +62,8 @@ class DatabaseFileWatch:
             self._known = None
 
 
-def _file_identity(found: Path | int) -> FileIdentity:
-    status = found.stat() if isinstance(found, Path) else os.fstat(found)
+def _file_identity(file: Path | int) -> FileIdentity:
+    status = file.stat() if isinstance(file, Path) else os.fstat(file)
     return status.st_dev, status.st_ino
 
 

@@ -47,9 +47,9 @@ class RegistryFollower:
         """Read what was written since, or everything where that does not tell enough."""
         with self._refreshing:  # or an older snapshot might come after a newer one
             if self._store.read_version() != self.snapshot.version:
-                since = self._store.read_changes_since(self.snapshot.version)
-                later = self.snapshot.apply(since) if since else None
-                self.snapshot = later or self._with_key_uses(Snapshot.read(self._store))
+                changes = self._store.read_changes_since(self.snapshot.version)
+                updated = self.snapshot.apply(changes) if changes else None
+                self.snapshot = updated or self._with_key_uses(Snapshot.read(self._store))
             return self.snapshot
 
     def poll(self) -> None:
@@ -89,8 +89,8 @@ class RegistryFollower:
         self._error_kind = kind
         self.error = f"{kind} since {format_instant(now_ms())}"
         served = f"backup {backup}" if backup else "the last snapshot"
-        told = {"reason": first_line(error), "served": served}
-        log.error("registry unavailable", extra=told)
+        fields = {"reason": first_line(error), "served": served}
+        log.error("registry unavailable", extra=fields)
 
 
 def registry_unavailable(error: BaseException) -> str:
@@ -103,5 +103,5 @@ def registry_unavailable(error: BaseException) -> str:
 
 def first_line(error: BaseException) -> str:
     """What a database driver says, without its advice and without the statement."""
-    said = str(error).splitlines()
-    return said[0] if said else type(error).__name__
+    lines = str(error).splitlines()
+    return lines[0] if lines else type(error).__name__

@@ -41,8 +41,8 @@ def validate_field(name: str, value: str | None, apps: Sequence[str] = ()) -> st
 
 def validate_url(member: str, value: str, apps: Sequence[str] = ()) -> str:
     """A URL to which a browser may be sent: http(s), or of one of these schemes of apps."""
-    known = " or ".join([*WEB_SCHEMES, *apps])
-    rule = f"'{member}' must be an {known} URL of at most 2,048 characters without user name"
+    schemes = " or ".join([*WEB_SCHEMES, *apps])
+    rule = f"'{member}' must be an {schemes} URL of at most 2,048 characters without user name"
     if member in APP_URL_NAMES:
         rule += "; set TIDEMARK_LINK_SCHEMES to allow app schemes"
     try:
@@ -50,10 +50,10 @@ def validate_url(member: str, value: str, apps: Sequence[str] = ()) -> str:
         parts.port  # noqa: B018 - reading it checks it
     except ValueError:
         raise Malformed(rule) from None
-    leads = parts.hostname if parts.scheme in WEB_SCHEMES else parts.netloc or parts.path
+    destination = parts.hostname if parts.scheme in WEB_SCHEMES else parts.netloc or parts.path
     if (
         parts.scheme not in (*WEB_SCHEMES, *apps)
-        or not leads
+        or not destination
         or parts.username is not None
         or CONTROL_PATTERN.search(value)
         or len(value) > 2048
@@ -62,10 +62,10 @@ def validate_url(member: str, value: str, apps: Sequence[str] = ()) -> str:
     return value
 
 
-def validate_text(member: str, value: str, most: int) -> str:
+def validate_text(member: str, value: str, max_length: int) -> str:
     """Text that is shown to people."""
-    if not 1 <= len(value.strip()) <= most:
-        raise Malformed(f"'{member}' must have 1 to {most} characters")
+    if not 1 <= len(value.strip()) <= max_length:
+        raise Malformed(f"'{member}' must have 1 to {max_length} characters")
     return value.strip()
 
 

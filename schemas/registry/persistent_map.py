@@ -22,16 +22,16 @@ class PersistentMap(Mapping[str, V]):
         for key, value in entries:
             self._shards[hash(key) % SHARDS][key] = value
 
-    def updated(self, taken: Iterable[str], given: Mapping[str, V]) -> "PersistentMap[V]":
+    def updated(self, removed: Iterable[str], added: Mapping[str, V]) -> "PersistentMap[V]":
         """A copy without the keys of `taken`, and with the entries of `given`."""
         copy: PersistentMap[V] = PersistentMap.__new__(PersistentMap)
         copy._shards = list(self._shards)
-        gone = [key for key in taken if key in self]
-        for place in {hash(key) % SHARDS for key in (*gone, *given)}:
-            copy._shards[place] = dict(copy._shards[place])
-        for key in gone:
+        deleted = [key for key in removed if key in self]
+        for shard in {hash(key) % SHARDS for key in (*deleted, *added)}:
+            copy._shards[shard] = dict(copy._shards[shard])
+        for key in deleted:
             del copy._shards[hash(key) % SHARDS][key]
-        for key, value in given.items():
+        for key, value in added.items():
             copy._shards[hash(key) % SHARDS][key] = value
         return copy
 

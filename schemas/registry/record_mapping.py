@@ -65,10 +65,10 @@ def read_by_ids(
     connection: sa.Connection, kind: type[RecordT], ids: Collection[str]
 ) -> list[RecordT]:
     """Those of a kind that have one of these ids, oldest first."""
-    table, left, found = RECORD_TABLES[kind], iter(sorted(ids)), list[RecordT]()
-    while some := list(islice(left, IDS_PER_QUERY)):
-        found += read_records(connection, kind, _oldest_first(table).where(table.c.id.in_(some)))
-    return found
+    table, remaining, records = RECORD_TABLES[kind], iter(sorted(ids)), list[RecordT]()
+    while batch := list(islice(remaining, IDS_PER_QUERY)):
+        records += read_records(connection, kind, _oldest_first(table).where(table.c.id.in_(batch)))
+    return records
 
 
 def _oldest_first(table: sa.Table) -> sa.Select[Any]:
@@ -79,9 +79,9 @@ def read_records(
     connection: sa.Connection, kind: type[RecordT], query: sa.Select[Any]
 ) -> list[RecordT]:
     """What a query for whole rows of a kind finds."""
-    found = connection.execute(query)
-    names = list(found.keys())
-    return [to_record(kind, dict(zip(names, row, strict=True))) for row in found]
+    result = connection.execute(query)
+    names = list(result.keys())
+    return [to_record(kind, dict(zip(names, row, strict=True))) for row in result]
 
 
 def to_record(kind: type[RecordT], row: Mapping[Any, Any]) -> RecordT:

@@ -33,8 +33,8 @@ def registry_fault(url: str) -> str | None:
     engine = database.create_engine(url)
     try:
         with engine.connect() as connection:
-            made = sa.inspect(connection).has_table(database.REVISION.name)
-            return None if made else f"{_display_url(url)} has no tables"
+            has_tables = sa.inspect(connection).has_table(database.REVISION.name)
+            return None if has_tables else f"{_display_url(url)} has no tables"
     finally:
         engine.dispose()
 
@@ -86,14 +86,14 @@ def restore(
         migrate(url)
         _write_contents(url, contents, restored)
         return None
-    making = path.with_name(f".{path.name}.{os.getpid()}")
-    for companion in SQLITE_SUFFIXES:
-        Path(f"{making}{companion}").unlink(missing_ok=True)
-    migrate(f"sqlite:///{making}")
-    making.chmod(0o600)
-    _write_contents(f"sqlite:///{making}", contents, restored)
+    new_file = path.with_name(f".{path.name}.{os.getpid()}")
+    for suffix in SQLITE_SUFFIXES:
+        Path(f"{new_file}{suffix}").unlink(missing_ok=True)
+    migrate(f"sqlite:///{new_file}")
+    new_file.chmod(0o600)
+    _write_contents(f"sqlite:///{new_file}", contents, restored)
     kept = move_aside(path, now_ms)
-    making.replace(path)
+    new_file.replace(path)
     fsync(path.parent)
     return kept
 
@@ -102,10 +102,10 @@ def move_aside(path: Path, now_ms: int) -> Path | None:
     """Rename a database with the files beside it, so that a new one does not inherit them."""
     at = datetime.fromtimestamp(now_ms / 1000, UTC)
     aside = path.with_name(f"{path.name}.{at:%Y%m%dT%H%M%SZ}.aside")
-    found = [companion for companion in SQLITE_SUFFIXES if Path(f"{path}{companion}").exists()]
-    for companion in found:
-        Path(f"{path}{companion}").rename(f"{aside}{companion}")
-    return aside if found else None
+    suffixes = [suffix for suffix in SQLITE_SUFFIXES if Path(f"{path}{suffix}").exists()]
+    for suffix in suffixes:
+        Path(f"{path}{suffix}").rename(f"{aside}{suffix}")
+    return aside if suffixes else None
 
 
 def _write_contents(url: str, contents: Contents, restored: Change) -> None:
@@ -135,16 +135,16 @@ def _file_fault(path: Path) -> str | None:
     try:
         watch.check()
         with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=rw", uri=True)) as connection:
-            (said,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-    except RegistryLost as lost:
-        return str(lost)
+            (result,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    except RegistryLost as error:
+        return str(error)
     except sqlite3.OperationalError:
         return None  # locked, or not ours to open: who opens it will say so
-    except sqlite3.DatabaseError as damaged:
-        return f"{path} is damaged: {damaged}"
+    except sqlite3.DatabaseError as error:
+        return f"{path} is damaged: {error}"
     finally:
         watch.close()
-    return None if said == "ok" else f"{path} is damaged: {said}"
+    return None if result == "ok" else f"{path} is damaged: {result}"
 
 
 def _display_url(url: str) -> str:

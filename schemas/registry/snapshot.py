@@ -40,27 +40,27 @@ class Snapshot(msgspec.Struct, frozen=True):
         return cls.from_contents(store.read_contents())
 
     @classmethod
-    def from_contents(cls, kept: Contents) -> Self:
+    def from_contents(cls, contents: Contents) -> Self:
         """The registry as it was at one moment."""
         return cls(
-            version=kept.stamp,
-            organizations=MappingProxyType({o.id: o for o in kept.organizations}),
-            websites=MappingProxyType({w.id: w for w in kept.websites}),
-            links=PersistentMap((link.id, link) for link in kept.links),
-            links_by_slug=PersistentMap((link.slug, link) for link in kept.links),
-            keys=MappingProxyType({key.id: key for key in kept.keys}),
-            websites_by_organization=_group_websites(kept.websites),
-            imports=MappingProxyType({one.id: one for one in kept.imports}),
-            receipts=ReceiptKey(kept.receipt_secret),
+            version=contents.stamp,
+            organizations=MappingProxyType({o.id: o for o in contents.organizations}),
+            websites=MappingProxyType({w.id: w for w in contents.websites}),
+            links=PersistentMap((link.id, link) for link in contents.links),
+            links_by_slug=PersistentMap((link.slug, link) for link in contents.links),
+            keys=MappingProxyType({key.id: key for key in contents.keys}),
+            websites_by_organization=_group_websites(contents.websites),
+            imports=MappingProxyType({import_.id: import_ for import_ in contents.imports}),
+            receipts=ReceiptKey(contents.receipt_secret),
         )
 
-    def apply(self, since: ChangesSince) -> Self | None:
+    def apply(self, changes: ChangesSince) -> Self | None:
         """The next snapshot, which shares with this one what was not written.
 
         None when an owner is gone: what belonged to it went with it, and no log says what.
         """
-        now, gone = since.changed, since.deleted_ids
-        if kind_name(Organization) in gone or kind_name(Website) in gone:
+        now, deleted = changes.changed, changes.deleted_ids
+        if kind_name(Organization) in deleted or kind_name(Website) in deleted:
             return None
         websites = _merged(self.websites, now.websites)
         return msgspec.structs.replace(
@@ -68,12 +68,12 @@ class Snapshot(msgspec.Struct, frozen=True):
             version=now.stamp,
             organizations=_merged(self.organizations, now.organizations),
             websites=websites,
-            **self._links(now.links, gone.get(kind_name(Link), ())),
-            keys=_merged(self.keys, now.keys, gone.get(kind_name(Key), ())),
+            **self._links(now.links, deleted.get(kind_name(Link), ())),
+            keys=_merged(self.keys, now.keys, deleted.get(kind_name(Key), ())),
             websites_by_organization=_group_websites(websites.values())
             if now.websites
             else self.websites_by_organization,
-            imports=_merged(self.imports, now.imports, gone.get(kind_name(Import), ())),
+            imports=_merged(self.imports, now.imports, deleted.get(kind_name(Import), ())),
         )
 
     def find_key(self, text: str, now_ms: int) -> Key | None:
@@ -87,16 +87,18 @@ class Snapshot(msgspec.Struct, frozen=True):
         self.key_uses[key.id] = now_ms
         return key
 
-    def _links(self, now: Sequence[Link], gone: Sequence[str]) -> dict[str, Mapping[str, Link]]:
+    def _links(
+        self, changed: Sequence[Link], deleted: Sequence[str]
+    ) -> dict[str, Mapping[str, Link]]:
         """Both maps of links; a slug that one gave up may be another's now."""
-        if not now and not gone:
+        if not changed and not deleted:
             return {}
-        before = [self.links.get(one) for one in (*gone, *(link.id for link in now))]
+        before = [self.links.get(link_id) for link_id in (*deleted, *(link.id for link in changed))]
         slugs = [link.slug for link in before if link is not None]
         return {
-            "links": _persistent(self.links).updated(gone, {link.id: link for link in now}),
+            "links": _persistent(self.links).updated(deleted, {link.id: link for link in changed}),
             "links_by_slug": _persistent(self.links_by_slug).updated(
-                slugs, {link.slug: link for link in now}
+                slugs, {link.slug: link for link in changed}
             ),
         }
 
@@ -107,14 +109,14 @@ def _persistent(links: Mapping[str, Link]) -> PersistentMap[Link]:
 
 def _merged(
     before: MappingProxyType[str, SnapshotRecordT],
-    now: Sequence[SnapshotRecordT],
-    gone: Sequence[str] = (),
+    changed: Sequence[SnapshotRecordT],
+    deleted: Sequence[str] = (),
 ) -> MappingProxyType[str, SnapshotRecordT]:
-    if not now and not gone:
+    if not changed and not deleted:
         return before
-    entries = {**before, **{one.id: one for one in now}}
-    for one in gone:
-        entries.pop(one, None)
+    entries = {**before, **{record.id: record for record in changed}}
+    for record in deleted:
+        entries.pop(record, None)
     return MappingProxyType(entries)
 
 

@@ -77,8 +77,8 @@ class RegistryStore:
 
     def create(self, record: RecordT) -> RecordT:
         """Keep a new record; Taken when its id or slug is in use or its owner is unknown; Full."""
-        with self._transaction() as writing:
-            _insert(writing, record)
+        with self._transaction() as transaction:
+            _insert(transaction, record)
         return record
 
     def get(self, kind: type[RecordT], record_id: str) -> RecordT:
@@ -114,14 +114,14 @@ class RegistryStore:
 
     def update(self, kind: type[RecordT], record_id: str, now_ms: int, **changes: Any) -> RecordT:
         """Change the named fields; Unknown or Taken as above."""
-        with self._transaction() as writing:
-            return _change(writing, kind, record_id, {**changes, "updated_at": now_ms})
+        with self._transaction() as transaction:
+            return _change(transaction, kind, record_id, {**changes, "updated_at": now_ms})
 
     def replace_key(self, new: Key, old_id: str, until_ms: int, now_ms: int) -> Key:
         """Keep a new key and let an old one end, both or neither; answers the old one."""
-        with self._transaction() as writing:
-            _insert(writing, new)
-            return _change(writing, Key, old_id, {"expires_at": until_ms, "updated_at": now_ms})
+        with self._transaction() as transaction:
+            _insert(transaction, new)
+            return _change(transaction, Key, old_id, {"expires_at": until_ms, "updated_at": now_ms})
 
     def record_key_uses(self, uses: Mapping[str, int]) -> None:
         """When keys were last used, by their ids; other processes may know of later uses."""
@@ -144,15 +144,15 @@ class RegistryStore:
     def delete(self, kind: type[RecordT], record_id: str) -> None:
         """Remove the record and what belongs to it; Unknown when there is none."""
         table = RECORD_TABLES[kind]
-        with self._transaction() as writing:
+        with self._transaction() as transaction:
             if kind is Organization:
-                _log_deleted_websites(writing, record_id)
-            gone = sa.delete(table).where(table.c.id == record_id).returning(*table.c)
-            row = writing.connection.execute(gone).first()
+                _log_deleted_websites(transaction, record_id)
+            deletion = sa.delete(table).where(table.c.id == record_id).returning(*table.c)
+            row = transaction.connection.execute(deletion).first()
             if row is None:
                 raise RecordNotFound(f"no {kind.__name__.lower()} '{record_id}'")
             owner = owner_id(to_record(kind, row._mapping))
-            writing.log_change(Action.DELETE, kind, record_id, owner)
+            transaction.log_change(Action.DELETE, kind, record_id, owner)
 
     def read_version(self) -> RegistryVersion:
         """What every write changes."""
@@ -164,10 +164,10 @@ class RegistryStore:
         with database.read_transaction(self._connections.engine()) as connection:
             return read_contents(connection)
 
-    def read_changes_since(self, seen: RegistryVersion) -> ChangesSince | None:
+    def read_changes_since(self, known: RegistryVersion) -> ChangesSince | None:
         """What was written after a state; None when only reading everything tells it."""
         with database.read_transaction(self._connections.engine()) as connection:
-            return read_changes_since(connection, seen)
+            return read_changes_since(connection, known)
 
     def changes(self, limit: int, organization_id: str | None = None) -> Sequence[Change]:
         """The newest changes of all, or of one organization; the newest first."""
@@ -179,10 +179,10 @@ class RegistryStore:
             rows = connection.execute(query).mappings().all()
         return [to_change(row) for row in rows]
 
-    def accept(self, finding_id: str, said: Sequence[str]) -> None:
+    def accept(self, finding_id: str, details: Sequence[str]) -> None:
         """Note in the trail that an operator accepted a finding; `said` is what and why."""
-        with self._transaction() as writing:
-            writing.log_change(Action.ACCEPT, Finding, finding_id, None, said)
+        with self._transaction() as transaction:
+            transaction.log_change(Action.ACCEPT, Finding, finding_id, None, details)
 
     def accepted(self) -> frozenset[str]:
         """Ids of the findings that were accepted."""
@@ -198,57 +198,57 @@ class RegistryStore:
         return WriteTransaction(self._connections.engine(), self._actor, self._clock)
 
 
-def _insert(writing: WriteTransaction, record: Record) -> None:
-    writing.connection.execute(sa.insert(RECORD_TABLES[type(record)]).values(to_row(record)))
-    writing.log_change(Action.CREATE, type(record), record.id, owner_id(record))
+def _insert(transaction: WriteTransaction, record: Record) -> None:
+    transaction.connection.execute(sa.insert(RECORD_TABLES[type(record)]).values(to_row(record)))
+    transaction.log_change(Action.CREATE, type(record), record.id, owner_id(record))
     if isinstance(record, Link | Import):
-        _check_limit(writing, record)
+        _check_limit(transaction, record)
 
 
 def _change(
-    writing: WriteTransaction, kind: type[RecordT], record_id: str, values: dict[str, Any]
+    transaction: WriteTransaction, kind: type[RecordT], record_id: str, values: dict[str, Any]
 ) -> RecordT:
     table = RECORD_TABLES[kind]
     changed = sa.update(table).where(table.c.id == record_id).values(to_column_values(values))
-    row = writing.connection.execute(changed.returning(*table.c)).first()
+    row = transaction.connection.execute(changed.returning(*table.c)).first()
     if row is None:
         raise RecordNotFound(f"no {kind.__name__.lower()} '{record_id}'")
     record = to_record(kind, row._mapping)
     fields = [name for name in values if name != "updated_at"]
-    writing.log_change(Action.UPDATE, kind, record_id, owner_id(record), fields)
+    transaction.log_change(Action.UPDATE, kind, record_id, owner_id(record), fields)
     return record
 
 
-def _log_deleted_websites(writing: WriteTransaction, organization_id: str) -> None:
+def _log_deleted_websites(transaction: WriteTransaction, organization_id: str) -> None:
     """Those that go with their organization: by the trail their rows are known as deleted."""
     table = RECORD_TABLES[Website]
     owned = sa.delete(table).where(table.c.organization_id == organization_id)
-    for row in writing.connection.execute(owned.returning(table.c.id)).all():
-        writing.log_change(Action.DELETE, Website, row.id, organization_id)
+    for row in transaction.connection.execute(owned.returning(table.c.id)).all():
+        transaction.log_change(Action.DELETE, Website, row.id, organization_id)
 
 
-def _check_limit(writing: WriteTransaction, record: Link | Import) -> None:
+def _check_limit(transaction: WriteTransaction, record: Link | Import) -> None:
     """Full when there are too many now; imports that were undone make room, the oldest first."""
-    table, most = RECORD_TABLES[type(record)], MAX_RECORDS[type(record)]
+    table, limit = RECORD_TABLES[type(record)], MAX_RECORDS[type(record)]
     owned = table.c.organization_id == record.organization_id
     if isinstance(record, Link):
-        most = min(most, _plan_link_limit(writing, record.organization_id))
+        limit = min(limit, _plan_link_limit(transaction, record.organization_id))
     count = sa.select(sa.func.count()).select_from(table).where(owned)
-    if writing.connection.execute(count).scalar_one() <= most:
+    if transaction.connection.execute(count).scalar_one() <= limit:
         return
     if isinstance(record, Link):
         raise RecordLimitReached(
-            f"the organization has {most:,} links, its maximum; delete one first"
+            f"the organization has {limit:,} links, its maximum; delete one first"
         )
     undone = sa.select(table.c.id).where(owned, table.c.state == ImportState.UNDONE.value)
     oldest = undone.order_by(table.c.created_at, table.c.id).limit(1)
     removed = sa.delete(table).where(table.c.id == oldest.scalar_subquery()).returning(table.c.id)
-    gone = writing.connection.execute(removed).first()
+    gone = transaction.connection.execute(removed).first()
     if gone is None:
         raise RecordLimitReached(
-            f"the organization has {most:,} imports, its maximum; undo one first"
+            f"the organization has {limit:,} imports, its maximum; undo one first"
         )
-    writing.log_change(Action.DELETE, Import, gone.id, record.organization_id)
+    transaction.log_change(Action.DELETE, Import, gone.id, record.organization_id)
 
 
 def _plan_link_limit(writing: WriteTransaction, organization_id: str) -> int:

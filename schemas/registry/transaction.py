@@ -71,7 +71,7 @@ class WriteTransaction:
         raised = sa.update(database.REVISION).values(number=number + len(self._changes))
         last = int(self.connection.execute(raised.returning(number)).scalar_one())
         first = last - len(self._changes) + 1
-        rows = [{"number": first + place, **row} for place, row in enumerate(self._changes)]
+        rows = [{"number": first + index, **row} for index, row in enumerate(self._changes)]
         self.connection.execute(sa.insert(log), rows)
         if first // PRUNE_INTERVAL != (last + 1) // PRUNE_INTERVAL:
             old = log.c.kind.in_(PRUNED_KINDS) & (log.c.number <= last - KEPT_CHANGES)

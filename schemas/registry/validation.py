@@ -121,19 +121,19 @@ def new_key(
     expires_at: int | None = None,
 ) -> tuple[Key, str]:
     """The record to keep, and the key's text to show once."""
-    made = generate_key()
+    new = generate_key()
     key = Key(
-        id=made.id,
+        id=new.id,
         organization_id=organization_id,
         website_id=website_id,
         name=name,
         scopes=validate_scopes(scopes),
-        secret_hash=made.secret_hash,
+        secret_hash=new.secret_hash,
         expires_at=expires_at,
         created_at=now_ms,
         updated_at=now_ms,
     )
-    return key, made.text
+    return key, new.text
 
 
 def validate_id(value: str) -> str:
@@ -185,6 +185,6 @@ def validate_slug(value: str) -> str:
 def validate_scopes(value: Sequence[str]) -> tuple[str, ...]:
     unknown = [scope for scope in value if scope not in KEY_SCOPES]
     if unknown or not value:
-        given = ", ".join(unknown) or "empty"
-        raise Malformed(f"'scopes' is {given}; scopes are {', '.join(KEY_SCOPES)}")
+        problem = ", ".join(unknown) or "empty"
+        raise Malformed(f"'scopes' is {problem}; scopes are {', '.join(KEY_SCOPES)}")
     return tuple(dict.fromkeys(value))

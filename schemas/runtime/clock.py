@@ -27,5 +27,5 @@ def format_instant(ms: int | None) -> str | None:
     """Unix milliseconds as ISO 8601 in UTC with milliseconds."""
     if ms is None:
         return None
-    at = datetime.fromtimestamp(ms / 1000, UTC)
-    return f"{at:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"
+    moment = datetime.fromtimestamp(ms / 1000, UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"

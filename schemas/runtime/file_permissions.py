@@ -22,6 +22,6 @@ def is_exposed(path: Path, settings: Settings) -> bool:
 
 def restrict(path: Path, settings: Settings) -> None:
     """Take away what others may; what belongs to somebody else is left as it is."""
-    found = path.stat()
-    if found.st_uid == os.getuid() and is_exposed(path, settings):
-        path.chmod(stat.S_IMODE(found.st_mode) & ~UMASKS[settings.data_access])
+    status = path.stat()
+    if status.st_uid == os.getuid() and is_exposed(path, settings):
+        path.chmod(stat.S_IMODE(status.st_mode) & ~UMASKS[settings.data_access])

@@ -49,16 +49,16 @@ class Heartbeat(Struct, frozen=True):
     """Why it refuses, or what it does not store, and what is to be done."""
 
 
-def write_heartbeat(run: Path, pulse: Heartbeat) -> None:
+def write_heartbeat(run: Path, heartbeat: Heartbeat) -> None:
     """Replace the process's pulse; readers see the old or the new one.
 
     OSError when there is no room: then the old one is touched, which takes none, so that a full
     disk does not look like a process that hangs.
     """
-    path = run / f"{pulse.process}.json"
+    path = run / f"{heartbeat.process}.json"
     try:
         run.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, msgspec.json.encode(pulse))
+        write_atomically(path, msgspec.json.encode(heartbeat))
     except OSError:
         with suppress(OSError):
             os.utime(path)
@@ -75,24 +75,35 @@ def remove_heartbeat(run: Path, process: str) -> None:
 
 def read_heartbeats(run: Path) -> list[Heartbeat]:
     """All pulses, stale ones too, by name of the process."""
-    found = []
+    heartbeats = []
     for path in sorted(run.glob("*.json")):
         try:
-            found.append(msgspec.json.decode(path.read_bytes(), type=Heartbeat))
+            heartbeats.append(msgspec.json.decode(path.read_bytes(), type=Heartbeat))
         except (OSError, msgspec.DecodeError):
             continue  # being replaced, or not a pulse
-    return found
+    return heartbeats
 
 
-def complete_until(topic: str, pulses: Iterable[Heartbeat], partitions: int) -> int | None:
+def complete_until(topic: str, heartbeats: Iterable[Heartbeat], partitions: int) -> int | None:
     """Before when all partitions of the topic are complete; None when not all are told of.
 
     While workers share the partitions out anew, some have no holder, and nothing can be said.
     """
-    holders = [pulse for pulse in pulses if any(at.topic == topic for at in pulse.progress)]
-    held = {at.partition for pulse in holders for at in pulse.progress if at.topic == topic}
-    since = [pulse.complete_ms[topic] for pulse in holders if topic in pulse.complete_ms]
-    if not since or len(since) < len(holders) or len(held) < partitions:
+    holders = [
+        heartbeat
+        for heartbeat in heartbeats
+        if any(progress.topic == topic for progress in heartbeat.progress)
+    ]
+    assigned = {
+        progress.partition
+        for heartbeat in holders
+        for progress in heartbeat.progress
+        if progress.topic == topic
+    }
+    since = [
+        heartbeat.complete_ms[topic] for heartbeat in holders if topic in heartbeat.complete_ms
+    ]
+    if not since or len(since) < len(holders) or len(assigned) < partitions:
         return None
     return min(since)
 
@@ -100,17 +111,17 @@ def complete_until(topic: str, pulses: Iterable[Heartbeat], partitions: int) -> 
 def refusal_reason(run: Path, at_ms: int) -> str | None:
     """Why something is not stored until an operator decides; None when nobody says so."""
     reasons = [
-        f"{pulse.process}: {pulse.reason}"
-        for pulse in read_heartbeats(run)
-        if pulse.reason and at_ms - pulse.at_ms < REFUSED_VALID_MS
+        f"{heartbeat.process}: {heartbeat.reason}"
+        for heartbeat in read_heartbeats(run)
+        if heartbeat.reason and at_ms - heartbeat.at_ms < REFUSED_VALID_MS
     ]
     return "; ".join(reasons) or None
 
 
 def silence(run: Path, at_ms: int) -> str | None:
     """For how long no worker has said how far it is; None while one does, or when none ever did."""
-    told = [pulse.at_ms for pulse in read_heartbeats(run) if pulse.progress]
-    silent_ms = at_ms - max(told, default=at_ms)
+    reported_ms = [heartbeat.at_ms for heartbeat in read_heartbeats(run) if heartbeat.progress]
+    silent_ms = at_ms - max(reported_ms, default=at_ms)
     if silent_ms <= SILENT_MS:
         return None
     return f"no worker has reported for {silent_ms // 1000} s; what is new is not stored"

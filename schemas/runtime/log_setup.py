@@ -55,22 +55,22 @@ class LogRateLimiter(logging.Filter):
             self._since.clear()
         self._since[kind] = now
         self._last.pop(kind, None)  # it would hold the frames of its exception for ever
-        if left_out := self._suppressed.pop(kind, 0):
-            record.suppressed = left_out
+        if suppressed := self._suppressed.pop(kind, 0):
+            record.suppressed = suppressed
         return True
 
-    def suppressed_records(self, at_once: bool = False) -> list[logging.LogRecord]:
+    def suppressed_records(self, all_kinds: bool = False) -> list[logging.LogRecord]:
         """The last record of each kind of which something was left out and nothing came since."""
         now = self._clock()
-        told = []
+        records = []
         for kind in list(self._suppressed):  # other threads may add to it
-            if at_once or now - self._since.get(kind, 0.0) >= MIN_INTERVAL_SECONDS:
-                left_out, last = self._suppressed.pop(kind, 0), self._last.pop(kind, None)
-                if left_out and last:
+            if all_kinds or now - self._since.get(kind, 0.0) >= MIN_INTERVAL_SECONDS:
+                suppressed, last = self._suppressed.pop(kind, 0), self._last.pop(kind, None)
+                if suppressed and last:
                     last.exc_info = last.exc_text = None
-                    last.suppressed = left_out
-                    told.append(last)
-        return told
+                    last.suppressed = suppressed
+                    records.append(last)
+        return records
 
 
 class RateLimitedHandler(logging.StreamHandler[Any]):
@@ -88,7 +88,7 @@ class RateLimitedHandler(logging.StreamHandler[Any]):
         super().emit(record)
 
     def close(self) -> None:
-        for counted in self._limit.suppressed_records(at_once=True):
+        for counted in self._limit.suppressed_records(all_kinds=True):
             super().emit(counted)
         super().close()
 
