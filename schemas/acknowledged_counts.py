@@ -1,6 +1,6 @@
 """Counts of acknowledged items per hour: files that survive the loss of Kafka.
 
-`<data>/acknowledged/<hour>/<process>-<start>.json`: one file for each process that ran in that hour,
+`<data>/acknowledged/<hour>/<process>-<start>.json`: one file per process that ran in that hour,
 always replaced as a whole by the sums since its start, so nothing is counted twice. Counts that a
 killed process had not written are missing: then more is received than acknowledged, never less.
 """

@@ -1,14 +1,14 @@
 """Admission: counts each request in the rate-limit buckets of its sender, or rejects it with 429.
 
-| who | buckets; the first that is full refuses |
+| request | buckets; the first that is full rejects |
 |---|---|
-| with an API key | the organization's, which no request without a key touches |
-| without a key, for a website or a link | its network's share of that; then the whole |
-| nobody in particular; refused without a key | its network's public one |
+| with an API key | the organization's; requests without a key never count in it |
+| without a key, for a website or a link | the share of the client network; then the total |
+| without a tenant, or rejected without a key | the public bucket of the client network |
 
-A network is a client address cut to /24 or /48. So a stranger on one network can use up neither
-what a website may receive, nor what another website may, nor what a server with a key may send.
-What an answer tells is the bucket with the fewest requests left.
+A client network is a client address truncated to /24 or /48. So one network can use up neither the
+limit of a website, nor that of another website, nor that of a server with a key.
+Response headers show the bucket with the fewest remaining requests.
 """
 
 from collections.abc import Sequence
@@ -24,36 +24,36 @@ from schemas.registry import Organization
 from schemas.runtime.clock import Clock
 
 RATE_LIMIT_KEY = "tidemark.allowance"
-"""In the scope: what the answer tells, of a request that was counted."""
+"""Key of the ASGI scope: the rate limit that the response headers show."""
 
 PUBLIC_GROUP_LIMIT = PLANS["free"][Group.PUBLIC]
 
 BODY_SIZE_KEY = "tidemark.body_size"
-"""In the scope: bytes that the body has taken so far, packed or unpacked, whichever is more."""
+"""Key of the ASGI scope: bytes of the body so far, compressed or not, whichever is more."""
 
 REJECTS_PER_REQUEST = 10
 BYTES_PER_REQUEST = 16_384
-"""What costs a network as much as one more refused request, because it takes about as long."""
+"""Rejected items, and body bytes, that count as one more rejected request: equal CPU time."""
 
 CLEANUP_THRESHOLD = 1_000
-"""Tenants below which nobody looks for those that have gone quiet."""
+"""Number of tenants at which idle ones are dropped."""
 
 PUBLIC_SUBJECT = "unauthenticated or rejected requests from one network"
 
 
 class _TenantLimits(Struct, frozen=True, gc=False):
-    """An organization, a website, or the links of an organization."""
+    """Buckets and limits of an organization, a website, or the links of an organization."""
 
     owner: Organization
     key: tuple[Group, str]
     total: RateLimitBucket
     network_limit: Limit
-    """Of one network."""
+    """Limit of one client network."""
     network_subject: str
 
 
 class Admission:
-    """Counts requests in the buckets of who sends them."""
+    """Counts requests in rate-limit buckets."""
 
     def __init__(self, limiter: RateLimiter, clock: Clock) -> None:
         self._limiter = limiter
@@ -71,7 +71,7 @@ class Admission:
         size: int = 0,
         items: int = 0,
     ) -> RateLimitBucket:
-        """Count a request with a key; `more` counts its bytes and items later."""
+        """Count a request with an API key; `more` counts its bytes and items later."""
         now = self._clock()
         bucket = self._tenant(owner, group, owner.id, now).total
         if not bucket.fits(now, cost, size, items):
@@ -81,14 +81,14 @@ class Admission:
         return bucket
 
     def more(self, scope: Scope, bucket: RateLimitBucket, size: int, items: int) -> None:
-        """Count bytes and items of a request that is counted itself."""
+        """Count bytes and items of a request that is counted already."""
         now = self._clock()
         if not bucket.fits(now, 0, size, items):
             self._raise_exceeded(scope, bucket.exceeded(0, size, items))
         bucket.add(now, 0, size, items)
 
     def check_network(self, scope: Scope, network: str, now_ms: int) -> None:
-        """Refuse who was refused too often, before anything is decoded; nothing is counted."""
+        """Reject a network with too many rejected requests, before decoding; counts nothing."""
         public = self._known(network)
         if public is not None and not public.fits(now_ms):
             self._raise_exceeded(scope, public.exceeded())
@@ -96,7 +96,7 @@ class Admission:
     def anonymous_buckets(
         self, network: str, owner: Organization, group: Group, subject: str, now_ms: int
     ) -> Sequence[RateLimitBucket]:
-        """What a request without a key is counted in: its network's share, and the whole."""
+        """Buckets of a request without a key: the share of its network, and the total."""
         tenant = self._tenants.get((group, subject))
         if tenant is None or tenant.owner is not owner:
             tenant = self._tenant(owner, group, subject, now_ms)
@@ -107,7 +107,7 @@ class Admission:
         return (share, tenant.total)
 
     def check_buckets(self, scope: Scope, buckets: Sequence[RateLimitBucket], now_ms: int) -> None:
-        """Refuse at once when one of them is full."""
+        """Reject the request if one of the buckets is full; counts nothing."""
         for bucket in buckets:
             if not bucket.fits(now_ms):
                 self._raise_exceeded(scope, bucket.exceeded())
@@ -120,7 +120,7 @@ class Admission:
         size: int = 0,
         items: int = 0,
     ) -> None:
-        """Count a good request without a key."""
+        """Count a valid request without a key."""
         share, total = buckets
         if not share.fits(now_ms, 1, size, items):
             self._raise_exceeded(scope, share.exceeded(1, size, items))
@@ -130,14 +130,14 @@ class Admission:
         scope[RATE_LIMIT_KEY] = share if remaining <= total.add(now_ms, 1, size, items) else total
 
     def count_public(self, scope: Scope, network: str, cost: int = 1) -> None:
-        """Count a request that names nobody, or that was refused: as much as is left."""
+        """Count a request without a tenant, or a rejected one, up to the remaining limit."""
         outcome = self.charge_network(network, cost)
         if isinstance(outcome, ExceededLimit):
             self._raise_exceeded(scope, outcome)
         scope[RATE_LIMIT_KEY] = outcome
 
     def charge_network(self, network: str, cost: int) -> RateLimitBucket | ExceededLimit:
-        """The same, of a request that is answered as it is."""
+        """The same for a request whose response does not change; returns the exceeded limit."""
         now = self._clock()
         bucket = self._limiter.anonymous_bucket(network, PUBLIC_GROUP_LIMIT, PUBLIC_SUBJECT, now)
         bucket.fits(now)
@@ -145,7 +145,7 @@ class Admission:
         return count_in_all((bucket,), now, min(cost, remaining))
 
     def public_status(self, network: str) -> RateLimitStatus:
-        """What a network may ask that names nobody."""
+        """State of the public bucket of a client network."""
         now = self._clock()
         bucket = self._known(network) or RateLimitBucket(PUBLIC_GROUP_LIMIT, PUBLIC_SUBJECT, now)
         bucket.fits(now)
@@ -165,7 +165,7 @@ class Admission:
     def _new_tenant(
         self, owner: Organization, key: tuple[Group, str], now_ms: int, before: _TenantLimits | None
     ) -> _TenantLimits:
-        """What holds for the tenant from now on; what it used before stays used."""
+        """Limits of a new or changed tenant; a changed one keeps its counts."""
         group, id_ = key
         limit = limit_for(owner.plan, group, owner.limits)
         subject = _subject(owner, group, id_)
@@ -178,7 +178,7 @@ class Admission:
         return _TenantLimits(owner, key, total, network_limit(limit), f"{subject} from one network")
 
     def _drop_idle(self, now_ms: int) -> None:
-        """Drop tenants of whom nothing is in the window: nothing is forgotten with them."""
+        """Drop tenants without requests in the window, so no count is lost."""
         if len(self._tenants) < self._cleanup_at:
             return
         for tenant in self._tenants.values():
@@ -192,7 +192,7 @@ class Admission:
 
 
 def rejection_cost(rejected: int, size: int) -> int:
-    """Refused requests that take as long as it took to reject that many items in so many bytes."""
+    """Number of rejected requests that these rejected items and bytes count as."""
     return rejected // REJECTS_PER_REQUEST + size // BYTES_PER_REQUEST
 
 

@@ -10,28 +10,28 @@ from schemas.http.error_bodies import encode_json
 from schemas.http.rate_limit_headers import Headers
 
 WHOLE_BODY_KEY = "tidemark.body"
-"""Where a protocol of ours leaves a body that came in one piece."""
+"""Key of the ASGI scope: the body, when our protocol received it in one piece."""
 
 BY_NAME = "tidemark.headers"
-"""In the scope: the headers by name, once somebody asked for one."""
+"""Key of the ASGI scope: the headers by name, once one was read."""
 
 
 class ClientDisconnected(Exception):
-    """The client closed the connection before its body was complete; there is no one to answer."""
+    """The client closed the connection before its body was complete."""
 
 
 def header(scope: Scope, name: bytes) -> str | None:
-    """The header of that lower-case name; several lines of it are one list (RFC 9110 5.3).
+    """The header of that lower-case name; repeated headers are joined to one list (RFC 9110 5.3).
 
-    Who takes one value only refuses or ignores the list, as any other wrong value: which of two a
-    proxy meant is not guessed.
+    Readers of a single value treat a list as an invalid value: the service does not guess which
+    one a proxy meant.
     """
     value = headers_by_name(scope).get(name)
     return None if value is None else str(value, "latin-1")
 
 
 def headers_by_name(scope: Scope) -> dict[bytes, bytes]:
-    """All headers, each read as `header` reads it; sorted once for a request."""
+    """All headers by name, joined as in `header`; computed once per request."""
     cached: dict[bytes, bytes] | None = scope.get(BY_NAME)
     if cached is not None:
         return cached
@@ -45,7 +45,7 @@ def headers_by_name(scope: Scope) -> dict[bytes, bytes]:
 
 
 async def read_body(scope: Scope, receive: Receive, max_bytes: int, seconds: float) -> bytes:
-    """The whole body; TooLarge beyond `most` bytes, TooSlow when it takes longer than `seconds`."""
+    """Read the body; PayloadTooLarge beyond `max_bytes`, RequestTimeout after `seconds`."""
     complete: bytes | None = scope.get(WHOLE_BODY_KEY)
     if complete is not None:
         return _check_size(complete, max_bytes)
@@ -84,7 +84,7 @@ def _check_size(body: bytes, max_bytes: int) -> bytes:
 
 
 async def send_json(send: Send, status: int, body: object, headers: Headers | None = None) -> None:
-    """A JSON answer; `body` may be bytes that are JSON already."""
+    """Send a JSON response; a body of bytes is JSON already."""
     payload = body if isinstance(body, bytes) else encode_json(body)
     base: Headers = [
         (b"content-type", b"application/json"),

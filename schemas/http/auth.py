@@ -6,7 +6,7 @@ from schemas.errors import Forbidden, Unauthorized
 from schemas.registry import Key, Link, Organization, Snapshot, Website
 
 HeaderLookup = Callable[[str], str | None]
-"""Looks a request header up by its lower-case name."""
+"""Returns a request header by its lower-case name."""
 
 KEY_REQUIRED = "An API key is required: send it as 'x-api-key' or 'Authorization: Bearer'"
 INVALID_KEY = "The API key is not valid"
@@ -14,7 +14,7 @@ OUT_OF_REACH = "Access denied: this key has no access to the {what}"
 
 
 def read_api_key(header: HeaderLookup) -> str | None:
-    """The key that a request carries."""
+    """The API key in the request headers."""
     direct = header("x-api-key")
     if direct:
         return direct.strip()
@@ -23,7 +23,7 @@ def read_api_key(header: HeaderLookup) -> str | None:
 
 
 def require_key(registry: Snapshot, text: str | None, scope: str, now_ms: int, *others: str) -> Key:
-    """The live key with that scope, or one of the others; Unauthorized or Forbidden."""
+    """The active key, if it has the scope or one of the others; Unauthorized or Forbidden."""
     if not text:
         raise Unauthorized(KEY_REQUIRED)
     key = registry.find_key(text, now_ms)
@@ -39,7 +39,7 @@ def _scope_choices(*scopes: str) -> str:
 
 
 def authorize_website(registry: Snapshot, key: Key, website_id: str) -> Website:
-    """The website, when the key reaches it."""
+    """The website, if the key has access to it."""
     website = registry.websites.get(website_id)
     if (
         website is None
@@ -51,7 +51,7 @@ def authorize_website(registry: Snapshot, key: Key, website_id: str) -> Website:
 
 
 def authorize_link(registry: Snapshot, key: Key, link_id: str) -> Link:
-    """The link, when the key reaches its organization."""
+    """The link, if the key has access to its organization."""
     link = registry.links.get(link_id)
     if link is None or link.organization_id != key.organization_id or key.website_id is not None:
         raise Forbidden(OUT_OF_REACH.format(what="link"))
@@ -59,7 +59,7 @@ def authorize_link(registry: Snapshot, key: Key, link_id: str) -> Link:
 
 
 def authorize_organization(registry: Snapshot, key: Key, organization_id: str) -> Organization:
-    """The organization, when it is the key's own and the key is not bound to one website."""
+    """The organization, if it owns the key and the key is not restricted to one website."""
     if organization_id != key.organization_id or key.website_id is not None:
         raise Forbidden(OUT_OF_REACH.format(what="organization"))
     return registry.organizations[organization_id]

@@ -1,8 +1,7 @@
 """Connection limits per server and client network, and one timeout sweep a second.
 
-Timers are not kept per connection: each connection remembers since when it has been in its present
-state, and one sweep a second asks all of them whether that is too long. A request then costs no
-timer, and nobody waits more than a second longer than said.
+There is no timer per connection: each stores since when it has been in its state, and one sweep a
+second checks all of them. So a request costs no timer, and timeouts are exact to a second.
 """
 
 import asyncio
@@ -18,37 +17,37 @@ from schemas.runtime.networks import Networks, in_networks, parse_ip
 
 
 class ConnectionLimits(Struct, frozen=True):
-    """What one connection may cost, and how many there may be."""
+    """Limits of one connection, and of their number."""
 
     head_bytes: int = 16 * 1024
     head_fields: int = 100
     head_seconds: float = 10.0
-    """For a head that has begun, and for the first one of a connection to begin."""
+    """Timeout of a head, and of the first request on a connection."""
     body_seconds: float = 20.0
-    """For a body, where its endpoint does not ask for it sooner."""
+    """Timeout of a body; endpoints may have a shorter one."""
     unfinished_bytes: int = 128 * 1024 * 1024
-    """Of bodies that have not come whole, on all connections; an address may have a quarter."""
+    """Bytes of incomplete bodies on all connections; one client address may have a quarter."""
     framing_bytes: int = 8 * 1024
-    """Chunk extensions and trailers that may come without content between them."""
+    """Bytes of chunk extensions and trailers without content between them."""
     pipelined: int = 32
-    """Requests that may wait for their turn before no more of their connection are parsed."""
+    """Requests that may wait on one connection before parsing stops."""
     keep_alive_seconds: float = 75.0
     crowded_seconds: float = 5.0
-    """For both, when more than half of the connections are taken."""
+    """Replaces `head_seconds` and `keep_alive_seconds` on a server that is more than half full."""
     stalled_seconds: float = 30.0
-    """For a client that takes nothing of its answer."""
+    """Timeout of a client that does not read its response."""
     linger_seconds: float = 5.0
-    """How long what a refused client still sends is read away."""
+    """Seconds for which input of a rejected client is discarded."""
     drained_bytes: int = 4 * 1024 * 1024
-    """How much of it; a client that has sent more waits for the end of the connection."""
+    """Bytes that are discarded; beyond them nothing is read until the connection closes."""
     probe_seconds: float = 1.0
-    """After which a client that closed its sending half is written to, to see if it is there."""
+    """Seconds after which a half-closed client gets an interim response, to detect a dead one."""
     sweep_seconds: float = 1.0
     connections: int = 8_192
     address_connections: int = 1_024
-    """Of those; a network (IPv4: a /24) may have a quarter of all, or so many if that is more."""
+    """Maximum per client address; a /24 may have this or a quarter of all, whichever is more."""
     lingering: int = 128
-    """Connections beside these that were refused or gave way, and may still read why."""
+    """Rejected or evicted connections, beside the others, that may still read their response."""
 
 
 class OpenConnections:
@@ -57,7 +56,7 @@ class OpenConnections:
     def __init__(self, limits: ConnectionLimits, shape: ErrorShape, trusted: Networks = ()) -> None:
         self.limits = limits
         self.error_shape = shape
-        """Of the bodies of refusals."""
+        """Shape of error bodies."""
         self.turns = PipelineScheduler()
         self.now = 0.0
         """Time of the event loop, as of the last sweep."""
@@ -71,7 +70,7 @@ class OpenConnections:
         self._sweeping = False
 
     def admit(self, connection: Connection, peer: str) -> bool:
-        """Whether there is room for one more connection, also of that client; some is made."""
+        """Whether the connection is accepted; a full server evicts another one for it."""
         if not self._sweeping:
             self._sweeping, self.now = True, asyncio.get_running_loop().time()
             asyncio.get_running_loop().call_later(self.limits.sweep_seconds, self._sweep)
@@ -84,15 +83,15 @@ class OpenConnections:
         return True
 
     def linger(self, connection: Connection) -> None:
-        """Let a refused client read why; who has had longest for it makes room."""
+        """Let a rejected client read its response; beyond the limit the oldest is closed."""
         self._lingering[connection] = None
         if len(self._lingering) > self.limits.lingering:
-            eldest = next(iter(self._lingering))
-            del self._lingering[eldest]
-            eldest.terminate()
+            oldest = next(iter(self._lingering))
+            del self._lingering[oldest]
+            oldest.terminate()
 
     def remove(self, connection: Connection) -> None:
-        """Forget a connection; one that never entered is not missed."""
+        """Remove a connection, if it was accepted."""
         self._lingering.pop(connection, None)
         address = self._open.pop(connection, None)
         if address is None:
@@ -103,7 +102,7 @@ class OpenConnections:
         self._groups.remove(connection, _network_of(address))
 
     def hold_body(self, connection: Connection, size: int) -> bool:
-        """Whether so many bytes more of an unfinished body may be kept; they are counted anyway."""
+        """Count bytes of an incomplete body; whether they are within the limits."""
         address, max_bytes = self._open.get(connection, ""), self.limits.unfinished_bytes
         self._unfinished_bytes += size
         self._unfinished_by_address[address] += size
@@ -111,7 +110,7 @@ class OpenConnections:
         return not alone and self._unfinished_bytes <= max_bytes
 
     def release_body(self, connection: Connection, size: int) -> None:
-        """So many bytes are no longer kept, or no longer unfinished."""
+        """Subtract bytes of a body that is complete or dropped."""
         address = self._open.get(connection, "")
         self._unfinished_bytes -= size
         self._unfinished_by_address[address] -= size
@@ -122,7 +121,7 @@ class OpenConnections:
         return len(self._open) < self.limits.connections
 
     def _evict(self) -> bool:
-        """Whether a connection gave way; not if all of them are being answered."""
+        """Evict a connection; False if all are being served."""
         chosen = self._groups.candidate()
         if chosen is None:
             return False
@@ -132,7 +131,7 @@ class OpenConnections:
         return True
 
     def _usage_ratio(self, address: str) -> float:
-        """The part of what one client may hold that it holds; trusted proxies may hold all."""
+        """Used part of the limits of one client; 0 for trusted proxies, which are exempt."""
         if not address:
             return 0.0
         max_connections = self.limits.address_connections
@@ -158,7 +157,7 @@ class OpenConnections:
 
 
 def client_network(peer: str) -> str:
-    """What counts as one address: an IPv4 address, or the /48 of an IPv6 client."""
+    """The unit that counts as one client address: an IPv4 address, or the /48 of an IPv6 one."""
     address = parse_ip(peer)
     if address is None:
         return peer
@@ -166,5 +165,5 @@ def client_network(peer: str) -> str:
 
 
 def _network_of(address: str) -> str:
-    """The network of a client: a /24 or a /48."""
+    """The /24 or /48 of a client address."""
     return truncate_ip(address) or address

@@ -15,7 +15,7 @@ ALL_METHODS = "GET, POST, PUT, PATCH, DELETE"
 
 
 def cors_headers(scope: Scope, credentials: bool) -> Headers:
-    """What an answer to a cross-origin request needs; nothing when there is no `Origin`."""
+    """Response headers for a cross-origin request; none without `Origin`."""
     origin = headers_by_name(scope).get(b"origin")
     if not origin:
         return []
@@ -31,7 +31,7 @@ def cors_headers(scope: Scope, credentials: bool) -> Headers:
 
 
 def preflight_headers(scope: Scope, methods: str) -> Headers:
-    """What a preflight's answer adds: the route's methods and the asked headers, for a day."""
+    """Further headers of a preflight response: methods and requested headers, cached for a day."""
     requested = header(scope, b"access-control-request-headers") or "content-type"
     return [
         (b"access-control-allow-methods", f"{methods}, OPTIONS".encode()),

@@ -13,12 +13,12 @@ encode_json = msgspec.json.Encoder().encode
 
 
 def query_error(error: ApiError) -> dict[str, Any]:
-    """The query API's: `success`, `error`, and the code."""
+    """Error body of the query API: `success`, `error` and `code`."""
     return {"success": False, "error": error.message, "code": error.code, **error.details}
 
 
 def collect_error(error: ApiError) -> dict[str, Any]:
-    """The collection API's: `status`, `message`, and the code; a 429 has the shape of both."""
+    """Error body of the collection API: `status`, `message` and `code`; a 429 has both shapes."""
     body = {"status": "error", "message": error.message, "code": error.code, **error.details}
     if isinstance(error, RateLimitExceeded):
         return {"success": False, "error": error.message, **body}

@@ -1,7 +1,7 @@
 """Eviction: chooses the connection to close for a new one when the server is full.
 
-Connections are grouped by client network, and networks by how many they hold, so that the largest
-is known without looking at all. What an eviction costs is bounded; a request costs nothing.
+Connections are grouped by client network, and networks by size, so the largest is known at once.
+The cost of an eviction is bounded; requests cost nothing.
 """
 
 from collections.abc import Iterator
@@ -11,32 +11,32 @@ from typing import Protocol
 SAMPLE_SIZE = 64
 """Connections of one network that are compared."""
 MAX_SAMPLED = 256
-"""Connections that are looked at for one newcomer; the next one begins with others."""
+"""Connections that are compared for one eviction; the next eviction starts with others."""
 
 
 class Connection(Protocol):
-    """What the server asks of a connection."""
+    """A connection, as the server sees it."""
 
     since: float
-    """When the present stage began; when the last answer was complete."""
+    """When the current stage began, or the last response was complete."""
 
     def check_timeouts(self, now: float, crowded: bool) -> None:
         """Close the connection when it has been idle, or stalled, for too long."""
 
     def is_responding(self) -> bool:
-        """Whether a request that is here whole is being answered."""
+        """Whether a complete request is being served."""
 
     def evict(self) -> None:
-        """Refuse what has come in part, or close what is idle."""
+        """Reject an incomplete request, or close an idle connection."""
 
     def terminate(self) -> None:
         """Close without waiting for the client."""
 
 
 class NetworkGroups:
-    """Connections by client network; the longest unfinished ones first, as of the last `sort`.
+    """Connections by client network; those that wait longest come first, as of the last `sort`.
 
-    The network "" is that of trusted proxies: its connections give way last.
+    The network "" stands for trusted proxies, whose connections are evicted last.
     """
 
     def __init__(self) -> None:
@@ -44,17 +44,17 @@ class NetworkGroups:
         self._by_size: dict[int, dict[str, None]] = {}
 
     def size(self, network: str) -> int:
-        """How many connections a network holds."""
+        """Number of connections of a network."""
         return len(self._members.get(network, ()))
 
     def add(self, connection: Connection, network: str) -> None:
-        """One connection more."""
+        """Add a connection."""
         members = self._members.setdefault(network, {})
         members[connection] = None
         self._resize(network, len(members) - 1, len(members))
 
     def remove(self, connection: Connection, network: str) -> None:
-        """One connection less."""
+        """Remove a connection."""
         members = self._members[network]
         del members[connection]
         self._resize(network, len(members) + 1, len(members))
@@ -62,7 +62,7 @@ class NetworkGroups:
             del self._members[network]
 
     def candidate(self) -> Connection | None:
-        """The longest unfinished of the largest network that has one; None if all are answered."""
+        """The connection to evict: of the largest network, the one that waits longest; or None."""
         remaining = MAX_SAMPLED
         for size, network in self._largest_first():
             members = self._members[network]
@@ -81,12 +81,12 @@ class NetworkGroups:
         return None
 
     def sort(self) -> None:
-        """Put the longest unfinished first."""
+        """Sort each network: connections that wait longest first."""
         for network, members in self._members.items():
             self._members[network] = dict.fromkeys(sorted(members, key=_rank))
 
     def _largest_first(self) -> Iterator[tuple[int, str]]:
-        """Sizes are few, even if networks are many: n connections have less than √2n sizes."""
+        """Networks by size; n connections have fewer than √2n different sizes."""
         for size in sorted(self._by_size, reverse=True):
             for network in list(islice(self._by_size[size], MAX_SAMPLED)):
                 yield size, network

@@ -12,18 +12,17 @@ from typing import Any
 from uvicorn.protocols.http.flow_control import FlowControl
 
 LARGE_READ_BYTES = 64 * 1024
-"""Bytes of a read after which others come first."""
+"""Bytes of a read after which other connections are read first."""
 DISCARD_PAUSE_SECONDS = 0.05
-"""Between two reads of what is read away: 5 MB/s get through, at next to no cost."""
+"""Pause between reads of discarded input, which bounds it to 5 MB/s."""
 LINGER_ZERO = struct.pack("ii", 1, 0)
-"""SO_LINGER of a connection that is reset."""
+"""SO_LINGER of a connection that is closed with RST."""
 
 
 class ReadFlowControl(FlowControl):
-    """When a connection is read.
+    """Pauses reading while pipelined requests wait, and after a large read.
 
-    Not while requests wait in its pipeline, whoever asks for it; and not at once after a large
-    read, because one that always has more would keep all others waiting.
+    A client that always has more to send would otherwise keep all others waiting.
     """
 
     def __init__(self, transport: asyncio.Transport, waiting: deque[Any]) -> None:
@@ -38,7 +37,7 @@ class ReadFlowControl(FlowControl):
                 self._transport.resume_reading()
 
     def pause_for(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
-        """Read nothing for so long; with 0, until everybody else was looked at."""
+        """Read nothing for some seconds; 0: until all other connections were read."""
         if not self._suspended and not self._transport.is_closing():
             self._suspended = True
             self._transport.pause_reading()
@@ -51,7 +50,7 @@ class ReadFlowControl(FlowControl):
 
 
 def unread_bytes(transport: asyncio.Transport) -> int:
-    """What the client has not taken: that waits here, and in the kernel beside it."""
+    """Bytes that the client has not read: in our buffer and in the kernel's."""
     buffered = transport.get_write_buffer_size()
     if not buffered:
         return 0
@@ -65,7 +64,7 @@ def unread_bytes(transport: asyncio.Transport) -> int:
 
 
 def reset_connection(transport: asyncio.Transport) -> None:
-    """Close without waiting for anything: what was not taken is thrown away, by the kernel too."""
+    """Close at once with RST; unsent bytes are dropped."""
     with suppress(OSError):
         transport.get_extra_info("socket").setsockopt(
             socket.SOL_SOCKET, socket.SO_LINGER, LINGER_ZERO

@@ -12,7 +12,7 @@ from schemas.http.asgi import send_json
 from schemas.http.openapi import Operation, Response
 
 HealthCheck = Callable[[], str | None]
-"""Answers what is wrong in a few words; None when all is well."""
+"""Returns the problem in a few words; None when healthy."""
 
 HealthCount = Callable[[], int]
 Clock = Callable[[], float]
@@ -21,16 +21,16 @@ HEALTH_PATHS = ("/health", "/health/live", "/health/ready")
 
 
 class Health(Struct):
-    """Whether the process lives and can serve; what is wrong of each thing that it uses."""
+    """Liveness and readiness of the service, and the result of each check."""
 
     status: Literal["ok", "degraded", "unready"]
-    """`degraded`: something is wrong that it can do without; it serves, and is ready."""
+    """`degraded`: a check failed that readiness does not depend on; the service is ready."""
     service: str
     live: bool
     ready: bool
     checks: dict[str, str]
     counts: dict[str, int] | UnsetType = UNSET
-    """What is worth knowing though it makes nothing unready."""
+    """Counters for operators; they do not affect readiness."""
 
 
 HEALTH_OPERATIONS = tuple(
@@ -56,7 +56,7 @@ HEALTH_OPERATIONS = tuple(
 def remembered(
     uncached: HealthCheck, seconds: float = 1.0, clock: Clock = time.monotonic
 ) -> HealthCheck:
-    """A check that reads files, made at most once in so long: anybody may ask, and as often."""
+    """Cache the result of a check that reads files, because health may be requested often."""
     checked_at = float("-inf")
     result: str | None = None
 
@@ -75,9 +75,9 @@ def health_endpoint(
     counts: Mapping[str, HealthCount] | None = None,
     spared: Mapping[str, HealthCheck] | None = None,
 ) -> ASGIApp:
-    """The endpoint of all three routes; 503 from `/health` and `/health/ready` when not ready.
+    """Endpoint of the three routes; `/health` and `/health/ready` return 503 when not ready.
 
-    What is wrong with those of `spared` is told, and makes nothing unready.
+    A failed check of `spared` is reported, and does not affect readiness.
     """
     all_checks = {**checks, **(spared or {})}
 

@@ -1,8 +1,8 @@
 """HttpConnection: timeouts, pipelining, error responses and graceful close of one connection.
 
-Two sorts of clients look alike until they are written to: one that closed its sending half and
-waits for its answer, and one that is gone. Both are answered; when an answer takes long, an interim
-`100 Continue` finds out, so that nobody works for a client that left.
+A client that closed its sending half and waits for its response looks like one that is gone, until
+something is written to it. Both get their response; when it takes long, an interim `100 Continue`
+detects the client that is gone, so that its request is cancelled.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from schemas.http.flow_control import (
 from schemas.http.raw_responses import error_response
 
 IDLE, HEAD, BODY, UPGRADE = range(4)
-"""What is being parsed; UPGRADE is a head that is parsed again without its wish to upgrade."""
+"""Parser stages; UPGRADE: the head is parsed again without its `Upgrade` header."""
 
 MAX_PROBES = 2
 CONTINUE_RESPONSE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -31,28 +31,28 @@ TOO_MANY_CONNECTIONS = "Too many connections, in total or from this address; ret
 
 
 class HttpConnection(HttpToolsProtocol):
-    """One connection of a client, apart from what its bytes mean."""
+    """One connection of a client; subclasses parse its bytes."""
 
     flow: ReadFlowControl
     stage = IDLE
     since = 0.0
-    """When the present stage began; when the last answer was complete."""
+    """When the current stage began, or the last response was complete."""
     unparsed = b""
-    """What was read and waits until fewer requests do."""
+    """Bytes that were read and not parsed yet, because too many requests wait."""
     discarding = False
-    """Whether what comes is read away."""
+    """Whether input is discarded."""
     eof_at: float | None = None
     """When the client closed its sending half."""
     active_cycle: Any = None
-    """The request that is being answered; `cycle` is the one that was begun last."""
+    """The request that is being served; `cycle` is the one that was parsed last."""
     pending_error: ApiError | None = None
-    """Why nothing more is parsed; told once what is under way is answered."""
+    """Error to send once the current responses are complete; nothing more is parsed."""
     body_bytes = 0
-    """Bytes that are here of a body that has not come whole."""
+    """Bytes received of an incomplete body."""
     accepts_body = True
-    """Whether more of it may come."""
+    """Whether more bytes of the body are accepted."""
     _drained = 0
-    """Bytes that were read away."""
+    """Bytes that were discarded."""
     _probes = 0
     _unread_bytes = 0
     _unread_changed_at = 0.0
@@ -87,10 +87,10 @@ class HttpConnection(HttpToolsProtocol):
             self.active_cycle.disconnected = True
             self.active_cycle.message_event.set()
         super().connection_lost(exc)
-        self.cycle = self.active_cycle = None  # type: ignore[assignment] # no cycle of references stays
+        self.cycle = self.active_cycle = None  # type: ignore[assignment] # break the reference cycle
 
     def eof_received(self) -> bool:  # type: ignore[override]
-        """A client that has only ended its own half is still answered."""
+        """A half-closed client still gets its response."""
         if self.eof_at is None:
             self.eof_at = self.open_connections.now
         if self.stage == BODY and not self.discarding:
@@ -116,7 +116,7 @@ class HttpConnection(HttpToolsProtocol):
             self.flow.resume_reading()
 
     def begin_next(self) -> None:
-        """Begin the request that came behind the one that was answered."""
+        """Start the next pipelined request."""
         if self.pipeline and not self.transport.is_closing():
             self._start_asgi_task(*self.pipeline.pop())
             if not self.pipeline and not self.discarding:
@@ -129,7 +129,7 @@ class HttpConnection(HttpToolsProtocol):
         self.flow.resume_reading()
 
     def refuse(self, error: ApiError) -> None:
-        """Answer so once what was asked before is answered; nothing more is read."""
+        """Send the error after the responses that are due; nothing more is parsed."""
         self.discarding = True
         if self.stage == BODY and not self.abandon():
             return
@@ -140,7 +140,7 @@ class HttpConnection(HttpToolsProtocol):
             self._send_error(error)
 
     def abandon(self) -> bool:
-        """Give up the request whose body is broken or does not come; whether it is unanswered."""
+        """Cancel the request with a broken or late body; whether it has no response yet."""
         self.release_body()
         cycle = self.cycle
         if self.pipeline and self.pipeline[0][0] is cycle:
@@ -157,7 +157,7 @@ class HttpConnection(HttpToolsProtocol):
         return True
 
     def release_body(self) -> None:
-        """The body has come whole, or is not waited for."""
+        """Stop counting the body: it is complete or dropped."""
         self.open_connections.release_body(self, self.body_bytes)
         self.body_bytes = 0
 
@@ -172,9 +172,9 @@ class HttpConnection(HttpToolsProtocol):
         self._half_close()
 
     def _half_close(self) -> None:
-        """Say that nothing more is sent, and read away what still comes.
+        """Close the sending half, and discard further input.
 
-        Closing at once could reset the connection before the client has read its answer.
+        Closing both halves could reset the connection before the client has read its response.
         """
         self.discarding = True
         self.since = self.open_connections.now
@@ -185,7 +185,7 @@ class HttpConnection(HttpToolsProtocol):
             self.flow.resume_reading()
 
     def discard_input(self, size: int) -> None:
-        """So many bytes came that nobody looks at; who sends without end is not read for ever."""
+        """Count discarded bytes; beyond the limit reading stops."""
         self._drained += size
         if self._drained > self.limits.drained_bytes:
             self.flow.pause_reading()
@@ -211,7 +211,7 @@ class HttpConnection(HttpToolsProtocol):
             self.refuse(RequestTimeout(f"The {what} did not arrive within {timeout:g} seconds"))
 
     def is_responding(self) -> bool:
-        """Whether a request that is here whole is being answered, or its answer has begun."""
+        """Whether a complete request is being served, or its response has begun."""
         running = self.active_cycle
         return self._has_active_request() and (
             self.stage != BODY
@@ -221,7 +221,7 @@ class HttpConnection(HttpToolsProtocol):
         )
 
     def evict(self) -> None:
-        """Refuse what has come in part, or close what is idle."""
+        """Reject an incomplete request, or close an idle connection."""
         if self.discarding or self.stage == IDLE or self.transport.is_closing():
             self.terminate()
         else:
@@ -236,7 +236,7 @@ class HttpConnection(HttpToolsProtocol):
             self.transport.close()
 
     def _stage_timeout(self, crowded: bool) -> float | None:
-        """Seconds that the present stage may take; None while it is we who take them."""
+        """Timeout of the current stage; None while the service itself is working."""
         limits = self.limits
         if self.discarding:
             return None if self._has_active_request() else limits.linger_seconds
@@ -252,11 +252,11 @@ class HttpConnection(HttpToolsProtocol):
         return limits.head_seconds if first else limits.keep_alive_seconds
 
     def responded_early(self) -> bool:
-        """Whether the request whose body still comes has its answer."""
+        """Whether the request has its response although its body is incomplete."""
         return self.stage == BODY and self.cycle is not None and self.cycle.response_complete
 
     def _stalled(self, now: float) -> bool:
-        """Whether an answer lies here of which the client takes nothing."""
+        """Whether the client has read nothing of its response for too long."""
         unread = unread_bytes(self.transport)
         if unread == 0 or unread != self._unread_bytes:
             self._unread_bytes, self._unread_changed_at = unread, now
@@ -264,7 +264,7 @@ class HttpConnection(HttpToolsProtocol):
         return now - self._unread_changed_at >= self.limits.stalled_seconds
 
     def _probe(self, now: float) -> None:
-        """Write to a client that sends nothing more: if it is gone altogether, that shows it."""
+        """Send an interim response to a half-closed client, which fails if the client is gone."""
         cycle = self.active_cycle
         if (
             isinstance(cycle, RequestResponseCycle)

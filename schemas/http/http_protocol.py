@@ -1,12 +1,11 @@
 """HTTP/1.1 protocol: uvicorn's httptools protocol with limits on heads, bodies and pipelining.
 
-What uvicorn leaves open and is bounded here: heads (bytes, fields, seconds), trailers and chunk
-extensions, requests pipelined on one connection, clients that send nothing or read nothing, and
-connections in all. Trailers are dropped (RFC 9110 6.5.1), a request to upgrade is answered as if it
-had not asked for it (7.8), a client that closed its sending half still gets its answer, and a
-refusal waits behind the answers that are under way.
+Bounded here, beyond uvicorn: heads (bytes, fields, seconds), trailers and chunk extensions,
+pipelined requests, clients that send nothing or read nothing, and the number of connections.
+Trailers are dropped (RFC 9110 6.5.1), `Upgrade` is ignored (7.8), a half-closed client gets its
+response, and error responses come after the responses that are due.
 
-Nothing here is logged: whatever a stranger sends is answered, and does not fill the log too.
+Nothing is logged here, so that clients cannot fill the log.
 """
 
 from collections.abc import Iterable
@@ -18,10 +17,10 @@ from schemas.http.flow_control import DISCARD_PAUSE_SECONDS, LARGE_READ_BYTES
 from schemas.http.http_connection import BODY, HEAD, IDLE, UPGRADE, HttpConnection
 
 PARSE_SLICE_BYTES = 16 * 1024
-"""Bytes that are parsed at once, so that few requests are made of what one read brought."""
+"""Bytes that are parsed at once, to bound the requests that one read can start."""
 CONTENT_PER_FRAMING = 8
-"""Bytes of content that make up for one of chunk framing: parsing a chunk costs as much as some
-hundred bytes of content, so a long body may not come in tiny ones."""
+"""Bytes of content that allow one more byte of chunk framing: parsing a chunk costs as much as some
+hundred bytes of content, so bodies of tiny chunks are rejected."""
 
 INVALID_HTTP = "Invalid HTTP request"
 BODIES_FULL = "Too many request bodies in transit, in total or from this address; retry later"
@@ -29,18 +28,18 @@ CONNECT_NOT_SUPPORTED = "CONNECT is not supported"
 
 
 class RequestRefused(Exception):
-    """Stops the parser; why is in `failure`."""
+    """Stops the parser; the error is in `pending_error`."""
 
 
 class HttpProtocol(HttpConnection):
-    """One connection of a client, whose bytes are parsed within limits."""
+    """One connection of a client, parsed within limits."""
 
     slice_bytes = 0
-    """Bytes of the slice that is being parsed."""
+    """Bytes of the current slice."""
     head_bytes = 0
-    """Bytes that came since the slice in which the present head began."""
+    """Bytes since the slice in which the current head began."""
     framing_budget = 0
-    """Bytes of framing that may still come before the next byte of content."""
+    """Bytes of framing that are allowed before the next byte of content."""
 
     def data_received(self, data: bytes) -> None:
         if self.discarding:
@@ -65,7 +64,7 @@ class HttpProtocol(HttpConnection):
             self._feed(view[start : start + PARSE_SLICE_BYTES])
 
     def _feed(self, data: bytes | memoryview) -> None:
-        """Parse a piece; what came behind a wish to upgrade goes to the parser after it."""
+        """Parse bytes; what follows an `Upgrade` request goes to a new parser."""
         remaining = self._parsed(data)
         while remaining and not self.discarding:
             if len(self.pipeline) > self.limits.pipelined:
@@ -74,7 +73,7 @@ class HttpProtocol(HttpConnection):
             remaining = self._parsed(remaining)
 
     def _parsed(self, data: bytes | memoryview) -> memoryview | None:
-        """What the parser left, because the request before it wished to upgrade."""
+        """Parse bytes; returns the rest that follows an `Upgrade` request."""
         self.slice_bytes = size = len(data)
         if self.stage == HEAD:
             self.head_bytes += size
@@ -102,7 +101,7 @@ class HttpProtocol(HttpConnection):
             )
         return None if self.accepts_body else Unavailable(BODIES_FULL, retry_after=5)
 
-    # What the parser calls
+    # Callbacks of the parser
 
     def on_message_begin(self) -> None:
         self.stage = HEAD
@@ -132,7 +131,7 @@ class HttpProtocol(HttpConnection):
         self.stage = BODY
 
     def begin_request(self) -> None:
-        """The head is complete."""
+        """Start a request: its head is complete."""
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -144,7 +143,7 @@ class HttpProtocol(HttpConnection):
         super().on_body(body)
 
     def credit_framing(self, content: int) -> None:
-        """So much content came: so much more may come, and some framing."""
+        """Count content, which allows further framing."""
         max_bytes = self.limits.framing_bytes
         self.framing_budget = min(
             self.framing_budget + content + content // CONTENT_PER_FRAMING, max_bytes
@@ -159,11 +158,11 @@ class HttpProtocol(HttpConnection):
         self.end_request()
 
     def end_request(self) -> None:
-        """The body is complete."""
+        """End a request: its body is complete."""
         super().on_message_complete()
 
     def _parse_without_upgrade(self) -> None:
-        """The same request to a new parser, as if it had not asked for another protocol."""
+        """Give the head to a new parser, without its `Upgrade` header."""
         method = self.parser.get_method()
         if method == b"CONNECT":
             self.refuse(Malformed(CONNECT_NOT_SUPPORTED))
@@ -187,7 +186,7 @@ class HttpProtocol(HttpConnection):
 
 
 def without_upgrade(headers: Iterable[tuple[bytes, bytes]]) -> list[bytes]:
-    """The lines of a head that do not ask for another protocol."""
+    """The header lines without `Upgrade`."""
     lines = []
     for name, value in headers:
         if name == b"connection":

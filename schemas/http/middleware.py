@@ -1,9 +1,8 @@
 """HttpMiddleware: rate-limit headers, CORS, OPTIONS and error bodies around each service.
 
-It gives each response the three `X-RateLimit-*` headers and CORS, answers OPTIONS, and turns
-whatever was raised inside into the service's failure body. What an answer says about its caller's
-allowance is left in the scope by admission; an answer to nobody in particular shows the public
-allowance of the client's network.
+Each response gets the three `X-RateLimit-*` headers and CORS headers; exceptions become error
+bodies. Admission stores the rate limit to show in the ASGI scope; without one the response shows
+the public limit of the client network.
 """
 
 import logging
@@ -32,10 +31,10 @@ from schemas.runtime.networks import Networks, in_networks
 log = logging.getLogger(__name__)
 
 COUNTRY_KEY = "tidemark.country"
-"""In the scope: the client's country, when a trusted proxy tells it."""
+"""Key of the ASGI scope: the client's country, when a trusted proxy sent it."""
 PUBLIC_REQUESTS = PUBLIC_GROUP_LIMIT.requests
 CHARGED_STATUSES = (400, 401, 403, 404, 408, 413)
-"""Refusals that count against the network of who has no key."""
+"""Statuses that count against the client network of a request without a key."""
 
 
 class InternalError(ApiError):
@@ -67,16 +66,16 @@ class HttpMiddleware:
         self.admission = Admission(limiter, clock)
         self._trusted = trusted
         self._countries = countries
-        """Headers in which the trusted proxies tell the client's country."""
+        """Headers in which trusted proxies send the client's country."""
         self._credentials = credentials
         self.on_error: OnError = ignore_error
-        """Told of each refusal before it is answered; set by who wants to know."""
+        """Called with each error before its response; the collector logs them for /debug."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        scope.setdefault("app", self)  # Starlette's router raises, not answers, when there is one
+        scope.setdefault("app", self)  # then Starlette's router raises instead of responding
         if self._trusted and in_networks(_peer(scope), self._trusted):
             scope[COUNTRY_KEY] = self._country(scope)
         started = False
@@ -105,39 +104,39 @@ class HttpMiddleware:
             await self._send_error(send_with_headers, scope, api_error)
 
     async def _allowed_methods(self, scope: Scope, receive: Receive) -> str:
-        """What the route takes, as it says itself to a method that none takes."""
+        """Methods of the route, from its own answer to OPTIONS."""
         try:
             await self._app(dict(scope), receive, discard_message)
         except (ApiError, HTTPException) as error:
             api_error = self._to_api_error(error)
             if isinstance(api_error, MethodNotAllowed):
                 return api_error.allow
-        return cors.ALL_METHODS  # no such route: what is asked of it must be able to say so
+        return cors.ALL_METHODS  # no such route: let the preflight pass
 
     def admit_anonymous(self, scope: Scope) -> None:
-        """Count a request that names no tenant, by its network."""
+        """Count a request without a tenant, by its client network."""
         self.admission.count_public(scope, self.client_network(scope))
 
     def client_network(self, scope: Scope) -> str:
-        """The client's address as it may be kept: cut to /24 or /48."""
+        """The client address, truncated to /24 or /48: the form that may be stored."""
         return truncate_ip(self.client_ip(scope))
 
     def client_ip(self, scope: Scope) -> str:
-        """The client's address; never to be kept uncut."""
+        """The client address; must not be stored."""
         peer = _peer(scope)
         if not self._trusted:
             return peer
         return client_ip(peer, header(scope, b"x-forwarded-for"), self._trusted)
 
     def scheme(self, scope: Scope) -> str:
-        """http or https, as the client asked: a trusted proxy tells."""
+        """http or https, from the client's view: a trusted proxy sends it."""
         forwarded = header(scope, b"x-forwarded-proto")
         if forwarded in ("http", "https") and in_networks(_peer(scope), self._trusted):
             return forwarded
         return str(scope["scheme"])
 
     def _country(self, scope: Scope) -> str:
-        """What the nearest proxy says, behind whatever the client said itself."""
+        """The last value of the first header that has one: the nearest proxy's."""
         values = (
             (header(scope, name) or "").rpartition(",")[2].strip() for name in self._countries
         )
@@ -182,7 +181,7 @@ def _peer(scope: Scope) -> str:
 
 
 async def send_options(send: Send, scope: Scope, methods: str) -> None:
-    """204 that names the methods, and lets a browser go on."""
+    """Send 204 with the methods, and the preflight headers if asked for."""
     headers: Headers = [(b"content-length", b"0"), (b"allow", f"{methods}, OPTIONS".encode())]
     if header(scope, b"access-control-request-method"):
         headers += cors.preflight_headers(scope, methods)
@@ -191,4 +190,4 @@ async def send_options(send: Send, scope: Scope, methods: str) -> None:
 
 
 async def discard_message(message: Message) -> None:
-    """Where an answer goes that nobody waits for."""
+    """Discard a response."""

@@ -1,6 +1,6 @@
 """OpenAPI 3.1: builds a service's description from its operations and msgspec types.
 
-Both services describe themselves with it; each keeps the list of its own operations.
+Each service has a list of its operations.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ Schema = dict[str, Any]
 SCHEMA_REF = "#/components/schemas/{name}"
 API_VERSION = "0.1.0"
 PROTOCOL_ERRORS: tuple[type[ApiError], ...] = (HeadersTooLarge,)
-"""What the HTTP protocol itself refuses, whatever the operation."""
+"""Errors of the HTTP protocol that every operation can return."""
 
 
 class Parameter(Struct, frozen=True):
@@ -26,19 +26,19 @@ class Parameter(Struct, frozen=True):
     name: str
     description: str
     schema: Mapping[str, Any] = {}
-    """Text when nothing else is said."""
+    """JSON schema; a string by default."""
     required: bool = False
     location: str = "query"
     example: object = UNSET
 
 
 class Response(Struct, frozen=True):
-    """One way in which an operation succeeds."""
+    """One successful response of an operation."""
 
     status: int
     description: str
     body: Any = None
-    """The type of a JSON body; a tuple of types when it is one of several."""
+    """Type of the JSON body, or a tuple of alternatives."""
     media_types: tuple[str, ...] = ()
     """Further media types."""
     headers: tuple[str, ...] = ()
@@ -57,11 +57,11 @@ class Operation(Struct, frozen=True, kw_only=True):
     body: Any = None
     """The type of a JSON body."""
     examples: Mapping[str, object] = {}
-    """Bodies by what they ask; a test sends each to a running service."""
+    """Example bodies by title; a test sends each to a running service."""
     responses: tuple[Response, ...]
     errors: tuple[type[ApiError], ...]
     security: tuple[Mapping[str, Sequence[str]], ...] = ({"key": ()}, {"bearer": ()})
-    """Ways to say who asks; any of them will do."""
+    """Alternative security requirements."""
 
 
 LIMIT_HEADERS = {
@@ -77,21 +77,21 @@ SECURITY_SCHEMES = {
 
 
 class ApiDescription(Struct, frozen=True):
-    """What is described."""
+    """The description of one service."""
 
     title: str
     description: str
     operations: tuple[Operation, ...]
     error_body: type[Struct]
-    """The body of every refusal but 429's."""
+    """Type of every error body but 429's."""
     rate_limit_body: type[Struct]
-    """The body of 429."""
+    """Type of the body of 429."""
     security_schemes: Mapping[str, Any] = {}
-    """Further ways to say who asks, by the name that operations use."""
+    """Further security schemes by name."""
     extra_types: tuple[Any, ...] = ()
-    """Types that are worth showing though no body is of them."""
+    """Further types to list under components."""
     property_overrides: Mapping[tuple[str, str], Mapping[str, Any]] = {}
-    """What a member of a type takes besides its type, by type and member."""
+    """Further JSON schema keywords, by type and member."""
 
 
 def openapi_document(service: ApiDescription) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def openapi_document(service: ApiDescription) -> dict[str, Any]:
 
 
 def encode_document(service: ApiDescription) -> tuple[bytes, str]:
-    """The document's bytes, and the ETag that names them."""
+    """The document as JSON, and its ETag."""
     body = msgspec.json.encode(openapi_document(service), order="deterministic")
     return body, f'"{sha256(body).hexdigest()[:24]}"'
 

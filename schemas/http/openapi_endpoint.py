@@ -13,7 +13,7 @@ OPENAPI_PATH = "/openapi.json"
 
 
 def openapi_endpoint(service: Callable[[], ApiDescription]) -> ASGIApp:
-    """The endpoint; the document is made when it is first asked for, and kept."""
+    """The endpoint; the document is built for the first request and cached."""
 
     @cache
     def document() -> tuple[bytes, str]:

@@ -1,8 +1,7 @@
 """Pipelining: pipelined requests of all connections start in turn (fair queueing).
 
-Fair queueing of connections: a browser has one request on a connection, and who pipelines on many
-would have the event loop, and Python's lock, all to itself. One connection alone goes on at once,
-so its own pipeline waits for nobody.
+A browser has one request on a connection; a client that pipelines on many connections would occupy
+the event loop and Python's lock. A single connection goes on at once.
 """
 
 import asyncio
@@ -11,19 +10,19 @@ from typing import Protocol
 
 STARTS = 4
 PAUSE_SECONDS = 0.002
-"""Of all connections that pipeline, so many requests begin in that time. The loop sleeps between,
-so that threads get on which wait for Python's lock."""
+"""Pipelined requests that start per pause. The event loop sleeps in between, so that threads that
+wait for Python's lock can run."""
 
 
 class Pipelined(Protocol):
-    """A connection on which requests wait."""
+    """A connection with pipelined requests."""
 
     def begin_next(self) -> None:
-        """Begin the next one, if it still waits."""
+        """Start the next request, if one waits."""
 
 
 class PipelineScheduler:
-    """Who may begin its next request, of all connections of one server."""
+    """Starts pipelined requests of all connections of a server in turn."""
 
     def __init__(self) -> None:
         self._waiting: deque[Pipelined] = deque()
@@ -32,7 +31,7 @@ class PipelineScheduler:
         self._begun = 0
 
     def take(self, connection: Pipelined) -> None:
-        """Begin the next request of the connection now, or when its turn comes."""
+        """Start the next request of the connection now or later."""
         if self._waiting:
             self._waiting.append(connection)
         elif id(connection) == self._last or self._has_turn():
@@ -54,7 +53,7 @@ class PipelineScheduler:
 
     def _go_on(self) -> None:
         self._since, self._begun, self._last = asyncio.get_running_loop().time(), STARTS, 0
-        # All are taken off before any begins: one that is done at once comes behind the others.
+        # All are dequeued before any starts: a connection with more requests goes to the end.
         turns = [self._waiting.popleft() for _ in range(min(STARTS, len(self._waiting)))]
         if self._waiting:
             self._go_on_later()

@@ -1,10 +1,10 @@
 """Rate limit: a sliding-window log per bucket, with at most 15 entries.
 
-Requests within STEP of one another share an entry, which leaves the window 60 s after the last of
-them. So never more than the limit is let through within any 60 s, and nothing is refused unless the
-limit was used within the last 65 s. A bucket has at most 15 entries, whatever its limit is.
+Requests within STEP share an entry, which leaves the window 60 s after its last request. So never
+more than the limit passes within any 60 s, and a request is rejected only if the limit was used
+within the last 65 s.
 
-A part of the items and bytes may come within one STEP: who may send much may not send it at once.
+Only a part of the items and bytes of a minute may come within one STEP, to bound bursts.
 """
 
 from collections import OrderedDict
@@ -20,11 +20,11 @@ STEP_MS = WINDOW_MS // 12
 FAR_FUTURE_MS = 2**62
 
 MAX_ANONYMOUS_BUCKETS = 30_000
-"""Buckets of client networks that are remembered; 250 bytes each, 2 KB at most."""
+"""Buckets of client networks in memory; 250 bytes each, 2 KB at most."""
 
 
 class WindowEntry(Struct, frozen=True, gc=False):
-    """Requests within STEP of one another, some seconds ago."""
+    """Older requests within one STEP."""
 
     last_ms: int
     requests: int
@@ -33,9 +33,9 @@ class WindowEntry(Struct, frozen=True, gc=False):
 
 
 class RateLimitBucket:
-    """What is counted together within the last 60 s, and how much of it fits.
+    """Counts of the last 60 s against one limit.
 
-    Plain slots: a Struct takes three times as long to change, and this changes with each request.
+    A class with slots: updating a Struct takes three times as long, and each request updates this.
     """
 
     __slots__ = (
@@ -58,32 +58,32 @@ class RateLimitBucket:
 
     def __init__(self, limit: Limit, subject: str, now_ms: int) -> None:
         self.subject = subject
-        """Whose it is, as a refusal names it."""
+        """Whose bucket it is, as the 429 message names it."""
         self.requests = 0
         self.bytes = 0
         self.items = 0
         self.first_ms = self.last_ms = now_ms
-        """When the newest entry began, and when it was last added to."""
+        """Time of the first and the last request of the newest entry."""
         self.older: list[WindowEntry] = []
         self.older_requests = self.older_bytes = self.older_items = 0
-        """Of all above, what stands in older entries; the newest entry has the rest."""
+        """Parts of the counts that are in older entries; the rest is in the newest."""
         self.leaves_ms = FAR_FUTURE_MS
-        """When the oldest of the older entries leaves the window."""
+        """When the oldest entry leaves the window."""
         self.settled_ms = now_ms + STEP_MS
-        """Until when no entry leaves or begins."""
+        """Until then no entry leaves the window and none begins."""
         self.agree(limit)
 
     def agree(self, limit: Limit) -> None:
-        """This limit holds from now on; what was counted stays counted."""
+        """Change the limit; counts stay."""
         self.limit = limit
         self.burst_items = self.older_items + max(BURST_ITEMS, limit.items // BURST_SHARE)
-        """Of all above, what there may be before the newest entry is full; and bytes alike."""
+        """Items, and bytes, at which the newest entry is full."""
         self.burst_bytes = self.older_bytes + max(BURST_BYTES, limit.bytes // BURST_SHARE)
 
     def fits(self, now_ms: int, cost: int = 1, size: int = 0, items: int = 0) -> bool:
-        """Whether that much is left; what is more than the whole limit fits when it is empty.
+        """Whether the request fits; one above the whole limit fits an empty bucket.
 
-        Nothing fits any more when the bytes or items are used up, not even a request without any.
+        Once the bytes or items are used up nothing fits, not even a request without any.
         """
         if not self.first_ms <= now_ms < self.settled_ms:
             self._expire(now_ms)
@@ -97,7 +97,7 @@ class RateLimitBucket:
         )
 
     def add(self, now_ms: int, cost: int, size: int, items: int = 0) -> int:
-        """Count what fits; how many requests are left."""
+        """Count a request that fits; returns the remaining requests."""
         self.last_ms = now_ms
         self.bytes += size
         self.items += items
@@ -105,14 +105,14 @@ class RateLimitBucket:
         return self.limit.requests - used
 
     def status(self) -> RateLimitStatus:
-        """What is left."""
+        """Limit, remaining requests and reset."""
         resets = self.last_ms + WINDOW_MS if self.leaves_ms == FAR_FUTURE_MS else self.leaves_ms
         return RateLimitStatus(
             self.limit.requests, max(0, self.limit.requests - self.requests), resets
         )
 
     def headers(self) -> Headers:
-        """What is left, as an answer tells it."""
+        """The X-RateLimit-* response headers."""
         limit = self.limit.requests
         remaining = limit - self.requests
         resets = self.last_ms + WINDOW_MS if self.leaves_ms == FAR_FUTURE_MS else self.leaves_ms
@@ -123,7 +123,7 @@ class RateLimitBucket:
         ]
 
     def exceeded(self, cost: int = 1, size: int = 0, items: int = 0) -> "ExceededLimit":
-        """What to tell of a request that does not fit."""
+        """The limit that a request exceeds, and when it fits."""
         limit = self.limit
         max_requests = limit.requests - min(cost, limit.requests)
         max_bytes = limit.bytes - min(size or 1, limit.bytes)
@@ -149,7 +149,7 @@ class RateLimitBucket:
         return ExceededLimit(RateLimitStatus(limit.requests, 0, resets), message)
 
     def _burst(self) -> "ExceededLimit":
-        """What to tell when all that is used up is what may come at once."""
+        """The burst limit that a request exceeds."""
         items = max(BURST_ITEMS, self.limit.items // BURST_SHARE)
         exceeded = f"{items:,} items"
         if self.items < self.burst_items:
@@ -160,10 +160,8 @@ class RateLimitBucket:
         )
 
     def _expire(self, now_ms: int) -> None:
-        """Let go of what has left the window, and begin a new entry when the newest is full."""
-        if (
-            now_ms < self.first_ms - WINDOW_MS
-        ):  # the clock was set back: nothing has a time any more
+        """Drop entries that left the window, and begin a new entry after STEP."""
+        if now_ms < self.first_ms - WINDOW_MS:  # the clock was set back: all times are void
             self.older, self.requests, self.bytes, self.items = [], 0, 0, 0
             self.older_requests = self.older_bytes = self.older_items = 0
             self.first_ms = self.last_ms = now_ms
@@ -176,7 +174,7 @@ class RateLimitBucket:
         self.agree(self.limit)
 
     def _begin_entry(self, now_ms: int) -> None:
-        """What was counted since the last one began is an older entry from now on."""
+        """Close the newest entry."""
         newest = (
             self.requests - self.older_requests,
             self.bytes - self.older_bytes,
@@ -199,33 +197,33 @@ class RateLimitBucket:
 
 
 class ExceededLimit(Struct, frozen=True, gc=False):
-    """A request that does not fit."""
+    """The limit that a request exceeds."""
 
     status: RateLimitStatus
-    """Nothing remains; `reset_ms` is when the same request fits."""
+    """Nothing remains; at `reset_ms` the same request fits."""
     message: str
-    """A sentence that names the limit."""
+    """Names the limit."""
 
 
 class RateLimiter(Protocol):
-    """Where buckets come from: the seam for counts that processes share.
+    """Creates buckets; the seam for counts that processes share.
 
-    A shared one answers with buckets whose `add` tells the others, and whose counts they raise.
+    A shared limiter would return buckets whose `add` informs the other processes.
     """
 
     def tenant_bucket(
         self, key: Hashable, limit: Limit, subject: str, now_ms: int
     ) -> RateLimitBucket:
-        """A tenant's bucket; whoever asked for it keeps it."""
+        """A new bucket of a tenant; the caller keeps it."""
 
     def anonymous_bucket(
         self, key: Hashable, limit: Limit, subject: str, now_ms: int
     ) -> RateLimitBucket:
-        """A bucket such as anybody may fill; those least recently used are forgotten."""
+        """The bucket of an unauthenticated client network; an LRU cache bounds their number."""
 
     @property
     def find_anonymous(self) -> Callable[[Hashable], RateLimitBucket | None]:
-        """Answers with the bucket of a stranger, if there is one."""
+        """Returns the bucket of a client network, if there is one."""
 
 
 def count_in_all(
@@ -233,7 +231,7 @@ def count_in_all(
 ) -> RateLimitBucket | ExceededLimit:
     """Count `cost` requests, `size` bytes and the items in all of the buckets, or in none.
 
-    Answers with the bucket that has the fewest requests left, or what the first said that refuses.
+    Returns the bucket with the fewest remaining requests, or the first exceeded limit.
     """
     for bucket in buckets:
         if not bucket.fits(now_ms, cost, size, items):
@@ -247,7 +245,7 @@ def count_in_all(
 
 
 class LocalRateLimiter:
-    """Counts in this process; strangers cannot fill its memory."""
+    """Counts in this process, in bounded memory."""
 
     def __init__(self) -> None:
         self._anonymous: OrderedDict[Hashable, RateLimitBucket] = OrderedDict()

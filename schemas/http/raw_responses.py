@@ -9,16 +9,16 @@ from schemas.http.rate_limit_headers import WINDOW_MS, Headers, RateLimitStatus
 from schemas.runtime.clock import now_ms
 
 NOSNIFF_HEADER = (b"x-content-type-options", b"nosniff")
-"""On every answer: no browser guesses that what was stored is a page."""
+"""On every response, so that no browser treats stored text as a page."""
 
 STATUS_LINES = {
     status: line + b"%b: %b\r\n" % NOSNIFF_HEADER for status, line in STATUS_LINE.items()
 }
-"""The status line of an answer, and the header that every answer has."""
+"""Status lines, each with the header that every response has."""
 
 
 def error_response(error: ApiError, shape: ErrorShape) -> bytes:
-    """The whole answer; the connection is closed after it."""
+    """The error response as bytes; the connection is closed after it."""
     body = encode_json(shape(error))
     headers: Headers = [
         (b"content-type", b"application/json"),

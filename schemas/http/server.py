@@ -31,11 +31,11 @@ HEARTBEAT_INTERVAL_SECONDS = 2.0
 SHUTDOWN_TIMEOUT_SECONDS = 20
 SHUTDOWN_POLL_SECONDS = 0.2
 RESERVED_FILES = 256 + ConnectionLimits().lingering
-"""Files that a service may have open besides its connections, refused ones among them."""
+"""File descriptors that a service needs besides its connections."""
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A listening socket that sister processes may share."""
+    """A listening socket that several processes can share (SO_REUSEPORT)."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -56,22 +56,22 @@ def serve(
     protocol: type[HttpProtocol] = HttpProtocol,
     on_stop: Callable[[], None] = lambda: None,
 ) -> None:
-    """Blocks until SIGINT or SIGTERM; requests under way are finished within 20 s.
+    """Block until SIGINT or SIGTERM; active requests are finished within 20 s.
 
-    `shape` is that of the bodies of refusals. `on_stop` is called when it is told to stop: answers
-    that never end by themselves end then.
+    `shape` is the shape of error bodies. `on_stop` is called at the signal, to end endless
+    responses.
     """
     log_setup.set_up_logging(settings.log_level)
     connections = OpenConnections(
         connection_limits(settings), shape, parse_networks(settings.trusted_proxies)
     )
-    protocol_factory: Any = partial(protocol, connections)  # uvicorn only calls it
+    protocol_factory: Any = partial(protocol, connections)  # uvicorn only calls the factory
     config = uvicorn.Config(
         app,
         http=protocol_factory,
         loop="uvloop",
         ws="none",
-        proxy_headers=False,  # which proxies are believed is a setting of ours
+        proxy_headers=False,  # trusted proxies are a setting of ours
         lifespan="on",
         access_log=False,
         log_config=None,
@@ -83,7 +83,7 @@ def serve(
     )
     server = uvicorn.Server(config)
     listening = listen(settings.host, port)
-    # uvicorn raises the signal again after its orderly stop; by then it has been obeyed.
+    # uvicorn raises the signal again after its graceful shutdown, when it is obeyed already.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _ignore_signal)
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
@@ -91,7 +91,7 @@ def serve(
 
 
 def connection_limits(settings: Settings) -> ConnectionLimits:
-    """The limits that are set, as far as this process may open files."""
+    """The configured limits, as far as the process may open file descriptors."""
     needed = settings.connections + RESERVED_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < needed:
@@ -106,7 +106,7 @@ def connection_limits(settings: Settings) -> ConnectionLimits:
 
 
 def _ignore_signal(_number: int, _frame: FrameType | None) -> None:
-    """Nothing is left to do."""
+    """Ignore the signal: the server has stopped."""
 
 
 async def _serve(
@@ -142,6 +142,6 @@ async def _write_heartbeats(run: Path, name: str, ready: Callable[[], bool]) -> 
         heartbeat = Heartbeat(process=name, pid=os.getpid(), at_ms=now_ms(), state=state)
         try:
             await asyncio.to_thread(write_heartbeat, run, heartbeat)
-        except OSError as error:  # there may be room again in a moment
+        except OSError as error:  # the disk may have space again in a moment
             log.warning("heartbeat not written", extra={"reason": str(error)})
         await asyncio.sleep(HEARTBEAT_INTERVAL_SECONDS if state == "ready" else 0.2)

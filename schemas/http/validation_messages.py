@@ -16,7 +16,7 @@ _BOUND = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than"}
 
 
 def rule_message(error: str) -> str:
-    """`Expected `int` <= 5` as `must be at most 5`: what follows the name of the field."""
+    """Translate `Expected `int` <= 5` into `must be at most 5`, to follow the field's name."""
     if error.startswith("JSON is malformed") or error == "Input data was truncated":
         return "is not valid JSON"
     if re.fullmatch(r"Expected `\w+` of length >= 1", error):
