@@ -1,4 +1,4 @@
-"""`tidemark`: everything that is done to Tidemark from a command line, one file per group."""
+"""`tidemark`: the command line, one file per group of commands."""
 
 import os
 import sys
@@ -34,11 +34,11 @@ COMMANDS = {
     "geo": "geo.geo",
     "demo": "demo.demo",
 }
-"""Each command's file and name there, in the order in which they are listed."""
+"""Command name → file and function, in the order in which `--help` lists them."""
 
 
 class LazyGroup(click.Group):
-    """A group that imports a command when it is named: all together they take a second."""
+    """Imports a command only when it is used: importing all of them takes a second."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - of click
         return list(COMMANDS)
@@ -64,7 +64,7 @@ class LazyGroup(click.Group):
 def tidemark(context: click.Context) -> None:
     """Open, self-hostable analytics.
 
-    Settings are environment variables: see `tidemark settings`.
+    Configured by environment variables; `tidemark settings` lists them.
     """
     try:
         settings = load_settings(os.environ)
@@ -76,7 +76,7 @@ def tidemark(context: click.Context) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The installed program: every refusal is one line, and the exit code says which sort."""
+    """Entry point: every error is one line, and the exit code tells usage errors from others."""
     mask = os.umask(0o077)
     os.umask(mask)
     try:
@@ -90,6 +90,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except click.Abort:
         sys.exit(130)
     finally:
-        os.umask(mask)  # whoever calls us goes on as before
-    if code:  # of `context.exit`; commands answer nothing
+        os.umask(mask)  # for callers of `main` in this process
+    if code:  # from `context.exit`; commands return nothing
         sys.exit(code)

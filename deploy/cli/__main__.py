@@ -1,4 +1,4 @@
-"""`python -m deploy.cli`: the same as `tidemark`."""
+"""`python -m deploy.cli`: the same as the installed `tidemark`."""
 
 from deploy.cli import main
 

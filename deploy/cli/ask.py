@@ -1,4 +1,4 @@
-"""`tidemark ask` and `tidemark export`: questions and rows, through the client for everyone."""
+"""`tidemark ask` and `tidemark export`: queries and exports through the Python client."""
 
 import json
 import os
@@ -20,50 +20,54 @@ from query.formats.output_formats import FILE_FORMATS
 
 FILE_FORMAT_NAMES = [format_.name for format_ in FILE_FORMATS]
 TEXT_FORMATS = ("csv", "ndjson")
-"""Formats that are text."""
 PROGRESS_BYTES = 8 * 2**20
 DEFAULT_PRESET = "last_7d"
-"""The span that is meant when none is given."""
+"""The time range when none is given."""
 OPTION_BY_MEMBER = {"startDate": "--from", "endDate": "--to", "preset": "--preset"}
-"""The option that fills a member of a request."""
+"""Request field → the option that sets it, for error messages."""
 
 query_options = combine_options(
-    click.option("--website", metavar="ID", help="The website; the demo's when not given."),
-    click.option("--link", metavar="ID", help="A short link instead."),
+    click.option("--website", metavar="ID", help="Website id. Default: the demo website."),
+    click.option("--link", metavar="ID", help="Short link id, instead of a website."),
     click.option(
         "--from",
         "start",
         metavar="DAY",
-        help="First day, e.g. 2026-11-01, or instant; neither: the last 7 days.",
+        help="First day (2026-11-01) or time. Default: the last 7 days.",
     ),
-    click.option("--to", "end", metavar="DAY", help="Last day, inclusive."),
-    click.option("--preset", help="Instead of days: today, last_7d, this_month, …"),
-    click.option("--timezone", metavar="NAME", help="Whose days are meant, e.g. Europe/Berlin."),
-    click.option("--filters", metavar="JSON", help="A list of filters, as in the API."),
-    click.option("--bots", is_flag=True, help="Rows of programs too."),
+    click.option("--to", "end", metavar="DAY", help="Last day (inclusive) or time."),
+    click.option(
+        "--preset",
+        help="Named time range instead of --from and --to: today, last_7d, this_month, …",
+    ),
+    click.option("--timezone", metavar="NAME", help="Time zone of the days, e.g. Europe/Berlin."),
+    click.option("--filters", metavar="JSON", help="JSON array of filters, as in the API."),
+    click.option("--bots", is_flag=True, help="Include bot traffic."),
     key_options,
-    click.option("--url", help="Address of the query service; this machine's when not given."),
+    click.option("--url", help="URL of the query service. Default: the one on this machine."),
 )
 
 
 @click.command()
 @click.argument("types", nargs=-1, required=True, metavar="TYPE...")
 @query_options
-@click.option("--granularity", help="Of a series: minute, hourly, daily, weekly, monthly.")
-@click.option("--limit", type=click.IntRange(min=1), help="Rows of each type.")
+@click.option(
+    "--granularity", help="Bucket of a time series: minute, hourly, daily, weekly, monthly."
+)
+@click.option("--limit", type=click.IntRange(min=1), help="Maximum rows per query type.")
 @click.option(
     "--format",
     "format_",
     type=click.Choice(["table", "json", *FILE_FORMAT_NAMES]),
     default="table",
     show_default=True,
-    help="How to write; files of rows hold one type.",
+    help="Output format; file formats hold one query type.",
 )
 @click.pass_obj
 def ask(tidemark: CliContext, /, types: tuple[str, ...], format_: str, **given: Any) -> None:
-    """Ask named questions, e.g. `tidemark ask summary top_pages --preset last_7d`."""
+    """Run query types by name, e.g. `tidemark ask summary top_pages --preset last_7d`."""
     if format_ in FILE_FORMAT_NAMES and len(types) > 1:
-        raise click.UsageError(f"--format {format_} holds one type; {len(types)} are given")
+        raise click.UsageError(f"--format {format_} holds one query type; {len(types)} were given")
     client, asked = _prepare_request(tidemark, given)
     if asked.get("filters"):
         asked["filters"] = _parse_filters(asked["filters"])
@@ -77,25 +81,25 @@ def ask(tidemark: CliContext, /, types: tuple[str, ...], format_: str, **given: 
 @click.command()
 @click.argument("table", type=click.Choice(list(EXPORT_TABLES)))
 @query_options
-@click.option("--columns", metavar="A,B", help="Which columns; all when not given.")
+@click.option("--columns", metavar="A,B", help="Columns to export. Default: all.")
 @click.option(
     "--format", "format_", type=click.Choice(FILE_FORMAT_NAMES), default="ndjson", show_default=True
 )
 @click.option(
     "--formulas",
     type=click.Choice(FORMULAS),
-    help="In CSV: `keep` leaves texts as they are that a spreadsheet takes for formulas.",
+    help="CSV only: `keep` does not escape texts that a spreadsheet would run as formulas.",
 )
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="A file; it has its name only when it is whole. The screen when not given.",
+    help="Output file, renamed into place when complete. Default: standard output.",
 )
 @click.pass_obj
 def export(
     tidemark: CliContext, /, table: str, format_: str, output: Path | None, **given: Any
 ) -> None:
-    """Write the stored rows of a table, of any number."""
+    """Export the stored rows of a table, without a row limit."""
     client, asked = _prepare_request(tidemark, given)
     with _client_errors():
         pieces = client.exported(table, format=format_, **asked)
@@ -114,7 +118,7 @@ def export(
 
 
 def _print_results(answers: Mapping[str, Rows | Refused], json: bool) -> None:
-    """What was answered; then, when something was not, why, and a failure."""
+    """Print the results; then fail with the reasons if any query type failed."""
     refused = [str(outcome) for outcome in answers.values() if isinstance(outcome, Refused)]
     good = {name: rows for name, rows in answers.items() if isinstance(rows, Rows)}
     if json:
@@ -133,7 +137,7 @@ def _print_tables(answers: Mapping[str, Rows]) -> None:
 
 
 def _prepare_request(tidemark: CliContext, given: dict[str, Any]) -> tuple[Client, dict[str, Any]]:
-    """The client, and what is asked in its words; what is not said is the demo's."""
+    """The client and its request parameters; key and website default to those of the demo."""
     settings = tidemark.settings
     demo = read_demo(settings.data)
     from_file, from_option = given.pop("key_file"), given.pop("key")
@@ -153,16 +157,22 @@ def _prepare_request(tidemark: CliContext, given: dict[str, Any]) -> tuple[Clien
     if not (given["start"] or given["end"] or given["preset"]):
         given["preset"] = DEFAULT_PRESET
         if sys.stderr.isatty():
-            click.echo(f"{DEFAULT_PRESET}; --from and --to, or --preset, say otherwise", err=True)
+            click.echo(
+                f"showing {DEFAULT_PRESET}; use --from and --to, or --preset, for another time "
+                "range",
+                err=True,
+            )
     asked = {name: value for name, value in given.items() if value is not None}
     return Client(url, key), {"website_id": website, "link_id": link, **asked}
 
 
 def write_output(pieces: Iterable[bytes], format_: str) -> None:
-    """To standard output: as it is where a program reads it, and shown where a person does."""
+    """Write to standard output; on a terminal, control characters are escaped."""
     if sys.stdout.isatty():
         if format_ not in TEXT_FORMATS:
-            raise click.UsageError(f"{format_} is not for a screen; send it to a file")
+            raise click.UsageError(
+                f"{format_} is a binary format; redirect it to a file or use --output"
+            )
         pieces = escape_lines(pieces)
     _copy_to(sys.stdout.buffer, pieces)
 
@@ -186,7 +196,7 @@ def _print_progress(size: int) -> None:
 
 
 def _with_option_names(sentence: str) -> str:
-    """What the service said of its members, said of the options that filled them."""
+    """An error message of the service with option names in place of request fields."""
     for member, option in OPTION_BY_MEMBER.items():
         sentence = sentence.replace(f"'{member}'", option)
     return escape_line(sentence)
@@ -199,7 +209,9 @@ def _client_errors() -> Iterator[None]:
     except Refused as refused:
         raise click.ClickException(_with_option_names(str(refused))) from None
     except Broken as broken:
-        raise click.ClickException(f"{broken}; is the query service running?") from None
+        raise click.ClickException(
+            f"{broken}; is the query service running? `tidemark status` shows it"
+        ) from None
 
 
 def _parse_filters(text: str) -> Any:

@@ -1,4 +1,4 @@
-"""`tidemark audit`: who changed what in the registry."""
+"""`tidemark audit`: the audit trail of the registry."""
 
 import click
 import msgspec
@@ -11,15 +11,15 @@ COLUMNS = ("at", "actor", "action", "kind", "recordId", "organizationId", "field
 
 
 @click.command()
-@click.option("--organization", metavar="ID", help="Only what belongs to this organization.")
+@click.option("--organization", metavar="ID", help="Only records of this organization.")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True)
 @as_json
 @click.pass_obj
 def audit(tidemark: CliContext, organization: str | None, limit: int, json: bool) -> None:
-    """List what was changed in the registry and by whom, the newest first.
+    """List changes of the registry and who made them, newest first.
 
-    The actor is `key:` and the id of an API key, or `cli:` and who worked at this command line.
-    Fields are named; their values are not kept.
+    The actor is `key:` with the id of an API key, or `cli:` with the user of the command line.
+    Changed fields are listed by name; their values are not recorded.
     """
     with tidemark.open_registry() as store:
         rows = [_change_fields(change) for change in store.changes(limit, organization)]

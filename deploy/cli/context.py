@@ -1,4 +1,4 @@
-"""What every command uses: the settings, the registry, and the two ways to print."""
+"""What commands share: settings, registry access, options and output of records."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 as_json = click.option("--json", "json", is_flag=True, help="Print JSON.")
 
 id_option = click.option(
-    "--id", "record_id", metavar="ID", help="The id of one that was lost; new when not given."
+    "--id", "record_id", metavar="ID", help="Reuse the id of a lost record. Default: a new id."
 )
 
 
 class CliContext(Struct, frozen=True):
-    """What is handed to every command."""
+    """The object that every command receives."""
 
     settings: Settings
     umask: int = 0o022
-    """That of the person: for files that are theirs, not Tidemark's."""
+    """The umask of the user, for files that are theirs, not Tidemark's."""
 
     @contextmanager
     def open_registry(self) -> Iterator["RegistryStore"]:
-        """The registry, in this version's form; what it refuses becomes one line."""
-        # Commands that need no registry do without it and its database driver.
+        """The registry, migrated to this version; its errors become one-line messages."""
+        # Imported here: most commands need no registry and no database driver.
         from deploy.local.preflight import RegistryUnavailable
         from deploy.local.registry_startup import cli_actor, error_reason, prepare_registry
         from schemas.registry import DatabaseError, RecordConflict, RecordNotFound, RegistryStore
@@ -60,13 +60,15 @@ class CliContext(Struct, frozen=True):
 
 
 def _write_backup(store: "RegistryStore", settings: Settings) -> None:
-    """What was changed comes back, too, when the registry is lost before the keeper looks."""
+    """Back up a change at once; the keeper may not run."""
     from schemas.registry.backups import Backups, write_backup
 
     try:
         write_backup(store, Backups.for_settings(settings), now_ms())
     except OSError as refused:
-        click.echo(f"tidemark: no backup of the registry was written: {refused}", err=True)
+        click.echo(
+            f"tidemark: the registry was changed, but no backup was written: {refused}", err=True
+        )
 
 
 def _read_key(_context: click.Context, _param: click.Parameter, path: Path | None) -> str | None:
@@ -77,24 +79,24 @@ def _read_key(_context: click.Context, _param: click.Parameter, path: Path | Non
 
 
 def key_options(command: Any) -> Any:
-    """The options of an API key; the command gets `key` and `key_file`, which holds its text."""
+    """Options for an API key; the command receives `key` and `key_file` (the text of the file)."""
     return combine_options(
         click.option(
             "--key",
             envvar=["TIDEMARK_API_KEY", "TIDEMARK_KEY"],
-            help="API key. Others see it in `ps`: better TIDEMARK_API_KEY, or --key-file.",
+            help="API key. Visible to other users in `ps`; prefer TIDEMARK_API_KEY or --key-file.",
         ),
         click.option(
             "--key-file",
             type=click.Path(dir_okay=False, path_type=Path),
             callback=_read_key,
-            help="A file that holds the API key and nothing else.",
+            help="File that contains only the API key.",
         ),
     )(command)
 
 
 class InstantParam(click.ParamType):
-    """An ISO 8601 instant, kept as Unix milliseconds."""
+    """An ISO 8601 time, converted to Unix milliseconds."""
 
     name = "instant"
 
@@ -104,19 +106,21 @@ class InstantParam(click.ParamType):
         try:
             return parse_instant_ms(value)
         except ValueError:
-            self.fail(f"'{value}' is no instant such as 2026-12-31T18:00:00Z", param, context)
+            self.fail(
+                f"'{value}' is not an ISO 8601 time such as 2026-12-31T18:00:00Z", param, context
+            )
 
 
 def require_changes(**options: Any) -> dict[str, Any]:
-    """The options that were given; an empty text takes a value away."""
+    """The options that were given; an empty text clears a value."""
     named = {name: value for name, value in options.items() if value is not None}
     if not named:
-        raise click.UsageError("nothing to change: give at least one option")
+        raise click.UsageError("nothing to change; give at least one option")
     return named
 
 
 def record_fields(record: "Record", **more: Any) -> dict[str, Any]:
-    """A record as the API shows it: wire names, instants as ISO 8601, nothing secret."""
+    """A record as the API returns it: wire names, ISO 8601 times, no secrets."""
     fields: dict[str, Any] = msgspec.to_builtins(record)
     fields.pop("secretHash", None)
     instants = {name: format_instant(fields[name]) for name in fields if name.endswith("At")}
@@ -124,7 +128,7 @@ def record_fields(record: "Record", **more: Any) -> dict[str, Any]:
 
 
 def print_record(fields: Mapping[str, Any], json: bool) -> None:
-    """One object, or a line for each field."""
+    """A record as one JSON object, or one line per field."""
     if json:
         return print_json(fields)
     width = max(map(len, fields))
@@ -134,7 +138,7 @@ def print_record(fields: Mapping[str, Any], json: bool) -> None:
 
 
 def print_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], json: bool) -> None:
-    """An array, or a table of the named columns."""
+    """Records as a JSON array, or a table of the given columns."""
     if json:
         return print_json(rows)
     header = [escape_line(column) for column in columns]
@@ -146,13 +150,13 @@ def print_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], json: 
 
 
 def print_json(value: object) -> None:
-    """JSON for a person or a program."""
+    """Indented JSON, with control characters escaped."""
     text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
     click.echo(escape_json(text))
 
 
 def combine_options(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Several options as one decorator, in the order given."""
+    """Several options as one decorator, listed in the given order."""
 
     def decorate(command: Any) -> Any:
         for decorator in reversed(decorators):

@@ -1,4 +1,4 @@
-"""`tidemark debug`: what the collector receives for a website, line by line, as it comes."""
+"""`tidemark debug`: follow what the collector receives for a website."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -14,27 +14,29 @@ from deploy.demo.registry_records import read_demo
 from deploy.local.terminal import escape_line
 
 READ_TIMEOUT_SECONDS = 60.0
-"""The collector says something more often than that, if only an empty line."""
+"""The collector sends at least an empty keepalive line more often than that."""
 
 LABEL_FIELDS = ("name", "metricName", "message", "exitType", "profileId", "path")
-"""Members of an item by which a person knows it; the first that is there is shown."""
+"""Fields that identify an item; the first one present is shown."""
 
 
 @click.command()
 @click.argument("website", required=False, metavar="[WEBSITE]")
-@click.option("--once", is_flag=True, help="Show what is there, and do not wait for more.")
-@click.option("--json", "as_json", is_flag=True, help="Print each line as the collector sends it.")
+@click.option("--once", is_flag=True, help="Print the recent items and exit.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print each item as JSON, as the collector sends it."
+)
 @key_options
-@click.option("--url", help="Address of the collector; this machine's when not given.")
+@click.option("--url", help="URL of the collector. Default: the one on this machine.")
 @click.pass_obj
 def debug(
     tidemark: CliContext, /, website: str | None, once: bool, as_json: bool, **more: Any
 ) -> None:
-    """Follow what is received for a website, accepted or not and why.
+    """Show the items received for a website as they arrive, with rejects and reasons.
 
-    Without a website and a key it is the demo's.
+    Default: the demo website and its key.
 
-    The key needs `read:data`. Of several collectors behind one address, one answers, and shows what
+    The key needs `read:data`. Behind a load balancer one collector answers, and shows what
     it received itself.
     """
     demo = read_demo(tidemark.settings.data)
@@ -51,19 +53,19 @@ def debug(
 
 
 def recent_lines(answer: HTTPResponse) -> Iterator[dict[str, Any]]:
-    """What is there, the oldest first."""
+    """The recent items, oldest first."""
     yield from reversed(json.load(answer)["items"])
 
 
 def follow_lines(answer: HTTPResponse) -> Iterator[dict[str, Any]]:
-    """What is there and what comes, until the collector stops."""
+    """The recent items and new ones as they arrive, until the collector stops."""
     for text in answer:
         if text.strip():
             yield json.loads(text)
 
 
 def format_line(line: Mapping[str, Any]) -> str:
-    """One line for a person's terminal, which obeys none of what visitors sent."""
+    """One line for a terminal, with control characters of visitors' texts escaped."""
     return escape_line(_format_line(line))
 
 
@@ -85,7 +87,7 @@ def _format_line(line: Mapping[str, Any]) -> str:
 
 @contextmanager
 def open_debug(url: str, asked: Mapping[str, str], key: str) -> Iterator[HTTPResponse]:
-    """The collector's answer; a refusal is one line."""
+    """The collector's response stream; errors become one-line messages."""
     parts = urlsplit(url)
     made = HTTPSConnection if parts.scheme == "https" else HTTPConnection
     connection = made(parts.hostname or "", parts.port, timeout=READ_TIMEOUT_SECONDS)
@@ -98,6 +100,8 @@ def open_debug(url: str, asked: Mapping[str, str], key: str) -> Iterator[HTTPRes
             raise click.ClickException(json.loads(answer.read())["message"])
         yield answer
     except (OSError, HTTPException, ValueError) as broken:
-        raise click.ClickException(f"{url}: {broken}; is the collector running?") from None
+        raise click.ClickException(
+            f"{url}: {broken}; is the collector running? `tidemark status` shows it"
+        ) from None
     finally:
         connection.close()

@@ -1,4 +1,4 @@
-"""`tidemark demo`: more made-up visitors for the demo website of a first start."""
+"""`tidemark demo`: generate more traffic for the demo website."""
 
 import secrets
 
@@ -11,22 +11,32 @@ from deploy.demo.sender import DemoSendFailed
 
 
 @click.command()
-@click.option("--visitors", type=click.IntRange(1, 1_000_000), default=1200, show_default=True)
+@click.option(
+    "--visitors",
+    type=click.IntRange(1, 1_000_000),
+    default=1200,
+    show_default=True,
+    help="Number of visitors.",
+)
 @click.option(
     "--rate",
     type=click.FloatRange(min=0),
     default=0,
     metavar="R",
-    help="Items a second at most; 0: as fast as the collector takes them.",
+    help="Maximum items per second; 0: unlimited.",
 )
-@click.option("--seed", type=int, help="The same seed makes the same visitors; random by default.")
+@click.option(
+    "--seed",
+    type=int,
+    help="Seed of the generator; the same seed generates the same visits. Default: random.",
+)
 @click.pass_obj
 def demo(tidemark: CliContext, visitors: int, rate: float, seed: int | None) -> None:
-    """Send the visits of made-up people in the last seven days, through the collector."""
+    """Generate visits of the last seven days and send them to the collector."""
     known = read_demo(tidemark.settings.data)
     if known is None:
         raise click.ClickException(
-            f"there is no demo in {tidemark.settings.data}: `tidemark up` makes it"
+            f"there is no demo in {tidemark.settings.data}; `tidemark up` creates it"
         )
     seed = secrets.randbits(32) if seed is None else seed
     try:

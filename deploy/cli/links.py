@@ -27,16 +27,20 @@ from schemas.registry.validation import new_link, validate_name, validate_slug
 from schemas.runtime.clock import now_ms
 
 link_options = combine_options(
-    click.option("--slug", help="Its last part, after /l/; random when not given."),
-    click.option("--external-id", help="An id of somebody else's, to find it by."),
-    click.option("--expires-at", type=InstantParam(), metavar="INSTANT", help="ISO 8601."),
-    click.option("--expired-redirect-url", metavar="URL", help="Where it leads after that."),
-    click.option("--ios-url", metavar="URL", help="Where it leads on an iPhone or iPad."),
-    click.option("--android-url", metavar="URL", help="Where it leads on Android."),
-    click.option("--og-title", help="What previews of the link are called."),
-    click.option("--og-description", help="What they say."),
-    click.option("--og-image-url", metavar="URL", help="The picture that they show."),
-    click.option("--og-video-url", metavar="URL", help="The video that they show."),
+    click.option("--slug", help="Slug, the part after /l/. Default: random."),
+    click.option("--external-id", help="Id of the link in your own system."),
+    click.option(
+        "--expires-at", type=InstantParam(), metavar="INSTANT", help="Expiry time, ISO 8601."
+    ),
+    click.option(
+        "--expired-redirect-url", metavar="URL", help="Target after the link has expired."
+    ),
+    click.option("--ios-url", metavar="URL", help="Target on iOS."),
+    click.option("--android-url", metavar="URL", help="Target on Android."),
+    click.option("--og-title", help="Title of link previews."),
+    click.option("--og-description", help="Description of link previews."),
+    click.option("--og-image-url", metavar="URL", help="Image of link previews."),
+    click.option("--og-video-url", metavar="URL", help="Video of link previews."),
 )
 
 
@@ -46,16 +50,16 @@ def links() -> None:
 
 
 @links.command()
-@click.option("--organization", required=True, metavar="ID", help="Whose it is.")
-@click.option("--name", required=True, help="What it is called.")
-@click.option("--target-url", required=True, metavar="URL", help="Where it leads.")
+@click.option("--organization", required=True, metavar="ID", help="Organization id.")
+@click.option("--name", required=True, help="Name.")
+@click.option("--target-url", required=True, metavar="URL", help="Target URL.")
 @link_options
 @as_json
 @click.pass_obj
 def create(
     tidemark: CliContext, /, organization: str, name: str, target_url: str, json: bool, **more: Any
 ) -> None:
-    """Create a link, and show where it lives on this machine."""
+    """Create a short link and print its URL on this machine."""
     with tidemark.open_registry() as store:
         apps = parse_app_schemes(tidemark.settings.link_schemes)
         link = new_link(organization, name, target_url, now_ms(), apps=apps, **more)
@@ -66,13 +70,13 @@ def create(
 
 @links.command()
 @click.argument("record_id", metavar="ID")
-@click.option("--name", help="What it is called.")
-@click.option("--target-url", metavar="URL", help="Where it leads.")
+@click.option("--name", help="Name.")
+@click.option("--target-url", metavar="URL", help="Target URL.")
 @link_options
 @as_json
 @click.pass_obj
 def update(tidemark: CliContext, /, record_id: str, json: bool, **options: Any) -> None:
-    """Change what is given."""
+    """Update the given fields."""
     with tidemark.open_registry() as store:
         changes = _validate_changes(
             require_changes(**options), parse_app_schemes(tidemark.settings.link_schemes)

@@ -1,4 +1,4 @@
-"""`tidemark organizations`: tenants, their plans and agreed limits."""
+"""`tidemark organizations`: tenants, their plans and custom limits."""
 
 import click
 
@@ -35,7 +35,8 @@ limit_option = click.option(
     metavar="GROUP=N",
     multiple=True,
     callback=_parse_limits,
-    help=f"Per minute, instead of the plan's: requests of {', '.join(Group)}, or {COLLECT_MIB}, "
+    help=f"Custom limit per minute instead of the plan's: requests of {', '.join(Group)}, or "
+    f"{COLLECT_MIB}, "
     f"{COLLECT_ITEMS}.",
 )
 
@@ -46,7 +47,7 @@ def organizations() -> None:
 
 
 @organizations.command()
-@click.option("--name", required=True, help="What it is called.")
+@click.option("--name", required=True, help="Name of the organization.")
 @click.option("--plan", type=click.Choice(list(PLANS)), default="free", show_default=True)
 @limit_option
 @id_option
@@ -68,10 +69,10 @@ def create(
 
 @organizations.command()
 @click.argument("record_id", metavar="ID")
-@click.option("--name", help="What it is called.")
+@click.option("--name", help="Name of the organization.")
 @click.option("--plan", type=click.Choice(list(PLANS)))
 @limit_option
-@click.option("--plan-limits", is_flag=True, help="Forget agreed limits; those of the plan hold.")
+@click.option("--plan-limits", is_flag=True, help="Reset custom limits to those of the plan.")
 @as_json
 @click.pass_obj
 def update(
@@ -83,7 +84,7 @@ def update(
     plan_limits: bool,
     json: bool,
 ) -> None:
-    """Change what is given; a limit changes its own group only."""
+    """Update the given fields; --limit changes only the group that it names."""
     with tidemark.open_registry() as store:
         kept = {} if plan_limits else store.get(Organization, record_id).limits
         changes = require_changes(

@@ -1,4 +1,4 @@
-"""One line that says how far something is: drawn over on a terminal, now and then elsewhere."""
+"""Progress line: redrawn in place on a terminal, printed every 10 s elsewhere."""
 
 import sys
 import time
@@ -9,7 +9,7 @@ LINE_INTERVAL_SECONDS = 10.0
 
 
 class ProgressBar:
-    """Writes to the standard error, so that what is printed stays clean."""
+    """Writes to standard error, so that standard output holds results only."""
 
     def __init__(self, out: TextIO | None = None) -> None:
         self._out = out or sys.stderr
@@ -19,18 +19,18 @@ class ProgressBar:
         self._text = self._shown = ""
 
     def show(self, text: str) -> None:
-        """This is so now."""
+        """Set the text, and redraw it when it is time."""
         self._text = text
         if time.monotonic() - self._last >= self._every:
             self._write()
 
     def print_line(self, sentence: str) -> None:
-        """Something that stays on the screen, above the line."""
+        """Print a permanent line above the progress line."""
         self._out.write(f"\r\x1b[K{sentence}\n" if self._in_place else f"{sentence}\n")
         self._out.flush()
 
     def end(self, text: str = "") -> None:
-        """Leave the last word on the screen."""
+        """Leave the last text on the screen."""
         self._text = text or (self._text if self._in_place else "")
         if self._text and self._text != self._shown:
             self._write()

@@ -1,4 +1,4 @@
-"""`list`, `show` and `delete`, alike for every kind of record; and how an owned one is created."""
+"""The `list`, `show` and `delete` commands of every record type."""
 
 import sys
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ Owned = TypeVar("Owned", Website, Link, Key)
 
 
 def create_owned(store: RegistryStore, record: Owned) -> Owned:
-    """Keep a new record of `--organization`, which must be there."""
+    """Store a new record of `--organization`, which must exist."""
     try:
         store.get(Organization, record.organization_id)
     except RecordNotFound as unknown:
@@ -23,7 +23,7 @@ def create_owned(store: RegistryStore, record: Owned) -> Owned:
 
 
 def add_record_commands(group: click.Group, kind: type[RecordT], columns: Sequence[str]) -> None:
-    """Give a group the three commands that need nothing but the kind."""
+    """Add `list`, `show` and `delete` for a record type to a command group."""
     word = kind.__name__.lower()
 
     @click.command("show", help=f"Show one {word}.")
@@ -36,7 +36,9 @@ def add_record_commands(group: click.Group, kind: type[RecordT], columns: Sequen
 
     @click.command("delete", help=f"Delete one {word} and what belongs to it.")
     @click.argument("record_id", metavar="ID")
-    @click.option("--yes", is_flag=True, help="Do not ask; nobody is asked without a terminal.")
+    @click.option(
+        "--yes", is_flag=True, help="Skip the confirmation (never asked without a terminal)."
+    )
     @as_json
     @click.pass_obj
     def delete(tidemark: CliContext, record_id: str, yes: bool, json: bool) -> None:
@@ -55,7 +57,7 @@ def add_record_commands(group: click.Group, kind: type[RecordT], columns: Sequen
 
 
 def _list_all_command(kind: type[RecordT], columns: Sequence[str]) -> click.Command:
-    @click.command("list", help="List all, oldest first.")
+    @click.command("list", help=f"List {kind.__name__.lower()}s, oldest first.")
     @as_json
     @click.pass_obj
     def command(tidemark: CliContext, json: bool) -> None:
@@ -66,8 +68,8 @@ def _list_all_command(kind: type[RecordT], columns: Sequence[str]) -> click.Comm
 
 
 def _list_command(kind: type[RecordT], columns: Sequence[str]) -> click.Command:
-    @click.command("list", help="List them, oldest first.")
-    @click.option("--organization", metavar="ID", help="Only those of this organization.")
+    @click.command("list", help=f"List {kind.__name__.lower()}s, oldest first.")
+    @click.option("--organization", metavar="ID", help="Only records of this organization.")
     @as_json
     @click.pass_obj
     def command(tidemark: CliContext, organization: str | None, json: bool) -> None:
@@ -79,6 +81,6 @@ def _list_command(kind: type[RecordT], columns: Sequence[str]) -> click.Command:
 
 
 def _display_name(record: Record) -> str:
-    """What a person calls it, besides its id."""
+    """The name and id of a record, for a confirmation."""
     named = getattr(record, "name", "")
     return f"'{named}' ({record.id})" if named else f"({record.id})"

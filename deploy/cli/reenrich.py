@@ -1,4 +1,4 @@
-"""`tidemark reenrich`: stored rows walk the present rules of enrichment."""
+"""`tidemark reenrich`: apply the current enrichment rules to stored rows."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -17,10 +17,16 @@ DAY_PARAM = click.DateTime(["%Y-%m-%d"])
 
 
 @click.command()
-@click.option("--from", "first", type=DAY_PARAM, required=True, help="First day of receipt (UTC).")
+@click.option(
+    "--from",
+    "first",
+    type=DAY_PARAM,
+    required=True,
+    help="First day (UTC) on which the rows were received.",
+)
 @click.option("--to", "last", type=DAY_PARAM, required=True, help="Last day, inclusive.")
-@click.option("--website", metavar="ID", help="Only its rows.")
-@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+@click.option("--website", metavar="ID", help="Only rows of this website.")
+@click.option("--dry-run", is_flag=True, help="Show what would change without changing it.")
 @as_json
 @click.pass_obj
 def reenrich(
@@ -31,9 +37,9 @@ def reenrich(
     dry_run: bool,
     json: bool,
 ) -> None:
-    """Enrich stored rows of older rules again: by day, while questions are answered.
+    """Re-enrich rows stored under older rules, one day per commit; queries keep working.
 
-    Killed in the middle, it goes on where it was when it is run again.
+    Resumable: run it again after an interruption.
     """
     from schemas.lake.delta_table import UnreadableTable  # with the table format
     from stream.maintenance.re_enrichment import (  # with all parsers
@@ -63,7 +69,7 @@ def reenrich(
                 changes.add(done.changes)
                 rows += done.rows
         except (DamagedFileError, UnreadableTable) as damaged:
-            raise click.ClickException(f"{damaged}; see tidemark doctor") from None
+            raise click.ClickException(f"{damaged}; run tidemark doctor") from None
         bar.end()
     if json:
         return print_json([_day_report(day) for day in days])
@@ -104,4 +110,4 @@ def _print_changes(rows: int, changes: "ColumnChanges", dry_run: bool) -> None:
     verb = "would change" if dry_run else "changed"
     count = len(changes.values)
     named = f"{count} column{'s' * (count > 1)} {verb}, in the rows named above"
-    click.echo(f"{rows:,} rows walked the rules; {named if count else f'nothing {verb}'}")
+    click.echo(f"{rows:,} rows processed; {named if count else f'nothing {verb}'}")

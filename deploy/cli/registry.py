@@ -1,4 +1,4 @@
-"""`tidemark registry`: how it is, its backups, and the ways back when it is lost."""
+"""`tidemark registry`: back up, restore and replace the registry."""
 
 import sys
 from pathlib import Path
@@ -24,20 +24,20 @@ from schemas.runtime.settings import Settings
 
 @click.group()
 def registry() -> None:
-    """The registry as a whole: organizations, websites, links, keys and imports."""
+    """Back up, restore or replace the registry (organizations, websites, links, keys, imports)."""
 
 
 @registry.command()
 @as_json
 @click.pass_obj
 def backup(tidemark: CliContext, json: bool) -> None:
-    """Write a backup now. The keeper does so by itself within seconds of each change."""
+    """Write a backup now; the keeper writes one within seconds of each change."""
     backups = Backups.for_settings(tidemark.settings)
     with tidemark.open_registry() as store:
         write_backup(store, backups, now_ms())
     newest = backups.newest()
     if newest is None:
-        raise click.ClickException("there is nothing to keep yet: no organization was ever made")
+        raise click.ClickException("there is nothing to back up: no organization was ever created")
     print_record(_backup_fields(newest), json)
 
 
@@ -46,26 +46,28 @@ def backup(tidemark: CliContext, json: bool) -> None:
     "--from",
     "source",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A backup; the newest that is whole when not given.",
+    help="Backup file. Default: the newest intact one.",
 )
-@click.option("--replace", is_flag=True, help="Even if the registry is there and can be read.")
+@click.option("--replace", is_flag=True, help="Overwrite a registry that is present and readable.")
 @as_json
 @click.pass_obj
 def restore(tidemark: CliContext, source: Path | None, replace: bool, json: bool) -> None:
-    """Bring the registry back as a backup has it: the same ids, and the same keys work.
+    """Restore the registry from a backup: ids stay the same and keys keep working.
 
-    What is there is kept under another name. Services that run notice by themselves. A backup has
-    no audit trail: it begins anew, and the one before is in the file that is kept, if there is one.
+    The present file is renamed, not deleted. Running services notice the change. A backup contains
+    no audit trail: a new one starts, and the old one stays in the renamed file.
     """
     settings, backups = tidemark.settings, Backups.for_settings(tidemark.settings)
     found = _read_backup_option(source) if source else backups.newest()
     if found is None:
-        raise click.ClickException(f"there is no backup in {backups.folder}")
+        raise click.ClickException(f"there is no backup in {backups.folder}; name one with --from")
     try:
         if not (
             replace or registry_fault(settings.registry_url) or registry_loss(settings, backups)
         ):
-            raise click.UsageError("the registry is there and readable; give --replace as well")
+            raise click.UsageError(
+                "the registry is present and readable; add --replace to overwrite it"
+            )
         kept = restore_backup(settings, backups, found)
     except (DatabaseError, OSError, ImportError) as away:
         raise click.ClickException(f"the registry was not restored: {error_reason(away)}") from None
@@ -74,18 +76,18 @@ def restore(tidemark: CliContext, source: Path | None, replace: bool, json: bool
 
 
 @registry.command()
-@click.option("--yes", is_flag=True, help="Do not ask; nobody is asked without a terminal.")
+@click.option("--yes", is_flag=True, help="Skip the confirmation (never asked without a terminal).")
 @as_json
 @click.pass_obj
 def new(tidemark: CliContext, yes: bool, json: bool) -> None:
-    """Begin with a new, empty registry: all ids and keys so far are unknown to it.
+    """Start with a new, empty registry: existing ids and API keys become invalid.
 
-    The old one, its backups and demo.json are kept under other names.
+    The old registry, its backups and demo.json are renamed, not deleted.
     """
     settings, at = tidemark.settings, now_ms()
     path = sqlite_path(settings.registry_url)
     if not yes and sys.stdin.isatty():
-        click.confirm("Begin anew? Everything sent so far will be out of reach", abort=True)
+        click.confirm("Create an empty registry? All stored data becomes unreachable", abort=True)
     if path is None:
         _require_unused(settings)
     olds = (
@@ -102,7 +104,7 @@ def new(tidemark: CliContext, yes: bool, json: bool) -> None:
 
 
 def _require_unused(settings: Settings) -> None:
-    """A database server's tables have no other name to be kept under."""
+    """Refuse to replace tables of a database server: they cannot be renamed."""
     try:
         if registry_fault(settings.registry_url) is not None:
             return
@@ -112,7 +114,9 @@ def _require_unused(settings: Settings) -> None:
     except (DatabaseError, ImportError) as away:
         raise click.ClickException(f"the registry cannot be opened: {error_reason(away)}") from None
     if used:
-        raise click.ClickException("the database is in use: make another and name it by its URL")
+        raise click.ClickException(
+            "the database is in use; create another one and set TIDEMARK_REGISTRY to its URL"
+        )
 
 
 def _read_backup_option(source: Path) -> Backup:

@@ -1,4 +1,4 @@
-"""`tidemark repair`: take a damaged data file out of its table."""
+"""`tidemark repair`: replace a damaged data file from Kafka."""
 
 import click
 
@@ -8,13 +8,15 @@ from deploy.local.enrichment_lookups import enrichment_lookups
 
 @click.command()
 @click.argument("file", metavar="TABLE/PATH")
-@click.option("--accept-loss", is_flag=True, help="Give up the rows that Kafka has no more.")
+@click.option(
+    "--accept-loss", is_flag=True, help="Accept the loss of rows that Kafka no longer has."
+)
 @click.pass_obj
 def repair(tidemark: CliContext, file: str, accept_loss: bool) -> None:
-    """Take a damaged data file out of its table, and store its rows again from Kafka.
+    """Remove a damaged data file from its table, and store its rows again from Kafka.
 
-    FILE as `tidemark doctor` names it. Without --accept-loss nothing is changed unless Kafka gives
-    back every row. What is lost is noted in the quarantine and taken back in the ledger.
+    TABLE/PATH is the file as `tidemark doctor` names it. Without --accept-loss nothing is changed
+    unless Kafka still has every row. Lost rows are recorded in the quarantine and in the ledger.
     """
     from schemas.lake.delta_table import UnreadableTable  # with the table format
     from stream.recovery.file_repair import NotRepaired
@@ -29,5 +31,5 @@ def repair(tidemark: CliContext, file: str, accept_loss: bool) -> None:
         except (NotRepaired, FatalError) as refused:
             raise click.ClickException(str(refused)) from None
         except UnreadableTable as damaged:
-            raise click.ClickException(f"{damaged}; see tidemark doctor") from None
+            raise click.ClickException(f"{damaged}; run tidemark doctor") from None
     click.echo(str(done))

@@ -1,4 +1,4 @@
-"""`tidemark scrub`: compare every data file with its checksum, now."""
+"""`tidemark scrub`: verify the checksum of every data file now."""
 
 import click
 
@@ -13,10 +13,10 @@ MEGABYTE = 1_048_576
 @as_json
 @click.pass_context
 def scrub(context: click.Context, json: bool) -> None:
-    """Read every data file of every table and compare it with its checksum.
+    """Read every data file of every table and verify its checksum.
 
-    The keeper does the same once a day, slowly. Damage is noted: questions that need a damaged file
-    fail until it is whole again or taken out. Exit code 1 when there is damage.
+    The keeper does the same in the background. Damage is recorded: queries that need a damaged file
+    fail until it is restored or removed. Exit code 1 when there is damage.
     """
     from stream.maintenance.scrub import scrub_all  # with the table format
 
@@ -33,9 +33,9 @@ def scrub(context: click.Context, json: bool) -> None:
         for one in damaged:
             click.echo(f"{one.table}: {one.path} {one.problem}")
         adopted = sum(one.is_checksum_new for one in done)
-        taken = f", {adopted:,} of them without a checksum until now" if adopted else ""
+        taken = f", {adopted:,} of them had no checksum until now" if adopted else ""
         read = [one for one in done if one.path != LOG_FOLDER]
         click.echo(f"{len(read):,} data files read{taken}; {len(damaged):,} damaged")
         if damaged:
-            click.echo("mend: tidemark doctor --repair; one file: tidemark repair TABLE/PATH")
+            click.echo("fix: tidemark doctor --repair; for one file: tidemark repair TABLE/PATH")
     context.exit(1 if damaged else 0)

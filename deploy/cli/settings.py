@@ -1,4 +1,4 @@
-"""`tidemark settings` and `tidemark topics`: what is set, and what Kafka should hold."""
+"""`tidemark settings` and `tidemark topics`: effective settings, required and existing topics."""
 
 import click
 import msgspec
@@ -13,7 +13,7 @@ from deploy.local.kafka.topics import ensure_topics, partition_counts, required_
 @as_json
 @click.pass_obj
 def settings(tidemark: CliContext, json: bool) -> None:
-    """Show every setting: its variable, value, bounds and meaning."""
+    """Show every setting: variable, value, bounds and meaning."""
     described = list(describe_settings(tidemark.settings))
     if json:
         return print_json(described)
@@ -25,14 +25,19 @@ def settings(tidemark: CliContext, json: bool) -> None:
 
 
 @click.command()
-@click.option("--declare", "make", is_flag=True, help="Make what is missing; never make less.")
+@click.option(
+    "--declare",
+    "declare",
+    is_flag=True,
+    help="Create missing topics and partitions; never removes any.",
+)
 @as_json
 @click.pass_obj
-def topics(tidemark: CliContext, make: bool, json: bool) -> None:
-    """Show the topics: the partitions that the settings ask for, and those that Kafka has."""
+def topics(tidemark: CliContext, declare: bool, json: bool) -> None:
+    """Show the topics: partitions required by the settings, and partitions in Kafka."""
     address, wanted = tidemark.settings.brokers, required_topics(tidemark.settings)
     try:
-        if make:
+        if declare:
             ensure_topics(address, wanted)
         have = partition_counts(address, [topic.name for topic in wanted])
     except KafkaUnavailable as away:

@@ -1,4 +1,4 @@
-"""`tidemark snippet`: the script tags that a website pastes into its pages."""
+"""`tidemark snippet`: the script tags for the pages of a website."""
 
 import re
 from collections.abc import Iterator
@@ -40,10 +40,10 @@ def _validate_collect_url(
     "--collect-url",
     metavar="URL",
     callback=_validate_collect_url,
-    help="Where browsers reach the collector, a URL or a path of the site; its own address.",
+    help="Public URL of the collector, or a path of the site. Default: its local address.",
 )
-@click.option("--vitals", is_flag=True, help="Measure web vitals, too.")
-@click.option("--errors", is_flag=True, help="Report errors that nobody caught, too.")
+@click.option("--vitals", is_flag=True, help="Also measure web vitals.")
+@click.option("--errors", is_flag=True, help="Also report uncaught errors.")
 @click.option("--persist", is_flag=True, help="Keep visitor and session ids in localStorage.")
 @as_json
 @click.pass_obj
@@ -56,7 +56,7 @@ def snippet(
     persist: bool,
     json: bool,
 ) -> None:
-    """Print the script tags for the pages of WEBSITE, with and without integrity."""
+    """Print the script tags for the pages of WEBSITE, with and without an integrity hash."""
     with tidemark.open_registry() as store:
         store.get(Website, website)
     base = (collect_url or collector_url(tidemark.settings)).rstrip("/")
@@ -75,7 +75,7 @@ def snippet(
 def script_tag(
     base: str, name: str, website: str, *attributes: str, script: BuiltScript | None = None
 ) -> str:
-    """One script tag; with the script's integrity when it is given."""
+    """One script tag; with an integrity hash when a built script is given."""
     told = [f'src="{escape(base)}/{file_name(name, script)}"', f'data-website-id="{website}"']
     if script is not None:
         told += [f'integrity="{script.integrity}"', 'crossorigin="anonymous"']
@@ -83,9 +83,9 @@ def script_tag(
 
 
 def pinned_tags(base: str, website: str, extras: list[str], kept: tuple[str, ...]) -> Iterator[str]:
-    """A tag for each script, because one that is pinned loads no other that is not."""
+    """One tag per script, because a pinned script loads no unpinned ones."""
     manifest = read_manifest()
     for name in (MAIN_SCRIPT, *(f"{MAIN_SCRIPT}-{extra}" for extra in extras)):
         if name not in manifest:
-            raise click.ClickException("the tracker scripts are not built: `make setup` does it")
+            raise click.ClickException("the tracker scripts are not built; run `make setup`")
         yield script_tag(base, name, website, *kept, script=manifest[name])

@@ -1,4 +1,4 @@
-"""`tidemark up` and `tidemark status`: start everything, and say how it is."""
+"""`tidemark up` and `tidemark status`: start everything, and show its status."""
 
 from typing import TYPE_CHECKING
 
@@ -17,12 +17,13 @@ EXIT_CODES = {"ok": 0, "degraded": 1, "down": 2}
 
 
 @click.command()
-@click.option("--logs", is_flag=True, help="Show all logs on the screen, too.")
+@click.option("--logs", is_flag=True, help="Also print all process logs.")
 @click.pass_obj
 def up(tidemark: CliContext, logs: bool) -> None:
-    """Start broker, collectors, workers, keeper and query, and keep them running.
+    """Start broker, collectors, workers, keeper and query processes, and restart them when they
+    fail.
 
-    Ctrl-C or SIGTERM stops all in order; a second one at once.
+    Ctrl-C or SIGTERM stops everything gracefully; a second one immediately.
     """
     try:
         run_everything(tidemark.settings, logs)
@@ -33,16 +34,16 @@ def up(tidemark: CliContext, logs: bool) -> None:
 
 
 @click.command()
-@click.option("--check", is_flag=True, help="Exit code: 0 all is well, 1 degraded, 2 down.")
+@click.option("--check", is_flag=True, help="Set the exit code: 0 ok, 1 degraded, 2 down.")
 @as_json
 @click.pass_obj
 def status(tidemark: CliContext, check: bool, json: bool) -> None:
-    """Show what runs, how far the workers are behind, and how fresh the tables are.
+    """Show the processes, the lag of the workers, and how fresh the tables are.
 
-    `down`: nothing is accepted or nothing is answered. `degraded`: a process is not ready, a table
-    cannot be read, or the disk is nearly full; what is wrong stands at the end.
+    `down`: no events are accepted or no queries are answered. `degraded`: a process is not ready, a
+    table cannot be read, or the disk is nearly full. Problems are listed at the end.
     """
-    from deploy.local.status import system_status  # `up` does without what opens tables
+    from deploy.local.status import system_status  # `up` needs no table format
 
     condition = system_status(tidemark.settings)
     if json:
@@ -56,7 +57,7 @@ def status(tidemark: CliContext, check: bool, json: bool) -> None:
 
 def _status_lines(condition: "SystemStatus") -> list[str]:
     if not condition.processes:
-        runs = [f"nothing runs on {condition.data}"]
+        runs = [f"no process is running on {condition.data}"]
     else:
         runs = process_table(condition.processes)
     lane = condition.imports

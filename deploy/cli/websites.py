@@ -1,4 +1,4 @@
-"""`tidemark websites`: what trackers send for; a website's id is their client id."""
+"""`tidemark websites`: websites and their allowed origins; trackers send the id as client id."""
 
 import click
 
@@ -26,8 +26,8 @@ origin_option = click.option(
     "origins",
     metavar="ORIGIN",
     multiple=True,
-    help="From where browsers may send without a key, such as https://shop.example or "
-    "https://*.shop.example; several times for several; from any site when not given.",
+    help="Origin from which browsers may send without a key, such as https://shop.example or "
+    "https://*.shop.example; repeat for several. Default: any site.",
 )
 
 
@@ -37,10 +37,10 @@ def websites() -> None:
 
 
 @websites.command()
-@click.option("--organization", required=True, metavar="ID", help="Whose it is.")
-@click.option("--domain", required=True, help="Its host name, such as shop.example.")
-@click.option("--timezone", default="UTC", show_default=True, help="IANA name.")
-@click.option("--name", default="", help="What it is called; the domain when not given.")
+@click.option("--organization", required=True, metavar="ID", help="Organization id.")
+@click.option("--domain", required=True, help="Host name, such as shop.example.")
+@click.option("--timezone", default="UTC", show_default=True, help="IANA time zone of its days.")
+@click.option("--name", default="", help="Name. Default: the domain.")
 @id_option
 @origin_option
 @as_json
@@ -65,11 +65,11 @@ def create(
 
 @websites.command()
 @click.argument("record_id", metavar="ID")
-@click.option("--domain", help="Its host name.")
-@click.option("--timezone", help="IANA name.")
-@click.option("--name", help="What it is called.")
+@click.option("--domain", help="Host name.")
+@click.option("--timezone", help="IANA time zone of its days.")
+@click.option("--name", help="Name.")
 @origin_option
-@click.option("--any-origin", is_flag=True, help="Forget the list: browsers send from any site.")
+@click.option("--any-origin", is_flag=True, help="Clear the list: accept browsers from any site.")
 @as_json
 @click.pass_obj
 def update(
@@ -82,9 +82,9 @@ def update(
     any_origin: bool,
     json: bool,
 ) -> None:
-    """Change what is given; the list of origins is replaced as a whole."""
+    """Update the given fields; --allow-origin replaces the whole list."""
     if origins and any_origin:
-        raise click.UsageError("--allow-origin and --any-origin exclude each other")
+        raise click.UsageError("use either --allow-origin or --any-origin, not both")
     with tidemark.open_registry() as store:
         changes = require_changes(
             domain=domain and validate_domain(domain),

@@ -1,1 +1,1 @@
-"""The demo: a website that a first start creates, and a believable week of its traffic."""
+"""Demo: a website with a week of generated traffic."""

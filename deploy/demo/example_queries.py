@@ -1,4 +1,4 @@
-"""Questions about the demo website: one to show, and one that counts what has been stored."""
+"""The example curl query, and the count of stored items."""
 
 import http.client
 import shlex
@@ -14,7 +14,7 @@ from schemas.runtime.settings import Settings
 
 
 def example_query(settings: Settings, shows_key: bool = True) -> str:
-    """A `curl` request to try; empty when there is no demo. The key may stay in its file."""
+    """A `curl` request to try; empty without a demo. `shows_key=False` refers to a key file."""
     demo = read_demo(settings.data)
     if demo is None:
         return ""
@@ -22,7 +22,7 @@ def example_query(settings: Settings, shows_key: bool = True) -> str:
     body = {"parameters": ["summary", "pages", "traffic"], **_week(), "granularity": "daily"}
     address = f"{demo.query_url}/v1/query?{urlencode({'website_id': demo.website_id})}"
     return (
-        "\nAsk for the demo's last week:\n\n"
+        "\nQuery the last week of the demo website:\n\n"
         f"  curl -s -X POST {shlex.quote(address)} \\\n"
         f"    -H {shlex.quote(header)} -H 'Content-Type: application/json' \\\n"
         f"    -d {shlex.quote(msgspec.json.encode(body).decode())}\n"
@@ -30,7 +30,7 @@ def example_query(settings: Settings, shows_key: bool = True) -> str:
 
 
 def _header_file(settings: Settings, demo: Demo) -> Path:
-    """The key as a header for curl, in a file that only its owner can read."""
+    """Write the key as a curl header file, readable only for its owner."""
     path = settings.data / "demo.header"
     path.touch(mode=0o600)
     path.write_text(f"x-api-key: {demo.api_key}\n")
@@ -41,7 +41,7 @@ COUNTED_TABLES = ("events", "vitals", "errors")
 
 
 def count_items(demo: Demo) -> int | None:
-    """Items of the demo website in the last week, of programs too; None when there is no answer."""
+    """Items of the demo website in the last week, bots included; None when a query fails."""
     counts = [_count(demo, table) for table in COUNTED_TABLES]
     known = [count for count in counts if count is not None]
     return sum(known) if len(known) == len(counts) else None

@@ -1,4 +1,4 @@
-"""The first start: make the demo, send it a week of traffic, and wait until it can be asked for."""
+"""First start: create the demo, send a week of traffic, wait until it is queryable."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ Notify = Callable[[str], None]
 
 
 def first_start(settings: Settings, say: Notify, stopped: IsStopped) -> None:
-    """Does nothing when there is a demo; with `demo` off it sends no traffic."""
+    """Create the demo unless there is one; send traffic unless the setting `demo` is off."""
     if read_demo(settings.data):
         return
     demo = create_demo(settings)
@@ -44,7 +44,7 @@ def send_week(
     stopped: IsStopped,
     rate: float = 0,
 ) -> None:
-    """Send the visits of the last seven days, and wait until a query shows them."""
+    """Send visits of the last seven days, and wait until queries return them."""
     made = generate_visits(seed, visitors, *last_week(now_ms()))
     before = count_items(demo) or 0
     told = 0.0
@@ -60,7 +60,7 @@ def send_week(
 
 
 def demo_target(settings: Settings, demo: Demo) -> DemoTarget:
-    """Where the demo's visits go."""
+    """The target of the demo traffic."""
     store = RegistryStore(settings.registry_url)
     try:
         return DemoTarget(demo.collect_url, demo.website_id, store.get(Link, demo.link_id).slug)
@@ -74,7 +74,7 @@ def _wait_until_visible(
     until = time.monotonic() + VISIBLE_TIMEOUT_SECONDS
     while (count_items(demo) or 0) < before + stored.items and not stopped():
         if time.monotonic() > until:
-            say("demo traffic: sent; the stream is still storing it")
+            say("demo traffic: sent; still being stored")
             return
         time.sleep(0.3)
     if not stopped():
@@ -82,7 +82,7 @@ def _wait_until_visible(
 
 
 class ExpectedCounts(Struct, frozen=True):
-    """What a week of visits leaves in the tables; questions leave programs out unless asked."""
+    """Rows expected in the tables after sending, bots counted separately."""
 
     human_events: int
     bot_events: int
@@ -91,20 +91,20 @@ class ExpectedCounts(Struct, frozen=True):
 
     @property
     def items(self) -> int:
-        """All rows, clicks on links aside."""
+        """All items except link clicks."""
         return self.human_events + self.bot_events + self.vitals + self.errors
 
     @property
     def summary(self) -> str:
-        """The same for a person."""
+        """The counts as text."""
         return (
-            f"{self.human_events} events of people, {self.bot_events} of programs, "
+            f"{self.human_events} events from people, {self.bot_events} from bots, "
             f"{self.vitals} vitals, {self.errors} errors"
         )
 
 
 def expected_counts(made: Sequence[DemoVisit]) -> ExpectedCounts:
-    """What these visits send, counted by where it goes."""
+    """Count the items of these visits by table."""
     programs = sum(len(visit.events) for visit in made if visit.user_agent == BOT_USER_AGENT)
     return ExpectedCounts(
         human_events=sum(len(visit.events) for visit in made) - programs,

@@ -1,4 +1,4 @@
-"""One walk through the demo website: page views, and what happens on the pages."""
+"""Generates one session: page views, vitals, errors and custom events."""
 
 import random
 from typing import Any
@@ -16,7 +16,7 @@ from deploy.demo.visitor_profiles import (
 
 SITE_URL = "https://demo.example"
 
-# Metric, a typical value on a fast machine, digits after the point.
+# Metric, typical value on a fast device, decimals.
 TYPICAL_VITALS = (
     ("TTFB", 180.0, 1),
     ("FCP", 820.0, 1),
@@ -27,7 +27,7 @@ TYPICAL_VITALS = (
 
 
 class PageVisits:
-    """Collects the items of one session while it wanders from page to page."""
+    """Generates the items of one session, page by page."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class PageVisits:
         self._previous: str | None = None
 
     def generate(self) -> None:
-        """View some pages; of those who see only one, most leave at once."""
+        """Generate page views; most sessions with a single page are bounces."""
         pages = self._random.choices((1, 2, 3, 4, 5, 9), (48, 17, 14, 10, 7, 4))[0]
         leaves = pages == 1 and self._random.random() < 0.8
         for _ in range(pages):
@@ -86,14 +86,14 @@ class PageVisits:
         return url
 
     def _timings(self) -> dict[str, int]:
-        """How long the parts of loading took, in milliseconds."""
+        """Load timings in milliseconds."""
         pace = self._device.load_factor * self._random.lognormvariate(0, 0.35)
         parts = {"ttfb": 180, "dom_ready_time": 700, "load_time": 1100, "render_time": 240}
         return {name: min(60_000, round(typical * pace)) for name, typical in parts.items()}
 
     def _add_vitals(self, url: str) -> None:
         if self._random.random() < 0.3:
-            return  # the browser said nothing
+            return  # this browser reports no vitals
         for metric, typical, digits in TYPICAL_VITALS:
             value = typical * self._device.load_factor * self._random.lognormvariate(0, 0.35)
             self.vitals.append(

@@ -1,4 +1,4 @@
-"""`demo.json`, which says how to reach what a first start created."""
+"""`demo.json`: addresses, ids and API key of the demo."""
 
 import os
 from pathlib import Path
@@ -21,7 +21,7 @@ class Demo(Struct, frozen=True, rename="camel"):
 
 
 def read_demo(folder: Path) -> Demo | None:
-    """The demo of this data folder; None before a first start made it."""
+    """The demo of this data folder; None before a first start."""
     try:
         return msgspec.json.decode((folder / DEMO_FILE).read_bytes(), type=Demo)
     except FileNotFoundError:
@@ -29,7 +29,7 @@ def read_demo(folder: Path) -> Demo | None:
 
 
 def write_demo(folder: Path, demo: Demo) -> None:
-    """Whole or not at all, and for the owner's eyes: it holds a key."""
+    """Replace the file atomically, readable only for its owner: it contains a key."""
     path = folder / DEMO_FILE
     waiting = path.with_suffix(f".{os.getpid()}")
     waiting.touch(mode=0o600)

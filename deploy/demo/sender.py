@@ -1,4 +1,4 @@
-"""Sends visits to a collector as their browsers would: over its own HTTP endpoints."""
+"""Sends generated visits to the collector over HTTP, as browsers would."""
 
 import http.client
 import itertools
@@ -15,20 +15,20 @@ from deploy.demo.traffic import DemoVisit
 
 SENDER_THREADS = 4
 VISITS_PER_ROUND = 40
-"""Visits that are under way before progress is told."""
+"""Visits sent between two progress reports."""
 RETRY_TIMEOUT_SECONDS = 30.0
-# 401 and 403 are the collector not having read the new website from the registry yet.
+# With 401 or 403 the collector has not read the new website from the registry yet.
 RETRYABLE_STATUSES = frozenset({401, 403, 404, 429, 503})
 
 IsStopped = Callable[[], bool]
 
 
 class DemoSendFailed(Exception):
-    """The collector refused or did not answer; the message says what it said."""
+    """The collector rejected a request or did not respond; the message contains its response."""
 
 
 class DemoTarget(Struct, frozen=True):
-    """Where visits go."""
+    """The collector, website and short link that receive the visits."""
 
     collect_url: str
     website_id: str
@@ -36,7 +36,7 @@ class DemoTarget(Struct, frozen=True):
 
 
 class SendProgress(Struct, frozen=True):
-    """How much has been sent."""
+    """How much has been sent so far."""
 
     visits: int
     total_visits: int
@@ -47,7 +47,7 @@ class SendProgress(Struct, frozen=True):
 def send_visits(
     target: DemoTarget, visits: Sequence[DemoVisit], stopped: IsStopped, rate: float = 0
 ) -> Iterator[SendProgress]:
-    """Send the visits in rounds and tell after each; at most `rate` items a second (0: any)."""
+    """Send the visits in rounds, at most `rate` items/s (0: unlimited); yields the progress."""
     begun, done, items, clicks = time.monotonic(), 0, 0, 0
     with ThreadPoolExecutor(SENDER_THREADS) as senders:
         for number in range(0, len(visits), VISITS_PER_ROUND):
@@ -103,7 +103,7 @@ def _send(
     items: Sequence[Any],
     headers: dict[str, str],
 ) -> None:
-    """Send one request; wait while the collector asks for patience."""
+    """Send one request, with retries while the collector is not ready or limits the rate."""
     body = msgspec.json.encode(items) if items else None
     until = time.monotonic() + RETRY_TIMEOUT_SECONDS
     while True:

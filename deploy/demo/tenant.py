@@ -1,4 +1,4 @@
-"""What a first start creates in the registry: organization, website, link and key."""
+"""Creates the demo's organization, website, link and API key."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
 
 DEMO_DOMAIN = "demo.example"
-# A plan that does not get in the way of a load test.
+# A plan with limits high enough for load tests.
 DEMO_PLAN = "enterprise"
 DEMO_SCOPES = (
     KeyScope.TRACK_EVENTS,
@@ -24,7 +24,7 @@ DEMO_SCOPES = (
 
 
 def create_demo(settings: Settings) -> Demo:
-    """Keep organization, website, link and key, and write how to reach them."""
+    """Create the records of the demo, and write demo.json."""
     now, store = now_ms(), RegistryStore(settings.registry_url, "first start")
     try:
         owner = store.create(new_organization("Demo", DEMO_PLAN, now))
@@ -41,7 +41,7 @@ def create_demo(settings: Settings) -> Demo:
 
 
 def replace_demo_key(folder: Path, old_id: str, text: str) -> None:
-    """Keep the text of a key that takes another's place, if that one is the demo's."""
+    """Store a rotated key in demo.json, if the old one is the demo's."""
     demo = read_demo(folder)
     parts = parse_key(demo.api_key) if demo else None
     if demo and parts and parts[0] == old_id:

@@ -1,4 +1,4 @@
-"""Visits of made-up people in a span of time: the same for the same seed, span and number."""
+"""Generates visits for a time range, deterministic by seed."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -19,13 +19,13 @@ from deploy.demo.visitor_profiles import (
 )
 
 WEEKEND_FACTOR = 0.55
-"""How lively a Saturday or Sunday is, beside a working day."""
+"""Traffic of a Saturday or Sunday relative to a working day."""
 
 ItemJson = dict[str, Any]
 
 
 class DemoVisit(Struct, frozen=True):
-    """One session of one visitor: what their browser sends."""
+    """One session of one visitor, with the items that the browser sends."""
 
     start_ms: int
     user_agent: str
@@ -36,7 +36,7 @@ class DemoVisit(Struct, frozen=True):
     vitals: tuple[ItemJson, ...]
     errors: tuple[ItemJson, ...]
     by_link: bool
-    """Came over the short link."""
+    """Whether the session starts with a click on the short link."""
 
     @property
     def items(self) -> int:
@@ -44,7 +44,7 @@ class DemoVisit(Struct, frozen=True):
 
 
 class Weighted(Protocol):
-    """Anything that is picked more or less often."""
+    """A choice with a weight."""
 
     @property
     def weight(self) -> int: ...
@@ -54,8 +54,8 @@ WeightedT = TypeVar("WeightedT", bound=Weighted)
 
 
 def generate_visits(seed: int, visitors: int, start_ms: int, end_ms: int) -> list[DemoVisit]:
-    """Every visit that begins and ends within [start, end), oldest first."""
-    chance = random.Random(seed)  # noqa: S311 - made-up people need no secrecy
+    """All visits that start and end within [start, end), oldest first."""
+    chance = random.Random(seed)  # noqa: S311 - generated traffic needs no secure randomness
     made = [
         visit for _ in range(visitors) for visit in _visits_of_visitor(chance, start_ms, end_ms)
     ]

@@ -11,11 +11,11 @@ class DemoDevice(Struct, frozen=True):
     screen: str
     viewport: str
     load_factor: float = 1.0
-    """How much longer pages take on it."""
+    """Load times relative to a fast device."""
 
 
 class DemoLocation(Struct, frozen=True):
-    """Where somebody lives."""
+    """Country, time zone and language of visitors."""
 
     weight: int
     country: str
@@ -24,7 +24,7 @@ class DemoLocation(Struct, frozen=True):
 
 
 class TrafficSource(Struct, frozen=True):
-    """What led somebody to the website."""
+    """Referrer and campaign of a session."""
 
     weight: int
     referrer: str | None
@@ -163,4 +163,4 @@ HOURLY_ACTIVITY = (
     6,
     4,
 )
-"""How lively each hour of the local day is."""
+"""Relative traffic of each hour of the local day."""

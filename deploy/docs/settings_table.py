@@ -1,4 +1,4 @@
-"""Every setting as a table: variable, value, default, bounds and meaning, for people and files."""
+"""Every setting with variable, value, default, bounds and meaning."""
 
 import typing
 from collections.abc import Iterator
@@ -31,7 +31,9 @@ def describe_settings(settings: Settings) -> Iterator[SettingRow]:
             value=mask_secrets(str(getattr(settings, field.name))),
             default=str(field.default),
             bounds=_bounds(hints[field.name], metas),
-            meaning=next((m.description for m in metas if m.description), "how much is logged"),
+            meaning=next(
+                (m.description for m in metas if m.description), "minimum level of log messages"
+            ),
         )
 
 

@@ -1,1 +1,1 @@
-"""Files of events of the past: read, mapped to our fields, sent in order, and counted."""
+"""Import of historical events from CSV and NDJSON files."""

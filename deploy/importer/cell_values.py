@@ -1,4 +1,4 @@
-"""Cells of foreign files as values of ours. None: the cell says nothing; ValueError: not to us."""
+"""Parses cells of imported files. None: empty cell; ValueError: value not recognised."""
 
 import json
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from schemas.runtime.clock import parse_instant_ms
 EMPTY_WORDS = frozenset(("", "null", "none", "(none)", "(not set)", "undefined", "\\n"))
 DIRECT_WORDS = frozenset(("direct", "(direct)", "$direct", "direct / none"))
 PAGE_VIEW_NAMES = {"page_view": "pageview", "$pageview": "pageview"}
-"""What others call a page view."""
+"""Names that other products use for a page view."""
 DEVICE_WORDS = {
     "desktop": "desktop",
     "laptop": "desktop",
@@ -40,7 +40,7 @@ def parse_event_name(cell: Any) -> str | None:
 
 
 def parse_instant(cell: Any) -> int | float | str | None:
-    """An instant: ISO 8601 as it is, numbers as milliseconds, whatever they count."""
+    """A time: ISO 8601 unchanged; Unix seconds, milliseconds or microseconds as milliseconds."""
     said = parse_text(cell)
     if said is None:
         return None
@@ -69,17 +69,17 @@ def parse_boolean(cell: Any) -> bool | None:
     if said is None:
         return None
     if said.lower() not in BOOLEAN_WORDS:
-        raise ValueError("no yes or no")
+        raise ValueError("not a boolean")
     return BOOLEAN_WORDS[said.lower()]
 
 
 def parse_properties(cell: Any) -> Mapping[str, Any] | None:
-    """An object, or one as JSON text."""
+    """A JSON object, also as JSON text."""
     found = json.loads(cell) if isinstance(cell, str) and cell.strip() else cell
     if not found:
         return None
     if not isinstance(found, dict):
-        raise ValueError("no object")
+        raise ValueError("not an object")
     return found
 
 
@@ -93,12 +93,12 @@ def parse_device(cell: Any) -> str | None:
     if said is None:
         return None
     if said.lower() not in DEVICE_WORDS:
-        raise ValueError("no device class")
+        raise ValueError("not a device type")
     return DEVICE_WORDS[said.lower()]
 
 
 def parse_country(cell: Any) -> str | None:
-    """An ISO 3166 code, also from an English name."""
+    """An ISO 3166 code, also from an English country name."""
     said = parse_text(cell)
     if said is None:
         return None
@@ -106,7 +106,7 @@ def parse_country(cell: Any) -> str | None:
         return said.upper()
     code = _country_codes().get(said.lower())
     if code is None:
-        raise ValueError("no country")
+        raise ValueError("not a country")
     return code
 
 

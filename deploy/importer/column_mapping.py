@@ -1,6 +1,6 @@
-"""Columns of a file become fields of an event: ours by their names, others by what they are called.
+"""Maps columns of a file to event fields, by known names or by `--map`.
 
-A fact that says nothing to us is left out and counted; an event is not refused for it.
+A value that cannot be parsed is left out and counted; the event itself is still imported.
 """
 
 import re
@@ -14,9 +14,9 @@ from msgspec import Struct
 from deploy.importer.fields import FIELD_BY_NAME, IMPORT_FIELDS, ImportField
 
 EXPORT_COLUMNS = frozenset(("received_at", "referrer_name", "outbound_domain"))
-"""Columns that only our own export has, whose paths are decoded."""
+"""Columns by which an export of Tidemark is recognised; its paths are percent-decoded."""
 SESSION_AS_VISITOR_COLUMNS = frozenset(("visit_id", "session_id"))
-"""Who writes both calls a visitor a session."""
+"""In files with both columns, `session_id` is the visitor (Umami)."""
 PAGE_VIEW = "pageview"
 INVALID_TIME_MESSAGE = (
     "the time '{}' cannot be read; write ISO 8601 like 2026-06-05T10:00:00Z, "
@@ -25,15 +25,15 @@ INVALID_TIME_MESSAGE = (
 
 
 class InvalidMapping(Exception):
-    """`--map` names what is not there, or the columns do not say what an event needs."""
+    """`--map` names an unknown column or field, or a required field has no column."""
 
 
 class InvalidTime(Exception):
-    """The line has a time that cannot be read: an event without its time is none."""
+    """The time of a line cannot be parsed; the line is rejected."""
 
 
 class ColumnPlan(Struct, frozen=True):
-    """Which column is which field, for lines with the same columns."""
+    """Column → field, for lines with the same columns."""
 
     columns: Mapping[str, ImportField]
     is_own_export: bool
@@ -41,21 +41,22 @@ class ColumnPlan(Struct, frozen=True):
 
 
 class ColumnMapper:
-    """Makes events of lines, and counts what it leaves out."""
+    """Converts lines to events, and counts values that it leaves out."""
 
-    def __init__(self, given: Mapping[str, str]) -> None:
-        for name in given.values():
+    def __init__(self, overrides: Mapping[str, str]) -> None:
+        for name in overrides.values():
             if name not in FIELD_BY_NAME:
-                raise InvalidMapping(f"'{name}' is no field; fields are {', '.join(FIELD_BY_NAME)}")
-        self.overrides = given
+                known = ", ".join(FIELD_BY_NAME)
+                raise InvalidMapping(f"'{name}' is not a field; the fields are {known}")
+        self.overrides = overrides
         self._plans: dict[tuple[str, ...], ColumnPlan] = {}
         self.skipped_values: Counter[str] = Counter()
-        """By field: facts that said nothing to us."""
+        """Field → number of values that could not be parsed."""
         self.ignored: set[str] = set()
-        """Columns that no field is known by."""
+        """Columns that match no field."""
 
     def event(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """The event as the collector takes it."""
+        """The event as sent to the collector."""
         plan = self._plan(tuple(fields))
         found: dict[str, Any] = {}
         for column, field in plan.columns.items():
@@ -78,7 +79,7 @@ class ColumnMapper:
 
 
 def plan_columns(columns: Sequence[str], given: Mapping[str, str]) -> ColumnPlan:
-    """Find the fields of these columns; what `given` says goes before what they are called."""
+    """Find the fields of these columns; `overrides` have priority over known column names."""
     known = {normalize_column(column): column for column in reversed(columns)}
     chosen = {column: FIELD_BY_NAME[name] for column, name in given.items() if column in columns}
     taken = set(given.values())
@@ -102,7 +103,7 @@ def normalize_column(column: str) -> str:
 
 
 def _complete_event(found: dict[str, Any], ours: bool) -> dict[str, Any]:
-    """Put together what other programs keep apart."""
+    """Combine host, path and query of products that export them separately."""
     found.setdefault("name", PAGE_VIEW)
     host, query = found.pop("host", None), found.pop("query", None)
     if page := _page_url(host, found.get("path"), query, ours):
@@ -114,7 +115,7 @@ def _complete_event(found: dict[str, Any], ours: bool) -> dict[str, Any]:
 
 
 def _page_url(host: str | None, path: str | None, query: str | None, ours: bool) -> str | None:
-    """The page's URL; None when nothing says which page it was."""
+    """The URL of the page; None without a path."""
     if path is None or "://" in path:
         return path
     page = quote(path) if ours else path

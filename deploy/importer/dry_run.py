@@ -1,4 +1,4 @@
-"""What the collector would say to items, without sending them."""
+"""Dry run: validates items as the collector would, without sending."""
 
 from collections.abc import Callable, Sequence
 
@@ -14,7 +14,7 @@ from schemas.runtime.clock import now_ms
 
 
 def dry_run_sender(website: Website) -> Callable[[list[bytes]], CollectorReply]:
-    """Something that answers like the collector, for one website."""
+    """A send function that validates items like the collector, for one website."""
     decoder, would_be = Decoder(IMPORTED_EVENT), new_import(website, "dry run", now_ms())
 
     def judge(items: list[bytes]) -> CollectorReply:

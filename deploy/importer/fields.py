@@ -1,7 +1,7 @@
-"""FIELDS: what an event of the past may tell, and by which names of columns it is known.
+"""IMPORT_FIELDS: event fields and the column names they are known by.
 
-Names are compared in lower case with `_` for everything that is no letter or digit. The first that
-a file has is taken.
+Names are compared in lower case, with `_` for everything that is not a letter or digit. Of several
+matching columns the first name in the list wins.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,11 +16,11 @@ class ImportField(Struct, frozen=True):
     """One field of an event."""
 
     name: str
-    """As the collector takes it."""
+    """Field name in the collector's API."""
     columns: tuple[str, ...]
-    """What it is called in files."""
+    """Known column names."""
     parse: Callable[[Any], Any] = cell_values.parse_text
-    """Its value from a cell; ValueError when that says nothing we know."""
+    """Parses a cell; ValueError when the value is not recognised."""
 
 
 def _same_name_fields(

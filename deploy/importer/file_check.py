@@ -1,4 +1,4 @@
-"""Looks at the beginning of a file before an import is made of it: can anything of it be taken?"""
+"""Checks the first 1,000 lines of a file before an import is created."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -9,41 +9,44 @@ from deploy.importer.fields import FIELD_BY_NAME, IMPORT_FIELDS
 from deploy.importer.source_file import FileLine, InvalidFile, SourceFile
 
 SAMPLE_LINES = 1_000
-"""Lines that are looked at: those of NDJSON need not have the same columns."""
+"""Lines that are checked: lines of NDJSON may have different columns."""
 
 
 def check_file(file: SourceFile, mapper: ColumnMapper) -> None:
-    """BadFile or BadMapping when no line could be taken, or `--map` names what is not there."""
+    """InvalidFile or InvalidMapping when no line could be imported."""
     lines = read_sample(file)
     if not lines:
-        raise InvalidFile(f"{file.path.name} holds no events")
+        raise InvalidFile(f"{file.path.name} contains no events")
     columns = list(dict.fromkeys(column for line in lines for column in line.fields))
     if not columns:
         why = lines[0].reason or "an object without fields"
         raise InvalidFile(
             f"{file.path.name} cannot be read as {file.format.upper()}: "
-            f"line {lines[0].number}: {why}; --format says which format it is"
+            f"line {lines[0].number}: {why}; use --format to set the format"
         )
     check_columns(columns, mapper)
 
 
 def read_sample(file: SourceFile) -> list[FileLine]:
-    """The beginning of the file."""
+    """The first lines of the file."""
     with closing(file.lines()) as lines:
         return list(islice(lines, SAMPLE_LINES))
 
 
 def check_columns(columns: Sequence[str], mapper: ColumnMapper) -> None:
-    """BadMapping unless these columns hold what every event needs."""
+    """InvalidMapping unless the columns contain the required fields."""
     has = f"the file has the columns {', '.join(columns)}"
     if missing := [column for column in mapper.overrides if column not in columns]:
         raise InvalidMapping(f"the file has no column '{missing[0]}'; it has {', '.join(columns)}")
     fields = {field.name for field in plan_columns(columns, mapper.overrides).columns.values()}
     if not fields:
         known = ", ".join(field.columns[0] for field in IMPORT_FIELDS)
-        raise InvalidMapping(f"no column is known; {has}; known are {known}; or --map COLUMN=FIELD")
+        raise InvalidMapping(
+            f"no column is recognised; {has}; known names are {known}; or use --map COLUMN=FIELD"
+        )
     if "timestamp" not in fields:
         known = ", ".join(FIELD_BY_NAME["timestamp"].columns)
         raise InvalidMapping(
-            f"no column holds the time; {has}; known are {known}; or --map COLUMN=timestamp"
+            f"no column contains the time; {has}; known names are {known}; "
+            "or use --map COLUMN=timestamp"
         )

@@ -1,4 +1,4 @@
-"""Imports in the registry: begun or found again, noted as they go on, and their key."""
+"""Import records in the registry: create or resume, progress, temporary key, lock."""
 
 import fcntl
 from collections.abc import Iterator
@@ -15,23 +15,23 @@ KEY_LIFETIME_MS = 24 * 3_600_000
 
 
 class AlreadyImported(Exception):
-    """The file was imported before, or is being imported now; the message says which."""
+    """The file was imported before, or is being imported now."""
 
 
 def begin_or_resume(
     store: RegistryStore, website: Website, file: SourceFile, again: bool
 ) -> Import:
-    """The import of this file: the one that was not finished, else a new one.
+    """The unfinished import of this file, else a new one.
 
-    One that was begun with `--again` goes on with `--again` only: who does not say it may not know
-    of the one before.
+    A second import of the same file needs `--again`, also to resume: without it the user may not
+    know of the first import.
     """
     same = store.list(Import, website_id=website.id, fingerprint=file.fingerprint)
     done = [one for one in same if one.state is ImportState.DONE]
     if done and not again:
         raise AlreadyImported(
             f"{file.path.name} was imported as {done[-1].id}; "
-            f"`tidemark import undo {done[-1].id}` takes it back, --again imports it once more"
+            f"`tidemark import undo {done[-1].id}` undoes it; --again imports it a second time"
         )
     if unfinished := [one for one in same if one.state is ImportState.OPEN]:
         return unfinished[0]
@@ -39,12 +39,12 @@ def begin_or_resume(
 
 
 def saved_progress(one: Import) -> ImportProgress:
-    """Where to go on."""
+    """The recorded progress of an import."""
     return ImportProgress(one.lines, one.accepted, one.rejected)
 
 
 def save_progress(store: RegistryStore, one: Import, at: ImportProgress) -> None:
-    """Where to go on from now."""
+    """Record the progress of an import."""
     store.update_progress(
         Import, one.id, now_ms(), lines=at.lines, accepted=at.accepted, rejected=at.rejected
     )
@@ -52,7 +52,7 @@ def save_progress(store: RegistryStore, one: Import, at: ImportProgress) -> None
 
 @contextmanager
 def temporary_key(store: RegistryStore, one: Import) -> Iterator[str]:
-    """A key that lives for this import only; a day at most, should nobody take it away."""
+    """An API key for this import only; it expires after a day if it is not deleted."""
     expires = now_ms() + KEY_LIFETIME_MS
     name = f"import {one.id}"
     key, text = new_key(
@@ -67,7 +67,7 @@ def temporary_key(store: RegistryStore, one: Import) -> Iterator[str]:
 
 @contextmanager
 def exclusive_import(settings: Settings, one: Import) -> Iterator[None]:
-    """Nobody else sends this import meanwhile."""
+    """Hold a lock, so that no other process sends this import."""
     folder = settings.data / "run"
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / f"{one.id}.lock").open("w") as lock:

@@ -1,7 +1,7 @@
-"""One import from its file to the table: what is left is sent, what is refused is written down.
+"""Runs an import: batches of lines to the collector, progress and rejects recorded.
 
-Lines that were dealt with are noted in the registry after each answer. Who is killed in between
-sends some of them again, and the stream counts those once by their numbers.
+Progress is recorded in the registry after each response. A run that is killed in between sends some
+lines again after a restart; the worker deduplicates them by their line numbers.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,16 +19,16 @@ SendItems = Callable[[list[bytes]], CollectorReply]
 
 
 class ImportProgress(Struct, frozen=True):
-    """How far an import is."""
+    """The progress of an import."""
 
     lines: int = 0
-    """The number of the last line that was dealt with."""
+    """Number of the last line that was processed."""
     accepted: int = 0
     rejected: int = 0
 
 
 class PendingItem(Struct, frozen=True):
-    """A line that is to be sent."""
+    """A valid line and its encoded event."""
 
     line: FileLine
     item: bytes
@@ -37,7 +37,7 @@ class PendingItem(Struct, frozen=True):
 def request_batches(
     file: SourceFile, mapper: ColumnMapper, since: int
 ) -> Iterator[list[PendingItem | FileLine]]:
-    """The lines after `since`, in portions for one request; broken ones stand where they were."""
+    """The lines after `since`, in batches for one request each; invalid lines included."""
     pack: list[PendingItem | FileLine] = []
     size = items = 0
     for line in file.lines():
@@ -69,7 +69,7 @@ def run_import(
     send: SendItems,
     rejects: RejectsFile,
 ) -> Iterator[ImportProgress]:
-    """Send what is left of a file; gives the progress after each answer."""
+    """Send the remaining lines of a file; yields the progress after each response."""
     for pack in request_batches(file, mapper, progress.lines):
         sent = [each for each in pack if isinstance(each, PendingItem)]
         reply = send([each.item for each in sent]) if sent else CollectorReply()

@@ -1,4 +1,4 @@
-"""FILE.rejects.ndjson: what was not taken of a file, in the order of its lines, with the reason."""
+"""FILE.rejects.ndjson: rejected lines with reasons, in order."""
 
 import json
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from msgspec import Struct
 
 
 class RejectedLine(Struct, frozen=True):
-    """A line that was not taken."""
+    """A rejected line."""
 
     line: int
     reason: str
@@ -17,21 +17,21 @@ class RejectedLine(Struct, frozen=True):
 
 
 class RejectsFile:
-    """The file of one run; there is one when there is something to tell."""
+    """The rejects of one run; the file is created with the first reject."""
 
     def __init__(self, path: Path | None, since: int = 0) -> None:
-        """Who goes on keeps what was written up to line `since`; who begins keeps nothing."""
+        """A resumed run keeps rejects up to line `since`; a new run (0) keeps none."""
         self._path = path
         self._file: IO[str] | None = None
         self.first: RejectedLine | None = None
-        """The first of this run."""
+        """The first reject of this run."""
         if path and path.exists():
             kept = list(_lines_up_to(path, since)) if since else []
             path.unlink()
             self._append(kept)
 
     def write(self, rejects: list[RejectedLine]) -> None:
-        """Write down what was not taken of one portion; it is there before the portion is noted."""
+        """Append the rejects of one batch; called before the progress is recorded."""
         ordered = sorted(rejects, key=lambda each: each.line)
         if ordered and self.first is None:
             self.first = ordered[0]
@@ -55,7 +55,7 @@ def _to_json_line(each: RejectedLine) -> str:
 
 
 def _lines_up_to(path: Path, since: int) -> Iterator[str]:
-    """Lines that tell of `since` or before; the last may have been cut off by a kill."""
+    """Rejects up to line `since`; the last one may be truncated after a kill."""
     with path.open() as file:
         for text in file:
             try:

@@ -1,4 +1,4 @@
-"""Requests of an import, one after the other: the order of its lines is what makes it exact."""
+"""CollectorClient: sends import requests in order, with retries and backoff."""
 
 import http.client
 import time
@@ -12,29 +12,29 @@ MAX_ITEMS = 500
 MAX_BYTES = 900_000
 RETRY_TIMEOUT_SECONDS = 120.0
 PROPAGATION_SECONDS = 10.0
-"""For so long a collector may not have read the new import from the registry."""
+"""Time within which a collector may not have read the new import from the registry."""
 MAX_BACKOFF_SECONDS = 30.0
 RETRYABLE_STATUSES = frozenset((408, 429, 503))
 RETRYABLE_WHEN_NEW = frozenset((401, 403))
 
 
 Notify = Callable[[str], None]
-"""Tells a person."""
+"""Prints a message."""
 
 
 class ImportSendFailed(Exception):
-    """The collector refused or did not answer; the message says what it said."""
+    """The collector rejected a request or did not respond; the message contains its response."""
 
 
 class ItemRejection(Struct, frozen=True):
-    """One item that was not taken."""
+    """One rejected item."""
 
     index: int
     message: str
 
 
 class CollectorReply(Struct, frozen=True):
-    """What the collector says."""
+    """The response of the collector."""
 
     count: int = 0
     rejected: Sequence[ItemRejection] = ()
@@ -43,7 +43,7 @@ class CollectorReply(Struct, frozen=True):
 
 
 class CollectorClient:
-    """Sends into one import, over one connection."""
+    """Sends items of one import over one connection."""
 
     def __init__(self, collect_url: str, key: str, import_id: str, say: Notify) -> None:
         address = urlsplit(collect_url)
@@ -54,18 +54,18 @@ class CollectorClient:
         self._target = f"{address.path.rstrip('/')}/import?{urlencode({'import_id': import_id})}"
         self._headers = {"x-api-key": key, "content-type": "application/x-ndjson"}
         self._began = time.monotonic()
-        self._unreachable_message = f"the collector at {address.netloc} does not answer; waiting"
+        self._unreachable_message = f"the collector at {address.netloc} does not respond; retrying"
         self._say = say
 
     def send(self, items: Sequence[bytes]) -> CollectorReply:
-        """Send until there is an answer that stands; NotSent when none comes for long."""
+        """Send with retries until a final response; ImportSendFailed after the timeout."""
         until, pause, told = time.monotonic() + RETRY_TIMEOUT_SECONDS, 0.1, False
         while True:
             status, reply, retry_after = self._request(b"\n".join(items))
             if status == 200 or reply.code == "NO_ITEM_ACCEPTED":
                 return reply
             if not self._is_retryable(status) or time.monotonic() > until:
-                raise ImportSendFailed(reply.message or f"the collector answers {status}")
+                raise ImportSendFailed(reply.message or f"the collector responded with {status}")
             if status == 0 and not told:
                 self._say(self._unreachable_message)
                 told = True
@@ -89,5 +89,5 @@ class CollectorClient:
             waits = float(answer.headers.get("retry-after") or 0)
             return answer.status, msgspec.json.decode(said, type=CollectorReply), waits
         except (OSError, http.client.HTTPException, msgspec.DecodeError) as error:
-            self._connection.close()  # the next request opens it again
-            return 0, CollectorReply(message=f"no answer from the collector: {error!r}"), 0.0
+            self._connection.close()  # reopened by the next request
+            return 0, CollectorReply(message=f"no response from the collector: {error!r}"), 0.0

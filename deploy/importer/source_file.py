@@ -1,4 +1,4 @@
-"""A file of events, line by line: CSV or NDJSON, gzip or plain; what is broken is named."""
+"""SourceFile: reads CSV or NDJSON, gzip or plain, line by line."""
 
 import csv
 import gzip
@@ -24,22 +24,22 @@ csv.field_size_limit(2**22)
 
 
 class InvalidFile(Exception):
-    """The file cannot be read as what it should be."""
+    """The file cannot be read in its format."""
 
 
 class FileLine(Struct, frozen=True):
-    """One event of a file, or why it is none."""
+    """One line of a file: an event, or the reason why it is invalid."""
 
     number: int
-    """The first line of the file is 1."""
+    """Line number, from 1."""
     fields: Mapping[str, Any] = {}
     text: str = ""
-    """What stood there, when it is no event."""
+    """The content of an invalid line."""
     reason: str = ""
 
 
 class SourceFile:
-    """One file; `part` says how much of it was read."""
+    """A file to import; `fraction_read` is the progress of reading it."""
 
     def __init__(self, path: Path, format_: str | None = None) -> None:
         self.path = path
@@ -56,7 +56,7 @@ class SourceFile:
         return self._read / self.size if self.size else 1.0
 
     def lines(self) -> Generator[FileLine, None, None]:
-        """Every event, in order; empty lines are none."""
+        """All lines in order, without empty ones."""
         with self.path.open("rb") as raw, _decompressed(raw) as unpacked:
             text = io.TextIOWrapper(unpacked, "utf-8-sig", newline="")
             found = (
@@ -67,12 +67,12 @@ class SourceFile:
                     self._read = raw.tell()
                     yield line
             except (OSError, EOFError, UnicodeDecodeError, csv.Error) as broken:
-                raise InvalidFile(f"{self.path.name} cannot be read on: {broken}") from None
+                raise InvalidFile(f"{self.path.name} cannot be read further: {broken}") from None
 
 
 @contextmanager
 def _decompressed(raw: IO[bytes]) -> Iterator[IO[bytes]]:
-    """The bytes as they were before they were packed."""
+    """The uncompressed bytes."""
     packed = raw.read(2) == GZIP_MAGIC
     raw.seek(0)
     if not packed:
@@ -83,16 +83,16 @@ def _decompressed(raw: IO[bytes]) -> Iterator[IO[bytes]]:
 
 
 def _read_sample(path: Path) -> str:
-    """The beginning of the text."""
+    """The first bytes, decoded."""
     try:
         with path.open("rb") as raw, _decompressed(raw) as unpacked:
             return unpacked.read(SAMPLE_BYTES).decode("utf-8-sig", errors="replace")
     except (OSError, EOFError) as broken:
-        raise InvalidFile(f"{path.name} cannot be read on: {broken}") from None
+        raise InvalidFile(f"{path.name} cannot be read further: {broken}") from None
 
 
 def _fingerprint(path: Path, size: int) -> str:
-    """By which the same file is known again: its size, its beginning and its end."""
+    """Identifies the same file again: a hash of its size, first and last bytes."""
     said = hashlib.sha256(str(size).encode())
     with path.open("rb") as raw:
         for start in (0, max(0, size - SAMPLE_BYTES)):
@@ -107,7 +107,7 @@ def _csv_lines(text: IO[str], delimiter: str) -> Iterator[FileLine]:
         return
     header = [name.strip() for name in first]
     if len(set(header)) < len(header) or not any(header):
-        raise InvalidFile("the first line must name the columns, each once")
+        raise InvalidFile("the first line must be a header with unique column names")
     guarded = set(header) >= EXPORT_COLUMNS
     for row in rows:
         if guarded:
@@ -120,7 +120,7 @@ def _csv_lines(text: IO[str], delimiter: str) -> Iterator[FileLine]:
 
 
 def _without_formula_guard(cell: str) -> str:
-    """The text of a cell, without the apostrophe that kept a spreadsheet from computing it."""
+    """The cell without the apostrophe that protects formulas in an export."""
     return cell[1:] if cell[:1] == "'" and cell[1:2] in FORMULA_PREFIXES else cell
 
 
@@ -131,4 +131,4 @@ def _ndjson_lines(text: IO[str]) -> Iterator[FileLine]:
         try:
             yield FileLine(number, msgspec.json.decode(line, type=dict[str, Any]))
         except (msgspec.DecodeError, RecursionError) as bad:
-            yield FileLine(number, text=line.rstrip("\r\n"), reason=f"no JSON object: {bad}")
+            yield FileLine(number, text=line.rstrip("\r\n"), reason=f"not a JSON object: {bad}")

@@ -1,4 +1,4 @@
-"""How many rows of an import are in the table, and whether more are to come."""
+"""Counts the stored rows of an import and waits until all are stored."""
 
 import time
 from collections.abc import Iterator
@@ -15,19 +15,19 @@ from schemas.tables import EVENTS
 
 POLL_INTERVAL_SECONDS = 0.5
 COMPLETENESS_MARGIN_MS = 1_500
-"""A pulse that is complete up to so long after the last answer has seen what that was about."""
+"""A watermark this much later than the last response covers all sent lines."""
 
 
 class StoredRows(Struct, frozen=True):
-    """What the table holds of an import."""
+    """The stored rows of an import."""
 
     rows: int
     is_complete: bool = False
-    """Whether everything that Kafka has of imports is in the table."""
+    """Whether all imported events in Kafka are in the table."""
 
 
 def count_rows(settings: Settings, one: Import) -> int:
-    """Rows of an import in the newest version."""
+    """Rows of an import in the newest table version."""
     from stream.maintenance.import_deletion import files_of_import
     from stream.storage.delta_commit import LakeTable
 
@@ -37,7 +37,7 @@ def count_rows(settings: Settings, one: Import) -> int:
 
 
 def poll_stored_rows(settings: Settings, one: Import, since_ms: int) -> Iterator[StoredRows]:
-    """Looks again and again, until all is there or nothing more can come."""
+    """Poll the count until all rows are stored."""
     while True:
         level = is_complete(settings, since_ms + COMPLETENESS_MARGIN_MS)
         found = StoredRows(count_rows(settings, one), level)
@@ -48,7 +48,7 @@ def poll_stored_rows(settings: Settings, one: Import, since_ms: int) -> Iterator
 
 
 def is_complete(settings: Settings, since_ms: int) -> bool:
-    """Whether everything that Kafka took before this instant is in the table."""
+    """Whether everything that Kafka acknowledged before this time is in the table."""
     pulses = [pulse for pulse in read_heartbeats(settings.data / "run") if is_fresh(pulse)]
     complete = complete_until(settings.topic(IMPORTED_EVENT.topic), pulses, settings.partitions)
     return complete is not None and complete >= since_ms

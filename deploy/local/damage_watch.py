@@ -1,4 +1,4 @@
-"""Damage that is found while everything runs: a line on the screen when it comes or goes."""
+"""Reports damaged data files and tables on the screen while Tidemark runs."""
 
 from collections.abc import Callable
 
@@ -11,18 +11,18 @@ REPAIR = "tidemark doctor --repair"
 
 
 def damage_of(settings: Settings) -> str:
-    """What is damaged or not stored, and what to run, in a sentence; empty when all is well."""
+    """Damaged files and refused topics with the command to run; empty when there are none."""
     count = len(DamageReports(settings.data).files())
     files = (
-        f"{count} data file{'s are' if count > 1 else ' is'} damaged; questions that need "
-        f"{'them' if count > 1 else 'it'} fail, all else goes on: {REPAIR}"
+        f"{count} data file{'s are' if count > 1 else ' is'} damaged; queries that need "
+        f"{'them' if count > 1 else 'it'} fail, everything else works. Run {REPAIR}"
     )
     refused = refusal_reason(settings.data / "run", now_ms())
     return ". ".join([*([files] if count else []), *([refused] if refused else [])])
 
 
 class DamageWatch:
-    """Says what is damaged whenever that changes."""
+    """Prints a line whenever the damage changes."""
 
     def __init__(self, found: Callable[[], str], say: Callable[[str], None]) -> None:
         self._found = found
@@ -30,8 +30,8 @@ class DamageWatch:
         self._said = ""
 
     def look(self) -> None:
-        """Compare what is damaged now with what was said."""
+        """Print the current damage if it has changed since the last call."""
         found = self._found()
         if found != self._said:
             self._said = found
-            self._say(f"damage: {found or 'all is well again'}")
+            self._say(f"damage: {found or 'none any more'}")

@@ -1,4 +1,4 @@
-"""Room on the disk: how much there is, and a word when it gets short while everything runs."""
+"""Free disk space, and a warning when it falls below the floor."""
 
 import shutil
 from collections.abc import Callable
@@ -11,7 +11,7 @@ MEGABYTE = 1_048_576
 
 
 def floor_mb(settings: Settings) -> int:
-    """What is kept free: below it collectors take nothing, and nothing is started."""
+    """Minimum free disk space: below it collectors reject requests, and a start is refused."""
     if settings.disk_floor_mb:
         return settings.disk_floor_mb
     try:
@@ -21,7 +21,7 @@ def floor_mb(settings: Settings) -> int:
 
 
 def free_mb(folder: Path) -> int | None:
-    """Room on the disk of a folder; None when nobody can say."""
+    """Free space on the disk of a folder; None when it cannot be determined."""
     try:
         return shutil.disk_usage(folder).free // MEGABYTE
     except OSError:
@@ -29,7 +29,7 @@ def free_mb(folder: Path) -> int | None:
 
 
 class DiskSpaceMonitor:
-    """Says once that the disk gets short, and once that there is room again."""
+    """Warns once when free disk space falls below the floor, and once when it recovers."""
 
     def __init__(
         self, floor_mb: int, free: Callable[[], int | None], say: Callable[[str], None]
@@ -40,12 +40,12 @@ class DiskSpaceMonitor:
         self._short = False
 
     def check(self) -> None:
-        """Compare what is free with the floor."""
+        """Compare the free space with the floor."""
         free = self._free()
         if free is None or (free < self._floor) is self._short:
             return
         self._short = not self._short
         if self._short:
-            self._say(f"disk: only {free} MB are free, less than {self._floor}: make room soon")
+            self._say(f"disk: only {free} MB free, minimum {self._floor} MB: free some space")
         else:
-            self._say(f"disk: {free} MB are free again")
+            self._say(f"disk: {free} MB free again")

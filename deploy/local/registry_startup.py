@@ -1,7 +1,7 @@
-"""The registry is brought to this version's form before it is read, and never silently made anew.
+"""Migrates the registry at start, restores a lost one, never silently creates a second one.
 
-Ids are random: a new registry beside an old lake would refuse everything that is sent, and reach
-nothing that is stored.
+Ids are random: with a new registry beside an old lake, all requests would be rejected and all
+stored data unreachable.
 """
 
 import getpass
@@ -19,15 +19,15 @@ from schemas.registry.restore import is_empty, readable_revision, registry_fault
 from schemas.runtime.clock import format_instant, now_ms
 from schemas.runtime.settings import Settings
 
-NEW_REGISTRY_HINT = "`tidemark registry new` begins anew, with new ids and keys"
+NEW_REGISTRY_HINT = "`tidemark registry new` creates an empty one, with new ids and keys"
 
 
 def prepare_registry(settings: Settings, restores: bool = False, anew: bool = False) -> str:
-    """The registry's URL, when its tables are as this version needs them; RegistryAway.
+    """Migrate the registry and return its URL; RegistryUnavailable when it is lost.
 
-    One that is lost is brought back from its backup if `restores`, in the place that is ours alone:
-    a URL that was given may simply be the wrong one. Nor does it go back behind what a damaged one
-    still tells: keys that were revoked since would work again. `anew` makes one in any case.
+    With `restores` a lost registry is restored from its backup, but only at the default location: a
+    configured URL may simply be wrong. It is not restored to a revision older than the damaged
+    registry still shows: revoked keys would work again. `anew` creates a new one in any case.
     """
     url, backups = settings.registry_url, Backups.for_settings(settings)
     try:
@@ -38,7 +38,7 @@ def prepare_registry(settings: Settings, restores: bool = False, anew: bool = Fa
             kept = restore_backup(settings, backups, newest)
             _warn(f"{fault}; it was restored, {describe_backup(newest)}{_moved_file_note(kept)}")
         elif fault:
-            older = " Its newest backup is older than what can still be read." if behind else ""
+            older = " Its newest backup is older than the damaged registry." if behind else ""
             raise RegistryUnavailable(f"the registry is lost: {fault}.{older} {_remedy(newest)}")
         else:
             migrate(url)
@@ -48,7 +48,7 @@ def prepare_registry(settings: Settings, restores: bool = False, anew: bool = Fa
 
 
 def registry_loss(settings: Settings, backups: Backups) -> str | None:
-    """What is wrong with the registry of an installation that had one; None at a first start."""
+    """Why the registry of an existing installation is lost; None when it is not lost."""
     fault = registry_fault(settings.registry_url)
     if fault is not None:
         return (
@@ -56,21 +56,21 @@ def registry_loss(settings: Settings, backups: Backups) -> str | None:
         )
     head = backups.newest_header()
     if head is not None and head.organizations and is_empty(settings.registry_url):
-        return "nothing was ever written to it, unlike its backups"
+        return "it is empty, but its backups are not"
     return None
 
 
 def registry_problem(settings: Settings) -> str | None:
-    """What is wrong with the registry, for who looks at everything; None when it can be read."""
+    """The registry's problem as one sentence, for status; None when it can be read."""
     try:
         fault = registry_loss(settings, Backups.for_settings(settings))
     except (DatabaseError, OSError, ImportError) as away:
         return f"the registry cannot be read: {error_reason(away)}"
-    return f"the registry is lost: {fault}; see `tidemark registry restore`" if fault else None
+    return f"the registry is lost: {fault}; run `tidemark registry restore`" if fault else None
 
 
 def has_registry_traces(settings: Settings, backups: Backups) -> bool:
-    """Whether something is left here that only a registry with its ids gives meaning to."""
+    """Whether there is a backup, a demo or a table, which all refer to ids of a registry."""
     lake = Path(settings.lake_url.removeprefix("file://"))
     return (
         backups.newest_header() is not None
@@ -80,34 +80,34 @@ def has_registry_traces(settings: Settings, backups: Backups) -> bool:
 
 
 def has_registry_file(settings: Settings) -> bool:
-    """Whether there is a file with something in it, which must not be taken for a first start."""
+    """Whether there is a non-empty registry file, so that this is not a first start."""
     path = sqlite_path(settings.registry_url)
     return path is not None and path.exists() and path.stat().st_size > 0
 
 
 def restore_backup(settings: Settings, backups: Backups, backup: Backup) -> Path | None:
-    """Restore; answers where the file is kept that was there."""
+    """Restore a backup; return the path that the old registry file was moved to."""
     revision = max(backups.last_revision(), backup.header.stamp.revision) + 1
     return restore(settings.registry_url, backup.contents, revision, now_ms(), cli_actor())
 
 
 def describe_backup(backup: Backup) -> str:
-    """A backup in a few words."""
+    """Time and revision of a backup, as text."""
     head = backup.header
     return f"as it was at {format_instant(head.taken_ms)} (revision {head.stamp.revision})"
 
 
 def cli_actor() -> str:
-    """Who works at the command line, as the registry's trail names them."""
+    """The user of the command line, as named in the audit trail."""
     try:
         name = getpass.getuser()
-    except (KeyError, OSError):  # a container may have no name for its user
+    except (KeyError, OSError):  # in a container the user may have no name
         name = str(os.getuid())
     return f"cli:{name}"[:64]
 
 
 def error_reason(away: BaseException) -> str:
-    """The first line says it; the others are the database driver's advice."""
+    """The first line of an error; the rest is advice of the database driver."""
     if isinstance(away, DatabaseError):
         return first_line(away)
     return str(away).splitlines()[0] if str(away) else type(away).__name__
@@ -116,18 +116,17 @@ def error_reason(away: BaseException) -> str:
 def _remedy(newest: Backup | None) -> str:
     if newest is None:
         return (
-            "There is no backup of it: put a copy of your own back. "
+            "There is no backup: restore your own copy of the file. "
             f"{NEW_REGISTRY_HINT} (and `--id` of `organizations` and `websites create` takes old "
             f"ids)."
         )
     return (
-        f"`tidemark registry restore` brings it back {describe_backup(newest)}; "
-        f"{NEW_REGISTRY_HINT}."
+        f"`tidemark registry restore` restores it {describe_backup(newest)}; {NEW_REGISTRY_HINT}."
     )
 
 
 def _moved_file_note(path: Path | None) -> str:
-    return f"; what was there is kept as {path.name}" if path else ""
+    return f"; the old file is kept as {path.name}" if path else ""
 
 
 def _warn(sentence: str) -> None:

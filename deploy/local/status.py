@@ -1,7 +1,7 @@
-"""How everything is: what runs, how far the workers are behind, how fresh the tables are.
+"""System status: processes, worker lag, freshness of tables, problems.
 
-Every part is looked at by itself: one that cannot be read says so, and hides none of the others.
-What the supervisor wrote is checked against pids and heartbeats: on a full disk it may be old.
+Each part is checked independently: one that cannot be read is a problem and hides no other part.
+The supervisor's file is checked against pids and heartbeats, because on a full disk it is stale.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ from schemas.runtime.settings import Settings
 from schemas.tables import QUARANTINE, Table
 
 STATUS_MAX_AGE_MS = 30_000
-"""A supervisor says every few seconds how its processes are."""
+"""The supervisor writes its status every few seconds."""
 MAX_PROBLEM_LENGTH = 200
 DAY_MS = 24 * 3_600_000
 
@@ -34,45 +34,45 @@ StatusLevel = Literal["ok", "degraded", "down"]
 
 
 class TableStatus(Struct, frozen=True, rename="camel"):
-    """One table, and the topic that feeds it."""
+    """One table, and the topic that it is written from."""
 
     name: str
     rows: int | None
     """None when the table cannot be read."""
     newest: str | None
-    """When the newest row was received, ISO 8601."""
+    """Time of receipt of the newest row, ISO 8601."""
     lag_chunks: int | None
-    """Messages in Kafka that the table does not hold yet; None when no worker says."""
+    """Kafka messages that are not in the table yet; None when no worker reports it."""
     lag_seconds: float | None
-    """Since when rows may be missing; 0 when the workers are level with Kafka."""
+    """Age of the oldest row that may be missing; 0 when the workers have caught up."""
     problem: str | None = None
-    """Why it cannot be read."""
+    """Why the table cannot be read."""
 
 
 class ImportsStatus(Struct, frozen=True, rename="camel"):
-    """A topic that feeds a table beside the table's own."""
+    """Lag of the topic of imported events, which are written to the table `events`."""
 
     lag_chunks: int | None
     lag_seconds: float | None
 
 
 class SystemStatus(Struct, frozen=True, rename="camel"):
-    """Everything at one moment."""
+    """The status of the installation at one time."""
 
     data: str
     state: StatusLevel
     problems: tuple[str, ...]
-    """What keeps it from being `ok`, a sentence each."""
+    """Why the state is not `ok`, one sentence each."""
     processes: tuple[ProcessStatus, ...]
     tables: tuple[TableStatus, ...]
     imports: ImportsStatus
     quarantine_rows: int | None
-    """What could not be stored as sent, copies among it; None when the table cannot be read."""
+    """Rows in the quarantine, duplicates included; None when the table cannot be read."""
     disk_free_mb: int | None
 
 
 def system_status(settings: Settings) -> SystemStatus:
-    """Look at processes, pulses and tables; asks no service."""
+    """Check processes, heartbeats and tables; sends no requests to the services."""
     at_ms = now_ms()
     account = read_processes_file(settings.data)
     pulses = read_heartbeats(settings.data / "run")
@@ -108,7 +108,7 @@ def system_status(settings: Settings) -> SystemStatus:
 
 
 def is_down(entries: Sequence[ProcessStatus]) -> bool:
-    """Whether nothing is accepted, or nothing is answered: no process of a kind serves."""
+    """Whether no events are accepted or no queries are answered: no ready process of some kind."""
     serving: Mapping[str, bool] = {
         kind: any(
             e.state == ProcessState.READY for e in entries if e.name.partition("-")[0] == kind
@@ -120,7 +120,7 @@ def is_down(entries: Sequence[ProcessStatus]) -> bool:
 
 
 def check_process(entry: ProcessStatus, pulses: Sequence[Heartbeat], at_ms: int) -> ProcessStatus:
-    """What the supervisor said of a process, corrected by what can be seen now."""
+    """The supervisor's status of a process, corrected by its pid and heartbeat."""
     if entry.pid is None or entry.state == ProcessState.STOPPING:
         return entry
     if not pid_exists(entry.pid):
@@ -137,23 +137,23 @@ def check_process(entry: ProcessStatus, pulses: Sequence[Heartbeat], at_ms: int)
 
 def _supervisor_problems(account: ProcessesStatus | None, at_ms: int) -> Iterator[str]:
     if account is None:
-        yield "nothing runs"
+        yield "Tidemark is not running"
     elif account.at_ms and abs(at_ms - account.at_ms) > STATUS_MAX_AGE_MS:
         silent = abs(at_ms - account.at_ms) // 1000
-        yield f"the supervisor has said nothing for {silent} s: the disk may be full"
+        yield f"the supervisor has not reported for {silent} s; check whether the disk is full"
 
 
 def _reconciliation_problems(settings: Settings, at_ms: int) -> Iterator[str]:
-    """What was acknowledged in the hours of the last day, and never received."""
+    """Items of the last day that were acknowledged and never received by a worker."""
     from stream.recovery.reconciliation import LedgerUnreadable, WorkersBehind, missing_items
 
     try:
         lost = missing_items(settings, at_ms - DAY_MS, 0.0, completed_hours_only=True)
     except (WorkersBehind, LedgerUnreadable):
-        return  # other problems say who is late, or what is damaged
+        return  # reported as other problems
     accepted = accepted_findings(settings) if lost else frozenset()
     if items := sum(one.items for one in lost if one.id not in accepted):
-        yield f"{items} acknowledged items were never received; see tidemark doctor"
+        yield f"{items} acknowledged items were never received; run tidemark doctor"
 
 
 def _imports_status(topic: str, pulses: Sequence[Heartbeat], at_ms: int) -> ImportsStatus:
@@ -176,15 +176,18 @@ def _table_status(
 
 def _disk_problems(settings: Settings, free: int | None) -> Iterator[str]:
     if free is not None and free < (floor := floor_mb(settings)):
-        yield f"only {free} MB are free on the disk of {settings.data}, less than {floor}"
+        yield (
+            f"only {free} MB free on the disk of {settings.data} (minimum {floor} MB); "
+            "free some space"
+        )
 
 
 def _problems_of(what: str, look: Callable[[], Iterable[str | None]]) -> Sequence[str]:
-    """What one part has to say; that it cannot be looked at hides no other one."""
+    """The problems of one part; a failing check is itself a problem."""
     try:
         return [said for said in look() if said]
     except Exception as failed:
-        return [f"{what} cannot be looked at: {_first_line(failed)}"]
+        return [f"{what} cannot be checked: {_first_line(failed)}"]
 
 
 def _row_count(version: TableVersion | str | None) -> int | None:
@@ -194,7 +197,7 @@ def _row_count(version: TableVersion | str | None) -> int | None:
 
 
 def _read_table_version(settings: Settings, table: Table) -> TableVersion | str | None:
-    """The newest version; in a few words why there is none to be had; None when it is empty."""
+    """The newest version; the reason (a text) when it cannot be read; None without any rows."""
     try:
         handle = open_table(settings.lake_url, table)
         return read_version(handle, table) if handle else None

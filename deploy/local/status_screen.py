@@ -1,4 +1,4 @@
-"""The status screen: redrawn in place on a terminal, a line per change anywhere else."""
+"""StatusScreen: redrawn in place on a terminal, one line per change elsewhere."""
 
 import os
 import shutil
@@ -15,12 +15,12 @@ CLEAR_LINES = "\x1b[{lines}A\x1b[J"
 
 
 class StatusScreen:
-    """Shows the account of what runs, and one line of news beneath."""
+    """Shows the table of processes and a progress line below it."""
 
     def __init__(self, out: TextIO | None = None, in_place: bool | None = None) -> None:
         self._out = out or sys.stdout
         self.is_terminal = self._out.isatty()
-        """Whether only a person reads it; what is no terminal may be kept by a journal."""
+        """Whether the output is a terminal; other outputs may be stored in a journal."""
         self._in_place = self.is_terminal if in_place is None else in_place
         self._drawn = 0
         self._printed_states: dict[str, ProcessState] = {}
@@ -28,7 +28,7 @@ class StatusScreen:
         self._progress = ""
 
     def show(self, account: ProcessesStatus) -> None:
-        """The processes changed."""
+        """Show the new state of the processes."""
         self._account = account
         if self._in_place:
             self._redraw()
@@ -36,7 +36,7 @@ class StatusScreen:
             self._print_changes(account)
 
     def show_progress(self, line: str) -> None:
-        """Progress: replaces the last news on a terminal."""
+        """Show a progress line; on a terminal it replaces the last one."""
         self._progress = line
         if self._in_place:
             self._redraw()
@@ -44,7 +44,7 @@ class StatusScreen:
             self._write(f"{line}\n")
 
     def print_line(self, text: str) -> None:
-        """Something that stays."""
+        """Print a permanent line."""
         self._erase()
         self._write(f"{text}\n")
         if self._in_place:
@@ -66,7 +66,7 @@ class StatusScreen:
         lines = process_table(self._account.processes) if self._account else []
         lines += ["", self._progress] if self._progress else []
         self._erase()
-        # A line that wraps would be two to erase.
+        # A wrapped line would take two lines to erase.
         width = shutil.get_terminal_size().columns
         self._write("".join(f"{line[:width]}\n" for line in lines))
         self._drawn = len(lines)
@@ -77,13 +77,13 @@ class StatusScreen:
             self._drawn = 0
 
     def _write(self, text: str) -> None:
-        with suppress(OSError):  # a screen that is a file on a full disk ends nothing
+        with suppress(OSError):  # output to a file on a full disk must not end the process
             self._out.write(text)
             self._out.flush()
 
 
 def process_table(processes: Sequence[ProcessStatus]) -> list[str]:
-    """What runs where: state, pid, log; beneath, why one is not well or was started again."""
+    """The table of processes, followed by the reasons of failures and restarts."""
     rows = format_table(
         ("process", "state", "pid", "restarts", "where", "log"),
         [
@@ -102,5 +102,5 @@ def process_table(processes: Sequence[ProcessStatus]) -> list[str]:
 
 
 def _shorter_path(path: str) -> str:
-    """The path as it is written from here, when that is shorter."""
+    """The path relative to the working directory, when that is shorter."""
     return min(path, os.path.relpath(path), key=len)

@@ -1,4 +1,4 @@
-"""`tidemark up`: check, prepare, start everything, say what runs, until told to stop."""
+"""`tidemark up`: preflight checks, log repair, start and supervise all processes."""
 
 import asyncio
 import os
@@ -38,14 +38,12 @@ START_ERRORS = (
     StartupFailed,
     RegistryUnavailable,
 )
-"""What ends `run_installation` with one message and exit code 1."""
+"""Errors that end `run_installation` with one message and exit code 1."""
 
 
 def run_installation(settings: Settings, logs: bool = False) -> None:
-    """Return when everything has stopped in order; raise one of `START_ERRORS` if it cannot
-    start.
-    """
-    # Children may run elsewhere; what is relative is meant from here.
+    """Return after an ordered stop; raise one of `START_ERRORS` when it cannot start."""
+    # Children may have another working directory; relative paths start at this one.
     settings = msgspec.structs.replace(settings, data_dir=str(settings.data))
     preflight.check_folder(settings)
     with preflight.exclusive_lock(settings.data):
@@ -60,10 +58,10 @@ def run_installation(settings: Settings, logs: bool = False) -> None:
 
 @contextmanager
 def log_repair(settings: Settings, screen: StatusScreen) -> Iterator[None]:
-    """Beside what is done within: mend what a power cut tore in the tables, before all starts.
+    """Repair table logs that a power cut has torn, concurrently with the body of the `with`.
 
-    In a process of its own, because what opens tables would stay in our memory. Nothing that is
-    found ends the start: a table that cannot be opened keeps no other one waiting.
+    Runs in a separate process, so that the libraries for tables do not stay in our memory. No
+    finding ends the start: a table that cannot be opened does not delay the others.
     """
     if not Path(settings.lake_url.removeprefix("file://")).is_dir():
         yield
@@ -82,8 +80,8 @@ def log_repair(settings: Settings, screen: StatusScreen) -> Iterator[None]:
 
 
 def prepare_start(settings: Settings) -> list[ProcessSpec]:
-    """Make the registry and the broker's storage; the processes to run."""
-    from deploy.local.registry_startup import prepare_registry  # beside the examination
+    """Prepare the registry and the broker's storage; return the processes to run."""
+    from deploy.local.registry_startup import prepare_registry  # while the log repair runs
 
     (settings.data / "run").mkdir(exist_ok=True)
     prepare_registry(settings, restores=True)
@@ -112,7 +110,7 @@ async def _supervise(
 
     def changed() -> None:
         account = current_status(supervisor.processes)
-        with suppress(OSError):  # a full disk must not keep us from stopping in order
+        with suppress(OSError):  # a full disk must not prevent an ordered stop
             write_processes_file(settings.data, account)
         screen.show(account)
 
@@ -138,7 +136,7 @@ async def _supervise(
 
 
 async def _on_ready(settings: Settings, supervisor: Supervisor, screen: StatusScreen) -> None:
-    """Everything answers: make the demo the first time, then show a question to ask."""
+    """All processes are ready: create the demo on a first start, then print an example query."""
     screen.show_progress("ready")
     if not read_demo(settings.data):
         from deploy.demo.first_start import first_start
@@ -151,7 +149,7 @@ async def _on_ready(settings: Settings, supervisor: Supervisor, screen: StatusSc
 
 
 async def _refresh_status(*looks: Callable[[], None]) -> None:
-    """Say how it is now and then, too: what was written last may have found no room."""
+    """Repeat the checks: an earlier write may have failed on a full disk."""
     while True:
         await asyncio.sleep(STATUS_INTERVAL_SECONDS)
         for look in looks:

@@ -1,4 +1,4 @@
-"""How far the workers are behind Kafka, by what their heartbeats say."""
+"""Consumer lag, from the workers' heartbeats."""
 
 from collections.abc import Sequence, Set
 
@@ -9,9 +9,9 @@ from schemas.runtime.heartbeat import Heartbeat
 def relevant_heartbeats(
     pulses: Sequence[Heartbeat], running: Set[int], at_ms: int
 ) -> list[Heartbeat]:
-    """The pulses that count: fresh ones, and old ones of processes that run and are frozen.
+    """The heartbeats that count: fresh ones, and old ones of running but frozen processes.
 
-    A partition that a fresh one speaks of is not a frozen one's any more.
+    A partition that a fresh heartbeat reports no longer belongs to a frozen process.
     """
     fresh = [pulse for pulse in pulses if is_fresh(pulse, at_ms)]
     taken = {(at.topic, at.partition) for pulse in fresh for at in pulse.progress}
@@ -26,7 +26,7 @@ def relevant_heartbeats(
 
 
 def lag_chunks(topic: str, pulses: Sequence[Heartbeat]) -> int | None:
-    """Messages of the topic that are not stored, over all partitions that a worker speaks of."""
+    """Messages of the topic that are not stored yet, over all reported partitions."""
     behind = [
         max(0, progress.end_offset - progress.next_offset)
         for pulse in pulses
@@ -39,9 +39,9 @@ def lag_chunks(topic: str, pulses: Sequence[Heartbeat]) -> int | None:
 def lag_seconds(
     topic: str, pulses: Sequence[Heartbeat], chunks: int | None, at_ms: int
 ) -> float | None:
-    """How long the worker that is furthest behind has not been level with Kafka.
+    """Seconds since the slowest worker last caught up with Kafka.
 
-    None as long as one that holds partitions of the topic does not say how far it is.
+    None while a worker that holds partitions of the topic does not report its progress.
     """
     holders = [pulse for pulse in pulses if any(at.topic == topic for at in pulse.progress)]
     level = [pulse.complete_ms[topic] for pulse in holders if topic in pulse.complete_ms]

@@ -1,7 +1,7 @@
-"""`tidemark doctor`: what is wrong with an installation, what it means, and what mends it.
+"""`tidemark doctor`: CHECKS, in the order in which they run.
 
-To add a check: write `find` (and `repair`, where that is safe) beside what it knows, and name it in
-`CHECKS`.
+To add a check: write a function that yields findings (and a repair, where that is safe) in a module
+of this folder, and add its `Check` to `CHECKS`.
 """
 
 from deploy.local.doctor.check import Check, CheckContext, CheckResult, CheckSkipped, run_checks
@@ -33,6 +33,6 @@ CHECKS: tuple[Check, ...] = (
     LEDGER_CHECK,
     ACKNOWLEDGED_CHECK,
 )
-"""In this order they are made and shown."""
+"""The order of execution and output."""
 
 __all__ = ["CHECKS", "Check", "CheckContext", "CheckResult", "CheckSkipped", "run_checks"]

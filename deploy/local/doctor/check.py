@@ -1,7 +1,7 @@
-"""The runner of `tidemark doctor`: named checks, each isolated from the others.
+"""Check and its runner: each check isolated, with optional repair.
 
-A check yields findings and may know how to repair one of them. One that fails is a finding itself,
-and the rest goes on; one that cannot look says so by `CheckSkipped`.
+A check yields findings, and may be able to repair one. A check that raises an error becomes a
+finding itself, and the others still run; a check that does not apply now raises `CheckSkipped`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -13,38 +13,38 @@ from schemas.runtime.finding import Finding
 from schemas.runtime.settings import Settings
 
 FULL_DISK = "disk"
-"""Name of the check whose finding explains others."""
+"""Name of the check whose finding may explain those of others."""
 
 
 class CheckSkipped(Exception):
-    """There is nothing to look at now; the message says why. No finding."""
+    """The check does not apply now; the message says why."""
 
 
 class CheckContext(Struct, frozen=True):
-    """What is examined, and how closely."""
+    """What the checks examine, and how thoroughly."""
 
     settings: Settings
     checksums: bool = False
-    """Read every data file and compare its checksum."""
+    """Read every data file and verify its checksum."""
     accepted: frozenset[str] = frozenset()
-    """Ids of findings that an operator accepted."""
+    """Ids of accepted findings."""
 
 
 class Check(Struct, frozen=True):
-    """One thing that is looked at."""
+    """One check of the installation."""
 
     name: str
     summary: str
-    """What holds when there is no finding, in a few words."""
+    """What is true when there are no findings, in a few words."""
     run: Callable[[CheckContext], Iterable[Finding]]
     repair: Callable[[CheckContext, Finding], str | None] | None = None
-    """Mends one finding if that is safe, and says what it did; None when it left it alone."""
+    """Repairs one finding if that is safe, and returns what it did; None when it did nothing."""
     of_full_disk: Callable[[Finding], bool] = lambda finding: False  # noqa: ARG005
-    """Whether a full disk, when there is one, explains this finding."""
+    """Whether a full disk may be the cause of this finding."""
 
 
 class CheckResult(Struct, frozen=True, rename="camel"):
-    """What one check found."""
+    """The result of one check."""
 
     check: str
     about: str
@@ -52,15 +52,15 @@ class CheckResult(Struct, frozen=True, rename="camel"):
     skipped: str | None = None
     findings: tuple[Finding, ...] = ()
     repairs: tuple[str, ...] = ()
-    """What `--repair` did; the findings are those that are left."""
+    """What `--repair` did; `findings` are those that remain."""
     accepted: tuple[Finding, ...] = ()
-    """What was found too, and is known to an operator."""
+    """Findings that an operator has accepted."""
 
 
 def run_checks(
     checks: Sequence[Check], scope: CheckContext, repair: bool = False
 ) -> list[CheckResult]:
-    """Every check in turn; with `repair` what is safe is mended, and looked at again."""
+    """Run all checks; with `repair`, repair what is safe and check again."""
     outcomes = [_run_and_repair(check, scope, repair) for check in checks]
     return fold_full_disk(checks, outcomes)
 
@@ -91,8 +91,8 @@ def _run_check(check: Check, scope: CheckContext, repairs: tuple[str, ...] = ())
             Finding(
                 subject=check.name,
                 problem=f"the check itself failed: {_reason(failed)}",
-                meaning="Whether this part is well is not known; the other checks were made.",
-                remedy="mend what the message names, then run tidemark doctor again",
+                meaning="The state of this part is unknown; the other checks were run.",
+                remedy="fix what the message names, then run tidemark doctor again",
             )
         )
     accepted = tuple(one for one in findings if one.id in scope.accepted)
@@ -101,7 +101,7 @@ def _run_check(check: Check, scope: CheckContext, repairs: tuple[str, ...] = ())
 
 
 def fold_full_disk(checks: Sequence[Check], outcomes: Sequence[CheckResult]) -> list[CheckResult]:
-    """One finding for one full disk: what follows from it is told within, and not again."""
+    """Merge findings that a full disk explains into the finding of the full disk."""
     full = next((one for one in outcomes if one.check == FULL_DISK and one.findings), None)
     if full is None:
         return list(outcomes)
@@ -113,13 +113,13 @@ def fold_full_disk(checks: Sequence[Check], outcomes: Sequence[CheckResult]) -> 
         left = tuple(one for one in outcome.findings if one not in follows)
         kept = structs.replace(outcome, findings=left)
         if follows and not left:
-            because = f"{len(follows)} found that a full disk explains, told above"
+            because = f"{len(follows)} findings are explained by the full disk, see above"
             kept = structs.replace(kept, state="skipped", skipped=because)
         folded.append(kept)
     if followed:
         told = "; ".join(f"{one.subject} {one.problem}" for one in followed)
         first, *others = full.findings
-        meaning = f"{first.meaning} It explains these, if they go with it: {told}."
+        meaning = f"{first.meaning} It may also be the cause of: {told}."
         findings = (structs.replace(first, meaning=meaning), *others)
         folded[folded.index(full)] = structs.replace(full, findings=findings)
     return folded
@@ -132,7 +132,7 @@ def outcome_of(
     repairs: tuple[str, ...] = (),
     accepted: tuple[Finding, ...] = (),
 ) -> CheckResult:
-    """The outcome of a check that could look."""
+    """The result of a check that ran."""
     state: Literal["ok", "findings"] = "findings" if findings else "ok"
     return CheckResult(check, about, state, None, findings, repairs, accepted)
 

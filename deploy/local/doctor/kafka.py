@@ -1,4 +1,4 @@
-"""Checks of Kafka: its topics are there, take our messages, and are those that the tables read."""
+"""Checks of Kafka: topics exist, offsets match the tables."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -24,7 +24,7 @@ AWAY = "Kafka at "
 
 
 class TopicOffsets(Struct, frozen=True):
-    """What Kafka has of one topic: which making of it, and its first and next offsets."""
+    """A topic's id in Kafka, and the first and end offsets of its partitions."""
 
     identity: TopicIdentity | None
     first: Mapping[int, int]
@@ -32,18 +32,18 @@ class TopicOffsets(Struct, frozen=True):
 
 
 class TablePosition(Struct, frozen=True):
-    """How far a table is with a topic."""
+    """The offsets of a topic up to which a table is complete."""
 
     epoch: int
-    """The newest that the table knows; 0 when it knows none."""
+    """Newest epoch of the topic in the table; 0 without any."""
     known: bool
-    """Whether the table has read this very making of the topic."""
+    """Whether the table was written from a topic with this id."""
     next: Mapping[int, int]
-    """By partition; what was never read is not in it."""
+    """Partition → next offset; without partitions that were never read."""
 
 
 def find_missing_topics(scope: CheckContext) -> Iterator[Finding]:
-    """Topics that are not there, or have fewer partitions than asked for."""
+    """Topics that do not exist, or have fewer partitions than the settings require."""
     settings = scope.settings
     _require_running_kafka(settings)
     wanted = required_topics(settings)
@@ -60,30 +60,30 @@ def find_missing_topics(scope: CheckContext) -> Iterator[Finding]:
                 subject=f"topic {topic.name}",
                 problem=f"has {have[topic.name]} partitions, not {topic.partitions}"
                 if have[topic.name]
-                else "is not in Kafka",
-                meaning="What is sent for it is refused with 503."
+                else "does not exist in Kafka",
+                meaning="Requests for it are rejected with 503."
                 if not have[topic.name]
-                else "Fewer workers than set can share it.",
+                else "It can be shared by fewer workers than the settings ask for.",
                 remedy=DECLARE_COMMAND,
             )
 
 
 def repair_missing_topics(scope: CheckContext, finding: Finding) -> str | None:
-    """Make what is missing; nothing is ever made smaller."""
+    """Create missing topics and partitions; none are removed."""
     if finding.remedy != DECLARE_COMMAND:
         return None
     ensure_topics(scope.settings.brokers, required_topics(scope.settings))
-    return f"{finding.subject}: declared"
+    return f"{finding.subject}: created"
 
 
 def find_offset_mismatches(scope: CheckContext) -> Iterator[Finding]:
-    """Tables whose next offsets do not lie in the topics that Kafka has."""
+    """Tables whose next offsets lie outside the offsets in Kafka."""
     settings = scope.settings
     _require_running_kafka(settings)
     try:
         found = asyncio.run(asyncio.wait_for(_topic_offsets(settings), REQUEST_TIMEOUT_SECONDS))
     except (KafkaError, TimeoutError, OSError) as away:
-        yield _unreachable_finding(settings, str(away) or "no answer")
+        yield _unreachable_finding(settings, str(away) or "no response")
         return
     for kind in ALL_KINDS:
         topic = settings.topic(kind.topic)
@@ -94,14 +94,16 @@ def find_offset_mismatches(scope: CheckContext) -> Iterator[Finding]:
 def compare_offsets(
     topic: str, table: str, position: TablePosition, kafka: TopicOffsets
 ) -> Iterator[Finding]:
-    """What is wrong between a table's position and what Kafka has."""
+    """Findings from comparing a table's offsets with those in Kafka."""
     if position.epoch and kafka.identity and not position.known:
         yield Finding(
             subject=f"topic {topic}",
-            problem=f"is another one than table {table} has read (Kafka was made anew or changed)",
-            meaning="A worker begins a new epoch and reads it from its first message, or refuses "
-            "to, when this Kafka is another cluster; what the old topic still held is not stored.",
-            remedy="tail -n 40 logs/worker-1.log in the data folder says which, and what to set",
+            problem=f"is not the topic that table {table} was read from "
+            "(recreated, or another cluster)",
+            meaning="A worker starts a new epoch and reads the topic from its first message, or "
+            "refuses to when this is another cluster. Unread messages of the old topic are lost.",
+            remedy="read logs/worker-1.log in the data folder: its last lines say which, and "
+            "what to set",
         )
         return
     for partition, offset in sorted(position.next.items()):
@@ -111,22 +113,23 @@ def compare_offsets(
             yield Finding(
                 subject=place,
                 problem=f"ends at offset {end}, but table {table} has read up to {offset}",
-                meaning="The topic lost messages, or is another one: new ones would be taken for "
-                "stored. The worker refuses it with exit code 78.",
+                meaning="The topic lost messages or was recreated: new messages would count as "
+                "already stored. The worker ends with exit code 78.",
                 remedy=f"restart with TIDEMARK_INGEST_EPOCH={max(position.epoch, 1) + 1}",
             )
         elif offset < first:
             yield Finding(
                 subject=place,
-                problem=f"begins at offset {first}, but table {table} has read up to {offset} only",
+                problem=f"starts at offset {first}, but table {table} is only at offset {offset}",
                 meaning=f"{first - offset} messages were deleted by Kafka (its retention) before "
-                "they were stored. The worker notes them as lost in the quarantine and goes on.",
-                remedy="start the workers, and raise TIDEMARK_RETENTION_HOURS for the next time",
+                "they were stored. The worker records them as lost in the quarantine and "
+                "continues.",
+                remedy="start the workers; to prevent it, raise TIDEMARK_RETENTION_HOURS",
             )
 
 
 def table_position(settings: Settings, kind: Kind, kafka: TopicOffsets) -> TablePosition | None:
-    """Where the table of a kind is; None when it cannot be opened, which is another's finding."""
+    """The table's offsets for a kind; None when it cannot be opened (found by another check)."""
     from schemas.lake.delta_table import open_table  # with the table format
 
     try:
@@ -174,33 +177,34 @@ async def _topic_offsets(settings: Settings) -> dict[str, TopicOffsets]:
 
 def _require_running_kafka(settings: Settings) -> None:
     if not settings.kafka and read_processes_file(settings.data) is None:
-        raise CheckSkipped("Kafka runs with `tidemark up`, and that does not run")
+        raise CheckSkipped("the broker is part of `tidemark up`, which is not running")
 
 
 def _unreachable_finding(settings: Settings, reason: str) -> Finding:
     return Finding(
         subject=f"{AWAY}{settings.brokers}",
-        problem=f"does not answer: {reason}",
-        meaning="Nothing is accepted: collectors answer 503 until it does.",
-        remedy="start it, or correct TIDEMARK_KAFKA; of `tidemark up` see logs/broker.log",
+        problem=f"does not respond: {reason}",
+        meaning="No events are accepted: collectors respond with 503 until it is back.",
+        remedy="start it, or correct TIDEMARK_KAFKA; for the broker of `tidemark up` see "
+        "logs/broker.log",
     )
 
 
 def _is_away(finding: Finding) -> bool:
-    """A broker without room ends."""
+    """A broker ends when the disk is full."""
     return finding.subject.startswith(AWAY)
 
 
 TOPICS_CHECK = Check(
     "topics",
-    "every topic is in Kafka",
+    "all topics exist in Kafka",
     find_missing_topics,
     repair_missing_topics,
     of_full_disk=_is_away,
 )
 POSITIONS_CHECK = Check(
     "positions",
-    "tables have read what Kafka has, and nothing beyond",
+    "offsets of the tables match those in Kafka",
     find_offset_mismatches,
     of_full_disk=_is_away,
 )

@@ -1,4 +1,4 @@
-"""Checks of the machine: room on the disk, who may read the data folder, and the clock."""
+"""Checks of the machine: disk space, permissions, clock."""
 
 import os
 import stat
@@ -16,18 +16,18 @@ from schemas.runtime.settings import Settings
 FREE_INODES = 10_000
 CLOCK_SLACK_MS = 300_000
 MIN_CLOCK_MS = 1_735_689_600_000
-"""2025-01-01: a clock that says less was never set."""
+"""2025-01-01; an earlier clock was never set."""
 
 
 def written_folders(settings: Settings) -> list[Path]:
-    """The local folders that are written to, those that exist."""
+    """The existing local folders that Tidemark writes to."""
     lake = settings.lake_url.removeprefix("file://")
     found = [settings.data] if "://" in lake else [settings.data, Path(lake)]
     return [folder for folder in found if folder.is_dir()]
 
 
 def find_full_disks(scope: CheckContext) -> Iterator[Finding]:
-    """One finding for each disk with less room than a start asks for."""
+    """One finding per disk with less free space than a start requires."""
     seen: set[int] = set()
     for folder in written_folders(scope.settings):
         if (device := folder.stat().st_dev) in seen:
@@ -35,31 +35,32 @@ def find_full_disks(scope: CheckContext) -> Iterator[Finding]:
         seen.add(device)
         free, floor = free_mb(folder), floor_mb(scope.settings)
         if free is not None and free < floor:
-            yield _disk_finding(folder, f"{free} MB are left, less than {floor}")
+            yield _disk_finding(folder, f"{free} MB free, minimum {floor} MB")
         inodes = os.statvfs(folder)
         if inodes.f_files and inodes.f_favail < FREE_INODES:
-            yield _disk_finding(folder, f"room for {inodes.f_favail} more files is left")
+            yield _disk_finding(folder, f"only {inodes.f_favail} inodes free")
 
 
 def _disk_finding(folder: Path, problem: str) -> Finding:
     return Finding(
         subject=str(folder),
         problem=f"the disk is nearly full: {problem}",
-        meaning="Collectors refuse what is sent (503) before the disk is full; nothing that was "
-        "acknowledged is lost. A start is refused.",
-        remedy=f"make room (du -sh {folder}/*), or set {PREFIX}DATA_DIR to another disk",
+        meaning="Collectors reject requests (503) before the disk is full, so no acknowledged "
+        "event "
+        "is lost. `tidemark up` refuses to start.",
+        remedy=f"free some space (du -sh {folder}/*), or set {PREFIX}DATA_DIR to another disk",
     )
 
 
 def find_open_permissions(scope: CheckContext) -> Iterator[Finding]:
-    """What others on this machine may read or change, and what is not ours."""
+    """Files that other users can read, and files that Tidemark cannot write."""
     data = scope.settings.data
     if not data.is_dir():
         return
     if is_exposed(data, scope.settings):
         yield Finding(
             subject=str(data),
-            problem=f"others may look into the data folder (mode {_mode(data):04o})",
+            problem=f"other users can read the data folder (mode {_mode(data):04o})",
             meaning="Every user of this machine can read the registry, stored rows and messages.",
             remedy="tidemark doctor --repair",
         )
@@ -67,11 +68,12 @@ def find_open_permissions(scope: CheckContext) -> Iterator[Finding]:
         if secret.is_file() and is_exposed(secret, scope.settings):
             yield Finding(
                 subject=str(secret),
-                problem=f"others may read a secret (mode {_mode(secret):04o})",
-                meaning="Who reads it can ask in its owner's name or undo pseudonyms of a day.",
+                problem=f"other users can read a secret (mode {_mode(secret):04o})",
+                meaning="With it another user can query as its owner, or link a day's visitor "
+                "ids to visitors.",
                 remedy="tidemark doctor --repair",
             )
-    # What begins with a dot is being replaced at this moment, or is a leftover: another check's.
+    # Names with a leading dot are temporary files; see the check for leftovers.
     kept = (path for path in sorted(data.iterdir()) if not path.name.startswith("."))
     for path in (data, *kept):
         if path.stat().st_uid == os.getuid() and not os.access(path, os.W_OK):
@@ -84,16 +86,16 @@ def _unwritable(path: Path, problem: str) -> Finding:
     return Finding(
         subject=str(path),
         problem=f"{problem} (this command runs as the user {os.getuid()})",
-        meaning="What Tidemark must write there cannot be written.",
+        meaning="Tidemark cannot write there.",
         remedy=f"chown -R {os.getuid()} {path} && chmod -R u+rwX {path}",
     )
 
 
 def restrict_permissions(scope: CheckContext, finding: Finding) -> str | None:
-    """Take away what others may; never changes an owner."""
+    """Remove permissions of other users; the owner stays."""
     path, before = Path(finding.subject), _mode(Path(finding.subject))
     restrict(path, scope.settings)
-    return None if _mode(path) == before else f"{path}: mode is {_mode(path):04o} now"
+    return None if _mode(path) == before else f"{path}: mode is now {_mode(path):04o}"
 
 
 def _mode(path: Path) -> int:
@@ -101,18 +103,18 @@ def _mode(path: Path) -> int:
 
 
 def find_wrong_clock(scope: CheckContext) -> Iterator[Finding]:
-    """A clock that was never set, or that has been behind what it told before."""
+    """A clock that was never set, or that is behind the time of written files."""
     now = now_ms()
     if now < MIN_CLOCK_MS:
-        yield _clock_finding(f"it says {format_instant(now)}, which cannot be")
+        yield _clock_finding(f"it shows {format_instant(now)}, which is in the past")
         return
     newest = _newest_written(scope.settings)
     if newest is None:
-        raise CheckSkipped("nothing has been written that could be compared with")
+        raise CheckSkipped("there are no files to compare with")
     path, written = newest
     if written > now + CLOCK_SLACK_MS:
         yield _clock_finding(
-            f"it says {format_instant(now)}, and {path} was written at {format_instant(written)}"
+            f"it shows {format_instant(now)}, but {path} was written at {format_instant(written)}"
         )
 
 
@@ -120,14 +122,14 @@ def _clock_finding(problem: str) -> Finding:
     return Finding(
         subject="clock",
         problem=problem,
-        meaning="Rows get a wrong time of receipt and a wrong day, and questions about today miss "
-        "what was received under the other time.",
+        meaning="Rows get a wrong time of receipt and a wrong day, and queries about today miss "
+        "rows that were received under the other time.",
         remedy="timedatectl set-ntp true (or set the clock by hand), then restart Tidemark",
     )
 
 
 def _newest_written(settings: Settings) -> tuple[Path, int] | None:
-    """The newest of the files that a running system writes all the time."""
+    """The newest of the files that running processes write continuously."""
     data = settings.data
     lake = Path(settings.lake_url.removeprefix("file://"))
     written = [
@@ -140,11 +142,11 @@ def _newest_written(settings: Settings) -> tuple[Path, int] | None:
     return max(written, key=lambda one: one[1], default=None)
 
 
-DISK_CHECK = Check(FULL_DISK, "every disk that is written to has room", find_full_disks)
+DISK_CHECK = Check(FULL_DISK, "every disk that is written to has free space", find_full_disks)
 PERMISSIONS_CHECK = Check(
     "permissions",
-    "the data folder is ours, and closed to others",
+    "the data folder is writable for Tidemark and private",
     find_open_permissions,
     restrict_permissions,
 )
-CLOCK_CHECK = Check("clock", "the clock is not behind what was written", find_wrong_clock)
+CLOCK_CHECK = Check("clock", "the clock is not behind the written files", find_wrong_clock)

@@ -1,4 +1,4 @@
-"""Checks of what runs: processes and their heartbeats, ports, and files of processes now gone."""
+"""Checks of processes, heartbeats, ports and leftover files."""
 
 import re
 from collections.abc import Iterator
@@ -18,20 +18,20 @@ TEMPORARY_FILE_PATTERN = re.compile(r"^\.(?:processes|probe|[a-z]+(?:-\d+)?)[.-]
 
 
 def find_unready_processes(scope: CheckContext) -> Iterator[Finding]:
-    """Every process that does not do its work."""
+    """Processes that are not ready."""
     account = _require_running(scope.settings)
     for entry in account.processes:
         if entry.state == ProcessState.READY and _has_heartbeat(
             scope.settings, entry.name, entry.pid
         ):
             continue
-        silent = " although its heartbeat is old" if entry.state == ProcessState.READY else ""
+        silent = " but its heartbeat is old" if entry.state == ProcessState.READY else ""
         why = f"; it {entry.reason}" if entry.reason else ""
         yield Finding(
             subject=entry.name,
             problem=f"is {entry.state}{silent} after {entry.restarts} restarts{why}",
             meaning=_consequence(entry.name),
-            remedy=f"read the last lines of its log: tail -n 40 {entry.log}",
+            remedy=f"read the end of its log: tail -n 40 {entry.log}",
         )
 
 
@@ -45,17 +45,17 @@ def _has_heartbeat(settings: Settings, name: str, pid: int | None) -> bool:
 def _consequence(name: str) -> str:
     kind = name.partition("-")[0]
     return {
-        "broker": "Nothing is accepted: collectors answer 503 until it is back.",
-        "collector": "What is sent to this collector is refused or waits.",
-        "worker": "What is accepted waits in Kafka, and is stored later.",
-        "backfill": "Imported history waits; live traffic is not concerned.",
-        "keeper": "Nothing is lost; small files are not compacted and old ones not removed.",
-        "query": "Questions to this process fail.",
-    }.get(kind, "It does not do its part.")
+        "broker": "No events are accepted: collectors respond with 503 until it is back.",
+        "collector": "Requests to this collector are rejected or wait.",
+        "worker": "Accepted events wait in Kafka and are stored later.",
+        "backfill": "Imported events wait; live traffic is not affected.",
+        "keeper": "No data is lost; small files are not compacted and old files not removed.",
+        "query": "Queries to this process fail.",
+    }.get(kind, "Its work is not done.")
 
 
 def find_port_problems(scope: CheckContext) -> Iterator[Finding]:
-    """Ports that others took, or services that do not answer on theirs."""
+    """Ports used by other programs, and services that do not respond on theirs."""
     settings = scope.settings
     if read_processes_file(settings.data):
         for what, port in (
@@ -66,8 +66,8 @@ def find_port_problems(scope: CheckContext) -> Iterator[Finding]:
                 yield Finding(
                     subject=f"port {port}",
                     problem=f"the {what} does not answer GET /health/ready with 200 within 1 s",
-                    meaning="A load balancer would send nothing there.",
-                    remedy=f"curl -s http://{settings.host}:{port}/health says what is missing",
+                    meaning="A load balancer would send no requests there.",
+                    remedy=f"curl -s http://{settings.host}:{port}/health shows what is missing",
                 )
         return
     for address in listen_addresses(settings):
@@ -78,24 +78,24 @@ def find_port_problems(scope: CheckContext) -> Iterator[Finding]:
                 subject=f"port {address.port}",
                 problem=str(taken),
                 meaning="tidemark up refuses to start.",
-                remedy=f"find who has it: ss -ltnp 'sport = :{address.port}'",
+                remedy=f"find the program that uses it: ss -ltnp 'sport = :{address.port}'",
             )
 
 
 def find_leftover_files(scope: CheckContext) -> Iterator[Finding]:
-    """Files under way of processes that are gone."""
+    """Temporary files of processes that have ended."""
     data = scope.settings.data
     for path in _leftover_files(data):
         yield Finding(
             subject=str(path),
-            problem="was left half written by a process that is gone",
-            meaning="It takes room, and nobody reads it.",
+            problem="is a temporary file of a process that has ended",
+            meaning="It takes disk space and is not used.",
             remedy="tidemark doctor --repair",
         )
 
 
 def remove_leftover_file(scope: CheckContext, finding: Finding) -> str | None:
-    """Delete a leftover, if it is one still."""
+    """Delete a leftover file, after checking again that it is one."""
     path = Path(finding.subject)
     if path not in set(_leftover_files(scope.settings.data)):
         return None
@@ -115,25 +115,25 @@ def _leftover_files(data: Path) -> Iterator[Path]:
 def _require_running(settings: Settings) -> ProcessesStatus:
     account = read_processes_file(settings.data)
     if account is None:
-        raise CheckSkipped(f"nothing runs on {settings.data}")
+        raise CheckSkipped(f"no process is running on {settings.data}")
     return account
 
 
 PROCESSES_CHECK = Check(
     "processes",
-    "every process is ready and shows signs of life",
+    "every process is ready and has a recent heartbeat",
     find_unready_processes,
     of_full_disk=lambda _finding: True,
 )
 PORTS_CHECK = Check(
     "ports",
-    "services answer on their ports, and no others hold them",
+    "services respond on their ports, and no other program uses them",
     find_port_problems,
     of_full_disk=lambda _finding: True,
 )
 LEFTOVERS_CHECK = Check(
     "leftovers",
-    "no half-written file of a dead process is left",
+    "no temporary files of ended processes",
     find_leftover_files,
     remove_leftover_file,
 )

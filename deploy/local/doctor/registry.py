@@ -1,4 +1,4 @@
-"""Checks of the registry: it is whole, its backup is of now, the lake and the demo fit it."""
+"""Checks of the registry: integrity, backup, schema, unknown websites."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -29,20 +29,20 @@ from stream.recovery.recent_subjects import recent_subjects
 RESTORE_COMMAND = "tidemark registry restore"
 BACKUP_COMMAND = "tidemark registry backup"
 BACKUP_OVERDUE_MS = 60_000
-"""Age of a change at which its backup is overdue: the keeper writes one within seconds."""
+"""Age of a change at which its backup is overdue; the keeper writes one within seconds."""
 MAX_SHOWN = 5
 MAX_CHANGES = 1_000_000
 LOOKBACK_DAYS = 35
-"""How far back stored rows are looked for."""
+"""How far back rows of unknown websites are searched."""
 
 
 def find_registry_problems(scope: CheckContext) -> Iterator[Finding]:
-    """Whether it is there and whole; what can be looked at only then is looked at then."""
+    """Problems of the registry; the later checks run only when it is present and intact."""
     settings, backups = scope.settings, Backups.for_settings(scope.settings)
     subject = str(sqlite_path(settings.registry_url) or f"{PREFIX}REGISTRY")
     try:
         if registry_fault(settings.registry_url) and not has_registry_traces(settings, backups):
-            raise CheckSkipped("there is no registry yet: `tidemark up` makes it")
+            raise CheckSkipped("there is no registry yet; `tidemark up` creates it")
         if fault := registry_loss(settings, backups):
             yield _loss_finding(subject, fault, backups)
             return
@@ -59,19 +59,20 @@ def find_registry_problems(scope: CheckContext) -> Iterator[Finding]:
         yield Finding(
             subject=subject,
             problem=f"it cannot be opened: {error_reason(away)}",
-            meaning="Services go on with what they have in memory; links and imports cannot be "
-            "written, and no key or website can be added.",
-            remedy=f"mend what the message names; {PREFIX}REGISTRY says which database it is",
+            meaning="Services continue with the registry in memory; links, imports, keys and "
+            "websites "
+            "cannot be created or changed.",
+            remedy=f"fix what the message names; {PREFIX}REGISTRY is the URL of the database",
         )
 
 
 def repair_registry(scope: CheckContext, finding: Finding) -> str | None:
-    """Bring a lost registry back by the rule of `tidemark up`; write a backup that is overdue."""
+    """Restore a lost registry as `tidemark up` would; write an overdue backup."""
     settings, backups = scope.settings, Backups.for_settings(scope.settings)
     if finding.remedy == BACKUP_COMMAND:
         with closing(RegistryStore(settings.registry_url)) as store:
             written = write_backup(store, backups, now_ms())
-        return f"{finding.subject}: a backup was written: {written}" if written else None
+        return f"{finding.subject}: backup written: {written}" if written else None
     newest = (
         backups.newest() if finding.remedy == RESTORE_COMMAND and not settings.registry else None
     )
@@ -86,16 +87,20 @@ def _loss_finding(subject: str, fault: str, backups: Backups) -> Finding:
     return Finding(
         subject=subject,
         problem=f"the registry is lost: {fault}",
-        meaning="Services that run go on with what they have in memory, and change nothing in it. "
-        + ("A start restores it by itself." if newest else "A start is refused until it is back."),
+        meaning="Running services continue with the registry in memory, and cannot change it. "
+        + (
+            "The next start restores it."
+            if newest
+            else "`tidemark up` refuses to start until it is restored."
+        ),
         remedy=RESTORE_COMMAND
         if newest
-        else "put a copy of your own back, or tidemark registry new",
+        else "restore your own copy of the file, or tidemark registry new",
     )
 
 
 def _integrity_findings(settings: Settings, subject: str) -> Iterator[Finding]:
-    """The thorough look that a start has no time for."""
+    """The integrity check of SQLite, which is too slow for every start."""
     path = sqlite_path(settings.registry_url)
     if path is None:
         return
@@ -109,8 +114,8 @@ def _integrity_findings(settings: Settings, subject: str) -> Iterator[Finding]:
     if said != ["ok"] or orphans:
         yield Finding(
             subject=subject,
-            problem=said[0] if said != ["ok"] else f"{len(orphans)} records have no owner",
-            meaning="Parts of it cannot be read, or are wrong: keys, websites or links may fail.",
+            problem=said[0] if said != ["ok"] else f"{len(orphans)} records have no organization",
+            meaning="Parts of it are unreadable or wrong: keys, websites or links may fail.",
             remedy=f"{RESTORE_COMMAND} --replace",
         )
 
@@ -122,13 +127,13 @@ def _schema_finding(settings: Settings, subject: str) -> Finding | None:
     older = level is None or level < newest
     return Finding(
         subject=subject,
-        problem=f"its tables are of form {level}, this version's are of form {newest}",
-        meaning="Services of this version cannot read it and go on with its backup."
+        problem=f"its schema has revision {level}, this version needs revision {newest}",
+        meaning="Services of this version cannot read it and continue with its backup."
         if older
-        else "A newer version has changed it; this one may not know all that is in it.",
+        else "A newer version has migrated it; this version may not understand all of it.",
         remedy="tidemark up (or any command that reads it, such as tidemark websites list)"
         if older
-        else "use the newer version",
+        else "run the newer version of Tidemark",
     )
 
 
@@ -140,11 +145,12 @@ def _backup_findings(store: RegistryStore, backups: Backups) -> Iterator[Finding
         if now - since > BACKUP_OVERDUE_MS:
             yield Finding(
                 subject=str(backups.folder),
-                problem=f"the newest backup is of {format_instant(head.taken_ms)}"
+                problem=f"the newest backup is from {format_instant(head.taken_ms)}"
                 if head
                 else "there is no backup of the registry",
-                meaning="What was changed since is lost if the registry is; the keeper writes "
-                "one within seconds, so it does not run or cannot write there.",
+                meaning="Later changes are lost if the registry is lost. The keeper writes a "
+                "backup "
+                "within seconds, so it is not running or cannot write there.",
                 remedy=BACKUP_COMMAND,
             )
     elif head is not None:
@@ -158,9 +164,9 @@ def _damaged_backup_findings(backups: Backups) -> Iterator[Finding]:
     except (BackupDamaged, OSError) as damaged:
         yield Finding(
             subject=str(backups.folder),
-            problem=f"the newest backup cannot be used: {damaged}",
-            meaning="The registry would come back as the one before has it.",
-            remedy=f"remove that file, then {BACKUP_COMMAND}",
+            problem=f"the newest backup is unusable: {damaged}",
+            meaning="A restore would use the backup before it.",
+            remedy=f"delete that file, then {BACKUP_COMMAND}",
         )
 
 
@@ -181,17 +187,17 @@ def _demo_findings(settings: Settings, known: Snapshot) -> Iterator[Finding]:
         yield Finding(
             subject=str(settings.data / DEMO_FILE),
             problem=f"the registry does not know its {' and its '.join(absent)}",
-            meaning="`tidemark demo` and commands without --key do not work; all else does.",
-            remedy=f"remove {DEMO_FILE}: the next tidemark up makes a new demo",
+            meaning="`tidemark demo` and commands without --key do not work; everything else does.",
+            remedy=f"delete {DEMO_FILE}; the next tidemark up creates a new demo",
         )
 
 
 def _unknown_website_findings(
     settings: Settings, known: Snapshot, trail: Sequence[Change]
 ) -> Iterator[Finding]:
-    """Websites whose rows were stored under this registry or one before it, and are not known."""
+    """Websites with stored rows that the registry does not contain."""
     first = trail[-1] if trail else None
-    # What was deleted before the trail began is not told apart from what was lost.
+    # Before the audit trail starts, deleted websites look the same as lost ones.
     since = first.at if first and first.action is not Action.RESTORE else 0
     deleted = {change.record_id for change in trail if change.action is Action.DELETE}
     here = known.websites.keys() | known.organizations.keys() | deleted
@@ -206,9 +212,9 @@ def _unknown_website_findings(
         more = f" and {len(unknown) - MAX_SHOWN} more" if len(unknown) > MAX_SHOWN else ""
         yield Finding(
             subject=settings.lake_url,
-            problem=f"rows of websites that the registry does not know: {shown}{more}",
-            meaning="Nobody can ask for these rows, and what is sent for these websites is refused "
-            "and lost. If they were deleted on purpose, all is well.",
+            problem=f"contains rows of websites that the registry does not know: {shown}{more}",
+            meaning="These rows cannot be queried, and requests for these websites are rejected. "
+            "If the websites were deleted on purpose, nothing needs to be done.",
             remedy="tidemark websites create --id ID, or tidemark registry restore --replace "
             "--from a backup that has them",
         )
@@ -216,7 +222,7 @@ def _unknown_website_findings(
 
 REGISTRY_CHECK = Check(
     "registry",
-    "it is whole and backed up, and the lake and the demo fit it",
+    "it is intact and backed up, and knows the websites of the lake and the demo",
     find_registry_problems,
     repair_registry,
     of_full_disk=lambda finding: finding.remedy == BACKUP_COMMAND,

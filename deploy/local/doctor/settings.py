@@ -1,4 +1,4 @@
-"""Checks of the settings: names nobody reads, files that are not there, numbers that do not fit."""
+"""Checks of the settings: unknown variables, missing files, idle workers."""
 
 import os
 from collections.abc import Iterator
@@ -12,13 +12,13 @@ SETTINGS_COMMAND = "tidemark settings"
 
 
 def find_setting_problems(scope: CheckContext) -> Iterator[Finding]:
-    """Every setting that has no effect, or cannot have the one that is meant."""
+    """Settings that have no effect or cannot work."""
     for sentence in unknown_variables(os.environ):
         yield Finding(
             subject=sentence.split(" ", 1)[0],
             problem=sentence,
-            meaning="The default is used instead of what was meant.",
-            remedy=f"correct or unset the variable; {SETTINGS_COMMAND} lists all",
+            meaning="The default is used instead.",
+            remedy=f"correct or unset the variable; {SETTINGS_COMMAND} lists all names",
         )
     yield from _missing_files(scope.settings)
     yield from _idle_workers(scope.settings)
@@ -30,8 +30,9 @@ def _missing_files(settings: Settings) -> Iterator[Finding]:
             yield Finding(
                 subject=f"{PREFIX}GEO",
                 problem=f"{path} cannot be read",
-                meaning="Workers end with exit code 78 and store nothing: a row that is stored "
-                "without its place stays without.",
+                meaning="Workers end with exit code 78 and store nothing, because a row stored "
+                "without "
+                "its location could not get it later.",
                 remedy=f"put the file there, or unset {PREFIX}GEO",
             )
 
@@ -42,11 +43,9 @@ def _idle_workers(settings: Settings) -> Iterator[Finding]:
         yield Finding(
             subject=f"{PREFIX}WORKERS",
             problem=f"{settings.workers} workers share {settings.partitions} partitions",
-            meaning=f"{idle} of them have nothing to do.",
+            meaning=f"{idle} of them are idle.",
             remedy=f"raise {PREFIX}PARTITIONS, or lower {PREFIX}WORKERS",
         )
 
 
-SETTINGS_CHECK = Check(
-    "settings", "every setting is known and can be obeyed", find_setting_problems
-)
+SETTINGS_CHECK = Check("settings", "all settings are known and valid", find_setting_problems)

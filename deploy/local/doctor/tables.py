@@ -1,4 +1,4 @@
-"""Checks of the tables: their logs, and the data files that these name."""
+"""Checks of the tables: Delta logs, data files, ledger, acknowledged counts."""
 
 from collections.abc import Iterable
 from contextlib import closing
@@ -11,7 +11,7 @@ from schemas.runtime.finding import Finding
 
 
 def find_damaged_entries(scope: CheckContext) -> Iterable[Finding]:
-    """Log entries that are missing, empty or torn."""
+    """Delta log entries that are missing, empty or truncated."""
     from stream.recovery.diagnosis import check_logs  # with the table format
 
     _require_local_lake(scope)
@@ -19,7 +19,7 @@ def find_damaged_entries(scope: CheckContext) -> Iterable[Finding]:
 
 
 def repair_entry(scope: CheckContext, finding: Finding) -> str | None:
-    """Put it aside or back from its copy."""
+    """Move the entry away, or restore it from its copy."""
     from stream.recovery.diagnosis import repair_finding
 
     return repair_finding(scope.settings, finding)
@@ -34,7 +34,7 @@ def find_damaged_files(scope: CheckContext) -> Iterable[Finding]:
 
 
 def repair_data_file(scope: CheckContext, finding: Finding) -> str | None:
-    """Take the file out and store its rows again, when Kafka gives back every one."""
+    """Remove the file and store its rows again, if Kafka still has every row."""
     from stream.recovery.file_repair import NotRepaired, repair
     from stream.runtime.errors import FatalError
 
@@ -48,14 +48,14 @@ def repair_data_file(scope: CheckContext, finding: Finding) -> str | None:
 
 
 def find_ledger_mismatches(scope: CheckContext) -> Iterable[Finding]:
-    """Numbers of rows that the ledger counted otherwise."""
+    """Tables whose row count differs from the ledger."""
     from stream.recovery.diagnosis import check_balance
 
     return check_balance(scope.settings)
 
 
 def find_lost_items(scope: CheckContext) -> Iterable[Finding]:
-    """What collectors acknowledged and no worker ever received."""
+    """Items that collectors acknowledged and no worker received."""
     from stream.recovery.reconciliation import WorkersBehind, findings, missing_items
 
     try:
@@ -69,16 +69,18 @@ def _require_local_lake(scope: CheckContext) -> None:
         raise CheckSkipped("the lake is not on a local disk")
 
 
-LOGS_CHECK = Check("logs", "every log entry is there and whole", find_damaged_entries, repair_entry)
+LOGS_CHECK = Check(
+    "logs", "every Delta log entry is present and intact", find_damaged_entries, repair_entry
+)
 DATA_FILES_CHECK = Check(
     "data files",
-    "every data file is there, as large as it was written",
+    "every data file is present and has its size",
     find_damaged_files,
     repair_data_file,
 )
 LEDGER_CHECK = Check(
-    "ledger", "tables and quarantine have the rows that the ledger counted", find_ledger_mismatches
+    "ledger", "row counts of tables and quarantine match the ledger", find_ledger_mismatches
 )
 ACKNOWLEDGED_CHECK = Check(
-    "acknowledged", "what collectors acknowledged was received by a worker", find_lost_items
+    "acknowledged", "every acknowledged item was received by a worker", find_lost_items
 )

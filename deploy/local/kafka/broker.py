@@ -1,7 +1,7 @@
-"""One Kafka node on this machine: formatted once, started, asked until it answers, stopped.
+"""Broker: one local Kafka node: format, start, wait until ready, stop.
 
 with Broker(folder, port=free_port(), controller_port=free_port()) as broker:
-    declare(broker.address, [Topic("events", partitions=8)])
+    ensure_topics(broker.address, [TopicSpec("events", partitions=8)])
 """
 
 import base64
@@ -26,7 +26,7 @@ STOP_TIMEOUT_SECONDS = 20.0
 
 
 class BrokerFailed(RuntimeError):
-    """The broker did not start; the message holds the last lines that it wrote."""
+    """The broker did not start; the message contains its last log lines."""
 
 
 class KafkaUnavailable(Exception):
@@ -34,7 +34,7 @@ class KafkaUnavailable(Exception):
 
 
 class Broker:
-    """A node whose whole state is in `folder`; `log` is the file that the JVM writes to."""
+    """A node that keeps all its state in `folder`; `log` is the log file of the JVM."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Broker:
         return f"127.0.0.1:{self.port}"
 
     def prepare(self) -> list[str]:
-        """Check the jars, format the storage the first time; the command that runs the node."""
+        """Verify the jars, format the storage on first use, and return the command of the node."""
         jars = broker_jars()
         self.folder.mkdir(parents=True, exist_ok=True)
         properties = self.folder / "server.properties"
@@ -70,7 +70,7 @@ class Broker:
         return self._java(jars, "kafka.Kafka", str(properties))
 
     def start(self, seconds: float = START_TIMEOUT_SECONDS) -> None:
-        """Run the node and wait until it answers."""
+        """Start the node and wait until it is ready."""
         command = self.prepare()
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
@@ -80,20 +80,22 @@ class Broker:
         self.wait_until_ready(seconds)
 
     def wait_until_ready(self, seconds: float = START_TIMEOUT_SECONDS) -> None:
-        """Return when the node answers for its metadata; BrokerDown when it ends or is too late."""
+        """Wait until the node responds; BrokerFailed when it ends or the timeout has passed."""
         until = time.monotonic() + seconds
         while not broker_answers(self.port):
             if self.process is not None and self.process.poll() is not None:
                 raise BrokerFailed(
-                    f"the broker ended with {self.process.returncode}\n{self.tail()}"
+                    f"the broker ended with exit code {self.process.returncode}\n{self.tail()}"
                 )
             if time.monotonic() > until:
                 self.kill()
-                raise BrokerFailed(f"the broker gave no answer in {seconds:.0f} s\n{self.tail()}")
+                raise BrokerFailed(
+                    f"the broker did not respond within {seconds:.0f} s\n{self.tail()}"
+                )
             time.sleep(0.05)
 
     def stop(self) -> None:
-        """End the node in order; by force when it takes too long."""
+        """Stop the node; kill it after a timeout."""
         if self.process is None:
             return
         self.process.terminate()
@@ -103,13 +105,13 @@ class Broker:
             self.kill()
 
     def kill(self) -> None:
-        """End the node at once, as a power cut would end its process."""
+        """Kill the node immediately, without a shutdown."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()
 
     def tail(self) -> str:
-        """The last lines that the node wrote."""
+        """The last log lines of the node."""
         return last_lines(self.log)
 
     def __enter__(self) -> Self:
@@ -154,15 +156,15 @@ class Broker:
         ]  # fmt: skip
 
 
-# An ApiVersions request, version 0, without a client id. A node answers it when it has registered
-# with the controller and serves; before that the port is closed or silent.
+# An ApiVersions request, version 0, without a client id. A node responds once it has registered
+# with the controller; before that the port is closed or silent.
 _API_VERSIONS_REQUEST = (
     (18).to_bytes(2) + (0).to_bytes(2) + (1).to_bytes(4) + (-1).to_bytes(2, signed=True)
 )
 
 
 def broker_answers(port: int, seconds: float = 1.0) -> bool:
-    """Whether a Kafka node answers on this port of the machine."""
+    """Whether a Kafka node responds on this local port."""
     try:
         with socket.create_connection(("127.0.0.1", port), seconds) as connection:
             connection.sendall(len(_API_VERSIONS_REQUEST).to_bytes(4) + _API_VERSIONS_REQUEST)

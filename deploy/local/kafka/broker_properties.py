@@ -1,9 +1,9 @@
-"""What the one broker is told: one KRaft node that is broker and controller, loopback only."""
+"""server.properties of the local broker (KRaft, loopback only)."""
 
 from pathlib import Path
 
 MAX_MESSAGE_BYTES = 4 * 1024 * 1024
-"""Largest message; a request body of the largest allowed size always fits."""
+"""Maximum message size; the largest accepted request always fits."""
 
 
 def server_properties(folder: Path, port: int, controller_port: int) -> str:
@@ -18,11 +18,11 @@ def server_properties(folder: Path, port: int, controller_port: int) -> str:
         "controller.listener.names": "CONTROLLER",
         "inter.broker.listener.name": "PLAINTEXT",
         "log.dirs": folder / "logs",
-        # Topics are declared by us, with their partitions; a typing error must not make one.
+        # Topics are declared with their partitions; a misspelled name must not create one.
         "auto.create.topics.enable": "false",
         "message.max.bytes": MAX_MESSAGE_BYTES + 65_536,
         "replica.fetch.max.bytes": MAX_MESSAGE_BYTES + 65_536,
-        # One node: every inner topic has one copy, and few partitions start sooner.
+        # One node: internal topics have one replica, and fewer partitions start faster.
         "offsets.topic.replication.factor": 1,
         "offsets.topic.num.partitions": 4,
         "transaction.state.log.replication.factor": 1,
@@ -30,16 +30,17 @@ def server_properties(folder: Path, port: int, controller_port: int) -> str:
         "transaction.state.log.num.partitions": 4,
         "share.coordinator.state.topic.replication.factor": 1,
         "share.coordinator.state.topic.min.isr": 1,
-        # After a SIGKILL the node is let in again when its old session is over: 9 s by default.
+        # After a SIGKILL the node cannot register until its old session has expired: 9 s by
+        # default.
         "broker.session.timeout.ms": 3_000,
         "broker.heartbeat.interval.ms": 500,
-        # The first worker of a group need not wait for company.
+        # The first worker of a group need not wait for others.
         "group.initial.rebalance.delay.ms": 0,
         "group.min.session.timeout.ms": 1_000,
         # The default buffer is 128 MiB of heap.
         "log.cleaner.dedupe.buffer.size": 16 * 1024 * 1024,
         "log.segment.bytes": 256 * 1024 * 1024,
-        # The table keeps the truth; a consumer group that was away for long starts from it.
+        # The tables hold the offsets; a consumer group that was away for long starts from them.
         "offsets.retention.minutes": 43_200,
         "controlled.shutdown.enable": "true",
         "num.network.threads": 2,

@@ -1,7 +1,6 @@
-"""The broker's jars: fetched once, kept in the environment, and each one checked before it is run.
+"""Verifies the broker's jars against deploy/locks/kafka-jars.sha256.
 
-`deploy/locks/kafka-jars.sha256` names every jar with its sum. What is not on the list, or does not
-have the sum that the list gives, is never put on a class path.
+A jar that is not listed there, or has another checksum, is never put on a class path.
 """
 
 import hashlib
@@ -12,20 +11,20 @@ from pathlib import Path
 CHECKSUM_FILE = Path(__file__).parents[2] / "locks" / "kafka-jars.sha256"
 JAR_FOLDER = Path(sys.prefix) / "share" / "tidemark" / "kafka"
 CLASS_ARCHIVE = JAR_FOLDER.with_suffix(".jsa")
-"""Their classes as `deploy.local.kafka.class_archive` keeps them."""
+"""The class archive; see `deploy.local.kafka.class_archive`."""
 
 
 class InvalidJar(Exception):
-    """A jar is missing, not on the list, or not the one that the list means."""
+    """A jar is missing, not listed, or has another checksum than the list."""
 
 
 def class_path(jars: Sequence[Path]) -> str:
-    """The jars as `java -cp` wants them; the archive fits this very text only."""
+    """The value of `java -cp`; a class archive matches exactly this text."""
     return ":".join(map(str, jars))
 
 
 def verify_jars(folder: Path, listed: Mapping[str, str]) -> None:
-    """Refuse a folder that does not hold exactly the listed jars."""
+    """Raise InvalidJar unless the folder contains exactly the listed jars."""
     found = {path.name for path in folder.glob("*.jar")}
     if missing := sorted(listed.keys() - found):
         raise InvalidJar(f"{folder / missing[0]} is missing. {_advice(folder)}")
@@ -34,20 +33,19 @@ def verify_jars(folder: Path, listed: Mapping[str, str]) -> None:
     for name, expected in listed.items():
         if (actual := _sha256(folder / name)) != expected:
             raise InvalidJar(
-                f"{folder / name} has sha256 {actual}, not {expected} as {CHECKSUM_FILE.name} "
-                f"says. "
+                f"{folder / name} has sha256 {actual}, but {CHECKSUM_FILE.name} lists {expected}. "
                 f"{_advice(folder)}"
             )
 
 
 def read_checksums(path: Path = CHECKSUM_FILE) -> dict[str, str]:
-    """Sums by name of the jar."""
+    """Name of the jar → checksum."""
     lines = (line.split() for line in path.read_text().splitlines())
     return {name: total for total, name in lines}
 
 
 def write_checksums(folder: Path, path: Path = CHECKSUM_FILE) -> None:
-    """Make the list say what a folder holds."""
+    """Write the list of checksums for the jars of a folder."""
     jars = sorted(folder.glob("*.jar"))
     path.write_text("".join(f"{_sha256(jar)}  {jar.name}\n" for jar in jars))
 
@@ -58,4 +56,4 @@ def _sha256(path: Path) -> str:
 
 
 def _advice(folder: Path) -> str:
-    return f"Remove {folder} and start again to fetch the jars anew."
+    return f"Delete {folder} and run the command again to download the jars."

@@ -1,4 +1,4 @@
-"""All topics, declared on a Kafka: made when absent, given more partitions, never less."""
+"""Creates missing topics and adds partitions; never removes any."""
 
 import asyncio
 import logging
@@ -16,7 +16,7 @@ from schemas.runtime.settings import Settings
 
 REQUEST_TIMEOUT_SECONDS = 30.0
 
-# While a cluster starts, aiokafka logs an error for every attempt; what matters is raised.
+# While a cluster starts, aiokafka logs an error for every attempt; the final error is raised.
 logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
 
 
@@ -24,7 +24,7 @@ AdminResult = TypeVar("AdminResult")
 
 
 class TopicSpec(Struct, frozen=True):
-    """One topic as it should be."""
+    """The required configuration of one topic."""
 
     name: str
     partitions: int = 8
@@ -33,17 +33,17 @@ class TopicSpec(Struct, frozen=True):
 
     @property
     def configuration(self) -> dict[str, str]:
-        """Kafka's settings of this topic."""
+        """Topic-level configuration for Kafka."""
         return {
             "max.message.bytes": str(MAX_MESSAGE_BYTES),
             "retention.ms": str(self.retention_hours * 3_600_000),
-            # With three copies, two have to hold what was acknowledged.
+            # With three replicas, two must have a message before it is acknowledged.
             "min.insync.replicas": "2" if self.replication > 2 else "1",
         }
 
 
 def required_topics(settings: Settings) -> list[TopicSpec]:
-    """Every topic that the services of these settings use."""
+    """Every topic that the services use with these settings."""
     return [
         TopicSpec(
             settings.topic(kind.topic),
@@ -58,12 +58,12 @@ def required_topics(settings: Settings) -> list[TopicSpec]:
 def ensure_topics(
     address: str, topics: Iterable[TopicSpec], seconds: float = REQUEST_TIMEOUT_SECONDS
 ) -> None:
-    """Make Kafka have these topics; a second call with the same topics changes nothing."""
+    """Create missing topics and partitions; idempotent."""
     _with_admin_client(address, lambda admin: _ensure_topics(admin, list(topics)), seconds)
 
 
 def partition_counts(address: str, names: Iterable[str], seconds: float = 10.0) -> dict[str, int]:
-    """Partitions that each topic has; a topic that is not there has none."""
+    """Topic → number of partitions; 0 for a topic that does not exist."""
     return _with_admin_client(address, lambda admin: _partition_counts(admin, list(names)), seconds)
 
 
@@ -81,7 +81,7 @@ def _with_admin_client(
     try:
         return asyncio.run(asyncio.wait_for(asked(), seconds))
     except (KafkaError, TimeoutError) as refused:
-        raise KafkaUnavailable(f"Kafka at {address}: {refused or 'no answer'}") from None
+        raise KafkaUnavailable(f"Kafka at {address}: {refused or 'no response'}") from None
 
 
 async def _ensure_topics(admin: AIOKafkaAdminClient, topics: list[TopicSpec]) -> None:
@@ -91,8 +91,8 @@ async def _ensure_topics(admin: AIOKafkaAdminClient, topics: list[TopicSpec]) ->
     more = {t.name: NewPartitions(t.partitions) for t in topics if 0 < have[t.name] < t.partitions}
     if more:
         await admin.create_partitions(more)
-    # The controller answers before the brokers have heard of it.
-    while not _has_partitions(  # noqa: ASYNC110 - what is waited for happens in Kafka
+    # The controller responds before the brokers know of the change.
+    while not _has_partitions(  # noqa: ASYNC110 - waits for a change in Kafka
         topics, await _partition_counts(admin, [topic.name for topic in topics])
     ):
         await asyncio.sleep(0.05)
@@ -120,7 +120,7 @@ async def _partition_counts(admin: AIOKafkaAdminClient, names: list[str]) -> dic
 
 
 def _raise_first(errors: Iterable[tuple[str, int, str | None]]) -> None:
-    """Raise the first error; another process making the same topic at the same time is none."""
+    """Raise the first error, except for a topic that another process created meanwhile."""
     for name, code, message in errors:
         kind = for_code(code)
         if code and kind is not TopicAlreadyExistsError:

@@ -1,4 +1,4 @@
-"""Log files, read: the last lines of a process, why it ended, and how they are shown."""
+"""Reads process logs: last lines, exit reason, live tail."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,7 +13,7 @@ MIN_TAIL_BYTES = 2_048
 def last_lines(path: Path, lines: int = 15) -> str:
     """The end of a log, without the frames of Java's stack traces; empty when there is none."""
     text = _read_tail(path)
-    if len(text) < MIN_TAIL_BYTES:  # it was put aside just now
+    if len(text) < MIN_TAIL_BYTES:  # it was rotated just now
         text = _read_tail(Path(rotated_name(str(path)))) + text
     told = [line for line in text.splitlines() if not line.startswith("\tat ")]
     return "\n".join(told[-lines:])
@@ -26,7 +26,7 @@ def _read_tail(path: Path) -> str:
 
 
 def exit_reason(path: Path) -> str:
-    """Why the process that wrote this log ended, in its own words; empty when it said nothing."""
+    """The last CRITICAL (else the last) log message of a process; empty when there is none."""
     lines = [line for line in last_lines(path).splitlines() if line.strip()]
     critical = [line for line in lines if " CRITICAL " in line]
     if not lines:
@@ -36,7 +36,7 @@ def exit_reason(path: Path) -> str:
 
 
 class LogTail:
-    """Reads on in a set of logs and says every new whole line, with its process before it."""
+    """Follows a set of logs and prints every new complete line with its process name."""
 
     def __init__(self, logs: Mapping[str, Path], say: Callable[[str], None]) -> None:
         self._logs = logs
@@ -45,7 +45,7 @@ class LogTail:
         self._at = {name: p.stat().st_size if p.exists() else 0 for name, p in logs.items()}
 
     def poll(self) -> None:
-        """Say what was written since the last call."""
+        """Print the lines written since the last call."""
         for name, path in self._logs.items():
             for line in self._new_lines(name, path):
                 self._say(f"{name:{self._width}} | {line}")
@@ -54,7 +54,7 @@ class LogTail:
         if not path.exists():
             return []
         before = b""
-        if path.stat().st_size < self._at[name]:  # put aside; the new one begins anew
+        if path.stat().st_size < self._at[name]:  # it was rotated; the new file starts at 0
             before = _read_from(Path(rotated_name(str(path))), self._at[name])
             self._at[name] = 0
         text = _read_from(path, self._at[name])

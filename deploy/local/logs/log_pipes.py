@@ -1,7 +1,7 @@
-"""Pipes from the processes to the log writer; the supervisor holds both ends and reads nothing.
+"""Pipes from processes to the log writer, which never block a process.
 
-A process never waits for its log and never dies of it: the pipe outlives the writer, which is
-started again, and what does not fit into a full pipe is dropped (the write end does not block).
+The supervisor holds both ends and reads nothing: a pipe outlives the log writer, which is
+restarted, and output that does not fit into a full pipe is dropped (the write end is non-blocking).
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from pathlib import Path
 WRITER_SCRIPT = Path(__file__).with_name("log_writer.py")
 PIPE_BYTES = 1_048_576
 F_SETPIPE_SZ = 1031
-"""Of Linux; elsewhere a pipe has the size that it has."""
+"""Linux only; elsewhere pipes keep their default size."""
 RESTART_DELAY_SECONDS = 0.2
 FLUSH_TIMEOUT_SECONDS = 5.0
 DRAIN_TIMEOUT_SECONDS = 1.0
@@ -25,17 +25,17 @@ POLL_INTERVAL_SECONDS = 0.01
 
 
 class LogPipe:
-    """What one process writes to, and the file where it ends up."""
+    """The pipe that one process writes to, and its log file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.read_end, self.write_end = os.pipe()
         os.set_blocking(self.write_end, False)
-        with suppress(OSError):  # bounded for the user as a whole; the usual 64 KiB will do
+        with suppress(OSError):  # limited per user; the default 64 KiB will do
             fcntl.fcntl(self.write_end, F_SETPIPE_SZ, PIPE_BYTES)
 
     async def drained(self) -> None:
-        """Return when what was written so far is in the file, or cannot be soon."""
+        """Wait until the output so far is in the file, or the timeout has passed."""
         for _ in range(int(DRAIN_TIMEOUT_SECONDS / POLL_INTERVAL_SECONDS)):
             waiting = self._unread_bytes()
             await asyncio.sleep(POLL_INTERVAL_SECONDS)
@@ -55,7 +55,7 @@ class LogPipes:
     """The pipes of all processes, and their one writer."""
 
     def __init__(self, folder: Path, names: Iterable[str], limit: int) -> None:
-        with suppress(OSError):  # the writer says so by writing nothing
+        with suppress(OSError):  # then the log writer cannot write either
             folder.mkdir(parents=True, exist_ok=True)
         self.by_name = {name: LogPipe(folder / f"{name}.log") for name in names}
         self._limit = limit
@@ -63,23 +63,23 @@ class LogPipes:
         self._writer: asyncio.subprocess.Process | None = None
 
     async def run(self) -> None:
-        """Have a writer run until `close`; a new one goes on where the last one ended."""
+        """Keep a log writer running until `close`; a new one continues where the last one ended."""
         while not self._closing:
-            with suppress(OSError):  # no memory for a process: the pipes hold for a while
+            with suppress(OSError):  # no memory for a process: the pipes buffer meanwhile
                 self._writer = await self._start()
                 await self._writer.wait()
             if not self._closing:
                 await asyncio.sleep(RESTART_DELAY_SECONDS)
 
     async def close(self) -> None:
-        """Let the writer write the last words, and end it."""
+        """Let the log writer write the remaining output, and end it."""
         self._closing = True
         for pipe in self.by_name.values():
             pipe.close()
         if self._writer:
             try:
                 await asyncio.wait_for(self._writer.wait(), FLUSH_TIMEOUT_SECONDS)
-            except TimeoutError:  # somebody who was not ours to end still holds a pipe
+            except TimeoutError:  # a process that is not ours still holds a pipe open
                 with suppress(ProcessLookupError):
                     self._writer.kill()
         for pipe in self.by_name.values():

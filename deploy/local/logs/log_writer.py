@@ -1,9 +1,9 @@
-"""The one process that writes the logs of all others: pipes in, files that rotate by size out.
+"""Log writer process: reads all pipes, writes size-rotated files.
 
     python -S log_writer.py <bytes> <descriptor>=<path>…
 
-A process of its own, so that nobody's last words are lost: it goes on until every pipe has ended,
-also when the supervisor was killed. What the disk has no room for is read away and counted.
+A separate process, so that no last line is lost: it runs until every pipe is closed, even when the
+supervisor was killed. Output that does not fit on the disk is discarded and counted.
 """
 
 import os
@@ -13,11 +13,11 @@ import sys
 
 READ_BYTES = 65_536
 MAX_OVERRUN_BYTES = 1_048_576
-"""By how much a file may exceed its size when no line ends."""
+"""How far a file may exceed its limit while no line ends."""
 
 
 class RotatingLogFile:
-    """One log: appended to, put aside as `NAME.old.log` when it is long enough."""
+    """One log file, rotated to `NAME.old.log` when it reaches the limit."""
 
     def __init__(self, path: str, limit: int) -> None:
         self._path = path
@@ -27,7 +27,7 @@ class RotatingLogFile:
         self._lost_bytes = 0
 
     def write(self, piece: bytes) -> None:
-        """Append; what cannot be written is counted, and told when there is room again."""
+        """Append; bytes that cannot be written are counted and reported after the next success."""
         try:
             if self._lost_bytes:
                 self._append(b"%d bytes of this log could not be written\n" % self._lost_bytes)
@@ -61,13 +61,13 @@ class RotatingLogFile:
 
 
 def rotated_name(path: str) -> str:
-    """What the log that was put aside is called."""
+    """The name of the rotated log."""
     return f"{path.removesuffix('.log')}.old.log"
 
 
 def main() -> None:
-    """Write until every pipe has ended."""
-    # A ctrl-C is for the supervisor; our turn is when everybody has said their last words.
+    """Write until every pipe is closed."""
+    # Ctrl-C is for the supervisor; the log writer ends after all processes have closed their pipes.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     limit = int(sys.argv[1])

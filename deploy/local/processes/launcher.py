@@ -1,9 +1,9 @@
-"""Becomes another program that dies with the process that started it.
+"""exec wrapper that sets PR_SET_PDEATHSIG, so children die with the supervisor.
 
-    python -S launch.py <pid of the parent> <program> <argument>…
+    python -S launcher.py <pid of the parent> <program> <argument>…
 
-The wish is made in the new process itself: a function run between fork and exec may hang when the
-parent has threads.
+It is set in the new process itself, because a function that runs between fork and exec may hang
+when the parent has threads.
 """
 
 import ctypes
@@ -15,12 +15,12 @@ PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
-    """Ask the kernel for SIGKILL when the parent dies; where there is none to ask, just go on."""
+    """Request SIGKILL for the death of the parent (Linux only), then exec the program."""
     parent, *program = sys.argv[1:]
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != int(parent):
-            raise SystemExit("the parent has died meanwhile")
+            raise SystemExit("the parent died before the program started")
     os.execv(program[0], program)  # noqa: S606 - our own command, no shell wanted
 
 

@@ -1,4 +1,4 @@
-"""What is to run, as values; and one running process with what we know about it."""
+"""ProcessSpec, and RunningProcess: one started process and its group."""
 
 import asyncio
 import os
@@ -15,7 +15,7 @@ LAUNCHER_SCRIPT = Path(__file__).with_name("launcher.py")
 
 
 class ShutdownStage(IntEnum):
-    """The order in which processes stop: who takes in first, what all others need last."""
+    """The order of the stop: collectors first, Kafka, which all others need, last."""
 
     COLLECT = 1
     STREAM = 2
@@ -25,18 +25,18 @@ class ShutdownStage(IntEnum):
 
 
 class ProcessState(StrEnum):
-    """What a process is doing."""
+    """The state of a supervised process."""
 
     WAITING = "waiting"
     STARTING = "starting"
     READY = "ready"
     UNREADY = "unready"
-    """Runs and was ready, but cannot serve at the moment."""
+    """It runs and was ready, but is not ready now."""
     RESTARTING = "restarting"
     STOPPING = "stopping"
     STOPPED = "stopped"
     GONE = "gone"
-    """Its process is not there, and its supervisor has not said so yet."""
+    """The process has ended, and the supervisor has not reported it yet."""
 
 
 class ProcessSpec(Struct, frozen=True):
@@ -46,22 +46,22 @@ class ProcessSpec(Struct, frozen=True):
     argv: tuple[str, ...]
     stage: ShutdownStage
     is_ready: Callable[[int], bool]
-    """Whether the process with this pid serves; may block for a second."""
+    """Readiness check of the process with this pid; may block for a second."""
     is_alive: Callable[[], bool] | None = None
-    """Whether it has shown a sign of life since the last call; None: nobody can tell."""
+    """Liveness check: was there a sign of life since the last call? None: not checked."""
     before: Callable[[], object] | None = None
-    """What is done before each start; may block, and OSError or RuntimeError puts the start off."""
+    """Runs before each start; may block. OSError or RuntimeError delays the start."""
     address: str = ""
-    """Where it can be reached."""
+    """Its address, for display."""
     stop_seconds: float = 20.0
     max_attempts: int = 3
-    """Starts without ever being ready after which we give up."""
+    """Failed starts, without ever being ready, after which a required process gives up."""
     required: bool = True
-    """Whether the whole is worth nothing without it; if not, it is tried again for ever."""
+    """Whether the installation needs it; an optional process is restarted for ever."""
 
 
 def pid_exists(pid: int) -> bool:
-    """Whether there is a process with this pid, ours or not."""
+    """Whether a process with this pid exists."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -84,7 +84,7 @@ class RunningProcess:
     async def start(
         cls, spec: ProcessSpec, environment: Mapping[str, str], output: int
     ) -> "RunningProcess":
-        """Run the program in a session of its own: a ctrl-C is ours to hand on, in order."""
+        """Start the program in a session of its own, so that Ctrl-C reaches only the supervisor."""
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-S", str(LAUNCHER_SCRIPT), str(os.getpid()), *spec.argv),
             stdin=asyncio.subprocess.DEVNULL,
@@ -97,15 +97,15 @@ class RunningProcess:
 
     @property
     def uptime_seconds(self) -> float:
-        """How long it has run."""
+        """Seconds since its start."""
         return time.monotonic() - self.started
 
     async def wait(self) -> int:
-        """Its exit code, when it has one."""
+        """Wait for its end, and return the exit code."""
         return await self._process.wait()
 
     async def stop(self, hurry: asyncio.Event) -> None:
-        """SIGTERM; SIGKILL to the whole group when it takes too long or somebody is in a hurry."""
+        """Send SIGTERM, then SIGKILL to the whole group after a timeout or when `hurry` is set."""
         self.signal(signal.SIGTERM)
         ending = asyncio.ensure_future(self.wait())
         hurrying = asyncio.ensure_future(hurry.wait())
@@ -119,7 +119,7 @@ class RunningProcess:
         await ending
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal to the process and to what it started."""
+        """Send a signal to the process group."""
         try:
             os.killpg(self.pid, number)
         except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""What runs, written to `<data>/processes.json` by the supervisor and read by whoever asks."""
+"""`processes.json`: the supervisor's process status for other commands."""
 
 import os
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from schemas.runtime.files import write_atomically
 
 
 class ProcessStatus(Struct, frozen=True, rename="camel"):
-    """One process as it is now."""
+    """The status of one process."""
 
     name: str
     state: ProcessState
@@ -23,21 +23,21 @@ class ProcessStatus(Struct, frozen=True, rename="camel"):
     where: str
     log: str
     reason: str = ""
-    """Why it ended last, or is not well; empty when it has run steadily."""
+    """Why it ended last, or is not ready; empty after a stable run."""
 
 
 class ProcessesStatus(Struct, frozen=True):
-    """The supervisor and its processes."""
+    """The status of the supervisor and its processes."""
 
     supervisor: int
     ready: bool
     processes: tuple[ProcessStatus, ...]
     at_ms: int = 0
-    """When it was written; 0 by an older version."""
+    """Time of writing; 0 when an older version wrote it."""
 
 
 def current_status(children: Sequence[SupervisedProcess]) -> ProcessesStatus:
-    """The account at this moment."""
+    """The current status of all processes."""
     return ProcessesStatus(
         supervisor=os.getpid(),
         ready=all(child.state == ProcessState.READY for child in children),
@@ -52,13 +52,13 @@ def current_status(children: Sequence[SupervisedProcess]) -> ProcessesStatus:
 
 
 def write_processes_file(folder: Path, account: ProcessesStatus) -> None:
-    """Replace the account; readers see the old or the new one."""
+    """Replace the file atomically."""
     text = msgspec.json.format(msgspec.json.encode(account), indent=2)
     write_atomically(folder / "processes.json", text)
 
 
 def read_processes_file(folder: Path) -> ProcessesStatus | None:
-    """The account of the supervisor that runs on this folder; None when there is none."""
+    """The status written by the running supervisor of this folder; None when none runs."""
     try:
         account = msgspec.json.decode(
             (folder / "processes.json").read_bytes(), type=ProcessesStatus

@@ -1,4 +1,4 @@
-"""Whether a process serves: by its pulse, by its health route, by an answer of the broker."""
+"""Readiness checks: heartbeat, /health/ready, Kafka response; service addresses."""
 
 import http.client
 from collections.abc import Callable
@@ -13,7 +13,7 @@ ReadyCheck = Callable[[int], bool]
 
 
 def heartbeat_ready(run: Path, name: str) -> ReadyCheck:
-    """The pulse of that name is of this very process, fresh, and says ready."""
+    """Ready when the heartbeat of that name has this pid, is fresh and says ready."""
     return lambda pid: any(
         pulse.process == name and pulse.pid == pid and is_fresh(pulse) and pulse.state == "ready"
         for pulse in read_heartbeats(run)
@@ -21,23 +21,23 @@ def heartbeat_ready(run: Path, name: str) -> ReadyCheck:
 
 
 def http_ready(host: str, port: int, run: Path, name: str) -> ReadyCheck:
-    """GET /health/ready answers 200, and the process is one of those that share the port."""
+    """Ready when the heartbeat says so and GET /health/ready on the shared port returns 200."""
     beating = heartbeat_ready(run, name)
     return lambda pid: beating(pid) and answers_ready(host, port)
 
 
 def broker_ready(port: int) -> ReadyCheck:
-    """The broker answers a client."""
+    """Ready when the broker responds to a client."""
     return lambda _pid: broker_answers(port)
 
 
 def is_fresh(pulse: Heartbeat, at_ms: int | None = None) -> bool:
-    """Whether the process wrote it lately, as of now or of another instant."""
+    """Whether a heartbeat was recent at the given time (default: now)."""
     return (now_ms() if at_ms is None else at_ms) - pulse.at_ms < STALE_AFTER_MS
 
 
 def answers_ready(host: str, port: int) -> bool:
-    """Whether GET /health/ready answers 200 within a second."""
+    """Whether GET /health/ready returns 200 within a second."""
     connection = http.client.HTTPConnection(local_address(host), port, timeout=1)
     try:
         connection.request("GET", "/health/ready")
@@ -49,21 +49,21 @@ def answers_ready(host: str, port: int) -> bool:
 
 
 def local_address(host: str) -> str:
-    """An address of this machine for a service that listens on `host`."""
+    """The address on this machine of a service that listens on `host`."""
     return {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104
 
 
 def collector_url(settings: Settings) -> str:
-    """Where this machine reaches the collector."""
+    """URL of the collector on this machine."""
     return service_url(settings.host, settings.collect_port)
 
 
 def query_service_url(settings: Settings) -> str:
-    """Where this machine reaches the query service."""
+    """URL of the query service on this machine."""
     return service_url(settings.host, settings.query_port)
 
 
 def service_url(host: str, port: int) -> str:
-    """The URL of a service that listens there."""
+    """URL of a service that listens on `host` and `port`."""
     known = local_address(host)
     return f"http://[{known}]:{port}" if ":" in known else f"http://{known}:{port}"

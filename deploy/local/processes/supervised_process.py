@@ -1,4 +1,4 @@
-"""One process that is kept alive: started, watched until ready, started again when it ends."""
+"""SupervisedProcess: start, readiness, restart with exponential backoff."""
 
 import asyncio
 import signal
@@ -13,20 +13,21 @@ from deploy.local.processes.watchdog import Watchdog, is_writable
 MIN_BACKOFF_SECONDS = 0.2
 MAX_BACKOFF_SECONDS = 10.0
 STABLE_AFTER_SECONDS = 30.0
-"""Who has run that long is forgiven for earlier ends."""
+"""A process that has run that long starts again with the shortest backoff."""
 STARTUP_POLL_SECONDS = 0.1
 READY_POLL_SECONDS = 1.0
 
 
 class StartFailed(Exception):
-    """A process ended several times and was not ready once; the message has its last lines."""
+    """A required process ended repeatedly before it was ever ready; has its last log lines."""
 
 
 class SupervisedProcess:
     """Keeps the process of one spec running until it is told to stop.
 
-    `hung_seconds` without a sign of life end a process that was ready (0: never). Its ends count
-    against `attempts` from the moment that `counts` says so: others may not be there to be used.
+    A process that was ready is killed after `hung_seconds` without a sign of life (0: never).
+    Failed starts count against `max_attempts` only while `counts` is true: Kafka may not be ready
+    yet.
     """
 
     def __init__(
@@ -44,9 +45,9 @@ class SupervisedProcess:
         self.running: RunningProcess | None = None
         self.restarts = 0
         self.reason = ""
-        """Why it ended last, or what it is waiting for; forgotten when it has run steadily."""
+        """Why it ended last or could not be started; cleared after a stable run."""
         self.became_ready = asyncio.Event()
-        """Set when it was ready for the first time."""
+        """Set when it becomes ready for the first time."""
         self.consecutive_exits = 0
         self._pipe = log
         self._environment = environment
@@ -59,11 +60,11 @@ class SupervisedProcess:
 
     @property
     def pid(self) -> int | None:
-        """Pid of the process that runs now."""
+        """Pid of the running process."""
         return self.running.pid if self.running else None
 
     async def run(self) -> None:
-        """Run the process until `stop`; NeverReady when it will not run."""
+        """Run the process until `stop`; raise StartFailed when it never becomes ready."""
         while not self._stopping.is_set():
             await self._run_once()
             if self._stopping.is_set():
@@ -77,14 +78,14 @@ class SupervisedProcess:
         self._set_state(ProcessState.STOPPED)
 
     async def stop(self, hurry: asyncio.Event) -> None:
-        """End the process and do not start it again."""
+        """Stop the process, and do not restart it."""
         self._stopping.set()
         if self.running:
             self._set_state(ProcessState.STOPPING)
             await self.running.stop(hurry)
 
     def backoff_seconds(self) -> float:
-        """Seconds until the next start: doubled with every end in a row, and capped."""
+        """Exponential backoff: doubled with every consecutive exit, up to a maximum."""
         return min(MIN_BACKOFF_SECONDS * 2.0 ** (self.consecutive_exits - 1), MAX_BACKOFF_SECONDS)
 
     async def _run_once(self) -> None:
@@ -94,13 +95,13 @@ class SupervisedProcess:
             self.running = await RunningProcess.start(
                 self.spec, self._environment, self._pipe.write_end
             )
-        except (OSError, RuntimeError) as refused:  # no memory, descriptors or room at the moment
+        except (OSError, RuntimeError) as refused:  # no memory, file descriptors or disk space
             self.consecutive_exits += 1
             self.reason = f"cannot be started: {refused}"
             return
         self._hung = False
         self._set_state(ProcessState.STARTING)
-        if self._stopping.is_set():  # told to stop while it was being started
+        if self._stopping.is_set():  # stopped while it was starting
             self.running.signal(signal.SIGKILL)
         watching = asyncio.create_task(self._watch(self.running))
         try:
@@ -116,7 +117,7 @@ class SupervisedProcess:
             self.reason = self._exit_reason(code)
 
     async def _watch(self, running: RunningProcess) -> None:
-        """Ask again and again whether it is ready: often until it is, now and then afterwards."""
+        """Poll readiness: often until it is ready, then every second; also feed the watchdog."""
         watchdog = Watchdog(self._hung_seconds)
         was_ready = False
         while True:
@@ -133,7 +134,7 @@ class SupervisedProcess:
     async def _is_ready(self, running: RunningProcess) -> bool:
         try:
             return await asyncio.to_thread(self.spec.is_ready, running.pid)
-        except (OSError, RuntimeError):  # no descriptor or thread to look with at the moment
+        except (OSError, RuntimeError):  # no file descriptor or thread for the check
             return False
 
     def _update_state(self, ready: bool, running: RunningProcess) -> None:
@@ -147,7 +148,7 @@ class SupervisedProcess:
             self._set_state(ProcessState.UNREADY)
 
     async def _end_if_hung(self, running: RunningProcess, watchdog: Watchdog) -> None:
-        """SIGKILL: who is frozen hears nothing else."""
+        """SIGKILL a hung process: a frozen one handles no other signal."""
         assert self.spec.is_alive  # noqa: S101 - for the type checker
         alive = await asyncio.to_thread(self.spec.is_alive)
         if not watchdog.is_hung(alive) or self._stopping.is_set():
@@ -160,7 +161,7 @@ class SupervisedProcess:
 
     def _exit_reason(self, code: int) -> str:
         if self._hung:
-            return f"showed no sign of life for {self._hung_seconds:.0f} s and was killed"
+            return f"did not respond for {self._hung_seconds:.0f} s and was killed"
         if code < 0:
             return f"was ended by {signal.Signals(-code).name}"
         words = exit_reason(self.log) if code else ""

@@ -1,4 +1,4 @@
-"""Starts processes, keeps them alive, and stops them in order; nothing is left when it returns."""
+"""Supervisor: starts all processes, keeps them running, stops them in order."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -11,21 +11,21 @@ from deploy.local.processes.supervised_process import StartFailed, SupervisedPro
 
 START_TIMEOUT_SECONDS = 90.0
 OPTIONAL_WAIT_SECONDS = 10.0
-"""How long those that the whole can do without are waited for when all others are ready."""
-LOOK_SECONDS = 0.5
+"""How long to wait for optional processes after all required ones are ready."""
+POLL_INTERVAL_SECONDS = 0.5
 LOG_BYTES = 16 * 1024 * 1024
 
 
 class StartupFailed(Exception):
-    """The whole could not be brought up; the message says what and why."""
+    """A required process could not be started; the message says which one and why."""
 
 
 class Supervisor:
-    """Children of the given specs, all started at once: who needs another waits for it itself.
+    """Starts all processes at once; each waits by itself for those that it needs.
 
-    `once_kafka_is_up` runs when the broker answers, if there is one, and `kafka_again` whenever it
-    answers after a restart: its topics may be gone with its folder. A process that the others do
-    not need never ends the whole; one that hangs for `hung_seconds` is started anew.
+    `once_kafka_is_up` runs when the broker is ready, if there is one, and `kafka_again` after each
+    of its restarts, because its topics may have been deleted with its folder. A failing optional
+    process never stops the others; one that hangs for `hung_seconds` is restarted.
     """
 
     def __init__(
@@ -53,14 +53,14 @@ class Supervisor:
             for spec in specs
         ]
         self.stopping = asyncio.Event()
-        """Set it to stop in order."""
+        """Set it for an ordered stop."""
         self.killing = asyncio.Event()
-        """Set it to kill what has not stopped yet."""
+        """Set it to kill the processes that still run."""
         self._on_kafka_ready = once_kafka_is_up
         self._kafka_again = kafka_again
 
     async def run(self, once_ready: Callable[[], Awaitable[None]]) -> None:
-        """Until `stopping` is set. Whatever is raised, everything is stopped first."""
+        """Run until `stopping` is set; all processes are stopped before it returns or raises."""
         writing = asyncio.create_task(self._pipes.run())
         keeping = [asyncio.create_task(self._run_process(child)) for child in self.processes]
         ordered = asyncio.create_task(self.stopping.wait())
@@ -78,7 +78,7 @@ class Supervisor:
                 for task in done:
                     task.result()
         finally:
-            self.stopping.set()  # also for what looks at it in a thread
+            self.stopping.set()  # also for threads that poll it
             ordered.cancel()
             coming_up.cancel()
             again.cancel()
@@ -88,13 +88,13 @@ class Supervisor:
             await writing
 
     def on_signal(self) -> None:
-        """The first signal stops in order, the second at once."""
+        """The first signal stops all processes in order, the second one immediately."""
         if self.stopping.is_set():
             self.killing.set()
         self.stopping.set()
 
     def _counts_failures(self, spec: ProcessSpec) -> Callable[[], bool]:
-        """Until there is a Kafka, who needs it may end as often as it likes."""
+        """Failures of other processes do not count before Kafka is ready."""
         return (lambda: True) if spec.stage == ShutdownStage.KAFKA else self._kafka_ready.is_set
 
     async def _run_process(self, child: SupervisedProcess) -> None:
@@ -110,9 +110,7 @@ class Supervisor:
         except TimeoutError:
             slow = [c for c in self.processes if c.spec.required and not c.became_ready.is_set()]
             names = ", ".join(f"{child.spec.name} (see {child.log})" for child in slow)
-            raise StartupFailed(
-                f"not ready within {START_TIMEOUT_SECONDS:.0f} s: {names}"
-            ) from None
+            raise StartupFailed(f"not ready after {START_TIMEOUT_SECONDS:.0f} s: {names}") from None
         with suppress(TimeoutError):
             async with asyncio.timeout(OPTIONAL_WAIT_SECONDS):
                 for child in self.processes:
@@ -138,7 +136,7 @@ class Supervisor:
                 back = child.spec.stage == ShutdownStage.KAFKA and child.state == ProcessState.READY
                 if back and self._kafka_again and (restarts := child.restarts) != seen:
                     seen = restarts if await self._kafka_again() else seen
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(POLL_INTERVAL_SECONDS)
 
     async def _stop(self) -> None:
         for stage in ShutdownStage:
@@ -147,5 +145,5 @@ class Supervisor:
 
     @property
     def ready(self) -> bool:
-        """Whether every process is."""
+        """Whether every process is ready."""
         return all(child.state == ProcessState.READY for child in self.processes)

@@ -1,7 +1,8 @@
-"""Watchdog: tells a process that hangs from one that works, a full disk and a frozen machine.
+"""Watchdog: detects a hung process, ignoring full disks and suspended machines.
 
-A sign of life is a heartbeat file that changed, or an answer. What is added up is the time between
-our own looks, each gap capped: when we were frozen ourselves, or the clock jumped, nobody hangs.
+A sign of life is a changed heartbeat file or an HTTP response. The watchdog adds up the time
+between its own polls, each gap capped, so that a suspended machine or a clock jump looks like no
+hang.
 """
 
 import http.client
@@ -19,7 +20,7 @@ LivenessCheck = Callable[[], bool]
 
 
 class Watchdog:
-    """How long a process has shown no sign of life, as far as we were awake to see it."""
+    """Measures how long a process shows no sign of life, while the supervisor itself runs."""
 
     def __init__(self, limit: float, clock: Callable[[], float] = time.monotonic) -> None:
         self.limit = limit
@@ -28,19 +29,19 @@ class Watchdog:
         self.silent_seconds = 0.0
 
     def is_hung(self, alive: bool) -> bool:
-        """Note what a look saw; whether the silence is longer than the limit now."""
+        """Record one poll; return whether the silence exceeds the limit."""
         now = self._clock()
         gap, self._checked_at = now - self._checked_at, now
         self.silent_seconds = 0.0 if alive else self.silent_seconds + min(gap, MAX_GAP_SECONDS)
         return self.silent_seconds > self.limit
 
     def reset(self) -> None:
-        """Begin anew: the silence had another reason."""
+        """Restart the measurement: the silence had another cause."""
         self.silent_seconds = 0.0
 
 
 def heartbeat_changed(path: Path) -> LivenessCheck:
-    """The file was replaced or touched."""
+    """A liveness check: the file was replaced or touched since the last call."""
     last: list[tuple[int, int]] = []
 
     def moved() -> bool:
@@ -58,7 +59,7 @@ def heartbeat_changed(path: Path) -> LivenessCheck:
 
 
 def http_answers(host: str, port: int) -> LivenessCheck:
-    """GET /health/live has an answer. Who shares its port with others must not be asked so."""
+    """A liveness check: GET /health/live returns 200. Not for processes that share a port."""
 
     def answered() -> bool:
         connection = http.client.HTTPConnection(host, port, timeout=HTTP_TIMEOUT_SECONDS)
@@ -74,21 +75,21 @@ def http_answers(host: str, port: int) -> LivenessCheck:
 
 
 def first_or_second(
-    first: LivenessCheck, second: LivenessCheck, patience: int = 5
+    first: LivenessCheck, second: LivenessCheck, max_missed: int = 5
 ) -> LivenessCheck:
-    """One sign is enough; the second is looked for only when the first is missing for long."""
+    """A liveness check that tries the second one only after the first has failed repeatedly."""
     missed = 0
 
     def seen() -> bool:
         nonlocal missed
         missed = 0 if first() else missed + 1
-        return missed == 0 or (missed > patience and second())
+        return missed == 0 or (missed > max_missed and second())
 
     return seen
 
 
 def is_writable(folder: Path) -> bool:
-    """Whether a heartbeat could be written there: on a full disk silence says nothing."""
+    """Whether a heartbeat can be written to the folder: on a full disk there are none."""
     probe = folder / f".probe-{os.getpid()}"
     try:
         probe.write_bytes(b"tidemark")

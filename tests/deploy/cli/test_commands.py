@@ -295,7 +295,7 @@ def test_the_text_of_a_key_is_shown_once(ask: Callable[..., Any], tmp_path: Path
             "'targetUrl' must be an http or https URL of at most 2,048 characters "
             "without user name; set TIDEMARK_LINK_SCHEMES to allow app schemes",
         ),
-        (("links", "update", "l"), "nothing to change: give at least one option"),
+        (("links", "update", "l"), "nothing to change; give at least one option"),
         (
             ("keys", "create", "--organization", "o"),
             "Missing option '--scope'. Choose from: track:events, read:data, read:links, "
@@ -318,7 +318,7 @@ def test_a_key_cannot_reach_the_website_of_another(ask: Callable[..., Any], run:
 
     assert (done.code, done.err) == (
         2,
-        f"tidemark: website '{website}' is not of organization '{ours}'\n",
+        f"tidemark: website '{website}' does not belong to organization '{ours}'\n",
     )
 
 
@@ -403,7 +403,7 @@ def test_status_speaks_when_nothing_runs(ask: Callable[..., Any], tmp_path: Path
     assert said == {
         "data": str(tmp_path),
         "state": "down",
-        "problems": ["nothing runs"],
+        "problems": ["Tidemark is not running"],
         "processes": [],
         "tables": [
             {"name": n, **nothing}

@@ -136,7 +136,7 @@ def test_an_import_of_which_nothing_was_accepted_fails_and_does_not_bar_the_righ
 
     assert command(path) == 1
     assert capsys.readouterr().err == (
-        "tidemark: nothing of a.csv was accepted, 2 lines were rejected, line 2 because no; "
+        "tidemark: no event of a.csv was accepted; 2 lines were rejected, line 2 because no; "
         f"the reasons are in {path}.rejects.ndjson\n"
     )
     assert command(path, "--map", "event=name") == 0
@@ -171,8 +171,9 @@ def test_a_collector_that_is_away_is_told_once_and_waited_for_until_it_is_stoppe
     (one,) = store.list(Import)
     assert (ended.value.code, pauses, one.state) == (130, [0.1, 0.2, 0.4], ImportState.OPEN)
     assert capsys.readouterr().err.splitlines() == [
-        f"the collector at {address} does not answer; waiting",
-        f"stopped; run the same command again to go on, or `tidemark import undo {one.id}`",
+        f"the collector at {address} does not respond; retrying",
+        f"stopped; run the same command again to resume, or `tidemark import undo {one.id}` "
+        "to remove it",
     ]
     assert store.list(Key) == []
 

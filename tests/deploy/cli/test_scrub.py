@@ -40,7 +40,7 @@ def test_a_damaged_data_file_is_named_by_scrub_doctor_and_status(
     assert said == [
         f"events: {path} holds other bytes than were written",
         "1 data files read; 1 damaged",
-        "mend: tidemark doctor --repair; one file: tidemark repair TABLE/PATH",
+        "fix: tidemark doctor --repair; for one file: tidemark repair TABLE/PATH",
     ]
     assert [one.subject for one in DATA_FILES_CHECK.run(scope)] == [f"events/{path}"]
     assert [one.subject for one in DATA_FILES_CHECK.run(replace(scope, checksums=False))] == [
@@ -67,12 +67,12 @@ def test_a_table_whose_log_is_damaged_keeps_the_scrub_of_no_other_one_waiting(
     assert capsys.readouterr().out.splitlines() == [
         f"events: _delta_log cannot be opened ({entry.parent}: {entry.name} is empty)",
         "1 data files read; 1 damaged",
-        "mend: tidemark doctor --repair; one file: tidemark repair TABLE/PATH",
+        "fix: tidemark doctor --repair; for one file: tidemark repair TABLE/PATH",
     ]
     migrate(Settings(data_dir=str(tmp_path)).registry_url)
     with pytest.raises(SystemExit) as refused:
         main(["repair", "events/day=2026-11-20/a.parquet"])
     assert refused.value.code == 1
     assert capsys.readouterr().err == (
-        f"tidemark: {entry.parent}: {entry.name} is empty; see tidemark doctor\n"
+        f"tidemark: {entry.parent}: {entry.name} is empty; run tidemark doctor\n"
     )

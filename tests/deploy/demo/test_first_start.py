@@ -100,7 +100,7 @@ def test_what_a_week_leaves_is_told_apart_by_where_it_goes() -> None:
 
     assert stored == ExpectedCounts(human_events=4, bot_events=1, vitals=3, errors=1)
     assert stored.items == sum(visit.items for visit in (person, program, person))
-    assert stored.summary == "4 events of people, 1 of programs, 3 vitals, 1 errors"
+    assert stored.summary == "4 events from people, 1 from bots, 3 vitals, 1 errors"
 
 
 def test_a_journal_gets_the_file_of_the_key_and_a_person_the_key(tmp_path: Path) -> None:

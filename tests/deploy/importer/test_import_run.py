@@ -81,15 +81,15 @@ def test_ndjson_is_read_packed_too(tmp_path: Path) -> None:
     assert [(line.number, line.fields) for line in found] == [
         (1, {"a": 1}), (3, {}), (4, {}), (5, {"a": 3}),
     ]  # fmt: skip
-    assert all(line.reason.startswith("no JSON object: ") for line in found[1:3])
+    assert all(line.reason.startswith("not a JSON object: ") for line in found[1:3])
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (gzip.compress(b'{"a": 1}\n' * 9)[:-9], "cannot be read on"),
-        (b'{"a": "\xff"}\n', "cannot be read on"),
-        (b"a,b,a\n1,2,3\n", "must name the columns, each once"),
+        (gzip.compress(b'{"a": 1}\n' * 9)[:-9], "cannot be read further"),
+        (b'{"a": "\xff"}\n', "cannot be read further"),
+        (b"a,b,a\n1,2,3\n", "must be a header with unique column names"),
     ],
 )
 def test_a_broken_file_is_named(tmp_path: Path, content: bytes, said: str) -> None:
@@ -201,10 +201,14 @@ def test_a_column_may_be_said_to_be_a_field() -> None:
 @pytest.mark.parametrize(
     ("text", "given", "said"),
     [
-        ("ts\n1\n", {"ts": "colour"}, "'colour' is no field"),
+        ("ts\n1\n", {"ts": "colour"}, "'colour' is not a field"),
         ("ts,b\n1,2\n", {"a": "name"}, "the file has no column 'a'; it has ts, b$"),
-        ("a,b\n1,2\n", {}, "^no column is known; the file has the columns a, b; known are times"),
-        ("url,b\n1,2\n", {}, "^no column holds the time; the file has the columns url, b; known"),
+        (
+            "a,b\n1,2\n",
+            {},
+            "^no column is recognised; the file has the columns a, b; known names are ",
+        ),
+        ("url,b\n1,2\n", {}, "^no column contains the time; the file has the columns url, b; "),
     ],
 )
 def test_a_mapping_without_what_an_event_needs_is_refused(
@@ -217,11 +221,11 @@ def test_a_mapping_without_what_an_event_needs_is_refused(
 @pytest.mark.parametrize(
     ("text", "format_", "said"),
     [
-        ("", None, "^visits holds no events$"),
-        ("\n1\n", None, "the first line must name the columns"),
-        ("ts,name\n", None, "visits holds no events"),
-        ("\n\n", "ndjson", "visits holds no events"),
-        ("ts,name\n1,a\n", "ndjson", "visits cannot be read as NDJSON: line 1: no JSON object"),
+        ("", None, "^visits contains no events$"),
+        ("\n1\n", None, "the first line must be a header"),
+        ("ts,name\n", None, "visits contains no events"),
+        ("\n\n", "ndjson", "visits contains no events"),
+        ("ts,name\n1,a\n", "ndjson", "visits cannot be read as NDJSON: line 1: not a JSON object"),
         ("ts,name\n1\n", "csv", "visits cannot be read as CSV: line 2: 1 cells under 2 columns"),
         ("{}\n", None, "line 1: an object without fields"),
     ],

@@ -17,7 +17,7 @@ from schemas.runtime.settings import Settings
 from tests.installation import free_port
 
 LOST = now_ms() // HOUR_MS * HOUR_MS - 3 * HOUR_MS
-NEVER_RECEIVED = "acknowledged items were never received; see tidemark doctor"
+NEVER_RECEIVED = "acknowledged items were never received; run tidemark doctor"
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_what_was_lost_is_accepted_with_a_reason_and_told_again_when_more_is(
     ("arguments", "refusal"),
     [
         (("--accept", "f_0123456789ab", "--reason", "x"), "there is no finding 'f_0123456789ab'"),
-        (("--accept", "f_0123456789ab"), "--accept wants a --reason"),
+        (("--accept", "f_0123456789ab"), "--accept needs --reason"),
     ],
 )
 def test_what_is_not_found_or_without_a_reason_is_not_accepted(

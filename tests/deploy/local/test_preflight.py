@@ -25,7 +25,7 @@ def test_a_port_in_use_is_named_with_the_setting_that_moves_it() -> None:
 
     assert str(refused.value) == (
         f"port {port} for the collector is in use by another program. "
-        "Stop that one, or set TIDEMARK_COLLECT_PORT."
+        "Stop that program, or set TIDEMARK_COLLECT_PORT."
     )
 
 
@@ -55,8 +55,7 @@ def test_two_services_cannot_have_one_port() -> None:
         check_ports(listen_addresses(settings), seconds=0)
 
     assert str(refused.value) == (
-        f"TIDEMARK_COLLECT_PORT and TIDEMARK_QUERY_PORT are both {port}. "
-        "Each needs a port of its own."
+        f"TIDEMARK_COLLECT_PORT and TIDEMARK_QUERY_PORT are both {port}. Set different ports."
     )
 
 
@@ -71,9 +70,7 @@ def test_an_existing_kafka_needs_no_port_of_a_broker() -> None:
 
 
 def test_a_host_that_is_not_ours_is_a_clear_message() -> None:
-    with pytest.raises(
-        CannotStart, match=r"192\.0\.2\.1:4000 for the collector cannot be listened on"
-    ):
+    with pytest.raises(CannotStart, match=r"192\.0\.2\.1:4000 for the collector cannot be used"):
         check_ports([ListenAddress("the collector", "192.0.2.1", 4000, "collect_port")], seconds=0)
 
 
@@ -85,12 +82,12 @@ def test_a_folder_that_cannot_be_made_is_a_clear_message(tmp_path: Path) -> None
 
     assert str(refused.value) == (
         f"the data folder {tmp_path / 'file' / 'data'} cannot be written to: Not a directory. "
-        "Set TIDEMARK_DATA_DIR to another one."
+        "Set TIDEMARK_DATA_DIR to another folder."
     )
 
 
 def test_a_full_disk_is_a_clear_message(tmp_path: Path) -> None:
-    with pytest.raises(CannotStart, match=r"has \d+ MB left, less than 1000000000. Make room"):
+    with pytest.raises(CannotStart, match=r"has \d+ MB free, minimum 1000000000 MB. Free"):
         check_folder(Settings(data_dir=str(tmp_path), disk_floor_mb=1_000_000_000))
 
 
@@ -102,7 +99,7 @@ def test_a_second_start_on_the_same_folder_is_refused(tmp_path: Path) -> None:
 
     assert str(refused.value) == (
         f"Tidemark already runs on {tmp_path} (process {owner}). "
-        "Stop it first, or set TIDEMARK_DATA_DIR and the ports for a second one."
+        "Stop it first, or set TIDEMARK_DATA_DIR and the ports to run a second one."
     )
 
 

@@ -211,7 +211,7 @@ def test_status_says_that_the_registry_is_lost(run: Run, settings: Settings) -> 
     path = settings.data / "registry.db"
     path.unlink()
 
-    said = f"the registry is lost: {path} is missing; see `tidemark registry restore`"
+    said = f"the registry is lost: {path} is missing; run `tidemark registry restore`"
 
     assert said in system_status(settings).problems
 

@@ -160,8 +160,8 @@ def test_a_disk_that_gets_short_is_said_once_and_so_is_room_again() -> None:
         watch.check()
 
     assert said == [
-        "disk: only 511 MB are free, less than 512: make room soon",
-        "disk: 600 MB are free again",
+        "disk: only 511 MB free, minimum 512 MB: free some space",
+        "disk: 600 MB free again",
     ]
 
 
@@ -184,12 +184,12 @@ def test_damage_that_is_found_while_all_runs_is_said_once_with_what_to_run(tmp_p
     (tmp_path / "run" / "worker-1.json").unlink()
     watch.look()
 
-    one = "1 data file is damaged; questions that need it fail, all else goes on"
-    two = "2 data files are damaged; questions that need them fail, all else goes on"
+    one = "1 data file is damaged; queries that need it fail, everything else works"
+    two = "2 data files are damaged; queries that need them fail, everything else works"
     assert said == [
-        f"damage: {one}: tidemark doctor --repair",
-        f"damage: {two}: tidemark doctor --repair",
-        f"damage: {two}: tidemark doctor --repair. "
+        f"damage: {one}. Run tidemark doctor --repair",
+        f"damage: {two}. Run tidemark doctor --repair",
+        f"damage: {two}. Run tidemark doctor --repair. "
         "worker-1: events waits: tidemark doctor --repair",
-        "damage: all is well again",
+        "damage: none any more",
     ]

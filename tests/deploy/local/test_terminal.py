@@ -58,4 +58,4 @@ def test_a_terminal_gets_rows_without_controls_and_no_binary_ones() -> None:
     os.close(theirs)
 
     assert on_screen.decode() == "�]0;mine�,1\r\n"
-    assert b"parquet is not for a screen" in shown.stderr
+    assert b"parquet is a binary format" in shown.stderr

@@ -248,7 +248,7 @@ def test_a_port_in_use_ends_it_with_one_message(tmp_path: Path) -> None:
         assert refusal(Installation(tmp_path, query_port=port)) == (
             1,
             f"tidemark: port {port} for the query service is in use by another program. "
-            "Stop that one, or set TIDEMARK_QUERY_PORT.",
+            "Stop that program, or set TIDEMARK_QUERY_PORT.",
         )
 
 

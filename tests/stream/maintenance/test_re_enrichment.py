@@ -304,5 +304,5 @@ def test_the_command_shows_columns_with_examples(
         "referrer_name: 20 rows",
         "    Altavista → Direct  (16)",
         "    Altavista → Google  (4)",
-        "20 rows walked the rules; 1 column would change, in the rows named above",
+        "20 rows processed; 1 column would change, in the rows named above",
     ]

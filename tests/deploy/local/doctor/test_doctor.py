@@ -98,7 +98,7 @@ def test_a_full_disk_is_one_finding_and_what_follows_from_it_stands_within(
 
     assert [one.subject for one in disk.findings] == ["/data"]
     assert disk.findings[0].meaning == (
-        "Not good. It explains these, if they go with it: collector-1 is not well; "
+        "Not good. It may also be the cause of: collector-1 is not well; "
         "keeper is not well; backup is not well."
     )
     assert (processes.state, processes.findings) == ("skipped", ())
@@ -159,7 +159,7 @@ def test_a_process_whose_heartbeat_is_old_is_found_though_it_is_said_to_be_ready
     write_heartbeat(data / "run", Heartbeat("keeper", 8, now_ms()))
 
     assert problems(PROCESSES_CHECK, scope) == [
-        ("worker-1", "is ready although its heartbeat is old after 0 restarts"),
+        ("worker-1", "is ready but its heartbeat is old after 0 restarts"),
         (
             "worker-2",
             "is restarting after 0 restarts; it ended with exit code 78: raise the epoch",
@@ -216,7 +216,7 @@ def test_a_disk_below_the_floor_is_found(scope: CheckContext) -> None:
 
     assert problems(DISK_CHECK, scope) == []
     (finding,) = DISK_CHECK.run(short)
-    assert (finding.subject, "less than 1000000000" in finding.problem) == (folder, True)
+    assert (finding.subject, "minimum 1000000000 MB" in finding.problem) == (folder, True)
 
 
 ID = TopicIdentity("topic-1", "cluster-1")
@@ -236,12 +236,12 @@ ID = TopicIdentity("topic-1", "cluster-1")
         (
             TablePosition(1, True, {0: 12}),
             TopicOffsets(ID, {0: 15}, {0: 30}),
-            "begins at offset 15, but table events has read up to 12 only",
+            "starts at offset 15, but table events is only at offset 12",
         ),
         (
             TablePosition(1, False, {0: 12}),
             TopicOffsets(ID, {0: 0}, {0: 30}),
-            "is another one than table events has read (Kafka was made anew or changed)",
+            "is not the topic that table events was read from (recreated, or another cluster)",
         ),
     ],
 )
@@ -271,11 +271,11 @@ def test_the_exit_code_tells_a_program_what_was_found(
 
     code, said = doctor(data)
     assert code == 1
-    assert f"    {data}: others may look into the data folder (mode 0755)" in said.splitlines()
+    assert f"    {data}: other users can read the data folder (mode 0755)" in said.splitlines()
 
     code, said = doctor(data, "--repair", "--json")
     found = {one["check"]: one for one in json.loads(said)}
     assert (code, found["permissions"]["state"]) == (0, "ok")
-    assert found["permissions"]["repairs"] == [f"{data}: mode is 0700 now"]
+    assert found["permissions"]["repairs"] == [f"{data}: mode is now 0700"]
 
     assert doctor(data / "nowhere") == (2, "")

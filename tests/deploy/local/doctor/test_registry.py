@@ -96,8 +96,8 @@ def test_a_backup_that_nobody_writes_any_more_is_found_and_written(
 
     (found,) = findings(settings)
 
-    assert found.problem.startswith("the newest backup is of ")
-    assert "a backup was written" in str(repaired(settings, found))
+    assert found.problem.startswith("the newest backup is from ")
+    assert "backup written" in str(repaired(settings, found))
     assert findings(settings) == []
 
 
@@ -120,7 +120,7 @@ def test_a_registry_of_another_form_is_found(settings: Settings, website: Websit
 
     (found,) = findings(settings)
 
-    assert "its tables are of form 0004" in found.problem
+    assert "its schema has revision 0004" in found.problem
 
 
 def test_a_demo_of_another_registry_is_found(

@@ -31,15 +31,15 @@ def test_a_tampered_jar_is_refused(folder: Path) -> None:
         broker_jars(folder, LISTED)
 
     assert str(refused.value) == (
-        f"{folder / 'logger.jar'} has sha256 {actual}, not {LISTED['logger.jar']} "
-        f"as kafka-jars.sha256 says. Remove {folder} and start again to fetch the jars anew."
+        f"{folder / 'logger.jar'} has sha256 {actual}, but kafka-jars.sha256 lists "
+        f"{LISTED['logger.jar']}. Delete {folder} and run the command again to download the jars."
     )
 
 
 def test_a_missing_jar_is_refused(folder: Path) -> None:
     (folder / "broker.jar").unlink()
 
-    with pytest.raises(InvalidJar, match=r"broker\.jar is missing\. Remove "):
+    with pytest.raises(InvalidJar, match=r"broker\.jar is missing\. Delete "):
         broker_jars(folder, LISTED)
 
 

@@ -319,7 +319,7 @@ def test_a_frozen_process_is_killed_and_started_again(theatre: Theatre) -> None:
         assert before is not None
         os.kill(before, signal.SIGSTOP)
         await until(lambda: frozen.state == ProcessState.READY and frozen.pid not in (None, before))
-        assert frozen.reason == "showed no sign of life for 1 s and was killed"
+        assert frozen.reason == "did not respond for 1 s and was killed"
         assert (beating.restarts, frozen.restarts) == (0, 1)
 
     theatre.play(
@@ -352,7 +352,7 @@ def test_a_service_that_answers_is_alive_though_it_cannot_write_its_heartbeat() 
         asked.append(1)
         return True
 
-    sign = first_or_second(lambda: next(beats), answers, patience=2)
+    sign = first_or_second(lambda: next(beats), answers, max_missed=2)
 
     assert [sign() for _ in range(9)] == [True, False, False, True, True, True, False, False, True]
     assert len(asked) == 3
