@@ -1,4 +1,4 @@
-"""What happens to files on bad disks."""
+"""Accidents of disks: files deleted, flipped, truncated or emptied, and a full disk."""
 
 import resource
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ accidents = pytest.mark.parametrize("accident", ACCIDENTS)
 
 
 @contextmanager
-def no_room() -> Iterator[None]:
+def full_disk() -> Iterator[None]:
     """Every byte that is written to a file is refused by the kernel, as on a full disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))

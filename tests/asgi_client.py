@@ -1,4 +1,4 @@
-"""An ASGI application called in this process: one request in, one reply out."""
+"""ASGI client: calls an application in this process, one request and its response."""
 
 import asyncio
 import json
@@ -40,7 +40,7 @@ async def send_request(
         {"type": "http.request", "body": piece, "more_body": piece is not pieces[-1]}
         for piece in pieces
     ]
-    sent: list[Message] = []
+    messages: list[Message] = []
 
     async def receive() -> Message:
         if not coming:
@@ -48,12 +48,14 @@ async def send_request(
         return coming.pop(0)
 
     async def send(message: Message) -> None:
-        sent.append(message)
+        messages.append(message)
 
     await app(scope, receive, send)
-    given = {name.decode(): value.decode("latin-1") for name, value in sent[0]["headers"]}
-    whole = b"".join(message.get("body", b"") for message in sent[1:])
-    return Reply(sent[0]["status"], given, whole)
+    reply_headers = {
+        name.decode(): value.decode("latin-1") for name, value in messages[0]["headers"]
+    }
+    whole = b"".join(message.get("body", b"") for message in messages[1:])
+    return Reply(messages[0]["status"], reply_headers, whole)
 
 
 def http_scope(

@@ -1,4 +1,4 @@
-"""What every test may ask for, and how groups of tests are run."""
+"""Fixtures that every test may use, and the order of test groups."""
 
 import os
 from collections.abc import Iterator

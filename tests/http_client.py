@@ -1,4 +1,4 @@
-"""HTTP as a test speaks it: one call, one reply, nothing hidden."""
+"""HTTP client of the tests: one request on a connection of its own."""
 
 import json
 from collections.abc import Mapping
@@ -37,9 +37,9 @@ def call(
     try:
         target = parts.path + (f"?{parts.query}" if parts.query else "")
         connection.request(method, target, payload, dict(headers or {}))
-        answer = connection.getresponse()
-        given = {name.lower(): value for name, value in answer.getheaders()}
-        return Reply(answer.status, given, answer.read())
+        response = connection.getresponse()
+        reply_headers = {name.lower(): value for name, value in response.getheaders()}
+        return Reply(response.status, reply_headers, response.read())
     finally:
         connection.close()
 

@@ -1,6 +1,6 @@
-"""The whole of Tidemark as real processes on free ports, for tests that need it running.
+"""Installation: the whole of Tidemark as real processes on free ports.
 
-with Stack(tmp_path, batch_seconds=0.3) as stack:
+with Installation(tmp_path, batch_seconds=0.3) as stack:
     reply = call("POST", f"{stack.collect_url}/track?website_id={stack.demo.website_id}", [...])
     eventually(lambda: stack.tidemark("status")["tables"][0]["rows"] == 1)
 """
@@ -72,10 +72,10 @@ def _is_free(port: int) -> bool:
 def eventually(check: Callable[[], T], seconds: float = 30.0, pause: float = 0.1) -> T:
     """What `check` answers as soon as it is true; AssertionError with its last answer if never."""
     until = time.monotonic() + seconds
-    while not (answer := check()):
-        assert time.monotonic() < until, f"not within {seconds:.0f} s; the last answer: {answer!r}"
+    while not (result := check()):
+        assert time.monotonic() < until, f"not within {seconds:.0f} s; the last answer: {result!r}"
         time.sleep(pause)
-    return answer
+    return result
 
 
 def format_storage(folder: Path) -> None:
@@ -97,8 +97,8 @@ class Installation:
 
     def __init__(self, folder: Path, **settings: Any) -> None:
         ports = ("collect_port", "query_port", "broker_port", "broker_controller_port")
-        given = {"demo": False, **{name: free_port() for name in ports}, **settings}
-        self.settings = Settings(data_dir=str(folder), **given)
+        all_settings = {"demo": False, **{name: free_port() for name in ports}, **settings}
+        self.settings = Settings(data_dir=str(folder), **all_settings)
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -178,7 +178,7 @@ class Installation:
                 os.kill(pid, signal.SIGKILL)
 
     @property
-    def account(self) -> ProcessesStatus:
+    def processes_status(self) -> ProcessesStatus:
         """What runs."""
         account = read_processes_file(self.data)
         if account is None:
@@ -187,7 +187,7 @@ class Installation:
 
     def pids(self) -> Mapping[str, int]:
         """Pids by name of the process: broker, collector-1, worker-1, backfill, keeper, query-1."""
-        return {entry.name: entry.pid for entry in self.account.processes if entry.pid}
+        return {entry.name: entry.pid for entry in self.processes_status.processes if entry.pid}
 
     def signal(self, name: str, number: signal.Signals) -> int:
         """Send one process a signal; the pid that got it."""

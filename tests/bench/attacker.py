@@ -1,4 +1,4 @@
-"""A stranger in a process of its own: connections that open one way and go on without end.
+"""Attacker process: connections that open in one way and never end.
 
 `python -m tests.bench.attacker PORT NAME WEBSITE SECONDS` prints how many bytes it got rid of, and
 how many connections it opened for that.

@@ -1,4 +1,4 @@
-"""The baseline: the collector as one writes it first, Starlette and `send_and_wait` per event.
+"""Baseline of the collector: plain Starlette with `send_and_wait` for each event.
 
 It gives the same promise (idempotent producer, acks=all, answer after the acknowledgement) and
 checks less: no tenant, no limits, no per-item outcome.
@@ -39,8 +39,8 @@ def plain_app(brokers: str, topic: str) -> Starlette:
             for event in events
         ]
         await asyncio.gather(*sent)
-        answer = {"status": "success", "type": "custom_event", "count": len(events)}
-        return JSONResponse(answer, headers=HEADERS)
+        response = {"status": "success", "type": "custom_event", "count": len(events)}
+        return JSONResponse(response, headers=HEADERS)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:

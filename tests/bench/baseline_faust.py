@@ -1,4 +1,4 @@
-"""The baseline of the worker: stock Faust, one message for each event, nothing done with it.
+"""Baseline of the worker: stock Faust that consumes one message per event and discards it.
 
 `python -m tests.bench.baseline_faust BROKER TOPIC` consumes until it is killed.
 """

@@ -1,4 +1,4 @@
-"""The collector beside a plain one: acknowledged requests per second and CPU per event.
+"""Collector benchmark: acknowledged requests per second and CPU per event, beside a baseline.
 
 `python -m tests.bench.collector` starts a real Kafka and both, and loads them in turns, so that
 whatever else the machine does falls on both.
@@ -146,8 +146,8 @@ def load(server: Server, case: Case, bodies: Path, seconds: float) -> Run:
 def make_bodies(events: int) -> Iterator[bytes]:
     """Bodies as trackers send them: about 400 bytes an event, each of another visitor."""
     for number in range(VISITORS):
-        made = [_event(number, position) for position in range(events)]
-        yield json.dumps(made if events > 1 else made[0]).encode()
+        data_set = [_event(number, position) for position in range(events)]
+        yield json.dumps(data_set if events > 1 else data_set[0]).encode()
 
 
 def _event(number: int, position: int) -> dict[str, object]:

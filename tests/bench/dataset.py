@@ -1,4 +1,4 @@
-"""A lake of made-up traffic, stored through the worker's writer and the keeper's compaction.
+"""Data set of generated traffic, stored by the worker's writer and by compaction.
 
 `python -m tests.bench.dataset FOLDER [EVENTS]` makes it: EVENTS of one website in 30 days (default
 10 million) among twice as many of others; and beside it, for plain DuckDB, one well-written Parquet
@@ -26,7 +26,7 @@ from schemas.tables import CLICKS, ERRORS, EVENTS, VITALS, Table
 from stream.maintenance.compaction import ROW_GROUP, compact
 from stream.storage.delta_commit import LakeTable, OffsetUpdate
 from stream.storage.parquet_writer import write_data_file
-from tests.bench.traffic_sql import LINK, MACROS, MINE, OWNER, crowd_of, day_of
+from tests.bench.traffic_sql import LINK, MACROS, MINE, OWNER, day_of, traffic_mix
 
 FIRST = date(2026, 10, 1)
 DAYS = 30
@@ -62,10 +62,10 @@ class DataSet(Struct, frozen=True):
 def stored(folder: Path) -> DataSet | None:
     """The set that was made there; None when there is none, or it is not whole."""
     try:
-        made = msgspec.json.decode((folder / "set.json").read_bytes(), type=DataSet)
+        data_set = msgspec.json.decode((folder / "set.json").read_bytes(), type=DataSet)
     except FileNotFoundError:
         return None
-    return structs.replace(made, folder=str(folder))  # it may have been moved
+    return structs.replace(data_set, folder=str(folder))  # it may have been moved
 
 
 def make(folder: Path, events: int = MANY, others: int | None = None) -> DataSet:
@@ -79,11 +79,11 @@ def make(folder: Path, events: int = MANY, others: int | None = None) -> DataSet
         connection.execute(f"SET TimeZone = 'UTC'; SET threads = 2; {MACROS}")
         for table, share in SHARES.items():
             fill(connection, settings, table, round(events * share), round(others * share))
-    made = DataSet(str(folder), events, registered(settings))
+    data_set = DataSet(str(folder), events, registered(settings))
     for table in SHARES:
-        write_plain(made, table)
-    (folder / "set.json").write_bytes(msgspec.json.encode(made))
-    return made
+        write_plain(data_set, table)
+    (folder / "set.json").write_bytes(msgspec.json.encode(data_set))
+    return data_set
 
 
 def fill(
@@ -94,11 +94,11 @@ def fill(
     for number in range(DAYS):
         began, day = time.monotonic(), str(FIRST + timedelta(days=number))
         crowds = [
-            crowd_of(i == 0, of_day(all_, number), DAYS) for i, all_ in enumerate((mine, others))
+            traffic_mix(i == 0, of_day(all_, number), DAYS) for i, all_ in enumerate((mine, others))
         ]
         # Two numbers per day: the sessions of the two crowds are different ones.
-        made = [day_of(connection, table, day, 2 * number + i, c) for i, c in enumerate(crowds)]
-        parts = [write_data_file(lake.store, table, day, rows) for rows in batches(made)]
+        data_set = [day_of(connection, table, day, 2 * number + i, c) for i, c in enumerate(crowds)]
+        parts = [write_data_file(lake.store, table, day, rows) for rows in batches(data_set)]
         lake.commit(parts, {"bench": OffsetUpdate(number, number + 1)})
         compact(lake, settings)
         print(f"{table.name} {day}: {time.monotonic() - began:.1f} s", flush=True)
@@ -112,16 +112,16 @@ def of_day(rows: int, number: int) -> int:
     return rows * (number + 1) // DAYS - rows * number // DAYS
 
 
-def batches(made: list[pa.Table]) -> Iterator[pa.Table]:
+def batches(data_set: list[pa.Table]) -> Iterator[pa.Table]:
     """Slices through all crowds, as a worker would have read them."""
-    count = max(1, sum(rows.num_rows for rows in made) // PART_ROWS)
+    count = max(1, sum(rows.num_rows for rows in data_set) // PART_ROWS)
     for slice_ in range(count):
         yield pa.concat_tables(
             rows.slice(
                 rows.num_rows * slice_ // count,
                 rows.num_rows * (slice_ + 1) // count - rows.num_rows * slice_ // count,
             )
-            for rows in made
+            for rows in data_set
         )
 
 
@@ -153,12 +153,12 @@ def registered(settings: Settings) -> str:
     return text
 
 
-def write_plain(made: DataSet, table: Table) -> None:
+def write_plain(data_set: DataSet, table: Table) -> None:
     """The rows of the website, sorted, in one file."""
-    target = Path(made.plain(table.name))
+    target = Path(data_set.plain(table.name))
     target.parent.mkdir(exist_ok=True)
     subject = LINK if table is CLICKS else MINE
-    files = LakeTable(made.settings, table).handle.file_uris()
+    files = LakeTable(data_set.settings, table).handle.file_uris()
     with closing(duckdb.connect()) as connection:
         connection.execute(
             f"SET TimeZone = 'UTC'; SET memory_limit = '{PLAIN_MEMORY}'; SET threads = 2;"

@@ -1,4 +1,4 @@
-"""A crowd as diverse as that of real websites, from a seed: agents, addresses, pages, visitors.
+"""Traffic as diverse as that of real websites, from a seed: agents, addresses, pages, visitors.
 
 20,000 agents (browsers with and without client hints, apps' own browsers, phones by model,
 televisions, two of a hundred crawlers), 50,000 addresses and 5,000 pages. Few of each are common
@@ -141,7 +141,7 @@ def a_crawler(chance: random.Random) -> Agent:
     return chance.choice(LISTED), {}
 
 
-SORTS: Sequence[tuple[Callable[[random.Random], Agent], float]] = (
+AGENT_KINDS: Sequence[tuple[Callable[[random.Random], Agent], float]] = (
     (a_chrome, 0.35), (an_iphone, 0.1), (an_app, 0.25), (a_phone, 0.2), (a_firefox, 0.06),
     (a_television, 0.02), (a_crawler, CRAWLERS),
 )  # fmt: skip
@@ -222,7 +222,7 @@ class DiverseTraffic:
 
     def _agents(self) -> list[Agent]:
         """As many as there are to be, none twice; in any order, as popularity is."""
-        makers, shares = zip(*SORTS, strict=True)
+        makers, shares = zip(*AGENT_KINDS, strict=True)
         found: dict[str, Agent] = {}
         while len(found) < AGENTS:
             (make,) = self.chance.choices(makers, shares)

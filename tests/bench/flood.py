@@ -1,4 +1,4 @@
-"""How long others' events take to be visible while one tenant sends all that its limits permit.
+"""Freshness of other tenants while one tenant sends all that its rate limits permit.
 
 The flood comes from two client networks without a key, which use up what a website of the free plan
 may receive, and with a key, which has as much again.
@@ -23,7 +23,7 @@ SECONDS = 60
 """A whole window of the limits."""
 ALONE = 10
 BODIES = 24
-REFUSED_SECONDS = 0.25
+REJECTED_SECONDS = 0.25
 NETWORKS = ("127.0.1.1", "127.0.2.1")
 
 
@@ -48,7 +48,7 @@ def measure() -> BenchmarkResult:
         tempfile.TemporaryDirectory(prefix="tidemark-flood-") as folder,
         Installation(Path(folder)) as up,
     ):
-        other = Tenant.made(up)
+        other = Tenant.create(up)
         alone = statistics.median(delay(other, number) for number in range(ALONE))
         figures = [f for name in FLOODS for f in _beside(name, other, alone)]
     return BenchmarkResult(
@@ -60,7 +60,7 @@ def measure() -> BenchmarkResult:
 
 
 def _beside(name: str, other: Tenant, alone: float) -> Iterator[Figure]:
-    stranger = Tenant.made(other.stack, plan="free")
+    stranger = Tenant.create(other.stack, plan="free")
     until = time.monotonic() + SECONDS
     accepted: list[int] = []
     senders = [
@@ -101,4 +101,4 @@ def _flood(
         if answer.status == 200:
             accepted.append(1)
         else:
-            time.sleep(REFUSED_SECONDS)
+            time.sleep(REJECTED_SECONDS)

@@ -24,7 +24,7 @@ def measure() -> BenchmarkResult:
         Installation(Path(folder), small_parts=4) as stack,
     ):
         time.sleep(REST_SECONDS)
-        pids = {**stack.pids(), "supervisor": stack.account.supervisor}
+        pids = {**stack.pids(), "supervisor": stack.processes_status.supervisor}
         memory = {name: psutil.Process(pid) for name, pid in pids.items()}
         resident = {name: process.memory_info().rss / 2**20 for name, process in memory.items()}
         own = {name: process.memory_full_info().pss / 2**20 for name, process in memory.items()}

@@ -1,4 +1,4 @@
-"""Delay from the collector's acknowledgement to the first answer that counts the event."""
+"""Freshness: time from the acknowledgement of an event to the first result that counts it."""
 
 import statistics
 import tempfile
@@ -19,7 +19,7 @@ PAUSE_SECONDS = 0.01
 def measure() -> BenchmarkResult:
     """The delay while a load of small batches goes to another website."""
     with tempfile.TemporaryDirectory() as folder, Installation(Path(folder)) as stack:
-        watched, loaded = Tenant.made(stack), Tenant.made(stack)
+        watched, loaded = Tenant.create(stack), Tenant.create(stack)
         with (
             LoadSender(stack.collect_url, loaded.website.id) as load,
             ThreadPoolExecutor(WATCHERS) as pool,

@@ -1,4 +1,4 @@
-"""How long standard questions take while heavy custom queries run without a pause."""
+"""Isolation: latency of standard queries beside heavy custom queries."""
 
 import statistics
 import tempfile
@@ -32,16 +32,16 @@ HEAVY = {
 def measure() -> BenchmarkResult:
     """Each question alone, then beside the crowd."""
     with tempfile.TemporaryDirectory(prefix="tidemark-isolation-") as folder:
-        made = make(Path(folder), EVENTS, EVENTS)
-        questions = [standard(name, "website_id", {}, made.span()) for name in ASKED]
-        with service(made) as ours:
-            alone = [middle(ours, question) for question in questions]
-            with crowd(ours, made) as answered:
-                beside = [middle(ours, question) for question in questions]
+        data_set = make(Path(folder), EVENTS, EVENTS)
+        queries = [standard(name, "website_id", {}, data_set.span()) for name in ASKED]
+        with service(data_set) as ours:
+            alone = [middle(ours, query) for query in queries]
+            with post_traffic(ours, data_set) as answered:
+                beside = [middle(ours, query) for query in queries]
             count = len(answered)
     figures = [
-        Figure(f"{question.name} beside custom", late, "ms", early, "the same alone", "ratio ≤ 2")
-        for question, early, late in zip(questions, alone, beside, strict=True)
+        Figure(f"{query.name} beside custom", late, "ms", early, "the same alone", "ratio ≤ 2")
+        for query, early, late in zip(queries, alone, beside, strict=True)
     ]
     return BenchmarkResult(
         "Isolation",
@@ -52,17 +52,17 @@ def measure() -> BenchmarkResult:
     )
 
 
-def middle(ours: RunningService, question: BenchmarkQuery) -> float:
+def middle(ours: RunningService, query: BenchmarkQuery) -> float:
     """The middle time of one question, once its files are known."""
-    ours.ask(question)
-    return statistics.median(ours.ask(question).ms for _ in range(TURNS))
+    ours.ask(query)
+    return statistics.median(ours.ask(query).ms for _ in range(TURNS))
 
 
 @contextmanager
-def crowd(ours: RunningService, made: DataSet) -> Iterator[list[float]]:
+def post_traffic(ours: RunningService, data_set: DataSet) -> Iterator[list[float]]:
     """Heavy queries all the while; the times of those that were answered."""
     over, answered = Event(), list[float]()
-    heavy = custom("heavy", HEAVY, made.span())
+    heavy = custom("heavy", HEAVY, data_set.span())
 
     def ask() -> None:
         while not over.is_set():

@@ -1,4 +1,4 @@
-"""A load generator in a process of its own: N keep-alive connections that post as fast as they can.
+"""Load generator process: N keep-alive connections that post as fast as they can.
 
 `python -m tests.bench.load_generator PORT TARGET CONNECTIONS SECONDS BODY...` prints one JSON
 object.

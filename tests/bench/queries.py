@@ -1,4 +1,4 @@
-"""Questions about a million events of one website, beside the SQL that one would write by hand.
+"""Query latency over a million events, beside hand-written SQL in plain DuckDB.
 
 Plain DuckDB reads one well-written Parquet file with the same rows. Both have two threads; each
 question is asked in turns, and the middle time is told.
@@ -63,13 +63,13 @@ CUSTOM_SQL = f"""
 def measure() -> BenchmarkResult:
     """All questions over a fresh data set."""
     with tempfile.TemporaryDirectory(prefix="tidemark-questions-") as folder:
-        made = make(Path(folder), EVENTS, EVENTS)
-        with service(made) as ours, closing(duckdb.connect()) as plain:
+        data_set = make(Path(folder), EVENTS, EVENTS)
+        with service(data_set) as ours, closing(duckdb.connect()) as plain:
             plain.execute(
                 "SET threads = 2; SET TimeZone = 'UTC'; SET parquet_metadata_cache = true"
             )
-            plain.execute(f"CREATE VIEW stored AS FROM read_parquet('{made.plain('events')}')")
-            figures = [timed(q, sql, ours, plain) for q, sql in asked(made)]
+            plain.execute(f"CREATE VIEW stored AS FROM read_parquet('{data_set.plain('events')}')")
+            figures = [timed(q, sql, ours, plain) for q, sql in run_query(data_set)]
     how = (
         f"{EVENTS:,} events of one website in 30 days among as many of others, stored by the "
         f"worker's writer and compacted; over HTTP, middle of {TURNS}."
@@ -77,22 +77,22 @@ def measure() -> BenchmarkResult:
     return BenchmarkResult("Questions", how, figures)
 
 
-def asked(made: DataSet) -> Iterator[tuple[BenchmarkQuery, str]]:
+def run_query(data_set: DataSet) -> Iterator[tuple[BenchmarkQuery, str]]:
     """The questions, each with what one would write by hand."""
     for name, sql in QUESTIONS.items():
-        yield standard(name, "website_id", {}, made.span()), sql
-    yield custom("custom: by country", CUSTOM, made.span()), CUSTOM_SQL
+        yield standard(name, "website_id", {}, data_set.span()), sql
+    yield custom("custom: by country", CUSTOM, data_set.span()), CUSTOM_SQL
 
 
 def timed(
-    question: BenchmarkQuery, sql: str, ours: RunningService, plain: duckdb.DuckDBPyConnection
+    query: BenchmarkQuery, sql: str, ours: RunningService, plain: duckdb.DuckDBPyConnection
 ) -> Figure:
     """Both in turns."""
     took, theirs = [], []
     for _ in range(TURNS):
-        took.append(ours.ask(question).ms)
+        took.append(ours.ask(query).ms)
         began = time.perf_counter()
         plain.execute(sql).fetchall()
         theirs.append((time.perf_counter() - began) * 1000)
     middle = statistics.median(took)
-    return Figure(question.name, middle, "ms", statistics.median(theirs), PLAIN, "ratio ≤ 1.3")
+    return Figure(query.name, middle, "ms", statistics.median(theirs), PLAIN, "ratio ≤ 1.3")

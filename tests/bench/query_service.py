@@ -1,4 +1,4 @@
-"""The service over a data set as a real process, and plain DuckDB under the same application.
+"""The query service over a data set as a process, and plain DuckDB with the same SQL.
 
 The baseline answers the same questions with the same SQL, over one file instead of a table's parts,
 on a connection without walls; what is told of it is the time inside DuckDB alone.
@@ -79,15 +79,15 @@ class RunningService(Struct, frozen=True):
     key: str
     pid: int
 
-    def ask(self, question: BenchmarkQuery) -> QueryTiming:
+    def ask(self, query: BenchmarkQuery) -> QueryTiming:
         """Ask over HTTP; no data when it took too long or was refused as too heavy."""
         spent, began = cpu(psutil.Process(self.pid)), time.perf_counter()
-        url = f"{self.url}{question.path}?{question.subject}"
-        reply = call("POST", url, question.body, {"x-api-key": self.key}, 2 * SECONDS)
+        url = f"{self.url}{query.path}?{query.subject}"
+        reply = call("POST", url, query.body, {"x-api-key": self.key}, 2 * SECONDS)
         took = time.perf_counter() - began
         spent = cpu(psutil.Process(self.pid)) - spent
-        assert reply.status in (200, 503), (question, reply.body)
-        return QueryTiming(took * 1000, spent * 1000, _data(question, reply.json))
+        assert reply.status in (200, 503), (query, reply.body)
+        return QueryTiming(took * 1000, spent * 1000, _data(query, reply.json))
 
     @property
     def peak_mib(self) -> float:
@@ -98,9 +98,9 @@ class RunningService(Struct, frozen=True):
 
 
 @contextmanager
-def service(made: DataSet) -> Iterator[RunningService]:
+def service(data_set: DataSet) -> Iterator[RunningService]:
     """`python -m query` over the set, with default settings but for the deadline."""
-    settings = structs.replace(made.settings, query_port=free_port(), query_seconds=SECONDS)
+    settings = structs.replace(data_set.settings, query_port=free_port(), query_seconds=SECONDS)
     process = subprocess.Popen(
         [sys.executable, "-m", "query"],
         cwd=ROOT,
@@ -109,7 +109,7 @@ def service(made: DataSet) -> Iterator[RunningService]:
     url = f"http://127.0.0.1:{settings.query_port}"
     try:
         eventually(lambda: _ready(url))
-        yield RunningService(url, made.key, process.pid)
+        yield RunningService(url, data_set.key, process.pid)
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(30)
@@ -122,14 +122,14 @@ class PlainDuckDB:
         self._app = app
         self._key = key
 
-    def ask(self, question: BenchmarkQuery) -> QueryTiming:
+    def ask(self, query: BenchmarkQuery) -> QueryTiming:
         """Ask in this process."""
         OneFile.seconds = OneFile.spent = 0.0
-        url = f"{question.path}?{question.subject}"
-        payload = [_json(question.body)]
+        url = f"{query.path}?{query.subject}"
+        payload = [_json(query.body)]
         reply = asyncio.run(send_request(self._app, "POST", url, payload, {"x-api-key": self._key}))
-        assert reply.status == 200, (question, reply.body)
-        data = _data(question, reply.json)
+        assert reply.status == 200, (query, reply.body)
+        data = _data(query, reply.json)
         return QueryTiming(OneFile.seconds * 1000, OneFile.spent * 1000, data)
 
 
@@ -163,17 +163,17 @@ class OneFile(DuckDBEngine):
 
 
 @contextmanager
-def plain_duckdb(made: DataSet) -> Iterator[PlainDuckDB]:
+def plain_duckdb(data_set: DataSet) -> Iterator[PlainDuckDB]:
     """The application with plain DuckDB under it."""
-    OneFile.made = made
-    settings = structs.replace(made.settings, query_seconds=SECONDS)
+    OneFile.made = data_set
+    settings = structs.replace(data_set.settings, query_seconds=SECONDS)
     with (
         closing(RegistryStore(settings.registry_url)) as store,
         patch("query.app.DuckDBEngine", OneFile),
     ):
         opened = create_app(settings, store, "plain")
         try:
-            yield PlainDuckDB(opened.app, made.key)
+            yield PlainDuckDB(opened.app, data_set.key)
         finally:
             opened.close()
 
@@ -189,13 +189,13 @@ def _json(body: Any) -> bytes:
     return json.dumps(body).encode()
 
 
-def _data(question: BenchmarkQuery, answer: Any) -> Any:
+def _data(query: BenchmarkQuery, answer: Any) -> Any:
     if not answer["success"]:
         return None
-    if question.path.endswith("custom"):
+    if query.path.endswith("custom"):
         return answer["data"]
     entry = answer["data"][0]
     if entry["success"]:
         return entry["data"]
-    assert entry["code"] in ("QUERY_TIMEOUT", "QUERY_TOO_HEAVY"), (question, entry)
+    assert entry["code"] in ("QUERY_TIMEOUT", "QUERY_TOO_HEAVY"), (query, entry)
     return None

@@ -1,4 +1,4 @@
-"""How long a receipt takes to look up: with nothing set aside, and among many rows that are."""
+"""Latency of a receipt lookup, with an empty and with a large quarantine."""
 
 import statistics
 import tempfile
@@ -35,41 +35,43 @@ HOW = (
 
 def measure() -> BenchmarkResult:
     """Both, and the CPU of the dearer."""
-    with tempfile.TemporaryDirectory() as folder, asked(Path(folder)) as desk:
-        desk.lake.moves(EVENTS, PARTITION, 10**9)
-        wall, cpu = looked_up(desk)
+    with tempfile.TemporaryDirectory() as folder, run_lookup(Path(folder)) as service:
+        service.lake.moves(EVENTS, PARTITION, 10**9)
+        wall, cpu = looked_up(service)
         figures = [*_figures("nothing set aside", wall, cpu)]
         for part in range(DAYS * PARTS_A_DAY):
-            desk.lake.holds(*rows(part), as_they_are=True)
-        desk.lake.moves(QUARANTINE, PARTITION, 10**9)
-        figures += _figures("some set aside", *looked_up(desk))
+            service.lake.holds(*rows(part), as_they_are=True)
+        service.lake.moves(QUARANTINE, PARTITION, 10**9)
+        figures += _figures("some set aside", *looked_up(service))
     return BenchmarkResult("Receipts", HOW, figures)
 
 
 @contextmanager
-def asked(folder: Path) -> Iterator[House]:
-    desk = house(folder, fresh_seconds=0.2)
-    with closing(desk):
-        yield desk
+def run_lookup(folder: Path) -> Iterator[House]:
+    service = house(folder, fresh_seconds=0.2)
+    with closing(service):
+        yield service
 
 
-def looked_up(desk: House) -> tuple[list[float], float]:
+def looked_up(service: House) -> tuple[list[float], float]:
     """Milliseconds of each look-up, and CPU milliseconds of one."""
     for offset in range(10):
-        _look_up(desk, offset)
+        _look_up(service, offset)
     began, walls = time.process_time(), []
     for offset in range(TIMES):
         before = time.perf_counter()
-        _look_up(desk, offset)
+        _look_up(service, offset)
         walls.append((time.perf_counter() - before) * 1000)
     return walls, (time.process_time() - began) * 1000 / TIMES
 
 
-def _look_up(desk: House, offset: int) -> None:
+def _look_up(service: House, offset: int) -> None:
     day = offset % DAYS
     receipt = replace(RECEIPT, offset=offset, received_ms=FIRST_MS + day * 86_400_000)
     assert (
-        desk.ask("GET", f"/v1/receipts/{desk.follower.snapshot.receipts.written(receipt)}").status
+        service.ask(
+            "GET", f"/v1/receipts/{service.follower.snapshot.receipts.written(receipt)}"
+        ).status
         == 200
     )
 

@@ -1,4 +1,4 @@
-"""The CPU of a redirect beside a plain Starlette one that only looks its target up.
+"""CPU time of a short-link redirect beside a plain Starlette endpoint.
 
 Both are called in this process, so that neither sockets nor the load generator are in the figures.
 """

@@ -1,4 +1,4 @@
-"""A figure, the table of them, and the file that keeps them."""
+"""Benchmark results: figures, their table, and the file that holds them."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""Every question over a month of 10 million events among 20 million of others.
+"""Scale: every query type over a month of 10 million events among 20 million others.
 
 Each standard type is asked over the month and over its last day, of the service as a real process;
 the month also of plain DuckDB, with the same SQL over one file. They take turns, and the middle
@@ -61,76 +61,76 @@ class Timed(Struct, frozen=True):
     refused: bool
     """Whether it took too long or too much memory."""
     same: bool
-    """Whether both said the same."""
+    """Whether both results are equal."""
 
 
 def measure(folder: Path | None = None, events: int = MANY) -> BenchmarkResult:
-    """All questions; the data set stays where a folder is named."""
+    """All queries; with a folder, the data set is kept there."""
     if folder is not None:
         return over(make(folder, events))
     with tempfile.TemporaryDirectory(prefix="tidemark-scale-") as temporary:
         return over(make(Path(temporary), events))
 
 
-def over(made: DataSet) -> BenchmarkResult:
-    """All questions about a set that is there."""
-    with service(made) as ours, plain_duckdb(made) as beside:
-        month = [timed(q, ours, beside) for q in types(made.span())]
-        day = [timed(q, ours, beside) for q in types(made.span(1))]
-        free = [timed(custom(name, q, made.span()), ours, beside) for name, q in CUSTOM.items()]
+def over(data_set: DataSet) -> BenchmarkResult:
+    """All queries over an existing data set."""
+    with service(data_set) as ours, plain_duckdb(data_set) as plain:
+        month = [timed(q, ours, plain) for q in types(data_set.span())]
+        day = [timed(q, ours, plain) for q in types(data_set.span(1))]
+        free = [timed(custom(name, q, data_set.span()), ours, plain) for name, q in CUSTOM.items()]
         peak = ours.peak_mib
     return BenchmarkResult(
-        f"Scale, {made.events:,} events",
+        f"Scale, {data_set.events:,} events",
         "Events of one website in 30 days among others (twice as many, unless told), stored "
         f"by the worker's writer and compacted; {len(month)} standard types over HTTP, middle of "
         f"{TURNS}; the baseline's time is that inside DuckDB alone.",
-        [*summed(month, day), *(one(each, "< 1,000") for each in free),
+        [*summed(month, day), *(query_figure(timing, "< 1,000") for timing in free),
          Figure("peak memory of the query process", peak, "MiB", expected="≤ 1,024"),
-         *(one(each, "< 3,000") for each in sorted(month, key=lambda t: -t.ms)),
-         *(one(each, "< 100", ", one day") for each in sorted(day, key=lambda t: -t.ms)[:SLOWEST])],
+         *(query_figure(timing, "< 3,000") for timing in slowest_first(month)),
+         *(query_figure(timing, "< 100", ", one day") for timing in slowest_first(day)[:SLOWEST])],
     )  # fmt: skip
 
 
 def types(span: dict[str, str]) -> Iterator[BenchmarkQuery]:
-    """Every type that can be asked without a filter, with the options of its example."""
+    """Every type that needs no filter, with the options of its example."""
     for query_type in {t.name: t for t in QUERY_TYPES.values()}.values():
         if not query_type.required_filters:
             yield standard(query_type.name, query_type.subject, options(query_type), span)
 
 
 def options(query_type: QueryType) -> dict[str, object]:
-    """What a parameter says beside its name."""
+    """The options of a type's example."""
     example = query_type.example
     return {} if example is None else dict(msgspec.to_builtins(example))
 
 
-def timed(question: BenchmarkQuery, ours: RunningService, beside: PlainDuckDB) -> Timed:
-    """Both in turns, and whether they say the same."""
-    answers, others = [], []
+def timed(query: BenchmarkQuery, ours: RunningService, plain: PlainDuckDB) -> Timed:
+    """The service and plain DuckDB in turns, and whether their results are equal."""
+    timings, plain_timings = [], []
     for _ in range(TURNS):
-        answer, other = ours.ask(question), beside.ask(question)
-        answers.append(answer)
-        others.append(other)
-        if answer.data is None:  # it will not be better the next time
+        ours_timing, plain_timing = ours.ask(query), plain.ask(query)
+        timings.append(ours_timing)
+        plain_timings.append(plain_timing)
+        if ours_timing.data is None:  # the next run would fail as well
             break
-    refused, same = answer.data is None, answer.data == other.data
-    each = Timed(
-        name=question.name,
-        ms=statistics.median(a.ms for a in answers),
-        plain_ms=statistics.median(a.ms for a in others),
-        cpu_ms=statistics.median(a.cpu_ms for a in answers),
-        plain_cpu_ms=statistics.median(a.cpu_ms for a in others),
+    refused, same = ours_timing.data is None, ours_timing.data == plain_timing.data
+    timing = Timed(
+        name=query.name,
+        ms=statistics.median(timing.ms for timing in timings),
+        plain_ms=statistics.median(timing.ms for timing in plain_timings),
+        cpu_ms=statistics.median(timing.cpu_ms for timing in timings),
+        plain_cpu_ms=statistics.median(timing.cpu_ms for timing in plain_timings),
         refused=refused,
         same=refused or same,
     )
-    print(f"  {each.name}: {each.ms:.0f} ms, plain {each.plain_ms:.0f} ms", flush=True)
-    return each
+    print(f"  {timing.name}: {timing.ms:.0f} ms, plain {timing.plain_ms:.0f} ms", flush=True)
+    return timing
 
 
 def summed(month: Sequence[Timed], day: Sequence[Timed]) -> Iterator[Figure]:
-    """The figures that are held against a target."""
-    slow = [each.ms for each in month]
-    ratios = [each.ms / each.plain_ms for each in month]
+    """The figures that have a target."""
+    slow = [timing.ms for timing in month]
+    ratios = [timing.ms / timing.plain_ms for timing in month]
     yield Figure("month: slowest type", max(slow), "ms", expected="< 3,000")
     yield Figure("month: median type", statistics.median(slow), "ms", expected="< 500")
     yield Figure("types refused", sum(t.refused for t in month), "", expected="0")
@@ -151,6 +151,10 @@ def summed(month: Sequence[Timed], day: Sequence[Timed]) -> Iterator[Figure]:
     yield Figure("day: median type", statistics.median(t.ms for t in day), "ms", expected="< 100")
 
 
-def one(each: Timed, expected: str, beside: str = "") -> Figure:
-    """One question as a figure."""
-    return Figure(f"{each.name}{beside}", each.ms, "ms", each.plain_ms, PLAIN, expected)
+def slowest_first(timings: Sequence[Timed]) -> list[Timed]:
+    return sorted(timings, key=lambda timing: -timing.ms)
+
+
+def query_figure(timing: Timed, expected: str, suffix: str = "") -> Figure:
+    """The latency of one query beside plain DuckDB."""
+    return Figure(f"{timing.name}{suffix}", timing.ms, "ms", timing.plain_ms, PLAIN, expected)

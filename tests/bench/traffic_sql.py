@@ -1,4 +1,4 @@
-"""A day of made-up traffic as SQL: the same number gives the same rows, on every machine.
+"""Generated traffic of one day as SQL: the same number gives the same rows on every machine.
 
 Sessions come first, one after the other through the day; each becomes up to 16 events. What a
 visitor has (agent, place, language) hangs on the visitor, what a visit has (referrer, campaign) on
@@ -140,7 +140,7 @@ ROWS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-class Crowd(Struct, frozen=True):
+class TrafficMix(Struct, frozen=True):
     """Who makes the rows of a day."""
 
     website: str
@@ -149,41 +149,41 @@ class Crowd(Struct, frozen=True):
     visitors: int
 
 
-def crowd_of(mine: bool, rows: int, days: int) -> Crowd:
+def traffic_mix(mine: bool, rows: int, days: int) -> TrafficMix:
     """The website that is asked, or all the others together."""
     few = OTHERS // 20
     other = f"'web_' || CASE n % 2 WHEN 0 THEN draw(n, 50) % {few} ELSE draw(n, 50) % {OTHERS} END"
     website = f"'{MINE}'" if mine else other
-    return Crowd(website, rows, max(1, round(rows * days * VISITORS_EACH)))
+    return TrafficMix(website, rows, max(1, round(rows * days * VISITORS_EACH)))
 
 
 def day_of(
-    connection: duckdb.DuckDBPyConnection, table: Table, day: str, number: int, crowd: Crowd
+    connection: duckdb.DuckDBPyConnection, table: Table, day: str, number: int, traffic: TrafficMix
 ) -> pa.Table:
     """The rows of a day, in the order in which they arrived."""
-    made = connection.sql(_day(table, day, number, crowd)).to_arrow_table()
-    return made.cast(arrow_schema(table))
+    data_set = connection.sql(_day(table, day, number, traffic)).to_arrow_table()
+    return data_set.cast(arrow_schema(table))
 
 
-def _day(table: Table, day: str, number: int, crowd: Crowd) -> str:
+def _day(table: Table, day: str, number: int, traffic: TrafficMix) -> str:
     values = ROWS[table.name]
     columns = ",\n".join(
         f"CAST({values.get(c.name, 'NULL')} AS {DUCKDB_TYPES[c.type]}) AS {c.name}"
         for c in table.columns
         if c.name != "day"
     )
-    sessions = round(crowd.rows / EVENTS_A_SESSION) + 100
+    sessions = round(traffic.rows / EVENTS_A_SESSION) + 100
     first = number * A_DAY
     return f"""
         WITH sessions AS (
             SELECT n,
-                   {crowd.website} AS website,
-                   CAST(floor({crowd.visitors} * pow(share(n, 51), 1.5)) AS BIGINT) AS visitor,
+                   {traffic.website} AS website,
+                   CAST(floor({traffic.visitors} * pow(share(n, 51), 1.5)) AS BIGINT) AS visitor,
                    1 + CAST(floor(15 * pow(share(n, 52), 2)) AS INTEGER) AS length,
                    (n - {first}) * 84000000 // {sessions} AS began
               FROM range({first}, {first + sessions}) AS counted(n)
         ),
-        steps AS (SELECT *, unnest(range(length)) AS step FROM sessions LIMIT {crowd.rows}),
+        steps AS (SELECT *, unnest(range(length)) AS step FROM sessions LIMIT {traffic.rows}),
         moments AS (
             SELECT *,
                    n * 64 + step AS e,

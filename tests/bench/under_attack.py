@@ -1,4 +1,4 @@
-"""What strangers cost: memory of a service under attack, and how long its other clients wait.
+"""Attacks: memory of a service, and latency of its well-behaved clients meanwhile.
 
 Each attack comes from a process of its own. A well-behaved client asks all the while on one
 connection; its p99 beside the attack is held against its p99 beside a neighbour that uses as much
@@ -83,7 +83,7 @@ def measure() -> BenchmarkResult:
 
 
 def _collector(stack: Installation) -> Iterator[Figure]:
-    tenant, stranger = Tenant.made(stack), Tenant.made(stack, plan="free")
+    tenant, stranger = Tenant.create(stack), Tenant.create(stack, plan="free")
     target = f"/track?website_id={tenant.website.id}"
     client = Client(stack.collect_url, target, {"name": "a", "anonymousId": "v"}, tenant.key)
     pid = stack.pids()["collector-1"]
@@ -92,7 +92,7 @@ def _collector(stack: Installation) -> Iterator[Figure]:
 
 
 def _query(stack: Installation) -> Iterator[Figure]:
-    tenant = Tenant.made(stack)
+    tenant = Tenant.create(stack)
     body = {"parameters": ["summary"], "startDate": str(DAY), "endDate": str(DAY)}
     target = f"/v1/query?website_id={tenant.website.id}"
     client = Client(stack.query_url, target, body, tenant.key)

@@ -1,4 +1,4 @@
-"""A worker beside stock Faust: CPU per event while each works off a backlog.
+"""Worker benchmark: CPU per event while it works off a backlog, beside stock Faust.
 
 `python -m tests.bench.worker` starts a real Kafka, fills two topics with events of the same crowd
 (ours in chunks of requests, as the collector makes them; stock Faust's one by one), and measures
@@ -37,7 +37,7 @@ CHUNKS = 1_600
 EVENTS_EACH = 200
 """In a chunk, about: requests of 1 to 12 events each."""
 PLAIN_EVENTS = 40_000
-PATIENCE_SECONDS = 120.0
+TIMEOUT_SECONDS = 120.0
 QUIET_SECONDS = 6.0
 """Stock Faust commits every 2.8 s."""
 
@@ -65,8 +65,8 @@ def measure() -> BenchmarkResult:
 
 def our_worker(settings: Settings) -> float:
     """CPU µs per event of a worker."""
-    crowd, now = DiverseTraffic(), now_ms()
-    bodies = (a_chunk(crowd, now, None, EVENTS_EACH) for _ in range(CHUNKS))
+    traffic, now = DiverseTraffic(), now_ms()
+    bodies = (a_chunk(traffic, now, None, EVENTS_EACH) for _ in range(CHUNKS))
     asyncio.run(fill(settings.kafka, settings.topic("events"), bodies))
     command = ["-m", "stream", "worker", "--name", "worker-1"]
     return spent_per_event(command, to_environment(settings), lambda: stored(settings))
@@ -74,8 +74,8 @@ def our_worker(settings: Settings) -> float:
 
 def stock_faust(broker: str, topic: str) -> float:
     """The same of stock Faust; what it has read is known from what it committed."""
-    crowd, now = DiverseTraffic(), now_ms()
-    bodies = [msgspec.json.encode(crowd.item(crowd.visitor(), now)) for _ in range(400)]
+    traffic, now = DiverseTraffic(), now_ms()
+    bodies = [msgspec.json.encode(traffic.item(traffic.visitor(), now)) for _ in range(400)]
     asyncio.run(fill(broker, topic, (bodies[n % 400] for n in range(PLAIN_EVENTS))))
     command = ["-m", "tests.bench.baseline_faust", broker, topic]
     return spent_per_event(command, {}, lambda: asyncio.run(committed(broker, topic)))
@@ -94,7 +94,7 @@ def spent_per_event(
     )
     try:
         watched = psutil.Process(process.pid)
-        first = last = eventually(done, PATIENCE_SECONDS)
+        first = last = eventually(done, TIMEOUT_SECONDS)
         begun = used = cpu(watched)
         looked = time.monotonic()
         while time.monotonic() - looked < QUIET_SECONDS:

@@ -1,4 +1,4 @@
-"""CPU that a worker's own part costs per event: open, enrich, write, commit, with real files.
+"""CPU per event of the stages of a worker: decode, enrich, write, commit.
 
 `python -m tests.bench.worker_stages` prints it for the requests of a crowd of browsers, `--events
 100` for
@@ -26,29 +26,29 @@ from tests.bench.diverse_traffic import DiverseTraffic
 
 
 def batches(
-    crowd: DiverseTraffic, count: int, rows: int, events: int | None, chunk: int
+    traffic: DiverseTraffic, count: int, rows: int, events: int | None, chunk: int
 ) -> list[Sequence[KafkaMessage]]:
     """Batches of about so many rows, as chunks of about so many events."""
     now = now_ms()
-    made: list[Sequence[KafkaMessage]] = []
+    data_set: list[Sequence[KafkaMessage]] = []
     offset = 0
     for _ in range(count):
         batch = []
         for _ in range(rows // chunk):
             batch.append(
-                KafkaMessage(0, offset, now, a_chunk(crowd, now, events, chunk), lambda: None)
+                KafkaMessage(0, offset, now, a_chunk(traffic, now, events, chunk), lambda: None)
             )
             offset += 1
-        made.append(batch)
-    return made
+        data_set.append(batch)
+    return data_set
 
 
-def a_chunk(crowd: DiverseTraffic, now: int, events: int | None, least: int) -> bytes:
+def a_chunk(traffic: DiverseTraffic, now: int, events: int | None, least: int) -> bytes:
     """Requests of so many events (or of as many as come), until they fill a Kafka message."""
     requests = []
     held = 0
     while held < least:
-        request = crowd.request(now, events)
+        request = traffic.request(now, events)
         requests.append(request.body)
         held += request.events
     return encode_chunk(requests)

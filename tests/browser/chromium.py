@@ -1,4 +1,4 @@
-"""A real Chromium, told what to do over its debugging pipe (Chrome DevTools Protocol).
+"""A headless Chromium, controlled over its debugging pipe (Chrome DevTools Protocol).
 
 with Chromium(folder) as browser:
     page = browser.page()

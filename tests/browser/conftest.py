@@ -1,4 +1,4 @@
-"""One browser and one web site for all tests of this folder."""
+"""Fixtures: one browser and one web site for all tests of this folder."""
 
 from collections.abc import Iterator
 
@@ -37,4 +37,4 @@ def page(chromium: Chromium) -> Iterator[Tab]:
 @pytest.fixture(scope="session")
 def tracked(stack: Installation, site: WebSite) -> TrackedWebsite:
     """The website whose pages all these are; each test has paths of its own."""
-    return TrackedWebsite(Tenant.made(stack, domain=OTHER_HOST), site)
+    return TrackedWebsite(Tenant.create(stack, domain=OTHER_HOST), site)

@@ -1,4 +1,4 @@
-"""A tab of the browser: opened, looked at, clicked in, left."""
+"""Tab: a browser tab that tests open, click in and leave."""
 
 import threading
 from typing import Any, Self

@@ -1,4 +1,4 @@
-"""The query service's API page in a real browser."""
+"""The query service's documentation page in a browser."""
 
 from tests.browser.tab import Tab
 from tests.browser.tracked_website import TrackedWebsite

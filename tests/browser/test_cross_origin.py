@@ -1,4 +1,4 @@
-"""What pages of other hosts may send, with each way that a browser has, and what arrives of it."""
+"""Cross-origin requests of pages, with each way to send that a browser has."""
 
 import json
 from urllib.parse import urlencode
@@ -38,7 +38,7 @@ def test_a_page_of_another_host_or_port_may_send(
     tracked: TrackedWebsite, page: Tab, host: str
 ) -> None:
     place = f"/ways/{host}"
-    page.go(tracked.shows(place, host=host))
+    page.go(tracked.add_page(place, host=host))
     for way, how in WAYS.items():
         page.js(f"({sending(tracked, place, way, how)})().then(Boolean)")
 
@@ -47,20 +47,20 @@ def test_a_page_of_another_host_or_port_may_send(
 
 
 def test_a_page_may_read_the_answer_and_its_limits(tracked: TrackedWebsite, page: Tab) -> None:
-    page.go(tracked.shows("/answer"))
+    page.go(tracked.add_page("/answer"))
     how = "fetch(to, {method: 'POST', body, credentials: 'include'})"
 
-    answer = page.js(
+    response = page.js(
         f"({sending(tracked, '/answer', 'read', how)})().then(async (r) => "
         "[r.status, r.headers.get('x-ratelimit-limit') !== null, (await r.json()).count])"
     )
 
-    assert answer == [200, True, 1]
+    assert response == [200, True, 1]
 
 
 def test_what_is_sent_as_the_page_goes_arrives(tracked: TrackedWebsite, page: Tab) -> None:
     for way, how in LEAVING.items():
-        page.go(tracked.shows("/leaving"))
+        page.go(tracked.add_page("/leaving"))
         page.js(f"addEventListener('pagehide', {sending(tracked, '/leaving', way, how)})")
     page.leave()
 
@@ -77,7 +77,7 @@ def test_a_page_without_scripts_is_counted_by_a_picture(tracked: TrackedWebsite,
     }
     address = f"{tracked.collect_url}/px.jpg?{urlencode(event)}".replace("&", "&amp;")
 
-    page.go(tracked.shows("/pixel", f'<noscript><img src="{address}" alt=""></noscript>'))
+    page.go(tracked.add_page("/pixel", f'<noscript><img src="{address}" alt=""></noscript>'))
 
     assert tracked.stored("/pixel", 1, "name", "host") == [("screen_view", "localhost")]
     eventually(lambda: page.received("/px.jpg") == [(200, "image/gif")])

@@ -1,4 +1,4 @@
-"""Clicks and events, by tidemark.js in a real browser."""
+"""Clicks and custom events, sent by tidemark.js in a browser."""
 
 import json
 
@@ -10,9 +10,9 @@ from tests.installation import eventually
 def test_clicks_that_lead_to_another_host_are_kept_with_their_text(
     tracked: TrackedWebsite, page: Tab
 ) -> None:
-    away = tracked.somewhere_else()
+    away = tracked.other_website()
     page.go(
-        tracked.shows(
+        tracked.add_page(
             "/links",
             tracked.tag(),
             '<a id="inside" href="#there">Inside</a> ',
@@ -44,7 +44,7 @@ def test_events_are_kept_with_their_properties_also_from_before_the_script(
     tracked: TrackedWebsite, page: Tab
 ) -> None:
     page.go(
-        tracked.shows(
+        tracked.add_page(
             "/events",
             "<script>window.tidemark = window.tidemark ||"
             " function () { (tidemark.q = tidemark.q || []).push(arguments) };"
@@ -68,7 +68,7 @@ def test_events_are_kept_with_their_properties_also_from_before_the_script(
 
 def test_elements_say_what_event_they_are(tracked: TrackedWebsite, page: Tab) -> None:
     page.go(
-        tracked.shows(
+        tracked.add_page(
             "/marks",
             tracked.tag(),
             '<button data-tidemark="buy" data-tidemark-plan="pro" data-tidemark-seat_count="2">'

@@ -1,4 +1,4 @@
-"""What people and sites wish: not to be seen, to be known again."""
+"""Opt-out and identity: tidemark.js respects both."""
 
 import pytest
 
@@ -12,7 +12,7 @@ def test_who_does_not_want_to_be_seen_is_not(tracked: TrackedWebsite, page: Tab,
     if way == "control":
         page.before_each("Object.defineProperty(navigator, 'globalPrivacyControl', {value: true})")
     said = f"{extras} data-optout" if way == "attribute" else extras
-    url = tracked.shows(f"/unseen/{way}", tracked.tag(said, own))
+    url = tracked.add_page(f"/unseen/{way}", tracked.tag(said, own))
     if way == "command":
         page.go(url)
         page.js('tidemark("optout")')
@@ -28,7 +28,7 @@ def test_who_does_not_want_to_be_seen_is_not(tracked: TrackedWebsite, page: Tab,
 
 
 def test_who_opts_in_again_is_seen_again(tracked: TrackedWebsite, page: Tab) -> None:
-    page.go(tracked.shows("/again", tracked.tag()))
+    page.go(tracked.add_page("/again", tracked.tag()))
     page.js('tidemark("optout"), tidemark("event", "unseen"), tidemark("optin")')
     page.js('tidemark("event", "seen")')
     page.leave()
@@ -37,7 +37,7 @@ def test_who_opts_in_again_is_seen_again(tracked: TrackedWebsite, page: Tab) -> 
 
 
 def test_ids_are_kept_only_when_asked_for(tracked: TrackedWebsite, page: Tab) -> None:
-    one, two = (tracked.shows(f"/kept/{n}", tracked.tag("data-persist")) for n in (1, 2))
+    one, two = (tracked.add_page(f"/kept/{n}", tracked.tag("data-persist")) for n in (1, 2))
     page.go(one)
     page.go(two)
     page.js("localStorage.tidemark = localStorage.tidemark.replace(/^\\d+/, (ms) => ms - 1800001)")
@@ -57,11 +57,11 @@ def test_a_visitor_without_ids_is_one_visitor_all_the_same(
     tracked: TrackedWebsite, page: Tab
 ) -> None:
     for place in ("/nobody/1", "/nobody/2"):
-        page.go(tracked.shows(place, tracked.tag()))
+        page.go(tracked.add_page(place, tracked.tag()))
     page.leave()
 
     kept = tracked.stored("/nobody", 4, "anonymous_id", "session_id")
     assert len(set(kept)) == 1, kept
-    (summary,) = tracked.ask("summary_metrics", "/nobody")
+    (summary,) = tracked.query("summary_metrics", "/nobody")
     counted = {name: summary[name] for name in ("pageviews", "unique_visitors", "sessions")}
     assert counted == {"pageviews": 2, "unique_visitors": 1, "sessions": 1}

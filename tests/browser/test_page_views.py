@@ -1,4 +1,4 @@
-"""Views of pages and how long they were seen, by tidemark.js in a real browser."""
+"""Page views and their visible time, sent by tidemark.js in a browser."""
 
 from tests.browser.tab import Tab
 from tests.browser.tracked_website import EXIT, VIEW, TrackedWebsite
@@ -6,7 +6,7 @@ from tests.installation import eventually
 
 
 def test_a_page_view_has_what_the_browser_knows(tracked: TrackedWebsite, page: Tab) -> None:
-    url = tracked.shows("/welcome", tracked.tag())
+    url = tracked.add_page("/welcome", tracked.tag())
 
     page.go(f"{url}?utm_source=news&gclid=abc&q=secret#top")
 
@@ -39,7 +39,7 @@ def test_a_page_view_has_what_the_browser_knows(tracked: TrackedWebsite, page: T
 def test_the_history_makes_views_and_a_title_that_comes_late_is_seen(
     tracked: TrackedWebsite, page: Tab
 ) -> None:
-    page.go(tracked.shows("/app", tracked.tag(), "<script>const views = []</script>"))
+    page.go(tracked.add_page("/app", tracked.tag(), "<script>const views = []</script>"))
     page.js("""new Promise((done) => {
         history.pushState({}, "", "/app/redirects");
         history.pushState({}, "", "/app/two?tab=1");
@@ -64,7 +64,7 @@ def test_the_history_makes_views_and_a_title_that_comes_late_is_seen(
 def test_routes_in_the_fragment_are_pages_and_places_on_a_page_are_not(
     tracked: TrackedWebsite, page: Tab
 ) -> None:
-    page.go(tracked.shows("/shop", tracked.tag(), '<p id="there">Here'))
+    page.go(tracked.add_page("/shop", tracked.tag(), '<p id="there">Here'))
     for fragment in ("#there", "#/cart?step=1", "#/cart?step=2", "#!/done"):
         page.js(f"location.hash = {fragment!r}")
         page.js("new Promise((done) => setTimeout(done, 150))")
@@ -77,8 +77,8 @@ def test_routes_in_the_fragment_are_pages_and_places_on_a_page_are_not(
 def test_a_page_that_is_only_prepared_is_not_viewed(tracked: TrackedWebsite, page: Tab) -> None:
     """Chromium prepares no page that is looked at from outside, so the page plays it."""
     page.before_each("Object.defineProperty(document, 'prerendering', { value: true })")
-    page.go(tracked.shows("/prepared/1", tracked.tag()))
-    page.go(tracked.shows("/prepared/2", tracked.tag()))
+    page.go(tracked.add_page("/prepared/1", tracked.tag()))
+    page.go(tracked.add_page("/prepared/2", tracked.tag()))
     page.js("document.dispatchEvent(new Event('prerenderingchange'))")
     page.leave()
 
@@ -91,7 +91,7 @@ def test_a_page_that_is_only_prepared_is_not_viewed(tracked: TrackedWebsite, pag
 def test_a_page_that_is_left_tells_how_long_and_how_far_it_was_seen(
     tracked: TrackedWebsite, page: Tab
 ) -> None:
-    page.go(tracked.shows("/long", tracked.tag(), '<p style="height: 1000vh">Tall'))
+    page.go(tracked.add_page("/long", tracked.tag(), '<p style="height: 1000vh">Tall'))
     page.js("new Promise((done) => setTimeout(done, 600))")
     page.js("scrollTo(0, innerHeight * 4)")
 
@@ -107,7 +107,7 @@ def test_a_page_that_is_left_tells_how_long_and_how_far_it_was_seen(
 def test_a_page_that_is_hidden_counts_only_what_was_visible(
     tracked: TrackedWebsite, page: Tab
 ) -> None:
-    page.go(tracked.shows("/tabs", tracked.tag()))
+    page.go(tracked.add_page("/tabs", tracked.tag()))
 
     front = page.beside()
     eventually(lambda: page.js("document.hidden"))
@@ -122,10 +122,10 @@ def test_a_page_that_is_hidden_counts_only_what_was_visible(
 def test_a_page_from_the_back_forward_cache_is_viewed_again(
     tracked: TrackedWebsite, page: Tab
 ) -> None:
-    page.go(tracked.shows("/cached", tracked.tag()))
+    page.go(tracked.add_page("/cached", tracked.tag()))
     page.js("window.kept = true")
 
-    page.go(tracked.somewhere_else())
+    page.go(tracked.other_website())
     page.back()
     assert page.js("window.kept") is True
     page.leave()

@@ -1,4 +1,4 @@
-"""tidemark.js as sites serve it: across hosts, proxied, pinned, under a policy, on plain http."""
+"""Delivery of tidemark.js: across hosts, proxied, pinned, under a CSP, over plain HTTP."""
 
 import json
 
@@ -13,7 +13,7 @@ from tests.http_client import call
 def test_a_page_without_a_secure_connection_is_tracked_too(
     tracked: TrackedWebsite, page: Tab
 ) -> None:
-    page.go(tracked.shows("/plain", tracked.tag("data-persist"), host="shop.example"))
+    page.go(tracked.add_page("/plain", tracked.tag("data-persist"), host="shop.example"))
     assert page.js("isSecureContext") is False
     page.leave()
 
@@ -32,7 +32,7 @@ def test_the_script_travels_packed(tracked: TrackedWebsite) -> None:
 
 
 def test_nothing_is_asked_before_it_is_sent(tracked: TrackedWebsite, page: Tab) -> None:
-    page.go(tracked.shows("/simple", tracked.tag()))
+    page.go(tracked.add_page("/simple", tracked.tag()))
     tracked.stored("/simple", 1)
 
     to_collector = [asked for asked in page.requests if asked[1].startswith(tracked.collect_url)]
@@ -42,7 +42,7 @@ def test_nothing_is_asked_before_it_is_sent(tracked: TrackedWebsite, page: Tab) 
 def test_a_strict_policy_lets_everything_through(tracked: TrackedWebsite, page: Tab) -> None:
     to = tracked.collect_url
     page.go(
-        tracked.shows(
+        tracked.add_page(
             "/strict",
             tracked.tag("data-vitals data-errors data-persist"),
             "<button data-tidemark=pressed>Press",
@@ -69,7 +69,7 @@ def test_a_strict_policy_lets_everything_through(tracked: TrackedWebsite, page: 
 def test_a_site_may_serve_and_collect_under_its_own_path(
     tracked: TrackedWebsite, page: Tab, place: str, source: str, more: str
 ) -> None:
-    url = tracked.shows(place, tracked.tag(more, source), policy="default-src 'self'")
+    url = tracked.add_page(place, tracked.tag(more, source), policy="default-src 'self'")
 
     page.go(url)
     page.leave()
@@ -86,8 +86,8 @@ def test_the_hashed_name_passes_its_integrity_and_another_script_does_not(
     source = f"{tracked.collect_url}/tidemark.{script.hash}.js"
     pinned = f'integrity="{script.integrity}" crossorigin="anonymous"'
     broken = pinned.replace(script.integrity, read_manifest()["tidemark-errors"].integrity)
-    page.go(tracked.shows("/pinned/no", tracked.tag(broken, source)))
-    page.go(tracked.shows("/pinned/yes", tracked.tag(pinned, source)))
+    page.go(tracked.add_page("/pinned/no", tracked.tag(broken, source)))
+    page.go(tracked.add_page("/pinned/yes", tracked.tag(pinned, source)))
     page.leave()
 
     assert tracked.stored("/pinned", 2, "path") == ["/pinned/yes"] * 2
@@ -112,7 +112,7 @@ def test_what_an_outage_held_up_is_sent_in_parts_and_stored_once(
     tracked: TrackedWebsite, page: Tab
 ) -> None:
     tracked.site.refusals, before = 10, len(tracked.site.posted)
-    page.go(tracked.shows("/retry", QUICK, tracked.tag("", "/t/tidemark.js")))
+    page.go(tracked.add_page("/retry", QUICK, tracked.tag("", "/t/tidemark.js")))
 
     names = tracked.stored("/retry", 121, "name")
     assert sorted(names) == sorted([VIEW, *(f"e{n}" for n in range(120))])

@@ -1,4 +1,4 @@
-"""tidemark-vitals.js and tidemark-errors.js in a real browser."""
+"""tidemark-vitals.js and tidemark-errors.js in a browser."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def tags(tracked: TrackedWebsite, way: str, extra: str) -> str:
 @pytest.mark.parametrize("way", WAYS)
 def test_web_vitals_are_measured(tracked: TrackedWebsite, page: Tab, way: str) -> None:
     place = f"/vitals/{WAYS.index(way)}"
-    page.go(tracked.shows(place, tags(tracked, way, "vitals"), SLOW))
+    page.go(tracked.add_page(place, tags(tracked, way, "vitals"), SLOW))
     page.js("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 100)))")
     page.click("button")
     # web-vitals looks at interactions when the page is idle, after a second at the latest.
@@ -39,7 +39,7 @@ def test_errors_that_nobody_caught_are_kept_once(
     tracked: TrackedWebsite, page: Tab, way: str
 ) -> None:
     place = f"/errors/{WAYS.index(way)}"
-    url = tracked.shows(
+    url = tracked.add_page(
         place,
         tags(tracked, way, "errors"),
         "<script>const twice = () => { throw new TypeError('not today') };</script>",
@@ -70,7 +70,7 @@ def test_errors_that_nobody_caught_are_kept_once(
 
 
 def test_a_page_reports_at_most_ten_errors(tracked: TrackedWebsite, page: Tab) -> None:
-    page.go(tracked.shows("/many", tracked.tag(name="tidemark-errors")))
+    page.go(tracked.add_page("/many", tracked.tag(name="tidemark-errors")))
     page.js("for (let n = 0; n < 12; n++) setTimeout(() => { throw new Error(n) }), 0")
     page.js("new Promise((done) => setTimeout(done, 100))")
     page.leave()
@@ -80,7 +80,7 @@ def test_a_page_reports_at_most_ten_errors(tracked: TrackedWebsite, page: Tab) -
 
 
 def test_what_is_not_the_pages_own_is_left_out(tracked: TrackedWebsite, page: Tab) -> None:
-    page.go(tracked.shows("/foreign", tracked.tag(name="tidemark-errors")))
+    page.go(tracked.add_page("/foreign", tracked.tag(name="tidemark-errors")))
     page.js("""
         const thrown = (filename, message) => dispatchEvent(
             new ErrorEvent("error", { message, filename, lineno: 1, colno: 2 }));

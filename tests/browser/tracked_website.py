@@ -1,4 +1,4 @@
-"""A website of the tests with its pages, and what is stored of them."""
+"""A tracked website of the tests: its pages, and the rows stored for them."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -15,7 +15,7 @@ OTHER_HOST = "localhost"
 """The pages are there; the collector is at 127.0.0.1, which is another host for a browser."""
 
 NOW = datetime.now(UTC)
-SPAN = {"start": (NOW - timedelta(days=1)).date(), "end": (NOW + timedelta(days=1)).date()}
+TIME_RANGE = {"start": (NOW - timedelta(days=1)).date(), "end": (NOW + timedelta(days=1)).date()}
 
 VIEW, EXIT, OUTBOUND = "screen_view", "page_exit", "outbound_click"
 
@@ -42,7 +42,7 @@ class TrackedWebsite(Struct, frozen=True):
         website = f'data-website-id="{self.tenant.website.id}"'
         return f'<script defer src="{source}" {website} {more}></script>'
 
-    def shows(self, path: str, *parts: str, policy: str = "", host: str = OTHER_HOST) -> str:
+    def add_page(self, path: str, *parts: str, policy: str = "", host: str = OTHER_HOST) -> str:
         """Puts a page there; its address."""
         headers = {"content-security-policy": policy} if policy else {}
         title = path.strip("/").replace("/", " ").capitalize()
@@ -50,41 +50,41 @@ class TrackedWebsite(Struct, frozen=True):
         self.site.pages[path] = Html("".join((head, *parts)), headers)
         return self.site.url(path, host)
 
-    def somewhere_else(self) -> str:
+    def other_website(self) -> str:
         """The address of a page of somebody else."""
-        return self.shows("/other", "<p>Somebody else", host="127.0.0.1")
+        return self.add_page("/other", "<p>Somebody else", host="127.0.0.1")
 
-    def ask(self, question: str, place: str) -> list[Row]:
+    def query(self, query_type: str, path: str) -> list[Row]:
         """What a question answers about the pages below a place."""
         rows: list[Row] = self.client.ask(
-            question, website_id=self.tenant.website.id, filters=[below(place)], **SPAN
+            query_type, website_id=self.tenant.website.id, filters=[path_filter(path)], **TIME_RANGE
         )
         return rows
 
-    def rows(self, place: str, table: str = "events") -> list[Row]:
+    def rows(self, path: str, table: str = "events") -> list[Row]:
         """What is stored now of the pages below a place, in the order of its time."""
-        kept = self.client.export(
+        rows = self.client.export(
             table,
             website_id=self.tenant.website.id,
-            filters=[below(place)],
+            filters=[path_filter(path)],
             include_bots=True,
-            **SPAN,
+            **TIME_RANGE,
         )
-        return sorted(kept, key=lambda row: str(row["ts"]))
+        return sorted(rows, key=lambda row: str(row["ts"]))
 
-    def stored(self, place: str, count: int, *fields: str, table: str = "events") -> list[Any]:
+    def stored(self, path: str, count: int, *fields: str, table: str = "events") -> list[Any]:
         """The named columns of what is stored there, as soon as there are so many rows."""
-        rows = eventually(lambda: self._enough(place, count, table), 20)
+        rows = eventually(lambda: self._rows_when_enough(path, count, table), 20)
         return [picked_fields(row, fields) for row in rows]
 
-    def _enough(self, place: str, count: int, table: str) -> list[Row]:
-        rows = self.rows(place, table)
+    def _rows_when_enough(self, path: str, count: int, table: str) -> list[Row]:
+        rows = self.rows(path, table)
         return rows if len(rows) >= count else []
 
 
-def below(place: str) -> dict[str, str]:
+def path_filter(path: str) -> dict[str, str]:
     """A filter for the pages below a place."""
-    return {"field": "path", "operator": "starts_with", "value": place}
+    return {"field": "path", "operator": "starts_with", "value": path}
 
 
 def picked_fields(row: Row, fields: Sequence[str]) -> Any:

@@ -1,4 +1,4 @@
-"""A web site of the tests: pages on a port of its own, and the collector under one of its paths."""
+"""A web server of the tests: pages on a free port, with the collector under one path."""
 
 import threading
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Load whose every answer is remembered: what was acknowledged, and what nobody can know."""
+"""Load generator that records each response: which items were acknowledged, which are unknown."""
 
 import json
 import threading
@@ -65,14 +65,14 @@ class LoadSender:
         connection.close()
 
     def _send(self, connection: HTTPConnection, ids: list[str]) -> None:
-        answered = self._post(connection, ids)
+        status = self._post(connection, ids)
         with self._lock:
-            if answered == 200:
+            if status == 200:
                 self.repeated += len(self.acknowledged.intersection(ids))
                 self.acknowledged.update(ids)
             else:
                 self.unknown.update(ids)
-        if answered != 200:
+        if status != 200:
             connection.close()
             time.sleep(0.1)
 
@@ -80,18 +80,18 @@ class LoadSender:
         items = [{"name": "chaos", "eventId": i, "anonymousId": i} for i in ids]
         try:
             connection.request("POST", f"/track?website_id={self._website}", json.dumps(items))
-            answer = connection.getresponse()
-            answer.read()
+            response = connection.getresponse()
+            response.read()
         except (OSError, HTTPException):
             return 0
-        return answer.status
+        return response.status
 
 
 def query_lake(lake: str, table: str, sql: str) -> list[tuple[int | str, ...]]:
     """Rows of a question to one table, answered by an engine that is not ours."""
     opened = QueryBuilder().register(table, DeltaTable(f"{lake}/{table}"))
-    answer = opened.execute(sql).read_all()
-    columns = [answer.column(name).to_pylist() for name in answer.schema.names]
+    response = opened.execute(sql).read_all()
+    columns = [response.column(name).to_pylist() for name in response.schema.names]
     return list(zip(*columns, strict=True))
 
 
@@ -104,10 +104,10 @@ def event_id_counts(lake: str, website_id: str) -> Counter[str]:
 def ledger_balance(lake: str) -> tuple[int, int, int, int]:
     """By the ledger: received, stored, duplicate, and what has another name."""
     names = "sum(received), sum(stored), sum(duplicate), sum(quarantined + dropped)"
-    received, kept, copies, other = map(
+    received, stored, copies, other = map(
         int, query_lake(lake, "ledger", f"SELECT {names} FROM ledger")[0]
     )
-    return received, kept, copies, other
+    return received, stored, copies, other
 
 
 def duplicate_positions(lake: str, website_id: str) -> Counter[tuple[int, ...]]:

@@ -1,4 +1,4 @@
-"""Whatever dies, freezes or joins under load: each acknowledged item is stored once, nothing else.
+"""Faults under load: each acknowledged item is stored exactly once, whatever dies or freezes.
 
 The load generator remembers every answer. An item whose request was not answered with success
 may be stored once or not at all, and that is all that may happen to it.
@@ -54,7 +54,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
 
 @pytest.fixture
 def tenant(stack: Installation) -> Tenant:
-    return Tenant.made(stack)
+    return Tenant.create(stack)
 
 
 def settle(tenant: Tenant, load: LoadSender) -> None:

@@ -1,4 +1,4 @@
-"""What browser trackers send works unchanged: the answer, and the rows, compared whole."""
+"""Requests of browser trackers work unchanged: whole responses and whole rows."""
 
 import json
 import tomllib
@@ -35,30 +35,30 @@ FOUND = {
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> InMemoryCollector:
+def collector(tmp_path: Path) -> InMemoryCollector:
     return in_memory_collector(tmp_path)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["it"])
 def test_what_a_tracker_sends_is_answered_and_stored(
-    desk: InMemoryCollector, case: dict[str, Any]
+    collector: InMemoryCollector, case: dict[str, Any]
 ) -> None:
     body = case["body"].encode() if "body" in case else None
 
     reply = request_once(
-        desk.app, case.get("method", "POST"), case["url"], body, case.get("headers")
+        collector.app, case.get("method", "POST"), case["url"], body, case.get("headers")
     )
 
     assert reply.status == 200, reply.body
     if "answer" in case:
-        assert answer(reply) == json.loads(case["answer"])
+        assert response_body(reply) == json.loads(case["answer"])
     else:
         assert reply.headers["content-type"] == "image/gif"
-    stored = {BY_TOPIC[sent.topic].table.name: rows(sent) for sent in desk.outbox.sent}
+    stored = {BY_TOPIC[sent.topic].table.name: rows(sent) for sent in collector.outbox.sent}
     assert stored == {table: json.loads(text) for table, text in case["rows"].items()}
 
 
-def answer(reply: Reply) -> dict[str, Any]:
+def response_body(reply: Reply) -> dict[str, Any]:
     """The answer without its receipts."""
     return {name: said for name, said in reply.json.items() if not name.startswith("receipt")}
 

@@ -1,4 +1,4 @@
-"""A tenant of its own for every test of this folder."""
+"""Fixture: a new tenant for every test of this folder."""
 
 import pytest
 
@@ -9,4 +9,4 @@ from tests.installation import Installation
 @pytest.fixture
 def tenant(stack: Installation) -> Tenant:
     """A tenant that nobody else has sent anything for."""
-    return Tenant.made(stack)
+    return Tenant.create(stack)

@@ -1,4 +1,4 @@
-"""The document of the query service, narrowed to words that mean something to one tenant.
+"""The query service's OpenAPI document, narrowed to values that mean something to one tenant.
 
 Whatever fits the narrowed document fits the document too; but what is made from it gets past the
 checks of names and dates, to where questions are compiled and run.

@@ -1,4 +1,4 @@
-"""A tenant of a running Tidemark: its website, key and link, and what it sends and asks."""
+"""Tenant of a running installation: website, key and link, and the requests it sends."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -24,7 +24,7 @@ DAY = (datetime.now(UTC) - timedelta(days=3)).date()
 """The day on which the tests' events happen: within what the collector takes as live."""
 
 
-def at(clock: str) -> int:
+def at_ms(clock: str) -> int:
     """Unix milliseconds of a UTC time of DAY, e.g. `at("10:00:00")`."""
     return round(datetime.fromisoformat(f"{DAY}T{clock}+00:00").timestamp() * 1000)
 
@@ -39,7 +39,7 @@ class Tenant(Struct, frozen=True):
     key: str
 
     @classmethod
-    def made(
+    def create(
         cls, stack: Installation, domain: str = "shop.example", plan: str = "enterprise"
     ) -> Self:
         """Registered, and known to both services."""
@@ -91,7 +91,7 @@ class Tenant(Struct, frozen=True):
         body = {"query": query, "startDate": str(DAY), "endDate": str(DAY), **more}
         return self._query(f"/v1/query/custom?website_id={self.website.id}", body, key)
 
-    def counted(
+    def grouped_counts(
         self, table: str, *fields: str, filters: Sequence[object] = (), **more: Any
     ) -> list[tuple[Any, ...]]:
         """How many rows of a table have which values in up to five columns."""

@@ -1,4 +1,4 @@
-"""The Python client and the command line against everything running."""
+"""The Python client and the command line against a running installation."""
 
 import csv
 import json
@@ -10,22 +10,22 @@ import pyarrow.parquet as pq
 import pytest
 
 from query.client import Client
-from tests.flow.tenant import DAY, Tenant, at
+from tests.flow.tenant import DAY, Tenant, at_ms
 from tests.installation import ROOT, Installation, eventually
 
 DAYS = {"start": str(DAY), "end": str(DAY)}
 
 
 @pytest.fixture(scope="module")
-def told(stack: Installation) -> tuple[Tenant, Client]:
+def parsed_rows(stack: Installation) -> tuple[Tenant, Client]:
     """A tenant whose two page views were sent and are stored."""
-    tenant = Tenant.made(stack)
+    tenant = Tenant.create(stack)
     client = Client(stack.query_url, tenant.key, stack.collect_url)
     views = [
         {
             "name": "screen_view",
             "path": f"https://shop.example/{i}",
-            "timestamp": at("10:00:00") + i,
+            "timestamp": at_ms("10:00:00") + i,
         }
         for i in range(2)
     ]

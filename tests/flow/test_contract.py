@@ -1,4 +1,4 @@
-"""The HTTP contract of schemas/REFERENCE.md, rule by rule, against the running services."""
+"""The HTTP contract, endpoint by endpoint, against the running services."""
 
 import time
 from datetime import UTC, datetime
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.flow.tenant import DAY, Tenant, at
+from tests.flow.tenant import DAY, Tenant, at_ms
 from tests.http_client import Reply, accepted_body, call
 from tests.installation import Installation, eventually
 
@@ -16,7 +16,7 @@ EVENT = {
     "properties": {"plan": "pro", "amount": 49.9},
     "anonymousId": "anon-1",
     "sessionId": "sess-1",
-    "timestamp": at("10:00:00"),
+    "timestamp": at_ms("10:00:00"),
     "namespace": "shop",
 }
 COUNT = {"field": "*", "aggregate": "count", "alias": "n"}
@@ -186,7 +186,7 @@ def test_a_key_may_track_instead_of_the_website_id(tenant: Tenant) -> None:
     bearer = call("POST", url, item, {"authorization": f"Bearer {tenant.key}"})
 
     assert (bearer.status, bearer.json["count"]) == (200, 1)
-    eventually(lambda: tenant.counted("events", "name") == [("by key", 1)])
+    eventually(lambda: tenant.grouped_counts("events", "name") == [("by key", 1)])
 
 
 def test_the_good_items_of_a_batch_are_taken_and_the_bad_ones_named(tenant: Tenant) -> None:
@@ -195,7 +195,7 @@ def test_the_good_items_of_a_batch_are_taken_and_the_bad_ones_named(tenant: Tena
     assert (reply.status, reply.json["count"]) == (200, 1)
     assert [each["index"] for each in reply.json["rejected"]] == [1, 2]
     assert all("name" in each["message"] and each["code"] for each in reply.json["rejected"])
-    eventually(lambda: tenant.counted("events", "name") == [("good", 1)])
+    eventually(lambda: tenant.grouped_counts("events", "name") == [("good", 1)])
 
 
 def test_a_batch_without_a_good_item_is_refused(tenant: Tenant) -> None:
@@ -206,7 +206,7 @@ def test_a_batch_without_a_good_item_is_refused(tenant: Tenant) -> None:
 
 
 def test_time_may_be_a_number_or_iso_or_absent(tenant: Tenant) -> None:
-    noon = at("12:00:00")
+    noon = at_ms("12:00:00")
     tenant.send([{"name": "t", "timestamp": t} for t in (noon, noon + 0.9, f"{DAY}T12:00:00Z")])
     query = {
         "table": "events",
@@ -270,7 +270,7 @@ def test_a_query_without_or_with_a_wrong_key_is_refused(tenant: Tenant) -> None:
 def test_a_subject_of_another_tenant_looks_like_one_that_does_not_exist(
     stack: Installation, tenant: Tenant
 ) -> None:
-    other = Tenant.made(stack)
+    other = Tenant.create(stack)
 
     foreign = tenant.ask("summary", key=other.key)
     url = f"{stack.query_url}/v1/query?website_id=web_doesnotexist"
@@ -336,7 +336,7 @@ def test_a_batch_of_types_counts_as_one_request(tenant: Tenant) -> None:
 
 
 def test_a_used_up_allowance_is_refused_with_the_documented_body(stack: Installation) -> None:
-    tenant = Tenant.made(stack, plan="free")
+    tenant = Tenant.create(stack, plan="free")
     replies = [custom(tenant) for _ in range(31)]
 
     refused = replies[-1]

@@ -1,4 +1,4 @@
-"""ingest/curl.md is true: each of its commands answers what stands under it."""
+"""The examples of ingest/curl.md: each command gets the response printed below it."""
 
 import json
 import re

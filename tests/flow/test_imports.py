@@ -1,4 +1,4 @@
-"""A file of the past: imported, killed, gone on with, asked, exported, imported again, undone."""
+"""An import from file to query result: interrupted, resumed, exported, repeated and deleted."""
 
 import contextlib
 import io
@@ -83,7 +83,7 @@ def tenant_with_history(
     stack: Installation, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Tenant, dict[str, Any], Path]:
     """A tenant whose import was killed in the middle and run again."""
-    tenant, path = Tenant.made(stack), a_file(tmp_path_factory.mktemp("history"))
+    tenant, path = Tenant.create(stack), a_file(tmp_path_factory.mktemp("history"))
     first = importing(tenant, path)
     eventually(lambda: any(one.lines > 0 for one in imports(tenant)), pause=0)
     first.send_signal(signal.SIGKILL)
@@ -123,7 +123,7 @@ def test_history_is_asked_like_anything_else(
         ("2019-05-01", 3716, 372),
         ("2019-06-01", 960, 96),
     ]
-    assert tenant.counted("events", "country", "browser_name", **YEAR_CUSTOM) == [
+    assert tenant.grouped_counts("events", "country", "browser_name", **YEAR_CUSTOM) == [
         ("AT", "Chrome", LINES - 12)
     ]
 
@@ -148,7 +148,7 @@ def test_what_was_exported_can_be_imported_and_answers_the_same(
     tenant_with_history: tuple[Tenant, dict[str, Any], Path], tmp_path: Path, format_: str
 ) -> None:
     tenant, _, _ = tenant_with_history
-    other = Tenant.made(tenant.stack)
+    other = Tenant.create(tenant.stack)
     target = "startDate=2019-03-01&endDate=2019-03-02"
     exported = call(
         "GET",
@@ -185,7 +185,7 @@ def test_an_import_that_is_undone_leaves_what_was_before(
 
 
 def test_an_import_goes_over_http_alone(stack: Installation) -> None:
-    tenant = Tenant.made(stack)
+    tenant = Tenant.create(stack)
     key = {"x-api-key": tenant.key}
     imports = f"{stack.query_url}/v1/imports"
     made = call("POST", imports, {"websiteId": tenant.website.id, "name": "a"}, key).json["data"]

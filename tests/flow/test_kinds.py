@@ -1,9 +1,9 @@
-"""Each kind of item, posted as a tracker posts it, and the whole answers, worked out by hand."""
+"""Each kind of item, posted as a tracker posts it, with complete query results."""
 
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.flow.tenant import CHROME_USER_AGENT, DAY, IPHONE_USER_AGENT, Tenant, at
+from tests.flow.tenant import CHROME_USER_AGENT, DAY, IPHONE_USER_AGENT, Tenant, at_ms
 from tests.http_client import accepted_body, call
 from tests.installation import eventually
 
@@ -14,7 +14,7 @@ def view(visitor: str, clock: str, path: str, **more: Any) -> dict[str, Any]:
         "name": "screen_view",
         "anonymousId": visitor,
         "sessionId": f"s-{visitor}",
-        "timestamp": at(clock),
+        "timestamp": at_ms(clock),
         "path": f"https://shop.example{path}",
         **more,
     }
@@ -27,10 +27,15 @@ def traffic(tenant: Tenant) -> None:
         [
             view("anna", "10:00:00", "/home?utm_source=x", referrer="https://www.google.com/"),
             view("anna", "10:01:00", "/pricing/", referrer="https://shop.example/home"),
-            {"name": "signup", "timestamp": at("10:02:00"), "properties": {"plan": "pro"}, **anna},
+            {
+                "name": "signup",
+                "timestamp": at_ms("10:02:00"),
+                "properties": {"plan": "pro"},
+                **anna,
+            },
             {
                 "name": "outgoing_link",
-                "timestamp": at("10:02:30"),
+                "timestamp": at_ms("10:02:30"),
                 "href": "https://docs.other.example/start",
                 "text": "Docs",
                 **anna,
@@ -59,14 +64,18 @@ def test_page_views_become_a_summary(tenant: Tenant) -> None:
         {"name": "/home", "pageviews": 4, "visitors": 3, "percentage": 75.0},
         {"name": "/pricing", "pageviews": 1, "visitors": 1, "percentage": 25.0},
     ]
-    assert tenant.counted("events", "name", "referrer_name", "browser_name", "device_type") == [
+    assert tenant.grouped_counts(
+        "events", "name", "referrer_name", "browser_name", "device_type"
+    ) == [
         ("outgoing_link", "Direct", "Chrome", "desktop", 1),
         ("screen_view", "Direct", "Chrome", "desktop", 3),
         ("screen_view", "Direct", "Safari", "mobile", 1),
         ("screen_view", "Google", "Chrome", "desktop", 1),
         ("signup", "Direct", "Chrome", "desktop", 1),
     ]
-    assert tenant.counted("sessions", "session_id", "duration", "page_views", "is_bounce") == [
+    assert tenant.grouped_counts(
+        "sessions", "session_id", "duration", "page_views", "is_bounce"
+    ) == [
         ("s-anna", 150, 2, False, 1),
         ("s-ben", 0, 1, True, 1),
         ("s-cleo", 20, 2, False, 1),
@@ -79,7 +88,7 @@ def test_traffic_is_told_by_its_source(tenant: Tenant) -> None:
     sources = {row["name"]: row["pageviews"] for row in tenant.rows("traffic")}
 
     assert sources == {"Direct": 3, "Google": 2}
-    assert tenant.counted("events", "utm_source", filters=[eq("name", "screen_view")]) == [
+    assert tenant.grouped_counts("events", "utm_source", filters=[eq("name", "screen_view")]) == [
         ("x", 1),
         (None, 4),
     ]
@@ -114,7 +123,7 @@ def test_vitals_are_asked_by_metric(tenant: Tenant) -> None:
     values = [("LCP", 1200), ("LCP", 2400.5), ("CLS", 0.0312)]
     items = [
         {
-            "timestamp": at("09:00:00"),
+            "timestamp": at_ms("09:00:00"),
             "path": "https://shop.example/a",
             "metricName": m,
             "metricValue": v,
@@ -144,7 +153,7 @@ def test_vitals_are_asked_by_metric(tenant: Tenant) -> None:
 
 def test_errors_are_asked_by_message(tenant: Tenant) -> None:
     report = {
-        "timestamp": at("09:00:00"),
+        "timestamp": at_ms("09:00:00"),
         "path": "https://shop.example/cart",
         "message": "x is undefined",
         "filename": "https://shop.example/app.js",
@@ -159,8 +168,10 @@ def test_errors_are_asked_by_message(tenant: Tenant) -> None:
         200,
         {"status": "success", "type": "error", "count": 3},
     )
-    eventually(lambda: len(tenant.counted("errors", "message")) == 2)
-    assert tenant.counted("errors", "message", "level", "error_type", "path", "browser_name") == [
+    eventually(lambda: len(tenant.grouped_counts("errors", "message")) == 2)
+    assert tenant.grouped_counts(
+        "errors", "message", "level", "error_type", "path", "browser_name"
+    ) == [
         ("x is undefined", "error", "TypeError", "/cart", "Chrome", 2),
         ("y is undefined", "error", "TypeError", "/cart", "Chrome", 1),
     ]
@@ -198,7 +209,7 @@ def eq(field: str, value: object) -> dict[str, object]:
 
 
 def test_what_trackers_send_on_their_own_routes_is_asked_like_the_rest(tenant: Tenant) -> None:
-    anna = {"anonymousId": "anna", "sessionId": "s-anna", "timestamp": at("10:00:00")}
+    anna = {"anonymousId": "anna", "sessionId": "s-anna", "timestamp": at_ms("10:00:00")}
     batch = [
         {**anna, "eventId": "e1", "name": "screen_view", "path": "https://shop.example/join"},
         {**anna, "eventId": "e2", "type": "outgoing_link", "href": "https://x.example/"},
@@ -215,13 +226,13 @@ def test_what_trackers_send_on_their_own_routes_is_asked_like_the_rest(tenant: T
     pixel = call(
         "GET",
         f"{tenant.stack.collect_url}/px.jpg?client_id={tenant.website.id}&name=signup"
-        f"&timestamp={at('10:01:00')}&properties[plan]=pro",
+        f"&timestamp={at_ms('10:01:00')}&properties[plan]=pro",
         headers={"user-agent": CHROME_USER_AGENT},
     )
 
     assert [sent.json["status"], again.json["status"], pixel.status] == ["success", "success", 200]
-    eventually(lambda: len(tenant.counted("events", "name")) == 3)
-    assert tenant.counted("events", "name", "path", "href", "properties") == [
+    eventually(lambda: len(tenant.grouped_counts("events", "name")) == 3)
+    assert tenant.grouped_counts("events", "name", "path", "href", "properties") == [
         ("outgoing_link", None, "https://x.example/", None, 1),
         ("screen_view", "/join", None, None, 1),
         ("signup", None, None, '{"plan":"pro"}', 1),
@@ -236,11 +247,11 @@ def test_what_trackers_send_on_their_own_routes_is_asked_like_the_rest(tenant: T
             "top_abandoned_field": None,
         }
     ]
-    eventually(lambda: tenant.counted("vitals", "metric_name", "path"))
-    assert tenant.counted("vitals", "metric_name", "event_id") == [("LCP", "v1:LCP", 1)]
-    eventually(lambda: tenant.counted("errors", "message") == [("m", 1)])
+    eventually(lambda: tenant.grouped_counts("vitals", "metric_name", "path"))
+    assert tenant.grouped_counts("vitals", "metric_name", "event_id") == [("LCP", "v1:LCP", 1)]
+    eventually(lambda: tenant.grouped_counts("errors", "message") == [("m", 1)])
     today: dict[str, Any] = {"preset": "today", "startDate": None, "endDate": None}
-    eventually(lambda: tenant.counted("identities", "profile_id", **today))
-    assert tenant.counted("identities", "profile_id", "anonymous_id", "traits", **today) == [
+    eventually(lambda: tenant.grouped_counts("identities", "profile_id", **today))
+    assert tenant.grouped_counts("identities", "profile_id", "anonymous_id", "traits", **today) == [
         ("user-7", "anna", '{"a": 1}', 1)
     ]

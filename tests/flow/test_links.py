@@ -1,4 +1,4 @@
-"""Clicks on links: what is known of each, and that programs are flagged and not counted."""
+"""Clicks on short links: enriched, with bots flagged and not counted."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -18,7 +18,7 @@ def follow(tenant: Tenant, agent: str, **headers: str) -> int:
     return reply.status
 
 
-def asked(tenant: Tenant, parameter: str, **more: Any) -> list[dict[str, Any]]:
+def link_rows(tenant: Tenant, parameter: str, **more: Any) -> list[dict[str, Any]]:
     return tenant.rows(parameter, link=True, **TO_TODAY, **more)
 
 
@@ -47,23 +47,23 @@ def test_programs_that_preview_or_prefetch_are_not_counted(tenant: Tenant) -> No
 
     assert sent == [302, 302, 302, 302]
     every = {"include_bots": True}
-    eventually(lambda: asked(tenant, "link_total_clicks", **every) == [{"total": 4}])
-    assert asked(tenant, "link_total_clicks") == [{"total": 2}]
+    eventually(lambda: link_rows(tenant, "link_total_clicks", **every) == [{"total": 4}])
+    assert link_rows(tenant, "link_total_clicks") == [{"total": 2}]
     assert clicks(tenant) == {
         ("Chrome", "desktop", "Direct", "prefetch", 1),
         ("Chrome", "desktop", "Direct", None, 1),
         ("Twitterbot", None, "Direct", "preview: Twitterbot", 1),
         ("Safari", "mobile", "Google", None, 1),
     }
-    assert asked(tenant, "link_top_devices") == [
+    assert link_rows(tenant, "link_top_devices") == [
         {"name": "desktop", "clicks": 1},
         {"name": "mobile", "clicks": 1},
     ]
-    assert {row["name"]: row["clicks"] for row in asked(tenant, "link_top_browsers")} == {
+    assert {row["name"]: row["clicks"] for row in link_rows(tenant, "link_top_browsers")} == {
         "Chrome": 1,
         "Safari": 1,
     }
-    assert {row["name"]: row["clicks"] for row in asked(tenant, "link_top_referrers")} == {
+    assert {row["name"]: row["clicks"] for row in link_rows(tenant, "link_top_referrers")} == {
         "Direct": 1,
         "Google": 1,
     }

@@ -1,4 +1,4 @@
-"""Both running services keep to their documents, whatever is sent (schemathesis, a fixed seed)."""
+"""Both services conform to their OpenAPI documents (schemathesis, with a fixed seed)."""
 
 import json
 from collections.abc import Iterator
@@ -55,7 +55,7 @@ OPERATIONS = [(name, o) for name, service in SERVICES.items() for o in service.o
 
 @pytest.fixture(scope="module")
 def caller(stack: Installation) -> Tenant:
-    return Tenant.made(stack)
+    return Tenant.create(stack)
 
 
 def url(stack: Installation, name: str) -> str:

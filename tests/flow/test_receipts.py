@@ -1,4 +1,4 @@
-"""What became of items: by receipt, by waiting for them, and by looking over the shoulder."""
+"""The fate of items: by receipt, by `?wait=stored` and by the debug endpoint."""
 
 import http.client
 import json
@@ -9,13 +9,13 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.flow.tenant import Tenant, at
+from tests.flow.tenant import Tenant, at_ms
 from tests.http_client import Reply, call
 from tests.installation import ROOT, eventually
 
 
 def an_event(name: str, **more: Any) -> dict[str, Any]:
-    return {"name": name, "anonymousId": "anna", "timestamp": at("10:00:00"), **more}
+    return {"name": name, "anonymousId": "anna", "timestamp": at_ms("10:00:00"), **more}
 
 
 def waited(tenant: Tenant, items: object, route: str = "/track") -> Reply:
@@ -58,7 +58,7 @@ def test_a_receipt_tells_duplicates(tenant: Tenant) -> None:
 
     states = [item["state"] for item in looked_up(tenant, reply.json["receipt"])["items"]]
     assert states == ["stored", "duplicate"]
-    assert tenant.counted("events", "name") == [("a", 1), ("b", 1)]
+    assert tenant.grouped_counts("events", "name") == [("a", 1), ("b", 1)]
 
 
 @pytest.mark.parametrize("route", ["/vitals", "/errors"])

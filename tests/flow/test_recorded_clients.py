@@ -1,4 +1,4 @@
-"""What a public client sends, as it was recorded, works unchanged; what it sent is stored whole.
+"""Recorded requests of public clients work unchanged and are stored completely.
 
 `tests/clients` holds the requests byte for byte, without the host and the made-up key.
 """
@@ -36,7 +36,7 @@ A_WEEK_BEFORE = "a week before"
 @pytest.fixture(scope="module")
 def sites(stack: Installation) -> Tenant:
     """A tenant with the two websites that the recording names."""
-    tenant = Tenant.made(stack)
+    tenant = Tenant.create(stack)
     store = RegistryStore(stack.settings.registry_url)
     made = [replace(tenant.website, id=website_id) for website_id in SITES]
     for site in made:
@@ -46,7 +46,7 @@ def sites(stack: Installation) -> Tenant:
     return tenant
 
 
-def sent(tenant: Tenant, request: dict[str, Any]) -> Reply:
+def sent_items(tenant: Tenant, request: dict[str, Any]) -> Reply:
     headers = {**request["headers"], "authorization": f"Bearer {tenant.key}"}
     url = tenant.stack.collect_url + request["path"]
     return call(request["method"], url, request["body"].encode(), headers)
@@ -59,7 +59,7 @@ def items(requests: Iterable[dict[str, Any]], path: str) -> list[dict[str, Any]]
 
 
 def test_the_node_sdk_is_answered_as_it_expects_and_stored_whole(sites: Tenant) -> None:
-    replies = [sent(sites, request) for request in SDK]
+    replies = [sent_items(sites, request) for request in SDK]
 
     for request, reply in zip(SDK, replies, strict=True):
         count = len(items([request], request["path"]))
@@ -115,12 +115,12 @@ def decided(row: dict[str, Any]) -> dict[str, Any]:
     there = {name: value for name, value in row.items() if value is not None}
     return {
         name: json.loads(value) if name in ("properties", "traits") else value
-        for name, value in {**there, "ts": told(row)}.items()
+        for name, value in {**there, "ts": described_columns(row)}.items()
         if name not in FOUND and not name.startswith("referrer")
     }
 
 
-def told(row: dict[str, Any]) -> str:
+def described_columns(row: dict[str, Any]) -> str:
     """When it happened, in words where that depends on when it came."""
     came = datetime.fromisoformat(row["received_at"])
     words = {came: ON_RECEIPT, came - KEPT: A_WEEK_BEFORE}

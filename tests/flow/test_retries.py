@@ -1,10 +1,10 @@
-"""Sent again, sent late, sent by nobody: what counts once, what it corrects, whose it is."""
+"""Retries, late events and anonymous events: what counts once, and for which visitor."""
 
 import signal
 from datetime import timedelta
 from typing import Any
 
-from tests.flow.tenant import CHROME_USER_AGENT, DAY, IPHONE_USER_AGENT, Tenant, at
+from tests.flow.tenant import CHROME_USER_AGENT, DAY, IPHONE_USER_AGENT, Tenant, at_ms
 from tests.http_client import Reply, call
 from tests.installation import eventually
 
@@ -31,7 +31,7 @@ def states(tenant: Tenant, reply: Reply) -> dict[str, int]:
 
 
 def events(tenant: Tenant) -> list[tuple[Any, ...]]:
-    return tenant.counted("events", "name")
+    return tenant.grouped_counts("events", "name")
 
 
 def kill_worker(tenant: Tenant) -> None:
@@ -40,7 +40,7 @@ def kill_worker(tenant: Tenant) -> None:
 
 
 def view(clock: str, **more: Any) -> dict[str, Any]:
-    return {"name": "screen_view", "path": "/", "timestamp": at(clock), **more}
+    return {"name": "screen_view", "path": "/", "timestamp": at_ms(clock), **more}
 
 
 def browse(tenant: Tenant, *items: dict[str, Any], agent: str = CHROME_USER_AGENT) -> None:
@@ -51,7 +51,7 @@ def browse(tenant: Tenant, *items: dict[str, Any], agent: str = CHROME_USER_AGEN
 
 def test_the_next_worker_knows_what_the_last_one_stored(tenant: Tenant) -> None:
     items = [
-        {"name": who, "anonymousId": who, "eventId": f"e-{who}", "timestamp": at("10:00:00")}
+        {"name": who, "anonymousId": who, "eventId": f"e-{who}", "timestamp": at_ms("10:00:00")}
         for who in ("ann", "ben", "cleo")
     ]
     stored(tenant, items)
@@ -59,16 +59,16 @@ def test_the_next_worker_knows_what_the_last_one_stored(tenant: Tenant) -> None:
     browse(tenant, view("10:00:00"))
     kill_worker(tenant)
 
-    again = stored(tenant, [items[2], {"name": "new", "timestamp": at("10:00:00")}, items[0]])
+    again = stored(tenant, [items[2], {"name": "new", "timestamp": at_ms("10:00:00")}, items[0]])
     browse(tenant, view("10:20:00"))
 
     assert states(tenant, again) == {"stored": 1, "duplicate": 2}
     assert events(tenant) == [("ann", 1), ("ben", 1), ("cleo", 1), ("new", 1), ("screen_view", 2)]
-    assert tenant.counted("sessions", "duration") == [(1200, 1)]
+    assert tenant.grouped_counts("sessions", "duration") == [(1200, 1)]
 
 
 def test_a_request_that_is_sent_again_counts_once(tenant: Tenant) -> None:
-    items = [{"name": name, "timestamp": at("10:00:00")} for name in "ab"]
+    items = [{"name": name, "timestamp": at_ms("10:00:00")} for name in "ab"]
 
     first = stored(tenant, items, **{"idempotency-key": "order-17"})
     again = stored(tenant, items, **{"idempotency-key": "order-17"})
@@ -86,9 +86,9 @@ def test_visitors_and_sessions_are_told_without_any_id(tenant: Tenant) -> None:
     summary = tenant.rows("summary")[0]
 
     assert (summary["pageviews"], summary["unique_visitors"], summary["sessions"]) == (4, 2, 3)
-    made = tenant.counted("events", "visitor_made", "session_made")
+    made = tenant.grouped_counts("events", "visitor_made", "session_made")
     assert made == [(True, True, 4)]
-    assert sorted(row[0] for row in tenant.counted("sessions", "duration")) == [0, 1200]
+    assert sorted(row[0] for row in tenant.grouped_counts("sessions", "duration")) == [0, 1200]
 
 
 def test_what_comes_late_corrects_its_day_and_its_session(tenant: Tenant) -> None:

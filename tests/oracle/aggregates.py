@@ -1,4 +1,4 @@
-"""The few sums that every oracle is made of: groups, distinct values, ratios, medians, order."""
+"""Aggregates of the oracles: groups, distinct values, ratios, medians, order."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from tests.oracle.stored_rows import Row
 
-Answer = dict[str, Any]
+ResultRow = dict[str, Any]
 """One row of an answer, as JSON has it."""
 
 T = TypeVar("T")
@@ -102,12 +102,12 @@ def there(rows: Iterable[Row], column: str) -> list[Any]:
     return [row[column] for row in rows if row.get(column) is not None]
 
 
-def hidden(rows: Iterable[Answer]) -> list[Answer]:
+def hidden(rows: Iterable[ResultRow]) -> list[ResultRow]:
     """The rows without what they were only sorted by."""
     return [{k: v for k, v in row.items() if not k.startswith("_")} for row in rows]
 
 
-def ordered(rows: Iterable[Answer], *terms: str) -> list[Answer]:
+def ordered(rows: Iterable[ResultRow], *terms: str) -> list[ResultRow]:
     """Sorted by the first term, then the next; a term with `-` in front descends."""
     found = list(rows)
     for term in reversed(terms):
@@ -129,7 +129,7 @@ def _there(value: object, reverse: bool) -> int:
     return int((value is None) is not reverse)
 
 
-def shared(rows: list[Answer], whole: str = "visitors") -> list[Answer]:
+def shared(rows: list[ResultRow], whole: str = "visitors") -> list[ResultRow]:
     """The rows with their share of the sum over all of them."""
     total = sum(row[whole] for row in rows)
     return [{**row, "percentage": percent(row[whole], total)} for row in rows]
@@ -140,6 +140,6 @@ def first(rows: Sequence[Row], column: str) -> Any:
     return rows[0].get(column) if rows else None
 
 
-def named(row: Mapping[str, Any], *columns: str) -> Answer:
+def named(row: Mapping[str, Any], *columns: str) -> ResultRow:
     """Some columns of a row."""
     return {column: row.get(column) for column in columns}

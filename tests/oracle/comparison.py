@@ -1,4 +1,4 @@
-"""Comparison: each row beside the row of another span, and what changed between them."""
+"""Comparison: each row beside the same row of another time range, and the change."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -11,28 +11,28 @@ from query.standard.comparison import key_fields
 from query.standard.declaration.statement import requested_range
 from query.standard.query_types import QUERY_TYPES
 from tests.oracle import wall_clock
-from tests.oracle.aggregates import Answer
+from tests.oracle.aggregates import ResultRow
 from tests.oracle.oracles import ORACLES
-from tests.oracle.query import Question, Seen
-from tests.oracle.stored_rows import Facts
+from tests.oracle.query import ScopedRows, StandardQuery
+from tests.oracle.stored_rows import RowsByTable
 
 COMPARABLE = [
     name for name, each in QUERY_TYPES.items() if each.time_range_override is requested_range
 ]
 
 
-def days_before(question: Question) -> Question:
+def days_before(query: StandardQuery) -> StandardQuery:
     """The same question about as many days, up to the first of its own."""
-    days = question.end - question.start + timedelta(days=1)
-    return msgspec.structs.replace(question, start=question.start - days, end=question.end - days)
+    days = query.end - query.start + timedelta(days=1)
+    return msgspec.structs.replace(query, start=query.start - days, end=query.end - days)
 
 
-def comparison(held: Facts, question: Question, rows: Sequence[Answer]) -> Answer:
+def comparison(held: RowsByTable, query: StandardQuery, rows: Sequence[ResultRow]) -> ResultRow:
     """What is said beside the rows of an answer, for the period before."""
-    other = days_before(question)
+    other = days_before(query)
     start, beyond = wall_clock.bounds(other.start, other.end, other.zone)
-    befores = previous(question, rows, ORACLES[question.name].rows(Seen(held, other)), other)
-    grown = not QUERY_TYPES[question.name].series
+    befores = previous(query, rows, ORACLES[query.name].rows(ScopedRows(held, other)), other)
+    grown = not QUERY_TYPES[query.name].series
     return {
         "start": wall_clock.iso(start),
         "end": wall_clock.iso(beyond),
@@ -41,34 +41,37 @@ def comparison(held: Facts, question: Question, rows: Sequence[Answer]) -> Answe
 
 
 def previous(
-    question: Question, rows: Sequence[Answer], others: Sequence[Answer], other: Question
-) -> list[Answer | None]:
+    query: StandardQuery,
+    rows: Sequence[ResultRow],
+    others: Sequence[ResultRow],
+    other: StandardQuery,
+) -> list[ResultRow | None]:
     """For each row the one of the other span: of its place, or of its text, or of both."""
-    kind = QUERY_TYPES[question.name]
+    kind = QUERY_TYPES[query.name]
     texts = key_fields(kind)
     if kind.series or not (texts or kind.starts_with_time):
         return [others[i] if i < len(others) else None for i in range(len(rows))]
     label = msgspec.structs.fields(kind.row)[0].name if kind.starts_with_time else None
 
-    def key(row: Answer, place: Mapping[str, int]) -> tuple[Any, ...]:
+    def key(row: ResultRow, place: Mapping[str, int]) -> tuple[Any, ...]:
         return (place[row[label]] if label else 0, *(row[text] for text in texts))
 
-    here, there = places(question), places(other)
+    here, there = places(query), places(other)
     found = {key(row, there): row for row in reversed(others)}
     return [found.get(key(row, here)) for row in rows]
 
 
-def places(question: Question) -> dict[str, int]:
+def places(query: StandardQuery) -> dict[str, int]:
     """Buckets of the span by label; a type may have days whatever is asked."""
-    start, beyond = wall_clock.bounds(question.start, question.end, question.zone)
+    start, beyond = wall_clock.bounds(query.start, query.end, query.zone)
     found: dict[str, int] = {}
-    for granularity in {"daily", question.granularity}:
-        points = wall_clock.points(start, beyond, question.zone, granularity)
+    for granularity in {"daily", query.granularity}:
+        points = wall_clock.points(start, beyond, query.zone, granularity)
         found |= {label: i for i, (label, _) in enumerate(points)}
     return found
 
 
-def beside(row: Answer, before: Answer | None, grown: bool) -> Answer:
+def beside(row: ResultRow, before: ResultRow | None, grown: bool) -> ResultRow:
     """One row and the other."""
     numbers = {n: v for n, v in row.items() if isinstance(v, int | float) and v is not True}
     numbers = {n: v for n, v in numbers.items() if v is not False}

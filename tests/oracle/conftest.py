@@ -1,4 +1,4 @@
-"""Makes the long profile known before tests are collected; closes what they share."""
+"""Hypothesis profiles, registered before collection; closes the shared registry."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Custom queries: the rows of a table, filtered, grouped, summed up and put in order."""
+"""Oracle of custom queries: rows filtered, grouped, aggregated and sorted in plain Python."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
@@ -9,18 +9,18 @@ from typing import Any
 
 from msgspec import Struct
 
-from tests.oracle.aggregates import Answer, grouped
+from tests.oracle.aggregates import ResultRow, grouped
 from tests.oracle.filters import all_hold
-from tests.oracle.query import Question, Seen
+from tests.oracle.query import ScopedRows, StandardQuery
 from tests.oracle.sessions import Session, sessions
-from tests.oracle.stored_rows import Facts, Row, unix_ms
+from tests.oracle.stored_rows import Row, RowsByTable, unix_ms
 from tests.oracle.wall_clock import bucket, iso
 
 DIGITS = 6
 TIME = "time:"
 
 
-class CustomQuestion(Struct, frozen=True, kw_only=True):
+class CustomQuery(Struct, frozen=True, kw_only=True):
     """One custom question, as it is sent."""
 
     table: str
@@ -59,36 +59,39 @@ class CustomQuestion(Struct, frozen=True, kw_only=True):
         return {"query": query, **days, **bots, **limit}
 
 
-def answer(held: Facts, asked: CustomQuestion) -> list[Answer]:
+def expected_result(held: RowsByTable, query: CustomQuery) -> list[ResultRow]:
     """The rows that the service should give."""
-    rows = [row for row in table(held, asked) if all_hold(row, asked.filters)]
-    groups = grouped(rows, lambda row: tuple(group_value(asked, row, n) for n in asked.group_by))
-    if not asked.group_by:
+    rows = [row for row in table(held, query) if all_hold(row, query.filters)]
+    groups = grouped(rows, lambda row: tuple(group_value(query, row, n) for n in query.group_by))
+    if not query.group_by:
         groups = {(): rows}
     found = [
-        {**dict(zip(asked.groups, key, strict=True)), **summed(members, asked.selects)}
+        {**dict(zip(query.groups, key, strict=True)), **summed(members, query.selects)}
         for key, members in groups.items()
     ]
-    found = [row for row in found if all_hold(row, asked.having)]
-    for name, descending in reversed(order(asked)):
+    found = [row for row in found if all_hold(row, query.having)]
+    for name, descending in reversed(order(query)):
         there = [row for row in found if row[name] is not None]
         absent = [row for row in found if row[name] is None]
         found = [*sorted(there, key=itemgetter(name), reverse=descending), *absent]
-    limit = asked.limit or 1000
-    page = found[(asked.page - 1) * limit : asked.page * limit]
+    limit = query.limit or 1000
+    page = found[(query.page - 1) * limit : query.page * limit]
     return [
-        {name: label(value) if name == "date" else shown(value) for name, value in row.items()}
+        {
+            name: label(value) if name == "date" else shown_value(value)
+            for name, value in row.items()
+        }
         for row in page
     ]
 
 
-def group_value(asked: CustomQuestion, row: Row, name: str) -> Any:
+def group_value(query: CustomQuery, row: Row, name: str) -> Any:
     """What a row is grouped by: a column, or the bucket that it begins in."""
     if not name.startswith(TIME):
         return row.get(name)
-    at = unix_ms(row["started_at"]) if asked.table == "sessions" else row["ms"]
+    at = unix_ms(row["started_at"]) if query.table == "sessions" else row["ms"]
     granularity = name.removeprefix(TIME)
-    text, distance = bucket(at, asked.zone, granularity)
+    text, distance = bucket(at, query.zone, granularity)
     return text, -distance  # the hour that comes twice: first the one in summer time
 
 
@@ -98,12 +101,12 @@ def label(value: Any) -> str:
     return text
 
 
-def order(asked: CustomQuestion) -> list[tuple[str, bool]]:
+def order(query: CustomQuery) -> list[tuple[str, bool]]:
     """What it is sorted by, and whether that descends; the groups come last."""
-    terms = [(term["field"], term["direction"] == "desc") for term in asked.order_by]
+    terms = [(term["field"], term["direction"] == "desc") for term in query.order_by]
     if not terms:
-        terms = [(alias(asked.selects[0]), True)]
-    return [*terms, *((name, False) for name in asked.groups)]
+        terms = [(alias(query.selects[0]), True)]
+    return [*terms, *((name, False) for name in query.groups)]
 
 
 def alias(select: Mapping[str, str]) -> str:
@@ -112,7 +115,7 @@ def alias(select: Mapping[str, str]) -> str:
     return select.get("alias") or f"{select['aggregate']}_{field}"
 
 
-def summed(rows: Sequence[Row], selects: Sequence[Mapping[str, str]]) -> Answer:
+def summed(rows: Sequence[Row], selects: Sequence[Mapping[str, str]]) -> ResultRow:
     """The values of one group."""
     found = {}
     for select in selects:
@@ -154,25 +157,25 @@ AGGREGATES: Mapping[str, Callable[[Sequence[Any]], Any]] = {
 }
 
 
-def table(held: Facts, asked: CustomQuestion) -> list[Row]:
+def table(held: RowsByTable, query: CustomQuery) -> list[Row]:
     """All rows of the table that the question may see."""
-    seen = Seen(
+    seen = ScopedRows(
         held,
-        Question(
-            name=asked.table,
-            start=asked.start,
-            end=asked.end,
-            subject=asked.subject,
-            zone=asked.zone,
-            include_bots=asked.include_bots,
+        StandardQuery(
+            name=query.table,
+            start=query.start,
+            end=query.end,
+            subject=query.subject,
+            zone=query.zone,
+            include_bots=query.include_bots,
         ),
     )
-    if asked.table == "sessions":
+    if query.table == "sessions":
         return [session_row(session) for session in sessions(seen.events)]
-    if asked.table == "outbound":
+    if query.table == "outbound":
         away = [row for row in seen.events if row.get("outbound_domain") is not None]
         return [{**row, "text": row["link_text"], "domain": row["outbound_domain"]} for row in away]
-    return seen.rows(asked.table)
+    return seen.rows(query.table)
 
 
 FIRST = (
@@ -224,7 +227,7 @@ def _least(events: Sequence[Row], column: str) -> str | None:
     return min((row[column] for row in events if row.get(column) is not None), default=None)
 
 
-def shown(value: Any) -> Any:
+def shown_value(value: Any) -> Any:
     """A value as JSON has it."""
     if isinstance(value, datetime):
         return iso(unix_ms(value))

@@ -1,4 +1,4 @@
-"""Custom questions as hypothesis makes them."""
+"""Hypothesis strategies for custom queries."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from query.custom.aggregates import AGGREGATES
 from query.custom.tables import CUSTOM_TABLES, CustomTable
-from tests.oracle.custom import TIME, CustomQuestion, alias
-from tests.oracle.filters import Given
+from tests.oracle.custom import TIME, CustomQuery, alias
+from tests.oracle.filters import FilterJson
 from tests.oracle.query_strategies import ZONES, filters_of_columns, grouped_filters
 from tests.oracle.random_traffic import Stage
 
@@ -27,7 +27,7 @@ def selects_of(table: CustomTable) -> st.SearchStrategy[Select]:
 
 
 @st.composite
-def free_questions(draw: st.DrawFn, stage: Stage) -> CustomQuestion:
+def custom_queries(draw: st.DrawFn, stage: Stage) -> CustomQuery:
     """A question about any table."""
     table = draw(st.sampled_from(sorted(CUSTOM_TABLES.values(), key=lambda each: each.name)))
     start = stage.day + timedelta(days=draw(st.integers(-1, 1)))
@@ -37,7 +37,7 @@ def free_questions(draw: st.DrawFn, stage: Stage) -> CustomQuestion:
     if draw(st.booleans()):
         groups.insert(draw(st.integers(0, len(groups))), draw(st.sampled_from(BUCKETS)))
     outputs = ["date" if name in BUCKETS else name for name in groups]
-    return CustomQuestion(
+    return CustomQuery(
         table=table.name,
         selects=selects,
         start=start,
@@ -57,7 +57,7 @@ def free_questions(draw: st.DrawFn, stage: Stage) -> CustomQuestion:
 BUCKETS = tuple(f"{TIME}{each}" for each in ("hourly", "daily", "weekly", "monthly"))
 
 
-def havings(selects: Sequence[Select]) -> st.SearchStrategy[list[Given]]:
+def havings(selects: Sequence[Select]) -> st.SearchStrategy[list[FilterJson]]:
     """Conditions on what is counted, or none."""
     counts = [alias(select) for select in selects if select["aggregate"] in ("count", "uniq")]
     if not counts:
@@ -83,6 +83,6 @@ def orders(outputs: Sequence[str]) -> st.SearchStrategy[list[Select]]:
 FILTERED = tuple(sorted(CUSTOM_TABLES))
 
 
-def filters_of_named(table: str) -> st.SearchStrategy[Given]:
+def filters_of_named(table: str) -> st.SearchStrategy[FilterJson]:
     """One filter on any column of a table by its name."""
     return filters_of_columns(CUSTOM_TABLES[table].columns)

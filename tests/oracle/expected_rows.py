@@ -1,6 +1,6 @@
-"""What must be stored of what was posted, by a plain reading of the requests.
+"""Expected rows: what must be stored of posted requests, by a plain reading of them.
 
-Nothing of collector, stream or tables is known here but the names of columns.
+It uses nothing of collector, stream or tables but the names of columns.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +29,7 @@ Named = tuple[Any, ...]
 """Who somebody is, by anything that tells one from another."""
 
 
-class Placed(Struct, frozen=True):
+class StoredPost(Struct, frozen=True):
     """A request that was taken, and where it lies."""
 
     post: Post
@@ -86,7 +86,7 @@ def visitor(post: Post, item: Mapping[str, Any]) -> Named | None:
     return post.website, post.address, post.agent.text, post.at_ms // DAY_MS
 
 
-def expected(placed: Sequence[Placed]) -> list[Expected]:
+def expected(placed: Sequence[StoredPost]) -> list[Expected]:
     """Each row that must be stored, in the order of receipt."""
     known: set[tuple[str, str, str]] = set()
     visits = Visits()
@@ -104,7 +104,7 @@ def expected(placed: Sequence[Placed]) -> list[Expected]:
     return rows
 
 
-def _expected(one: Placed, item: Mapping[str, Any], seq: int, visits: Visits) -> Expected:
+def _expected(one: StoredPost, item: Mapping[str, Any], seq: int, visits: Visits) -> Expected:
     post = one.post
     row = _row(one, item, seq)
     who = visitor(post, item)
@@ -116,7 +116,7 @@ def _expected(one: Placed, item: Mapping[str, Any], seq: int, visits: Visits) ->
     return Expected(TABLES[post.path].name, row, who, visit)
 
 
-def _row(one: Placed, item: Mapping[str, Any], seq: int) -> dict[str, Any]:
+def _row(one: StoredPost, item: Mapping[str, Any], seq: int) -> dict[str, Any]:
     post = one.post
     table = TABLES[post.path]
     sent = item.get("timestamp", post.at_ms)

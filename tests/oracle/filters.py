@@ -1,4 +1,4 @@
-"""Filters, one row at a time: an operator and its opposite share all rows between them."""
+"""Filters evaluated row by row; an operator and its opposite share all rows between them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -7,19 +7,19 @@ from typing import Any
 
 from tests.oracle.stored_rows import Row
 
-Given = Mapping[str, Any]
+FilterJson = Mapping[str, Any]
 """A filter as it is sent."""
 
 TESTS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "eq": lambda mine, given: mine == given,
-    "gt": lambda mine, given: mine > given,
-    "gte": lambda mine, given: mine >= given,
-    "lt": lambda mine, given: mine < given,
-    "lte": lambda mine, given: mine <= given,
-    "in": lambda mine, given: mine in given,
-    "contains": lambda mine, given: given in mine,
-    "starts_with": lambda mine, given: mine.startswith(given),
-    "ends_with": lambda mine, given: mine.endswith(given),
+    "eq": lambda mine, condition: mine == condition,
+    "gt": lambda mine, condition: mine > condition,
+    "gte": lambda mine, condition: mine >= condition,
+    "lt": lambda mine, condition: mine < condition,
+    "lte": lambda mine, condition: mine <= condition,
+    "in": lambda mine, condition: mine in condition,
+    "contains": lambda mine, condition: condition in mine,
+    "starts_with": lambda mine, condition: mine.startswith(condition),
+    "ends_with": lambda mine, condition: mine.endswith(condition),
     "is_not_null": lambda _mine, _given: True,
 }
 """What each says of a value that is there; without a value it is not so."""
@@ -32,48 +32,52 @@ OPPOSITES = {
 }
 
 
-def holds(row: Row, given: Given) -> bool:
+def holds(row: Row, condition: FilterJson) -> bool:
     """Whether one filter, or a group of them, lets the row through."""
-    if "and" in given:
-        return all(holds(row, each) for each in given["and"])
-    if "or" in given:
-        return any(holds(row, each) for each in given["or"])
-    if "not" in given:
-        return not holds(row, given["not"])
-    name = given["operator"]
+    if "and" in condition:
+        return all(holds(row, each) for each in condition["and"])
+    if "or" in condition:
+        return any(holds(row, each) for each in condition["or"])
+    if "not" in condition:
+        return not holds(row, condition["not"])
+    name = condition["operator"]
     if name in OPPOSITES:
-        return not _is(row, given["field"], OPPOSITES[name], given.get("value"))
-    return _is(row, given["field"], name, given.get("value"))
+        return not _is(row, condition["field"], OPPOSITES[name], condition.get("value"))
+    return _is(row, condition["field"], name, condition.get("value"))
 
 
-def fields_of(given: Given) -> set[str]:
+def fields_of(condition: FilterJson) -> set[str]:
     """The columns that a filter or a group names."""
-    within = [*given.get("and", ()), *given.get("or", ()), *filter(None, [given.get("not")])]
-    named = {given["field"]} if "field" in given else set()
+    within = [
+        *condition.get("and", ()),
+        *condition.get("or", ()),
+        *filter(None, [condition.get("not")]),
+    ]
+    named = {condition["field"]} if "field" in condition else set()
     return named.union(*map(fields_of, within))
 
 
-def all_hold(row: Row, filters: Sequence[Given]) -> bool:
+def all_hold(row: Row, filters: Sequence[FilterJson]) -> bool:
     """Whether all of them do."""
-    return all(holds(row, given) for given in filters)
+    return all(holds(row, condition) for condition in filters)
 
 
-def _is(row: Row, field: str, operator: str, given: Any) -> bool:
+def _is(row: Row, field: str, operator: str, condition: Any) -> bool:
     mine = row.get(field)
     if mine is None:
         return False
-    return TESTS[operator](mine, _like(given, mine))
+    return TESTS[operator](mine, _like(condition, mine))
 
 
-def _like(given: Any, mine: Any) -> Any:
+def _like(condition: Any, mine: Any) -> Any:
     """What was sent as the kind of value that it is compared with."""
-    if isinstance(given, list):
-        return [_like(each, mine) for each in given]
-    if isinstance(mine, datetime) and isinstance(given, str):
-        at = datetime.fromisoformat(given)
+    if isinstance(condition, list):
+        return [_like(each, mine) for each in condition]
+    if isinstance(mine, datetime) and isinstance(condition, str):
+        at = datetime.fromisoformat(condition)
         return at if at.tzinfo else at.replace(tzinfo=UTC)
-    if isinstance(mine, datetime) and given is not None:
-        return datetime.fromtimestamp(given / 1000, UTC)
-    if isinstance(mine, Decimal | int) and isinstance(given, float):
-        return Decimal(repr(given))
-    return given
+    if isinstance(mine, datetime) and condition is not None:
+        return datetime.fromtimestamp(condition / 1000, UTC)
+    if isinstance(mine, Decimal | int) and isinstance(condition, float):
+        return Decimal(repr(condition))
+    return condition

@@ -1,7 +1,7 @@
-"""A town: some hundred coherent visits whose figures lie on the borders that definitions draw.
+"""Fixed traffic: some hundred coherent sessions with values at the bounds of each definition.
 
-Where hypothesis strews rows, most sums are of one or two; here groups have members, visits walk
-through pages, and gaps, durations and instants are a millisecond this and that side of each rule.
+Groups of random rows have one or two members; here they have many, sessions have several pages, and
+gaps, durations and instants lie a millisecond before, at and after each limit.
 """
 
 from collections.abc import Iterator
@@ -23,8 +23,8 @@ from tests.oracle.random_traffic import (
     PROPERTIES,
     SOURCES,
     VITAL_NAMES,
-    Made,
     Stage,
+    StoredRow,
     Traffic,
 )
 from tests.oracle.wall_clock import MINUTE
@@ -49,7 +49,7 @@ SECONDS = (
 )
 """Visible time on a page."""
 DEPTHS = ("0", "24.9999", "25", "50", "74.9999", "75", "100")
-MEASURED = (
+VITAL_VALUES = (
     *("0.0500", "0.1", "0.1001", "0.25", "0.2501", "199.9999", "200", "500"),
     *("800", "1800", "2500", "2500.0001", "4000", "4000.0001"),
 )
@@ -64,12 +64,12 @@ class Person:
 
     def __init__(self, random: Random, number: int) -> None:
         self.id = None if number == 0 else f"u{number}"
-        self.agent: Made = random.choice(AGENTS)
-        self.place: Made = random.choice(PLACES)
-        self.source: Made = {**random.choice(SOURCES), **random.choice(CAMPAIGNS)}
+        self.agent: StoredRow = random.choice(AGENTS)
+        self.place: StoredRow = random.choice(PLACES)
+        self.source: StoredRow = {**random.choice(SOURCES), **random.choice(CAMPAIGNS)}
 
 
-class Town:
+class FixedTraffic:
     """Writes rows down as people come and go."""
 
     def __init__(self, stage: Stage, seed: int) -> None:
@@ -112,7 +112,7 @@ class Town:
         if person.id and self.random.random() < 0.4:
             self.click(at, common, person)
 
-    def act(self, at: int, common: Made, path: str | None) -> int:
+    def act(self, at: int, common: StoredRow, path: str | None) -> int:
         """What happens on a page, and when the next page comes."""
         for _ in range(self.random.choice((0, 0, 0, 1, 2))):
             at += self.gap()
@@ -120,10 +120,10 @@ class Town:
             self.put(table, at, common, own, path=path or "/")
         return at + self.gap()
 
-    def deed(self) -> tuple[Table, Made]:
+    def deed(self) -> tuple[Table, StoredRow]:
         """A custom event, a click that leaves, an error, a measurement."""
         pick = self.random.choice
-        deeds: list[tuple[Table, Made]] = [
+        deeds: list[tuple[Table, StoredRow]] = [
             (EVENTS, {"name": pick(NAMES), "properties": pick(PROPERTIES)}),
             (
                 EVENTS,
@@ -143,12 +143,18 @@ class Town:
                     "lineno": pick((None, 12)),
                 },
             ),
-            (VITALS, {"metric_name": pick(VITAL_NAMES), "metric_value": Decimal(pick(MEASURED))}),
-            (VITALS, {"metric_name": pick(VITAL_NAMES), "metric_value": Decimal(pick(MEASURED))}),
+            (
+                VITALS,
+                {"metric_name": pick(VITAL_NAMES), "metric_value": Decimal(pick(VITAL_VALUES))},
+            ),
+            (
+                VITALS,
+                {"metric_name": pick(VITAL_NAMES), "metric_value": Decimal(pick(VITAL_VALUES))},
+            ),
         ]
         return pick(deeds)
 
-    def view(self, person: Person) -> Made:
+    def view(self, person: Person) -> StoredRow:
         """A page view; only sometimes with a source of its own."""
         pick = self.random.choice
         return {
@@ -159,7 +165,7 @@ class Town:
             "ttfb": pick((None, 31)),
         }
 
-    def leaving(self) -> Made:
+    def leaving(self) -> StoredRow:
         pick = self.random.choice
         return {
             "name": "page_exit",
@@ -168,7 +174,7 @@ class Town:
             "interaction_count": pick((None, 0, 3)),
         }
 
-    def used(self) -> Made:
+    def used(self) -> StoredRow:
         """How a page was used."""
         pick = self.random.choice
         fields, forms = pick((None, 0, 2)), pick((None, 0, 1))
@@ -189,16 +195,16 @@ class Town:
             "error_count": pick((None, 0, 1)),
         }
 
-    def known(self) -> Made:
+    def known(self) -> StoredRow:
         """Who a visitor is said to be."""
         pick = self.random.choice
         return {"profile_id": pick(("p1", "p2")), "traits": pick((None, '{"plan":"pro"}'))}
 
-    def click(self, at: int, common: Made, person: Person) -> None:
+    def click(self, at: int, common: StoredRow, person: Person) -> None:
         own = {"link_id": "go", "organization_id": "acme", "slug": "go", **person.source}
         self.put(CLICKS, at + self.gap(), common, own)
 
-    def common(self, person: Person, session: str | None) -> Made:
+    def common(self, person: Person, session: str | None) -> StoredRow:
         """What all rows of a visit have."""
         return {
             "website_id": self.random.choice(("shop",) * 9 + ("blog",)),
@@ -216,7 +222,7 @@ class Town:
     def gap(self) -> int:
         return self.random.choice(GAPS)
 
-    def put(self, table: Table, ms: int, common: Made, own: Made, **more: Any) -> None:
+    def put(self, table: Table, ms: int, common: StoredRow, own: StoredRow, **more: Any) -> None:
         """One row, received a moment later, rarely days later."""
         at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
         late = timedelta(days=2) if self.random.random() < 0.03 else timedelta(milliseconds=250)
@@ -234,6 +240,6 @@ class Town:
         self.rows.append(Stored(table, known))
 
 
-def town(stage: Stage, seed: int = 1, visits: int = 150) -> Traffic:
+def fixed_traffic(stage: Stage, seed: int = 1, visits: int = 150) -> Traffic:
     """The rows of all tables around the day of the stage."""
-    return Town(stage, seed).live(visits)
+    return FixedTraffic(stage, seed).live(visits)

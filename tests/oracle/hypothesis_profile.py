@@ -1,4 +1,4 @@
-"""How hard hypothesis tries: the same examples every time, more and others in a long run.
+"""Hypothesis profiles: the same examples every time, or more and random ones in a long run.
 
 `pytest tests/oracle --hypothesis-profile=long` is the long run.
 """
@@ -13,7 +13,7 @@ LONG = "long"
 settings.register_profile(LONG, max_examples=20 * USUAL, derandomize=False)
 
 
-def tried(examples: int) -> settings:
+def try_examples(examples: int) -> settings:
     """The settings of a property: so many examples, times what the profile is longer."""
     chosen = settings.default or settings()
     longer = chosen.max_examples != USUAL

@@ -1,17 +1,17 @@
-"""Oracle: how one query type is answered slowly, and its limit when a question says none."""
+"""Oracle: computes the result of one query type slowly; its default limit."""
 
 from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from tests.oracle.aggregates import Answer
-from tests.oracle.query import Seen
+from tests.oracle.aggregates import ResultRow
+from tests.oracle.query import ScopedRows
 
 
 class Oracle(Struct, frozen=True):
     """Gives all rows of the answer, in their order."""
 
-    rows: Callable[[Seen], list[Answer]]
+    rows: Callable[[ScopedRows], list[ResultRow]]
     limit: int = 100
     series: bool = False
     """Whether the answer is whole unless a limit is asked."""

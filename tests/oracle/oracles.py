@@ -1,9 +1,9 @@
-"""ORACLES: how every query type is answered by plain definitions, and the answer to a question."""
+"""ORACLES: one for every query type; the expected result of a query."""
 
-from tests.oracle.aggregates import Answer
+from tests.oracle.aggregates import ResultRow
 from tests.oracle.oracle import Oracle, Oracles
-from tests.oracle.query import Question, Seen
-from tests.oracle.stored_rows import Facts
+from tests.oracle.query import ScopedRows, StandardQuery
+from tests.oracle.stored_rows import RowsByTable
 from tests.oracle.types.custom_events import CUSTOM_EVENTS
 from tests.oracle.types.engagement import ENGAGEMENT
 from tests.oracle.types.error_groups import ERRORS_MORE
@@ -45,13 +45,13 @@ ORACLES: Oracles = {
 }
 
 
-def answer(held: Facts, question: Question) -> list[Answer]:
+def expected_result(held: RowsByTable, query: StandardQuery) -> list[ResultRow]:
     """The rows that the service should give."""
-    oracle = ORACLES[question.name]
-    return paged(oracle, oracle.rows(Seen(held, question)), question)
+    oracle = ORACLES[query.name]
+    return paged(oracle, oracle.rows(ScopedRows(held, query)), query)
 
 
-def paged(oracle: Oracle, rows: list[Answer], question: Question) -> list[Answer]:
+def paged(oracle: Oracle, rows: list[ResultRow], query: StandardQuery) -> list[ResultRow]:
     """One page of them."""
-    limit = question.limit or (10_000 if oracle.series else oracle.limit)
-    return rows[(question.page - 1) * limit : question.page * limit]
+    limit = query.limit or (10_000 if oracle.series else oracle.limit)
+    return rows[(query.page - 1) * limit : query.page * limit]

@@ -1,8 +1,6 @@
-"""What is posted: the requests of a street.
+"""Hypothesis strategy for posted requests: a few visitors, a server and two bots.
 
-A street of a few visitors, a server and two programs sends requests to the real collector: with
-copies of what was sent before, items that lie days back, items that are wrong, and items without
-ids.
+The requests contain duplicates of earlier ones, late items, invalid items and items without ids.
 """
 
 from collections.abc import Mapping, Sequence
@@ -122,7 +120,7 @@ class Person(Struct):
         return f"203.0.{self.number}.9"
 
 
-def street(begin_ms: int, seed: int = 1, posts: int = 160) -> list[Post]:
+def post_strategy(begin_ms: int, seed: int = 1, posts: int = 160) -> list[Post]:
     """Requests in the order in which they are sent."""
     random = Random(seed)
     people = [

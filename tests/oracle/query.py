@@ -1,4 +1,4 @@
-"""Question: what is asked, and Seen: what its oracle may look at."""
+"""StandardQuery, and ScopedRows: the rows that its oracle may read."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -9,14 +9,14 @@ from msgspec import Struct
 
 from schemas.tables import TABLES
 from tests.oracle import wall_clock
-from tests.oracle.filters import Given, all_hold, fields_of
-from tests.oracle.stored_rows import Facts, Row
+from tests.oracle.filters import FilterJson, all_hold, fields_of
+from tests.oracle.stored_rows import Row, RowsByTable
 from tests.oracle.wall_clock import Bucket
 
 COLUMNS = {table.name: {column.name for column in table.columns} for table in TABLES}
 
 
-class Question(Struct, frozen=True, kw_only=True):
+class StandardQuery(Struct, frozen=True, kw_only=True):
     """One standard question, complete."""
 
     name: str
@@ -25,7 +25,7 @@ class Question(Struct, frozen=True, kw_only=True):
     subject: str = "shop"
     zone: str = "UTC"
     granularity: str = "daily"
-    filters: Sequence[Given] = ()
+    filters: Sequence[FilterJson] = ()
     include_bots: bool = False
     limit: int | None = None
     page: int = 1
@@ -35,13 +35,13 @@ class Question(Struct, frozen=True, kw_only=True):
     compare: str | None = None
 
 
-class Seen:
+class ScopedRows:
     """The rows of one subject inside one span, and its calendar."""
 
-    def __init__(self, held: Facts, question: Question) -> None:
-        self.question = question
+    def __init__(self, held: RowsByTable, query: StandardQuery) -> None:
+        self.query = query
         self._held = held
-        self.start_ms, self.end_ms = wall_clock.bounds(question.start, question.end, question.zone)
+        self.start_ms, self.end_ms = wall_clock.bounds(query.start, query.end, query.zone)
 
     @cached_property
     def events(self) -> list[Row]:
@@ -59,9 +59,9 @@ class Seen:
     def clicks(self) -> list[Row]:
         return self.rows("clicks")
 
-    def between(self, start_ms: int, end_ms: int) -> "Seen":
+    def between(self, start_ms: int, end_ms: int) -> "ScopedRows":
         """The same question about another span."""
-        other = Seen(self._held, self.question)
+        other = ScopedRows(self._held, self.query)
         other.start_ms, other.end_ms = start_ms, end_ms
         return other
 
@@ -70,23 +70,23 @@ class Seen:
 
         A filter on a column that the table does not have leaves its rows alone.
         """
-        asked = self.question
-        known = [given for given in asked.filters if fields_of(given) <= COLUMNS[table]]
+        query = self.query
+        known = [condition for condition in query.filters if fields_of(condition) <= COLUMNS[table]]
         subject = "link_id" if table == "clicks" else "website_id"
         return [
             row
             for row in self._held[table]
-            if row[subject] == asked.subject
+            if row[subject] == query.subject
             and self.start_ms <= row["ms"] < self.end_ms
-            and (asked.include_bots or row["is_bot"] is not True)
+            and (query.include_bots or row["is_bot"] is not True)
             and (not filtered or all_hold(row, known))
         ]
 
     def bucket(self, row: Row) -> Bucket:
         """The bucket that the row is in."""
-        return wall_clock.bucket(row["ms"], self.question.zone, self.question.granularity)
+        return wall_clock.bucket(row["ms"], self.query.zone, self.query.granularity)
 
     @cached_property
     def points(self) -> list[Bucket]:
-        asked = self.question
-        return wall_clock.points(self.start_ms, self.end_ms, asked.zone, asked.granularity)
+        query = self.query
+        return wall_clock.points(self.start_ms, self.end_ms, query.zone, query.granularity)

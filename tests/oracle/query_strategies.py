@@ -1,4 +1,4 @@
-"""Questions as hypothesis makes them: spans, zones, granularities, pages and every operator."""
+"""Hypothesis strategies for standard queries: time ranges, zones, granularities, filters, pages."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from query.request.operators import OPERATORS, Arity, Operator
 from schemas.tables import LEDGER, QUARANTINE, TABLES, ColumnType, Table
-from tests.oracle.filters import Given
-from tests.oracle.query import Question
+from tests.oracle.filters import FilterJson
+from tests.oracle.query import StandardQuery
 from tests.oracle.random_traffic import Stage
 
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe")
@@ -42,22 +42,22 @@ NEEDED = {"session_id": "s1", "anonymous_id": "u1"}
 """Whom a question is about that needs a session or a visitor."""
 
 
-class Frame(Struct, frozen=True):
+class QueryFrame(Struct, frozen=True):
     """All of a question but its name; filters by table."""
 
-    question: Question
-    filters: Mapping[str, Sequence[Given]]
+    query: StandardQuery
+    filters: Mapping[str, Sequence[FilterJson]]
     options: Mapping[str, Mapping[str, Any]]
 
-    def of(self, name: str, table: str, subject: str, needs: Sequence[str] = ()) -> Question:
+    def of(self, name: str, table: str, subject: str, needs: Sequence[str] = ()) -> StandardQuery:
         """The question that asks for one query type; `needs` are filters that it must have."""
         filters = [
             *self.filters[table],
             *({"field": column, "operator": "eq", "value": NEEDED[column]} for column in needs),
         ]
-        fields = {field: getattr(self.question, field) for field in Question.__struct_fields__}
+        fields = {field: getattr(self.query, field) for field in StandardQuery.__struct_fields__}
         own = {"name": name, "subject": subject, "filters": filters}
-        return Question(**fields | own | {"options": self.options.get(name, {})})
+        return StandardQuery(**fields | own | {"options": self.options.get(name, {})})
 
 
 class Named(Protocol):
@@ -70,12 +70,12 @@ class Named(Protocol):
     def type(self) -> ColumnType: ...
 
 
-def filters_of(table: Table) -> st.SearchStrategy[Given]:
+def filters_of(table: Table) -> st.SearchStrategy[FilterJson]:
     """One filter on any public column of a stored table."""
     return filters_of_columns([column for column in table.columns if column.public])
 
 
-def filters_of_columns(columns: Sequence[Named]) -> st.SearchStrategy[Given]:
+def filters_of_columns(columns: Sequence[Named]) -> st.SearchStrategy[FilterJson]:
     """One filter on any of the columns, with any operator that fits it."""
     pairs = [
         (column, operator)
@@ -86,7 +86,7 @@ def filters_of_columns(columns: Sequence[Named]) -> st.SearchStrategy[Given]:
     return st.sampled_from(pairs).flatmap(lambda pair: _filter(*pair))
 
 
-def grouped_filters(single: st.SearchStrategy[Given]) -> st.SearchStrategy[Given]:
+def grouped_filters(single: st.SearchStrategy[FilterJson]) -> st.SearchStrategy[FilterJson]:
     """One filter, or filters joined by `and`, `or` and `not`, one in another."""
     return st.recursive(
         single,
@@ -99,17 +99,17 @@ def grouped_filters(single: st.SearchStrategy[Given]) -> st.SearchStrategy[Given
     )
 
 
-def _filter(column: Named, operator: Operator) -> st.SearchStrategy[Given]:
-    given: dict[str, st.SearchStrategy[Any]] = {
+def _filter(column: Named, operator: Operator) -> st.SearchStrategy[FilterJson]:
+    condition: dict[str, st.SearchStrategy[Any]] = {
         "field": st.just(column.name),
         "operator": st.just(operator.name),
     }
     value = st.sampled_from(VALUES[column.type])
     if operator.arity is Arity.ONE:
-        given["value"] = value
+        condition["value"] = value
     if operator.arity is Arity.MANY:
-        given["value"] = st.lists(value, min_size=1, max_size=3)
-    return st.fixed_dictionaries(given)
+        condition["value"] = st.lists(value, min_size=1, max_size=3)
+    return st.fixed_dictionaries(condition)
 
 
 _paths = st.sampled_from(("/", "/a", "/a/b"))
@@ -145,10 +145,10 @@ OPTIONS: st.SearchStrategy[Any] = st.fixed_dictionaries(
 
 
 @st.composite
-def frames(draw: st.DrawFn, stage: Stage, granularities: Sequence[str]) -> Frame:
+def frames(draw: st.DrawFn, stage: Stage, granularities: Sequence[str]) -> QueryFrame:
     """Questions about the days around the stage."""
     start = stage.day + timedelta(days=draw(st.integers(-1, 1)))
-    question = Question(
+    query = StandardQuery(
         name="",
         start=start,
         end=start + timedelta(days=draw(st.sampled_from((0, 1, 2)))),
@@ -163,13 +163,13 @@ def frames(draw: st.DrawFn, stage: Stage, granularities: Sequence[str]) -> Frame
         for table in TABLES
         if table not in (QUARANTINE, LEDGER)
     }
-    return Frame(question, names, draw(OPTIONS))
+    return QueryFrame(query, names, draw(OPTIONS))
 
 
 @st.composite
-def plain(draw: st.DrawFn, stage: Stage, granularities: Sequence[str]) -> Frame:
+def plain(draw: st.DrawFn, stage: Stage, granularities: Sequence[str]) -> QueryFrame:
     """A question that sees everything of the days around the stage."""
-    question = Question(
+    query = StandardQuery(
         name="",
         start=stage.day - timedelta(days=1),
         end=stage.day + timedelta(days=2),
@@ -178,4 +178,4 @@ def plain(draw: st.DrawFn, stage: Stage, granularities: Sequence[str]) -> Frame:
         include_bots=True,
         limit=1000,
     )
-    return Frame(question, {table.name: () for table in TABLES}, draw(OPTIONS))
+    return QueryFrame(query, {table.name: () for table in TABLES}, draw(OPTIONS))

@@ -1,4 +1,4 @@
-"""Traffic as hypothesis makes it: people, programs and rivals around a day of one zone."""
+"""Hypothesis strategies for stored rows: people, bots and other tenants around one day."""
 
 import json
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from tests.oracle import wall_clock
 from tests.query.lake import Stored, hashed
 from tests.query.query_service import NOW
 
-Made = Mapping[str, Any]
+StoredRow = Mapping[str, Any]
 
 
 class Stage(Struct, frozen=True):
@@ -51,7 +51,7 @@ NAMES = ("signup", "Signup", "purchase", "köp", "screen view")
 DOMAINS = ("x.example", "y.example", "ü.example")
 MESSAGES = ("boom", "Boom", "x is not a function", "'; DROP", "")
 
-SOURCES: tuple[Made, ...] = (
+SOURCES: tuple[StoredRow, ...] = (
     {
         "referrer": "Direct",
         "referrer_name": "Direct",
@@ -79,14 +79,14 @@ SOURCES: tuple[Made, ...] = (
     {"referrer": None, "referrer_name": None, "referrer_type": None, "channel": None},
 )
 
-CAMPAIGNS: tuple[Made, ...] = (
+CAMPAIGNS: tuple[StoredRow, ...] = (
     {},
     {},
     {"utm_source": "news", "utm_medium": "email", "utm_campaign": "märz"},
     {"utm_source": "News", "utm_term": "shoes", "utm_content": "a", "click_id": "gclid"},
 )
 
-AGENTS: tuple[Made, ...] = (
+AGENTS: tuple[StoredRow, ...] = (
     {
         "browser_name": "Chrome",
         "browser_version": "140",
@@ -114,7 +114,7 @@ AGENTS: tuple[Made, ...] = (
     {"browser_name": None, "os_name": None, "device_type": None},
 )
 
-PLACES: tuple[Made, ...] = (
+PLACES: tuple[StoredRow, ...] = (
     {"country": "DE", "region": "Berlin", "city": "Berlin", "timezone": "Europe/Berlin"},
     {"country": "DE", "region": "Bayern", "city": "München", "language": "de"},
     {"country": "US", "region": None, "city": "Berlin", "language": "en-US"},
@@ -179,7 +179,7 @@ def rows(draw: st.DrawFn, stage: Stage, table: Table) -> Stored:
     return Stored(table, {c.name: values.get(c.name) for c in table.columns if c.name != "day"})
 
 
-def _when(ms: int, late_ms: int) -> Made:
+def _when(ms: int, late_ms: int) -> StoredRow:
     at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
     return {"ts": at, "received_at": at + timedelta(milliseconds=late_ms)}
 
@@ -237,11 +237,11 @@ _sources = st.tuples(st.sampled_from(SOURCES), st.sampled_from(CAMPAIGNS)).map(
 )
 
 
-def _both(parts: tuple[Made, ...]) -> Made:
+def _both(parts: tuple[StoredRow, ...]) -> StoredRow:
     return {name: value for part in parts for name, value in part.items()}
 
 
-OWN: Mapping[str, st.SearchStrategy[Made]] = {
+OWN: Mapping[str, st.SearchStrategy[StoredRow]] = {
     EVENTS.name: st.tuples(_events, _sources).map(_both),
     ERRORS.name: st.fixed_dictionaries(
         {

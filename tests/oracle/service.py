@@ -1,4 +1,4 @@
-"""The service under test: a lake per example behind the real application, asked over HTTP."""
+"""The query service under test, over a lake for each example."""
 
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -16,14 +16,14 @@ from schemas.runtime.settings import Settings
 from schemas.tables import Table
 from tests.asgi_client import request_once
 from tests.http_client import Reply
-from tests.oracle.aggregates import Answer
-from tests.oracle.query import Question
-from tests.oracle.query_strategies import Frame
-from tests.oracle.stored_rows import Facts, facts
+from tests.oracle.aggregates import ResultRow
+from tests.oracle.query import StandardQuery
+from tests.oracle.query_strategies import QueryFrame
+from tests.oracle.stored_rows import RowsByTable, rows_by_table
 from tests.query.lake import Lake, Stored
 from tests.query.query_service import NOW, furnish
 
-MOST_AT_ONCE = 40
+MAX_BATCH = 40
 
 
 class Registry:
@@ -59,7 +59,7 @@ class Service:
         for first in range(portions):
             self.lake.holds(*stored[first::portions])
         self.open()
-        self.facts: Facts = facts((row.table.name, row.values) for row in stored)
+        self.facts: RowsByTable = rows_by_table((row.table.name, row.values) for row in stored)
 
     def __enter__(self) -> Self:
         return self
@@ -98,76 +98,76 @@ class Service:
             self._served.app, "POST", f"{path}?{kind}={subject}", body, {"x-api-key": key}
         )
 
-    def answers(self, questions: Sequence[Question]) -> list[list[Answer]]:
+    def results(self, queries: Sequence[StandardQuery]) -> list[list[ResultRow]]:
         """The answer to each question."""
-        return [entry["data"] for entry in self.entries(questions)]
+        return [entry["data"] for entry in self.entries(queries)]
 
-    def entries(self, questions: Sequence[Question]) -> list[Any]:
+    def entries(self, queries: Sequence[StandardQuery]) -> list[Any]:
         """All that is said to each; questions that differ in their name only go together."""
         found: dict[int, Any] = {}
-        for alike in _alike(questions):
-            for at in range(0, len(alike), MOST_AT_ONCE):
-                portion = alike[at : at + MOST_AT_ONCE]
-                entries = self.ask(questions[portion[0]], [named(questions[i]) for i in portion])
+        for alike in _alike(queries):
+            for at in range(0, len(alike), MAX_BATCH):
+                portion = alike[at : at + MAX_BATCH]
+                entries = self.ask(queries[portion[0]], [named(queries[i]) for i in portion])
                 for i, entry in zip(portion, entries, strict=True):
-                    assert entry["success"], (questions[i], entry)
+                    assert entry["success"], (queries[i], entry)
                     found[i] = entry
-        return [found[i] for i in range(len(questions))]
+        return [found[i] for i in range(len(queries))]
 
-    def answer(self, question: Question) -> list[Answer]:
+    def result(self, query: StandardQuery) -> list[ResultRow]:
         """The answer to one question."""
-        return self.answers([question])[0]
+        return self.results([query])[0]
 
-    def ask(self, question: Question, parameters: Sequence[Any]) -> list[Any]:
+    def ask(self, query: StandardQuery, parameters: Sequence[Any]) -> list[Any]:
         """The entries of one request."""
-        reply = self.post("/v1/query", body_of(question, parameters), question.subject)
+        reply = self.post("/v1/query", body_of(query, parameters), query.subject)
         assert reply.status == 200, reply.json
         data: list[Any] = reply.json["data"]
         return data
 
 
-def every_type(frame: Frame) -> list[Question]:
+def every_type(frame: QueryFrame) -> list[StandardQuery]:
     """Every query type, asked of the shop or its link."""
     return [
         frame.of(
             name,
-            each.table.name,
-            "go" if each.subject is SubjectKind.LINK else "shop",
-            each.required_filters,
+            query_type.table.name,
+            "go" if query_type.subject is SubjectKind.LINK else "shop",
+            query_type.required_filters,
         )
-        for name, each in QUERY_TYPES.items()
+        for name, query_type in QUERY_TYPES.items()
     ]
 
 
-def named(question: Question) -> Any:
+def named(query: StandardQuery) -> Any:
     """The parameter that asks it."""
-    return {"name": question.name, **question.options} if question.options else question.name
+    return {"name": query.name, **query.options} if query.options else query.name
 
 
-def body_of(question: Question, parameters: Iterable[Any]) -> dict[str, Any]:
+def body_of(query: StandardQuery, parameters: Iterable[Any]) -> dict[str, Any]:
     """What is sent."""
     body: dict[str, Any] = {
         "parameters": list(parameters),
-        "startDate": question.start.isoformat(),
-        "endDate": question.end.isoformat(),
-        "timezone": question.zone,
-        "granularity": question.granularity,
-        "filters": list(question.filters),
-        "include_bots": question.include_bots,
-        "page": question.page,
+        "startDate": query.start.isoformat(),
+        "endDate": query.end.isoformat(),
+        "timezone": query.zone,
+        "granularity": query.granularity,
+        "filters": list(query.filters),
+        "include_bots": query.include_bots,
+        "page": query.page,
     }
-    if question.limit is not None:
-        body["limit"] = question.limit
-    if question.order_by:
-        body["orderBy"] = list(question.order_by)
-    if question.compare:
-        body["compare"] = {"to": question.compare}
+    if query.limit is not None:
+        body["limit"] = query.limit
+    if query.order_by:
+        body["orderBy"] = list(query.order_by)
+    if query.compare:
+        body["compare"] = {"to": query.compare}
     return body
 
 
-def _alike(questions: Sequence[Question]) -> list[list[int]]:
+def _alike(queries: Sequence[StandardQuery]) -> list[list[int]]:
     """Positions of questions that one request can ask."""
     groups: dict[str, list[int]] = {}
-    for i, question in enumerate(questions):
-        groups.setdefault(f"{question.subject} {body_of(question, ())}", []).append(i)
+    for i, query in enumerate(queries):
+        groups.setdefault(f"{query.subject} {body_of(query, ())}", []).append(i)
     return list(groups.values())

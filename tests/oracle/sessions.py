@@ -1,4 +1,4 @@
-"""Sessions, from the events of a span."""
+"""Sessions of the events in a time range."""
 
 from collections.abc import Iterable
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""Facts: all that is stored, as lists of rows, and what one question may see of them."""
+"""RowsByTable: all stored rows as lists, in the order of their events."""
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
@@ -9,16 +9,16 @@ from schemas.tables import TABLES
 Row = Mapping[str, Any]
 """One stored row by column; `ms` is its `ts` in Unix milliseconds."""
 
-Facts = Mapping[str, list[Row]]
+RowsByTable = Mapping[str, list[Row]]
 """Rows by the name of their table."""
 
 
-def facts(stored: Iterable[tuple[str, Mapping[str, Any]]]) -> Facts:
+def rows_by_table(stored: Iterable[tuple[str, Mapping[str, Any]]]) -> RowsByTable:
     """The facts of (table, columns) pairs, in the order in which they happened."""
     found: dict[str, list[Row]] = {table.name: [] for table in TABLES}
     for table, columns in stored:
         found[table].append({**columns, "ms": unix_ms(columns["ts"])})
-    return {table: sorted(rows, key=place) for table, rows in found.items()}
+    return {table: sorted(rows, key=event_order) for table, rows in found.items()}
 
 
 def unix_ms(at: datetime) -> int:
@@ -26,6 +26,6 @@ def unix_ms(at: datetime) -> int:
     return (at - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
 
 
-def place(row: Row) -> tuple[Any, ...]:
+def event_order(row: Row) -> tuple[Any, ...]:
     """Where a row stands in time; rows of one instant stand as they were sent."""
     return row["ms"], row["kafka_partition"], row["kafka_offset"], row["seq"]

@@ -1,13 +1,13 @@
-"""The service and the oracle give the same answer to every custom question, whole."""
+"""Service and oracle return the same result for every custom query."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from query.custom.aggregates import BY_NAME
-from tests.oracle.custom import AGGREGATES, CustomQuestion, answer
-from tests.oracle.custom_query_strategies import free_questions
-from tests.oracle.fixed_traffic import town
-from tests.oracle.hypothesis_profile import tried
+from tests.oracle.custom import AGGREGATES, CustomQuery, expected_result
+from tests.oracle.custom_query_strategies import custom_queries
+from tests.oracle.fixed_traffic import fixed_traffic
+from tests.oracle.hypothesis_profile import try_examples
 from tests.oracle.random_traffic import STAGES, Stage, Traffic, stages, traffic
 from tests.oracle.service import Service
 
@@ -17,43 +17,43 @@ def test_every_aggregate_has_an_oracle() -> None:
 
 
 @st.composite
-def scenes(draw: st.DrawFn) -> tuple[Traffic, list[CustomQuestion]]:
+def scenes(draw: st.DrawFn) -> tuple[Traffic, list[CustomQuery]]:
     """What is stored, and what is asked of it."""
     stage = draw(stages)
     stored = draw(traffic(stage))
-    return stored, draw(st.lists(free_questions(stage), min_size=10, max_size=20))
+    return stored, draw(st.lists(custom_queries(stage), min_size=10, max_size=20))
 
 
-@tried(8)
+@try_examples(8)
 @given(scenes())
 def test_the_service_agrees_with_the_oracle(
-    scene: tuple[Traffic, list[CustomQuestion]],
+    scene: tuple[Traffic, list[CustomQuery]],
 ) -> None:
-    stored, asked = scene
+    stored, queries = scene
     with Service(stored) as service:
-        for question in asked:
-            reply = service.post("/v1/query/custom", question.body, question.subject)
+        for query in queries:
+            reply = service.post("/v1/query/custom", query.body, query.subject)
 
-            assert reply.status == 200, (question, reply.json)
-            assert reply.json["data"] == answer(service.facts, question), question
+            assert reply.status == 200, (query, reply.json)
+            assert reply.json["data"] == expected_result(service.facts, query), query
 
 
 @st.composite
-def town_scenes(draw: st.DrawFn) -> tuple[Stage, list[CustomQuestion]]:
+def fixed_traffic_scenes(draw: st.DrawFn) -> tuple[Stage, list[CustomQuery]]:
     """Where there is a town, and what is asked of it."""
     stage = draw(st.sampled_from(STAGES[:4]))
-    return stage, draw(st.lists(free_questions(stage), min_size=25, max_size=25))
+    return stage, draw(st.lists(custom_queries(stage), min_size=25, max_size=25))
 
 
-@tried(4)
-@given(town_scenes())
+@try_examples(4)
+@given(fixed_traffic_scenes())
 def test_the_service_agrees_with_the_oracle_about_a_town(
-    scene: tuple[Stage, list[CustomQuestion]],
+    scene: tuple[Stage, list[CustomQuery]],
 ) -> None:
-    stage, asked = scene
-    with Service(town(stage)) as service:
-        for question in asked:
-            reply = service.post("/v1/query/custom", question.body, question.subject)
+    stage, queries = scene
+    with Service(fixed_traffic(stage)) as service:
+        for query in queries:
+            reply = service.post("/v1/query/custom", query.body, query.subject)
 
-            assert reply.status == 200, (question, reply.json)
-            assert reply.json["data"] == answer(service.facts, question), question
+            assert reply.status == 200, (query, reply.json)
+            assert reply.json["data"] == expected_result(service.facts, query), query

@@ -1,8 +1,7 @@
-"""What is posted is what is answered: collector, stream and query service against plain reading.
+"""Collector, stream and query service return what a plain reading of the requests gives.
 
-The real collector takes the requests, the real worker's batches store them, the real service
-answers; only Kafka is a list. Ids that are made on the way may be any, as long as they tell the
-same people and visits apart that the oracle does.
+All three services are real; only Kafka is a list. Derived visitor and session ids may have any
+value, as long as they distinguish the same visitors and sessions as the oracle does.
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -24,13 +23,13 @@ from stream.rows.decoder import KafkaMessage
 from stream.writing.batch_writer import BatchWriter
 from tests.asgi_client import request_once
 from tests.ingest.in_memory_collector import FixedSnapshotSource, InMemoryProducer
-from tests.oracle.expected_rows import Expected, Placed, expected
-from tests.oracle.oracles import answer
-from tests.oracle.posted_requests import BAD, Post, street
-from tests.oracle.query import Question
-from tests.oracle.query_strategies import Frame
+from tests.oracle.expected_rows import Expected, StoredPost, expected
+from tests.oracle.oracles import expected_result
+from tests.oracle.posted_requests import BAD, Post, post_strategy
+from tests.oracle.query import StandardQuery
+from tests.oracle.query_strategies import QueryFrame
 from tests.oracle.service import Service, every_type, registry
-from tests.oracle.stored_rows import facts
+from tests.oracle.stored_rows import rows_by_table
 from tests.oracle.test_fixed_traffic import GERMAN, OPTIONS
 from tests.query.lake import hashed
 from tests.query.query_service import NOW
@@ -56,7 +55,7 @@ class Pipeline:
         self.arrived: dict[str, list[KafkaMessage]] = {}
         self.drains: dict[str, BatchWriter] = {}
 
-    def post(self, post: Post) -> Placed | None:
+    def post(self, post: Post) -> StoredPost | None:
         """Send a request; nothing comes of one in which nothing is good."""
         self.now = post.at_ms
         good = [item for item in post.items if item not in BAD[post.path]]
@@ -75,7 +74,7 @@ class Pipeline:
         partition = sent.place % PARTITIONS
         offset = sum(message.partition == partition for message in waiting)
         waiting.append(a_message(offset, *sent.envelopes, partition=partition))
-        return Placed(post, partition, offset)
+        return StoredPost(post, partition, offset)
 
     def store(self, path: str) -> None:
         """Hand what has arrived to the worker, in portions, some of them twice."""
@@ -107,7 +106,7 @@ class Pipeline:
 def run(service: Service, seed: int) -> tuple[Pipeline, list[Expected]]:
     """Everything posted and stored, and what must have come of it."""
     pipeline = Pipeline(service, seed)
-    placed = [one for post in street(BEGIN, seed) if (one := pipeline.post(post))]
+    placed = [one for post in post_strategy(BEGIN, seed) if (one := pipeline.post(post))]
     for path in ("/track", "/vitals", "/errors"):
         pipeline.store(path)
     return pipeline, expected(placed)
@@ -148,23 +147,23 @@ def test_answers_are_those_of_what_was_posted(seed: int) -> None:
                 ids = {"anonymous_id": who, "visitor_hash": hashed(who)}
                 ids |= {"session_id": visit, "session_hash": hashed(visit)}
                 truth.append((table.name, each.row | ids))
-        service.facts = facts(truth)
+        service.facts = rows_by_table(truth)
 
         for frame in framed():
-            questions = every_type(frame)
-            for question, found in zip(questions, service.answers(questions), strict=True):
-                assert found == answer(service.facts, question), question
+            queries = every_type(frame)
+            for query, found in zip(queries, service.results(queries), strict=True):
+                assert found == expected_result(service.facts, query), query
 
 
-def framed() -> Iterator[Frame]:
+def framed() -> Iterator[QueryFrame]:
     """All that was posted; one country of the last day, by hours."""
     last = datetime.fromtimestamp(NOW / 1000, UTC).date()
-    everything = Question(
+    everything = StandardQuery(
         name="", start=last - timedelta(days=9), end=last, include_bots=True, limit=1_000
     )
-    hours = Question(name="", start=last - timedelta(days=1), end=last, granularity="hourly")
-    yield Frame(everything, {table.name: () for table in TABLES}, OPTIONS[0])
-    yield Frame(hours, {table.name: (GERMAN,) for table in TABLES}, OPTIONS[1])
+    hours = StandardQuery(name="", start=last - timedelta(days=1), end=last, granularity="hourly")
+    yield QueryFrame(everything, {table.name: () for table in TABLES}, OPTIONS[0])
+    yield QueryFrame(hours, {table.name: (GERMAN,) for table in TABLES}, OPTIONS[1])
 
 
 def balances(pipeline: Pipeline, stored: int) -> None:

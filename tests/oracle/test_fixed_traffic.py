@@ -1,4 +1,4 @@
-"""The service and the oracle agree about a town, where every group has members (town.py)."""
+"""Service and oracle return the same results over fixed traffic, where groups have members."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
@@ -11,18 +11,18 @@ import pytest
 from query.standard.query_types import QUERY_TYPES
 from schemas.tables import TABLES
 from tests.oracle.comparison import COMPARABLE, comparison
-from tests.oracle.filters import Given
-from tests.oracle.fixed_traffic import town
-from tests.oracle.oracles import answer
-from tests.oracle.query import Question
-from tests.oracle.query_strategies import Frame
+from tests.oracle.filters import FilterJson
+from tests.oracle.fixed_traffic import fixed_traffic
+from tests.oracle.oracles import expected_result
+from tests.oracle.query import StandardQuery
+from tests.oracle.query_strategies import QueryFrame
 from tests.oracle.random_traffic import STAGES, Stage
 from tests.oracle.service import Service, every_type
 
 PLAYED = STAGES[:3]
 """At this moment in two zones, and on a day of 25 hours."""
 
-GERMAN: Given = {"field": "country", "operator": "eq", "value": "DE"}
+GERMAN: FilterJson = {"field": "country", "operator": "eq", "value": "DE"}
 
 STEPS = [{"path": "/"}, {"path": "/a"}, {"event": "signup"}]
 
@@ -42,10 +42,10 @@ OPTIONS: Sequence[Mapping[str, Any]] = (
 )
 
 
-def framed(stage: Stage) -> Iterator[Frame]:
+def framed(stage: Stage) -> Iterator[QueryFrame]:
     """Three days whole and by hours; the day itself without programs; one country, by pages."""
     before, after = stage.day - timedelta(days=1), stage.day + timedelta(days=1)
-    hours = Question(
+    hours = StandardQuery(
         name="",
         start=before,
         end=after,
@@ -54,29 +54,29 @@ def framed(stage: Stage) -> Iterator[Frame]:
         include_bots=True,
         limit=1_000,
     )
-    the_day = Question(name="", start=stage.day, end=stage.day, zone=stage.zone)
-    page = Question(name="", start=before, end=after, zone=stage.zone, limit=3)
-    yield Frame(hours, {table.name: () for table in TABLES}, OPTIONS[0])
-    yield Frame(the_day, {table.name: () for table in TABLES}, OPTIONS[1])
-    yield Frame(page, {table.name: (GERMAN,) for table in TABLES}, OPTIONS[1])
+    the_day = StandardQuery(name="", start=stage.day, end=stage.day, zone=stage.zone)
+    page = StandardQuery(name="", start=before, end=after, zone=stage.zone, limit=3)
+    yield QueryFrame(hours, {table.name: () for table in TABLES}, OPTIONS[0])
+    yield QueryFrame(the_day, {table.name: () for table in TABLES}, OPTIONS[1])
+    yield QueryFrame(page, {table.name: (GERMAN,) for table in TABLES}, OPTIONS[1])
 
 
 @pytest.mark.parametrize("stage", PLAYED, ids=lambda stage: f"{stage.zone} {stage.day}")
 def test_the_service_agrees_with_the_oracle_about_a_town(stage: Stage) -> None:
-    with Service(town(stage)) as service:
+    with Service(fixed_traffic(stage)) as service:
         for frame in framed(stage):
-            questions = every_type(frame)
-            answers = service.answers(questions)
-            for question, found in zip(questions, answers, strict=True):
-                assert found == answer(service.facts, question), question
+            queries = every_type(frame)
+            results = service.results(queries)
+            for query, found in zip(queries, results, strict=True):
+                assert found == expected_result(service.facts, query), query
 
 
 def test_rows_are_held_against_those_of_the_days_before() -> None:
     stage = PLAYED[1]
-    with Service(town(stage)) as service:
+    with Service(fixed_traffic(stage)) as service:
         for granularity in ("daily", "hourly"):
-            frame = Frame(
-                Question(
+            frame = QueryFrame(
+                StandardQuery(
                     name="",
                     start=stage.day,
                     end=stage.day,
@@ -89,36 +89,36 @@ def test_rows_are_held_against_those_of_the_days_before() -> None:
                 OPTIONS[0],
             )
             asked = [each for each in every_type(frame) if each.name in COMPARABLE]
-            for question, entry in zip(asked, service.entries(asked), strict=True):
-                expected = comparison(service.facts, question, entry["data"])
+            for query, entry in zip(asked, service.entries(asked), strict=True):
+                expected = comparison(service.facts, query, entry["data"])
                 for one, other in zip(entry["comparison"]["rows"], expected["rows"], strict=True):
-                    assert one == other, question
-                assert entry["comparison"] == expected, question
+                    assert one == other, query
+                assert entry["comparison"] == expected, query
 
 
 def test_rows_come_in_the_asked_order() -> None:
     """Absent values last; rows of one value in the order of the type itself."""
     stage = PLAYED[0]
     frame = next(framed(stage))
-    with Service(town(stage)) as service:
-        for question in every_type(frame):
-            rows = answer(service.facts, msgspec.structs.replace(question, limit=10_000))
+    with Service(fixed_traffic(stage)) as service:
+        for query in every_type(frame):
+            rows = expected_result(service.facts, msgspec.structs.replace(query, limit=10_000))
             column = [name for name, value in rows[0].items() if not isinstance(value, list)][-1]
             for direction in ("asc", "desc"):
                 order = [{"field": column, "direction": direction}]
                 there = [row for row in rows if row[column] is not None]
                 absent = [row for row in rows if row[column] is None]
                 there.sort(key=itemgetter(column), reverse=direction == "desc")
-                found = service.answer(msgspec.structs.replace(question, order_by=order, limit=7))
-                assert found == [*there, *absent][:7], (question.name, order)
+                found = service.result(msgspec.structs.replace(query, order_by=order, limit=7))
+                assert found == [*there, *absent][:7], (query.name, order)
 
 
 def test_no_type_is_asked_of_nothing() -> None:
     """A town in which a type has no rows would prove nothing about it."""
     stage = PLAYED[0]
-    with Service(town(stage)) as service:
-        questions = every_type(next(framed(stage)))
-        bare = [each.name for each in questions if not answer(service.facts, each)]
+    with Service(fixed_traffic(stage)) as service:
+        queries = every_type(next(framed(stage)))
+        bare = [each.name for each in queries if not expected_result(service.facts, each)]
 
     assert set(bare) - set(QUERY_TYPES) == set()
     assert bare == []

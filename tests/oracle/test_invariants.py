@@ -1,4 +1,4 @@
-"""Answers that must agree with each other, whatever the traffic is."""
+"""Results that must agree with each other, whatever the traffic is."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -15,18 +15,18 @@ from schemas.tables import TABLES
 from stream.maintenance.compaction import merge_files
 from stream.maintenance.merge_plan import live_data_files
 from stream.storage.delta_commit import LakeTable
-from tests.oracle.aggregates import Answer
-from tests.oracle.custom import CustomQuestion
+from tests.oracle.aggregates import ResultRow
+from tests.oracle.custom import CustomQuery
 from tests.oracle.custom_query_strategies import FILTERED, filters_of_named
-from tests.oracle.filters import Given
-from tests.oracle.hypothesis_profile import tried
-from tests.oracle.query import Question
-from tests.oracle.query_strategies import Frame, frames
+from tests.oracle.filters import FilterJson
+from tests.oracle.hypothesis_profile import try_examples
+from tests.oracle.query import StandardQuery
+from tests.oracle.query_strategies import QueryFrame, frames
 from tests.oracle.random_traffic import Stage, Traffic, stages, traffic
 from tests.oracle.service import Service, every_type
 from tests.query.lake import Stored
 
-Scene = tuple[Stage, Traffic, Frame]
+Scene = tuple[Stage, Traffic, QueryFrame]
 
 
 @st.composite
@@ -43,29 +43,29 @@ def neighbours(draw: st.DrawFn) -> tuple[Scene, Traffic]:
     return scene, draw(traffic(scene[0]))
 
 
-def whole(frame: Frame, name: str, **other: Any) -> Question:
+def whole(frame: QueryFrame, name: str, **other: Any) -> StandardQuery:
     """A question about all rows of the frame's span."""
     asked = frame.of(name, QUERY_TYPES[name].table.name, "shop")
-    fields = {field: getattr(asked, field) for field in Question.__struct_fields__}
-    return Question(**fields | {"limit": None, "page": 1} | other)
+    fields = {field: getattr(asked, field) for field in StandardQuery.__struct_fields__}
+    return StandardQuery(**fields | {"limit": None, "page": 1} | other)
 
 
 # The same facts, kept otherwise
 
 
-@tried(2)
+@try_examples(2)
 @given(scenes())
 def test_compaction_and_a_restart_change_no_answer(scene: Scene) -> None:
     _, stored, frame = scene
     with Service(stored, portions=3) as service:
         asked = every_type(frame)
-        before = service.answers(asked)
+        before = service.results(asked)
 
         compacted(service)
-        assert service.answers(asked) == before
+        assert service.results(asked) == before
 
         service.reopen()
-        assert service.answers(asked) == before
+        assert service.results(asked) == before
 
 
 def compacted(service: Service) -> None:
@@ -80,7 +80,7 @@ def compacted(service: Service) -> None:
             lake.replace_same_rows([piece.path for piece in joined], parts, day.isoformat())
 
 
-@tried(2)
+@try_examples(2)
 @given(neighbours())
 def test_what_others_do_changes_no_answer(scene: tuple[Scene, Traffic]) -> None:
     (_, stored, frame), elsewhere = scene
@@ -88,10 +88,10 @@ def test_what_others_do_changes_no_answer(scene: tuple[Scene, Traffic]) -> None:
     others = [row for row in elsewhere if not mine(row)]
     asked = every_type(frame)
     with Service(own) as alone:
-        answers = alone.answers(asked)
+        results = alone.results(asked)
 
     with Service([*own, *others]) as together:
-        assert together.answers(asked) == answers
+        assert together.results(asked) == results
 
 
 def mine(row: Stored) -> bool:
@@ -102,49 +102,49 @@ def mine(row: Stored) -> bool:
 # Parts of one list
 
 
-@tried(2)
+@try_examples(2)
 @given(scenes())
 def test_paging_through_gives_the_unpaged_list_once(scene: Scene) -> None:
     _, stored, frame = scene
     with Service(stored) as service:
         asked = every_type(frame)
-        wholes = service.answers([again(each, limit=12, page=1) for each in asked])
+        wholes = service.results([again(each, limit=12, page=1) for each in asked])
         pages = [
-            service.answers([again(each, limit=4, page=number) for each in asked])
+            service.results([again(each, limit=4, page=number) for each in asked])
             for number in (1, 2, 3)
         ]
-        beyond = service.answers([again(each, limit=500, page=21) for each in asked])
+        beyond = service.results([again(each, limit=500, page=21) for each in asked])
 
-    for question, everything, *parts in zip(asked, wholes, *pages, strict=True):
-        assert [row for part in parts for row in part] == everything, question
+    for query, everything, *parts in zip(asked, wholes, *pages, strict=True):
+        assert [row for part in parts for row in part] == everything, query
     assert beyond == [[]] * len(asked)
 
 
-def again(question: Question, **other: Any) -> Question:
+def again(query: StandardQuery, **other: Any) -> StandardQuery:
     """The question with some of it changed."""
-    fields = {field: getattr(question, field) for field in Question.__struct_fields__}
-    return Question(**fields | other)
+    fields = {field: getattr(query, field) for field in StandardQuery.__struct_fields__}
+    return StandardQuery(**fields | other)
 
 
 # Sums
 
 
-@tried(4)
+@try_examples(4)
 @given(scenes())
 def test_the_points_of_a_series_sum_up_to_the_totals(scene: Scene) -> None:
     _, stored, frame = scene
     with Service(stored) as service:
-        summary = service.answer(whole(frame, "summary_metrics"))[0]
-        course = service.answer(whole(frame, "events_by_date"))
-        errors = service.answer(whole(frame, "error_trends"))
-        messages = service.answer(whole(frame, "error_types", limit=10_000))
+        summary = service.result(whole(frame, "summary_metrics"))[0]
+        course = service.result(whole(frame, "events_by_date"))
+        errors = service.result(whole(frame, "error_trends"))
+        messages = service.result(whole(frame, "error_types", limit=10_000))
 
     assert sum_of(course, "pageviews") == summary["pageviews"]
     assert sum_of(course, "sessions") == summary["sessions"]
     assert sum_of(errors, "errors") == sum_of(messages, "count")
 
 
-@tried(4)
+@try_examples(4)
 @given(scenes())
 def test_days_sum_up_to_their_span_where_rows_are_counted(scene: Scene) -> None:
     _, stored, frame = scene
@@ -156,8 +156,8 @@ def test_days_sum_up_to_their_span_where_rows_are_counted(scene: Scene) -> None:
                 span.start + timedelta(days=n) for n in range((span.end - span.start).days + 1)
             )
         ]
-        total = service.answer(span)[0]
-        parts = [service.answer(day)[0] for day in days]
+        total = service.result(span)[0]
+        parts = [service.result(day)[0] for day in days]
 
     for metric in ("pageviews", "total_events"):
         assert sum_of(parts, metric) == total[metric]
@@ -165,7 +165,7 @@ def test_days_sum_up_to_their_span_where_rows_are_counted(scene: Scene) -> None:
         assert max(part[metric] for part in parts) <= total[metric]
 
 
-def sum_of(rows: Sequence[Answer], metric: str) -> int:
+def sum_of(rows: Sequence[ResultRow], metric: str) -> int:
     """The sum of one column."""
     return sum(row[metric] for row in rows)
 
@@ -174,7 +174,7 @@ def sum_of(rows: Sequence[Answer], metric: str) -> int:
 
 
 @pytest.mark.parametrize("table", FILTERED)
-@tried(3)
+@try_examples(3)
 @given(st.data())
 def test_a_filter_and_its_negation_share_all_rows(table: str, data: st.DataObject) -> None:
     stage = data.draw(stages)
@@ -197,16 +197,16 @@ def test_a_filter_and_its_negation_share_all_rows(table: str, data: st.DataObjec
 OPPOSITES = {"eq": "ne", "in": "not_in", "contains": "not_contains", "is_null": "is_not_null"}
 
 
-def opposite_of(filter_: Given) -> Given | None:
+def opposite_of(filter_: FilterJson) -> FilterJson | None:
     """The filter with the operator that says the contrary."""
     both = OPPOSITES | {contrary: name for name, contrary in OPPOSITES.items()}
     name = both.get(filter_["operator"])
     return {**filter_, "operator": name} if name else None
 
 
-def counted(service: Service, stage: Stage, table: str, filters: Sequence[Given]) -> int:
+def counted(service: Service, stage: Stage, table: str, filters: Sequence[FilterJson]) -> int:
     """The rows of a table that the filters let through."""
-    question = CustomQuestion(
+    query = CustomQuery(
         table=table,
         selects=[{"aggregate": "count", "field": "*"}],
         start=stage.day - timedelta(days=1),
@@ -216,6 +216,6 @@ def counted(service: Service, stage: Stage, table: str, filters: Sequence[Given]
         subject="go" if table == "clicks" else "shop",
         include_bots=True,
     )
-    reply = service.post("/v1/query/custom", question.body, question.subject)
+    reply = service.post("/v1/query/custom", query.body, query.subject)
     assert reply.status == 200, (filters, reply.json)
     return int(reply.json["data"][0]["count_all"])

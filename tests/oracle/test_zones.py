@@ -1,4 +1,4 @@
-"""Days, hours, weeks and months are those of the zone: every border worked out by hand."""
+"""Days, hours, weeks and months begin as in their time zone; bounds worked out by hand."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 
 import pytest
 
-from tests.oracle.query import Question
+from tests.oracle.query import StandardQuery
 from tests.oracle.service import Service
 from tests.query.lake import a_view
 
@@ -22,25 +22,25 @@ def course(
     service: Service, start: str, end: str, zone: str, granularity: str = "daily"
 ) -> list[tuple[str, int]]:
     """Label and page views of every point."""
-    question = Question(
+    query = StandardQuery(
         name="events_by_date",
         start=date.fromisoformat(start),
         end=date.fromisoformat(end),
         zone=zone,
         granularity=granularity,
     )
-    return [(row["date"], row["pageviews"]) for row in service.answer(question)]
+    return [(row["date"], row["pageviews"]) for row in service.result(query)]
 
 
 def total(service: Service, start: str, end: str, zone: str) -> int:
     """Page views of a span."""
-    question = Question(
+    query = StandardQuery(
         name="summary_metrics",
         start=date.fromisoformat(start),
         end=date.fromisoformat(end),
         zone=zone,
     )
-    return int(service.answer(question)[0]["pageviews"])
+    return int(service.result(query)[0]["pageviews"])
 
 
 def hours(day: str, *shown: str | int) -> list[str]:

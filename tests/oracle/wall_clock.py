@@ -1,4 +1,4 @@
-"""Days, hours and their like in a zone, found by walking: the wall clock is read at every step.
+"""Buckets of a time zone, found by reading the wall clock step by step.
 
 Nothing is computed from offsets. A bucket is what a clock on the wall shows, together with how far
 that clock is from UTC, so that an hour which occurs twice is two buckets.

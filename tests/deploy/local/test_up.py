@@ -59,7 +59,7 @@ def left_on(folder: Path) -> list[int]:
 
 
 def test_everything_that_was_asked_for_is_ready(stack: Installation) -> None:
-    assert [(entry.name, entry.state) for entry in stack.account.processes] == [
+    assert [(entry.name, entry.state) for entry in stack.processes_status.processes] == [
         (name, "ready") for name in NAMES
     ]
     assert call("GET", f"{stack.collect_url}/health/ready").status == 200
@@ -124,7 +124,7 @@ def test_a_second_start_on_the_same_folder_is_refused(stack: Installation) -> No
 
     assert code == 1
     assert (
-        f"already runs on {link} (process {stack.account.supervisor})"
+        f"already runs on {link} (process {stack.processes_status.supervisor})"
         in (stack.output.read_text().splitlines()[-1])
     )
 
@@ -145,8 +145,8 @@ def test_a_killed_collector_comes_back(stack: Installation) -> None:
     killed = stack.signal("collector-2", signal.SIGKILL)
 
     eventually(lambda: stack.pids().get("collector-2", killed) != killed)
-    eventually(lambda: stack.account.ready)
-    assert [e.restarts for e in stack.account.processes if e.name == "collector-2"] == [1]
+    eventually(lambda: stack.processes_status.ready)
+    assert [e.restarts for e in stack.processes_status.processes if e.name == "collector-2"] == [1]
 
 
 def test_demo_visitors_are_stored_item_by_item(stack: Installation) -> None:
@@ -192,7 +192,9 @@ def test_a_registry_deleted_while_everything_runs_loses_no_event_and_comes_back(
     eventually(lambda: status() == ["degraded", "degraded"])
     killed = stack.signal("query-1", signal.SIGKILL)
     assert call("POST", track, [{"name": "meanwhile"}]).status == 200
-    eventually(lambda: stack.pids().get("query-1", killed) != killed and stack.account.ready)
+    eventually(
+        lambda: stack.pids().get("query-1", killed) != killed and stack.processes_status.ready
+    )
     assert call("POST", links, link, key).status == 503
     assert not (stack.data / "registry.db").exists()
 
@@ -210,7 +212,7 @@ def test_data_and_demo_are_still_there_after_a_restart(tmp_path: Path) -> None:
         track = f"{stack.collect_url}/track?website_id={before.website_id}"
         assert eventually(lambda: call("POST", track, [{"name": "kept"}]).status == 200)
         eventually(lambda: rows(stack) == 1)
-        pids = [*stack.pids().values(), stack.account.supervisor]
+        pids = [*stack.pids().values(), stack.processes_status.supervisor]
         assert stack.stop() == 0
 
     assert [pid for pid in pids if psutil.pid_exists(pid)] == []

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from tests.oracle.aggregates import (
-    Answer,
+    ResultRow,
     average,
     distinct,
     grouped,
@@ -19,37 +19,37 @@ from tests.oracle.aggregates import (
     visitors,
 )
 from tests.oracle.oracle import Oracle, Oracles
-from tests.oracle.query import Seen
+from tests.oracle.query import ScopedRows
 from tests.oracle.stored_rows import Row
 from tests.oracle.types.events import custom, totals
 from tests.oracle.wall_clock import iso
 
 
-def by_path(seen: Seen) -> list[Answer]:
-    answer: list[Answer] = [
+def by_path(scoped: ScopedRows) -> list[ResultRow]:
+    result: list[ResultRow] = [
         {
             "name": path,
             "total_events": len(held),
             "unique_event_types": distinct(held, "name"),
             "unique_users": visitors(held),
         }
-        for path, held in grouped(custom(seen), lambda row: row.get("path")).items()
+        for path, held in grouped(custom(scoped), lambda row: row.get("path")).items()
     ]
-    return ordered(answer, "-total_events", "name")
+    return ordered(result, "-total_events", "name")
 
 
-def trends(seen: Seen) -> list[Answer]:
-    groups = grouped(custom(seen), seen.bucket)
-    return [{"date": point[0], **totals(groups.get(point, []))} for point in seen.points]
+def trends(scoped: ScopedRows) -> list[ResultRow]:
+    groups = grouped(custom(scoped), scoped.bucket)
+    return [{"date": point[0], **totals(groups.get(point, []))} for point in scoped.points]
 
 
-def by_event(seen: Seen) -> list[Answer]:
+def by_event(scoped: ScopedRows) -> list[ResultRow]:
     """In the order of time; nothing where nothing happened."""
-    found: list[Answer] = []
-    groups = grouped(custom(seen), seen.bucket)
-    for point in seen.points:
+    found: list[ResultRow] = []
+    groups = grouped(custom(scoped), scoped.bucket)
+    for point in scoped.points:
         names = Counter(row["name"] for row in groups.get(point, []))
-        rows: list[Answer] = [
+        rows: list[ResultRow] = [
             {"date": point[0], "event_name": name, "total_events": count}
             for name, count in names.items()
         ]
@@ -57,14 +57,14 @@ def by_event(seen: Seen) -> list[Answer]:
     return found
 
 
-def recent(seen: Seen) -> list[Answer]:
+def recent(scoped: ScopedRows) -> list[ResultRow]:
     return [
         {
             "event_name": row["name"],
             **named(row, "namespace", "path", "source", "properties", "anonymous_id", "session_id"),
             "timestamp": iso(row["ms"]),
         }
-        for row in reversed(custom(seen))
+        for row in reversed(custom(scoped))
     ]
 
 
@@ -94,35 +94,35 @@ def ranked(values: list[str]) -> list[tuple[str, int]]:
     return sorted(Counter(values).items(), key=lambda pair: (-pair[1], pair[0]))
 
 
-def every_value(seen: Seen) -> list[Answer]:
-    answer: list[Answer] = [
+def every_value(scoped: ScopedRows) -> list[ResultRow]:
+    result: list[ResultRow] = [
         {"name": event, "property_key": key, "property_value": value, "count": count}
-        for (event, key), values in properties(custom(seen)).items()
+        for (event, key), values in properties(custom(scoped)).items()
         for value, count in ranked(values)
     ]
-    return ordered(answer, "-count", "name", "property_key", "property_value")
+    return ordered(result, "-count", "name", "property_key", "property_value")
 
 
-def cardinality(seen: Seen) -> list[Answer]:
-    answer: list[Answer] = [
+def cardinality(scoped: ScopedRows) -> list[ResultRow]:
+    result: list[ResultRow] = [
         {
             "event_name": event,
             "property_key": key,
             "unique_values": len(set(values)),
             "occurrences": len(values),
         }
-        for (event, key), values in properties(custom(seen)).items()
+        for (event, key), values in properties(custom(scoped)).items()
     ]
-    return ordered(answer, "-occurrences", "event_name", "property_key")
+    return ordered(result, "-occurrences", "event_name", "property_key")
 
 
-def shares(seen: Seen, last: str) -> list[Answer]:
+def shares(scoped: ScopedRows, last: str) -> list[ResultRow]:
     """Values with their share of all of their property, and one more field."""
-    answer: list[Answer] = []
-    for (event, key), values in sorted(properties(custom(seen)).items()):
+    result: list[ResultRow] = []
+    for (event, key), values in sorted(properties(custom(scoped)).items()):
         for rank, (value, count) in enumerate(ranked(values), 1):
             more = {"rank": rank, "cardinality": len(set(values))}
-            answer.append(
+            result.append(
                 {
                     "event_name": event,
                     "property_key": key,
@@ -133,25 +133,25 @@ def shares(seen: Seen, last: str) -> list[Answer]:
                     last: more[last],
                 }
             )
-    return answer
+    return result
 
 
-def top_values(seen: Seen) -> list[Answer]:
-    return [row for row in shares(seen, "rank") if row["rank"] <= 10]
+def top_values(scoped: ScopedRows) -> list[ResultRow]:
+    return [row for row in shares(scoped, "rank") if row["rank"] <= 10]
 
 
-def distribution(seen: Seen) -> list[Answer]:
-    return [row for row in shares(seen, "cardinality") if row["cardinality"] <= 20]
+def distribution(scoped: ScopedRows) -> list[ResultRow]:
+    return [row for row in shares(scoped, "cardinality") if row["cardinality"] <= 20]
 
 
-def discovery(seen: Seen) -> list[Answer]:
+def discovery(scoped: ScopedRows) -> list[ResultRow]:
     """Every event with each of its properties; one without any has one row."""
-    known = properties(custom(seen))
-    answer: list[Answer] = []
-    for event, held in grouped(custom(seen), lambda row: row["name"]).items():
+    known = properties(custom(scoped))
+    result: list[ResultRow] = []
+    for event, held in grouped(custom(scoped), lambda row: row["name"]).items():
         for key in [key for name, key in known if name == event] or [""]:
             values = known.get((event, key), [])
-            answer.append(
+            result.append(
                 {
                     "event_name": event,
                     "total_events": len(held),
@@ -162,7 +162,7 @@ def discovery(seen: Seen) -> list[Answer]:
                     "top_values": [value for value, _ in ranked(values)[:5]],
                 }
             )
-    return ordered(answer, "-total_events", "-unique_values", "event_name", "property_key")
+    return ordered(result, "-total_events", "-unique_values", "event_name", "property_key")
 
 
 def is_number(text: str) -> bool:
@@ -184,10 +184,10 @@ RENDERED = {
 }
 
 
-def classification(seen: Seen) -> list[Answer]:
-    happened = Counter(row["name"] for row in custom(seen))
-    answer: list[Answer] = []
-    for (event, key), values in properties(custom(seen)).items():
+def classification(scoped: ScopedRows) -> list[ResultRow]:
+    happened = Counter(row["name"] for row in custom(scoped))
+    result: list[ResultRow] = []
+    for (event, key), values in properties(custom(scoped)).items():
         different = len(set(values))
         numeric = all(is_number(value) for value in values)
         boolean = all(value.lower() in ("true", "false") for value in values)
@@ -203,7 +203,7 @@ def classification(seen: Seen) -> list[Answer]:
             "high_cardinality": True,
         }
         guess = next(name for name, holds in guesses.items() if holds)
-        answer.append(
+        result.append(
             {
                 "event_name": event,
                 "property_key": key,
@@ -221,7 +221,7 @@ def classification(seen: Seen) -> list[Answer]:
                 "sample_values": [value for value, _ in ranked(values)[:5]],
             }
         )
-    return ordered(answer, "-total_count", "event_name", "property_key")
+    return ordered(result, "-total_count", "event_name", "property_key")
 
 
 CUSTOM_EVENTS: Oracles = {

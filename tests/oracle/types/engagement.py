@@ -1,9 +1,9 @@
-"""Scrolling and interacting."""
+"""Scroll depth and interactions."""
 
 from fractions import Fraction
 
 from tests.oracle.aggregates import (
-    Answer,
+    ResultRow,
     average,
     distinct,
     grouped,
@@ -17,18 +17,18 @@ from tests.oracle.aggregates import (
     visitors,
 )
 from tests.oracle.oracle import Oracle, Oracles
-from tests.oracle.query import Seen
+from tests.oracle.query import ScopedRows
 from tests.oracle.sessions import sessions
 from tests.oracle.stored_rows import Row
 
 
-def scrolled(seen: Seen) -> list[Row]:
+def scrolled(scoped: ScopedRows) -> list[Row]:
     """Reports of some depth."""
-    return [row for row in seen.events if (row.get("scroll_depth") or 0) > 0]
+    return [row for row in scoped.events if (row.get("scroll_depth") or 0) > 0]
 
 
-def summary(seen: Seen) -> list[Answer]:
-    rows = scrolled(seen)
+def summary(scoped: ScopedRows) -> list[ResultRow]:
+    rows = scrolled(scoped)
     return [
         {
             "avg_scroll_depth": average(there(rows, "scroll_depth")),
@@ -44,23 +44,23 @@ def depth(row: Row) -> str:
     return names[min(3, int(row["scroll_depth"] // 25))]
 
 
-def distribution(seen: Seen) -> list[Answer]:
-    answer: list[Answer] = [
+def distribution(scoped: ScopedRows) -> list[ResultRow]:
+    result: list[ResultRow] = [
         {
             "depth_range": name,
             "visitors": visitors(held),
             "sessions": distinct(held, "session_id"),
         }
-        for name, held in grouped(scrolled(seen), depth).items()
+        for name, held in grouped(scrolled(scoped), depth).items()
     ]
-    return ordered(shared(answer), "depth_range")
+    return ordered(shared(result), "depth_range")
 
 
-def pages(seen: Seen) -> list[Answer]:
-    answer: list[Answer] = []
-    for path, held in grouped(scrolled(seen), lambda row: row.get("path")).items():
+def pages(scoped: ScopedRows) -> list[ResultRow]:
+    result: list[ResultRow] = []
+    for path, held in grouped(scrolled(scoped), lambda row: row.get("path")).items():
         depths = there(held, "scroll_depth")
-        answer.append(
+        result.append(
             {
                 "name": path,
                 "avg_scroll_depth": average(depths),
@@ -70,11 +70,11 @@ def pages(seen: Seen) -> list[Answer]:
                 "_exact": sum(map(Fraction, depths)) / len(depths),
             }
         )
-    return hidden(ordered(answer, "-_exact", "-visitors", "name"))
+    return hidden(ordered(result, "-_exact", "-visitors", "name"))
 
 
-def interactions(seen: Seen) -> list[Answer]:
-    held = sessions(seen.events)
+def interactions(scoped: ScopedRows) -> list[ResultRow]:
+    held = sessions(scoped.events)
     counts = [there(session.events, "interaction_count") for session in held]
     touched = sum(sum(each) > 0 for each in counts)
     reports = [count for each in counts for count in each]

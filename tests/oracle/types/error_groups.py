@@ -1,7 +1,7 @@
 """Single errors, groups of them, and their share of the sessions."""
 
 from tests.oracle.aggregates import (
-    Answer,
+    ResultRow,
     distinct,
     grouped,
     named,
@@ -11,7 +11,7 @@ from tests.oracle.aggregates import (
     visitors,
 )
 from tests.oracle.oracle import Oracle, Oracles
-from tests.oracle.query import Seen
+from tests.oracle.query import ScopedRows
 from tests.oracle.stored_rows import Row
 from tests.oracle.types.errors import trends
 from tests.oracle.wall_clock import iso
@@ -23,7 +23,7 @@ def cut(row: Row) -> str | None:
     return None if stack is None else stack[:1500]
 
 
-def recent(seen: Seen) -> list[Answer]:
+def recent(scoped: ScopedRows) -> list[ResultRow]:
     return [
         {
             "message": row["message"],
@@ -34,19 +34,19 @@ def recent(seen: Seen) -> list[Answer]:
             **named(row, "browser_name", "browser_version", "os_name", "os_version"),
             **named(row, "device_type", "country", "region"),
         }
-        for row in reversed(seen.errors)
+        for row in reversed(scoped.errors)
     ]
 
 
-def summary(seen: Seen) -> list[Answer]:
+def summary(scoped: ScopedRows) -> list[ResultRow]:
     """A session that failed is a session, also when its page views never came."""
-    failed = {row["session_id"] for row in seen.errors} - {None}
-    viewed = {row["session_id"] for row in views(seen.events)} - {None}
+    failed = {row["session_id"] for row in scoped.errors} - {None}
+    viewed = {row["session_id"] for row in views(scoped.events)} - {None}
     return [
         {
-            "totalErrors": len(seen.errors),
-            "uniqueErrorTypes": distinct(seen.errors, "message"),
-            "affectedUsers": visitors(seen.errors),
+            "totalErrors": len(scoped.errors),
+            "uniqueErrorTypes": distinct(scoped.errors, "message"),
+            "affectedUsers": visitors(scoped.errors),
             "affectedSessions": len(failed),
             "errorRate": percent(len(failed), len(failed | viewed)),
         }
@@ -56,9 +56,9 @@ def summary(seen: Seen) -> list[Answer]:
 GROUP = ("message", "error_type", "filename", "lineno")
 
 
-def fingerprints(seen: Seen) -> list[Answer]:
-    groups = grouped(seen.errors, lambda row: tuple(row.get(name) for name in GROUP))
-    answer: list[Answer] = [
+def fingerprints(scoped: ScopedRows) -> list[ResultRow]:
+    groups = grouped(scoped.errors, lambda row: tuple(row.get(name) for name in GROUP))
+    result: list[ResultRow] = [
         {
             "name": message,
             "count": len(held),
@@ -74,7 +74,7 @@ def fingerprints(seen: Seen) -> list[Answer]:
         }
         for (message, error_type, filename, line), held in groups.items()
     ]
-    return ordered(answer, "-count", "name", "error_type", "filename", "line")
+    return ordered(result, "-count", "name", "error_type", "filename", "line")
 
 
 ERRORS_MORE: Oracles = {

@@ -1,57 +1,59 @@
 """Errors that pages reported."""
 
-from tests.oracle.aggregates import Answer, distinct, grouped, ordered, visitors
+from tests.oracle.aggregates import ResultRow, distinct, grouped, ordered, visitors
 from tests.oracle.oracle import Oracle, Oracles
-from tests.oracle.query import Seen
+from tests.oracle.query import ScopedRows
 from tests.oracle.wall_clock import iso
 
 
-def messages(seen: Seen) -> list[Answer]:
-    answer: list[Answer] = [
+def messages(scoped: ScopedRows) -> list[ResultRow]:
+    result: list[ResultRow] = [
         {
             "name": message,
             "count": len(held),
             "users": visitors(held),
             "last_seen": iso(held[-1]["ms"]),
         }
-        for message, held in grouped(seen.errors, lambda row: row["message"]).items()
+        for message, held in grouped(scoped.errors, lambda row: row["message"]).items()
     ]
-    return ordered(answer, "-count", "name")
+    return ordered(result, "-count", "name")
 
 
-def pages(seen: Seen) -> list[Answer]:
-    answer: list[Answer] = [
+def pages(scoped: ScopedRows) -> list[ResultRow]:
+    result: list[ResultRow] = [
         {"name": path, "errors": len(held), "users": visitors(held)}
-        for path, held in grouped(seen.errors, lambda row: row.get("path") or "").items()
+        for path, held in grouped(scoped.errors, lambda row: row.get("path") or "").items()
     ]
-    return ordered(answer, "-errors", "name")
+    return ordered(result, "-errors", "name")
 
 
-def classes(seen: Seen) -> list[Answer]:
-    answer: list[Answer] = [
+def classes(scoped: ScopedRows) -> list[ResultRow]:
+    result: list[ResultRow] = [
         {
             "name": name,
             "count": len(held),
             "users": visitors(held),
             "sessions": distinct(held, "session_id"),
         }
-        for name, held in grouped(seen.errors, lambda row: row.get("error_type") or "Error").items()
+        for name, held in grouped(
+            scoped.errors, lambda row: row.get("error_type") or "Error"
+        ).items()
     ]
-    return ordered(answer, "-count", "name")
+    return ordered(result, "-count", "name")
 
 
 def trends(errors: str = "errors", users: str | None = "users") -> Oracle:
     """Errors, and the people who met them, of each bucket."""
 
-    def rows(seen: Seen) -> list[Answer]:
-        groups = grouped(seen.errors, seen.bucket)
+    def rows(scoped: ScopedRows) -> list[ResultRow]:
+        groups = grouped(scoped.errors, scoped.bucket)
         return [
             {
                 "date": point[0],
                 errors: len(held := groups.get(point, [])),
                 **({users: visitors(held)} if users else {}),
             }
-            for point in seen.points
+            for point in scoped.points
         ]
 
     return Oracle(rows, series=True)

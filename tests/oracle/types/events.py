@@ -1,15 +1,15 @@
-"""Custom events: neither a page view, nor its exit, nor a click that leads away."""
+"""Custom events: everything but page views, page exits and outbound clicks."""
 
-from tests.oracle.aggregates import Answer, distinct, grouped, is_view, ordered, shared, visitors
+from tests.oracle.aggregates import ResultRow, distinct, grouped, is_view, ordered, shared, visitors
 from tests.oracle.oracle import Oracle, Oracles
-from tests.oracle.query import Seen
+from tests.oracle.query import ScopedRows
 from tests.oracle.stored_rows import Row
 from tests.oracle.wall_clock import iso
 
 
-def custom(seen: Seen) -> list[Row]:
+def custom(scoped: ScopedRows) -> list[Row]:
     """The custom events."""
-    return [row for row in seen.events if is_custom(row)]
+    return [row for row in scoped.events if is_custom(row)]
 
 
 def is_custom(row: Row) -> bool:
@@ -18,8 +18,8 @@ def is_custom(row: Row) -> bool:
     return not own and row.get("outbound_domain") is None
 
 
-def custom_events(seen: Seen) -> list[Answer]:
-    answer = [
+def custom_events(scoped: ScopedRows) -> list[ResultRow]:
+    result = [
         {
             "name": name,
             "total_events": len(held),
@@ -31,12 +31,12 @@ def custom_events(seen: Seen) -> list[Answer]:
                 row.get("properties") not in (None, "{}") for row in held
             ),
         }
-        for name, held in grouped(custom(seen), lambda row: row["name"]).items()
+        for name, held in grouped(custom(scoped), lambda row: row["name"]).items()
     ]
-    return ordered(shared(answer, "unique_users"), "-unique_users", "-total_events", "name")
+    return ordered(shared(result, "unique_users"), "-unique_users", "-total_events", "name")
 
 
-def totals(held: list[Row]) -> Answer:
+def totals(held: list[Row]) -> ResultRow:
     """Totals of a number of custom events."""
     return {
         "total_events": len(held),
@@ -49,5 +49,5 @@ def totals(held: list[Row]) -> Answer:
 
 EVENTS: Oracles = {
     "custom_events": Oracle(custom_events, 10_000),
-    "custom_events_summary": Oracle(lambda seen: [totals(custom(seen))]),
+    "custom_events_summary": Oracle(lambda scoped: [totals(custom(scoped))]),
 }

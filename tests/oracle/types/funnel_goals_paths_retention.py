@@ -1,4 +1,4 @@
-"""Steps in their order: funnels, goals, ways through pages, and coming again."""
+"""Ordered steps: funnels, goals, page paths and retention."""
 
 from collections.abc import Mapping
 from datetime import date, timedelta
@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.oracle import wall_clock
 from tests.oracle.aggregates import (
-    Answer,
+    ResultRow,
     distinct,
     grouped,
     is_view,
@@ -18,7 +18,7 @@ from tests.oracle.aggregates import (
 )
 from tests.oracle.filters import all_hold
 from tests.oracle.oracle import Oracle, Oracles
-from tests.oracle.query import Seen
+from tests.oracle.query import ScopedRows
 from tests.oracle.sessions import sessions
 from tests.oracle.stored_rows import Row
 from tests.query.query_service import NOW
@@ -40,14 +40,14 @@ def called(step: Step) -> str:
     return str(step.get("label") or step.get("event") or step["path"])
 
 
-def funnel(seen: Seen) -> list[Answer]:
+def funnel(scoped: ScopedRows) -> list[ResultRow]:
     """How many reach each step, each time in the order of the steps and inside the window."""
-    options = seen.question.options
+    options = scoped.query.options
     steps = options["steps"]
     window_ms = options.get("window", 7 * 86_400) * 1000
     key = "session_id" if options.get("by") == "session" else "anonymous_id"
     waited: list[list[int | None]] = [[] for _ in steps]
-    for events in grouped(seen.events, lambda row: row[key]).values():
+    for events in grouped(scoped.events, lambda row: row[key]).values():
         for number, wait in walked(events, steps, window_ms).items():
             waited[number].append(wait)
     return [stage(steps, number, waited) for number in range(len(steps))]
@@ -70,7 +70,7 @@ def walked(events: list[Row], steps: list[Step], window_ms: int) -> dict[int, in
     return found
 
 
-def stage(steps: list[Step], number: int, waited: list[list[int | None]]) -> Answer:
+def stage(steps: list[Step], number: int, waited: list[list[int | None]]) -> ResultRow:
     """One row of a funnel."""
     count, first = len(waited[number]), len(waited[0])
     previous = len(waited[number - 1]) if number else first
@@ -87,12 +87,12 @@ def stage(steps: list[Step], number: int, waited: list[list[int | None]]) -> Ans
     }
 
 
-def goals(seen: Seen) -> list[Answer]:
-    everyone = visitors(seen.events)
-    answer: list[Answer] = []
-    for goal in seen.question.options["goals"]:
-        held = [row for row in seen.events if is_step(row, goal)]
-        answer.append(
+def goals(scoped: ScopedRows) -> list[ResultRow]:
+    everyone = visitors(scoped.events)
+    result: list[ResultRow] = []
+    for goal in scoped.query.options["goals"]:
+        held = [row for row in scoped.events if is_step(row, goal)]
+        result.append(
             {
                 "name": called(goal),
                 "conversions": len(held),
@@ -101,19 +101,19 @@ def goals(seen: Seen) -> list[Answer]:
                 "conversion_rate": percent(visitors(held), everyone),
             }
         )
-    return answer
+    return result
 
 
-def paths(seen: Seen) -> list[Answer]:
+def paths(scoped: ScopedRows) -> list[ResultRow]:
     """A way is walked by the visitor who viewed its first page."""
     ways: dict[tuple[str, ...], list[int | None]] = {}
-    for session in sessions(seen.events):
-        way = stretch(turns(session.views), seen.question.options)
+    for session in sessions(scoped.events):
+        way = stretch(turns(session.views), scoped.query.options)
         if way:
             pages = tuple(row["path"] for row in way)
             ways.setdefault(pages, []).append(way[0]["visitor_hash"])
     total = sum(len(walkers) for walkers in ways.values())
-    answer: list[Answer] = [
+    result: list[ResultRow] = [
         {
             "name": " → ".join(pages),
             "steps": len(pages),
@@ -123,7 +123,7 @@ def paths(seen: Seen) -> list[Answer]:
         }
         for pages, walkers in ways.items()
     ]
-    return ordered(answer, "-sessions", "name", "steps", "visitors")
+    return ordered(result, "-sessions", "name", "steps", "visitors")
 
 
 def turns(views: list[Row]) -> list[Row]:
@@ -157,32 +157,33 @@ def stretch(pages: list[Row], options: Mapping[str, Any]) -> list[Row]:
 PERIODS = {"day": "daily", "week": "weekly", "month": "monthly"}
 
 
-def retention(seen: Seen) -> list[Answer]:
+def retention(scoped: ScopedRows) -> list[ResultRow]:
     """Cohorts by the bucket in which visitors first came in the span."""
-    period = seen.question.options.get("period", "week")
-    zone = seen.question.zone
+    period = scoped.query.options.get("period", "week")
+    zone = scoped.query.zone
     labels = [
-        label for label, _ in wall_clock.points(seen.start_ms, seen.end_ms, zone, PERIODS[period])
+        label
+        for label, _ in wall_clock.points(scoped.start_ms, scoped.end_ms, zone, PERIODS[period])
     ]
     came: dict[str, list[str]] = {}
-    for who, held in grouped(seen.events, lambda row: row["anonymous_id"]).items():
+    for who, held in grouped(scoped.events, lambda row: row["anonymous_id"]).items():
         came[who] = [wall_clock.bucket(row["ms"], zone, PERIODS[period])[0] for row in held]
-    answer: list[Answer] = []
+    result: list[ResultRow] = []
     for first, cohort in enumerate(labels):
         members = [buckets for buckets in came.values() if buckets[0] == cohort]
         for later, label in enumerate(labels[first:]):
             back = sum(label in buckets for buckets in members)
-            answer.append(
+            result.append(
                 {
                     "date": cohort,
                     "period": later,
                     "visitors": len(members),
                     "returned": back,
                     "rate": percent(back, len(members)),
-                    "complete": ends(label, period, zone) <= min(seen.end_ms, NOW),
+                    "complete": ends(label, period, zone) <= min(scoped.end_ms, NOW),
                 }
             )
-    return answer
+    return result
 
 
 def ends(label: str, period: str, zone: str) -> int:

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable
 
-from tests.oracle.aggregates import Answer, grouped, ordered
+from tests.oracle.aggregates import ResultRow, grouped, ordered
 from tests.oracle.oracle import Oracle, Oracles
-from tests.oracle.query import Seen
+from tests.oracle.query import ScopedRows
 from tests.oracle.stored_rows import Row
 
 
-def by_day(seen: Seen) -> list[Answer]:
-    groups = grouped(seen.clicks, seen.bucket)
-    return [{"date": point[0], "clicks": len(groups.get(point, []))} for point in seen.points]
+def by_day(scoped: ScopedRows) -> list[ResultRow]:
+    groups = grouped(scoped.clicks, scoped.bucket)
+    return [{"date": point[0], "clicks": len(groups.get(point, []))} for point in scoped.points]
 
 
 def source(row: Row) -> str:
@@ -18,9 +18,9 @@ def source(row: Row) -> str:
     return row.get("referrer_name") or row.get("referrer") or "Direct"
 
 
-def referrers(seen: Seen) -> list[Answer]:
+def referrers(scoped: ScopedRows) -> list[ResultRow]:
     """Several addresses of one referrer are one row, shown with the alphabetically first."""
-    answer: list[Answer] = [
+    result: list[ResultRow] = [
         {
             "name": name,
             "referrer": min(
@@ -28,21 +28,21 @@ def referrers(seen: Seen) -> list[Answer]:
             ),
             "clicks": len(held),
         }
-        for name, held in grouped(seen.clicks, source).items()
+        for name, held in grouped(scoped.clicks, source).items()
     ]
-    return ordered(answer, "-clicks", "name")
+    return ordered(result, "-clicks", "name")
 
 
 def top(column: str, *, beside: str = "", limit: int = 10) -> Oracle:
     """Clicks by a column, `Unknown` without it."""
 
-    def rows(seen: Seen) -> list[Answer]:
-        groups = grouped(seen.clicks, lambda row: row.get(column) or "Unknown")
-        answer: list[Answer] = [
+    def rows(scoped: ScopedRows) -> list[ResultRow]:
+        groups = grouped(scoped.clicks, lambda row: row.get(column) or "Unknown")
+        result: list[ResultRow] = [
             {"name": name, **({beside: name} if beside else {}), "clicks": len(held)}
             for name, held in groups.items()
         ]
-        return ordered(answer, "-clicks", "name")
+        return ordered(result, "-clicks", "name")
 
     return Oracle(rows, limit)
 
@@ -50,11 +50,11 @@ def top(column: str, *, beside: str = "", limit: int = 10) -> Oracle:
 def different(fact: Callable[[Row], str | None]) -> Oracle:
     """How many different values each bucket has."""
 
-    def rows(seen: Seen) -> list[Answer]:
-        groups = grouped(seen.clicks, seen.bucket)
+    def rows(scoped: ScopedRows) -> list[ResultRow]:
+        groups = grouped(scoped.clicks, scoped.bucket)
         return [
             {"date": point[0], "value": len({fact(row) for row in groups.get(point, [])} - {None})}
-            for point in seen.points
+            for point in scoped.points
         ]
 
     return Oracle(rows, series=True)
@@ -65,18 +65,18 @@ def known_source(row: Row) -> str | None:
     return None if source(row) == "Direct" else source(row)
 
 
-def place(column: str) -> Oracle:
+def location(column: str) -> Oracle:
     """Clicks by a column and the country."""
 
-    def rows(seen: Seen) -> list[Answer]:
+    def rows(scoped: ScopedRows) -> list[ResultRow]:
         groups = grouped(
-            seen.clicks, lambda row: (row.get(column) or "Unknown", row.get("country") or "")
+            scoped.clicks, lambda row: (row.get(column) or "Unknown", row.get("country") or "")
         )
-        answer: list[Answer] = [
+        result: list[ResultRow] = [
             {"name": name, "country": country, "clicks": len(held)}
             for (name, country), held in groups.items()
         ]
-        return ordered(answer, "-clicks", "name", "country")
+        return ordered(result, "-clicks", "name", "country")
 
     return Oracle(rows, 10)
 
@@ -84,9 +84,9 @@ def place(column: str) -> Oracle:
 LINKS: Oracles = {
     "link_referrers_by_day": different(known_source),
     "link_countries_by_day": different(lambda row: row.get("country")),
-    "link_top_regions": place("region"),
-    "link_top_cities": place("city"),
-    "link_total_clicks": Oracle(lambda seen: [{"total": len(seen.clicks)}]),
+    "link_top_regions": location("region"),
+    "link_top_cities": location("city"),
+    "link_total_clicks": Oracle(lambda scoped: [{"total": len(scoped.clicks)}]),
     "link_clicks_by_day": Oracle(by_day, series=True),
     "link_top_referrers": Oracle(referrers, 10),
     "link_top_devices": top("device_type", limit=100),

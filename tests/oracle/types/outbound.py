@@ -1,20 +1,20 @@
 """Clicks that leave a website."""
 
-from tests.oracle.aggregates import Answer, distinct, grouped, ordered, shared, visitors
+from tests.oracle.aggregates import ResultRow, distinct, grouped, ordered, shared, visitors
 from tests.oracle.oracle import Oracle, Oracles
-from tests.oracle.query import Seen
+from tests.oracle.query import ScopedRows
 from tests.oracle.stored_rows import Row
 from tests.oracle.wall_clock import iso
 
 
-def away(seen: Seen) -> list[Row]:
+def away(scoped: ScopedRows) -> list[Row]:
     """The clicks."""
-    return [row for row in seen.events if row.get("outbound_domain") is not None]
+    return [row for row in scoped.events if row.get("outbound_domain") is not None]
 
 
-def outbound_links(seen: Seen) -> list[Answer]:
-    groups = grouped(away(seen), lambda row: (row.get("href") or "", row.get("link_text") or ""))
-    answer: list[Answer] = [
+def outbound_links(scoped: ScopedRows) -> list[ResultRow]:
+    groups = grouped(away(scoped), lambda row: (row.get("href") or "", row.get("link_text") or ""))
+    result: list[ResultRow] = [
         {
             "href": href,
             "text": text,
@@ -25,20 +25,20 @@ def outbound_links(seen: Seen) -> list[Answer]:
         }
         for (href, text), held in groups.items()
     ]
-    return ordered(shared(answer, "total_clicks"), "-total_clicks", "href", "text")
+    return ordered(shared(result, "total_clicks"), "-total_clicks", "href", "text")
 
 
-def outbound_domains(seen: Seen) -> list[Answer]:
-    answer: list[Answer] = [
+def outbound_domains(scoped: ScopedRows) -> list[ResultRow]:
+    result: list[ResultRow] = [
         {
             "domain": domain,
             "total_clicks": len(held),
             "unique_users": visitors(held),
             "unique_links": distinct(held, "href"),
         }
-        for domain, held in grouped(away(seen), lambda row: row["outbound_domain"]).items()
+        for domain, held in grouped(away(scoped), lambda row: row["outbound_domain"]).items()
     ]
-    return ordered(shared(answer, "total_clicks"), "-total_clicks", "domain")
+    return ordered(shared(result, "total_clicks"), "-total_clicks", "domain")
 
 
 OUTBOUND: Oracles = {

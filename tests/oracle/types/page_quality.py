@@ -1,4 +1,4 @@
-"""How pages were used, as reported when they were left."""
+"""Engagement with pages, as reported when they were left."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from tests.oracle.aggregates import (
-    Answer,
+    ResultRow,
     average,
     grouped,
     hidden,
@@ -18,7 +18,7 @@ from tests.oracle.aggregates import (
     visitors,
 )
 from tests.oracle.oracle import Oracle, Oracles
-from tests.oracle.query import Seen
+from tests.oracle.query import ScopedRows
 from tests.oracle.stored_rows import Row
 
 
@@ -37,15 +37,15 @@ def by_path(rows: Iterable[Row]) -> dict[Any, list[Row]]:
     return grouped(rows, lambda row: row.get("path"))
 
 
-def frustration(seen: Seen) -> list[Answer]:
-    answer: list[Answer] = []
-    for path, held in by_path(seen.rows("engagement")).items():
+def frustration(scoped: ScopedRows) -> list[ResultRow]:
+    result: list[ResultRow] = []
+    for path, held in by_path(scoped.rows("engagement")).items():
         if len(held) < 5:
             continue
         raged = more_than_none(held, "rage_click_count")
         vain = more_than_none(held, "dead_click_count")
         failed = more_than_none(held, "error_count")
-        answer.append(
+        result.append(
             {
                 "name": path,
                 "page_views": len(held),
@@ -58,17 +58,17 @@ def frustration(seen: Seen) -> list[Answer]:
                 "_trouble": len(raged) + len(vain) + len(failed),
             }
         )
-    return hidden(ordered(answer, "-_trouble", "-page_views", "name"))
+    return hidden(ordered(result, "-_trouble", "-page_views", "name"))
 
 
-def forms(seen: Seen) -> list[Answer]:
-    rows = seen.rows("engagement")
+def forms(scoped: ScopedRows) -> list[ResultRow]:
+    rows = scoped.rows("engagement")
     touched = ("form_field_count", "form_submit_count")
     begun = [row for row in rows if any((row.get(column) or 0) > 0 for column in touched)]
-    answer: list[Answer] = []
+    result: list[ResultRow] = []
     for path, held in by_path(begun).items():
         left = [row for row in held if row.get("form_abandoned")]
-        answer.append(
+        result.append(
             {
                 "name": path,
                 "form_starts": len(held),
@@ -77,18 +77,18 @@ def forms(seen: Seen) -> list[Answer]:
                 "top_abandoned_field": most_often(row.get("last_form_field") for row in left),
             }
         )
-    return ordered(answer, "-form_starts", "name")
+    return ordered(result, "-form_starts", "name")
 
 
-def quality(seen: Seen) -> list[Answer]:
-    answer: list[Answer] = []
-    for path, held in by_path(seen.rows("engagement")).items():
+def quality(scoped: ScopedRows) -> list[ResultRow]:
+    result: list[ResultRow] = []
+    for path, held in by_path(scoped.rows("engagement")).items():
         told = [row for row in held if row.get("active_time") is not None]
         told = [row for row in told if row.get("time_on_page") is not None]
         active = sum(Fraction(row["active_time"]) for row in told)
         whole = sum(Fraction(row["time_on_page"]) for row in told)
         first = [value for value in there(held, "time_to_first_interaction") if value > 0]
-        answer.append(
+        result.append(
             {
                 "name": path,
                 "page_views": len(held),
@@ -100,7 +100,7 @@ def quality(seen: Seen) -> list[Answer]:
                 "median_time_to_first_interaction": quantile(first, 50),
             }
         )
-    return ordered(answer, "-page_views", "name")
+    return ordered(result, "-page_views", "name")
 
 
 PAGE_QUALITY: Oracles = {

@@ -1,7 +1,7 @@
 """How fast pages load, in milliseconds."""
 
 from tests.oracle.aggregates import (
-    Answer,
+    ResultRow,
     average,
     grouped,
     hidden,
@@ -12,24 +12,24 @@ from tests.oracle.aggregates import (
     visitors,
 )
 from tests.oracle.oracle import Oracle, Oracles
-from tests.oracle.query import Seen
+from tests.oracle.query import ScopedRows
 from tests.oracle.stored_rows import Row
 
 REST = ("ttfb", "dom_ready_time", "render_time")
 
 
-def loaded(seen: Seen) -> list[Row]:
+def loaded(scoped: ScopedRows) -> list[Row]:
     """Page views that took some time to load."""
-    return [row for row in views(seen.events) if (row.get("load_time") or 0) > 0]
+    return [row for row in views(scoped.events) if (row.get("load_time") or 0) > 0]
 
 
-def load(rows: list[Row]) -> Answer:
+def load(rows: list[Row]) -> ResultRow:
     """The load time."""
     took = there(rows, "load_time")
     return {"avg_load_time": average(took), "p50_load_time": quantile(took, 50)}
 
 
-def rest(rows: list[Row]) -> Answer:
+def rest(rows: list[Row]) -> ResultRow:
     """The other timings."""
     return {f"avg_{name}": average(there(rows, name)) for name in REST}
 
@@ -37,8 +37,8 @@ def rest(rows: list[Row]) -> Answer:
 def by(column: str) -> Oracle:
     """By a column, the slowest first."""
 
-    def rows(seen: Seen) -> list[Answer]:
-        answer: list[Answer] = [
+    def rows(scoped: ScopedRows) -> list[ResultRow]:
+        result: list[ResultRow] = [
             {
                 "name": name,
                 "visitors": visitors(held),
@@ -47,29 +47,29 @@ def by(column: str) -> Oracle:
                 "pageviews": len(held),
                 "_slow": quantile(there(held, "load_time"), 50, 8),
             }
-            for name, held in grouped(loaded(seen), lambda row: row.get(column)).items()
+            for name, held in grouped(loaded(scoped), lambda row: row.get(column)).items()
         ]
-        return hidden(ordered(answer, "-_slow", "-pageviews", "name"))
+        return hidden(ordered(result, "-_slow", "-pageviews", "name"))
 
     return Oracle(rows)
 
 
-def course(seen: Seen) -> list[Answer]:
-    groups = grouped(loaded(seen), seen.bucket)
+def course(scoped: ScopedRows) -> list[ResultRow]:
+    groups = grouped(loaded(scoped), scoped.bucket)
     return [
         {"date": point[0], **load(held), **rest(held), "pageviews": len(held)}
-        for point in seen.points
+        for point in scoped.points
         for held in [groups.get(point, [])]
     ]
 
 
-def load_course(seen: Seen) -> list[Answer]:
+def load_course(scoped: ScopedRows) -> list[ResultRow]:
     left_out = {f"avg_{name}" for name in REST}
-    return [{k: v for k, v in row.items() if k not in left_out} for row in course(seen)]
+    return [{k: v for k, v in row.items() if k not in left_out} for row in course(scoped)]
 
 
-def overview(seen: Seen) -> list[Answer]:
-    rows = loaded(seen)
+def overview(scoped: ScopedRows) -> list[ResultRow]:
+    rows = loaded(scoped)
     return [
         {
             f"avg_{name}": average(there(rows, name))

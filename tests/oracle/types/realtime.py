@@ -1,11 +1,11 @@
-"""What happens now, and today, whatever dates a question has."""
+"""What happens now and today, whatever time range the query has."""
 
 from collections.abc import Callable
 
 from tests.oracle import wall_clock
-from tests.oracle.aggregates import Answer, distinct, grouped, named, ordered, views, visitors
+from tests.oracle.aggregates import ResultRow, distinct, grouped, named, ordered, views, visitors
 from tests.oracle.oracle import Oracle, Oracles
-from tests.oracle.query import Seen
+from tests.oracle.query import ScopedRows
 from tests.oracle.sessions import sessions
 from tests.oracle.stored_rows import Row
 from tests.oracle.types.top_lists import origins, source
@@ -13,19 +13,19 @@ from tests.oracle.wall_clock import MINUTE, iso
 from tests.query.query_service import NOW
 
 
-def last(minutes: int, rows: Callable[[Seen], list[Answer]], limit: int = 100) -> Oracle:
+def last(minutes: int, rows: Callable[[ScopedRows], list[ResultRow]], limit: int = 100) -> Oracle:
     """Asked of the last minutes; a clock may be five minutes ahead."""
 
-    def of(seen: Seen) -> list[Answer]:
-        return rows(seen.between(NOW - minutes * MINUTE, NOW + 5 * MINUTE))
+    def of(scoped: ScopedRows) -> list[ResultRow]:
+        return rows(scoped.between(NOW - minutes * MINUTE, NOW + 5 * MINUTE))
 
     return Oracle(of, limit)
 
 
-def today(seen: Seen) -> list[Answer]:
-    zone = seen.question.zone
+def today(scoped: ScopedRows) -> list[ResultRow]:
+    zone = scoped.query.zone
     day = wall_clock.wall(NOW, zone).date()
-    rows = views(seen.between(*wall_clock.bounds(day, day, zone)).events)
+    rows = views(scoped.between(*wall_clock.bounds(day, day, zone)).events)
     return [
         {
             "pageviews": len(rows),
@@ -35,59 +35,59 @@ def today(seen: Seen) -> list[Answer]:
     ]
 
 
-def active(seen: Seen) -> list[Answer]:
-    rows = views(seen.events)
+def active(scoped: ScopedRows) -> list[ResultRow]:
+    rows = views(scoped.events)
     return [{"active_users": visitors(rows), "active_sessions": distinct(rows, "session_id")}]
 
 
-def pages(seen: Seen) -> list[Answer]:
-    answer: list[Answer] = [
+def pages(scoped: ScopedRows) -> list[ResultRow]:
+    result: list[ResultRow] = [
         {"path": path, "pageviews": len(held), "visitors": visitors(held)}
-        for path, held in grouped(views(seen.events), lambda row: row.get("path")).items()
+        for path, held in grouped(views(scoped.events), lambda row: row.get("path")).items()
     ]
-    return ordered(answer, "-visitors", "-pageviews", "path")
+    return ordered(result, "-visitors", "-pageviews", "path")
 
 
-def referrers(seen: Seen) -> list[Answer]:
-    answer: list[Answer] = [
+def referrers(scoped: ScopedRows) -> list[ResultRow]:
+    result: list[ResultRow] = [
         {"referrer": name, "visitors": visitors(held)}
-        for name, held in origins(seen, source).items()
+        for name, held in origins(scoped, source).items()
     ]
-    return ordered(answer, "-visitors", "referrer")
+    return ordered(result, "-visitors", "referrer")
 
 
-def countries(seen: Seen) -> list[Answer]:
-    answer: list[Answer] = [
+def countries(scoped: ScopedRows) -> list[ResultRow]:
+    result: list[ResultRow] = [
         {"name": name, "visitors": visitors(held)}
-        for name, held in grouped(views(seen.events), lambda row: row.get("country")).items()
+        for name, held in grouped(views(scoped.events), lambda row: row.get("country")).items()
     ]
-    return ordered(answer, "-visitors", "name")
+    return ordered(result, "-visitors", "name")
 
 
-def cities(seen: Seen) -> list[Answer]:
+def cities(scoped: ScopedRows) -> list[ResultRow]:
     def city(row: Row) -> tuple[str, str] | None:
         return (row["city"], row.get("country") or "") if row.get("city") is not None else None
 
-    answer: list[Answer] = [
+    result: list[ResultRow] = [
         {"city": name, "country": country, "visitors": visitors(held)}
-        for (name, country), held in grouped(views(seen.events), city).items()
+        for (name, country), held in grouped(views(scoped.events), city).items()
     ]
-    return ordered(answer, "-visitors", "city", "country")
+    return ordered(result, "-visitors", "city", "country")
 
 
-def feed(seen: Seen) -> list[Answer]:
+def feed(scoped: ScopedRows) -> list[ResultRow]:
     return [
         {
             "event_name": row["name"],
             **named(row, "path", "country", "browser_name"),
             "timestamp": iso(row["ms"]),
         }
-        for row in reversed(seen.events)
+        for row in reversed(scoped.events)
     ]
 
 
-def visits(seen: Seen) -> list[Answer]:
-    answer: list[Answer] = [
+def visits(scoped: ScopedRows) -> list[ResultRow]:
+    result: list[ResultRow] = [
         {
             "session_id": session.events[0]["session_id"],
             "current_page": session.views[-1].get("path"),
@@ -95,14 +95,14 @@ def visits(seen: Seen) -> list[Answer]:
             "pages_viewed": len(session.views),
             "last_seen": iso(session.events[-1]["ms"]),
         }
-        for session in sessions(seen.events)
+        for session in sessions(scoped.events)
     ]
-    return ordered(answer, "-last_seen", "session_id")
+    return ordered(result, "-last_seen", "session_id")
 
 
-def velocity(seen: Seen) -> list[Answer]:
+def velocity(scoped: ScopedRows) -> list[ResultRow]:
     """The last 60 minutes, this one included."""
-    groups = grouped(seen.events, lambda row: row["ms"] // MINUTE)
+    groups = grouped(scoped.events, lambda row: row["ms"] // MINUTE)
     this = NOW // MINUTE
     return [
         {

@@ -1,11 +1,11 @@
-"""Sessions in groups, and the ways through pages inside them."""
+"""Sessions by group, and the page paths inside them."""
 
 from collections import Counter
 from itertools import pairwise
 
-from tests.oracle.aggregates import Answer, distinct, grouped, ordered, ratio, views, visitors
+from tests.oracle.aggregates import ResultRow, distinct, grouped, ordered, ratio, views, visitors
 from tests.oracle.oracle import Oracle, Oracles
-from tests.oracle.query import Seen
+from tests.oracle.query import ScopedRows
 from tests.oracle.sessions import Session, sessions
 
 RANGES = (
@@ -25,54 +25,54 @@ def length(session: Session) -> str:
     return "1h+"
 
 
-def summed(held: list[Session]) -> Answer:
+def summed(held: list[Session]) -> ResultRow:
     """Sessions, and who began them."""
     return {"sessions": len(held), "visitors": visitors([each.views[0] for each in held])}
 
 
-def lasted(held: list[Session]) -> Answer:
+def lasted(held: list[Session]) -> ResultRow:
     """The same with the mean duration."""
     together = sum(each.milliseconds for each in held)
     return {**summed(held), "avg_session_duration": ratio(together, 1000 * len(held))}
 
 
-def lengths(seen: Seen) -> list[Answer]:
-    groups = grouped(sessions(seen.events), length)
-    answer: list[Answer] = [
+def lengths(scoped: ScopedRows) -> list[ResultRow]:
+    groups = grouped(sessions(scoped.events), length)
+    result: list[ResultRow] = [
         {"duration_range": name, **summed(held)} for name, held in groups.items()
     ]
-    return ordered(answer, "-sessions", "duration_range")
+    return ordered(result, "-sessions", "duration_range")
 
 
 def by(column: str) -> Oracle:
     """Sessions by a column of their first page view."""
 
-    def rows(seen: Seen) -> list[Answer]:
+    def rows(scoped: ScopedRows) -> list[ResultRow]:
         groups = grouped(
-            sessions(seen.events), lambda session: session.views[0].get(column) or "Unknown"
+            sessions(scoped.events), lambda session: session.views[0].get(column) or "Unknown"
         )
-        answer: list[Answer] = [{"name": name, **lasted(held)} for name, held in groups.items()]
-        return ordered(answer, "-sessions", "name")
+        result: list[ResultRow] = [{"name": name, **lasted(held)} for name, held in groups.items()]
+        return ordered(result, "-sessions", "name")
 
     return Oracle(rows)
 
 
-def course(seen: Seen) -> list[Answer]:
-    begun = grouped(sessions(seen.events), lambda session: seen.bucket(session.views[0]))
-    return [{"date": point[0], **lasted(begun.get(point, []))} for point in seen.points]
+def course(scoped: ScopedRows) -> list[ResultRow]:
+    begun = grouped(sessions(scoped.events), lambda session: scoped.bucket(session.views[0]))
+    return [{"date": point[0], **lasted(begun.get(point, []))} for point in scoped.points]
 
 
-def flow(seen: Seen) -> list[Answer]:
+def flow(scoped: ScopedRows) -> list[ResultRow]:
     """Steps between views that have a path; a step to the same page is none."""
     steps: Counter[tuple[str, str]] = Counter()
     takers: dict[tuple[str, str], set[str]] = {}
-    for session in sessions(seen.events):
+    for session in sessions(scoped.events):
         paths = [row["path"] for row in session.views if row.get("path") is not None]
         for step in pairwise(paths):
             if step[0] != step[1]:
                 steps[step] += 1
                 takers.setdefault(step, set()).add(session.events[0]["session_id"])
-    answer: list[Answer] = [
+    result: list[ResultRow] = [
         {
             "from_path": source,
             "to_path": target,
@@ -82,15 +82,15 @@ def flow(seen: Seen) -> list[Answer]:
         }
         for (source, target), count in steps.items()
     ]
-    return ordered(answer, "-transitions", "from_path", "to_path")
+    return ordered(result, "-transitions", "from_path", "to_path")
 
 
-def pages(seen: Seen) -> list[Answer]:
-    answer: list[Answer] = [
+def pages(scoped: ScopedRows) -> list[ResultRow]:
+    result: list[ResultRow] = [
         {"name": path, "sessions": distinct(held, "session_id"), "visitors": visitors(held)}
-        for path, held in grouped(views(seen.events), lambda row: row.get("path")).items()
+        for path, held in grouped(views(scoped.events), lambda row: row.get("path")).items()
     ]
-    return ordered(answer, "-sessions", "-visitors", "name")
+    return ordered(result, "-sessions", "-visitors", "name")
 
 
 SESSIONS_BY: Oracles = {

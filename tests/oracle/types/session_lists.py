@@ -1,13 +1,13 @@
-"""Sessions and visitors one by one, with what happened in them."""
+"""Sessions and visitors one by one, with their events."""
 
 from fractions import Fraction
 from typing import Any
 
-from tests.oracle.aggregates import Answer, distinct, grouped, named, ordered, rounded, views
+from tests.oracle.aggregates import ResultRow, distinct, grouped, named, ordered, rounded, views
 from tests.oracle.oracle import Oracle, Oracles
-from tests.oracle.query import Seen
+from tests.oracle.query import ScopedRows
 from tests.oracle.sessions import Session, sessions
-from tests.oracle.stored_rows import Row, place
+from tests.oracle.stored_rows import Row, event_order
 from tests.oracle.types.events import is_custom
 from tests.oracle.wall_clock import iso
 
@@ -31,8 +31,8 @@ def events(session: Session) -> list[Any]:
     ]
 
 
-def session_list(seen: Seen) -> list[Answer]:
-    answer: list[Answer] = [
+def session_list(scoped: ScopedRows) -> list[ResultRow]:
+    result: list[ResultRow] = [
         {
             "session_id": (first := session.views[0])["session_id"],
             "first_visit": iso(session.events[0]["ms"]),
@@ -44,21 +44,21 @@ def session_list(seen: Seen) -> list[Answer]:
             **named(first, "device_type", "browser_name", "os_name"),
             "events": events(session),
         }
-        for session in sessions(seen.events)
+        for session in sessions(scoped.events)
     ]
-    return ordered(answer, "-first_visit", "session_id")
+    return ordered(result, "-first_visit", "session_id")
 
 
-def interesting(seen: Seen) -> list[Answer]:
-    errors = grouped(seen.errors, lambda row: row["session_id"])
-    answer: list[Answer] = []
-    for session in sessions(seen.events):
+def interesting(scoped: ScopedRows) -> list[ResultRow]:
+    errors = grouped(scoped.errors, lambda row: row["session_id"])
+    result: list[ResultRow] = []
+    for session in sessions(scoped.events):
         first = session.views[0]
         paths = {row["path"] for row in session.views if row.get("path") is not None}
         away = [row for row in session.events if row.get("outbound_domain") is not None]
         customs = [row for row in session.events if is_custom(row)]
         failed = len(errors.get(first["session_id"], []))
-        answer.append(
+        result.append(
             {
                 "session_id": first["session_id"],
                 "visitor_id": first["anonymous_id"],
@@ -82,10 +82,10 @@ def interesting(seen: Seen) -> list[Answer]:
                 + (5 if session.milliseconds >= 120_000 else 0),
             }
         )
-    return ordered(answer, "-interesting_score", "-last_visit", "session_id")
+    return ordered(result, "-interesting_score", "-last_visit", "session_id")
 
 
-def session_events(seen: Seen) -> list[Answer]:
+def session_events(scoped: ScopedRows) -> list[ResultRow]:
     return [
         {
             "session_id": row["session_id"],
@@ -94,24 +94,24 @@ def session_events(seen: Seen) -> list[Answer]:
             "event_name": row["name"],
             **named(row, "path", "properties", "device_type", "browser_name", "country"),
         }
-        for row in seen.events
+        for row in scoped.events
         if row["session_id"] is not None
     ]
 
 
-def people(seen: Seen) -> dict[str, list[Row]]:
+def people(scoped: ScopedRows) -> dict[str, list[Row]]:
     """Events by visitor."""
-    return grouped(seen.events, lambda row: row["anonymous_id"])
+    return grouped(scoped.events, lambda row: row["anonymous_id"])
 
 
-def profile_list(seen: Seen) -> list[Answer]:
-    answer: list[Answer] = []
-    for who, held in people(seen).items():
+def profile_list(scoped: ScopedRows) -> list[ResultRow]:
+    result: list[ResultRow] = []
+    for who, held in people(scoped).items():
         viewed = views(held)
         newest = viewed[-1] if viewed else {}
         customs = [row for row in held if is_custom(row)]
         told = [row["profile_id"] for row in held if row.get("profile_id") is not None]
-        answer.append(
+        result.append(
             {
                 "visitor_id": who,
                 "profile_id": max(told, default=None),
@@ -127,7 +127,7 @@ def profile_list(seen: Seen) -> list[Answer]:
                 "unique_event_names": distinct(customs, "name"),
             }
         )
-    return ordered(answer, "-last_visit", "visitor_id")
+    return ordered(result, "-last_visit", "visitor_id")
 
 
 def spoken(milliseconds: int) -> str:
@@ -143,13 +143,13 @@ def seconds(milliseconds: int) -> float:
     return rounded(Fraction(milliseconds, 1000))
 
 
-def profile_detail(seen: Seen) -> list[Answer]:
-    answer: list[Answer] = []
-    together = sum(each.milliseconds for each in sessions(seen.events))
-    for who, held in people(seen).items():
+def profile_detail(scoped: ScopedRows) -> list[ResultRow]:
+    result: list[ResultRow] = []
+    together = sum(each.milliseconds for each in sessions(scoped.events))
+    for who, held in people(scoped).items():
         viewed = views(held)
         newest = viewed[-1] if viewed else {}
-        answer.append(
+        result.append(
             {
                 "visitor_id": who,
                 "first_visit": iso(held[0]["ms"]),
@@ -162,15 +162,15 @@ def profile_detail(seen: Seen) -> list[Answer]:
                 "browser": newest.get("browser_name"),
                 "os": newest.get("os_name"),
                 **named(newest, "country", "region"),
-                **known(seen, who, held),
+                **known_visitors(scoped, who, held),
             }
         )
-    return answer
+    return result
 
 
-def known(seen: Seen, who: str, held: list[Row]) -> Answer:
+def known_visitors(scoped: ScopedRows, who: str, held: list[Row]) -> ResultRow:
     """What the website last told of a visitor."""
-    told = [row for row in seen.rows("identities") if row["anonymous_id"] == who]
+    told = [row for row in scoped.rows("identities") if row["anonymous_id"] == who]
     traits = [row["traits"] for row in told if row.get("traits") is not None]
     ids = [row["profile_id"] for row in held if row.get("profile_id") is not None]
     return {
@@ -179,17 +179,17 @@ def known(seen: Seen, who: str, held: list[Row]) -> Answer:
     }
 
 
-def profile_sessions(seen: Seen) -> list[Answer]:
+def profile_sessions(scoped: ScopedRows) -> list[ResultRow]:
     """Newest first; called by their number from the oldest."""
-    vitals = grouped(seen.vitals, lambda row: row["session_id"])
+    vitals = grouped(scoped.vitals, lambda row: row["session_id"])
     found = sorted(
-        sessions(seen.events),
+        sessions(scoped.events),
         key=lambda each: (each.events[0]["ms"], each.events[0]["session_id"]),
     )
-    answer: list[Answer] = []
+    result: list[ResultRow] = []
     for number, session in enumerate(found, 1):
         first = session.views[0]
-        answer.append(
+        result.append(
             {
                 "session_id": first["session_id"],
                 "session_name": f"Session {number}",
@@ -211,17 +211,17 @@ def profile_sessions(seen: Seen) -> list[Answer]:
                 ],
             }
         )
-    return ordered(answer, "-first_visit", "session_id")
+    return ordered(result, "-first_visit", "session_id")
 
 
-def timeline(seen: Seen) -> list[Answer]:
+def timeline(scoped: ScopedRows) -> list[ResultRow]:
     """Events, then errors of the same instant."""
-    moments = [((row["ms"], 0, place(row)), moment(row)) for row in seen.events]
-    moments += [((row["ms"], 1, place(row)), failure(row)) for row in seen.errors]
+    moments = [((row["ms"], 0, event_order(row)), moment(row)) for row in scoped.events]
+    moments += [((row["ms"], 1, event_order(row)), failure(row)) for row in scoped.errors]
     return [row for _, row in sorted(moments, key=lambda pair: pair[0])]
 
 
-def moment(row: Row) -> Answer:
+def moment(row: Row) -> ResultRow:
     """An event of a timeline."""
     kind = "event"
     if row.get("outbound_domain") is not None:
@@ -239,7 +239,7 @@ def moment(row: Row) -> Answer:
     }
 
 
-def failure(row: Row) -> Answer:
+def failure(row: Row) -> ResultRow:
     """An error of a timeline."""
     return {
         "time": iso(row["ms"]),

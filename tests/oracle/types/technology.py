@@ -1,11 +1,11 @@
-"""Page views by what they were seen on."""
+"""Page views by browser, operating system and device."""
 
 from collections.abc import Callable
 from typing import Any
 
-from tests.oracle.aggregates import Answer, distinct, grouped, ordered, shared, views, visitors
+from tests.oracle.aggregates import ResultRow, distinct, grouped, ordered, shared, views, visitors
 from tests.oracle.oracle import Oracle, Oracles
-from tests.oracle.query import Seen
+from tests.oracle.query import ScopedRows
 from tests.oracle.stored_rows import Row
 
 Key = Callable[[Row], tuple[Any, ...] | None]
@@ -17,22 +17,22 @@ def seen_on(
     *,
     order: tuple[str, ...] = ("-visitors", "-pageviews"),
     with_share: bool = False,
-    shown: Callable[[Answer], Answer] = lambda row: row,
+    shown: Callable[[ResultRow], ResultRow] = lambda row: row,
     limit: int = 100,
 ) -> Oracle:
     """Page views, visitors and sessions of each key; `shown` makes the row of the answer."""
 
-    def rows(seen: Seen) -> list[Answer]:
-        answer: list[Answer] = [
+    def rows(scoped: ScopedRows) -> list[ResultRow]:
+        result: list[ResultRow] = [
             {
                 **dict(zip(names, value, strict=True)),
                 "pageviews": len(held),
                 "visitors": visitors(held),
                 "sessions": distinct(held, "session_id"),
             }
-            for value, held in grouped(views(seen.events), key).items()
+            for value, held in grouped(views(scoped.events), key).items()
         ]
-        ranked = ordered(shared(answer) if with_share else answer, *order, *names)
+        ranked = ordered(shared(result) if with_share else result, *order, *names)
         return [shown(row) for row in ranked]
 
     return Oracle(rows, limit)
@@ -49,7 +49,7 @@ def by(*columns: str) -> Key:
     return key
 
 
-def without(*names: str) -> Callable[[Answer], Answer]:
+def without(*names: str) -> Callable[[ResultRow], ResultRow]:
     """The row without some fields."""
     return lambda row: {name: value for name, value in row.items() if name not in names}
 
@@ -61,7 +61,7 @@ def system(row: Row) -> tuple[str] | None:
     return (" ".join(part for part in (row["os_name"], row.get("os_version")) if part is not None),)
 
 
-def together(row: Answer) -> Answer:
+def together(row: ResultRow) -> ResultRow:
     """With browser and version in one name, in front."""
     name = f"{row['browser_name']} {row['browser_version']}".rstrip()
     return {"name": name, **row}

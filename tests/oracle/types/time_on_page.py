@@ -1,9 +1,9 @@
-"""How long pages are looked at."""
+"""Time on page."""
 
 from decimal import Decimal
 
 from tests.oracle.aggregates import (
-    Answer,
+    ResultRow,
     average,
     distinct,
     grouped,
@@ -17,37 +17,37 @@ from tests.oracle.aggregates import (
     visitors,
 )
 from tests.oracle.oracle import Oracle, Oracles
-from tests.oracle.query import Seen
+from tests.oracle.query import ScopedRows
 from tests.oracle.stored_rows import Row
 
 
-def looked_at(seen: Seen) -> dict[str, list[Row]]:
+def looked_at(scoped: ScopedRows) -> dict[str, list[Row]]:
     """Page views and exits by path."""
-    rows = [row for row in seen.events if is_view(row) or row["name"] == "page_exit"]
+    rows = [row for row in scoped.events if is_view(row) or row["name"] == "page_exit"]
     return grouped(rows, lambda row: row.get("path"))
 
 
-def performance(seen: Seen) -> list[Answer]:
-    answer: list[Answer] = [
+def performance(scoped: ScopedRows) -> list[ResultRow]:
+    result: list[ResultRow] = [
         {
             "name": path,
             "pageviews": len(viewed),
             "avg_time_on_page": average(there(held, "time_on_page")),
             "visitors": visitors(viewed),
         }
-        for path, held in looked_at(seen).items()
+        for path, held in looked_at(scoped).items()
         if (viewed := views(held))
     ]
-    return ordered(answer, "-visitors", "-pageviews", "name")
+    return ordered(result, "-visitors", "-pageviews", "name")
 
 
-def times(seen: Seen) -> list[Answer]:
+def times(scoped: ScopedRows) -> list[ResultRow]:
     """Reports of more than a second and less than an hour."""
-    answer: list[Answer] = []
-    for path, held in looked_at(seen).items():
+    result: list[ResultRow] = []
+    for path, held in looked_at(scoped).items():
         timed = [row for row in held if Decimal(1) < (row.get("time_on_page") or 0) < Decimal(3600)]
         if timed:
-            answer.append(
+            result.append(
                 {
                     "name": path,
                     "sessions_with_time": distinct(timed, "session_id"),
@@ -55,7 +55,7 @@ def times(seen: Seen) -> list[Answer]:
                     "median_time_on_page": rounded(median(there(timed, "time_on_page"))),
                 }
             )
-    return ordered(shared(answer), "-visitors", "-sessions_with_time", "name")
+    return ordered(shared(result), "-visitors", "-sessions_with_time", "name")
 
 
 PAGES: Oracles = {

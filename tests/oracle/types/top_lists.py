@@ -1,11 +1,11 @@
-"""Page views by one fact about them, and sessions by their first and last page."""
+"""Page views by one column, and sessions by entry and exit page."""
 
 from collections.abc import Callable
 from typing import Any
 
-from tests.oracle.aggregates import Answer, grouped, ordered, shared, views, visitors
+from tests.oracle.aggregates import ResultRow, grouped, ordered, shared, views, visitors
 from tests.oracle.oracle import Oracle, Oracles
-from tests.oracle.query import Seen
+from tests.oracle.query import ScopedRows
 from tests.oracle.sessions import sessions
 from tests.oracle.stored_rows import Row
 
@@ -13,8 +13,8 @@ from tests.oracle.stored_rows import Row
 def by(fact: Callable[[Row], Any], *names: str, limit: int = 100) -> Oracle:
     """Page views by a fact: a value, or one value for each of the names."""
 
-    def rows(seen: Seen) -> list[Answer]:
-        groups = grouped(views(seen.events), fact)
+    def rows(scoped: ScopedRows) -> list[ResultRow]:
+        groups = grouped(views(scoped.events), fact)
         return tallied({_tuple(value): held for value, held in groups.items()}, names)
 
     return Oracle(rows, limit)
@@ -23,25 +23,25 @@ def by(fact: Callable[[Row], Any], *names: str, limit: int = 100) -> Oracle:
 def sourced(fact: Callable[[Row], Any]) -> Oracle:
     """Page views by what the first page view of their session says, whatever the filters are."""
 
-    def rows(seen: Seen) -> list[Answer]:
-        groups = origins(seen, fact)
+    def rows(scoped: ScopedRows) -> list[ResultRow]:
+        groups = origins(scoped, fact)
         return tallied({(value,): held for value, held in groups.items()}, ("name",))
 
     return Oracle(rows)
 
 
-def origins(seen: Seen, fact: Callable[[Row], Any]) -> dict[Any, list[Row]]:
+def origins(scoped: ScopedRows, fact: Callable[[Row], Any]) -> dict[Any, list[Row]]:
     """Page views by what the first page view of their session says; without one, by their own."""
     firsts: dict[str, Row] = {}
-    for row in views(seen.rows("events", filtered=False)):
+    for row in views(scoped.rows("events", filtered=False)):
         if row["session_id"] is not None:
             firsts.setdefault(row["session_id"], row)
-    return grouped(views(seen.events), lambda row: fact(firsts.get(row["session_id"] or "", row)))
+    return grouped(views(scoped.events), lambda row: fact(firsts.get(row["session_id"] or "", row)))
 
 
-def tallied(groups: dict[tuple[Any, ...], list[Row]], names: tuple[str, ...]) -> list[Answer]:
+def tallied(groups: dict[tuple[Any, ...], list[Row]], names: tuple[str, ...]) -> list[ResultRow]:
     """Page views and visitors of each group, by visitors."""
-    answer = [
+    result = [
         {
             **dict(zip(names, value, strict=True)),
             "pageviews": len(held),
@@ -49,7 +49,7 @@ def tallied(groups: dict[tuple[Any, ...], list[Row]], names: tuple[str, ...]) ->
         }
         for value, held in groups.items()
     ]
-    return ordered(shared(answer), "-visitors", "-pageviews", *names)
+    return ordered(shared(result), "-visitors", "-pageviews", *names)
 
 
 def column(name: str, limit: int = 100) -> Oracle:
@@ -76,11 +76,11 @@ def referrer(row: Row) -> str | None:
     return None if source(row) == "Direct" else source(row)
 
 
-def edge(position: int) -> Oracle:
+def entry_or_exit(position: int) -> Oracle:
     """The first (0) or last (-1) page view of each session, by its path."""
 
-    def rows(seen: Seen) -> list[Answer]:
-        edges = [session.views[position] for session in sessions(seen.events)]
+    def rows(scoped: ScopedRows) -> list[ResultRow]:
+        edges = [session.views[position] for session in sessions(scoped.events)]
         groups = grouped(edges, lambda row: row.get("path"))
         return tallied({(path,): held for path, held in groups.items()}, ("name",))
 
@@ -114,6 +114,6 @@ TOPS: Oracles = {
     "region": two("region", "country", "name", "country"),
     "city": two("city", "country", "name", "country"),
     "browser_versions": two("browser_name", "browser_version", "browser_name", "browser_version"),
-    "entry_pages": edge(0),
-    "exit_pages": edge(-1),
+    "entry_pages": entry_or_exit(0),
+    "exit_pages": entry_or_exit(-1),
 }

@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from tests.oracle.aggregates import (
-    Answer,
+    ResultRow,
     average,
     grouped,
     hidden,
@@ -15,7 +15,7 @@ from tests.oracle.aggregates import (
     visitors,
 )
 from tests.oracle.oracle import Oracle, Oracles
-from tests.oracle.query import Seen
+from tests.oracle.query import ScopedRows
 from tests.oracle.stored_rows import Row
 
 SIDE_BY_SIDE = ("LCP", "FCP", "CLS", "INP", "TTFB")
@@ -36,9 +36,9 @@ def figure(name: str, rows: list[Row]) -> float | None:
     return quantile(measured, int(kind[1:]), 4)
 
 
-def of_five(seen: Seen) -> list[Row]:
+def of_five(scoped: ScopedRows) -> list[Row]:
     """Measurements of the metrics that stand side by side."""
-    return [row for row in seen.vitals if row["metric_name"] in SIDE_BY_SIDE]
+    return [row for row in scoped.vitals if row["metric_name"] in SIDE_BY_SIDE]
 
 
 WIDE = (
@@ -59,8 +59,8 @@ NARROW = ("p50_lcp", "p50_fcp", "p50_cls", "p50_inp", "p50_ttfb")
 def wide(column: str) -> Oracle:
     """By a column, the slowest LCP first."""
 
-    def rows(seen: Seen) -> list[Answer]:
-        answer: list[Answer] = [
+    def rows(scoped: ScopedRows) -> list[ResultRow]:
+        result: list[ResultRow] = [
             {
                 "name": name,
                 "visitors": visitors(held),
@@ -68,9 +68,9 @@ def wide(column: str) -> Oracle:
                 "measurements": len(held),
                 "_slow": quantile(values(held, "LCP"), 50, 8),
             }
-            for name, held in grouped(of_five(seen), lambda row: row.get(column)).items()
+            for name, held in grouped(of_five(scoped), lambda row: row.get(column)).items()
         ]
-        return hidden(ordered(answer, "-_slow", "-measurements", "name"))
+        return hidden(ordered(result, "-_slow", "-measurements", "name"))
 
     return Oracle(rows)
 
@@ -78,23 +78,23 @@ def wide(column: str) -> Oracle:
 def narrow(column: str) -> Oracle:
     """Medians by a column."""
 
-    def rows(seen: Seen) -> list[Answer]:
-        answer: list[Answer] = [
+    def rows(scoped: ScopedRows) -> list[ResultRow]:
+        result: list[ResultRow] = [
             {
                 "name": name,
                 "visitors": visitors(held),
                 **{field: figure(field, held) for field in NARROW},
                 "samples": len(held),
             }
-            for name, held in grouped(of_five(seen), lambda row: row.get(column)).items()
+            for name, held in grouped(of_five(scoped), lambda row: row.get(column)).items()
         ]
-        return ordered(answer, "-samples", "name")
+        return ordered(result, "-samples", "name")
 
     return Oracle(rows)
 
 
-def course(seen: Seen) -> list[Answer]:
-    groups = grouped(of_five(seen), seen.bucket)
+def course(scoped: ScopedRows) -> list[ResultRow]:
+    groups = grouped(of_five(scoped), scoped.bucket)
     return [
         {
             "date": point[0],
@@ -104,55 +104,57 @@ def course(seen: Seen) -> list[Answer]:
             },
             "measurements": len(groups.get(point, [])),
         }
-        for point in seen.points
+        for point in scoped.points
     ]
 
 
-def percentiles(rows: list[Row]) -> Answer:
+def percentiles(rows: list[Row]) -> ResultRow:
     """The percentiles of rows of one metric."""
     measured = there(rows, "metric_value")
     return {f"p{n}": quantile(measured, n, 4) for n in PERCENTILES}
 
 
-def overview(seen: Seen) -> list[Answer]:
-    answer: list[Answer] = [
+def overview(scoped: ScopedRows) -> list[ResultRow]:
+    result: list[ResultRow] = [
         {
             "metric_name": metric,
             **percentiles(held),
             "avg_value": average(there(held, "metric_value"), 4),
             "samples": len(held),
         }
-        for metric, held in grouped(seen.vitals, lambda row: row["metric_name"]).items()
+        for metric, held in grouped(scoped.vitals, lambda row: row["metric_name"]).items()
     ]
-    return ordered(answer, "metric_name")
+    return ordered(result, "metric_name")
 
 
-def per(field: str, of: Callable[[Seen, Row], Any]) -> Callable[[Seen], list[Answer]]:
+def per(
+    field: str, of: Callable[[ScopedRows, Row], Any]
+) -> Callable[[ScopedRows], list[ResultRow]]:
     """Percentiles by something and metric."""
 
-    def rows(seen: Seen) -> list[Answer]:
+    def rows(scoped: ScopedRows) -> list[ResultRow]:
         def key(row: Row) -> tuple[Any, str] | None:
-            value = of(seen, row)
+            value = of(scoped, row)
             return None if value is None else (value, row["metric_name"])
 
         return [
             {field: value, "metric_name": metric, **percentiles(held), "samples": len(held)}
-            for (value, metric), held in grouped(seen.vitals, key).items()
+            for (value, metric), held in grouped(scoped.vitals, key).items()
         ]
 
     return rows
 
 
-def time_series(seen: Seen) -> list[Answer]:
+def time_series(scoped: ScopedRows) -> list[ResultRow]:
     """In the order of time; nothing where nothing was measured."""
-    answer = ordered(per("date", lambda seen, row: seen.bucket(row))(seen), "metric_name")
-    answer.sort(key=lambda row: seen.points.index(row["date"]))
-    return [{**row, "date": row["date"][0]} for row in answer]
+    result = ordered(per("date", lambda scoped, row: scoped.bucket(row))(scoped), "metric_name")
+    result.sort(key=lambda row: scoped.points.index(row["date"]))
+    return [{**row, "date": row["date"][0]} for row in result]
 
 
-def by_page(seen: Seen) -> list[Answer]:
-    answer = per("page", lambda _seen, row: row.get("path"))(seen)
-    return ordered(answer, "-samples", "page", "metric_name")
+def by_page(scoped: ScopedRows) -> list[ResultRow]:
+    result = per("page", lambda _seen, row: row.get("path"))(scoped)
+    return ordered(result, "-samples", "page", "metric_name")
 
 
 VITALS: Oracles = {

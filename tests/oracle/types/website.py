@@ -1,7 +1,7 @@
 """A website as a whole."""
 
 from tests.oracle.aggregates import (
-    Answer,
+    ResultRow,
     grouped,
     median,
     percent,
@@ -11,11 +11,11 @@ from tests.oracle.aggregates import (
     visitors,
 )
 from tests.oracle.oracle import Oracle, Oracles
-from tests.oracle.query import Seen
+from tests.oracle.query import ScopedRows
 from tests.oracle.sessions import Session, sessions
 
 
-def of_sessions(held: list[Session]) -> Answer:
+def of_sessions(held: list[Session]) -> ResultRow:
     """What is said of a number of sessions."""
     return {
         "sessions": len(held),
@@ -24,21 +24,21 @@ def of_sessions(held: list[Session]) -> Answer:
     }
 
 
-def summary(seen: Seen) -> list[Answer]:
+def summary(scoped: ScopedRows) -> list[ResultRow]:
     return [
         {
-            "pageviews": len(views(seen.events)),
-            "unique_visitors": visitors(seen.events),
-            **of_sessions(sessions(seen.events)),
-            "total_events": len(seen.events),
+            "pageviews": len(views(scoped.events)),
+            "unique_visitors": visitors(scoped.events),
+            **of_sessions(sessions(scoped.events)),
+            "total_events": len(scoped.events),
         }
     ]
 
 
-def course(seen: Seen) -> list[Answer]:
+def course(scoped: ScopedRows) -> list[ResultRow]:
     """A session counts where its first page view is."""
-    events = grouped(seen.events, seen.bucket)
-    begun = grouped(sessions(seen.events), lambda session: seen.bucket(session.views[0]))
+    events = grouped(scoped.events, scoped.bucket)
+    begun = grouped(sessions(scoped.events), lambda session: scoped.bucket(session.views[0]))
     return [
         {
             "date": point[0],
@@ -47,18 +47,18 @@ def course(seen: Seen) -> list[Answer]:
             **of_sessions(held := begun.get(point, [])),
             "pages_per_session": ratio(sum(len(each.views) for each in held), len(held)),
         }
-        for point in seen.points
+        for point in scoped.points
     ]
 
 
-def session_metrics(seen: Seen) -> list[Answer]:
-    held = sessions(seen.events)
+def session_metrics(scoped: ScopedRows) -> list[ResultRow]:
+    held = sessions(scoped.events)
     return [
         {
             "total_sessions": len(held),
             "avg_session_duration": mean_seconds(held),
             "bounce_rate": of_sessions(held)["bounce_rate"],
-            "total_events": len(seen.events),
+            "total_events": len(scoped.events),
         }
     ]
 

@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from schemas.runtime.files import write_atomically
-from tests.accidents import no_room
+from tests.accidents import full_disk
 
 
 def test_without_room_the_old_content_stays_and_nothing_beside_it(tmp_path: Path) -> None:
     file = tmp_path / "state.json"
     write_atomically(file, b"old")
 
-    with no_room(), pytest.raises(OSError, match="too large"):
+    with full_disk(), pytest.raises(OSError, match="too large"):
         write_atomically(file, b"new")
 
     assert file.read_bytes() == b"old"

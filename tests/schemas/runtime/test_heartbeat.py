@@ -14,7 +14,7 @@ from schemas.runtime.heartbeat import (
     silence,
     write_heartbeat,
 )
-from tests.accidents import no_room
+from tests.accidents import full_disk
 
 
 def test_without_room_the_old_heartbeat_is_touched_and_nothing_half_written_stays(
@@ -24,7 +24,7 @@ def test_without_room_the_old_heartbeat_is_touched_and_nothing_half_written_stay
     write_heartbeat(tmp_path, old)
     before = (tmp_path / "keeper.json").stat().st_mtime_ns
 
-    with no_room(), pytest.raises(OSError, match="too large"):
+    with full_disk(), pytest.raises(OSError, match="too large"):
         write_heartbeat(tmp_path, Heartbeat("keeper", 7, 2_000))
 
     assert read_heartbeats(tmp_path) == [old]
@@ -35,7 +35,7 @@ def test_without_room_the_old_heartbeat_is_touched_and_nothing_half_written_stay
 def test_a_service_beats_again_when_there_is_room_again(tmp_path: Path) -> None:
     async def beat_through_a_full_disk() -> int:
         beating = asyncio.create_task(_write_heartbeats(tmp_path, "collector-1", lambda: False))
-        with no_room():
+        with full_disk():
             await asyncio.sleep(0.1)
         silent = len(read_heartbeats(tmp_path))
         async with asyncio.timeout(5):
