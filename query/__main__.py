@@ -14,17 +14,17 @@ from schemas.runtime.file_permissions import set_umask
 def main() -> None:
     """Read the settings, then serve until told to stop."""
     options = argparse.ArgumentParser(prog="python -m query", description=__doc__)
-    options.add_argument("--name", default="query-1", help="name in status and pulses")
+    options.add_argument("--name", default="query-1", help="name in status and heartbeats")
     name = options.parse_args().name
     try:
         settings = load_settings()
         set_umask(settings)
         store = RegistryStore(settings.registry_url)
         service = create_app(settings, store, name)
-    except InvalidSetting as refused:
-        sys.exit(f"query: {refused}")
-    except (DatabaseError, ImportError) as away:
-        sys.exit(f"query: {registry_unavailable(away)}")
+    except InvalidSetting as error:
+        sys.exit(f"query: {error}")
+    except (DatabaseError, ImportError) as error:
+        sys.exit(f"query: {registry_unavailable(error)}")
     serve(service.app, settings, name, settings.query_port, service.ready, query_error)
     service.close()
     store.close()

@@ -1,4 +1,4 @@
-"""The query service as one ASGI application: routes, what they work with, and its failures."""
+"""The query service as one ASGI application: routes, dependencies, errors."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -21,12 +21,11 @@ from query.docs.openapi import OPENAPI_SERVICE
 from query.docs.pages import PAGES
 from query.engine.damaged_files import DamagedFiles
 from query.engine.duckdb_engine import DuckDBEngine, PoolLimits
-from query.engine.export_limits import ExportLimiter
 from query.engine.freshness import FreshnessTracker
 from query.engine.quarantine import LostMessages
 from query.engine.snapshots import SnapshotCache
 from query.engine.table_offsets import TableOffsets
-from query.engine.tenant_limits import TenantLimiter
+from query.engine.tenant_limits import ExportLimiter, TenantLimiter
 from query.export.endpoint import export_rows
 from query.resources import imports, links
 from query.resources.readiness import ReadinessProbe
@@ -49,10 +48,10 @@ from schemas.runtime.networks import parse_networks
 from schemas.runtime.settings import Settings
 
 STANDARD_CONCURRENCY, CUSTOM_CONCURRENCY = 3, 2
-"""Questions of one organization: one fewer than run at once in the pool, so that others get in."""
+"""Concurrent queries of one organization: one fewer than the pool runs, so that others get in."""
 
 ROW_MEMORY_FACTOR = 4
-"""What rows may take while they are shaped: so many times the bytes that an answer may have."""
+"""Memory of rows in Python, as a multiple of the maximum size of a response."""
 
 Endpoint = Callable[[QueryDependencies, Request], Awaitable[Response]]
 
@@ -77,14 +76,14 @@ ROUTES: tuple[tuple[str, str, Endpoint], ...] = (
 
 
 class QueryService(Struct, frozen=True):
-    """The application, and whether it can answer yet."""
+    """The application with its readiness and shutdown."""
 
     app: HttpMiddleware
     ready: Callable[[], bool]
     close: Callable[[], None]
-    """Lets go of the engines, once nothing is asked any more."""
+    """Closes the engines; call it after the last request."""
     follower: RegistryFollower
-    """Keeps what is known of the registry fresh, while the application lives."""
+    """Keeps the registry snapshot fresh while the application runs."""
 
 
 def create_app(
@@ -94,11 +93,11 @@ def create_app(
     clock: Clock = now_ms,
     fresh_seconds: float = SNAPSHOT_MAX_AGE_SECONDS,
 ) -> QueryService:
-    """The query service over the lake and the registry that the settings name."""
+    """The query service over the lake and the registry of the settings."""
     damaged = DamagedFiles(settings.lake_url, settings.data)
     standard_pool = _pool(settings, name, "standard", _standard_limits(settings), damaged)
     custom_pool = _pool(settings, name, "custom", _custom_limits(settings), damaged)
-    desk = QueryDependencies(
+    dependencies = QueryDependencies(
         store=store,
         follower=RegistryFollower(store, Backups.for_settings(settings)),
         snapshots=SnapshotCache(
@@ -117,8 +116,12 @@ def create_app(
         app_schemes=parse_app_schemes(settings.link_schemes),
         stale_seconds=settings.registry_stale_hours * 3600 or inf,
     )
-    look = ReadinessProbe(desk, settings.data / "run")
-    router = Router(_routes(desk, look), redirect_slashes=False, lifespan=_lifespan(desk, look))
+    probe = ReadinessProbe(dependencies, settings.data / "run")
+    router = Router(
+        _routes(dependencies, probe),
+        redirect_slashes=False,
+        lifespan=_lifespan(dependencies, probe),
+    )
     app = HttpMiddleware(
         router, query_error, LocalRateLimiter(), clock, parse_networks(settings.trusted_proxies)
     )
@@ -127,7 +130,7 @@ def create_app(
         standard_pool.close()
         custom_pool.close()
 
-    return QueryService(app, look.is_ready, close, desk.follower)
+    return QueryService(app, probe.is_ready, close, dependencies.follower)
 
 
 def _standard_limits(settings: Settings) -> PoolLimits:
@@ -140,46 +143,47 @@ def _standard_limits(settings: Settings) -> PoolLimits:
 
 
 def _custom_limits(settings: Settings) -> PoolLimits:
-    """Its threads give way: what anybody may write never slows what everybody looks at."""
+    """Limits of the custom pool; its threads have a lower priority (nice 10)."""
     return structs.replace(_standard_limits(settings), concurrency=3, nice=10)
 
 
 def _pool(
-    settings: Settings, process: str, pool: str, bounds: PoolLimits, damaged: DamagedFiles
+    settings: Settings, process: str, pool: str, limits: PoolLimits, damaged: DamagedFiles
 ) -> DuckDBEngine:
     spill = settings.data / "spill" / process / pool
-    rmtree(spill, ignore_errors=True)  # of a process of that name that was killed
-    return DuckDBEngine(pool, settings.lake_url, spill, bounds, damaged)
+    rmtree(spill, ignore_errors=True)  # left by a killed process of that name
+    return DuckDBEngine(pool, settings.lake_url, spill, limits, damaged)
 
 
-def _routes(desk: QueryDependencies, look: ReadinessProbe) -> list[Route]:
+def _routes(dependencies: QueryDependencies, probe: ReadinessProbe) -> list[Route]:
     routes = [
-        Route(path, partial(endpoint, desk), methods=[method]) for method, path, endpoint in ROUTES
+        Route(path, partial(endpoint, dependencies), methods=[method])
+        for method, path, endpoint in ROUTES
     ]
-    spared = {
-        "registry": look.registry_problem,
-        "dataFiles": desk.damaged_files.summary,
-        "storing": look.storage_problem,
+    degraded = {
+        "registry": probe.registry_problem,
+        "dataFiles": dependencies.damaged_files.summary,
+        "storing": probe.storage_problem,
     }
-    checked = AsgiEndpoint(health_endpoint("query", {"lake": look.lake_problem}, spared=spared))
+    checked = AsgiEndpoint(health_endpoint("query", {"lake": probe.lake_problem}, spared=degraded))
     document = Route(OPENAPI_PATH, AsgiEndpoint(openapi_endpoint(lambda: OPENAPI_SERVICE)))
     fixed = [document, *PAGES, *(Route(path, checked) for path in HEALTH)]
     return [*routes, *_other_methods(), *fixed]
 
 
 def _other_methods() -> list[Route]:
-    """What is left of each path of ROUTES: its methods are named, all of them."""
+    """Routes for the other methods of each path: 405 with the allowed ones."""
     methods: dict[str, list[str]] = {}
     for method, path, _ in ROUTES:
         methods.setdefault(path, []).append("GET, HEAD" if method == "GET" else method)
     return [
-        Route(path, AsgiEndpoint(method_not_allowed(", ".join(named))))
-        for path, named in methods.items()
+        Route(path, AsgiEndpoint(method_not_allowed(", ".join(allowed))))
+        for path, allowed in methods.items()
     ]
 
 
 def method_not_allowed(methods: str) -> Callable[..., Any]:
-    """An endpoint that says which methods its route takes."""
+    """An endpoint that rejects a request with the allowed methods."""
 
     async def endpoint(_scope: Any, _receive: Any, _send: Any) -> None:
         raise MethodNotAllowed(methods)
@@ -188,7 +192,7 @@ def method_not_allowed(methods: str) -> Callable[..., Any]:
 
 
 class AsgiEndpoint:
-    """A plain ASGI endpoint as Starlette's routes want it: an instance, not a function."""
+    """Wraps an ASGI endpoint: Starlette treats instances as ASGI, functions as handlers."""
 
     def __init__(self, app: Callable[..., Any]) -> None:
         self._app = app
@@ -197,14 +201,14 @@ class AsgiEndpoint:
         await self._app(scope, receive, send)
 
 
-def _lifespan(desk: QueryDependencies, look: ReadinessProbe) -> Any:
+def _lifespan(dependencies: QueryDependencies, probe: ReadinessProbe) -> Any:
     @asynccontextmanager
     async def lifespan(_app: object) -> AsyncIterator[None]:
-        following = [asyncio.create_task(desk.follower.run()), asyncio.create_task(look.run())]
+        tasks = [asyncio.create_task(dependencies.follower.run()), asyncio.create_task(probe.run())]
         try:
             yield
         finally:
-            for task in following:
+            for task in tasks:
                 task.cancel()
                 with suppress(asyncio.CancelledError):
                     await task

@@ -1,4 +1,4 @@
-"""Desk: what every endpoint of the query service works with."""
+"""Dependencies of the endpoints; authentication, rate limit, registry access."""
 
 import asyncio
 import logging
@@ -12,12 +12,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from query.engine.damaged_files import DamagedFiles
-from query.engine.export_limits import ExportLimiter
 from query.engine.freshness import FreshnessTracker
 from query.engine.quarantine import LostMessages
 from query.engine.snapshots import SnapshotCache
 from query.engine.table_offsets import TableOffsets
-from query.engine.tenant_limits import TenantLimiter
+from query.engine.tenant_limits import ExportLimiter, TenantLimiter
 from query.response.large_response import cancel_on_disconnect
 from query.response.response_budget import ResponseBudget, ResponseMemory
 from schemas.errors import Unavailable
@@ -39,11 +38,11 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-STALE_REGISTRY = "The registry could not be read for so long that no key is believed any more"
+STALE_REGISTRY = "The registry has been unreachable for too long to verify API keys; retry"
 
 
 class QueryDependencies(Struct, frozen=True):
-    """Collaborators, handed in once."""
+    """What endpoints are given at start."""
 
     store: RegistryStore
     follower: RegistryFollower
@@ -59,33 +58,33 @@ class QueryDependencies(Struct, frozen=True):
     response_memory: ResponseMemory
     clock: Clock
     app_schemes: Sequence[str] = ()
-    """Schemes of apps to which links may lead."""
+    """URL schemes of apps that links may target."""
     stale_seconds: float = inf
-    """How long keys are believed while the registry cannot be read."""
+    """How long API keys stay valid while the registry is unreachable."""
 
     @property
     def registry(self) -> Snapshot:
         return self.follower.snapshot
 
     def store_for(self, key: Key) -> RegistryStore:
-        """The registry, whose trail names this key for what is written."""
+        """The registry store; its audit trail names this key."""
         return self.store.with_actor(f"key:{key.id}")
 
     async def in_registry(self, work: Callable[[], T]) -> T:
-        """Read or write the registry itself; Unavailable while it is away."""
+        """Read or write the registry itself; Unavailable while it is unreachable."""
         try:
             return await asyncio.to_thread(work)
-        except DatabaseError as away:
-            log.warning("registry refuses", extra={"reason": first_line(away)})
-            raise Unavailable("The registry cannot be reached at the moment") from None
+        except DatabaseError as error:
+            log.warning("registry unavailable", extra={"reason": first_line(error)})
+            raise Unavailable("The registry cannot be reached right now; retry") from None
 
     async def refresh_registry(self) -> None:
-        """Let this process see at once what it wrote; the others follow within a second."""
-        with suppress(DatabaseError):  # it is written; whoever follows will say what is wrong
+        """Let this process see its own write at once; others follow within a second."""
+        with suppress(DatabaseError):  # the write succeeded; the follower reports the problem
             await asyncio.to_thread(self.follower.refresh)
 
     def authorize(self, request: Request, scope: str, group: Group, *others: str) -> Key:
-        """The key that asks, counted against its organization's allowance.
+        """The API key of a request, counted against the rate limit of its organization.
 
         It needs the scope, or one of the others.
         """
@@ -94,7 +93,7 @@ class QueryDependencies(Struct, frozen=True):
         return key
 
     def authenticate(self, request: Request, scope: str, *others: str) -> Key:
-        """The live key that asks; it needs the scope, or one of the others."""
+        """The valid API key of a request; it needs the scope, or one of the others."""
         if self.follower.stale_seconds > self.stale_seconds:
             raise Unavailable(STALE_REGISTRY)
         text = read_api_key(lambda name: header(request.scope, name.encode()))
@@ -106,9 +105,9 @@ class QueryDependencies(Struct, frozen=True):
         tenant: str,
         work: Callable[[ResponseBudget], Coroutine[Any, Any, Response]],
     ) -> Response:
-        """What the work answers within one budget; it is stopped when the client leaves.
+        """Run the work within one budget; it is cancelled when the client leaves.
 
-        The body of the request must have been read. The answer closes the budget.
+        The body of the request must have been read. The response closes the budget.
         """
         budget = ResponseBudget(self.response_memory, tenant, self.timeout_seconds)
         try:
@@ -118,13 +117,13 @@ class QueryDependencies(Struct, frozen=True):
             raise
 
     def admit_public(self, request: Request) -> None:
-        """A request that needs no key, counted against the public allowance of its address."""
-        edge: HttpMiddleware = request.scope["app"]
-        edge.admit_anonymous(request.scope)
+        """Admit a request without a key, counted against the public rate limit of its address."""
+        middleware: HttpMiddleware = request.scope["app"]
+        middleware.admit_anonymous(request.scope)
 
     def count_request(self, request: Request, key: Key, group: Group, cost: int = 1) -> None:
-        """Count one more request of the key's organization; LimitExceeded when none is left."""
-        edge: HttpMiddleware = request.scope["app"]
-        edge.admission.count_with_key(
+        """Count a request of the key's organization; RateLimitExceeded when none is left."""
+        middleware: HttpMiddleware = request.scope["app"]
+        middleware.admission.count_with_key(
             request.scope, self.registry.organizations[key.organization_id], group, cost
         )

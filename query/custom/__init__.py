@@ -1,1 +1,1 @@
-"""Custom queries: checked against our columns, compiled from our words, run on bound values."""
+"""Custom queries: validated against declared columns, compiled to SQL with bound values."""

@@ -1,4 +1,4 @@
-"""AGGREGATES: what a custom query may compute from a column."""
+"""AGGREGATES of custom queries."""
 
 from enum import StrEnum
 
@@ -12,15 +12,15 @@ ALL_TYPES = frozenset(ColumnType)
 
 
 class ResultType(StrEnum):
-    """What kind of value comes out."""
+    """The type of the result."""
 
     NUMBER = "number"
     SAME = "same"
-    """A value of the column."""
+    """The type of the column."""
 
 
 class Aggregate(Struct, frozen=True):
-    """One aggregate; `{column}` is filled in with our own expression."""
+    """One aggregate; `{column}` is replaced by our SQL expression."""
 
     name: str
     sql: str
@@ -30,17 +30,21 @@ class Aggregate(Struct, frozen=True):
 
 
 def _quantile(name: str, share: str, meaning: str) -> Aggregate:
-    # Exact and interpolated. Other engines only estimate, see README.md.
+    # Exact and interpolated; other engines only estimate, see DECISIONS.md.
     return Aggregate(name, f"quantile_cont(CAST({{column}} AS DOUBLE), {share})", meaning)
 
 
 AGGREGATES = (
-    Aggregate("count", "COUNT({column})", "rows that have it; `*` counts all", types=ALL_TYPES),
-    Aggregate("uniq", "COUNT(DISTINCT {column})", "distinct values, exactly", types=ALL_TYPES),
+    Aggregate(
+        "count", "COUNT({column})", "rows in which it is not null; `*` counts all", types=ALL_TYPES
+    ),
+    Aggregate(
+        "uniq", "COUNT(DISTINCT {column})", "exact number of distinct values", types=ALL_TYPES
+    ),
     Aggregate("sum", "SUM({column})", "sum"),
     Aggregate("avg", "AVG({column})", "mean"),
-    Aggregate("min", "MIN({column})", "least", types=ORDERED_TYPES, result=ResultType.SAME),
-    Aggregate("max", "MAX({column})", "greatest", types=ORDERED_TYPES, result=ResultType.SAME),
+    Aggregate("min", "MIN({column})", "minimum", types=ORDERED_TYPES, result=ResultType.SAME),
+    Aggregate("max", "MAX({column})", "maximum", types=ORDERED_TYPES, result=ResultType.SAME),
     _quantile("median", "0.5", "median"),
     _quantile("p75", "0.75", "75th percentile"),
     _quantile("p90", "0.9", "90th percentile"),

@@ -1,4 +1,4 @@
-"""Compiles a checked query to SQL from our own words; outputs are called by their position."""
+"""Compiles a validated custom query to SQL; outputs are named by their position."""
 
 from collections.abc import Sequence
 
@@ -12,13 +12,13 @@ from query.scope.scope import Scope, scoped_rows
 from schemas.tables import ColumnType
 
 HASH_COLUMNS = {"anonymous_id": "visitor_hash", "session_id": "session_hash"}
-"""Ids that are counted by their hash: the same number, several times as fast."""
+"""Ids counted by their hash: the same result, several times as fast."""
 
 MAX_SUMMED = "1e100"
-"""The greatest number of a property that sums, means and quantiles are made of.
+"""The largest property value that enters sums, means and quantiles.
 
-Anybody may send 1e308, of which two have no sum: one visitor would take the answer from all others.
-Of numbers up to this one any number of rows has a sum.
+Anybody may send 1e308, and two of them overflow: one visitor could break the result for everyone.
+Up to this limit any number of rows has a sum.
 """
 
 COUNT = "SELECT COUNT(*)\n  FROM answer"
@@ -27,7 +27,7 @@ COUNT = "SELECT COUNT(*)\n  FROM answer"
 async def compile_page(
     engine: Engine, plan: ValidatedQuery, scope: Scope, limit: int, offset: int = 0
 ) -> Sql:
-    """The statement for one page; a last column says how many rows all pages have.
+    """The statement for one page; the last column is the number of rows of all pages.
 
     `scope` carries the filters of a stored table.
     """
@@ -49,7 +49,7 @@ async def compile_count(engine: Engine, plan: ValidatedQuery, scope: Scope) -> S
 
 
 async def _result_cte(engine: Engine, plan: ValidatedQuery, scope: Scope) -> Sql:
-    """How both begin: with the CTE `answer`."""
+    """The CTEs of both statements, up to `answer`."""
     body = _body(engine, plan, scope)
     used = identifiers(body.text)
     if plan.table.is_computed:
@@ -69,10 +69,10 @@ async def _result_cte(engine: Engine, plan: ValidatedQuery, scope: Scope) -> Sql
 
 def _body(engine: Engine, plan: ValidatedQuery, scope: Scope) -> Sql:
     groups = [_group(engine, plan, group, scope) for group in plan.groups]
-    values = [_value(engine, plan.table, each) for each in plan.selects]
-    each = [*groups, *values]
-    text = ",\n".join(f"{value.text} AS o{i}" for i, value in enumerate(each))
-    return Sql(text, merge_values(*(value.values for value in each)))
+    values = [_value(engine, plan.table, select) for select in plan.selects]
+    outputs = [*groups, *values]
+    text = ",\n".join(f"{value.text} AS o{i}" for i, value in enumerate(outputs))
+    return Sql(text, merge_values(*(value.values for value in outputs)))
 
 
 def _group(engine: Engine, plan: ValidatedQuery, group: CustomColumn, scope: Scope) -> Sql:
@@ -81,8 +81,8 @@ def _group(engine: Engine, plan: ValidatedQuery, group: CustomColumn, scope: Sco
     return Sql(_output_sql(engine, group, group.sql), group.values)
 
 
-def _value(engine: Engine, table: CustomTable, chosen: SelectedValue) -> Sql:
-    column, aggregate = chosen.column, chosen.aggregate
+def _value(engine: Engine, table: CustomTable, select: SelectedValue) -> Sql:
+    column, aggregate = select.column, select.aggregate
     if column is None:
         return Sql("COUNT(*)")
     sql = column.sql
@@ -91,8 +91,8 @@ def _value(engine: Engine, table: CustomTable, chosen: SelectedValue) -> Sql:
     value = aggregate.sql.format(column=sql)
     if is_property(column.name) and aggregate.types is NUMBER_TYPES:
         value += f" FILTER (WHERE {sql} BETWEEN -{MAX_SUMMED} AND {MAX_SUMMED})"
-    shown = _output_sql(engine, column, value) if aggregate.result is ResultType.SAME else value
-    return Sql(shown, column.values)
+    output = _output_sql(engine, column, value) if aggregate.result is ResultType.SAME else value
+    return Sql(output, column.values)
 
 
 def _output_sql(engine: Engine, column: CustomColumn, sql: str) -> str:
@@ -104,8 +104,8 @@ def _stored_columns(plan: ValidatedQuery, used: set[str]) -> Sequence[str]:
 
 
 def _grouping(plan: ValidatedQuery) -> str:
-    places = ", ".join(str(i + 1) for i in range(len(plan.groups)))
-    return f"\n GROUP BY {places}" if places else ""
+    positions = ", ".join(str(i + 1) for i in range(len(plan.groups)))
+    return f"\n GROUP BY {positions}" if positions else ""
 
 
 def _ordering(order: Sequence[SortTerm]) -> str:

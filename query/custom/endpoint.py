@@ -1,8 +1,10 @@
-"""POST /v1/query/custom: one free-form question about one subject."""
+"""POST /v1/query/custom: one custom query about one subject."""
 
 import time
 from functools import partial
+from typing import Any, cast
 
+from msgspec import UNSET
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -24,6 +26,7 @@ from query.formats.result_table import row_values
 from query.formats.table_response import table_response
 from query.request.body import read_json
 from query.request.subject import authorized_subject
+from query.response.bodies import CustomMeta, CustomResponse
 from query.response.json_response import EncodedJson, encode_within, json_pieces
 from query.response.large_response import LargeResponse
 from query.response.response_budget import ResponseBudget
@@ -32,73 +35,78 @@ from schemas.plans import Group
 from schemas.registry import KeyScope as KeyScope
 
 
-async def run_custom_query(desk: QueryDependencies, request: Request) -> Response:
-    """Answer a request."""
-    key = desk.authorize(request, KeyScope.READ_DATA, Group.CUSTOM)
-    who = authorized_subject(desk, key, request)
+async def run_custom_query(dependencies: QueryDependencies, request: Request) -> Response:
+    """Run a custom query; the rows as JSON or as a file."""
+    key = dependencies.authorize(request, KeyScope.READ_DATA, Group.CUSTOM)
+    subject = authorized_subject(dependencies, key, request)
     format_ = negotiate_format(request, FORMATS, JSON)
-    began = time.perf_counter()
+    started = time.perf_counter()
     body = await read_json(request, CustomRequest)
-    one = parse_custom_query(desk, body, who, key, request.query_params.get("timezone"))
+    query = parse_custom_query(
+        dependencies, body, subject, key, request.query_params.get("timezone")
+    )
 
     async def work(budget: ResponseBudget) -> Response:
-        page = await execute_custom_query(desk, one, budget)
-        budget.add_rows(len(page.rows))
+        result = await execute_custom_query(dependencies, query, budget)
+        budget.add_rows(len(result.rows))
         if format_ is not JSON:
-            return await run_in_worker(len(page.rows), partial(_table, format_, one, page, budget))
-        rows = await run_in_worker(len(page.rows), partial(_rows, one, page, budget))
-        spent = round((time.perf_counter() - began) * 1000)
-        meta = {
-            "rowCount": len(page.rows),
-            "executionTime": spent,
-            **await _meta(desk, body, one, page),
-        }
-        answer = json_pieces({"success": True, "data": rows, "meta": meta})
-        return LargeResponse(answer, budget, media_type="application/json")
+            return await run_in_worker(
+                len(result.rows), partial(_table, format_, query, result, budget)
+            )
+        rows = await run_in_worker(len(result.rows), partial(_rows, query, result, budget))
+        milliseconds = round((time.perf_counter() - started) * 1000)
+        meta = await _meta(dependencies, body, query, result, milliseconds)
+        # `rows` are encoded already; the type is that of the decoded body.
+        response = CustomResponse(success=True, data=cast(Any, rows), meta=meta)
+        return LargeResponse(json_pieces(response), budget, media_type="application/json")
 
-    return await desk.run_within_budget(request, who.organization_id, work)
+    return await dependencies.run_within_budget(request, subject.organization_id, work)
 
 
-def _rows(one: CustomQuery, page: CustomResult, budget: ResponseBudget) -> EncodedJson:
-    return encode_within(result_rows(one, page.rows), budget)
+def _rows(query: CustomQuery, result: CustomResult, budget: ResponseBudget) -> EncodedJson:
+    return encode_within(result_rows(query, result.rows), budget)
 
 
 def _table(
-    format_: Format, one: CustomQuery, page: CustomResult, budget: ResponseBudget
+    format_: Format, query: CustomQuery, result: CustomResult, budget: ResponseBudget
 ) -> Response:
-    columns = _columns(one.plan)
-    rows = row_values(columns, result_rows(one, page.rows))
-    return table_response(format_, one.plan.table.name, columns, rows, budget)
+    columns = _columns(query.plan)
+    rows = row_values(columns, result_rows(query, result.rows))
+    return table_response(format_, query.plan.table.name, columns, rows, budget)
 
 
 async def _meta(
-    desk: QueryDependencies, body: CustomRequest, one: CustomQuery, page: CustomResult
-) -> dict[str, object]:
-    fresh = await desk.freshness.freshness_of([page.snapshot])
-    version = page.snapshot.version
-    meta: dict[str, object] = {
-        "totalRows": page.total,
-        "page": body.page,
-        "limit": body.limit,
-        "timezone": one.time_range.zone,
-        "watermark": fresh.watermark,
-        "lagSeconds": fresh.lag_seconds,
-        "versions": {version.table.name: version.number},
-    }
-    if one.plan.granularity is not None:
-        meta["partialBucket"] = one.time_range.current_bucket_label(
-            desk.clock(), one.plan.granularity
-        )
-    return meta
+    dependencies: QueryDependencies,
+    body: CustomRequest,
+    query: CustomQuery,
+    result: CustomResult,
+    milliseconds: int,
+) -> CustomMeta:
+    freshness = await dependencies.freshness.freshness_of([result.pinned])
+    version, granularity = result.pinned.version, query.plan.granularity
+    return CustomMeta(
+        row_count=len(result.rows),
+        execution_time=milliseconds,
+        total_rows=result.total,
+        page=body.page,
+        limit=body.limit,
+        timezone=query.time_range.zone,
+        watermark=freshness.watermark,
+        lag_seconds=freshness.lag_seconds,
+        versions={version.table.name: version.number},
+        partial_bucket=UNSET
+        if granularity is None
+        else query.time_range.current_bucket_label(dependencies.clock(), granularity),
+    )
 
 
 def _columns(plan: ValidatedQuery) -> list[ResultColumn]:
-    """The result's columns for a format that is a table."""
+    """The columns of the result for file formats."""
     groups = [ResultColumn(group.name, COLUMN_KINDS[group.type]) for group in plan.groups]
-    return groups + [ResultColumn(each.alias, _kind(each)) for each in plan.selects]
+    return groups + [ResultColumn(select.alias, _kind(select)) for select in plan.selects]
 
 
-def _kind(each: SelectedValue) -> ColumnKind:
-    if each.aggregate.result is ResultType.SAME and each.column is not None:
-        return COLUMN_KINDS[each.column.type]
-    return ColumnKind.INTEGER if each.aggregate.name in ("count", "uniq") else ColumnKind.NUMBER
+def _kind(select: SelectedValue) -> ColumnKind:
+    if select.aggregate.result is ResultType.SAME and select.column is not None:
+        return COLUMN_KINDS[select.column.type]
+    return ColumnKind.INTEGER if select.aggregate.name in ("count", "uniq") else ColumnKind.NUMBER

@@ -1,4 +1,4 @@
-"""Asking: a custom query, whose rows it may see, and the rows of one version."""
+"""Executes a custom query on one table version."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -36,10 +36,10 @@ class RowAccess(Struct, frozen=True):
 
 
 class CustomQuery(Struct, frozen=True):
-    """A custom query that is sound, and complete."""
+    """A validated custom query with subject, time range and page."""
 
     organization_id: str
-    """The organization that asks."""
+    """The organization of the API key."""
     plan: ValidatedQuery
     row_access: RowAccess
     time_range: TimeRange
@@ -49,24 +49,24 @@ class CustomQuery(Struct, frozen=True):
     include_bots: bool
 
     def scope(self, pinned: PinnedVersion) -> Scope:
-        """What it may see in that version."""
+        """The rows of that version that it may see."""
         table = self.plan.table
-        own = f"\n AND {table.where}" if table.where else ""
+        table_where = f"\n AND {table.where}" if table.where else ""
         filters = Sql("") if table.is_computed else self.plan.where
         return Scope(
             pinned=pinned,
             subject_column=self.row_access.column,
             subject=self.row_access.value,
             span=self.time_range,
-            where=Sql(own + filters.text, filters.values),
+            where=Sql(table_where + filters.text, filters.values),
             include_bots=self.include_bots,
         )
 
-    async def sql(self, desk: QueryDependencies, pinned: PinnedVersion) -> Sql:
-        """The statement over that version."""
+    async def sql(self, dependencies: QueryDependencies, pinned: PinnedVersion) -> Sql:
+        """The SQL over that version."""
         scope = self.scope(pinned)
         return await compile_page(
-            desk.custom_limiter.for_tenant(self.organization_id),
+            dependencies.custom_limiter.for_tenant(self.organization_id),
             self.plan,
             scope,
             self.limit,
@@ -79,88 +79,102 @@ class CustomResult(Struct, frozen=True):
 
     rows: Sequence[Row]
     total: int
-    snapshot: PinnedVersion
+    pinned: PinnedVersion
 
 
 def parse_custom_query(
-    desk: QueryDependencies, body: CustomRequest, who: QuerySubject, key: Key, zone: str | None
+    dependencies: QueryDependencies,
+    body: CustomRequest,
+    subject: QuerySubject,
+    key: Key,
+    zone: str | None,
 ) -> CustomQuery:
-    """The query of a body; the query string's `zone` goes first, that of the subject last."""
+    """The query of a body; `zone` of the query string overrides the body's time zone."""
     plan = validate(body.query)
-    seen = row_access(plan.table, who, key)
-    name = check_time_zone("timezone", zone or body.timezone or who.time_zone)
-    whole = parse_time_range(
-        body.start_date, body.end_date, body.preset, name, desk.clock(), MAX_DAYS
+    access = row_access(plan.table, subject, key)
+    name = check_time_zone("timezone", zone or body.timezone or subject.time_zone)
+    time_range = parse_time_range(
+        body.start_date, body.end_date, body.preset, name, dependencies.clock(), MAX_DAYS
     )
     if plan.granularity is not None:
-        whole.points(plan.granularity)  # too many are refused
+        time_range.points(plan.granularity)  # Malformed for too many
     offset = (body.page - 1) * body.limit
     return CustomQuery(
-        who.organization_id, plan, seen, whole, body.limit, offset, body.as_of, body.include_bots
+        subject.organization_id,
+        plan,
+        access,
+        time_range,
+        body.limit,
+        offset,
+        body.as_of,
+        body.include_bots,
     )
 
 
-def row_access(table: CustomTable, who: QuerySubject, key: Key) -> RowAccess:
-    """Rows of the website or the link; clicks of a website: of all its organization's links."""
+def row_access(table: CustomTable, subject: QuerySubject, key: Key) -> RowAccess:
+    """Rows of the website or link; for clicks of a website, of all links of its organization."""
     stored = table.table
-    if who.kind is SubjectKind.LINK and stored is not CLICKS:
-        raise Malformed(f"Table '{table.name}' is asked with 'website_id', not 'link_id'")
-    if who.kind is SubjectKind.WEBSITE and stored is CLICKS:
+    if subject.kind is SubjectKind.LINK and stored is not CLICKS:
+        raise Malformed(f"Table '{table.name}' requires 'website_id', not 'link_id'")
+    if subject.kind is SubjectKind.WEBSITE and stored is CLICKS:
         if key.website_id is not None:
             raise Forbidden(OUT_OF_REACH.format(what="links of the organization"))
         return RowAccess("organization_id", key.organization_id)
-    return RowAccess(stored.subject_column, who.id)
+    return RowAccess(stored.subject_column, subject.id)
 
 
 async def execute_custom_query(
-    desk: QueryDependencies, one: CustomQuery, budget: ResponseBudget
+    dependencies: QueryDependencies, query: CustomQuery, budget: ResponseBudget
 ) -> CustomResult:
     """The rows of one page, from one version."""
-    table = one.plan.table.table
+    table = query.plan.table.table
 
     async def run(pinned: PinnedVersions) -> CustomResult:
-        return await _page(desk, one, pinned.of(table), budget)
+        return await _page(dependencies, query, pinned.of(table), budget)
 
-    return await desk.snapshots.with_pinned([table], one.as_of, run)
+    return await dependencies.snapshots.with_pinned([table], query.as_of, run)
 
 
 async def _page(
-    desk: QueryDependencies, one: CustomQuery, pinned: PinnedVersion, budget: ResponseBudget
+    dependencies: QueryDependencies,
+    query: CustomQuery,
+    pinned: PinnedVersion,
+    budget: ResponseBudget,
 ) -> CustomResult:
-    engine = desk.custom_limiter.for_tenant(one.organization_id)
-    rows = await engine.rows(await one.sql(desk, pinned), budget.seconds)
+    engine = dependencies.custom_limiter.for_tenant(query.organization_id)
+    rows = await engine.rows(await query.sql(dependencies, pinned), budget.seconds)
     total = rows[0][-1] if rows else 0
-    if not rows and one.offset:
-        count = await compile_count(engine, one.plan, one.scope(pinned))
+    if not rows and query.offset:
+        count = await compile_count(engine, query.plan, query.scope(pinned))
         [(total,)] = await engine.rows(count, budget.seconds)
     return CustomResult([row[:-1] for row in rows], total, pinned)
 
 
-def result_rows(one: CustomQuery, rows: Sequence[Row]) -> Sequence[Mapping[str, object]]:
-    """Result rows by name, every value one that JSON has."""
-    plan = one.plan
+def result_rows(query: CustomQuery, rows: Sequence[Row]) -> Sequence[Mapping[str, object]]:
+    """Result rows as objects of JSON values."""
+    plan = query.plan
     instants = [group.type is ColumnType.TIMESTAMP for group in plan.groups]
-    for each in plan.selects:
-        kept = each.aggregate.result is ResultType.SAME
+    for select in plan.selects:
+        keeps_type = select.aggregate.result is ResultType.SAME
         instants.append(
-            kept and each.column is not None and each.column.type is ColumnType.TIMESTAMP
+            keeps_type and select.column is not None and select.column.type is ColumnType.TIMESTAMP
         )
     return [
         {
             name: _json(value, instant)
             for name, value, instant in zip(plan.outputs, row, instants, strict=True)
         }
-        for row in _with_bucket_labels(one, rows)
+        for row in _with_bucket_labels(query, rows)
     ]
 
 
-def _with_bucket_labels(one: CustomQuery, rows: Sequence[Row]) -> Sequence[Row]:
-    """The rows with the label of their bucket of time."""
-    granularity = one.plan.granularity
+def _with_bucket_labels(query: CustomQuery, rows: Sequence[Row]) -> Sequence[Row]:
+    """The rows with the label of their time bucket."""
+    granularity = query.plan.granularity
     if granularity is None:
         return rows
-    labels = {point.bucket: point.label for point in one.time_range.points(granularity)}
-    at = next(i for i, group in enumerate(one.plan.groups) if group.granularity)
+    labels = {point.bucket: point.label for point in query.time_range.points(granularity)}
+    at = next(i for i, group in enumerate(query.plan.groups) if group.granularity)
     return [(*row[:at], labels[row[at]], *row[at + 1 :]) for row in rows]
 
 

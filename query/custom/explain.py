@@ -1,7 +1,7 @@
-"""POST /v1/query/compile: what a custom query would run and read, without running it.
+"""POST /v1/query/compile: the SQL of a custom query, and what it would read.
 
-Data files hold rows of all tenants, so nothing is told of them: not how many there are, nor how
-large. What is told are the rows of the subject itself.
+Data files hold rows of all tenants, so neither their number nor their size is shown, only the rows
+of the subject itself.
 """
 
 from datetime import datetime
@@ -19,6 +19,7 @@ from query.engine.engine import Sql
 from query.engine.snapshots import PinnedVersion, PinnedVersions
 from query.request.body import read_json
 from query.request.subject import authorized_subject
+from query.response.bodies import ExplainResponse, TableScan
 from query.response.json_response import json_pieces
 from query.response.large_response import LargeResponse
 from query.response.response_budget import ResponseBudget
@@ -28,51 +29,60 @@ from schemas.registry import KeyScope as KeyScope
 from schemas.runtime.clock import format_instant, parse_instant_ms
 
 FILES_PARAMETER = "parts"
-"""The bound value that holds the files' addresses."""
+"""The bound value with the paths of the data files."""
 
 
-async def explain_custom_query(desk: QueryDependencies, request: Request) -> Response:
-    """Answer a request."""
-    key = desk.authorize(request, KeyScope.READ_DATA, Group.CUSTOM)
-    who = authorized_subject(desk, key, request)
+async def explain_custom_query(dependencies: QueryDependencies, request: Request) -> Response:
+    """Explain a custom query without running it."""
+    key = dependencies.authorize(request, KeyScope.READ_DATA, Group.CUSTOM)
+    subject = authorized_subject(dependencies, key, request)
     body = await read_json(request, CustomRequest)
-    one = parse_custom_query(desk, body, who, key, request.query_params.get("timezone"))
-    return await desk.run_within_budget(
-        request, who.organization_id, partial(_explained, desk, one)
+    query = parse_custom_query(
+        dependencies, body, subject, key, request.query_params.get("timezone")
+    )
+    return await dependencies.run_within_budget(
+        request, subject.organization_id, partial(_explained, dependencies, query)
     )
 
 
-async def _explained(desk: QueryDependencies, one: CustomQuery, budget: ResponseBudget) -> Response:
+async def _explained(
+    dependencies: QueryDependencies, query: CustomQuery, budget: ResponseBudget
+) -> Response:
     """SQL, bound values and row count, from one version."""
-    table = one.plan.table.table
+    table = query.plan.table.table
 
-    async def run(versions: PinnedVersions) -> dict[str, object]:
+    async def run(versions: PinnedVersions) -> ExplainResponse:
         pinned = versions.of(table)
-        sql = await one.sql(desk, pinned)
-        rows = await _rows(desk, one, pinned, budget)
+        sql = await query.sql(dependencies, pinned)
+        rows = await _rows(dependencies, query, pinned, budget)
         values = {name: _shown(v) for name, v in sql.values.items() if name != FILES_PARAMETER}
-        read = {"name": table.name, "version": pinned.version.number, "rows": rows}
-        return {"success": True, "sql": sql.text, "values": values, "tables": [read]}
+        scan = TableScan(table.name, pinned.version.number, rows)
+        return ExplainResponse(success=True, sql=sql.text, values=values, tables=[scan])
 
-    body = await desk.snapshots.with_pinned([table], one.as_of, run)
+    body = await dependencies.snapshots.with_pinned([table], query.as_of, run)
     return LargeResponse(json_pieces(body), budget, media_type="application/json")
 
 
 async def _rows(
-    desk: QueryDependencies, one: CustomQuery, pinned: PinnedVersion, budget: ResponseBudget
+    dependencies: QueryDependencies,
+    query: CustomQuery,
+    pinned: PinnedVersion,
+    budget: ResponseBudget,
 ) -> int:
-    """The subject's rows in the span, before any filter."""
-    engine = desk.custom_limiter.for_tenant(one.organization_id)
-    scope = structs.replace(one.scope(pinned), where=Sql(""), include_bots=True)
-    held = await scoped_rows(engine, scope, [])
-    count = Sql(f"WITH scoped AS (\n{held.text}\n)\nSELECT COUNT(*)\n  FROM scoped", held.values)
+    """Rows of the subject in the time range, before any filter."""
+    engine = dependencies.custom_limiter.for_tenant(query.organization_id)
+    scope = structs.replace(query.scope(pinned), where=Sql(""), include_bots=True)
+    scoped = await scoped_rows(engine, scope, [])
+    count = Sql(
+        f"WITH scoped AS (\n{scoped.text}\n)\nSELECT COUNT(*)\n  FROM scoped", scoped.values
+    )
     [(rows,)] = await engine.rows(count, budget.seconds)
     return int(rows)
 
 
 def _shown(value: object) -> object:
     if isinstance(value, list):
-        return [_shown(each) for each in value]
+        return [_shown(element) for element in value]
     if isinstance(value, datetime):
         return format_instant(parse_instant_ms(value.isoformat()))
     return float(value) if isinstance(value, Decimal) else value

@@ -1,4 +1,4 @@
-"""The body of a custom query."""
+"""Body of a custom query."""
 
 import re
 from typing import Annotated
@@ -16,7 +16,7 @@ ALIAS = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 
 
 class SelectTerm(Struct, frozen=True):
-    """One value to compute; without an alias it is called `<aggregate>_<field>`."""
+    """One value to compute; its default alias is `<aggregate>_<field>`."""
 
     field: FieldName
     aggregate: FieldName
@@ -24,7 +24,7 @@ class SelectTerm(Struct, frozen=True):
 
 
 class CustomQueryBody(Struct, frozen=True, rename="camel"):
-    """The definition."""
+    """Table, values, filters, groups and order of a custom query."""
 
     table: FieldName
     selects: Annotated[list[SelectTerm], Meta(min_length=1, max_length=20)]
@@ -36,7 +36,7 @@ class CustomQueryBody(Struct, frozen=True, rename="camel"):
 
 
 class CustomRequest(Struct, frozen=True, rename="camel"):
-    """What is sent."""
+    """The body of a request."""
 
     query: CustomQueryBody
     start_date: str | None = None

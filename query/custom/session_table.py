@@ -1,8 +1,8 @@
-"""The sessions table: one row per session, computed from `scoped` events when it is asked.
+"""The computed `sessions` table: one row per session, computed from `scoped` events.
 
-Only what a question names is computed; the order inside a session (`ts`, then where the row came
-from) is worked out only when something first or last is asked. A derived table of closed days can
-take this relation's place later: what is above it knows its columns only.
+Only the columns that a query names are computed; rows are ranked inside a session (by `ts`, then
+row key) only for first and last values. A derived table of closed days could replace this relation:
+code above it knows only its columns.
 """
 
 import re
@@ -21,17 +21,17 @@ from query.standard.sql.definitions import (
 from schemas.tables import EVENTS, ColumnType
 
 PREFIX = "s_"
-"""Put before the columns of the relation, so that none is called like a column of `scoped`."""
+"""Prefix of the columns of the relation, so that none equals a column of `scoped`."""
 
 FIRST_ROW_COLUMNS = {
-    "entry_place": f"ROW_NUMBER() OVER (PARTITION BY session_hash, {PAGE_VIEW} ORDER BY "
+    "entry_rank": f"ROW_NUMBER() OVER (PARTITION BY session_hash, {PAGE_VIEW} ORDER BY "
     f"{ROW_ORDER})",
-    "exit_place": (
+    "exit_rank": (
         f"ROW_NUMBER() OVER (PARTITION BY session_hash, {PAGE_VIEW} ORDER BY "
-        f"{', '.join(f'{part} DESC' for part in ROW_ORDER.split(', '))})"
+        f"{', '.join(f'{column} DESC' for column in ROW_ORDER.split(', '))})"
     ),
 }
-"""Positions inside a session, by the name that expressions use."""
+"""Row ranks inside a session, by the name that expressions use."""
 
 
 class SessionColumn(Struct, frozen=True):
@@ -45,13 +45,13 @@ class SessionColumn(Struct, frozen=True):
 
 def _first(name: str) -> SessionColumn:
     meaning = next(column.description for column in EVENTS.columns if column.name == name)
-    value = f"MAX(CASE WHEN entry_place = 1 AND {PAGE_VIEW} THEN {name} END)"
+    value = f"MAX(CASE WHEN entry_rank = 1 AND {PAGE_VIEW} THEN {name} END)"
     return SessionColumn(name, ColumnType.STRING, f"{meaning}; of its first page view", value)
 
 
 def _view(name: str, meaning: str) -> SessionColumn:
-    place = f"{name.removesuffix('_path')}_place"
-    value = f"MAX(CASE WHEN {place} = 1 AND {PAGE_VIEW} THEN path END)"
+    rank = f"{name.removesuffix('_path')}_rank"
+    value = f"MAX(CASE WHEN {rank} = 1 AND {PAGE_VIEW} THEN path END)"
     return SessionColumn(name, ColumnType.STRING, meaning, value)
 
 
@@ -85,7 +85,7 @@ SESSION_COLUMNS = (
     SessionColumn(
         "profile_id",
         ColumnType.STRING,
-        "the sender's own id; what came with a key goes first",
+        "the sender's own id; ids sent with a key take precedence",
         "COALESCE(MIN(profile_id) FILTER (WHERE trusted), MIN(profile_id))",
     ),
     SessionColumn("started_at", ColumnType.TIMESTAMP, "its first event", "MIN(ts)"),
@@ -108,12 +108,12 @@ SESSION_COLUMNS = (
 
 
 def identifiers(text: str) -> set[str]:
-    """The names that a piece of SQL uses."""
+    """The identifiers in a piece of SQL."""
     return set(re.findall(r"\w+", text))
 
 
 def event_columns(columns: Collection[str]) -> Sequence[str]:
-    """What `scoped` must have to compute these columns of sessions."""
+    """The columns of `scoped` that these columns of sessions need."""
     used = identifiers(_expressions(columns)) | {"session_hash", "name"}
     if used & FIRST_ROW_COLUMNS.keys():
         used |= identifiers(ROW_ORDER)
@@ -122,18 +122,18 @@ def event_columns(columns: Collection[str]) -> Sequence[str]:
 
 
 def sessions_cte(columns: Collection[str]) -> str:
-    """The CTEs that make `sessions_cte` with these columns from `scoped`."""
-    places = [name for name in FIRST_ROW_COLUMNS if name in identifiers(_expressions(columns))]
-    source, placed = "scoped", ""
-    if places:
-        made = ",\n".join(f"{FIRST_ROW_COLUMNS[name]} AS {name}" for name in places)
+    """The CTEs that compute `sessions` with these columns from `scoped`."""
+    ranks = [name for name in FIRST_ROW_COLUMNS if name in identifiers(_expressions(columns))]
+    source, ranked_cte = "scoped", ""
+    if ranks:
+        expressions = ",\n".join(f"{FIRST_ROW_COLUMNS[name]} AS {name}" for name in ranks)
         names = ", ".join(event_columns(columns))
-        placed = f"placed AS (SELECT {names},\n{made}\nFROM scoped),\n"
-        source = "placed"
-    chosen = [column for column in SESSION_COLUMNS if column.name in columns]
-    made = ",\n".join([f"{c.sql} AS {PREFIX}{c.name}" for c in chosen] or ["1 AS nothing"])
+        ranked_cte = f"ranked AS (SELECT {names},\n{expressions}\nFROM scoped),\n"
+        source = "ranked"
+    selected = [column for column in SESSION_COLUMNS if column.name in columns]
+    expressions = ",\n".join([f"{c.sql} AS {PREFIX}{c.name}" for c in selected] or ["1 AS nothing"])
     return (
-        f"{placed}sessions AS (\nSELECT {made}\n  FROM {source}\n"
+        f"{ranked_cte}sessions AS (\nSELECT {expressions}\n  FROM {source}\n"
         " WHERE session_hash IS NOT NULL\n GROUP BY session_hash\n"
         f"HAVING {VIEW_COUNT} > 0\n)"
     )

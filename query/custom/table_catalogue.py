@@ -1,6 +1,6 @@
-"""GET /v1/query/tables: what custom queries may name; made from the values that check them."""
+"""GET /v1/query/tables: tables, columns, aggregates and operators of custom queries."""
 
-from collections.abc import Mapping
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,27 +13,25 @@ from query.request.buckets import Granularity
 from query.request.operators import OPERATORS
 from query.request.property_path import PREFIX, PROPERTIES_COLUMN
 from query.request.subject import SubjectKind
-from query.response.json_value import json_response
+from query.response.bodies import TablesResponse
+from query.response.json_response import json_response
 from schemas.tables import CLICKS, ColumnType
 
 
-async def list_tables(desk: QueryDependencies, request: Request) -> Response:
-    """Answer a request; it needs no key, because nothing in it is anybody's."""
-    desk.admit_public(request)
-    return json_response(
-        {
-            "success": True,
-            "tables": [_table(table) for table in CUSTOM_TABLES.values()],
-            "aggregates": [{"name": a.name, "meaning": a.description} for a in AGGREGATES],
-            "operators": [
-                {"name": o.name, "meaning": o.description, "takes": o.arity} for o in OPERATORS
-            ],
-            "timeBuckets": [f"{TIME_PREFIX}{granularity}" for granularity in Granularity],
-        }
+async def list_tables(dependencies: QueryDependencies, request: Request) -> Response:
+    """List the tables; no key is needed, as nothing in it belongs to a tenant."""
+    dependencies.admit_public(request)
+    response = TablesResponse(
+        success=True,
+        tables=[_table(table) for table in CUSTOM_TABLES.values()],
+        aggregates=[{"name": a.name, "meaning": a.description} for a in AGGREGATES],
+        operators=[{"name": o.name, "meaning": o.description, "takes": o.arity} for o in OPERATORS],
+        time_buckets=[f"{TIME_PREFIX}{granularity}" for granularity in Granularity],
     )
+    return json_response(response)
 
 
-def _table(table: CustomTable) -> Mapping[str, object]:
+def _table(table: CustomTable) -> dict[str, Any]:
     subjects = (
         [SubjectKind.WEBSITE, SubjectKind.LINK] if table.table is CLICKS else [SubjectKind.WEBSITE]
     )
@@ -46,7 +44,7 @@ def _table(table: CustomTable) -> Mapping[str, object]:
     }
 
 
-def _column(column: CustomColumn) -> Mapping[str, object]:
+def _column(column: CustomColumn) -> dict[str, Any]:
     return {
         "name": column.name,
         "type": column.type,

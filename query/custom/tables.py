@@ -1,4 +1,4 @@
-"""CUSTOM_TABLES: what custom queries may name, and how each is made from a stored table."""
+"""CUSTOM_TABLES: tables and columns that custom queries may name."""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,34 +20,34 @@ from schemas.tables import (
 
 
 class CustomColumn(Struct, frozen=True):
-    """A column as requests name it."""
+    """A column that requests may name."""
 
     name: str
     type: ColumnType
     description: str
     sql: str
-    """Our expression over the stored rows, or over the sessions made from them."""
+    """SQL expression over the stored rows, or over the sessions computed from them."""
     values: Mapping[str, object] = {}
-    """What the expression binds."""
+    """Bound values of the expression."""
     granularity: Granularity | None = None
-    """Of a time bucket, whose expression depends on the span."""
+    """Of a time bucket; its expression depends on the time range."""
 
 
 class CustomTable(Struct, frozen=True):
-    """A table as requests name it."""
+    """A table that requests may name."""
 
     name: str
     description: str
     table: Table
     columns: tuple[CustomColumn, ...]
     where: str = ""
-    """A condition that is part of what the table is."""
+    """SQL condition that restricts the stored table."""
     is_computed: bool = False
-    """Whether its rows are sessions, computed when asked."""
+    """Whether its rows are sessions, computed per query."""
 
     @property
     def time(self) -> str:
-        """Our expression for the instant that puts a row into a bucket of time."""
+        """SQL expression of the instant that decides the time bucket of a row."""
         return f"{PREFIX}started_at" if self.is_computed else self.table.time_column
 
     @property
@@ -71,11 +71,11 @@ COLUMN_ALIASES = {"link_text": "text", "outbound_domain": "domain"}
 
 
 def _outbound() -> Sequence[CustomColumn]:
-    left_out = {"properties", "time_on_page", "scroll_depth"}
+    excluded = {"properties", "time_on_page", "scroll_depth"}
     return [
         CustomColumn(COLUMN_ALIASES.get(c.name, c.name), c.type, c.description, c.sql)
         for c in _from_table(EVENTS)
-        if c.name not in left_out
+        if c.name not in excluded
     ]
 
 
@@ -87,7 +87,7 @@ CUSTOM_TABLES = {
         ),
         CustomTable(
             "sessions",
-            "sessions with at least one page view, from their events inside the span",
+            "sessions with at least one page view, from their events in the time range",
             EVENTS,
             tuple(
                 CustomColumn(c.name, c.type, c.description, f"{PREFIX}{c.name}")
@@ -100,16 +100,16 @@ CUSTOM_TABLES = {
         CustomTable("clicks", "clicks on short links", CLICKS, _from_table(CLICKS)),
         CustomTable(
             "engagement",
-            "what visitors did on a page, told on leaving",
+            "engagement, reported when a page is left",
             ENGAGEMENT,
             _from_table(ENGAGEMENT),
         ),
         CustomTable(
-            "identities", "who visitors say to be, with traits", IDENTITIES, _from_table(IDENTITIES)
+            "identities", "identified visitors, with traits", IDENTITIES, _from_table(IDENTITIES)
         ),
         CustomTable(
             "outbound",
-            "clicks that leave the website",
+            "outbound clicks",
             EVENTS,
             tuple(_outbound()),
             where="outbound_domain IS NOT NULL",

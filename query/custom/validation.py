@@ -1,4 +1,4 @@
-"""Checks a custom query against our own tables: what leaves here names nothing that is not ours."""
+"""Validates a custom query against the declared tables; its output holds no names of a request."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from schemas.errors import Malformed
 from schemas.tables import ColumnType
 
 TIME_PREFIX = "time:"
-"""Put before a granularity, it is a group: the bucket, called `date`."""
+"""Prefix of a time bucket in `groupBy`, before a granularity; the result column is `date`."""
 
 
 class SelectedValue(Struct, frozen=True):
@@ -37,29 +37,29 @@ class SortTerm(Struct, frozen=True):
 
 
 class ValidatedQuery(Struct, frozen=True):
-    """A custom query that is sound."""
+    """A validated custom query."""
 
     table: CustomTable
     groups: tuple[CustomColumn, ...]
     selects: tuple[SelectedValue, ...]
     where: Sql
     having: Sql
-    """Conditions on the outputs, which are called `o` and their position."""
+    """Conditions on the outputs, which are named `o` and their position."""
     order: tuple[SortTerm, ...]
 
     @property
     def granularity(self) -> Granularity | None:
-        """That of the time bucket that it is grouped by."""
+        """Granularity of the time bucket in `groupBy`."""
         return next((group.granularity for group in self.groups if group.granularity), None)
 
     @property
     def outputs(self) -> Sequence[str]:
         """Keys of the result rows, in the order of the SQL's columns."""
-        return [*(group.name for group in self.groups), *(each.alias for each in self.selects)]
+        return [*(group.name for group in self.groups), *(select.alias for select in self.selects)]
 
 
 def validate(query: CustomQueryBody) -> ValidatedQuery:
-    """The plan of a query; Malformed names what is wrong with it."""
+    """The validated query; Malformed names the field and the rule."""
     table = CUSTOM_TABLES.get(query.table)
     if table is None:
         raise Malformed(unknown_name_message("table", query.table, CUSTOM_TABLES))
@@ -70,7 +70,7 @@ def validate(query: CustomQueryBody) -> ValidatedQuery:
     selects = tuple(
         _selected_value(s, table, f"query.selects[{i}]") for i, s in enumerate(query.selects)
     )
-    outputs = [*(group.name for group in groups), *(each.alias for each in selects)]
+    outputs = [*(group.name for group in groups), *(select.alias for select in selects)]
     for name in outputs:
         if outputs.count(name) > 1:
             raise Malformed(f"'{name}' names two columns of the result; give one an alias")
@@ -87,7 +87,7 @@ def _group(name: str, table: CustomTable, at: str, bound: str) -> CustomColumn:
     if name.startswith(TIME_PREFIX):
         granularity = GRANULARITIES.get(name.removeprefix(TIME_PREFIX))
         if granularity is None:
-            known = [f"{TIME_PREFIX}{each}" for each in Granularity]
+            known = [f"{TIME_PREFIX}{granularity}" for granularity in Granularity]
             raise Malformed(unknown_name_message("time bucket", name, known, f" in '{at}'"))
         return CustomColumn("date", ColumnType.STRING, "", "", granularity=granularity)
     return _column(name, table, at, bound)
@@ -96,13 +96,15 @@ def _group(name: str, table: CustomTable, at: str, bound: str) -> CustomColumn:
 def _column(
     name: str, table: CustomTable, at: str, bound: str, *, number: bool = False
 ) -> CustomColumn:
-    """The column, or the property, which is a number where it is counted as one."""
+    """The column, or the property; `number` selects the numeric value of a property."""
     if is_property(name) and table.column(PROPERTIES_COLUMN):
-        found = parse_property(name, bound, at)
+        property_ = parse_property(name, bound, at)
         type_, sql = (
-            (ColumnType.DECIMAL, found.number) if number else (ColumnType.STRING, found.text)
+            (ColumnType.DECIMAL, property_.number)
+            if number
+            else (ColumnType.STRING, property_.text)
         )
-        return CustomColumn(name, type_, "", sql, {found.parameter: found.pointer})
+        return CustomColumn(name, type_, "", sql, {property_.parameter: property_.pointer})
     column = table.column(name)
     if column is None:
         known = table.fields
@@ -113,7 +115,8 @@ def _column(
 def _selected_value(select: SelectTerm, table: CustomTable, at: str) -> SelectedValue:
     if select.alias is not None and not ALIAS.fullmatch(select.alias):
         raise Malformed(
-            f"'{at}.alias' must be a letter or '_' and up to 62 more letters, digits or '_'"
+            f"'{at}.alias' must start with a letter or '_' and have at most 63 letters, digits "
+            "or '_'"
         )
     aggregate = aggregates.BY_NAME.get(select.aggregate)
     if aggregate is None:
@@ -131,35 +134,35 @@ def _selected_value(select: SelectTerm, table: CustomTable, at: str) -> Selected
             f"'{at}': '{aggregate.name}' does not fit column '{column.name}', "
             f"which is {column.type.value}"
         )
-    named = re.sub(r"\W", "_", f"{aggregate.name}_{column.name}")
-    return SelectedValue(aggregate, column, select.alias or named)
+    default_alias = re.sub(r"\W", "_", f"{aggregate.name}_{column.name}")
+    return SelectedValue(aggregate, column, select.alias or default_alias)
 
 
 def _result_fields(selects: Sequence[SelectedValue], groups: int) -> Mapping[str, FilterField]:
-    """What `having` may name."""
+    """The fields that `having` may name."""
     return {
-        each.alias: FilterField(_type(each), f"o{groups + i}", in_ms=True)
-        for i, each in enumerate(selects)
+        select.alias: FilterField(_type(select), f"o{groups + i}", in_ms=True)
+        for i, select in enumerate(selects)
     }
 
 
-def _type(each: SelectedValue) -> ColumnType:
-    if each.aggregate.result is ResultType.SAME and each.column is not None:
-        return each.column.type
+def _type(select: SelectedValue) -> ColumnType:
+    if select.aggregate.result is ResultType.SAME and select.column is not None:
+        return select.column.type
     return ColumnType.DECIMAL
 
 
 def _order(query: CustomQueryBody, outputs: Sequence[str]) -> tuple[SortTerm, ...]:
-    """What was asked, else the first alias descending; then every group, so that it is total."""
+    """`orderBy`, else the first alias descending; then every group, so that the order is total."""
     groups = len(query.group_by)
-    asked = [SortTerm(groups, descending=True)]
+    terms = [SortTerm(groups, descending=True)]
     if query.order_by:
-        asked = []
+        terms = []
         for i, term in enumerate(query.order_by):
             if term.field not in outputs:
-                known = unknown_name_message(
+                message = unknown_name_message(
                     "field", term.field, outputs, f" in 'query.orderBy[{i}]'"
                 )
-                raise Malformed(known)
-            asked.append(SortTerm(outputs.index(term.field), term.direction == "desc"))
-    return (*asked, *(SortTerm(position, descending=False) for position in range(groups)))
+                raise Malformed(message)
+            terms.append(SortTerm(outputs.index(term.field), term.direction == "desc"))
+    return (*terms, *(SortTerm(position, descending=False) for position in range(groups)))

@@ -1,8 +1,8 @@
-"""The operations on short links."""
+"""OpenAPI operations: links."""
 
-from query.docs.components import LinkListResponse, LinkResponse, SuccessResponse
-from query.docs.page_parameters import page_parameters
 from query.resources.links import LinkChanges, NewLink
+from query.resources.pagination import page_parameters
+from query.response.bodies import LinkListResponse, LinkResponse, SuccessResponse
 from schemas.errors import (
     ApiError,
     Conflict,
@@ -29,7 +29,7 @@ LINK_OPERATIONS = (
         operation_id="createLink",
         tag="Links",
         summary="Create a short link",
-        description="It leads on from the collector's /l/{slug}, which counts the clicks.",
+        description="The collector redirects /l/{slug} to the target and counts the clicks.",
         body=NewLink,
         examples={"a link": {"name": "Spring", "targetUrl": "https://shop.example/spring"}},
         responses=(Response(201, "the link", LinkResponse),),
@@ -42,8 +42,8 @@ LINK_OPERATIONS = (
         tag="Links",
         summary="List links, oldest first",
         parameters=(
-            Parameter("organizationId", "whose; the key's own when absent"),
-            Parameter("externalId", "only those with this id of yours"),
+            Parameter("organizationId", "organization of the links; default: that of the API key"),
+            Parameter("externalId", "only links with this external id"),
             *page_parameters("links"),
         ),
         responses=(Response(200, "one page", LinkListResponse),),
@@ -64,7 +64,7 @@ LINK_OPERATIONS = (
         path="/v1/links/{link_id}",
         operation_id="changeLink",
         tag="Links",
-        summary="Change a link: what is absent stays, null takes away",
+        summary="Update a link: absent fields stay, null clears a field",
         parameters=(ID,),
         body=LinkChanges,
         responses=(Response(200, "the link", LinkResponse),),
@@ -77,7 +77,7 @@ LINK_OPERATIONS = (
         tag="Links",
         summary="Delete a link; its clicks stay stored",
         parameters=(ID,),
-        responses=(Response(200, "it is gone", SuccessResponse),),
+        responses=(Response(200, "deleted", SuccessResponse),),
         errors=(*ERRORS, NotFound),
     ),
 )

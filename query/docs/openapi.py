@@ -1,11 +1,10 @@
-"""The query service as an OpenAPI document: its operations, row shapes and words."""
+"""The OpenAPI document of the query service."""
 
 from msgspec import defstruct
 
 from query.custom.aggregates import AGGREGATES
 from query.custom.request import ALIAS
 from query.custom.tables import CUSTOM_TABLES
-from query.docs.components import ErrorResponse, RateLimitResponse
 from query.docs.import_operations import IMPORT_OPERATIONS
 from query.docs.link_operations import LINK_OPERATIONS
 from query.docs.query_operations import QUERY_OPERATIONS
@@ -13,6 +12,7 @@ from query.docs.receipt_operations import RECEIPT_OPERATIONS
 from query.request.buckets import GRANULARITIES
 from query.request.operators import OPERATORS
 from query.request.time_parameters import PRESETS
+from query.response.bodies import ErrorResponse, RateLimitResponse
 from query.standard.query_types import FAMILIES
 from schemas.http.health import HEALTH_OPERATIONS as HEALTH
 from schemas.http.openapi import ApiDescription
@@ -24,9 +24,9 @@ ROW_SCHEMAS = defstruct(
 )
 
 OPENAPI_SERVICE = ApiDescription(
-    title="Tidemark: questions",
-    description="Answers questions about websites and short links from the stored events. "
-    "Every answer says how many requests are left; every refusal says what was wrong.",
+    title="Tidemark Query API",
+    description="Query analytics of websites and short links. Every response carries the remaining "
+    "rate limit; every error names what was wrong.",
     operations=(
         *QUERY_OPERATIONS,
         *RECEIPT_OPERATIONS,

@@ -1,4 +1,4 @@
-"""PAGES: the API page, which loads nothing from elsewhere, and the Python client to take away."""
+"""Static pages: API browser, Python client; nothing is loaded from other hosts."""
 
 from pathlib import Path
 

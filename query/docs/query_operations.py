@@ -1,11 +1,15 @@
-"""The operations that ask: standard, custom, export."""
+"""OpenAPI operations: queries and export."""
 
 from typing import Annotated
 
 from msgspec import Meta
 
 from query.custom.request import CustomRequest
-from query.docs.components import (
+from query.export.request import EXPORT_TABLES
+from query.formats import negotiation
+from query.formats.output_formats import FILE_FORMATS, FORMATS
+from query.request.time_parameters import PRESETS
+from query.response.bodies import (
     BatchResponse,
     CustomResponse,
     ExplainResponse,
@@ -13,10 +17,6 @@ from query.docs.components import (
     TablesResponse,
     TypesResponse,
 )
-from query.export.request import EXPORT_TABLES
-from query.formats import negotiation
-from query.formats.output_formats import FILE_FORMATS, FORMATS
-from query.request.time_parameters import PRESETS
 from query.response.response_budget import MAX_ROWS
 from query.standard.endpoint import MAX_REQUESTS
 from query.standard.request import StandardRequestBody
@@ -54,11 +54,9 @@ ERRORS: tuple[type[ApiError], ...] = (
     DataDamaged,
 )
 
-WEBSITE = Parameter("website_id", "the website that is asked about; this or link_id")
-LINK = Parameter("link_id", "the short link that is asked about")
-TIME_ZONE = Parameter(
-    "timezone", "IANA name whose days are meant; goes before the body's", example="Europe/Berlin"
-)
+WEBSITE = Parameter("website_id", "the website to query; either this or link_id")
+LINK = Parameter("link_id", "the short link to query")
+TIME_ZONE = Parameter("timezone", "IANA time zone; overrides the body's", example="Europe/Berlin")
 
 FILE_TYPES = tuple(format_.media_type for format_ in FILE_FORMATS)
 DATES = {"startDate": "2026-11-01", "endDate": "2026-11-30"}
@@ -68,7 +66,7 @@ COUNT = {"table": "events", "selects": [{"field": "*", "aggregate": "count"}]}
 
 
 def _format(names: list[str], default: str) -> Parameter:
-    meaning = "how rows are written; goes before Accept. Other than json: one query type at a time"
+    meaning = "response format; overrides Accept. Formats other than json support a single query"
     return Parameter("format", meaning, {"type": "string", "enum": names, "default": default})
 
 
@@ -76,8 +74,8 @@ FORMAT = _format([format_.name for format_ in FORMATS], "json")
 
 FORMULAS = Parameter(
     "formulas",
-    "in CSV: `text` puts an apostrophe before texts that a spreadsheet would take for a formula; "
-    "`keep` leaves them as they are, for programs",
+    "in CSV: `text` puts an apostrophe before values that a spreadsheet would run as formulas; "
+    "`keep` leaves them unchanged",
     {"type": "string", "enum": list(negotiation.FORMULAS), "default": negotiation.FORMULAS[0]},
 )
 
@@ -85,24 +83,25 @@ QUERY_OPERATIONS = (
     Operation(
         method="POST",
         path="/v1/query",
-        operation_id="ask",
-        tag="Questions",
-        summary="Ask named questions about a website or a link",
-        description="Up to ten in one request count as one, each ten more as one more. Each has an "
-        f"outcome of its own. All of an HTTP request share one deadline and {MAX_ROWS:,} rows; "
-        "what does not fit into the answer any more fails alone with RESULT_TOO_LARGE.",
+        operation_id="runQueries",
+        tag="Queries",
+        summary="Run one or more standard queries for a website or a link",
+        description="Up to ten queries count as one request against the rate limit, every further "
+        "ten as one more. Each query succeeds or fails on its own. All queries of an HTTP request "
+        f"share one timeout and {MAX_ROWS:,} rows; a query that exceeds the limit fails with "
+        "RESULT_TOO_LARGE.",
         parameters=(WEBSITE, LINK, TIME_ZONE, FORMAT, FORMULAS),
         body=StandardRequestBody | BATCH_BODY,
         examples={
-            "three questions": {"parameters": ["summary", "top_pages", "traffic"], **DATES},
-            "a series by the hour": {
+            "three queries": {"parameters": ["summary", "top_pages", "traffic"], **DATES},
+            "an hourly series": {
                 "parameters": ["events_by_date"],
                 "startDate": "2026-11-20",
                 "endDate": "2026-11-20",
                 "granularity": "hourly",
                 "timezone": "Europe/Berlin",
             },
-            "of one country": {
+            "filtered by country": {
                 "parameters": [{"name": "top_pages", "id": "pages in Germany"}],
                 "preset": "last_7d",
                 "filters": [{"field": "country", "operator": "eq", "value": "DE"}],
@@ -115,11 +114,11 @@ QUERY_OPERATIONS = (
     Operation(
         method="POST",
         path="/v1/query/custom",
-        operation_id="askFreely",
-        tag="Questions",
-        summary="Ask one free-form question",
-        description="Values are computed from the rows of one table, by group. "
-        "`clicks` is asked with link_id, or with website_id for all links of its organization.",
+        operation_id="runCustomQuery",
+        tag="Queries",
+        summary="Run a custom query",
+        description="Aggregates over one table, optionally grouped. "
+        "`clicks` takes link_id, or website_id for all links of its organization.",
         parameters=(WEBSITE, LINK, TIME_ZONE, FORMAT, FORMULAS),
         body=CustomRequest,
         examples={
@@ -148,34 +147,34 @@ QUERY_OPERATIONS = (
     Operation(
         method="POST",
         path="/v1/query/compile",
-        operation_id="explain",
-        tag="Questions",
-        summary="Show what a free-form question would run and read, without running it",
+        operation_id="explainCustomQuery",
+        tag="Queries",
+        summary="Show the SQL of a custom query and the rows it would read, without running it",
         parameters=(WEBSITE, LINK, TIME_ZONE),
         body=CustomRequest,
         examples={"a count": {"query": COUNT, **DATES}},
         responses=(Response(200, "the statement", ExplainResponse),),
-        errors=tuple(failure for failure in ERRORS if failure is not NotAcceptable),
+        errors=tuple(error for error in ERRORS if error is not NotAcceptable),
     ),
     Operation(
         method="GET",
         path="/v1/query/types",
-        operation_id="types",
-        tag="Questions",
-        summary="List the named questions",
+        operation_id="listQueryTypes",
+        tag="Queries",
+        summary="List the query types",
         parameters=(
             Parameter("include_meta", "with columns, units, filters, limits", {"type": "boolean"}),
         ),
-        responses=(Response(200, "their names", TypesResponse),),
+        responses=(Response(200, "the query types", TypesResponse),),
         errors=(Malformed, RateLimitExceeded),
         security=({},),
     ),
     Operation(
         method="GET",
         path="/v1/query/tables",
-        operation_id="tables",
-        tag="Questions",
-        summary="List what free-form questions may name",
+        operation_id="listTables",
+        tag="Queries",
+        summary="List tables, columns, aggregates and operators for custom queries",
         responses=(Response(200, "tables, columns, aggregates, operators", TablesResponse),),
         errors=(RateLimitExceeded,),
         security=({},),
@@ -183,10 +182,11 @@ QUERY_OPERATIONS = (
     Operation(
         method="GET",
         path="/v1/export/{table}",
-        operation_id="export",
-        tag="Questions",
-        summary="Take the stored rows of a table, of any number",
-        description="Rows come in the order of time. A body that breaks off is not whole.",
+        operation_id="exportRows",
+        tag="Queries",
+        summary="Export the stored rows of a table",
+        description="Rows are ordered by time. "
+        "If the connection closes early, the export is incomplete.",
         parameters=(
             Parameter(
                 "table",
@@ -201,17 +201,17 @@ QUERY_OPERATIONS = (
             Parameter("startDate", "first day, or instant", example="2026-11-01"),
             Parameter("endDate", "last day, inclusive", example="2026-11-30"),
             Parameter("preset", f"instead of dates: {', '.join(PRESETS)}"),
-            Parameter("timezone", "IANA name whose days are meant", example="Europe/Berlin"),
+            Parameter("timezone", "IANA time zone of the dates", example="Europe/Berlin"),
             Parameter("columns", "comma-separated; all when absent", example="ts,name"),
             Parameter(
                 "filters",
-                "a JSON array of filters, as in questions",
+                "a JSON array of filters, as in queries",
                 example='[{"field":"country","operator":"eq","value":"DE"}]',
             ),
-            Parameter("include_bots", "rows of programs too", {"type": "boolean"}),
+            Parameter("include_bots", "include bot traffic", {"type": "boolean"}),
             Parameter(
                 "asOf",
-                "the version of the table, as 'meta.versions' of an answer tells it",
+                "table version, from 'meta.versions' of an earlier response",
                 {"type": "integer", "minimum": -1},
             ),
             _format([format_.name for format_ in FILE_FORMATS], "ndjson"),

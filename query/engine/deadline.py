@@ -1,4 +1,4 @@
-"""Deadline: the time after which a question is interrupted."""
+"""Interrupts a cursor when its time is over."""
 
 import asyncio
 from collections.abc import Callable
@@ -16,36 +16,36 @@ class Deadline:
         self._cursor = cursor
         self._at = at
         self._handle: asyncio.TimerHandle | None = None
-        self._ended: Callable[[], bool] = bool  # not, as far as it is known
+        self._ended: Callable[[], bool] = bool  # `bool()` is False: not ended
         self.passed = False
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Start watching."""
+        """Start the timer."""
         self._handle = loop.call_at(self._at, self._interrupt, loop)
 
     def stop(self) -> None:
-        """The question is answered, or refused."""
+        """Stop the timer: the query has ended."""
         if self._handle is not None:
             self._handle.cancel()
 
-    def interrupt_until(self, loop: asyncio.AbstractEventLoop, ended: Callable[[], bool]) -> None:
-        """Interrupt now, and again until it has ended: nobody waits for the answer any more."""
+    def interrupt_until(
+        self, loop: asyncio.AbstractEventLoop, has_ended: Callable[[], bool]
+    ) -> None:
+        """Interrupt now, and again until the query has ended: the client is gone."""
         self.stop()
-        self._ended = ended
+        self._ended = has_ended
         self._interrupt(loop)
 
     def _interrupt(self, loop: asyncio.AbstractEventLoop) -> None:
         self.passed = True
         if self._ended():
             return
-        # Its thread may have closed it a moment ago: then the question has ended by itself.
+        # Its thread may have closed it a moment ago: then the query has ended by itself.
         with suppress(duckdb.ConnectionException):
             self._cursor.interrupt()
         self._handle = loop.call_later(0.05, self._interrupt, loop)
 
 
 def timeout_error() -> QueryTimeout:
-    """What a question meets whose time is over."""
-    return QueryTimeout(
-        "The question took longer than its deadline; ask for a shorter span or for less"
-    )
+    """The error of a query whose time is over."""
+    return QueryTimeout("The query timed out; use a shorter time range or request less data")

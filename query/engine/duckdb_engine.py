@@ -1,6 +1,6 @@
-"""DuckDB as the engine: an instance of its own per pool, hardened, locked, and interrupted in time.
+"""DuckDB as engine: one hardened instance per pool, interrupted on timeout.
 
-SQL text never comes from a request; the walls of `walls.py` stand behind that one.
+SQL text never comes from a request; `hardening.py` is the second line of defence.
 """
 
 import asyncio
@@ -38,17 +38,17 @@ DUCKDB_TYPES: Mapping[ColumnType, str] = {
 }
 
 BATCH_BYTES = 4 * 2**20
-"""What the rows of one batch take at most, but for a few that are fetched together."""
+"""Size of a batch, exceeded by at most one portion of rows."""
 
 MAX_CACHED_FILES = 20_000
-"""Parts whose columns are remembered."""
+"""Data files whose columns are cached."""
 
 FOOTER_BATCH_FILES, MAX_FOOTER_BYTES = 500, 1_048_576
-"""Files that are asked for their columns at once, and what the columns of one may take."""
+"""Files whose footers are read by one statement; bytes of the column names of one file."""
 
 
 class DuckDBEngine:
-    """One pool: an instance, and threads that each run one question on a cursor of their own."""
+    """One pool: a DuckDB instance, and threads that each run one query on its own cursor."""
 
     dialect = "duckdb"
 
@@ -57,37 +57,37 @@ class DuckDBEngine:
         name: str,
         lake: str,
         spill: Path,
-        bounds: PoolLimits,
+        limits: PoolLimits,
         damaged: DamagedFiles | None = None,
     ) -> None:
         spill.mkdir(parents=True, exist_ok=True)
-        self._bounds = bounds
+        self._limits = limits
         self._damaged = damaged
         self._threads = ThreadPoolExecutor(
-            bounds.concurrency,
+            limits.concurrency,
             thread_name_prefix=name,
             initializer=restrict_thread,
-            initargs=(bounds.nice, spill),
+            initargs=(limits.nice, spill),
         )
-        # Made in a thread of the pool: the threads that DuckDB starts are confined like that one.
+        # Connect in a thread of the pool: DuckDB's own threads inherit its restrictions.
         self._generation = 0
-        self._connect = partial(_connect_numbered, lake, spill, bounds)
+        self._connect = partial(_connect_numbered, lake, spill, limits)
         self._renewing = asyncio.Lock()
         self._connection = self._threads.submit(self._connect, self._generation).result()
         self._busy = 0
         self._columns_by_file: dict[str, frozenset[str]] = {}
 
-    async def relation(self, parts: Sequence[DataFile], columns: Sequence[Column]) -> Sql:
-        """The parts as one relation; a column that none of them has yet is NULL of its type."""
-        if not parts:
+    async def relation(self, data_files: Sequence[DataFile], columns: Sequence[Column]) -> Sql:
+        """The data files as one relation; a column that none of them has is NULL of its type."""
+        if not data_files:
             nulls = ",\n".join(f"{_null(column)} AS {column.name}" for column in columns)
             return Sql(f"(SELECT {nulls} WHERE FALSE)")
         if self._damaged:
-            self._damaged.raise_if_damaged(parts)
-        paths = [part.path for part in parts]
-        there = await self._columns(paths)
+            self._damaged.raise_if_damaged(data_files)
+        paths = [data_file.path for data_file in data_files]
+        stored_columns = await self._columns(paths)
         names = ",\n".join(
-            column.name if column.name in there else f"{_null(column)} AS {column.name}"
+            column.name if column.name in stored_columns else f"{_null(column)} AS {column.name}"
             for column in columns
         )
         return Sql(
@@ -114,40 +114,45 @@ class DuckDBEngine:
         )
 
     async def rows(self, sql: Sql, seconds: float) -> list[Row]:
-        return await self._rows(sql, seconds, self._bounds.rows_bytes)
+        return await self._rows(sql, seconds, self._limits.rows_bytes)
 
-    async def _rows(self, sql: Sql, seconds: float, most_bytes: int) -> list[Row]:
+    async def _rows(self, sql: Sql, seconds: float, max_bytes: int) -> list[Row]:
         async with self._with_damage_check(sql):
             cursor = self._connection.cursor()
-            return await self._run(cursor, seconds, partial(_fetch_all, cursor, sql, most_bytes))
+            return await self._run(cursor, seconds, partial(_fetch_all, cursor, sql, max_bytes))
 
-    async def batches(self, sql: Sql, seconds: float, most: int) -> AsyncGenerator[list[Row], None]:
+    async def batches(
+        self, sql: Sql, seconds: float, max_rows: int
+    ) -> AsyncGenerator[list[Row], None]:
         cursor, in_use = self._connection.cursor(), Lock()
-        begin, go_on = partial(_execute, cursor, sql, in_use), partial(_fetch, cursor, most, in_use)
+        start = partial(_execute, cursor, sql, in_use)
+        fetch_next = partial(_fetch, cursor, max_rows, in_use)
         try:
             async with self._with_damage_check(sql):
-                await self._run(cursor, seconds, begin)
-                while batch := await self._run(cursor, seconds, go_on):
+                await self._run(cursor, seconds, start)
+                while batch := await self._run(cursor, seconds, fetch_next):
                     yield batch
         finally:
-            # Whoever asked may be gone while a thread still fetches, so a thread waits for that.
+            # The caller may be gone while a thread still fetches; a thread waits for it and closes.
             cursor.interrupt()
             asyncio.get_running_loop().run_in_executor(None, _close, cursor, in_use)
 
     @asynccontextmanager
     async def _with_damage_check(self, sql: Sql) -> AsyncGenerator[None, None]:
-        """What a damaged data file breaks is said by name, and what it broke is made anew."""
+        """Turn failures caused by damaged files into DataDamaged; restart an invalidated engine."""
         connection = self._connection
         try:
             yield
-        except (DataFileMissing, duckdb.Error, UnicodeDecodeError) as failed:
-            # A damaged file may end the whole instance: "database has been invalidated".
-            if isinstance(failed, duckdb.FatalException | duckdb.InternalException):
+        except (DataFileMissing, duckdb.Error, UnicodeDecodeError) as error:
+            # A damaged file may invalidate the instance: "database has been invalidated".
+            if isinstance(error, duckdb.FatalException | duckdb.InternalException):
                 await self._reopen(connection)
             if self._damaged and (damaged := await self._damaged.find_cause(sql.values)):
-                raise damaged from failed
-            if isinstance(failed, duckdb.FatalException):
-                raise Unavailable("The question met the end of another; ask again", 1) from failed
+                raise damaged from error
+            if isinstance(error, duckdb.FatalException):
+                raise Unavailable(
+                    "The query was interrupted by a restart of the query engine; retry", 1
+                ) from error
             raise
 
     async def _reopen(self, broken: duckdb.DuckDBPyConnection) -> None:
@@ -156,7 +161,7 @@ class DuckDBEngine:
                 self._generation += 1
                 task = self._threads.submit(self._connect, self._generation)
                 self._connection = await asyncio.wrap_future(task)
-                log.error("engine made anew", extra={"why": "a question ended it"})
+                log.error("query engine restarted", extra={"why": "a query invalidated it"})
 
     async def _run(
         self,
@@ -164,12 +169,12 @@ class DuckDBEngine:
         seconds: float,
         work: Callable[[Deadline], list[Row]],
     ) -> list[Row]:
-        """What `work` gives in a thread of the pool; interrupted in time, or when not awaited."""
-        if self._busy >= self._bounds.concurrency + self._bounds.max_queued:
-            raise Unavailable("Too many questions are being answered; ask again shortly", 1)
+        """Run `work` in a thread of the pool; interrupted on timeout and on cancellation."""
+        if self._busy >= self._limits.concurrency + self._limits.max_queued:
+            raise Unavailable("Too many concurrent queries; retry in a moment", 1)
         self._busy += 1
         loop = asyncio.get_running_loop()
-        # An interrupt before the first row is asked for would be lost, hence the repeated look.
+        # An interrupt before the first fetch would be lost, so the deadline repeats it.
         deadline = Deadline(cursor, loop.time() + seconds)
         deadline.start(loop)
         task = self._threads.submit(work, deadline)
@@ -177,11 +182,11 @@ class DuckDBEngine:
             return await asyncio.wrap_future(task)
         finally:
             self._busy -= 1
-            # Not done: nobody waits any more, and the thread must not work on for nobody.
+            # Not done: the request was cancelled, so the thread must stop as well.
             deadline.stop() if task.done() else deadline.interrupt_until(loop, task.done)
 
     def close(self) -> None:
-        """End the threads once their questions are answered, and let go of the instance."""
+        """Close the instance once the running queries have ended."""
         self._threads.shutdown(wait=True, cancel_futures=True)
         self._connection.close()
         del self._connection
@@ -201,30 +206,30 @@ class DuckDBEngine:
         return frozenset().union(*known.values())
 
     async def _read_columns(self, paths: list[str]) -> Mapping[str, frozenset[str]]:
-        """The columns of each file; what says so is no part of an answer and bounded by itself."""
+        """The columns of each file, from its footer; limited apart from the rows of queries."""
         footers = Sql("SELECT file_name, name FROM parquet_schema($paths)", {"paths": paths})
-        found: dict[str, set[str]] = {path: set() for path in paths}
+        columns_by_file: dict[str, set[str]] = {path: set() for path in paths}
         for file_name, name in await self._rows(footers, 10.0, MAX_FOOTER_BYTES * len(paths)):
-            found[file_name].add(name)
-        return {path: frozenset(names) for path, names in found.items()}
+            columns_by_file[file_name].add(name)
+        return {path: frozenset(names) for path, names in columns_by_file.items()}
 
 
 def _connect_numbered(
-    lake: str, spill: Path, bounds: PoolLimits, number: int
+    lake: str, spill: Path, limits: PoolLimits, number: int
 ) -> duckdb.DuckDBPyConnection:
     """An instance with a spill folder of its own."""
-    own = spill / str(number)
-    own.mkdir(exist_ok=True)
-    return connect_hardened(lake, own, bounds)
+    folder = spill / str(number)
+    folder.mkdir(exist_ok=True)
+    return connect_hardened(lake, folder, limits)
 
 
 def _fetch_all(
-    cursor: duckdb.DuckDBPyConnection, sql: Sql, most_bytes: int, deadline: Deadline
+    cursor: duckdb.DuckDBPyConnection, sql: Sql, max_bytes: int, deadline: Deadline
 ) -> list[Row]:
     try:
         with _translated_errors(deadline):
             cursor.execute(_statement(cursor, sql), dict(sql.values))
-            return row_memory.fetch_all(cursor, most_bytes, deadline)
+            return row_memory.fetch_all(cursor, max_bytes, deadline)
     finally:
         cursor.close()
 
@@ -232,17 +237,17 @@ def _fetch_all(
 def _execute(
     cursor: duckdb.DuckDBPyConnection, sql: Sql, in_use: Lock, deadline: Deadline
 ) -> list[Row]:
-    """Nothing yet, but the rows lie ready or flow when they are fetched."""
+    """Execute only; rows are fetched later, so there are none yet."""
     with in_use, _translated_errors(deadline):
         cursor.execute(_statement(cursor, sql), dict(sql.values))
     return []
 
 
 def _fetch(
-    cursor: duckdb.DuckDBPyConnection, most: int, in_use: Lock, deadline: Deadline
+    cursor: duckdb.DuckDBPyConnection, max_rows: int, in_use: Lock, deadline: Deadline
 ) -> list[Row]:
     with in_use, _translated_errors(deadline):
-        return row_memory.fetch_batch(cursor, most, BATCH_BYTES)
+        return row_memory.fetch_batch(cursor, max_rows, BATCH_BYTES)
 
 
 def _close(cursor: duckdb.DuckDBPyConnection, in_use: Lock) -> None:
@@ -253,13 +258,13 @@ def _close(cursor: duckdb.DuckDBPyConnection, in_use: Lock) -> None:
 def _statement(cursor: duckdb.DuckDBPyConnection, sql: Sql) -> duckdb.Statement:
     statements = cursor.extract_statements(sql.text)
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-        raise ValueError("only a single SELECT is ever run")
+        raise ValueError("only a single SELECT is allowed")
     return statements[0]
 
 
 @contextmanager
 def _translated_errors(deadline: Deadline) -> Iterator[None]:
-    """What DuckDB raises, as failures in the caller's words."""
+    """Translate DuckDB exceptions into errors for the caller."""
     if deadline.passed:
         raise timeout_error()
     try:
@@ -268,11 +273,11 @@ def _translated_errors(deadline: Deadline) -> Iterator[None]:
         raise timeout_error() from None
     except duckdb.OutOfMemoryException:
         raise QueryTooHeavy(
-            "The question needs more memory than is allowed; ask for a shorter span, "
+            "The query exceeds the memory limit; use a shorter time range, "
             "more filters or fewer groups"
         ) from None
-    except duckdb.IOException as gone:
-        raise DataFileMissing from gone
+    except duckdb.IOException as error:
+        raise DataFileMissing from error
 
 
 def _null(column: Column) -> str:

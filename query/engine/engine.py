@@ -1,7 +1,7 @@
-"""Engine: the seam behind which SQL is run; DuckDB is one, others read the same lake.
+"""Engine: the seam behind which SQL runs; DuckDB is one engine over the lake.
 
-Everything above it writes one dialect and asks for what engines say differently: the relation that
-a list of parts makes, and an instant as Unix milliseconds.
+Code above the seam writes one SQL dialect and asks the engine for what differs: the relation over a
+list of data files, an instant as Unix milliseconds, and the entries of the JSON properties.
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -16,7 +16,7 @@ Row = tuple[Any, ...]
 
 
 class DataFileMissing(Exception):
-    """A part of the pinned version is not there any more: it was compacted away; pin anew."""
+    """A data file of the pinned version is gone: it was compacted away; pin a newer version."""
 
 
 class Sql(Struct, frozen=True):
@@ -27,12 +27,12 @@ class Sql(Struct, frozen=True):
 
 
 class Engine(Protocol):
-    """What runs a question."""
+    """Runs SQL over data files of the lake."""
 
     dialect: str
 
-    async def relation(self, parts: Sequence[DataFile], columns: Sequence[Column]) -> Sql:
-        """What follows FROM to read exactly these columns of exactly these parts."""
+    async def relation(self, data_files: Sequence[DataFile], columns: Sequence[Column]) -> Sql:
+        """The FROM clause for these columns of these data files."""
 
     def unix_ms(self, column: str) -> str:
         """The expression for an instant column as Unix milliseconds."""
@@ -43,17 +43,17 @@ class Engine(Protocol):
         """
 
     async def rows(self, sql: Sql, seconds: float) -> list[Row]:
-        """All rows of one SELECT; Overdue after `seconds`, waiting for a free cursor included."""
+        """All rows of one SELECT; QueryTimeout after `seconds`, including the wait for a thread."""
 
-    def batches(self, sql: Sql, seconds: float, most: int) -> AsyncGenerator[list[Row], None]:
-        """The same a few rows at a time, never all in memory; each wait is at most `seconds`.
+    def batches(self, sql: Sql, seconds: float, max_rows: int) -> AsyncGenerator[list[Row], None]:
+        """The rows in batches, never all in memory; each batch takes at most `seconds`.
 
-        Who stops early closes it (`contextlib.aclosing`), and the engine is free again.
+        Close it (`contextlib.aclosing`) when stopping early, so that the engine is free again.
         """
 
 
 def merge_values(*mappings: Mapping[str, object]) -> dict[str, object]:
-    """The values of several pieces of SQL as one; a name used twice is a mistake of ours."""
+    """The values of several SQL fragments as one mapping; a name used twice is a bug."""
     together: dict[str, object] = {}
     for values in mappings:
         if clash := together.keys() & values.keys():

@@ -1,7 +1,7 @@
-"""Walls: what one pool may use, and an instance that can read the lake and nothing else.
+"""Locked-down, read-only DuckDB connection; limits of a pool.
 
-The order of the settings matters: the spill folder can only be named before external access ends,
-and the lock comes last.
+The order of the settings matters: the spill folder must be set before external access is disabled,
+and `lock_configuration` comes last.
 """
 
 import os
@@ -16,33 +16,33 @@ from query.engine.landlock import restrict_writes_to
 
 
 class PoolLimits(Struct, frozen=True):
-    """What one pool may use."""
+    """Memory, threads and concurrency of one pool."""
 
     memory_mb: int
     threads: int
     concurrency: int = 4
-    """Questions that run at the same time."""
+    """Queries that run at the same time."""
     max_queued: int = 64
-    """Questions that may wait for their turn; more are refused."""
+    """Queries that may wait; more are rejected."""
     nice: int = 0
-    """How much its threads give way to others (on Linux, where threads can)."""
+    """Nice value of its threads (on Linux, where threads have one)."""
     rows_bytes: int = 64 * 2**20
-    """What the rows of one question may take while they are fetched and shaped."""
+    """Bytes that the rows of one query may take in Python."""
 
 
 def restrict_thread(nice: int, spill: Path) -> None:
-    """Make this thread, and those that it starts, give way to others and write into `spill` only.
+    """Set the nice value of this thread and its children, and restrict their writes to `spill`.
 
-    DuckDB alone would write wherever it may read; where the kernel has no Landlock, nothing but
-    the kind of the statement stands before that.
+    DuckDB itself may write wherever it may read; where the kernel has no Landlock, only the check
+    that a statement is a SELECT prevents writes.
     """
     if nice and sys.platform == "linux":
         os.setpriority(os.PRIO_PROCESS, get_native_id(), nice)
     restrict_writes_to(spill)
 
 
-def connect_hardened(lake: str, spill: Path, bounds: PoolLimits) -> duckdb.DuckDBPyConnection:
-    """An instance that can read the lake, and nothing else, and cannot be told otherwise."""
+def connect_hardened(lake: str, spill: Path, limits: PoolLimits) -> duckdb.DuckDBPyConnection:
+    """A locked-down, read-only DuckDB connection that can read the lake only."""
     connection = duckdb.connect(":memory:")
     for setting, value in {
         "temp_directory": str(spill),
@@ -51,12 +51,12 @@ def connect_hardened(lake: str, spill: Path, bounds: PoolLimits) -> duckdb.DuckD
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
         "allow_community_extensions": False,
-        "memory_limit": f"{bounds.memory_mb}MB",
-        "max_temp_directory_size": f"{4 * bounds.memory_mb}MB",
-        "threads": bounds.threads,
+        "memory_limit": f"{limits.memory_mb}MB",
+        "max_temp_directory_size": f"{4 * limits.memory_mb}MB",
+        "threads": limits.threads,
         "max_expression_depth": 250,
-        "parquet_metadata_cache": True,  # parts never change
-        "preserve_insertion_order": False,  # every question has a total order of its own
+        "parquet_metadata_cache": True,  # data files are immutable
+        "preserve_insertion_order": False,  # every query has a total order
         "TimeZone": "UTC",
         "lock_configuration": True,
     }.items():

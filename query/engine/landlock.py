@@ -1,7 +1,7 @@
-"""Landlock: threads that the kernel lets write beneath one folder only (Linux 5.13 and later).
+"""Landlock: restricts writes of a thread to one folder (Linux 5.13 and later).
 
-DuckDB knows folders that may be read and written, and none that may only be read. A thread that
-gave up writing keeps it up, and so do the threads that it starts; the others of the process go on.
+DuckDB has no setting for read-only folders. The restriction of a thread is permanent and inherited
+by the threads that it starts; other threads of the process are not affected.
 """
 
 import ctypes
@@ -10,16 +10,16 @@ import platform
 from pathlib import Path
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
-"""Numbers of the system calls, alike on all machines that Tidemark runs on."""
+"""System call numbers, the same on all supported architectures."""
 CREATE_RULESET_VERSION = 1
 PATH_BENEATH = 1
 NO_NEW_PRIVILEGES = 38
-"""Of `prctl`: what the kernel asks of a thread before it may restrict itself."""
+"""Option of `prctl` that the kernel requires before a thread restricts itself."""
 
 WRITE_ACCESS = (1 << 1) | sum(1 << bit for bit in range(4, 13))
-"""To write into a file, and to make or remove files, folders, links, sockets and devices."""
+"""Writing to files; creating and removing files, folders, links, sockets and devices."""
 RENAMES, TRUNCATES = 1 << 13, 1 << 14
-"""Known from the second and the third version on."""
+"""Access rights since version 2 and version 3."""
 
 
 class Ruleset(ctypes.Structure):
@@ -37,21 +37,23 @@ class PathBeneath(ctypes.Structure):
 
 
 def version() -> int:
-    """The kernel's version of Landlock; 0 where there is none, or where it may not be used."""
+    """The Landlock version of the kernel; 0 without it, or without permission to use it."""
     if platform.system() != "Linux":
         return 0
     return max(0, int(_libc().syscall(CREATE_RULESET, None, 0, CREATE_RULESET_VERSION)))
 
 
 def restrict_writes_to(folder: Path) -> bool:
-    """Let this thread, and those that it starts, write nowhere else; whether the kernel does so."""
+    """Restrict writes of this thread and its children to a folder; whether the kernel does."""
     known = version()
     if not known:
         return False
     handled = WRITE_ACCESS | (RENAMES if known >= 2 else 0) | (TRUNCATES if known >= 3 else 0)
     libc = _libc()
-    made = Ruleset(handled)
-    ruleset = libc.syscall(CREATE_RULESET, ctypes.byref(made), ctypes.sizeof(made), 0)
+    ruleset_attr = Ruleset(handled)
+    ruleset = libc.syscall(
+        CREATE_RULESET, ctypes.byref(ruleset_attr), ctypes.sizeof(ruleset_attr), 0
+    )
     opened = os.open(folder, os.O_PATH | os.O_CLOEXEC)
     try:
         rule = PathBeneath(handled, opened)

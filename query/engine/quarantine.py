@@ -1,4 +1,4 @@
-"""What was set aside of one request's items: rows of the quarantine at exactly their place."""
+"""Quarantined items and lost offset ranges of a receipt."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -15,30 +15,30 @@ from schemas.tables import QUARANTINE
 from schemas.tables.column import ROW_KEY
 
 LOST = "lost"
-"""Stage of the notes about messages that nobody could read."""
+"""Stage of the rows that record lost offset ranges."""
 
 MAX_SEND_DELAY_MS = 120_000
-"""How much later than its items a chunk may have been sent: it bears the time when it is torn."""
+"""Maximum delay from receipt to produce; the row of a torn chunk has the time of the latter."""
 
 COLUMNS = ("subject_id", "ts", "topic", *ROW_KEY, "stage", "reason")
 READ_COLUMNS = tuple(column for column in QUARANTINE.columns if column.name in COLUMNS)
 
 
 class EpochPartition(Struct, frozen=True):
-    """One topic partition of one making of its topic."""
+    """A topic partition, with the epoch of its topic."""
 
     topic: str
     epoch: int
     partition: int
     default_epoch: int
-    """The epoch of rows that bear none, because they are older than that column."""
+    """The epoch of rows without one, which are older than that column."""
 
 
 class QuarantinedItem(Struct, frozen=True):
-    """One item that is not a row of its table, and why."""
+    """An item that was quarantined, and why."""
 
     seq: int | None
-    """Its position in the chunk; None when it is about the whole chunk."""
+    """Its position in the chunk; None for the whole chunk."""
     stage: str
     reason: str
 
@@ -46,23 +46,23 @@ class QuarantinedItem(Struct, frozen=True):
 async def quarantined_items(
     engine: Engine,
     pinned: PinnedVersion,
-    place: EpochPartition,
+    partition: EpochPartition,
     receipt: Receipt,
     owners: Sequence[str],
     seconds: float,
 ) -> list[QuarantinedItem]:
-    """The rows about the receipt's items that belong to its owners, or to nobody."""
+    """The quarantine rows about the items of a receipt that belong to its owners, or to nobody."""
     until = receipt.received_ms + MAX_SEND_DELAY_MS
-    parts = pinned.data_files(None, receipt.received_ms, until)
-    if not parts:
+    data_files = pinned.data_files(None, receipt.received_ms, until)
+    if not data_files:
         return []
-    relation = await engine.relation(parts, READ_COLUMNS)
+    relation = await engine.relation(data_files, READ_COLUMNS)
     text = (
         "SELECT seq,\n"  # noqa: S608 - every name is ours, every value bound
         "       subject_id,\n"
         "       stage,\n"
         "       reason\n"
-        f"  FROM {relation.text} AS aside\n"
+        f"  FROM {relation.text} AS quarantine\n"
         " WHERE topic = $topic\n"
         "   AND COALESCE(epoch, $before) = $epoch\n"
         "   AND kafka_partition = $partition\n"
@@ -71,11 +71,11 @@ async def quarantined_items(
         "   AND (seq BETWEEN $first AND $last AND list_contains($owners, subject_id)\n"
         f"        OR subject_id IS NULL AND stage <> '{LOST}')"
     )
-    own = {
-        "topic": place.topic,
-        "before": place.default_epoch,
-        "epoch": place.epoch,
-        "partition": place.partition,
+    values = {
+        "topic": partition.topic,
+        "before": partition.default_epoch,
+        "epoch": partition.epoch,
+        "partition": partition.partition,
         "offset": receipt.offset,
         "start": _instant(receipt.received_ms),
         "end": _instant(until),
@@ -83,7 +83,7 @@ async def quarantined_items(
         "last": receipt.first_position + receipt.count - 1,
         "owners": list(owners),
     }
-    rows = await engine.rows(Sql(text, merge_values(relation.values, own)), seconds)
+    rows = await engine.rows(Sql(text, merge_values(relation.values, values)), seconds)
     return [
         QuarantinedItem(None if subject_id is None else seq, stage, reason)
         for seq, subject_id, stage, reason in rows
@@ -91,9 +91,9 @@ async def quarantined_items(
 
 
 class LostMessages:
-    """Messages that Kafka deleted before they were read, as the quarantine notes them.
+    """Offset ranges that Kafka deleted before a worker read them, as recorded in the quarantine.
 
-    There are none, as a rule. A part never changes, so each is asked once.
+    Usually there are none. A data file is immutable, so each is read once.
     """
 
     def __init__(self) -> None:
@@ -104,32 +104,40 @@ class LostMessages:
         self,
         engine: Engine,
         pinned: PinnedVersion,
-        place: EpochPartition,
+        partition: EpochPartition,
         offset: int,
         seconds: float,
     ) -> bool:
-        """Whether the chunk at this place is among them."""
-        paths = frozenset(part.path for part in pinned.version.data_files)
-        new = [part for part in pinned.version.data_files if part.path not in self._read_files]
+        """Whether the chunk at this offset is among them."""
+        paths = frozenset(data_file.path for data_file in pinned.version.data_files)
+        new = [
+            data_file
+            for data_file in pinned.version.data_files
+            if data_file.path not in self._read_files
+        ]
         if new:
-            for topic, epoch, partition, note in await _read_lost_ranges(engine, new, seconds):
-                self._ranges.setdefault((topic, epoch, partition), set()).add(lost_offsets(note))
+            for topic, epoch, number, reason in await _read_lost_ranges(engine, new, seconds):
+                self._ranges.setdefault((topic, epoch, number), set()).add(lost_offsets(reason))
         self._read_files = paths
-        epochs = (place.epoch, None) if place.epoch == place.default_epoch else (place.epoch,)
+        epochs = (
+            (partition.epoch, None)
+            if partition.epoch == partition.default_epoch
+            else (partition.epoch,)
+        )
         return any(
             offset in offsets
             for epoch in epochs
-            for offsets in self._ranges.get((place.topic, epoch, place.partition), ())
+            for offsets in self._ranges.get((partition.topic, epoch, partition.partition), ())
         )
 
 
 async def _read_lost_ranges(
-    engine: Engine, parts: Sequence[DataFile], seconds: float
+    engine: Engine, data_files: Sequence[DataFile], seconds: float
 ) -> list[tuple[Any, ...]]:
-    relation = await engine.relation(parts, READ_COLUMNS)
+    relation = await engine.relation(data_files, READ_COLUMNS)
     text = (
         "SELECT topic, epoch, kafka_partition, reason\n"  # noqa: S608 - every name is ours
-        f"  FROM {relation.text} AS aside\n"
+        f"  FROM {relation.text} AS quarantine\n"
         f" WHERE stage = '{LOST}'\n"
         " ORDER BY topic, epoch, kafka_partition, reason"
     )

@@ -1,6 +1,6 @@
-"""Row memory: rows fetched a few at a time, and none beyond what they may take while shaped.
+"""Fetches rows in portions within a memory limit.
 
-What rows take in Python is estimated: so many bytes for each row and value, and the text of each.
+The size of rows in Python is estimated: fixed bytes per row and per value, plus the length of text.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,24 +15,22 @@ if TYPE_CHECKING:
 Row = tuple[Any, ...]
 
 FETCH_ROWS = 500
-"""Rows that are fetched without a look at how much they are."""
+"""Rows of one fetch, between checks of the memory limit."""
 ROW_BYTES, VALUE_BYTES = 64, 40
 FIXED_SIZE_TYPES = ("INT", "DOUBLE", "FLOAT", "DECIMAL", "BOOLEAN", "DATE", "TIME", "NULL")
-"""How the names of types begin or go on whose values have no length of their own."""
+"""Parts of the names of types with values of a fixed size."""
 
 
-def fetch_all(
-    cursor: "duckdb.DuckDBPyConnection", most_bytes: int, deadline: Deadline
-) -> list[Row]:
-    """All rows of an answer; ResultTooLarge when they are more than may be held."""
+def fetch_all(cursor: "duckdb.DuckDBPyConnection", max_bytes: int, deadline: Deadline) -> list[Row]:
+    """All rows of a result; ResultTooLarge beyond `max_bytes`."""
     rows: list[Row] = []
-    held = 0
+    total = 0
     for portion, size in fetch_portions(cursor, FETCH_ROWS):
-        held += size
-        if held > most_bytes:
+        total += size
+        if total > max_bytes:
             raise ResultTooLarge(
-                "The question gives more rows or longer texts than one answer may hold; "
-                "ask for a lower 'limit', a shorter span or fewer columns"
+                "The result is too large; use a lower 'limit', a shorter time range or "
+                "fewer columns"
             )
         if deadline.passed:
             raise timeout_error()
@@ -40,33 +38,33 @@ def fetch_all(
     return rows
 
 
-def fetch_batch(cursor: "duckdb.DuckDBPyConnection", most_rows: int, most_bytes: int) -> list[Row]:
-    """The next rows: as many as are asked for, fewer where they are large; none at the end."""
+def fetch_batch(cursor: "duckdb.DuckDBPyConnection", max_rows: int, max_bytes: int) -> list[Row]:
+    """The next rows: at most `max_rows`, fewer where they are large; none at the end."""
     rows: list[Row] = []
-    held = 0
-    for portion, size in fetch_portions(cursor, min(FETCH_ROWS, most_rows)):
+    total = 0
+    for portion, size in fetch_portions(cursor, min(FETCH_ROWS, max_rows)):
         rows += portion
-        held += size
-        if len(rows) >= most_rows or held >= most_bytes:
+        total += size
+        if len(rows) >= max_rows or total >= max_bytes:
             break
     return rows
 
 
 def fetch_portions(
-    cursor: "duckdb.DuckDBPyConnection", most_rows: int
+    cursor: "duckdb.DuckDBPyConnection", max_rows: int
 ) -> Iterator[tuple[list[Row], int]]:
-    """Rows of an answer, a few at a time, and what they take."""
+    """Portions of the rows of a result, with their estimated size."""
     names = [str(column[1]) for column in cursor.description or ()]
-    texts = [
+    text_columns = [
         i for i, name in enumerate(names) if not any(word in name for word in FIXED_SIZE_TYPES)
     ]
-    each = ROW_BYTES + VALUE_BYTES * len(names)
-    while rows := cursor.fetchmany(most_rows):
-        yield rows, each * len(rows) + size_of(rows, texts)
-        if len(rows) < most_rows:
+    row_bytes = ROW_BYTES + VALUE_BYTES * len(names)
+    while rows := cursor.fetchmany(max_rows):
+        yield rows, row_bytes * len(rows) + size_of(rows, text_columns)
+        if len(rows) < max_rows:
             return
 
 
-def size_of(rows: Sequence[Row], texts: Sequence[int]) -> int:
-    """The length of the texts in these columns."""
-    return sum(len(row[i]) for i in texts for row in rows if row[i])
+def size_of(rows: Sequence[Row], text_columns: Sequence[int]) -> int:
+    """The length of the text in these columns."""
+    return sum(len(row[i]) for i in text_columns for row in rows if row[i])

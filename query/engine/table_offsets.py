@@ -1,6 +1,6 @@
-"""Positions: how far each table is in each topic partition, and up to which version that is known.
+"""Stored offset of a topic partition, from the Delta log.
 
-The log's newest entries say it; what they do not say, the table itself does, once.
+The newest log entries have it for most partitions; otherwise the table is opened once.
 """
 
 import asyncio
@@ -24,26 +24,26 @@ from schemas.receipts import Receipt
 from schemas.tables import Table
 
 MAX_ABSENT_KEYS = 1_000
-"""Names that a table does not know and that are remembered."""
+"""Application ids without an entry in a table that are cached."""
 
 
 class StoredOffset(Struct, frozen=True):
-    """How far a table is in one topic partition."""
+    """The stored offset of a table in one topic partition."""
 
     next: int
-    """First offset that it does not hold."""
+    """First offset that is not stored."""
     version: int
-    """A version in which that is so; -1 when nothing was ever stored."""
+    """A table version with that offset; -1 when nothing was ever stored."""
 
 
 class TableOffsets:
-    """Follows the tables that are asked about; safe to ask from many requests at once."""
+    """Follows the logs of the requested tables; safe for concurrent requests."""
 
     def __init__(self, lake: str, prefix: str, epoch: int) -> None:
         self._lake = lake
         self._prefix = prefix
         self.epoch = epoch
-        """What the settings say, for topics without an id."""
+        """Epoch of the settings, for topics without an id."""
         self._readers: dict[str, _LogReader] = {}
 
     def topic(self, name: str) -> str:
@@ -51,83 +51,83 @@ class TableOffsets:
         return self._prefix + name
 
     async def epoch_of(self, table: Table, receipt: Receipt) -> int | None:
-        """Under which epoch the table knows the receipt's topic; None when it never met it."""
+        """The epoch of the receipt's topic in the table; None when the table has no rows of it."""
         if not receipt.topic_id:
             return receipt.epoch
         name = identity_app_id(self.topic(receipt.topic), receipt.topic_id)
         return (await self._lookup(table, name)).next or None
 
     async def newest_epoch(self, table: Table, topic: str) -> int:
-        """The present making of a topic; those before will not be read any more."""
+        """The newest epoch of a topic; earlier ones are not read any more."""
         return max(self.epoch, (await self._lookup(table, epoch_app_id(self.topic(topic)))).next)
 
     async def stored_offset(
         self, table: Table, epoch: int, topic: str, partition: int
     ) -> StoredOffset:
-        """The position in a topic partition, by a look that begins now."""
+        """The stored offset of a topic partition, read from the log now."""
         return await self._lookup(table, app_id(epoch, self.topic(topic), partition))
 
     async def _lookup(self, table: Table, name: str) -> StoredOffset:
-        followed = self._readers.setdefault(table.name, _LogReader(self._lake, table))
+        reader = self._readers.setdefault(table.name, _LogReader(self._lake, table))
         try:
-            async with followed.lock:
-                seen = await asyncio.to_thread(followed.from_log, name)
-            if seen is not None:
-                return seen
-            async with followed.reading:
-                return await asyncio.to_thread(followed.from_table, name)
+            async with reader.lock:
+                stored = await asyncio.to_thread(reader.from_log, name)
+            if stored is not None:
+                return stored
+            async with reader.reading:
+                return await asyncio.to_thread(reader.from_table, name)
         except (DeltaError, OSError, UnreadableTable) as error:
             raise unreadable(table, error) from None
 
 
 class _LogReader:
-    """One table.
+    """The stored offsets of one table.
 
-    Reading the table itself takes a thousand times as long as a look at its log, and old receipts
-    can name what never was. So it has a lock of its own, in which nobody waits who
-    asks for what is known; and no such name pushes a real one out.
+    Opening the table takes a thousand times as long as reading new log entries, and old receipts
+    can name partitions that never existed. So opening has a lock of its own, which lookups of known
+    offsets never wait for, and absent names never evict known ones.
     """
 
     def __init__(self, lake: str, table: Table) -> None:
         folder = log_folder(lake, table)
         if folder is None:
-            raise Unavailable("Receipts can be looked up in a lake on a local disk only")
+            raise Unavailable("Receipts are only available when the lake is on a local disk")
         self.lock = asyncio.Lock()
         self.reading = asyncio.Lock()
         self._lake = lake
         self._table = table
         self._log = LogFollower(folder)
         self._known: dict[str, int] = {}
-        """What the table itself said since the last gap."""
+        """Offsets read from the table since the last gap in the log."""
         self._absent: dict[str, None] = {}
-        """What it did not know then, the oldest first."""
+        """Names that were absent then, oldest first."""
         self._gaps = 0
 
     def from_log(self, name: str) -> StoredOffset | None:
-        """What is known after a look at the log; None when the table has to be read."""
+        """The offset after reading new log entries; None when the table must be opened."""
         if not self._log.poll():
             self._known.clear()
             self._absent.clear()
             self._gaps += 1
         if self._log.version == NO_VERSION:
             return StoredOffset(0, NO_VERSION)
-        moved = self._log.next_offset(name)
-        if moved is None:
-            moved = self._known.get(name, 0 if name in self._absent else None)
-        return None if moved is None else StoredOffset(moved, self._log.version)
+        offset = self._log.next_offset(name)
+        if offset is None:
+            offset = self._known.get(name, 0 if name in self._absent else None)
+        return None if offset is None else StoredOffset(offset, self._log.version)
 
     def from_table(self, name: str) -> StoredOffset:
-        """What the table itself says."""
+        """The offset according to the table itself."""
         gaps = self._gaps
         handle: Any = open_table(self._lake, self._table)
-        moved = handle.transaction_version(name)
-        if gaps == self._gaps:  # else moves may have come that neither the log nor this tells
-            self._remember(name, moved)
-        return StoredOffset(moved or 0, handle.version())
+        offset = handle.transaction_version(name)
+        if gaps == self._gaps:  # else commits may be missing from both
+            self._remember(name, offset)
+        return StoredOffset(offset or 0, handle.version())
 
-    def _remember(self, name: str, moved: int | None) -> None:
-        if moved is not None:
-            self._known[name] = moved
+    def _remember(self, name: str, offset: int | None) -> None:
+        if offset is not None:
+            self._known[name] = offset
             return
         self._absent[name] = None
         if len(self._absent) > MAX_ABSENT_KEYS:

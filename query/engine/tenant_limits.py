@@ -1,11 +1,12 @@
-"""Lanes: how many questions of one tenant run at once, so that none fills a pool alone.
+"""Concurrency limits per tenant: queries and exports.
 
-More wait, within their deadline; beyond a number that may wait they are refused at once.
+No tenant fills a pool alone. Further queries wait within their timeout; beyond MAX_QUEUED they are
+rejected at once, like an export beyond MAX_EXPORTS.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 
 from msgspec import Struct
 
@@ -16,64 +17,67 @@ from schemas.lake.delta_table import DataFile
 from schemas.tables import Column
 
 MAX_QUEUED = 32
-"""Questions of one tenant that may wait."""
+"""Queries of one tenant that may wait."""
+
+MAX_EXPORTS = 2
+"""Exports of one tenant that may run."""
 
 
 class TenantLimiter:
-    """The lanes of all tenants into one pool."""
+    """Limits the concurrent queries of each tenant in one pool."""
 
-    def __init__(self, engine: Engine, at_once: int) -> None:
+    def __init__(self, engine: Engine, concurrency: int) -> None:
         self.pool = engine
-        self._at_once = at_once
+        self._concurrency = concurrency
         self._queues: dict[str, TenantQueue] = {}
 
     def for_tenant(self, tenant: str) -> "TenantEngine":
-        """The pool as that tenant may use it."""
+        """The engine of the pool, limited for that tenant."""
         return TenantEngine(self, self.pool, tenant)
 
     @asynccontextmanager
     async def slot(self, tenant: str, seconds: float) -> AsyncIterator[float]:
-        """One question's turn, and the seconds that are left to it."""
-        gate = self._queues.setdefault(tenant, TenantQueue(asyncio.Semaphore(self._at_once)))
-        if gate.count >= self._at_once + MAX_QUEUED:
+        """Wait for a slot of the tenant; yields the seconds that are left."""
+        queue = self._queues.setdefault(tenant, TenantQueue(asyncio.Semaphore(self._concurrency)))
+        if queue.count >= self._concurrency + MAX_QUEUED:
             raise Unavailable(
-                f"{gate.count} questions of this organization are being answered; "
-                "ask again when some have ended",
+                f"{queue.count} concurrent queries of this organization are running or queued; "
+                "retry when some have finished",
                 1,
             )
-        gate.count += 1
+        queue.count += 1
         try:
             loop = asyncio.get_running_loop()
             ends = loop.time() + seconds
-            await _wait_for_slot(gate, ends)
+            await _wait_for_slot(queue, ends)
             try:
                 yield max(0.0, ends - loop.time())
             finally:
-                gate.slots.release()
+                queue.slots.release()
         finally:
-            gate.count -= 1
-            if not gate.count:
-                self._queues.pop(tenant, None)  # who asks nothing is not remembered
+            queue.count -= 1
+            if not queue.count:
+                self._queues.pop(tenant, None)  # idle tenants take no memory
 
 
 class TenantQueue(Struct):
-    """Who of one tenant is inside, running or waiting."""
+    """A tenant's running and queued queries."""
 
     slots: asyncio.Semaphore
     count: int = 0
 
 
 class TenantEngine:
-    """An engine that lets a few questions of one tenant through at once."""
+    """An engine that runs a few queries of one tenant at once."""
 
-    def __init__(self, lanes: TenantLimiter, engine: Engine, tenant: str) -> None:
-        self._limiter = lanes
+    def __init__(self, limiter: TenantLimiter, engine: Engine, tenant: str) -> None:
+        self._limiter = limiter
         self._engine = engine
         self._tenant = tenant
         self.dialect = engine.dialect
 
-    async def relation(self, parts: Sequence[DataFile], columns: Sequence[Column]) -> Sql:
-        return await self._engine.relation(parts, columns)
+    async def relation(self, data_files: Sequence[DataFile], columns: Sequence[Column]) -> Sql:
+        return await self._engine.relation(data_files, columns)
 
     def unix_ms(self, column: str) -> str:
         return self._engine.unix_ms(column)
@@ -82,17 +86,45 @@ class TenantEngine:
         return self._engine.property_entries(relation, columns)
 
     async def rows(self, sql: Sql, seconds: float) -> list[Row]:
-        async with self._limiter.slot(self._tenant, seconds) as left:
-            return await self._engine.rows(sql, left)
+        async with self._limiter.slot(self._tenant, seconds) as seconds_left:
+            return await self._engine.rows(sql, seconds_left)
 
-    def batches(self, sql: Sql, seconds: float, most: int) -> AsyncGenerator[list[Row], None]:
-        # Whoever takes rows as slowly as a client reads them has a bound of its own (export).
-        return self._engine.batches(sql, seconds, most)
+    def batches(self, sql: Sql, seconds: float, max_rows: int) -> AsyncGenerator[list[Row], None]:
+        # Batches are read as slowly as the client reads; ExportLimiter limits them instead.
+        return self._engine.batches(sql, seconds, max_rows)
 
 
-async def _wait_for_slot(gate: TenantQueue, ends: float) -> None:
+async def _wait_for_slot(queue: TenantQueue, ends: float) -> None:
     try:
         async with asyncio.timeout_at(ends):
-            await gate.slots.acquire()
+            await queue.slots.acquire()
     except TimeoutError:
         raise timeout_error() from None
+
+
+class ExportLimiter:
+    """Limits the concurrent exports of each tenant."""
+
+    def __init__(self) -> None:
+        self._running: dict[str, int] = {}
+
+    @contextmanager
+    def slot(self, tenant: str) -> Iterator[None]:
+        """The slot of one export; Unavailable when the tenant has too many running."""
+        count = self._running.get(tenant, 0)
+        if count >= MAX_EXPORTS:
+            raise Unavailable(
+                f"{count} exports of this organization are running; retry when one has finished"
+            )
+        self._running[tenant] = count + 1
+        try:
+            yield
+        finally:
+            self._leave(tenant)
+
+    def _leave(self, tenant: str) -> None:
+        remaining = self._running[tenant] - 1
+        if remaining:
+            self._running[tenant] = remaining
+        else:
+            del self._running[tenant]

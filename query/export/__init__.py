@@ -1,1 +1,1 @@
-"""Export: the stored rows themselves, of any number, as they lie in a table."""
+"""Export: the stored rows of a table, of any number."""

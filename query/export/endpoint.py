@@ -21,28 +21,32 @@ from schemas.plans import Group
 from schemas.registry import KeyScope as KeyScope
 
 
-async def export_rows(desk: QueryDependencies, request: Request) -> Response:
-    """Answer a request."""
-    key = desk.authorize(request, KeyScope.READ_DATA, Group.CUSTOM)
-    who = authorized_subject(desk, key, request)
+async def export_rows(dependencies: QueryDependencies, request: Request) -> Response:
+    """Stream the rows of an export."""
+    key = dependencies.authorize(request, KeyScope.READ_DATA, Group.CUSTOM)
+    subject = authorized_subject(dependencies, key, request)
     format_ = negotiate_format(request, FILE_FORMATS, NDJSON)
-    asked = parse_export_query(
-        request.path_params["table"], request.query_params, desk.clock(), who.time_zone
+    export_query = parse_export_query(
+        request.path_params["table"], request.query_params, dependencies.clock(), subject.time_zone
     )
-    seen = row_access(asked.table, who, key)
-    columns = [ResultColumn(column.name, COLUMN_KINDS[column.type]) for column in asked.columns]
+    access = row_access(export_query.table, subject, key)
+    columns = [
+        ResultColumn(column.name, COLUMN_KINDS[column.type]) for column in export_query.columns
+    ]
 
     async def batches() -> AsyncGenerator[Sequence[Row], None]:
-        with desk.export_limiter.slot(key.organization_id):
-            async with aclosing(export_batches(desk, asked, seen)) as all_batches:
+        with dependencies.export_limiter.slot(key.organization_id):
+            async with aclosing(export_batches(dependencies, export_query, access)) as all_batches:
                 async for batch in all_batches:
                     yield batch
 
     def allowed() -> bool:
         try:
-            authorized_subject(desk, desk.authenticate(request, KeyScope.READ_DATA), request)
+            authorized_subject(
+                dependencies, dependencies.authenticate(request, KeyScope.READ_DATA), request
+            )
         except ApiError:
             return False
         return True
 
-    return StreamedResponse(format_, asked.table.name, columns, batches(), allowed)
+    return StreamedResponse(format_, export_query.table.name, columns, batches(), allowed)

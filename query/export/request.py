@@ -1,4 +1,4 @@
-"""What an export asks for, read from the query string."""
+"""Query parameters of an export."""
 
 from collections.abc import Sequence
 
@@ -20,13 +20,13 @@ from schemas.errors import Malformed
 MAX_DAYS = 3_660
 
 EXPORT_TABLES = {name: table for name, table in CUSTOM_TABLES.items() if not table.is_computed}
-"""Tables whose rows are stored; sessions are computed, and asked with a custom query."""
+"""Stored tables; sessions are computed, so they are available in custom queries only."""
 
 FLAGS = {"true": True, "false": False, "1": True, "0": False}
 
 
 class ExportQuery(Struct, frozen=True):
-    """A sound request."""
+    """A validated export."""
 
     table: CustomTable
     columns: tuple[CustomColumn, ...]
@@ -34,28 +34,30 @@ class ExportQuery(Struct, frozen=True):
     where: Sql
     include_bots: bool
     as_of: int | None = None
-    """The version of the table; the newest when none is named."""
+    """The table version; the newest if None."""
 
 
-def parse_export_query(name: str, given: QueryParams, now_ms: int, home: str) -> ExportQuery:
-    """The request; `home` is its zone when it names none. Malformed names parameter and rule."""
+def parse_export_query(
+    name: str, params: QueryParams, now_ms: int, default_zone: str
+) -> ExportQuery:
+    """The validated export; Malformed names the parameter and the rule."""
     table = EXPORT_TABLES.get(name)
     if table is None:
         raise Malformed(unknown_name_message("table", name, EXPORT_TABLES))
-    zone = check_time_zone("timezone", given.get("timezone") or home)
-    span = parse_time_range(
-        given.get("startDate"), given.get("endDate"), given.get("preset"), zone, now_ms, MAX_DAYS
+    zone = check_time_zone("timezone", params.get("timezone") or default_zone)
+    time_range = parse_time_range(
+        params.get("startDate"), params.get("endDate"), params.get("preset"), zone, now_ms, MAX_DAYS
     )
     where = compile_conditions(
-        _filters(given.get("filters")), table.fields, f"table '{table.name}'"
+        _filters(params.get("filters")), table.fields, f"table '{table.name}'"
     )
     return ExportQuery(
         table=table,
-        columns=_columns(given.get("columns"), table),
-        time_range=span,
+        columns=_columns(params.get("columns"), table),
+        time_range=time_range,
         where=Sql((f"\n AND {table.where}" if table.where else "") + where.text, where.values),
-        include_bots=_flag("include_bots", given.get("include_bots", "false")),
-        as_of=_version(given.get("asOf")),
+        include_bots=_flag("include_bots", params.get("include_bots", "false")),
+        as_of=_version(params.get("asOf")),
     )
 
 
@@ -66,7 +68,7 @@ def _filters(text: str | None) -> Sequence[Filter]:
 
 
 def _columns(text: str | None, table: CustomTable) -> tuple[CustomColumn, ...]:
-    """The named columns in their order; all of the table when none is named."""
+    """The requested columns in their order; all columns of the table by default."""
     if not text:
         return table.columns
     names = [name.strip() for name in text.split(",")]
@@ -87,7 +89,7 @@ def _version(text: str | None) -> int | None:
         return msgspec.convert(text, VersionNumber, strict=False)
     except msgspec.ValidationError:
         raise Malformed(
-            f"'asOf' is '{text[:40]}'; it must be the number of a version, as 'meta.versions' tells"
+            f"'asOf' is '{text[:40]}'; it must be a version number from 'meta.versions'"
         ) from None
 
 

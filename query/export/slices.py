@@ -1,9 +1,9 @@
-"""The rows of an export, slice by slice, in one total order: by instant, then by their origin.
+"""Reads an export slice by slice, in one total order, from one snapshot.
 
-A slice is a stretch of the span with about SLICE_ROWS rows, so that the engine never sorts more
-than that at once. Every slice is read from the version that was pinned at the beginning; when that
-is compacted away meanwhile, from the newest: a slice is whole, and none is read twice. A version
-that was asked for by its number is never exchanged.
+Rows are ordered by time, then by row key. A slice is a part of the time range with about SLICE_ROWS
+rows, so the engine never sorts more at once. All slices are read from the version pinned at the
+start; when that was compacted away meanwhile, the next slices come from the newest version, and no
+slice is read twice. A version that the request named is never replaced.
 """
 
 from collections.abc import AsyncGenerator, Iterator, Sequence
@@ -28,73 +28,79 @@ ROW_ORDER = TIME_ORDER
 
 
 async def export_batches(
-    desk: QueryDependencies, wanted: ExportQuery, seen: RowAccess
+    dependencies: QueryDependencies, export_query: ExportQuery, access: RowAccess
 ) -> AsyncGenerator[Sequence[Row], None]:
-    """Batches of rows; what is open is closed with the generator."""
-    stored, as_of = wanted.table.table, wanted.as_of
-    pinned = await desk.snapshots.pin_at(stored, as_of)
-    for part in split_time_range(wanted.time_range, pinned, seen):
-        for last in (False, True):
-            began = False
+    """Batches of rows; closing the generator closes the query."""
+    table, as_of = export_query.table.table, export_query.as_of
+    pinned = await dependencies.snapshots.pin_at(table, as_of)
+    for slice_range in split_time_range(export_query.time_range, pinned, access):
+        for is_last in (False, True):
+            has_rows = False
             try:
-                async with aclosing(await _batches(desk, wanted, seen, part, pinned)) as batches:
+                async with aclosing(
+                    await _batches(dependencies, export_query, access, slice_range, pinned)
+                ) as batches:
                     async for batch in batches:
-                        began = True
+                        has_rows = True
                         yield batch
                 break
             except DataFileMissing:
-                if began or last:
+                if has_rows or is_last:
                     raise Unavailable(UNREADABLE) from None
-                await desk.snapshots.raise_if_vacuumed(as_of, [stored])
-                pinned = await desk.snapshots.pin_at(stored, as_of, reopen=True)
+                await dependencies.snapshots.raise_if_vacuumed(as_of, [table])
+                pinned = await dependencies.snapshots.pin_at(table, as_of, reopen=True)
 
 
 def split_time_range(
-    span: TimeRange, pinned: PinnedVersion, seen: RowAccess
+    time_range: TimeRange, pinned: PinnedVersion, access: RowAccess
 ) -> Iterator[TimeRange]:
-    """The span, cut into even stretches of time where there are rows at all."""
+    """The time range split evenly into slices, where there are rows at all."""
     table = pinned.version.table
-    subject = seen.value if seen.column == table.subject_column else None
-    parts = pinned.data_files(subject, span.start_ms, span.end_ms)
-    times = [part.ts_range for part in parts if part.ts_range]
-    first = max([span.start_ms, min((low for low, _ in times), default=span.start_ms)])
-    beyond = min([span.end_ms, 1 + max((high for _, high in times), default=span.end_ms - 1)])
-    count = max(1, -(-sum(part.rows for part in parts) // SLICE_ROWS))
-    width = max(1, -(-(beyond - first) // count))
-    for start in range(first, beyond, width):
-        yield TimeRange(start, min(start + width, beyond), span.zone)
+    subject = access.value if access.column == table.subject_column else None
+    data_files = pinned.data_files(subject, time_range.start_ms, time_range.end_ms)
+    times = [data_file.ts_range for data_file in data_files if data_file.ts_range]
+    first = max([time_range.start_ms, min((low for low, _ in times), default=time_range.start_ms)])
+    end = min(
+        [time_range.end_ms, 1 + max((high for _, high in times), default=time_range.end_ms - 1)]
+    )
+    count = max(1, -(-sum(data_file.rows for data_file in data_files) // SLICE_ROWS))
+    width = max(1, -(-(end - first) // count))
+    for start in range(first, end, width):
+        yield TimeRange(start, min(start + width, end), time_range.zone)
 
 
 async def _batches(
-    desk: QueryDependencies,
-    wanted: ExportQuery,
-    seen: RowAccess,
-    part: TimeRange,
+    dependencies: QueryDependencies,
+    export_query: ExportQuery,
+    access: RowAccess,
+    slice_range: TimeRange,
     pinned: PinnedVersion,
 ) -> AsyncGenerator[list[Row], None]:
     scope = Scope(
         pinned=pinned,
-        subject_column=seen.column,
-        subject=seen.value,
-        span=part,
-        where=wanted.where,
-        include_bots=wanted.include_bots,
+        subject_column=access.column,
+        subject=access.value,
+        span=slice_range,
+        where=export_query.where,
+        include_bots=export_query.include_bots,
     )
-    sql = await slice_statement(desk.custom_limiter.pool, wanted.columns, scope)
-    return desk.custom_limiter.pool.batches(sql, desk.timeout_seconds, BATCH_ROWS)
+    sql = await slice_statement(dependencies.custom_limiter.pool, export_query.columns, scope)
+    return dependencies.custom_limiter.pool.batches(sql, dependencies.timeout_seconds, BATCH_ROWS)
 
 
 async def slice_statement(engine: Engine, columns: Sequence[CustomColumn], scope: Scope) -> Sql:
-    """The statement of one slice."""
-    shown = ",\n".join(f"{_shown(engine, column)} AS o{i}" for i, column in enumerate(columns))
+    """The SQL of one slice."""
+    outputs = ",\n".join(
+        f"{_output_sql(engine, column)} AS o{i}" for i, column in enumerate(columns)
+    )
     base = await scoped_rows(
         engine, scope, list(dict.fromkeys([*ROW_ORDER, *(c.sql for c in columns)]))
     )
-    text = f"WITH scoped AS (\n{base.text}\n)\nSELECT {shown}\n  FROM scoped\n"
+    text = f"WITH scoped AS (\n{base.text}\n)\nSELECT {outputs}\n  FROM scoped\n"
     return Sql(f"{text} ORDER BY {', '.join(ROW_ORDER)}", base.values)
 
 
-def _shown(engine: Engine, column: CustomColumn) -> str:
+def _output_sql(engine: Engine, column: CustomColumn) -> str:
     if column.type is ColumnType.TIMESTAMP:
         return engine.unix_ms(column.sql)
     return f"CAST({column.sql} AS DOUBLE)" if column.type is ColumnType.DECIMAL else column.sql

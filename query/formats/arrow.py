@@ -1,4 +1,4 @@
-"""Arrow and Parquet: rows as columns; instants are UTC milliseconds."""
+"""Arrow and Parquet writers; instants are UTC milliseconds."""
 
 import io
 from collections.abc import Callable, Mapping, Sequence
@@ -26,11 +26,11 @@ MAKERS: Mapping[ColumnKind, Callable[[Any], object]] = {
     ColumnKind.NUMBER: float,
     ColumnKind.NESTED: lambda value: encode_json(value).decode(),
 }
-"""How a value becomes one that Arrow takes, where it is not itself one."""
+"""Conversions to values that Arrow accepts."""
 
 
 class ArrowRows:
-    """What both formats share: the columns' types, and rows turned into columns."""
+    """Rows as Arrow record batches, for both formats."""
 
     def __init__(self, columns: Sequence[ResultColumn]) -> None:
         self._kinds = [column.kind for column in columns]
@@ -44,7 +44,7 @@ class ArrowRows:
 
 
 class ArrowStreamWriter:
-    """An Arrow IPC stream: readers can begin with its first batch."""
+    """An Arrow IPC stream; readers can start with its first batch."""
 
     def __init__(self, columns: Sequence[ResultColumn]) -> None:
         self._table = ArrowRows(columns)
@@ -93,7 +93,7 @@ class ParquetWriter:
 
 
 class BufferSink(io.RawIOBase):
-    """A file that only lets what was written be taken away."""
+    """A write-only file; `drain` takes what was written."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
@@ -106,7 +106,7 @@ class BufferSink(io.RawIOBase):
         return len(data)
 
     def drain(self) -> bytes:
-        """What was written since the last look."""
+        """The bytes written since the last call."""
         taken = b"".join(self._pieces)
         self._pieces.clear()
         return taken

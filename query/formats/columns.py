@@ -1,4 +1,4 @@
-"""A column of an answer as a table, and the writer that turns rows into bytes."""
+"""A column of a result, and the writer that turns rows into bytes."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -10,7 +10,7 @@ from schemas.tables import ColumnType
 
 
 class ColumnKind(StrEnum):
-    """What the values of a column are."""
+    """The kind of the values of a column."""
 
     TEXT = "text"
     INTEGER = "integer"
@@ -19,7 +19,7 @@ class ColumnKind(StrEnum):
     INSTANT = "instant"
     """Unix milliseconds in rows; ISO 8601 where a format is text."""
     NESTED = "nested"
-    """Lists and objects; JSON text where a format has none."""
+    """Lists and objects; JSON text in formats without them."""
 
 
 COLUMN_KINDS: Mapping[ColumnType, ColumnKind] = {
@@ -34,7 +34,7 @@ COLUMN_KINDS: Mapping[ColumnType, ColumnKind] = {
 
 
 class ResultColumn(Struct, frozen=True):
-    """One column; every value is of its kind, or None."""
+    """One column; every value is of its kind or None."""
 
     name: str
     kind: ColumnKind
@@ -44,13 +44,13 @@ Row = Sequence[Any]
 
 
 class Writer(Protocol):
-    """Writes one table: the bytes of `start`, of every `rows` and of `end`, one after the other."""
+    """Writes one table: the bytes of `start`, of each call of `rows`, and of `end`."""
 
     def start(self) -> bytes:
-        """What comes before all rows."""
+        """Bytes before the rows."""
 
     def rows(self, rows: Sequence[Row]) -> bytes:
-        """Some rows; may be empty when they are held back for a larger piece."""
+        """Bytes of some rows; empty while the writer buffers them."""
 
     def end(self) -> bytes:
-        """What comes after all rows."""
+        """Bytes after the rows."""

@@ -1,4 +1,4 @@
-"""CSV and NDJSON: rows as lines of text."""
+"""CSV and NDJSON writers."""
 
 import csv
 import io
@@ -14,7 +14,7 @@ from schemas.runtime.clock import format_instant
 LINE_ENCODER = msgspec.json.Encoder()
 
 FORMULA_PREFIXES = frozenset("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20'")
-"""What a formula begins with in some spreadsheet, and the apostrophe that says that it is none."""
+"""First characters of formulas in spreadsheets, and the apostrophe that escapes them."""
 
 
 def _json_text(value: Any) -> str:
@@ -30,14 +30,14 @@ CELL_WRITERS: Mapping[ColumnKind, Callable[[Any], object]] = {
     ColumnKind.NESTED: _json_text,
     ColumnKind.BOOLEAN: _text_boolean,
 }
-"""How a value becomes a cell, where its own text is not it."""
+"""Conversions of values to the text of a cell."""
 
 
 class CsvWriter:
-    """RFC 4180: a header, CRLF, quotes where needed; an absent value is an empty cell.
+    """RFC 4180: a header, CRLF, quotes where needed; null is an empty cell.
 
-    No text can be a formula: one that begins like one gets an apostrophe before it, which a
-    spreadsheet does not show. Who takes one apostrophe away before GUARDED has the text back.
+    No text is run as a formula: text that starts like one gets an apostrophe in front, which
+    spreadsheets do not show. Removing an apostrophe before FORMULA_PREFIXES restores the text.
     """
 
     def __init__(self, columns: Sequence[ResultColumn]) -> None:
@@ -73,7 +73,7 @@ class CsvWriter:
 
 
 class RawCsvWriter(CsvWriter):
-    """The same with every text as it is, for programs."""
+    """CSV with unescaped text, for programs."""
 
     def __init__(self, columns: Sequence[ResultColumn]) -> None:
         super().__init__(columns)

@@ -1,4 +1,4 @@
-"""Which format a request asks for: `?format=` goes first, then `Accept`."""
+"""Content negotiation: `?format=`, then `Accept`."""
 
 from collections.abc import Sequence
 
@@ -13,17 +13,17 @@ MAX_ACCEPT_LENGTH = 1_000
 
 
 FORMULAS = ("text", "keep")
-"""What becomes of texts that a spreadsheet would take for formulas; the first when none is said."""
+"""Escape text that a spreadsheet would run as a formula, or keep it; default: escape."""
 
 
 def negotiate_format(request: Request, formats: Sequence[Format], default: Format) -> Format:
-    """The format; Malformed or NotAcceptable with the names of those that there are."""
+    """The requested format; Malformed or NotAcceptable lists the supported ones."""
     format_ = _of_request(request, formats, default)
     formulas = request.query_params.get("formulas", FORMULAS[0])
     if formulas not in FORMULAS:
         raise Malformed(f"'formulas' is '{formulas[:40]}'; it must be text or keep")
-    kept = formulas != FORMULAS[0] and format_.unguarded
-    return structs.replace(format_, writer=format_.unguarded) if kept else format_
+    keep_formulas = formulas != FORMULAS[0] and format_.unguarded
+    return structs.replace(format_, writer=format_.unguarded) if keep_formulas else format_
 
 
 def _of_request(request: Request, formats: Sequence[Format], default: Format) -> Format:
@@ -34,12 +34,12 @@ def _of_request(request: Request, formats: Sequence[Format], default: Format) ->
     return best_accepted(accepted, formats, default) if accepted.strip() else default
 
 
-def check_single_query(format_: Format, asked: int) -> None:
-    """Malformed when a format that holds one table is to hold several."""
-    if asked != 1:
+def check_single_query(format_: Format, query_count: int) -> None:
+    """Malformed when a file format is requested for several queries."""
+    if query_count != 1:
         raise Malformed(
-            f"Format '{format_.name}' holds one table, so 'parameters' must name one query type; "
-            f"it names {asked}"
+            f"Format '{format_.name}' supports one query, so 'parameters' must name one query "
+            f"type; it names {query_count}"
         )
 
 
@@ -53,27 +53,27 @@ def format_by_name(name: str, formats: Sequence[Format]) -> Format:
 
 
 def best_accepted(accept: str, formats: Sequence[Format], default: Format) -> Format:
-    """The format that an `Accept` header likes best; of equals the one it names first."""
+    """The format with the highest quality in an `Accept` header; the first of equals."""
     for media_range in _ranges(accept):
-        # The default stands first: `*/*` means what is answered when nothing is asked.
+        # The default comes first: `*/*` selects it.
         for format_ in (default, *formats):
             if _matches(media_range, format_.media_type):
                 return format_
     raise NotAcceptable(
-        "None of the media types of 'Accept' can be given; there are "
+        "None of the media types in 'Accept' is supported; supported are "
         + ", ".join(f"{format_.media_type} ({format_.name})" for format_ in formats)
     )
 
 
 def _ranges(accept: str) -> list[str]:
-    """The media ranges, best liked first; those with `q=0` are not wanted."""
-    found = []
+    """The media ranges by descending quality, without those of `q=0`."""
+    ranges = []
     for part in accept.split(","):
         media_range, *parameters = (piece.strip().lower() for piece in part.split(";"))
-        liking = next((_quality(p) for p in parameters if p.startswith("q=")), 1.0)
-        if liking > 0:
-            found.append((-liking, media_range))
-    return [media_range for _, media_range in sorted(found, key=lambda each: each[0])]
+        quality = next((_quality(p) for p in parameters if p.startswith("q=")), 1.0)
+        if quality > 0:
+            ranges.append((-quality, media_range))
+    return [media_range for _, media_range in sorted(ranges, key=lambda item: item[0])]
 
 
 def _quality(parameter: str) -> float:

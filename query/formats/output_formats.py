@@ -1,4 +1,4 @@
-"""FORMATS: how the rows of an answer are written; one declaration each."""
+"""FORMATS: JSON, CSV, NDJSON, Arrow, Parquet; one declaration each."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,20 +9,20 @@ from query.formats.csv_ndjson import CsvWriter, NdjsonWriter, RawCsvWriter
 
 
 class Format(Struct, frozen=True):
-    """One format: its name in `?format=`, its media type, its files' ending, what writes it."""
+    """One format: name in `?format=`, media type, file extension, writer."""
 
     name: str
     media_type: str
     extension: str
     description: str
     writer: Callable[[Sequence[ResultColumn]], Writer] | None
-    """None for JSON: the contract's own body, with `meta`, is not a table."""
+    """None for JSON, whose body with `meta` is not a table."""
     unguarded: Callable[[Sequence[ResultColumn]], Writer] | None = None
-    """What writes it with `formulas=keep`, where that differs."""
+    """Writer for `formulas=keep`, if different."""
 
 
 def _arrow(columns: Sequence[ResultColumn]) -> Writer:
-    # pyarrow is loaded when first asked for: most services never need its memory.
+    # pyarrow is imported on first use: most services never need its memory.
     from query.formats import arrow
 
     return arrow.ArrowStreamWriter(columns)
@@ -34,7 +34,7 @@ def _parquet(columns: Sequence[ResultColumn]) -> Writer:
     return arrow.ParquetWriter(columns)
 
 
-JSON = Format("json", "application/json", "json", "the contract's body, with `meta`", None)
+JSON = Format("json", "application/json", "json", "the response body with `meta`", None)
 NDJSON = Format("ndjson", "application/x-ndjson", "ndjson", "a JSON object per line", NdjsonWriter)
 
 FORMATS = (
@@ -43,7 +43,7 @@ FORMATS = (
         "csv",
         "text/csv",
         "csv",
-        "RFC 4180 with a header; absent values are empty, texts are no formulas",
+        "RFC 4180 with a header; null is empty, formulas are escaped",
         CsvWriter,
         RawCsvWriter,
     ),
@@ -53,4 +53,4 @@ FORMATS = (
 )
 
 FILE_FORMATS = tuple(format_ for format_ in FORMATS if format_.writer)
-"""Formats that are a table and nothing else."""
+"""Formats that hold a table and nothing else."""

@@ -1,4 +1,4 @@
-"""Rows of an answer as a table: which columns they have, and their values in that order."""
+"""Result rows as columns and values."""
 
 import types
 import typing
@@ -21,26 +21,26 @@ KIND_BY_TYPE: Mapping[type, ColumnKind] = {
 
 
 def result_table(row: type[Struct], rows: Sequence[Any]) -> tuple[list[ResultColumn], list[Row]]:
-    """The table that rows of that shape make; members that were added to them come last."""
+    """Columns and values of the rows; members that are not in the row shape come last."""
     plain: list[Mapping[str, Any]] = msgspec.to_builtins(rows)
     columns = declared_columns(row)
     known = {column.name for column in columns}
-    added = dict.fromkeys(name for each in plain for name in each if name not in known)
+    added = dict.fromkeys(name for values in plain for name in values if name not in known)
     columns += [
-        ResultColumn(name, _inferred_kind([each.get(name) for each in plain])) for name in added
+        ResultColumn(name, _inferred_kind([values.get(name) for values in plain])) for name in added
     ]
     return columns, row_values(columns, plain)
 
 
 def declared_columns(row: type[Struct]) -> list[ResultColumn]:
-    """The columns of a row shape, by its types."""
-    hints, made = typing.get_type_hints(row), field_specs(row)
+    """The columns of a row shape, from its types."""
+    hints, specs = typing.get_type_hints(row), field_specs(row)
     encoded = {field.name: field.encode_name for field in structs.fields(row)}
     return [
         ResultColumn(
             encoded[name], ColumnKind.INSTANT if form.unit == "instant" else _kind(hints[name])
         )
-        for name, form in made.items()
+        for name, form in specs.items()
     ]
 
 
@@ -59,15 +59,17 @@ def _value(column: ResultColumn, value: Any) -> Any:
 
 def _kind(hint: Any) -> ColumnKind:
     if isinstance(hint, types.UnionType):
-        hint = next(each for each in typing.get_args(hint) if each is not types.NoneType)
+        hint = next(arg for arg in typing.get_args(hint) if arg is not types.NoneType)
     return KIND_BY_TYPE.get(hint, ColumnKind.NESTED)
 
 
 def _inferred_kind(values: Sequence[Any]) -> ColumnKind:
-    """The kind that fits all values that are there."""
-    there = {type(value) for value in values if value is not None}
-    if there == {int, float}:
+    """The kind that fits all values that are not null."""
+    types_present = {type(value) for value in values if value is not None}
+    if types_present == {int, float}:
         return ColumnKind.NUMBER
     return (
-        KIND_BY_TYPE.get(there.pop(), ColumnKind.NESTED) if len(there) == 1 else ColumnKind.NESTED
+        KIND_BY_TYPE.get(types_present.pop(), ColumnKind.NESTED)
+        if len(types_present) == 1
+        else ColumnKind.NESTED
     )

@@ -1,7 +1,7 @@
-"""An answer that is written while it is sent, and ends with the client that wanted it or its key.
+"""A streamed file; stops when the client leaves or its key is revoked.
 
-The first piece is made before the status goes out, so that a question which fails is refused like
-any other. Later the only honest answer to a failure is a body that breaks off.
+The first piece is encoded before the status is sent, so that a query that fails gets an error
+response. After that a failure can only close the connection early.
 """
 
 import asyncio
@@ -18,13 +18,13 @@ from query.response.large_response import wait_for_disconnect
 from schemas.http.asgi import ClientDisconnected
 
 POLL_SECONDS = 1.0
-"""How often it is looked at whether the answer may go on."""
+"""Interval of the check whether the response may continue."""
 
 Batches = AsyncGenerator[Sequence[Row], None]
 
 
 class StreamedResponse(Response):
-    """A table in a format, batch by batch, for as long as it is `allowed`."""
+    """A table sent batch by batch, as long as it is `allowed`."""
 
     def __init__(
         self,
@@ -41,13 +41,13 @@ class StreamedResponse(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
         sending = asyncio.create_task(self._send(send))
-        leaving = asyncio.create_task(wait_for_disconnect(receive))
-        both = (sending, leaving)
+        disconnect = asyncio.create_task(wait_for_disconnect(receive))
+        both = (sending, disconnect)
         try:
             while self._allowed() and not any(task.done() for task in both):
                 await asyncio.wait(both, timeout=POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            leaving.cancel()
+            disconnect.cancel()
             if not sending.done():
                 sending.cancel()
                 with suppress(asyncio.CancelledError):
@@ -71,17 +71,17 @@ class StreamedResponse(Response):
 async def encode_batches(
     format_: Format, columns: Sequence[ResultColumn], batches: Batches
 ) -> AsyncGenerator[bytes, None]:
-    """The bytes of a table; the first piece comes when the first rows are there."""
+    """The bytes of a table; the first piece has the first rows."""
     assert format_.writer is not None  # noqa: S101 - for the type checker: JSON is no table
     writer = await asyncio.to_thread(format_.writer, columns)
-    held = writer.start()
+    pending = writer.start()
     async with aclosing(batches) as all_batches:
         async for batch in all_batches:
-            held += await asyncio.to_thread(writer.rows, batch)
-            if held:
-                yield held
-                held = b""
-    yield held + await asyncio.to_thread(writer.end)
+            pending += await asyncio.to_thread(writer.rows, batch)
+            if pending:
+                yield pending
+                pending = b""
+    yield pending + await asyncio.to_thread(writer.end)
 
 
 async def _send_piece(send: Send, piece: bytes) -> None:

@@ -1,4 +1,4 @@
-"""An answer whose rows are all there, written as a table in a format within its budget."""
+"""A result as a file, within its budget."""
 
 from collections.abc import Iterator, Sequence
 
@@ -20,14 +20,14 @@ def table_response(
     rows: Sequence[Row],
     budget: ResponseBudget,
 ) -> Response:
-    """The table as a file of that name; ResultTooLarge when it does not fit into the budget."""
+    """The table as a file of that name; ResultTooLarge beyond the budget."""
     pieces = reserve_pieces(_pieces(format_, columns, rows), budget)
     headers = disposition_headers(format_, name)
     return LargeResponse(pieces, budget, media_type=format_.media_type, headers=headers)
 
 
 def disposition_headers(format_: Format, name: str) -> dict[str, str]:
-    """What tells a client to keep the answer as a file."""
+    """Headers that make a client save the response as a file."""
     return {
         "content-disposition": f'attachment; filename="{name}.{format_.extension}"',
         "cache-control": "no-store",

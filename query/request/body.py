@@ -1,4 +1,4 @@
-"""Bodies of requests: decoded into structs; what is wrong is said in the caller's words."""
+"""Decodes JSON bodies into structs; errors name the field and the rule."""
 
 import re
 from typing import TypeVar
@@ -27,31 +27,31 @@ async def read_bytes(request: Request) -> bytes:
 
 
 def decode_json(body: bytes, shape: type[T], at: str = "") -> T:
-    """The JSON text as `shape`; `at` is the parameter that it stands in, when it is no body."""
+    """The JSON text as `shape`; `at` names the query parameter that holds it, if any."""
     try:
         return msgspec.json.decode(body, type=shape)
-    except msgspec.ValidationError as wrong:
-        raise Malformed(_sentence(str(wrong), at)) from None
+    except msgspec.ValidationError as error:
+        raise Malformed(_sentence(str(error), at)) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         where = f"'{at}'" if at else "The body"
         raise Malformed(f"{where} is not valid JSON") from None
 
 
 def convert(value: object, shape: type[T], at: str) -> T:
-    """A part of a body as `shape`; `at` is where it stands."""
+    """A part of a body as `shape`; `at` is its path in the body."""
     try:
         return msgspec.convert(value, shape)
-    except msgspec.ValidationError as wrong:
-        raise Malformed(_sentence(str(wrong), at)) from None
+    except msgspec.ValidationError as error:
+        raise Malformed(_sentence(str(error), at)) from None
 
 
-def _sentence(wrong: str, at: str = "") -> str:
+def _sentence(error: str, at: str = "") -> str:
     """`Expected `int`, got `str` - at `$.limit` as `'limit' must be an integer, not a string`."""
-    said, _, place = wrong.partition(" - at `$")
-    place = at + place.rstrip("`")
-    member = place.lstrip(".") or "body"
-    missing = re.fullmatch(r"Object missing required field `(\w+)`", said)
+    message, _, json_path = error.partition(" - at `$")
+    json_path = at + json_path.rstrip("`")
+    member = json_path.lstrip(".") or "body"
+    missing = re.fullmatch(r"Object missing required field `(\w+)`", message)
     if missing:
-        at = f"{member}." if place else ""
+        at = f"{member}." if json_path else ""
         return f"'{at}{missing[1]}' is missing"
-    return f"'{member}' {rule_message(said)}"
+    return f"'{member}' {rule_message(message)}"

@@ -1,11 +1,11 @@
-"""Buckets: the points of a series, numbered in SQL by integer arithmetic on Unix milliseconds.
+"""Buckets of a time series, numbered in SQL by integer arithmetic.
 
-No engine's calendar is asked; the zone's offsets and the borders of its months are bound values.
-- a day is its local midnight, as if that clock were UTC; a day of 23 or 25 hours is one bucket;
-- a week (ISO: from Monday) and a month are the number of their first day;
-- an hour or a minute is its start in UTC; where the clock is set back, what occurs twice is two
-  buckets with the same label, in the order of time. An hour that begins in the middle, because the
-  clock was changed then, is that instant: its start might be that of an hour before the change.
+No calendar function of the engine is used; UTC offsets and month boundaries are bound values.
+- the number of a day is its local midnight read as UTC; a day of 23 or 25 hours is one bucket;
+- a week (ISO: from Monday) and a month have the number of their first day;
+- an hour or a minute has its start in UTC; a local hour that occurs twice is two buckets with the
+  same label, in order of time. An hour that begins with a change of the offset has the instant of
+  the change, since its rounded start might equal that of the hour before.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from query.request.time_zones import DAY_MS, UtcOffsetPeriod
 
 WEEK_MS = 7 * DAY_MS
 MONDAY_OFFSET_MS = 3 * DAY_MS
-"""From the Monday before 1970 to 1970."""
+"""From the last Monday of 1969 to 1970-01-01."""
 
 UtcOffsetPeriods = Sequence[UtcOffsetPeriod]
 
@@ -39,113 +39,115 @@ GRANULARITIES = {
     )
     for name in (granularity.value, short)
 }
-"""By every name that requests may use."""
+"""Granularities by every name that requests may use."""
 
 WIDTH_MS = {Granularity.MINUTE: 60_000, Granularity.HOURLY: 3_600_000}
-"""Granularities that are a length of time; the others are days of a calendar."""
+"""Granularities of a fixed width; the others are calendar days."""
 
 
 BEFORE_ALL_MS = 0
-"""Before every instant that can be asked."""
+"""Before every instant that a request may name."""
 
 
-def bucket_sql(ms: str, parts: UtcOffsetPeriods, granularity: Granularity) -> Sql:
-    """The number of the bucket of an instant given as Unix milliseconds."""
+def bucket_sql(ms: str, periods: UtcOffsetPeriods, granularity: Granularity) -> Sql:
+    """SQL for the bucket number of an instant in Unix milliseconds."""
     if granularity is Granularity.MONTHLY:
-        return _month_expression(ms, list(_months(parts)))
-    offset = _offset_expression(ms, parts)
+        return _month_expression(ms, list(_months(periods)))
+    offset = _offset_expression(ms, periods)
     local = f"({ms} + {offset.text})"
     if granularity is Granularity.DAILY:
         return Sql(f"{local} - {local} % {DAY_MS}", offset.values)
     if granularity is Granularity.WEEKLY:
         return Sql(f"{local} - ({local} + {MONDAY_OFFSET_MS}) % {WEEK_MS}", offset.values)
     start = f"{ms} - {local} % {WIDTH_MS[granularity]}"
-    if len(parts) == 1:
+    if len(periods) == 1:
         return Sql(start, offset.values)
     change = _case_by_period(
-        ms, parts, "change", [BEFORE_ALL_MS, *(piece.start_ms for piece in parts[1:])]
+        ms, periods, "change", [BEFORE_ALL_MS, *(period.start_ms for period in periods[1:])]
     )
     return Sql(f"GREATEST({start}, {change.text})", {**offset.values, **change.values})
 
 
-def bucket_number(ms: int, parts: UtcOffsetPeriods, granularity: Granularity) -> int:
-    """The same for an instant that is known."""
-    at, piece = next((i, piece) for i, piece in enumerate(parts) if ms < piece.end_ms)
-    local = ms + piece.offset_ms
+def bucket_number(ms: int, periods: UtcOffsetPeriods, granularity: Granularity) -> int:
+    """The bucket number of a known instant."""
+    at, period = next((i, period) for i, period in enumerate(periods) if ms < period.end_ms)
+    local = ms + period.offset_ms
     if granularity in WIDTH_MS:
-        return max(ms - local % WIDTH_MS[granularity], piece.start_ms if at else BEFORE_ALL_MS)
+        return max(ms - local % WIDTH_MS[granularity], period.start_ms if at else BEFORE_ALL_MS)
     return FIRST_OF[granularity](local)
 
 
-def list_buckets(parts: UtcOffsetPeriods, granularity: Granularity) -> Iterator[tuple[int, str]]:
-    """Every bucket in the order of time: its number and its label."""
+def list_buckets(periods: UtcOffsetPeriods, granularity: Granularity) -> Iterator[tuple[int, str]]:
+    """Number and label of every bucket, in order of time."""
     width = WIDTH_MS.get(granularity)
     if width is not None:
-        yield from _fixed_width_buckets(parts, width)
+        yield from _fixed_width_buckets(periods, width)
         return
-    firsts = {FIRST_OF[granularity](day) for day in _days(parts)}
+    firsts = {FIRST_OF[granularity](day) for day in _days(periods)}
     yield from ((first, _label(first)[:10]) for first in sorted(firsts))
 
 
-def _offset_expression(ms: str, parts: UtcOffsetPeriods) -> Sql:
-    """The offset at an instant."""
-    return _case_by_period(ms, parts, "offset", [piece.offset_ms for piece in parts])
+def _offset_expression(ms: str, periods: UtcOffsetPeriods) -> Sql:
+    """SQL for the UTC offset at an instant."""
+    return _case_by_period(ms, periods, "offset", [period.offset_ms for period in periods])
 
 
-def _case_by_period(ms: str, parts: UtcOffsetPeriods, name: str, of: Sequence[int]) -> Sql:
-    """One number for each piece: that of the piece which an instant is in."""
-    values: dict[str, object] = {f"{name}_{i}": value for i, value in enumerate(of)}
-    last = len(parts) - 1
+def _case_by_period(
+    ms: str, periods: UtcOffsetPeriods, name: str, values_by_period: Sequence[int]
+) -> Sql:
+    """SQL that selects the value of the period that contains an instant."""
+    values: dict[str, object] = {f"{name}_{i}": value for i, value in enumerate(values_by_period)}
+    last = len(periods) - 1
     if not last:
         return Sql(f"${name}_0", values)
-    values |= {f"until_{i}": piece.end_ms for i, piece in enumerate(parts[:last])}
+    values |= {f"until_{i}": period.end_ms for i, period in enumerate(periods[:last])}
     choices = "".join(f" WHEN {ms} < $until_{i} THEN ${name}_{i}" for i in range(last))
     return Sql(f"CASE{choices} ELSE ${name}_{last} END", values)
 
 
-def _month_expression(ms: str, stretches: Sequence[tuple[int, int]]) -> Sql:
-    """A choice between months, by halves: a decade costs no more than a few comparisons."""
+def _month_expression(ms: str, months: Sequence[tuple[int, int]]) -> Sql:
+    """Binary search over months as nested CASE: a decade costs a few comparisons."""
     values: dict[str, object] = {}
 
-    def half(low: int, beyond: int) -> str:
-        if beyond - low <= 1:
-            values[f"month_{low}"] = stretches[low][1] if stretches else None
+    def half(low: int, end: int) -> str:
+        if end - low <= 1:
+            values[f"month_{low}"] = months[low][1] if months else None
             return f"CAST($month_{low} AS BIGINT)"
-        middle = (low + beyond) // 2
-        values[f"until_{middle}"] = stretches[middle - 1][0]
-        before, after = half(low, middle), half(middle, beyond)
+        middle = (low + end) // 2
+        values[f"until_{middle}"] = months[middle - 1][0]
+        before, after = half(low, middle), half(middle, end)
         return f"CASE WHEN {ms} < $until_{middle} THEN {before} ELSE {after} END"
 
-    return Sql(half(0, len(stretches)), values)
+    return Sql(half(0, len(months)), values)
 
 
-def _months(parts: UtcOffsetPeriods) -> Iterator[tuple[int, int]]:
-    """Stretches of time in one month of the zone: where each ends, and the month's first day."""
-    for piece in parts:
-        at = piece.start_ms
-        while at < piece.end_ms:
-            month = _month(at + piece.offset_ms)
-            at = min(_month(month + 31 * DAY_MS) - piece.offset_ms, piece.end_ms)
+def _months(periods: UtcOffsetPeriods) -> Iterator[tuple[int, int]]:
+    """Per period and month of the zone: where it ends, and the first day of the month."""
+    for period in periods:
+        at = period.start_ms
+        while at < period.end_ms:
+            month = _month(at + period.offset_ms)
+            at = min(_month(month + 31 * DAY_MS) - period.offset_ms, period.end_ms)
             yield at, month
 
 
-def _days(parts: UtcOffsetPeriods) -> set[int]:
-    found: set[int] = set()
-    for piece in parts:
-        first = (piece.start_ms + piece.offset_ms) // DAY_MS
-        beyond = -(-(piece.end_ms + piece.offset_ms) // DAY_MS)
-        found.update(range(first, beyond) if piece.end_ms > piece.start_ms else ())
-    return {day * DAY_MS for day in found}
+def _days(periods: UtcOffsetPeriods) -> set[int]:
+    day_numbers: set[int] = set()
+    for period in periods:
+        first = (period.start_ms + period.offset_ms) // DAY_MS
+        end = -(-(period.end_ms + period.offset_ms) // DAY_MS)
+        day_numbers.update(range(first, end) if period.end_ms > period.start_ms else ())
+    return {day * DAY_MS for day in day_numbers}
 
 
-def _fixed_width_buckets(parts: UtcOffsetPeriods, width: int) -> Iterator[tuple[int, str]]:
-    """Each hour or minute: its number and its label."""
-    for i, piece in enumerate(parts):
-        first = (piece.start_ms + piece.offset_ms) // width
-        beyond = -(-(piece.end_ms + piece.offset_ms) // width)
-        for step in range(first, beyond if piece.end_ms > piece.start_ms else first):
-            start = step * width - piece.offset_ms
-            yield max(start, piece.start_ms if i else BEFORE_ALL_MS), _label(step * width)
+def _fixed_width_buckets(periods: UtcOffsetPeriods, width: int) -> Iterator[tuple[int, str]]:
+    """Number and label of each hour or minute."""
+    for i, period in enumerate(periods):
+        first = (period.start_ms + period.offset_ms) // width
+        end = -(-(period.end_ms + period.offset_ms) // width)
+        for step in range(first, end if period.end_ms > period.start_ms else first):
+            start = step * width - period.offset_ms
+            yield max(start, period.start_ms if i else BEFORE_ALL_MS), _label(step * width)
 
 
 def _day(local_ms: int) -> int:

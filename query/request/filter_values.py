@@ -1,4 +1,4 @@
-"""Values of filters, as an engine compares them with a column of a type."""
+"""Converts filter values to the type of their column."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -27,10 +27,10 @@ def _whole(value: Value) -> object:
 
 
 def decimal_of(value: Value) -> object:
-    """A number as a decimal; None when it is none, or out of bounds."""
+    """A number as a decimal; None if it is not a number, or out of range."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    if not -MAX_NUMBER <= value <= MAX_NUMBER:  # a whole number of any length has an answer here
+    if not -MAX_NUMBER <= value <= MAX_NUMBER:  # also for integers of any length
         return None
     return Decimal(repr(value)).quantize(Decimal("1e-10"))
 

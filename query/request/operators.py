@@ -1,7 +1,7 @@
-"""OPERATORS: the words of a filter, for standard and custom queries alike.
+"""OPERATORS: the filter operators of standard and custom queries.
 
-A row without a value is on the side of `ne`, `not_in` and `not_contains`, so that an operator and
-its negation always share all rows between them. Text is compared with its case.
+A row without a value matches `ne`, `not_in` and `not_contains`, so that every row matches either an
+operator or its negation. Text is compared case-sensitively.
 """
 
 from enum import StrEnum
@@ -10,21 +10,21 @@ from msgspec import Struct
 
 
 class Arity(StrEnum):
-    """How many values stand on the right."""
+    """How many values an operator takes."""
 
     ONE = "one value"
     MANY = "a list of values"
     NONE = "no value"
 
 
-FEW = 100
-"""Values of a list that are compared one after the other."""
+SHORT_LIST = 100
+"""Values of a list up to which `list_contains` is used."""
 
 
 class Operator(Struct, frozen=True):
-    """One operator; `{column}` and `{value}` are filled in with our own words.
+    """One operator; `{column}` and `{value}` are replaced by our SQL, never by request text.
 
-    A list is one bound value: the text, and so the time to plan it, does not grow with its length.
+    A list is one bound value, so neither the SQL nor its planning time grows with the list.
     """
 
     name: str
@@ -32,17 +32,17 @@ class Operator(Struct, frozen=True):
     description: str
     arity: Arity = Arity.ONE
     text_only: bool = False
-    long: str = ""
-    """Of a list of more than FEW values: planned more dearly, and then looked up in a table."""
+    long_list_sql: str = ""
+    """SQL for more than SHORT_LIST values: slower to plan, then a hash lookup."""
 
-    def over(self, values: int) -> str:
-        """The SQL for so many values."""
-        return self.long if self.long and values > FEW else self.sql
+    def sql_for(self, values: int) -> str:
+        """The SQL for that number of values."""
+        return self.long_list_sql if self.long_list_sql and values > SHORT_LIST else self.sql
 
 
 OPERATORS = (
     Operator("eq", "{column} = {value}", "is"),
-    Operator("ne", "{column} IS DISTINCT FROM {value}", "is not, or is absent"),
+    Operator("ne", "{column} IS DISTINCT FROM {value}", "is not, or is null"),
     Operator("gt", "{column} > {value}", "is greater than"),
     Operator("gte", "{column} >= {value}", "is greater than or is"),
     Operator("lt", "{column} < {value}", "is less than"),
@@ -52,28 +52,28 @@ OPERATORS = (
         "list_contains({value}, {column})",
         "is one of",
         Arity.MANY,
-        long="{column} = ANY({value})",
+        long_list_sql="{column} = ANY({value})",
     ),
     Operator(
         "not_in",
         "({column} IS NULL OR NOT list_contains({value}, {column}))",
-        "is none of, or is absent",
+        "is none of, or is null",
         Arity.MANY,
-        long="({column} IS NULL OR {column} <> ALL({value}))",
+        long_list_sql="({column} IS NULL OR {column} <> ALL({value}))",
     ),
-    Operator("contains", "strpos({column}, {value}) > 0", "has it inside", text_only=True),
+    Operator("contains", "strpos({column}, {value}) > 0", "contains it", text_only=True),
     Operator(
         "not_contains",
         "({column} IS NULL OR strpos({column}, {value}) = 0)",
-        "does not have it inside, or is absent",
+        "does not contain it, or is null",
         text_only=True,
     ),
     Operator("starts_with", "starts_with({column}, {value})", "begins with it", text_only=True),
     Operator(
         "ends_with", "right({column}, length({value})) = {value}", "ends with it", text_only=True
     ),
-    Operator("is_null", "{column} IS NULL", "is absent", Arity.NONE),
-    Operator("is_not_null", "{column} IS NOT NULL", "is there", Arity.NONE),
+    Operator("is_null", "{column} IS NULL", "is null", Arity.NONE),
+    Operator("is_not_null", "{column} IS NOT NULL", "is not null", Arity.NONE),
 )
 
 BY_NAME = {operator.name: operator for operator in OPERATORS}

@@ -1,4 +1,4 @@
-"""Order: what rows are sorted by, as it is sent."""
+"""One term of `orderBy`."""
 
 from typing import Annotated, Literal
 
@@ -8,7 +8,7 @@ FieldName = Annotated[str, Meta(max_length=256)]
 
 
 class OrderTerm(Struct, frozen=True):
-    """One term: a column of the answer."""
+    """A field of the result, and the direction."""
 
     field: FieldName
     direction: Literal["asc", "desc"] = "desc"

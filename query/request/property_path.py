@@ -1,7 +1,7 @@
-"""properties.a.b: a value inside the free-form properties, named by its path.
+"""`properties.a.b`: a value inside the JSON properties, by its path.
 
-The path is bound as a value and never becomes SQL. A value is a number where it is compared or
-counted as one and JSON says that it is one; else it is its text.
+The path is a bound value and never becomes SQL. A property is a number where a number is needed and
+its JSON type is a number; otherwise it is text.
 """
 
 from msgspec import Struct
@@ -14,14 +14,14 @@ MAX_KEYS = 8
 
 
 class PropertyPath(Struct, frozen=True):
-    """One property: the name of the bound value that holds its path, and that path."""
+    """One property: its JSON pointer, and the name of the bound value that holds it."""
 
     parameter: str
     pointer: str
 
     @property
     def text(self) -> str:
-        """The value as text: a string as it is, anything else as JSON writes it."""
+        """The value as text: a string as it is, anything else as JSON."""
         return f"json_extract_string({PROPERTIES_COLUMN}, ${self.parameter})"
 
     @property
@@ -47,11 +47,11 @@ def is_property(name: str) -> bool:
 
 
 def parse_property(name: str, bound: str, at: str) -> PropertyPath:
-    """The property of that name; Malformed when its path is none."""
+    """The property of that name; Malformed when the path is not valid."""
     keys = name.removeprefix(PREFIX).split(".")
     if not all(keys) or len(keys) > MAX_KEYS or "\x00" in name:
         raise Malformed(
-            f"'{at}' is '{name[:60]}'; give a path of 1 to {MAX_KEYS} keys such as properties.plan"
+            f"'{at}' is '{name[:60]}'; use a path of 1 to {MAX_KEYS} keys such as properties.plan"
         )
     escaped = (key.replace("~", "~0").replace("/", "~1") for key in keys)
     return PropertyPath(bound, "/" + "/".join(escaped))

@@ -1,4 +1,4 @@
-"""Who a request is about: the one subject of its query string, when the key reaches it."""
+"""The website or link of a request, if the API key reaches it."""
 
 from enum import StrEnum
 
@@ -24,23 +24,25 @@ class QuerySubject(Struct, frozen=True):
     kind: SubjectKind
     id: str
     organization_id: str
-    """The organization that asks."""
+    """The organization of the API key."""
     time_zone: str = "UTC"
-    """The zone of its days, unless the request names one."""
+    """The time zone of its days, unless the request names another."""
 
 
-def authorized_subject(desk: QueryDependencies, key: Key, request: Request) -> QuerySubject:
-    """The subject; Malformed when there is none or more than one."""
-    given = [(kind, request.query_params.get(kind)) for kind in SubjectKind]
-    named = [(kind, value) for kind, value in given if value]
+def authorized_subject(dependencies: QueryDependencies, key: Key, request: Request) -> QuerySubject:
+    """The subject of the query string; Malformed unless there is exactly one."""
+    values = {kind: request.query_params.get(kind) for kind in SubjectKind}
+    named = [(kind, value) for kind, value in values.items() if value]
     if len(named) != 1:
-        said = "both" if named else "neither"
-        raise Malformed(f"Give either 'website_id' or 'link_id' in the query string, not {said}")
+        problem = "both" if named else "neither"
+        raise Malformed(f"Give either 'website_id' or 'link_id' in the query string, not {problem}")
     kind, name = named[0]
     owner = key.organization_id
     if kind is SubjectKind.LINK:
-        return QuerySubject(kind, authorize_link(desk.registry, key, name).id, owner)
-    if name == owner:  # what was sent with a key of several websites, and named none
-        return QuerySubject(kind, authorize_organization(desk.registry, key, name).id, owner)
-    website = authorize_website(desk.registry, key, name)
+        return QuerySubject(kind, authorize_link(dependencies.registry, key, name).id, owner)
+    if name == owner:  # items sent without a website by a key that reaches several
+        return QuerySubject(
+            kind, authorize_organization(dependencies.registry, key, name).id, owner
+        )
+    website = authorize_website(dependencies.registry, key, name)
     return QuerySubject(kind, website.id, owner, website.timezone)

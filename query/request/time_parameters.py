@@ -1,7 +1,7 @@
-"""Moments: the dates and instants that requests give, and the names of spans that everyone knows.
+"""Parses `startDate`, `endDate` and `preset` into a time range.
 
-A date is a day of the zone; a time without an offset is a time of the zone. An end belongs to the
-span as far as it is told: a day, a minute, a second or a millisecond.
+A date is a day of the time zone; a time without an offset is local to it. The end is inclusive at
+its own precision: the whole day, minute, second or millisecond.
 """
 
 import re
@@ -14,7 +14,7 @@ from query.request.time_range import FIRST_DAY, LAST_DAY, TimeRange, check_days,
 from query.request.time_zones import DAY_MS
 from schemas.errors import Malformed
 
-ACCEPTED_FORMATS = "give a date as YYYY-MM-DD, a time as YYYY-MM-DD HH:MM:SS or an ISO 8601 instant"
+ACCEPTED_FORMATS = "use a date (YYYY-MM-DD), a time (YYYY-MM-DD HH:MM:SS) or an ISO 8601 instant"
 TIME_PATTERN = re.compile(
     r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?P<second>:\d\d(?P<fraction>\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?"
 )
@@ -66,30 +66,30 @@ def parse_time_range(
     preset: str | None,
     zone: str,
     now_ms: int,
-    most_days: int,
+    max_days: int,
 ) -> TimeRange:
-    """The span of a request; Malformed names the member and the rule."""
+    """The time range of a request; Malformed names the member and the rule."""
     if start is None and end is None and preset is not None:
         return time_range(
-            *_preset(preset)(time_zones.to_local(now_ms, zone).date()), zone, most_days
+            *_preset(preset)(time_zones.to_local(now_ms, zone).date()), zone, max_days
         )
     if start is None or end is None:
         missing = "startDate" if start is None else "endDate"
         raise Malformed(
-            f"'{missing}' is missing: give 'startDate' and 'endDate', or 'preset' as one of "
+            f"'{missing}' is missing: use 'startDate' and 'endDate', or 'preset' with one of "
             + ", ".join(PRESETS)
         )
     if len(start) == len(end) == 10:
         return time_range(
-            parse_date("startDate", start), parse_date("endDate", end), zone, most_days
+            parse_date("startDate", start), parse_date("endDate", end), zone, max_days
         )
-    made = TimeRange(
+    parsed = TimeRange(
         _parse_bound("startDate", start, zone), _parse_bound("endDate", end, zone, last=True), zone
     )
-    if made.end_ms <= made.start_ms:
+    if parsed.end_ms <= parsed.start_ms:
         raise Malformed(f"'endDate' is {end}, which is before 'startDate' {start}")
-    check_days(-(-(made.end_ms - made.start_ms) // DAY_MS), most_days)
-    return made
+    check_days(-(-(parsed.end_ms - parsed.start_ms) // DAY_MS), max_days)
+    return parsed
 
 
 def parse_date(field: str, text: str) -> date:
@@ -109,30 +109,32 @@ def _preset(name: str) -> Callable[[date], DateRange]:
 
 
 def _parse_bound(field: str, text: str, zone: str, *, last: bool = False) -> int:
-    """Unix milliseconds of a bound; of the `last` the moment at which what it names is over."""
+    """Unix milliseconds of a bound; with `last`, of the end of the day or unit that it names."""
     if len(text) == 10:
-        at = datetime.combine(parse_date(field, text), datetime.min.time())
-        over = timedelta(days=1)
+        local = datetime.combine(parse_date(field, text), datetime.min.time())
+        unit = timedelta(days=1)
     else:
-        at, over = _parse_time(field, text)
-    if not FIRST_DAY < at.date() < LAST_DAY:
-        raise Malformed(f"'{field}' must be after {FIRST_DAY} and before the future")
-    if at.tzinfo is None:
-        return time_zones.to_unix_ms(at + over if last else at, zone, last=last and len(text) > 10)
-    ms = (at.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
-    return ms + (over // timedelta(milliseconds=1) if last else 0)
+        local, unit = _parse_time(field, text)
+    if not FIRST_DAY < local.date() < LAST_DAY:
+        raise Malformed(f"'{field}' must be between {FIRST_DAY} and {LAST_DAY}")
+    if local.tzinfo is None:
+        return time_zones.to_unix_ms(
+            local + unit if last else local, zone, last=last and len(text) > 10
+        )
+    ms = (local.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+    return ms + (unit // timedelta(milliseconds=1) if last else 0)
 
 
 def _parse_time(field: str, text: str) -> tuple[datetime, timedelta]:
-    """The time, and how long what it names lasts."""
-    found = TIME_PATTERN.fullmatch(text)
+    """The time, and its precision: a minute, a second or a millisecond."""
+    match = TIME_PATTERN.fullmatch(text)
     try:
-        if found:
+        if match:
             unit = timedelta(minutes=1)
-            if found["second"]:
-                unit = timedelta(milliseconds=1) if found["fraction"] else timedelta(seconds=1)
-            at = datetime.fromisoformat(text)
-            return at.replace(microsecond=at.microsecond // 1000 * 1000), unit
+            if match["second"]:
+                unit = timedelta(milliseconds=1) if match["fraction"] else timedelta(seconds=1)
+            local = datetime.fromisoformat(text)
+            return local.replace(microsecond=local.microsecond // 1000 * 1000), unit
     except ValueError:
         pass
     raise Malformed(f"'{field}' is '{text[:40]}'; {ACCEPTED_FORMATS}")

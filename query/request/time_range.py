@@ -1,4 +1,4 @@
-"""Span: from an instant to another, and the zone in which its days are days."""
+"""Time range in UTC with its time zone."""
 
 from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
@@ -27,14 +27,14 @@ LAST_DAY = date(9000, 1, 1)
 
 
 class SeriesPoint(Struct, frozen=True):
-    """One bucket of a series: its number in SQL, and its label in the answer."""
+    """One bucket of a series: its number in SQL and its label in the result."""
 
     bucket: int
     label: str
 
 
 class TimeRange(Struct, frozen=True):
-    """start <= instant < end, and the zone in which its days are days."""
+    """start <= instant < end, and the time zone of its days."""
 
     start_ms: int
     end_ms: int
@@ -45,21 +45,21 @@ class TimeRange(Struct, frozen=True):
         return buckets.bucket_sql(ms, utc_offset_periods(self), granularity)
 
     def points(self, granularity: Granularity) -> list[SeriesPoint]:
-        """Every bucket of the span, in the order of time; Malformed when there are too many."""
+        """Every bucket of the time range, in order; Malformed when there are too many."""
         width = WIDTH_MS.get(granularity, DAY_MS)
         count = (self.end_ms - self.start_ms) // width
         if count > MAX_POINTS:
             raise Malformed(
-                f"'granularity' {granularity.value} makes {count:,} points of this span; at most "
-                f"{MAX_POINTS:,} are allowed: ask for a shorter span or for wider points"
+                f"'granularity' {granularity.value} gives {count:,} data points; at most "
+                f"{MAX_POINTS:,} are allowed; use a shorter time range or a coarser granularity"
             )
         return [
-            SeriesPoint(*each)
-            for each in buckets.list_buckets(utc_offset_periods(self), granularity)
+            SeriesPoint(*bucket)
+            for bucket in buckets.list_buckets(utc_offset_periods(self), granularity)
         ]
 
     def current_bucket_label(self, now_ms: int, granularity: Granularity) -> str | None:
-        """The label of the bucket that `now` is in, which can still grow."""
+        """The label of the bucket that contains `now`; its numbers can still grow."""
         if not self.start_ms <= now_ms < self.end_ms:
             return None
         number = buckets.bucket_number(now_ms, utc_offset_periods(self), granularity)
@@ -67,34 +67,38 @@ class TimeRange(Struct, frozen=True):
 
     @property
     def days(self) -> tuple[date, date] | None:
-        """The first day and the first day beyond, when the span is made of whole days."""
+        """The first day and the day after the last, if the range consists of whole days."""
         start, end = (time_zones.to_local(ms, self.zone) for ms in (self.start_ms, self.end_ms))
-        first, beyond = start.date(), end.date()
-        whole = TimeRange(_midnight(first, self.zone), _midnight(beyond, self.zone), self.zone)
-        return (first, beyond) if whole == self else None
+        start_day, end_day = start.date(), end.date()
+        time_range = TimeRange(
+            _midnight(start_day, self.zone), _midnight(end_day, self.zone), self.zone
+        )
+        return (start_day, end_day) if time_range == self else None
 
 
-def time_range(start: date, end: date, zone: str, most_days: int) -> TimeRange:
-    """The days from `start` to `end` in the zone; Malformed when there are none or too many."""
+def time_range(start: date, end: date, zone: str, max_days: int) -> TimeRange:
+    """The days from `start` to `end` in the zone; Malformed for none or too many."""
     if end < start:
         raise Malformed(f"'endDate' is {end}, which is before 'startDate' {start}")
     if start <= FIRST_DAY or end >= LAST_DAY:
-        raise Malformed(
-            f"'startDate' and 'endDate' must be after {FIRST_DAY} and before the future"
-        )
-    check_days((end - start).days + 1, most_days)
+        raise Malformed(f"'startDate' and 'endDate' must be between {FIRST_DAY} and {LAST_DAY}")
+    check_days((end - start).days + 1, max_days)
     return TimeRange(_midnight(start, zone), _midnight(end + timedelta(days=1), zone), zone)
 
 
-def check_days(days: int, most: int) -> None:
-    """Malformed when these are too many days."""
-    if days > most:
-        raise Malformed(f"'startDate' to 'endDate' is {days:,} days; at most {most:,} are allowed")
+def check_days(days: int, max_days: int) -> None:
+    """Malformed when there are too many days."""
+    if days > max_days:
+        raise Malformed(
+            f"'startDate' to 'endDate' is {days:,} days; at most {max_days:,} are allowed"
+        )
 
 
-def utc_offset_periods(whole: TimeRange) -> Sequence[UtcOffsetPeriod]:
-    """The span, cut where the zone's clock was changed; at least one piece."""
-    return time_zones.split_at_offset_changes(whole.start_ms, whole.end_ms, whole.zone)
+def utc_offset_periods(time_range: TimeRange) -> Sequence[UtcOffsetPeriod]:
+    """The range split where the UTC offset of the zone changes; at least one period."""
+    return time_zones.split_at_offset_changes(
+        time_range.start_ms, time_range.end_ms, time_range.zone
+    )
 
 
 def _midnight(at: date, zone: str) -> int:

@@ -1,4 +1,4 @@
-"""Zones: a stretch of time cut where its zone's clock was changed, and instants of local times."""
+"""Local time and UTC; periods of constant UTC offset."""
 
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ DAY_MS = 86_400_000
 
 
 class UtcOffsetPeriod(Struct, frozen=True):
-    """A stretch of time in which the zone's offset from UTC stays the same."""
+    """A period in which the UTC offset of the zone is constant."""
 
     start_ms: int
     end_ms: int
@@ -25,40 +25,40 @@ class UtcOffsetPeriod(Struct, frozen=True):
 def check_time_zone(field: str, name: str) -> str:
     """The name, when the IANA database has it."""
     if name not in _zone_names():
-        raise Malformed(f"'{field}' is '{name[:60]}'; give an IANA name such as Europe/Berlin")
+        raise Malformed(f"'{field}' is '{name[:60]}'; use an IANA time zone such as Europe/Berlin")
     return name
 
 
 @lru_cache(maxsize=256)
 def split_at_offset_changes(start_ms: int, end_ms: int, zone: str) -> tuple[UtcOffsetPeriod, ...]:
-    """The stretch, cut where the zone's clock was changed; at least one piece."""
-    there = ZoneInfo(zone)
-    cuts = [start_ms, *_changes(there, start_ms, end_ms), end_ms]
-    return tuple(UtcOffsetPeriod(a, b, _offset(there, a)) for a, b in pairwise(cuts))
+    """The range split where the UTC offset of the zone changes; at least one period."""
+    zone_info = ZoneInfo(zone)
+    cuts = [start_ms, *_changes(zone_info, start_ms, end_ms), end_ms]
+    return tuple(UtcOffsetPeriod(a, b, _offset(zone_info, a)) for a, b in pairwise(cuts))
 
 
 def to_unix_ms(local: datetime, zone: str, *, last: bool = False) -> int:
-    """The Unix milliseconds at which the zone's clocks show `to_local`.
+    """Unix milliseconds of a local time.
 
-    A time that occurs twice is the first of both, or the `last`; one that clocks skipped is the
-    moment at which they skipped it.
+    A time that occurs twice is the first occurrence, or the `last`; a skipped time is the instant
+    of the skip.
     """
-    there = ZoneInfo(zone)
-    early, late = sorted(_ms(local.replace(tzinfo=there, fold=fold)) for fold in (0, 1))
-    if _local(early, there) == _local(late, there) == local:
+    zone_info = ZoneInfo(zone)
+    early, late = sorted(_ms(local.replace(tzinfo=zone_info, fold=fold)) for fold in (0, 1))
+    if _local(early, zone_info) == _local(late, zone_info) == local:
         return late if last else early
-    changed = partial(_differs, there, _offset(there, early))
+    changed = partial(_differs, zone_info, _offset(zone_info, early))
     return early + bisect_left(range(early, late), True, key=changed)
 
 
 def to_local(ms: int, zone: str) -> datetime:
-    """What the zone's clocks show at that instant, without a zone."""
+    """Local time at that instant, as a naive datetime."""
     return _local(ms, ZoneInfo(zone))
 
 
 def _local(ms: int, zone: ZoneInfo) -> datetime:
-    whole = datetime.fromtimestamp(ms // 1000, zone).replace(tzinfo=None, fold=0)
-    return whole + timedelta(milliseconds=ms % 1000)
+    seconds = datetime.fromtimestamp(ms // 1000, zone).replace(tzinfo=None, fold=0)
+    return seconds + timedelta(milliseconds=ms % 1000)
 
 
 def _ms(at: datetime) -> int:
@@ -66,13 +66,13 @@ def _ms(at: datetime) -> int:
 
 
 def _changes(zone: ZoneInfo, start_ms: int, end_ms: int) -> Iterator[int]:
-    """The instants at which the offset becomes another; no zone has two in a day."""
+    """The instants at which the UTC offset changes; no zone has two in a day."""
     for before in range(start_ms, end_ms, DAY_MS):
         after = min(before + DAY_MS, end_ms - 1)
         offset = _offset(zone, before)
         if _offset(zone, after) != offset:
-            stretch = range(before, after)
-            yield before + bisect_left(stretch, True, key=partial(_differs, zone, offset))
+            candidates = range(before, after)
+            yield before + bisect_left(candidates, True, key=partial(_differs, zone, offset))
 
 
 def _differs(zone: ZoneInfo, offset: int, ms: int) -> bool:
@@ -80,8 +80,8 @@ def _differs(zone: ZoneInfo, offset: int, ms: int) -> bool:
 
 
 def _offset(zone: ZoneInfo, ms: int) -> int:
-    there = datetime.fromtimestamp(ms / 1000, UTC).astimezone(zone)
-    return (there.utcoffset() or timedelta()) // timedelta(milliseconds=1)
+    zone_info = datetime.fromtimestamp(ms / 1000, UTC).astimezone(zone)
+    return (zone_info.utcoffset() or timedelta()) // timedelta(milliseconds=1)
 
 
 @lru_cache(maxsize=1)

@@ -1,11 +1,9 @@
-"""Imports of history over HTTP: made, listed, looked at, and taken back.
+"""Imports: create, list, show, delete.
 
-An import that is deleted is undone: the keeper takes its rows out of the table, all at one moment.
+Deleting an import undoes it: the maintenance worker removes its rows in one commit.
 """
 
-from collections.abc import Mapping
-
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -14,7 +12,8 @@ from query.engine.engine import Sql, merge_values
 from query.engine.snapshots import PinnedVersions
 from query.request.body import read_json
 from query.resources.pagination import list_page
-from query.response.json_value import json_response
+from query.response.bodies import ImportResource, ImportResponse
+from query.response.json_response import json_response
 from schemas.errors import Conflict, NotFound
 from schemas.http.auth import authorize_website
 from schemas.plans import Group
@@ -35,111 +34,118 @@ MAX_MS = 2**62
 
 
 class NewImport(Struct, frozen=True, rename="camel"):
-    """The body that makes an import."""
+    """The body that creates an import."""
 
     website_id: str
     name: str
 
 
-async def create_import(desk: QueryDependencies, request: Request) -> Response:
-    """POST /v1/imports: 201 with the new import, into which POST /import of the collector sends.
+async def create_import(dependencies: QueryDependencies, request: Request) -> Response:
+    """POST /v1/imports: 201 with the new import, the target of POST /import of the collector.
 
     409 when there are too many.
     """
-    key = _authorize(desk, request)
+    key = _authorize(dependencies, request)
     body = await read_json(request, NewImport)
-    website = authorize_website(desk.registry, key, body.website_id)
-    one = validation.new_import(website, body.name, desk.clock())
+    website = authorize_website(dependencies.registry, key, body.website_id)
+    import_ = validation.new_import(website, body.name, dependencies.clock())
     try:
-        await desk.in_registry(lambda: desk.store_for(key).create(one))
-    except RecordLimitReached as full:
-        raise Conflict(f"{str(full)[:1].upper()}{str(full)[1:]}") from None
-    await desk.refresh_registry()
-    return json_response({"success": True, "data": import_json(one)}, 201)
+        await dependencies.in_registry(lambda: dependencies.store_for(key).create(import_))
+    except RecordLimitReached as limit:
+        raise Conflict(f"{str(limit)[:1].upper()}{str(limit)[1:]}") from None
+    await dependencies.refresh_registry()
+    return _import_response(import_resource(import_), 201)
 
 
-async def list_imports(desk: QueryDependencies, request: Request) -> Response:
+async def list_imports(dependencies: QueryDependencies, request: Request) -> Response:
     """GET /v1/imports: one page of the organization's imports, or of one website's."""
-    key = _authorize(desk, request)
+    key = _authorize(dependencies, request)
     website_id = request.query_params.get("websiteId") or key.website_id
     if website_id is not None:
-        authorize_website(desk.registry, key, website_id)
+        authorize_website(dependencies.registry, key, website_id)
     where = {"organization_id": key.organization_id, "website_id": website_id}
-    return await list_page(desk, request, Import, where, import_json)
+    return await list_page(dependencies, request, Import, where, import_resource)
 
 
-async def show_import(desk: QueryDependencies, request: Request) -> Response:
-    """GET /v1/imports/{id}: with the rows that are stored of it."""
-    key = _authorize(desk, request)
-    one = await _import_of_tenant(desk, key, request)
-    # All rows left before the state said so; the pinned version may be a moment older than that.
-    stored = 0 if one.state is ImportState.UNDONE else await _count_rows(desk, one)
-    return json_response({"success": True, "data": {**import_json(one), "stored": stored}})
+async def show_import(dependencies: QueryDependencies, request: Request) -> Response:
+    """GET /v1/imports/{id}: an import with the number of its stored rows."""
+    key = _authorize(dependencies, request)
+    import_ = await _import_of_tenant(dependencies, key, request)
+    # All rows were removed before the state changed; the pinned version may be slightly older.
+    stored = 0 if import_.state is ImportState.UNDONE else await _count_rows(dependencies, import_)
+    return _import_response(import_resource(import_, stored))
 
 
-async def delete_import(desk: QueryDependencies, request: Request) -> Response:
-    """DELETE /v1/imports/{id}: 202; nothing more is taken, and its rows are being removed."""
-    key = _authorize(desk, request)
-    one = await _import_of_tenant(desk, key, request)
-    if one.accepts_events:
+async def delete_import(dependencies: QueryDependencies, request: Request) -> Response:
+    """DELETE /v1/imports/{id}: 202; no further items are accepted, and its rows are removed."""
+    key = _authorize(dependencies, request)
+    import_ = await _import_of_tenant(dependencies, key, request)
+    if import_.accepts_events:
         changes = {"state": ImportState.UNDOING}
-        one = await desk.in_registry(
-            lambda: desk.store_for(key).update(Import, one.id, desk.clock(), **changes)
+        import_ = await dependencies.in_registry(
+            lambda: dependencies.store_for(key).update(
+                Import, import_.id, dependencies.clock(), **changes
+            )
         )
-        await desk.refresh_registry()
-    return json_response({"success": True, "data": import_json(one)}, 202)
+        await dependencies.refresh_registry()
+    return _import_response(import_resource(import_), 202)
 
 
-def import_json(one: Import) -> Mapping[str, object]:
-    """An import as answers show it."""
-    return {
-        "id": one.id,
-        "organizationId": one.organization_id,
-        "websiteId": one.website_id,
-        "name": one.name,
-        "state": one.state,
-        "accepted": one.accepted,
-        "rejected": one.rejected,
-        "removed": one.removed,
-        "createdAt": format_instant(one.created_at),
-        "updatedAt": format_instant(one.updated_at),
-    }
+def import_resource(import_: Import, stored: int | UnsetType = UNSET) -> ImportResource:
+    """An import as responses show it."""
+    return ImportResource(
+        id=import_.id,
+        organization_id=import_.organization_id,
+        website_id=import_.website_id,
+        name=import_.name,
+        state=import_.state,
+        accepted=import_.accepted,
+        rejected=import_.rejected,
+        removed=import_.removed,
+        created_at=str(format_instant(import_.created_at)),
+        updated_at=str(format_instant(import_.updated_at)),
+        stored=stored,
+    )
 
 
-def _authorize(desk: QueryDependencies, request: Request) -> Key:
-    return desk.authorize(request, KeyScope.MANAGE_WEBSITES, Group.LINKS)
+def _import_response(resource: ImportResource, status: int = 200) -> Response:
+    return json_response(ImportResponse(success=True, data=resource), status)
 
 
-async def _import_of_tenant(desk: QueryDependencies, key: Key, request: Request) -> Import:
-    """The import of the path, from the store itself so that it is never an old one."""
+def _authorize(dependencies: QueryDependencies, request: Request) -> Key:
+    return dependencies.authorize(request, KeyScope.MANAGE_WEBSITES, Group.LINKS)
+
+
+async def _import_of_tenant(dependencies: QueryDependencies, key: Key, request: Request) -> Import:
+    """The import of the path, read from the store itself so that it is never stale."""
     import_id = request.path_params["import_id"]
     try:
-        one = await desk.in_registry(lambda: desk.store.get(Import, import_id))
+        import_ = await dependencies.in_registry(lambda: dependencies.store.get(Import, import_id))
     except RecordNotFound:
-        one = None
+        import_ = None
     if (
-        one is None
-        or one.organization_id != key.organization_id
-        or key.website_id not in (None, one.website_id)
+        import_ is None
+        or import_.organization_id != key.organization_id
+        or key.website_id not in (None, import_.website_id)
     ):
         raise NotFound("No such import")
-    return one
+    return import_
 
 
-async def _count_rows(desk: QueryDependencies, one: Import) -> int:
+async def _count_rows(dependencies: QueryDependencies, import_: Import) -> int:
     """Rows of an import in the newest version."""
-    engine = desk.standard_limiter.for_tenant(one.organization_id)
+    engine = dependencies.standard_limiter.for_tenant(import_.organization_id)
 
     async def run(pinned: PinnedVersions) -> int:
-        data_files = pinned.of(EVENTS).data_files(one.website_id, 0, MAX_MS)
+        data_files = pinned.of(EVENTS).data_files(import_.website_id, 0, MAX_MS)
         relation = await engine.relation(data_files, COUNT_COLUMNS)
         text = (
             f"SELECT count(*) FROM {relation.text} AS stored\n"  # noqa: S608 - every name is ours
             " WHERE website_id = $website AND import_id = $import"
         )
-        values = {"website": one.website_id, "import": one.id}
+        values = {"website": import_.website_id, "import": import_.id}
         sql = Sql(text, merge_values(relation.values, values))
-        ((rows,),) = await engine.rows(sql, desk.timeout_seconds)
+        ((rows,),) = await engine.rows(sql, dependencies.timeout_seconds)
         return int(rows)
 
-    return await desk.snapshots.with_pinned([EVENTS], None, run)
+    return await dependencies.snapshots.with_pinned([EVENTS], None, run)

@@ -14,7 +14,8 @@ from starlette.responses import Response
 from query.dependencies import QueryDependencies
 from query.request.body import read_json
 from query.resources.pagination import list_page
-from query.response.json_value import json_response
+from query.response.bodies import LinkResource, LinkResponse, SuccessResponse
+from query.response.json_response import json_response
 from schemas.errors import Conflict, Forbidden, Malformed, NotFound
 from schemas.http.auth import OUT_OF_REACH, authorize_organization
 from schemas.plans import Group
@@ -31,7 +32,7 @@ MAX_MS = 253_402_300_799_000
 
 
 class NewLink(Struct, frozen=True, rename="camel"):
-    """The body that makes a link."""
+    """The body that creates a link."""
 
     name: str
     target_url: str
@@ -49,7 +50,7 @@ class NewLink(Struct, frozen=True, rename="camel"):
 
 
 class LinkChanges(Struct, frozen=True, rename="camel"):
-    """The body that changes a link: what is absent stays, null takes away."""
+    """The body that updates a link: absent fields stay, null clears a field."""
 
     name: str | UnsetType = UNSET
     target_url: str | UnsetType = UNSET
@@ -65,17 +66,17 @@ class LinkChanges(Struct, frozen=True, rename="camel"):
     og_video_url: str | UnsetType | None = UNSET
 
 
-async def create_link(desk: QueryDependencies, request: Request) -> Response:
+async def create_link(dependencies: QueryDependencies, request: Request) -> Response:
     """POST /v1/links: 201 with the new link; 409 when the slug is taken, or there are too many."""
-    key = _authorize_write(desk, request)
+    key = _authorize_write(dependencies, request)
     body = await read_json(request, NewLink)
     organization_id = body.organization_id or key.organization_id
-    authorize_organization(desk.registry, key, organization_id)
+    authorize_organization(dependencies.registry, key, organization_id)
     link = validation.new_link(
         organization_id,
         body.name,
         body.target_url,
-        desk.clock(),
+        dependencies.clock(),
         slug=body.slug,
         external_id=body.external_id,
         expires_at=_instant(body.expires_at),
@@ -86,84 +87,86 @@ async def create_link(desk: QueryDependencies, request: Request) -> Response:
         og_description=body.og_description,
         og_image_url=body.og_image_url,
         og_video_url=body.og_video_url,
-        apps=desk.app_schemes,
+        apps=dependencies.app_schemes,
     )
-    made = await _write(desk, lambda: desk.store_for(key).create(link))
-    return json_response({"success": True, "data": link_json(made)}, 201)
+    await _write(dependencies, lambda: dependencies.store_for(key).create(link))
+    return _link_response(link, 201)
 
 
-async def list_links(desk: QueryDependencies, request: Request) -> Response:
+async def list_links(dependencies: QueryDependencies, request: Request) -> Response:
     """GET /v1/links: one page of the organization's links, oldest first."""
-    key = desk.authorize(request, KeyScope.READ_LINKS, Group.LINKS)
-    given = request.query_params
+    key = dependencies.authorize(request, KeyScope.READ_LINKS, Group.LINKS)
+    params = request.query_params
     where = {
-        "organization_id": given.get("organizationId") or key.organization_id,
-        "external_id": given.get("externalId"),
+        "organization_id": params.get("organizationId") or key.organization_id,
+        "external_id": params.get("externalId"),
     }
-    authorize_organization(desk.registry, key, str(where["organization_id"]))
-    return await list_page(desk, request, Link, where, link_json)
+    authorize_organization(dependencies.registry, key, str(where["organization_id"]))
+    return await list_page(dependencies, request, Link, where, link_resource)
 
 
-async def show_link(desk: QueryDependencies, request: Request) -> Response:
+async def show_link(dependencies: QueryDependencies, request: Request) -> Response:
     """GET /v1/links/{id}."""
-    key = desk.authorize(request, KeyScope.READ_LINKS, Group.LINKS)
-    return json_response(
-        {"success": True, "data": link_json(await _link_of_tenant(desk, key, request))}
+    key = dependencies.authorize(request, KeyScope.READ_LINKS, Group.LINKS)
+    return _link_response(await _link_of_tenant(dependencies, key, request))
+
+
+async def update_link(dependencies: QueryDependencies, request: Request) -> Response:
+    """PATCH /v1/links/{id}: update the fields that the body names."""
+    key = _authorize_write(dependencies, request)
+    link = await _link_of_tenant(dependencies, key, request)
+    changes = _changes(await read_json(request, LinkChanges), dependencies.app_schemes)
+    store, now = dependencies.store_for(key), dependencies.clock()
+    updated = await _write(dependencies, lambda: store.update(Link, link.id, now, **changes))
+    return _link_response(updated)
+
+
+async def delete_link(dependencies: QueryDependencies, request: Request) -> Response:
+    """DELETE /v1/links/{id}: delete the link; its clicks stay stored."""
+    key = _authorize_write(dependencies, request)
+    link = await _link_of_tenant(dependencies, key, request)
+    await _write(dependencies, lambda: dependencies.store_for(key).delete(Link, link.id))
+    return json_response(SuccessResponse(success=True))
+
+
+def link_resource(link: Link) -> LinkResource:
+    """A link as responses show it, instants as ISO 8601."""
+    return LinkResource(
+        id=link.id,
+        organization_id=link.organization_id,
+        name=link.name,
+        target_url=link.target_url,
+        slug=link.slug,
+        external_id=link.external_id,
+        expires_at=format_instant(link.expires_at),
+        expired_redirect_url=link.expired_redirect_url,
+        ios_url=link.ios_url,
+        android_url=link.android_url,
+        og_title=link.og_title,
+        og_description=link.og_description,
+        og_image_url=link.og_image_url,
+        og_video_url=link.og_video_url,
+        created_at=str(format_instant(link.created_at)),
+        updated_at=str(format_instant(link.updated_at)),
     )
 
 
-async def update_link(desk: QueryDependencies, request: Request) -> Response:
-    """PATCH /v1/links/{id}: the named fields are changed."""
-    key = _authorize_write(desk, request)
-    link = await _link_of_tenant(desk, key, request)
-    changes = _changes(await read_json(request, LinkChanges), desk.app_schemes)
-    store, now = desk.store_for(key), desk.clock()
-    made = await _write(desk, lambda: store.update(Link, link.id, now, **changes))
-    return json_response({"success": True, "data": link_json(made)})
+def _link_response(link: Link, status: int = 200) -> Response:
+    return json_response(LinkResponse(success=True, data=link_resource(link)), status)
 
 
-async def delete_link(desk: QueryDependencies, request: Request) -> Response:
-    """DELETE /v1/links/{id}: the link is gone, its clicks stay stored."""
-    key = _authorize_write(desk, request)
-    link = await _link_of_tenant(desk, key, request)
-    await _write(desk, lambda: desk.store_for(key).delete(Link, link.id))
-    return json_response({"success": True})
-
-
-def link_json(link: Link) -> Mapping[str, object]:
-    """A link as answers show it: the contract's names, instants as ISO 8601."""
-    return {
-        "id": link.id,
-        "organizationId": link.organization_id,
-        "name": link.name,
-        "targetUrl": link.target_url,
-        "slug": link.slug,
-        "externalId": link.external_id,
-        "expiresAt": format_instant(link.expires_at),
-        "expiredRedirectUrl": link.expired_redirect_url,
-        "iosUrl": link.ios_url,
-        "androidUrl": link.android_url,
-        "ogTitle": link.og_title,
-        "ogDescription": link.og_description,
-        "ogImageUrl": link.og_image_url,
-        "ogVideoUrl": link.og_video_url,
-        "createdAt": format_instant(link.created_at),
-        "updatedAt": format_instant(link.updated_at),
-    }
-
-
-def _authorize_write(desk: QueryDependencies, request: Request) -> Key:
-    key = desk.authorize(request, KeyScope.WRITE_LINKS, Group.LINKS)
+def _authorize_write(dependencies: QueryDependencies, request: Request) -> Key:
+    key = dependencies.authorize(request, KeyScope.WRITE_LINKS, Group.LINKS)
     if key.website_id is not None:
         raise Forbidden(OUT_OF_REACH.format(what="organization"))
     return key
 
 
-async def _link_of_tenant(desk: QueryDependencies, key: Key, request: Request) -> Link:
-    """The link of the path, from the store itself so that it is never an old one."""
+async def _link_of_tenant(dependencies: QueryDependencies, key: Key, request: Request) -> Link:
+    """The link of the path, read from the store itself so that it is never stale."""
     link_id = request.path_params["link_id"]
     try:
-        link = await desk.in_registry(lambda: desk.store.get(Link, link_id))
+        link = await dependencies.in_registry(lambda: dependencies.store.get(Link, link_id))
     except RecordNotFound:
         link = None
     if link is None or link.organization_id != key.organization_id or key.website_id is not None:
@@ -171,15 +174,15 @@ async def _link_of_tenant(desk: QueryDependencies, key: Key, request: Request) -
     return link
 
 
-async def _write(desk: QueryDependencies, write: Callable[[], T]) -> T:
+async def _write(dependencies: QueryDependencies, write: Callable[[], T]) -> T:
     try:
-        made = await desk.in_registry(write)
-    except RecordConflict as taken:
-        raise Conflict(f"{str(taken)[:1].upper()}{str(taken)[1:]}") from None
+        record = await dependencies.in_registry(write)
+    except RecordConflict as conflict:
+        raise Conflict(f"{str(conflict)[:1].upper()}{str(conflict)[1:]}") from None
     except RecordNotFound:
         raise NotFound("No such link") from None
-    await desk.refresh_registry()
-    return made
+    await dependencies.refresh_registry()
+    return record
 
 
 CHECKS: Mapping[str, Callable[[Any], object]] = {
@@ -190,8 +193,8 @@ CHECKS: Mapping[str, Callable[[Any], object]] = {
 
 
 def _changes(body: LinkChanges, apps: Sequence[str]) -> dict[str, object]:
-    given = {name: value for name, value in structs.asdict(body).items() if value is not UNSET}
-    return {name: _checked(name, value, apps) for name, value in given.items()}
+    changes = {name: value for name, value in structs.asdict(body).items() if value is not UNSET}
+    return {name: _checked(name, value, apps) for name, value in changes.items()}
 
 
 def _checked(name: str, value: Any, apps: Sequence[str]) -> object:

@@ -1,4 +1,4 @@
-"""Lists of what the registry keeps: one page of them, oldest first, as every route answers it."""
+"""One page of a registry list, oldest first."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -7,8 +7,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from query.dependencies import QueryDependencies
-from query.response.json_value import json_response
+from query.response.bodies import PageMeta
+from query.response.json_response import json_response
 from schemas.errors import Malformed
+from schemas.http.openapi import Parameter
 from schemas.registry.record_mapping import RecordT
 
 DEFAULT_LIMIT = 100
@@ -17,29 +19,39 @@ MAX_PAGE = 1_000_000
 
 
 async def list_page(
-    desk: QueryDependencies,
+    dependencies: QueryDependencies,
     request: Request,
     kind: type[RecordT],
     where: Mapping[str, Any],
-    shown: Callable[[RecordT], Mapping[str, object]],
+    to_resource: Callable[[RecordT], object],
 ) -> Response:
-    """The page that `page` and `limit` of the query string ask for; Malformed names the rule."""
-    given = request.query_params
-    limit = query_integer(given, "limit", DEFAULT_LIMIT, MAX_LIMIT)
-    page = query_integer(given, "page", 1, MAX_PAGE)
-    total = await desk.in_registry(lambda: desk.store.count(kind, **where))
-    found = await desk.in_registry(
-        lambda: desk.store.list(kind, limit=limit, offset=(page - 1) * limit, **where)
+    """The page of `page` and `limit` in the query string; Malformed names the rule."""
+    params = request.query_params
+    limit = query_integer(params, "limit", DEFAULT_LIMIT, MAX_LIMIT)
+    page = query_integer(params, "page", 1, MAX_PAGE)
+    total = await dependencies.in_registry(lambda: dependencies.store.count(kind, **where))
+    records = await dependencies.in_registry(
+        lambda: dependencies.store.list(kind, limit=limit, offset=(page - 1) * limit, **where)
     )
-    meta = {"page": page, "limit": limit, "total": total}
-    return json_response({"success": True, "data": [shown(one) for one in found], "meta": meta})
+    data = [to_resource(record) for record in records]
+    return json_response({"success": True, "data": data, "meta": PageMeta(page, limit, total)})
 
 
-def query_integer(given: Mapping[str, str], name: str, default: int, most: int) -> int:
-    """A whole number of the query string."""
-    text = given.get(name)
+def query_integer(params: Mapping[str, str], name: str, default: int, maximum: int) -> int:
+    """An integer of the query string."""
+    text = params.get(name)
     if text is None:
         return default
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= most):
-        raise Malformed(f"'{name}' is '{text[:40]}'; give a whole number from 1 to {most:,}")
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= maximum):
+        raise Malformed(f"'{name}' is '{text[:40]}'; use an integer from 1 to {maximum:,}")
     return int(text)
+
+
+def page_parameters(records: str) -> tuple[Parameter, Parameter]:
+    """The OpenAPI parameters of a list."""
+    limit = {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT}
+    page = {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 1}
+    return (
+        Parameter("limit", f"{records} of a page", limit),
+        Parameter("page", "which page", page),
+    )

@@ -1,4 +1,4 @@
-"""Look: whether what the service answers from can be read, looked at beside the questions."""
+"""Background readiness probe of lake and registry."""
 
 import asyncio
 from pathlib import Path
@@ -12,46 +12,48 @@ POLL_SECONDS = 1.0
 
 
 class ReadinessProbe:
-    """Looks every second, so that health never waits for a disk."""
+    """Checks every second, so that health endpoints never wait for a disk."""
 
-    def __init__(self, desk: QueryDependencies, run: Path) -> None:
-        self._desk = desk
+    def __init__(self, dependencies: QueryDependencies, run: Path) -> None:
+        self._dependencies = dependencies
         self._run = run
-        self._lake_problem: str | None = "not looked at yet"
-        self._storing: str | None = None
+        self._lake_problem: str | None = "not checked yet"
+        self._storage_problem: str | None = None
 
     def lake_problem(self) -> str | None:
         """What is wrong with the lake."""
         return self._lake_problem
 
     def registry_problem(self) -> str | None:
-        """What is wrong with the registry; questions are answered from the last snapshot then."""
-        return self._desk.follower.error
+        """What is wrong with the registry; queries use the last snapshot meanwhile."""
+        return self._dependencies.follower.error
 
     def storage_problem(self) -> str | None:
-        """Why something is not stored at the moment; what is stored is answered."""
-        return self._storing
+        """Why new data is not being stored; queries of stored data succeed."""
+        return self._storage_problem
 
     def is_ready(self) -> bool:
-        """Whether questions can be answered."""
+        """Whether queries can run."""
         return self._lake_problem is None
 
     async def run(self) -> None:
-        """Look until cancelled."""
+        """Check until cancelled."""
         while True:
             await self.check()
             await asyncio.sleep(POLL_SECONDS)
 
     async def check(self) -> None:
-        """Look now."""
-        self._storing = await asyncio.to_thread(_not_storing, self._run, self._desk.clock())
+        """Check now."""
+        self._storage_problem = await asyncio.to_thread(
+            _find_storage_problem, self._run, self._dependencies.clock()
+        )
         try:
-            pinned = await self._desk.snapshots.pin(EVENTS)
-            await self._desk.damaged_files.check_newest(pinned.version)
+            pinned = await self._dependencies.snapshots.pin(EVENTS)
+            await self._dependencies.damaged_files.check_newest(pinned.version)
             self._lake_problem = None
         except Unavailable as unavailable:
             self._lake_problem = unavailable.message
 
 
-def _not_storing(run: Path, at_ms: int) -> str | None:
+def _find_storage_problem(run: Path, at_ms: int) -> str | None:
     return refusal_reason(run, at_ms) or silence(run, at_ms)

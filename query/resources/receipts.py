@@ -1,12 +1,13 @@
-"""GET /v1/receipts/{receipt}: what became of the items that a request brought.
+"""GET /v1/receipts/{receipt}: status of each item of a request.
 
-The table's next offset says whether a worker has read them; the quarantine says which of them are
-not rows. The main table is asked first: its commit is the last of a batch, so that a quarantine
-that is looked at later holds whatever the batch left there.
+The stored offset of the table shows whether a worker has read them; the quarantine shows which of
+them are not rows. The main table is read first: its commit is the last of a batch, so the
+quarantine, read after it, holds every quarantined item of the batch.
 """
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 from starlette.requests import Request
@@ -14,7 +15,7 @@ from starlette.responses import Response
 
 from query.dependencies import QueryDependencies
 from query.engine.quarantine import EpochPartition, QuarantinedItem, quarantined_items
-from query.response.json_value import json_response
+from query.response.json_response import json_response
 from schemas.errors import NotFound
 from schemas.http.auth import authorize_organization, authorize_website
 from schemas.kinds import ALL_KINDS, Kind
@@ -25,27 +26,27 @@ from schemas.runtime.clock import format_instant
 from schemas.tables import QUARANTINE
 
 DUPLICATE = "duplicate"
-"""Stage of the quarantine's rows about items that were seen before."""
+"""Stage of duplicates in the quarantine."""
 
 KIND_BY_TOPIC: Mapping[str, Kind] = {kind.topic: kind for kind in ALL_KINDS}
 
 
 class ItemState(StrEnum):
-    """What became of an item."""
+    """The status of an item."""
 
     STORED = "stored"
     DUPLICATE = "duplicate"
     QUARANTINED = "quarantined"
     PENDING = "pending"
-    """In Kafka for sure; a worker is yet to read it."""
+    """In Kafka; no worker has read it yet."""
     LOST = "lost"
-    """Kafka's topic was deleted, or its time was up, before a worker could read it."""
+    """Its topic was deleted, or its retention ended, before a worker read it."""
     UNKNOWN = "unknown"
-    """Kafka has it, but could not say where."""
+    """In Kafka, but its offset was not reported."""
 
 
 class ItemStatus(Struct, frozen=True):
-    """One item, by its place in the request."""
+    """One item, by its index in the request."""
 
     index: int
     state: ItemState
@@ -53,92 +54,115 @@ class ItemStatus(Struct, frozen=True):
     reason: str | UnsetType = UNSET
 
 
-async def receipt_status(desk: QueryDependencies, request: Request) -> Response:
-    """The fate of each item, and how many share it."""
-    key = desk.authorize(request, KeyScope.READ_DATA, Group.QUERY, KeyScope.TRACK_EVENTS)
+class ReceiptStatus(Struct, rename="camel"):
+    """Status of the items of one request, in the order in which they were published."""
+
+    receipt: str
+    type: str
+    received_at: str
+    total: int
+    counts: dict[ItemState, int]
+    items: list[ItemStatus]
+
+
+class ReceiptResponse(Struct):
+    """Status of a receipt."""
+
+    success: Literal[True]
+    data: ReceiptStatus
+
+
+async def receipt_status(dependencies: QueryDependencies, request: Request) -> Response:
+    """The status of each item, and the number of items per status."""
+    key = dependencies.authorize(request, KeyScope.READ_DATA, Group.QUERY, KeyScope.TRACK_EVENTS)
     text = request.path_params["receipt"]
     try:
-        receipt = desk.registry.receipts.read(text)
+        receipt = dependencies.registry.receipts.read(text)
         kind = KIND_BY_TOPIC[receipt.topic]
-    except InvalidReceipt as none:
-        raise NotFound(str(none)) from None
+    except InvalidReceipt as error:
+        raise NotFound(str(error)) from None
     except KeyError:
         raise NotFound(InvalidReceipt.UNKNOWN) from None
-    owners = _owners(desk, key, receipt)
-    fates = await _statuses(desk, key, kind, receipt, owners)
-    states = [fate.state for fate in fates]
-    return json_response(
-        {
-            "success": True,
-            "data": {
-                "receipt": text,
-                "type": kind.name,
-                "receivedAt": format_instant(receipt.received_ms),
-                "total": receipt.count,
-                "counts": {state: states.count(state) for state in ItemState},
-                "items": fates,
-            },
-        }
+    owners = _owners(dependencies, key, receipt)
+    statuses = await _statuses(dependencies, key, kind, receipt, owners)
+    states = [status.state for status in statuses]
+    data = ReceiptStatus(
+        receipt=text,
+        type=kind.name,
+        received_at=str(format_instant(receipt.received_ms)),
+        total=receipt.count,
+        counts={state: states.count(state) for state in ItemState},
+        items=statuses,
     )
+    return json_response(ReceiptResponse(success=True, data=data))
 
 
-def _owners(desk: QueryDependencies, key: Key, receipt: Receipt) -> Sequence[str]:
-    """Under which ids the items were sent; Forbidden when the key does not reach them."""
+def _owners(dependencies: QueryDependencies, key: Key, receipt: Receipt) -> Sequence[str]:
+    """The ids under which the items were sent; Forbidden if the key does not reach them."""
     owner = receipt.owner_id
-    if owner not in desk.registry.organizations:
-        return (authorize_website(desk.registry, key, owner).id,)
-    authorize_organization(desk.registry, key, owner)
-    return (owner, *desk.registry.websites_by_organization.get(owner, ()))
+    if owner not in dependencies.registry.organizations:
+        return (authorize_website(dependencies.registry, key, owner).id,)
+    authorize_organization(dependencies.registry, key, owner)
+    return (owner, *dependencies.registry.websites_by_organization.get(owner, ()))
 
 
 async def _statuses(
-    desk: QueryDependencies, key: Key, kind: Kind, receipt: Receipt, owners: Sequence[str]
+    dependencies: QueryDependencies, key: Key, kind: Kind, receipt: Receipt, owners: Sequence[str]
 ) -> list[ItemStatus]:
     if receipt.offset < 0:
         return _same_status(receipt, ItemState.UNKNOWN)
-    epoch = await desk.table_offsets.epoch_of(kind.table, receipt)
+    epoch = await dependencies.table_offsets.epoch_of(kind.table, receipt)
     if epoch is None:
-        return _same_status(receipt, ItemState.PENDING)  # of a topic that no worker has met yet
-    where = (epoch, receipt.topic, receipt.partition)
-    if (await desk.table_offsets.stored_offset(kind.table, *where)).next <= receipt.offset:
-        old = epoch < await desk.table_offsets.newest_epoch(kind.table, receipt.topic)
-        return _same_status(receipt, ItemState.LOST if old else ItemState.PENDING)
-    aside = await desk.table_offsets.stored_offset(QUARANTINE, *where)
-    if aside.next <= receipt.offset:
+        return _same_status(receipt, ItemState.PENDING)  # of a topic that no worker has read yet
+    partition_key = (epoch, receipt.topic, receipt.partition)
+    if (
+        await dependencies.table_offsets.stored_offset(kind.table, *partition_key)
+    ).next <= receipt.offset:
+        is_recreated = epoch < await dependencies.table_offsets.newest_epoch(
+            kind.table, receipt.topic
+        )
+        return _same_status(receipt, ItemState.LOST if is_recreated else ItemState.PENDING)
+    quarantine_offset = await dependencies.table_offsets.stored_offset(QUARANTINE, *partition_key)
+    if quarantine_offset.next <= receipt.offset:
         return _same_status(receipt, ItemState.STORED)
-    pinned = await desk.snapshots.pin(QUARANTINE, min_version=aside.version)
-    engine = desk.standard_limiter.for_tenant(key.organization_id)
-    place = EpochPartition(
-        desk.table_offsets.topic(receipt.topic), epoch, receipt.partition, desk.table_offsets.epoch
+    pinned = await dependencies.snapshots.pin(QUARANTINE, min_version=quarantine_offset.version)
+    engine = dependencies.standard_limiter.for_tenant(key.organization_id)
+    partition = EpochPartition(
+        dependencies.table_offsets.topic(receipt.topic),
+        epoch,
+        receipt.partition,
+        dependencies.table_offsets.epoch,
     )
-    if await desk.lost_messages.contains(
-        engine, pinned, place, receipt.offset, desk.timeout_seconds
+    if await dependencies.lost_messages.contains(
+        engine, pinned, partition, receipt.offset, dependencies.timeout_seconds
     ):
         return _same_status(receipt, ItemState.LOST)
-    found = await quarantined_items(engine, pinned, place, receipt, owners, desk.timeout_seconds)
-    return _status_of_each(receipt, found)
+    quarantined = await quarantined_items(
+        engine, pinned, partition, receipt, owners, dependencies.timeout_seconds
+    )
+    return _status_of_each(receipt, quarantined)
 
 
 def _same_status(receipt: Receipt, state: ItemState) -> list[ItemStatus]:
     return [ItemStatus(index, state) for index in _indexes(receipt)]
 
 
-def _status_of_each(receipt: Receipt, found: Sequence[QuarantinedItem]) -> list[ItemStatus]:
-    """Each item's own fate: stored unless it was set aside, alone or with its whole chunk."""
-    by_seq = {aside.seq: aside for aside in found}
-    whole = by_seq.get(None)
+def _status_of_each(receipt: Receipt, quarantined: Sequence[QuarantinedItem]) -> list[ItemStatus]:
+    """Stored, unless the item or its whole chunk was quarantined."""
+    by_seq = {item.seq: item for item in quarantined}
+    whole_chunk = by_seq.get(None)
     return [
-        _status(index, by_seq.get(seq, whole))
+        _status(index, by_seq.get(seq, whole_chunk))
         for seq, index in enumerate(_indexes(receipt), receipt.first_position)
     ]
 
 
-def _status(index: int, aside: QuarantinedItem | None) -> ItemStatus:
-    if aside is None:
+def _status(index: int, item: QuarantinedItem | None) -> ItemStatus:
+    if item is None:
         return ItemStatus(index, ItemState.STORED)
-    if aside.stage == DUPLICATE:
-        return ItemStatus(index, ItemState.DUPLICATE, reason=aside.reason)
-    return ItemStatus(index, ItemState.QUARANTINED, aside.stage, aside.reason)
+    if item.stage == DUPLICATE:
+        return ItemStatus(index, ItemState.DUPLICATE, reason=item.reason)
+    return ItemStatus(index, ItemState.QUARANTINED, item.stage, item.reason)
 
 
 def _indexes(receipt: Receipt) -> Sequence[int]:

@@ -1,12 +1,13 @@
-"""JSON in pieces: a long list is encoded a few elements at a time, each piece counted.
+"""JSON responses; long lists are encoded in pieces within the budget.
 
-A single call of the encoder holds the interpreter for as long as the whole answer takes.
+A single call of the encoder would hold the interpreter lock for the whole response.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, structs
+from starlette.responses import Response
 
 from query.response.response_budget import ResponseBudget
 from schemas.http.error_bodies import encode_json
@@ -15,19 +16,24 @@ CHUNK_ELEMENTS = 500
 """Elements of a list that are encoded together."""
 
 
+def json_response(body: object, status: int = 200) -> Response:
+    """A small value as a JSON response."""
+    return Response(encode_json(body), status, media_type="application/json")
+
+
 class EncodedJson(Struct, frozen=True):
-    """A value as JSON, in pieces."""
+    """An encoded value, in pieces."""
 
     pieces: tuple[bytes, ...]
 
 
 def encode_within(value: Any, budget: ResponseBudget) -> EncodedJson:
-    """The value as JSON, taken from the budget; nothing is taken when it does not fit."""
+    """Encode a value within the budget; nothing is reserved if it does not fit."""
     return EncodedJson(reserve_pieces(json_pieces(value), budget))
 
 
 def reserve_pieces(pieces: Iterable[bytes], budget: ResponseBudget) -> tuple[bytes, ...]:
-    """The pieces, taken from the budget one by one; all or none."""
+    """Reserve the budget for the pieces one by one; all or none."""
     taken: list[bytes] = []
     try:
         for piece in pieces:
@@ -40,15 +46,17 @@ def reserve_pieces(pieces: Iterable[bytes], budget: ResponseBudget) -> tuple[byt
 
 
 def json_pieces(value: Any) -> Iterator[bytes]:
-    """The JSON of a value: of objects member by member, of what is encoded already as it is."""
+    """The JSON of a value: objects and structs by member, encoded parts unchanged."""
     if isinstance(value, EncodedJson):
         yield from value.pieces
+    elif isinstance(value, Struct):
+        yield from json_pieces(_members(value))
     elif isinstance(value, Mapping):
-        mark = b"{"
+        separator = b"{"
         for name, member in value.items():
-            yield mark + encode_json(name) + b":"
+            yield separator + encode_json(name) + b":"
             yield from json_pieces(member)
-            mark = b","
+            separator = b","
         yield b"}" if value else b"{}"
     elif isinstance(value, list) and value and isinstance(value[0], EncodedJson):
         yield b"["
@@ -58,8 +66,14 @@ def json_pieces(value: Any) -> Iterator[bytes]:
         yield b"]"
     elif isinstance(value, list | tuple) and len(value) > CHUNK_ELEMENTS:
         for start in range(0, len(value), CHUNK_ELEMENTS):
-            mark = b"," if start else b"["
-            yield mark + encode_json(value[start : start + CHUNK_ELEMENTS])[1:-1]
+            separator = b"," if start else b"["
+            yield separator + encode_json(value[start : start + CHUNK_ELEMENTS])[1:-1]
         yield b"]"
     else:
         yield encode_json(value)
+
+
+def _members(value: Struct) -> Mapping[str, Any]:
+    """The members of a struct under their JSON names, without those that are unset."""
+    named = ((f.encode_name, getattr(value, f.name)) for f in structs.fields(value))
+    return {name: member for name, member in named if member is not UNSET}

@@ -1,7 +1,7 @@
-"""Large response: bytes that are at hand, sent in pieces to a client that must go on reading.
+"""Sends a large response in pieces and stops when the client leaves.
 
-The protocol ends a connection on which nothing is read for `TIDEMARK_STALLED_SECONDS`; until they
-are sent the bytes are counted, so that many such connections hold no more than a few.
+The server closes a connection on which nothing is read for `TIDEMARK_STALLED_SECONDS`. Bytes count
+against the budget until they are sent, so slow clients hold a limited amount of memory.
 """
 
 import asyncio
@@ -17,13 +17,13 @@ from query.response.response_budget import ResponseBudget
 from schemas.http.asgi import ClientDisconnected
 
 SEND_BYTES = 262_144
-"""What is sent in one go; larger answers wait for the client after each piece of that size."""
+"""Size of one send; larger responses wait for the client after each."""
 
 T = TypeVar("T")
 
 
 class LargeResponse(Response):
-    """An answer of pieces, whose budget is closed when it has been sent or the client has left."""
+    """A response in pieces; closes its budget when it was sent or the client has left."""
 
     def __init__(self, pieces: Iterable[bytes], budget: ResponseBudget, **more: Any) -> None:
         super().__init__(**more)
@@ -43,29 +43,29 @@ class LargeResponse(Response):
 
 
 def merge_pieces(pieces: deque[bytes]) -> Iterator[bytes]:
-    """The pieces, small ones together; each is let go of as soon as it is taken."""
+    """The pieces, small ones joined; each is released as soon as it is taken."""
     while pieces:
-        held, size = [], 0
+        batch, size = [], 0
         while pieces and size < SEND_BYTES:
-            held.append(pieces.popleft())
-            size += len(held[-1])
-        yield b"".join(held)
+            batch.append(pieces.popleft())
+            size += len(batch[-1])
+        yield b"".join(batch)
 
 
 async def cancel_on_disconnect(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
-    """What the work gives; it is cancelled as soon as the client has left.
+    """Run the work; cancel it as soon as the client has left.
 
     The body of the request must have been read.
     """
     working = asyncio.ensure_future(work)
-    leaving = asyncio.ensure_future(wait_for_disconnect(receive))
+    disconnect = asyncio.ensure_future(wait_for_disconnect(receive))
     try:
-        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((working, disconnect), return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
             raise ClientDisconnected
         return working.result()
     finally:
-        leaving.cancel()
+        disconnect.cancel()
         if not working.done():
             working.cancel()
             with suppress(asyncio.CancelledError, Exception):

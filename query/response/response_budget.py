@@ -1,7 +1,7 @@
-"""Answer budget: the time, rows and bytes of one HTTP request, however many questions it holds.
+"""Budget of time, rows and bytes for one HTTP request, however many queries it has.
 
-Bytes are those of the answer as it is sent, counted while it is encoded and held until it is sent;
-what all answers hold together is bounded too, for one organization and for the process.
+Bytes are those of the response body, counted while it is encoded and held until it is sent; the sum
+over all responses is limited too, per organization and for the process.
 """
 
 import asyncio
@@ -13,18 +13,18 @@ from query.engine.deadline import timeout_error
 from schemas.errors import ResultTooLarge, Unavailable
 
 MAX_ROWS = 100_000
-"""Rows of one HTTP request, those of comparisons included."""
+"""Rows of one HTTP request, including those of comparisons."""
 MAX_RESPONSES, MAX_RESPONSES_PER_TENANT = 16, 4
-"""Answers of the largest size that a process holds, and those of one organization."""
+"""Responses of maximum size that a process holds, and those of one organization."""
 
 
 class ResponseMemory:
-    """Bytes of answers that are made and not sent yet."""
+    """Bytes of responses that are encoded and not sent yet."""
 
     def __init__(self, answer_bytes: int) -> None:
         self.answer_bytes = answer_bytes
         self._held: dict[str, int] = {}
-        self._lock = Lock()  # answers are encoded in threads
+        self._lock = Lock()  # responses are encoded in threads
 
     @property
     def held(self) -> int:
@@ -32,27 +32,29 @@ class ResponseMemory:
         return sum(self._held.values())
 
     def reserve(self, tenant: str, size: int) -> None:
-        """Count bytes that are held from now on; Unavailable when too many are."""
+        """Reserve bytes; Unavailable beyond the limits."""
         with self._lock:
-            own = self._held.get(tenant, 0) + size
-            if own > MAX_RESPONSES_PER_TENANT * self.answer_bytes:
+            reserved = self._held.get(tenant, 0) + size
+            if reserved > MAX_RESPONSES_PER_TENANT * self.answer_bytes:
                 raise Unavailable(
-                    "Large answers of this organization wait to be read; read them first", 1
+                    "Large responses of this organization are not read yet; finish reading them, "
+                    "then retry",
+                    1,
                 )
             if self.held + size > MAX_RESPONSES * self.answer_bytes:
-                raise Unavailable("Too many large answers are being sent; ask again shortly", 1)
-            self._held[tenant] = own
+                raise Unavailable("Too many large responses are being sent; retry in a moment", 1)
+            self._held[tenant] = reserved
 
     def release(self, tenant: str, size: int) -> None:
-        """Bytes that were sent, or will not be."""
+        """Release bytes that were sent or discarded."""
         with self._lock:
-            left = self._held.pop(tenant, 0) - size
-            if left > 0:
-                self._held[tenant] = left
+            remaining = self._held.pop(tenant, 0) - size
+            if remaining > 0:
+                self._held[tenant] = remaining
 
 
 class Savepoint(Struct, frozen=True):
-    """How much of a budget was used at a moment."""
+    """Used bytes and rows at a point in time."""
 
     size: int
     rows: int
@@ -60,7 +62,7 @@ class Savepoint(Struct, frozen=True):
 
 
 class ResponseBudget:
-    """What is left to one HTTP request."""
+    """The budget of one HTTP request."""
 
     def __init__(self, memory: ResponseMemory, tenant: str, seconds: float) -> None:
         self._memory = memory
@@ -69,17 +71,17 @@ class ResponseBudget:
         self._size = self._rows = 0
         self._full = self._closed = False
         self.ends = asyncio.get_running_loop().time() + seconds
-        """When its time is over, in the loop's time."""
+        """Deadline in the time of the event loop."""
 
     @property
     def seconds(self) -> float:
-        """What is left of its time."""
+        """Seconds until the deadline."""
         return max(0.0, self.ends - asyncio.get_running_loop().time())
 
     def check(self) -> None:
-        """ResultTooLarge or Overdue when nothing more is to be run.
+        """ResultTooLarge or QueryTimeout when no further query may run.
 
-        Once something did not fit, what comes after it is not tried.
+        After one result did not fit, later queries of the request are not run.
         """
         if self._full:
             raise self._too_large()
@@ -87,46 +89,46 @@ class ResponseBudget:
             raise timeout_error()
 
     def add_rows(self, count: int) -> None:
-        """Count rows of the answer."""
+        """Count rows of the response."""
         with self._lock:
             self._rows += count
             if self._rows > MAX_ROWS:
                 raise self._too_large()
 
     def reserve(self, size: int) -> None:
-        """Count bytes of the answer."""
+        """Reserve bytes of the response."""
         with self._lock:
-            # Closed: a thread goes on for a while after whoever waited for it has left.
+            # Closed: a thread may still run for a while after the client has left.
             if self._closed or self._size + size > self._memory.answer_bytes:
                 raise self._too_large()
             self._memory.reserve(self._tenant, size)
             self._size += size
 
     def release(self, size: int) -> None:
-        """Bytes that are not part of the answer after all."""
+        """Release bytes that are not part of the response after all."""
         with self._lock:
             if not self._closed:
                 self._size -= size
                 self._memory.release(self._tenant, size)
 
     def savepoint(self) -> Savepoint:
-        """How much is used now."""
+        """The current use."""
         return Savepoint(self._size, self._rows, self._full)
 
-    def roll_back(self, mark: Savepoint) -> None:
-        """What was made since is thrown away."""
-        self.release(self._size - mark.size)
-        self._rows, self._full = mark.rows, mark.full
+    def roll_back(self, savepoint: Savepoint) -> None:
+        """Discard what was reserved since the savepoint."""
+        self.release(self._size - savepoint.size)
+        self._rows, self._full = savepoint.rows, savepoint.full
 
     def close(self) -> None:
-        """The answer was sent, or nobody wants it any more."""
+        """Release everything: the response was sent, or the client has left."""
         self.release(self._size)
         self._closed = True
 
     def _too_large(self) -> ResultTooLarge:
         self._full = True
         return ResultTooLarge(
-            f"This does not fit into the answer any more, which may have {MAX_ROWS:,} rows and "
-            f"{self._memory.answer_bytes / 2**20:g} MiB for all questions of a request together; "
-            "ask it in a request of its own, or with a lower 'limit'"
+            f"The response limit of {MAX_ROWS:,} rows and {self._memory.answer_bytes / 2**20:g} "
+            "MiB for all queries of a request is reached; send this query in a separate request, "
+            "or use a lower 'limit'"
         )

@@ -1,6 +1,6 @@
-"""Work aside: shaping many rows in a thread, so that the event loop answers others meanwhile.
+"""Runs CPU work on many rows in a thread, so that the event loop stays responsive.
 
-Two threads, because they share one interpreter with the event loop: it waits for each of them.
+Two threads only, because they share the interpreter lock with the event loop.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 MIN_OFFLOADED_ROWS = 500
-"""Rows that are shaped sooner than a thread is woken and heard."""
+"""Up to this number of rows a thread costs more than the work."""
 
 WORKERS = ThreadPoolExecutor(2, thread_name_prefix="shape")
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 async def run_in_worker(rows: int, work: Callable[[], T]) -> T:
-    """What the work on so many rows gives."""
+    """Run the work on that number of rows, in a thread if they are many."""
     if rows <= MIN_OFFLOADED_ROWS:
         return work()
     return await asyncio.get_running_loop().run_in_executor(WORKERS, work)

@@ -1,7 +1,7 @@
-"""scoped: the rows that one question may see, put in front of every query type's SQL.
+"""The rows that a query may see: subject, time range, bots, filters (the `scoped` CTE).
 
-One subject, one span, programs left out, filters applied, the bucket numbered. A query type cannot
-forget the tenant, because it does not write it.
+`scoped` stands in front of the SQL of every query type. A query type cannot forget the tenant,
+because it does not write that condition.
 """
 
 import re
@@ -24,7 +24,7 @@ EPOCH = "epoch"
 
 
 class Scope(Struct, frozen=True):
-    """What one question may see."""
+    """Which rows of a table version a query may see."""
 
     pinned: PinnedVersion
     subject_column: str
@@ -35,7 +35,7 @@ class Scope(Struct, frozen=True):
     """Further conditions on columns of the table, each line beginning with AND."""
     include_bots: bool = False
     other_tables: tuple["Scope", ...] = ()
-    """The same subject and span in other tables."""
+    """The same subject and time range in other tables."""
 
     @property
     def table(self) -> Table:
@@ -43,36 +43,40 @@ class Scope(Struct, frozen=True):
 
     @property
     def data_files(self) -> Sequence[DataFile]:
-        """The files that may hold rows of the subject and the span."""
+        """The data files that may hold rows of the subject and the time range."""
         same = self.subject_column == self.table.subject_column
         subject = self.subject if same else None
         return self.pinned.data_files(subject, self.span.start_ms, self.span.end_ms)
 
 
 async def scoped_rows(engine: Engine, scope: Scope, names: Sequence[str]) -> Sql:
-    """The body of the `scoped_rows` CTE with the named columns.
+    """The body of the `scoped` CTE with the named columns.
 
-    Besides columns of the table there are `ms` (Unix milliseconds of `ts`) and `bucket`.
+    Besides the columns of the table there are `ms` (Unix milliseconds of `ts`) and `bucket`.
     """
     table, span = scope.table, scope.span
     relation = await engine.relation(scope.data_files, _columns(table, scope, names))
     ms = engine.unix_ms("ts")
     bucket = span.bucket_sql(ms, scope.granularity) if BUCKET in names else Sql("")
-    made = {
+    expressions = {
         MS: f"{ms} AS {MS}",
         BUCKET: f"{bucket.text} AS {BUCKET}",
-        EPOCH: f"COALESCE({EPOCH}, 0) AS {EPOCH}",  # rows of before it was told have none
+        EPOCH: f"COALESCE({EPOCH}, 0) AS {EPOCH}",  # older rows have no epoch
     }
     bots = "" if scope.include_bots else "\n AND is_bot IS DISTINCT FROM TRUE"
-    chosen = ", ".join(made.get(name, name) for name in names) or "1 AS nothing"
+    selected = ", ".join(expressions.get(name, name) for name in names) or "1 AS nothing"
     text = (
-        f"SELECT {chosen}\n"  # noqa: S608 - every name is ours, every value bound
+        f"SELECT {selected}\n"  # noqa: S608 - every name is ours, every value bound
         f"  FROM {relation.text} AS stored\n"
         f" WHERE {scope.subject_column} = $subject\n"
         f" AND ts >= $start AND ts < $end{bots}{scope.where.text}"
     )
-    own = {"subject": scope.subject, "start": _instant(span.start_ms), "end": _instant(span.end_ms)}
-    return Sql(text, merge_values(relation.values, own, bucket.values, scope.where.values))
+    values = {
+        "subject": scope.subject,
+        "start": _instant(span.start_ms),
+        "end": _instant(span.end_ms),
+    }
+    return Sql(text, merge_values(relation.values, values, bucket.values, scope.where.values))
 
 
 def _columns(table: Table, scope: Scope, names: Sequence[str]) -> list[Column]:

@@ -10,7 +10,7 @@ from query.dependencies import QueryDependencies
 from query.formats.result_table import declared_columns
 from query.request.buckets import Granularity
 from query.request.time_parameters import PRESETS
-from query.response.json_value import json_response
+from query.response.json_response import json_response
 from query.standard.declaration.fields import field_specs
 from query.standard.declaration.query_type import QueryType
 from query.standard.query_types import QUERY_TYPES

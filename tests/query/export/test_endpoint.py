@@ -18,7 +18,7 @@ from starlette.types import Message
 
 from query.engine.duckdb_engine import DuckDBEngine, PoolLimits
 from query.engine.engine import Sql
-from query.engine.export_limits import ExportLimiter
+from query.engine.tenant_limits import ExportLimiter
 from query.export import slices as export_rows
 from query.formats.columns import ColumnKind, ResultColumn
 from query.formats.output_formats import FILE_FORMATS

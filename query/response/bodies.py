@@ -1,0 +1,237 @@
+"""Response bodies: endpoints return these structs, and OpenAPI documents them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType, field
+
+from schemas.registry import ImportState
+
+JsonObject = Mapping[str, Any]
+Objects = Annotated[Sequence[Any], Meta(extra_json_schema={"items": {"type": "object"}})]
+"""A list of JSON objects, possibly encoded already."""
+
+TableVersions = Annotated[
+    dict[str, int], Meta(description="version of each table, for `asOf`; -1: nothing stored yet")
+]
+Watermark = Annotated[
+    str | None, Meta(description="everything received before it is included; ISO 8601")
+]
+
+
+class ErrorResponse(Struct):
+    """An error: a message and a machine-readable code."""
+
+    success: Literal[False]
+    error: str
+    code: str
+
+
+class RateLimitResponse(Struct, rename="camel"):
+    """The rate limit of this window is exceeded."""
+
+    success: Literal[False]
+    error: str
+    code: Literal["RATE_LIMIT_EXCEEDED"]
+    limit: int
+    remaining: Annotated[int, Meta(ge=0, le=0)]
+    reset: Annotated[str, Meta(description="ISO 8601")]
+    retry_after: Annotated[int, Meta(description="seconds", ge=1)]
+
+
+class QueryMeta(Struct, rename="camel"):
+    """Rows of all pages; for time series also the label of the bucket that can still grow."""
+
+    total_rows: int
+    partial_bucket: str | UnsetType | None = UNSET
+
+
+class QueryComparison(Struct):
+    """The compared time range, with one row for each row of `data`."""
+
+    start: str | None
+    end: str | None
+    rows: Objects
+
+
+class QueryOutcome(Struct):
+    """The outcome of one query; `error` and `code` only when it failed."""
+
+    parameter: str
+    success: bool
+    data: Annotated[Objects, Meta(description="rows; see Rows for each type's")]
+    error: str | UnsetType = UNSET
+    code: str | UnsetType = UNSET
+    meta: QueryMeta | UnsetType = UNSET
+    comparison: QueryComparison | UnsetType = UNSET
+
+
+class StandardMeta(Struct):
+    """What was requested, and how fresh the result is."""
+
+    parameters: list[str]
+    total_parameters: int
+    page: int
+    limit: int
+    filters_applied: int
+    timezone: str
+    watermark: Watermark
+    lag_seconds: float | None = field(name="lagSeconds")
+    versions: TableVersions
+
+
+class StandardResponse(Struct, rename="camel"):
+    """The response to one request, in the order of its parameters."""
+
+    success: Literal[True]
+    query_id: str
+    data: list[QueryOutcome]
+    meta: StandardMeta
+
+
+class BatchResponse(Struct):
+    """The responses to an array of requests, in order; each is a response or an error."""
+
+    success: Literal[True]
+    batch: Literal[True]
+    results: Objects
+
+
+class CustomMeta(Struct, rename="camel"):
+    """Rows on this page, milliseconds, what was requested, and how fresh the result is."""
+
+    row_count: int
+    execution_time: int
+    total_rows: int
+    page: int
+    limit: int
+    timezone: str
+    watermark: Watermark
+    lag_seconds: float | None
+    versions: TableVersions
+    partial_bucket: str | UnsetType | None = UNSET
+
+
+class CustomResponse(Struct):
+    """Rows with the group-by fields and the aliases as keys."""
+
+    success: Literal[True]
+    data: Objects
+    meta: CustomMeta
+
+
+class LinkResource(Struct, rename="camel"):
+    """A short link."""
+
+    id: str
+    organization_id: str
+    name: str
+    target_url: str
+    slug: str
+    external_id: str | None
+    expires_at: str | None
+    expired_redirect_url: str | None
+    ios_url: str | None
+    android_url: str | None
+    og_title: str | None
+    og_description: str | None
+    og_image_url: str | None
+    og_video_url: str | None
+    created_at: str
+    updated_at: str
+
+
+class LinkResponse(Struct):
+    """One link."""
+
+    success: Literal[True]
+    data: LinkResource
+
+
+class PageMeta(Struct):
+    """Page, limit and total of a list."""
+
+    page: int
+    limit: int
+    total: int
+
+
+class LinkListResponse(Struct):
+    """One page of links."""
+
+    success: Literal[True]
+    data: list[LinkResource]
+    meta: PageMeta
+
+
+class SuccessResponse(Struct):
+    """Success."""
+
+    success: Literal[True]
+
+
+class TypesResponse(Struct):
+    """The names of all query types; with `include_meta` also `configs`, by name."""
+
+    success: Literal[True]
+    types: list[str]
+    presets: list[str]
+    configs: dict[str, dict[str, Any]] | UnsetType = UNSET
+
+
+class TablesResponse(Struct, rename="camel"):
+    """Tables, columns, aggregates and operators of custom queries."""
+
+    success: Literal[True]
+    tables: list[dict[str, Any]]
+    aggregates: list[dict[str, Any]]
+    operators: list[dict[str, Any]]
+    time_buckets: list[str]
+
+
+class TableScan(Struct):
+    """Table, version, and rows of the subject in the time range."""
+
+    name: str
+    version: int
+    rows: int
+
+
+class ExplainResponse(Struct):
+    """SQL and tables of a custom query."""
+
+    success: Literal[True]
+    sql: str
+    values: dict[str, Any]
+    tables: list[TableScan]
+
+
+class ImportResource(Struct, rename="camel"):
+    """An import: items accepted and rejected so far, and rows removed when it was undone."""
+
+    id: str
+    organization_id: str
+    website_id: str
+    name: str
+    state: ImportState
+    accepted: int
+    rejected: int
+    removed: int
+    created_at: str
+    updated_at: str
+    stored: Annotated[int | UnsetType, Meta(description="rows in the table")] = UNSET
+
+
+class ImportResponse(Struct):
+    """One import."""
+
+    success: Literal[True]
+    data: ImportResource
+
+
+class ImportListResponse(Struct):
+    """One page of imports."""
+
+    success: Literal[True]
+    data: list[ImportResource]
+    meta: PageMeta
