@@ -130,7 +130,7 @@ def test_every_failure_is_described_somewhere() -> None:
     assert known - described - {*PROTOCOL_ERRORS} == {ApiError, MethodNotAllowed}
 
 
-QUESTIONS = ("ask", "askFreely", "explain", "export")
+QUESTIONS = ("runQueries", "runCustomQuery", "explainCustomQuery", "exportRows")
 
 
 def ways(operation: Operation) -> Iterator[str]:

@@ -69,7 +69,7 @@ def test_a_question_fails_by_table_and_day_when_a_data_file_it_needs_is(
         assert (reply.status, reply.json["code"]) == (503, "DATA_DAMAGED"), reply
         assert reply.json["error"] == (
             "A data file of table 'events' with rows received on 2026-11-10 cannot be read, "
-            "so the answer would be incomplete"
+            "so the result would be incomplete"
         )
     said = [r.__dict__ for r in caplog.records if r.getMessage() == "data file is damaged"]
     assert [(one["table"], one["file"]) for one in said] == [
