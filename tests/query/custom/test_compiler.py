@@ -177,11 +177,14 @@ def test_a_version_can_be_asked_again(desk: House) -> None:
 WRONG: list[tuple[Any, str]] = [
     ({"groupBy": ["time:yearly"]}, "Unknown time bucket 'time:yearly' in 'query.groupBy[0]'"),
     ({"groupBy": ["time:day", "time:hour"]}, "'date' names two columns of the result"),
-    ({"groupBy": ["time:minute"]}, "makes 43,200 points of this span"),
-    ({"groupBy": ["properties."]}, "'query.groupBy[0]' is 'properties.'; give a path"),
+    ({"groupBy": ["time:minute"]}, "gives 43,200 data points"),
+    ({"groupBy": ["properties."]}, "'query.groupBy[0]' is 'properties.'; use a path"),
     ({"having": [{"field": "path", "op": "eq", "value": "/"}]}, "Unknown column 'path' in the"),
     ({"having": [{"field": "n", "op": "eq", "value": "1"}]}, "'query.having[0].value' must be a"),
-    ({"having": [{"field": "n", "op": "contains", "value": "1"}]}, "'contains' needs text"),
+    (
+        {"having": [{"field": "n", "op": "contains", "value": "1"}]},
+        "operator 'contains' applies to text columns only",
+    ),
 ]
 
 

@@ -86,7 +86,9 @@ def test_every_example_is_answered_in_the_shape_that_is_promised(
 
 def test_the_export_is_answered_as_its_examples_say(desk: House) -> None:
     [export] = [
-        operation for operation in OPENAPI_SERVICE.operations if operation.operation_id == "exportRows"
+        operation
+        for operation in OPENAPI_SERVICE.operations
+        if operation.operation_id == "exportRows"
     ]
     given = {p.name: str(p.example) for p in export.parameters if isinstance(p.example, str)}
     desk.holds(a_view("/", country="DE"))

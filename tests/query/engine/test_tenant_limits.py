@@ -70,7 +70,9 @@ def test_who_waits_too_long_is_overdue_and_who_comes_too_late_is_refused() -> No
             await lanes.for_tenant("acme").rows(Sql("late"), 0.01)
         last = ask(lanes, "acme", 1)
         await settle()
-        with pytest.raises(Unavailable, match="33 concurrent queries of this organization") as refused:
+        with pytest.raises(
+            Unavailable, match="33 concurrent queries of this organization"
+        ) as refused:
             await lanes.for_tenant("acme").rows(Sql("beyond"), 5.0)
         assert refused.value.retry_after == 1
         engine.go_on.set()

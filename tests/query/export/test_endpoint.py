@@ -165,7 +165,7 @@ def test_an_export_without_rows_is_an_empty_file_of_its_format(desk: House) -> N
         (
             "events",
             {"asOf": "yesterday"},
-            "'asOf' is 'yesterday'; it must be the number of a version, as 'meta.versions' tells",
+            "'asOf' is 'yesterday'; it must be a version number from 'meta.versions'",
         ),
         (
             "events",
@@ -295,7 +295,7 @@ def test_an_organization_has_two_exports_under_way_at_most() -> None:
         turns.slot("acme"),
         turns.slot("globex"),
         turns.slot("acme"),
-        pytest.raises(Unavailable, match="2 exports of this organization are under way"),
+        pytest.raises(Unavailable, match="2 exports of this organization are running"),
         turns.slot("acme"),
     ):
         pass

@@ -184,7 +184,7 @@ def test_a_format_holds_one_question(desk: House, name: str) -> None:
 
     assert reply.status == 400
     assert reply.json["error"] == (
-        f"Format '{name}' holds one table, so 'parameters' must name one query type; it names 2"
+        f"Format '{name}' supports one query, so 'parameters' must name one query type; it names 2"
     )
 
 

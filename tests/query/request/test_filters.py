@@ -143,17 +143,20 @@ def test_a_filter_and_its_negation_share_all_rows(desk: House, filter_: Any) -> 
 DEEP: Any = {"not": {"not": {"not": {"not": GERMAN}}}}
 WRONG: list[tuple[Any, str]] = [
     ({}, "'query.filters[0].field' is missing"),
-    ({"and": []}, "'query.filters[0].and' is empty; give at least one condition"),
+    ({"and": []}, "'query.filters[0].and' is empty; it needs at least one condition"),
     ({"or": [GERMAN], **GERMAN}, "'query.filters[0]' must be one condition, or one of 'and'"),
     ({"or": [GERMAN], "not": GERMAN}, "'query.filters[0]' must be one condition, or one of"),
     ({"or": [GERMAN, {"not": condition("path", "eq", 1)}]}, "'query.filters[0].or[1].not.value'"),
     ({"not": DEEP}, "'query.filters' is nested too deep; at most 4 groups in each other"),
     ({"or": [GERMAN] * 51}, "'query.filters' has 51 filters; at most 50 are allowed"),
     ({"and": GERMAN}, "'query.filters[0].and' must be an array"),
-    (condition("properties.", "eq", "x"), "'query.filters[0].field' is 'properties.'; give a path"),
-    (condition("properties.a..b", "eq", "x"), "give a path of 1 to 8 keys such as properties.plan"),
+    (condition("properties.", "eq", "x"), "'query.filters[0].field' is 'properties.'; use a path"),
+    (condition("properties.a..b", "eq", "x"), "use a path of 1 to 8 keys such as properties.plan"),
     (condition("properties.a", "in", ["x", 1]), "must be text, or numbers, or true or false"),
-    (condition("properties.a", "contains", 1), "'query.filters[0]': 'contains' needs text"),
+    (
+        condition("properties.a", "contains", 1),
+        "'query.filters[0]': operator 'contains' needs text",
+    ),
 ]
 
 

@@ -117,14 +117,14 @@ def test_no_preset_is_left_untested() -> None:
 @pytest.mark.parametrize(
     ("start", "end", "preset", "said"),
     [
-        (None, None, None, "'startDate' is missing: give 'startDate' and 'endDate', or 'preset'"),
+        (None, None, None, "'startDate' is missing: use 'startDate' and 'endDate', or 'preset'"),
         ("2026-11-01", None, None, "'endDate' is missing"),
         (None, None, "last_7", "Unknown preset 'last_7'; did you mean 'last_7d'?"),
-        ("2026-11-01 25:00:00", "2026-11-02", None, "'startDate' is '2026-11-01 25:00:00'; give"),
-        ("2026-11-01", "next week", None, "'endDate' is 'next week'; give a date as YYYY-MM-DD"),
+        ("2026-11-01 25:00:00", "2026-11-02", None, "'startDate' is '2026-11-01 25:00:00'; use"),
+        ("2026-11-01", "next week", None, "'endDate' is 'next week'; use a date (YYYY-MM-DD)"),
         ("2026-11-01T10:00:00Z", "2026-11-01T09:00:00Z", None, "which is before 'startDate'"),
         ("2026-11-01T00:00:00Z", "2027-12-06T00:00:00Z", None, "401 days; at most 400"),
-        ("0001-01-01T00:00:00Z", "2027-12-06T00:00:00Z", None, "'startDate' must be after"),
+        ("0001-01-01T00:00:00Z", "2027-12-06T00:00:00Z", None, "'startDate' must be between"),
     ],
 )
 def test_a_span_that_is_none_is_refused(

@@ -211,6 +211,6 @@ def test_keys_read_nothing_once_the_registry_was_away_for_too_long(desk: House) 
     refused = desk.query("summary")
 
     assert (before, refused.status) == (200, 503)
-    assert refused.json["error"].startswith("The registry could not be read for so long")
+    assert refused.json["error"].startswith("The registry has been unreachable for too long")
     follower.error = None
     assert desk.query("summary").status == 200

@@ -112,7 +112,7 @@ def test_answers_that_nobody_reads_are_few_for_one_tenant_and_leave_room_for_oth
         unread = [ResponseBudget(memory, "acme", 10) for _ in range(MAX_RESPONSES_PER_TENANT + 1)]
         for budget in unread[:-1]:
             budget.reserve(1_000)
-        with pytest.raises(Unavailable, match="wait to be read"):
+        with pytest.raises(Unavailable, match="are not read yet"):
             unread[-1].reserve(1)
         ResponseBudget(memory, "globex", 10).reserve(1_000)
         unread[0].close()

@@ -89,8 +89,8 @@ def test_a_parameter_may_have_dates_granularity_and_a_name_of_its_own(desk: Hous
     [
         ({"parameters": []}, "'parameters' must not be empty"),
         ({"parameters": "summary"}, "'parameters' must be an array, not a string"),
-        ({"startDate": "10.11.2026"}, "'startDate' is '10.11.2026'; give a date as YYYY-MM-DD"),
-        ({"endDate": "2026-02-30"}, "'endDate' is '2026-02-30'; give a date as YYYY-MM-DD"),
+        ({"startDate": "10.11.2026"}, "'startDate' is '10.11.2026'; use a date (YYYY-MM-DD)"),
+        ({"endDate": "2026-02-30"}, "'endDate' is '2026-02-30'; use a date (YYYY-MM-DD)"),
         (
             {"startDate": None},
             "'startDate' is missing: give 'startDate' and 'endDate', or 'preset'",
@@ -102,7 +102,7 @@ def test_a_parameter_may_have_dates_granularity_and_a_name_of_its_own(desk: Hous
         ({"limit": 10_001}, "'limit' must be at most 10,000"),
         ({"limit": "5"}, "'limit' must be an integer or null, not a string"),
         ({"page": 0}, "'page' must be at least 1"),
-        ({"timezone": "Mars/Olympus"}, "'timezone' is 'Mars/Olympus'; give an IANA name"),
+        ({"timezone": "Mars/Olympus"}, "'timezone' is 'Mars/Olympus'; use an IANA time zone"),
         ({"filters": [{"op": "eq", "value": 1}]}, "'filters[0].field' is missing"),
         ({"filters": {}}, "'filters' must be an array, not an object"),
     ],

@@ -120,7 +120,7 @@ def test_too_many_points_fail_the_series_alone(desk: House) -> None:
     series, totals = desk.query("events_by_date", "summary", granularity="minute").json["data"]
 
     assert (series["success"], series["code"]) == (False, "VALIDATION_ERROR")
-    assert "makes 43,200 points of this span; at most 10,000 are allowed" in series["error"]
+    assert "gives 43,200 data points; at most 10,000 are allowed" in series["error"]
     assert totals["success"]
 
 
