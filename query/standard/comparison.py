@@ -51,8 +51,7 @@ async def compare(
     query_type = prepared.query_type
     if prepared.statement.time_range_override is not requested_range:
         raise Malformed(
-            f"'compare' does not fit query type '{query_type.name}', which looks at a span "
-            "of its own"
+            f"Query type '{query_type.name}' has a fixed time range and does not support 'compare'"
         )
     previous_rows = await _previous_rows(prepared, result, points)
     compared = partial(
@@ -170,7 +169,7 @@ async def _rows_of_keys(prepared: PreparedQuery, result: QueryResult, key: str) 
 def key_fields(query_type: QueryType) -> Sequence[str]:
     """The fields that identify a row: its text."""
     kinds = {field.name: field.type for field in msgspec.structs.fields(query_type.row)}
-    plain = [name for name, form in field_specs(query_type.row).items() if form is PLAIN_FIELD]
+    plain = [name for name, spec in field_specs(query_type.row).items() if spec is PLAIN_FIELD]
     return [name for name in plain if kinds[name] in (str, str | None)]
 
 

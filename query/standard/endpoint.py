@@ -80,7 +80,9 @@ def _split_bodies(body: bytes, format_: Format) -> list[bytes]:
     """The requests of an array."""
     bodies = decode_json(body, list[msgspec.Raw])
     if format_ is not JSON:
-        raise Malformed(f"Format '{format_.name}' holds one table; send one request, not an array")
+        raise Malformed(
+            f"Format '{format_.name}' supports a single query; send one request, not an array"
+        )
     if not 1 <= len(bodies) <= MAX_REQUESTS:
         raise Malformed(
             f"The body is an array of {len(bodies)} requests; 1 to {MAX_REQUESTS} are allowed"

@@ -1,4 +1,4 @@
-"""Details: the lists inside the rows of an answer, from one further question for all of them."""
+"""Lists inside rows, filled by one further query for all rows of the page."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -15,40 +15,45 @@ from query.standard.statement import build_statement
 
 
 async def fill_nested_lists(
-    engine: Engine, detail: NestedList, scope: Scope, answer: Sequence[Struct], seconds: float
+    engine: Engine, nested: NestedList, scope: Scope, rows: Sequence[Struct], seconds: float
 ) -> list[Struct]:
-    """The rows with the list of each."""
-    names = {value: None for row in answer if (value := getattr(row, detail.key[0])) is not None}
-    if not names:
-        return list(answer)
-    every = {each.table.name: each for each in (*scope.other_tables, scope)}
-    narrowed = narrow_scope(every[detail.table.name], detail.filter_column, list(names))
-    statement = Statement(sql=detail.sql, ctes=detail.ctes)
-    rows = await engine.rows(await build_statement(engine, narrowed, statement), seconds)
-    return await run_in_worker(len(rows) + len(answer), partial(_with_lists, detail, answer, rows))
+    """The rows with the nested list of each."""
+    keys = {key: None for row in rows if (key := getattr(row, nested.key[0])) is not None}
+    if not keys:
+        return list(rows)
+    scopes = {each.table.name: each for each in (*scope.other_tables, scope)}
+    narrowed = narrow_scope(scopes[nested.table.name], nested.filter_column, list(keys))
+    statement = Statement(sql=nested.sql, ctes=nested.ctes)
+    elements = await engine.rows(await build_statement(engine, narrowed, statement), seconds)
+    return await run_in_worker(
+        len(elements) + len(rows), partial(_with_lists, nested, rows, elements)
+    )
 
 
-def _with_lists(detail: NestedList, answer: Sequence[Struct], rows: Sequence[Row]) -> list[Struct]:
-    width = len(detail.key)
+def _with_lists(
+    nested: NestedList, rows: Sequence[Struct], elements: Sequence[Row]
+) -> list[Struct]:
+    width = len(nested.key)
     lists: dict[tuple[object, ...], list[object]] = {}
-    for row in rows:
-        lists.setdefault(tuple(row[:width]), []).append(_element(detail, row[width:]))
-    keys = (tuple(getattr(row, name) for name in detail.key) for row in answer)
+    for columns in elements:
+        lists.setdefault(tuple(columns[:width]), []).append(_element(nested, columns[width:]))
+    keys = (tuple(getattr(row, name) for name in nested.key) for row in rows)
     return [
-        structs.replace(row, **{detail.field: lists.get(key, [])})
-        for row, key in zip(answer, keys, strict=True)
+        structs.replace(row, **{nested.field: lists.get(key, [])})
+        for row, key in zip(rows, keys, strict=True)
     ]
 
 
-def _element(detail: NestedList, values: Row) -> object:
-    return to_row(detail.row, values, field_specs(detail.row)) if detail.row else values[0]
+def _element(nested: NestedList, columns: Row) -> object:
+    return to_row(nested.row, columns, field_specs(nested.row)) if nested.row else columns[0]
 
 
 def narrow_scope(scope: Scope, column: str, values: Sequence[object], prefix: str = "one") -> Scope:
-    """The scope, of these values of a column only."""
+    """The scope, limited to these values of a column."""
     bound = {f"{prefix}_{i}": value for i, value in enumerate(values)}
-    among = ", ".join(f"${name}" for name in bound)
+    placeholders = ", ".join(f"${name}" for name in bound)
     where = Sql(
-        f"{scope.where.text}\n AND {column} IN ({among})", merge_values(scope.where.values, bound)
+        f"{scope.where.text}\n AND {column} IN ({placeholders})",
+        merge_values(scope.where.values, bound),
     )
     return structs.replace(scope, where=where, other_tables=())

@@ -1,8 +1,8 @@
-"""Choosing: whose rows a page shows, found before those rows are made.
+"""Finds the keys on the page first, then computes only their rows.
 
-A row of a long list says much about one session or visitor. To make all of them for the hundred
-thousands that no page shows takes ten times as long as to put them in order. So a first statement
-puts only the keys in order, and the type's own statement is asked about the few on the page.
+A row of a long list aggregates much about one session or visitor. Computing the rows of all pages
+takes ten times as long as sorting their keys. So a first statement sorts only the keys, and the
+type's own statement then reads the few that are on the page.
 """
 
 from msgspec import Struct, structs
@@ -16,9 +16,9 @@ from query.standard.nested_lists import narrow_scope
 from query.standard.statement import build_statement
 
 MAX_KEYS = 1_000
-"""Keys that are chosen at most; for pages further on the whole answer is made."""
+"""Keys up to the end of the page at most; for later pages all rows are computed."""
 
-# Rows that are equal in what they are ordered by are chosen together: the type's own order decides.
+# Keys of equal rank are all kept: the type's own order decides between their rows.
 CUTOFF = Cte(
     "cut",
     """
@@ -38,32 +38,34 @@ PAGE_SQL = """
 
 
 class PageKeys(Struct, frozen=True):
-    """A scope of the rows that the page is about, and how many rows all pages have."""
+    """A scope limited to the keys of the page, and the number of rows of all pages."""
 
     scope: Scope
     total: int
 
 
 async def find_page_keys(
-    engine: Engine, choice: PageKeyQuery, scope: Scope, last: int, seconds: float
+    engine: Engine, key_query: PageKeyQuery, scope: Scope, last: int, seconds: float
 ) -> PageKeys | None:
-    """What the rows up to the `last` are made of; None when it is not worth while to choose."""
+    """The keys of the rows up to the `last`; None when there are too many to be worth it."""
     if last > MAX_KEYS:
         return None
     statement = Statement(
-        ctes=(*choice.ctes, Cte("ordered", choice.sql), CUTOFF),
+        ctes=(*key_query.ctes, Cte("ordered", key_query.sql), CUTOFF),
         sql=PAGE_SQL,
         values={"last": last},
-        not_materialized=choice.not_materialized,
+        not_materialized=key_query.not_materialized,
     )
     rows = await engine.rows(await build_statement(engine, scope, statement), seconds)
     if not rows or len(rows) > MAX_KEYS:
         return None
-    return PageKeys(_narrowed_scope(scope, choice.key, rows), rows[0][-1])
+    return PageKeys(_narrowed_scope(scope, key_query.key, rows), rows[0][-1])
 
 
 def _narrowed_scope(scope: Scope, key: str, rows: list[Row]) -> Scope:
-    """The scope, of these keys and of the time that they have rows in."""
-    span = TimeRange(min(row[1] for row in rows), max(row[2] for row in rows) + 1, scope.span.zone)
+    """The scope, limited to these keys and to the time between their first and last row."""
+    time_range = TimeRange(
+        min(row[1] for row in rows), max(row[2] for row in rows) + 1, scope.span.zone
+    )
     narrowed = narrow_scope(scope, key, [row[0] for row in rows], "key")
-    return structs.replace(narrowed, span=span, other_tables=scope.other_tables)
+    return structs.replace(narrowed, span=time_range, other_tables=scope.other_tables)

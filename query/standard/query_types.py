@@ -80,7 +80,7 @@ def find_query_type(name: str, kind: SubjectKind) -> QueryType:
         known = [known for known, each in QUERY_TYPES.items() if each.subject is kind]
         raise Malformed(unknown_name_message("query type", name, known))
     if query_type.subject is not kind:
-        raise Malformed(f"Query type '{name}' is asked with '{query_type.subject}', not '{kind}'")
+        raise Malformed(f"Query type '{name}' requires '{query_type.subject}', not '{kind}'")
     return query_type
 
 

@@ -18,13 +18,13 @@ RATIO_SQL: Mapping[tuple[str, ...], tuple[str, str]] = {
     ("_ms", "_count"): ("{0}", "{1} * 1000"),
     ("_low", "_high"): ("{0} + {1}", "2000"),
 }
-"""The fraction that a form shows, by the suffixes of its columns."""
+"""Numerator and denominator of a ratio, by the suffixes of its columns."""
 
 T = TypeVar("T")
 
 
 def check_order(query_type: QueryType, orders: Sequence[OrderTerm]) -> Sequence[OrderTerm]:
-    """The orders, when the rows of the type have such fields."""
+    """The order terms; Malformed when the rows of the type have no such field."""
     for i, order in enumerate(orders):
         known = field_specs(query_type.row)
         if order.field not in known:
@@ -35,7 +35,7 @@ def check_order(query_type: QueryType, orders: Sequence[OrderTerm]) -> Sequence[
 
 
 def order_terms(query_type: QueryType, orders: Sequence[OrderTerm]) -> Sequence[str]:
-    """The orders in SQL over the columns that the type gives."""
+    """The order terms as SQL over the columns that the type selects."""
     return [
         f"{_value(query_type, order.field)} {order.direction.upper()} NULLS LAST"
         for order in orders
@@ -43,12 +43,12 @@ def order_terms(query_type: QueryType, orders: Sequence[OrderTerm]) -> Sequence[
 
 
 def sort_rows(rows: Iterable[tuple[int, T]], orders: Sequence[OrderTerm]) -> list[tuple[int, T]]:
-    """Numbered rows in that order; rows that are equal in it stay as they are."""
-    found = list(rows)
+    """Numbered rows in that order; a stable sort keeps the order of equal rows."""
+    ordered = list(rows)
     for order in reversed(orders):
         descending = order.direction == "desc"
-        found.sort(key=lambda each: _key(each[1], order.field, descending), reverse=descending)
-    return found
+        ordered.sort(key=lambda item: _key(item[1], order.field, descending), reverse=descending)
+    return ordered
 
 
 def _key(row: Any, field: str, descending: bool) -> tuple[bool, Any]:
@@ -58,17 +58,17 @@ def _key(row: Any, field: str, descending: bool) -> tuple[bool, Any]:
 
 
 def _value(query_type: QueryType, field: str) -> str:
-    """The value of a field; a plain one by its position, because SQL may call it otherwise."""
-    at = 1
-    for name, form in field_specs(query_type.row).items():
+    """SQL for the value of a field; a plain one by position, as its SQL name may differ."""
+    position = 1
+    for name, spec in field_specs(query_type.row).items():
         if name == field:
             break
-        at += len(form.suffixes)
-    if form.sort_sql:
-        return form.sort_sql.format(*(f"{field}{suffix}" for suffix in form.suffixes))
-    if form.suffixes not in RATIO_SQL:
-        return str(at)
-    columns = [f"COALESCE({field}{suffix}, 0)" for suffix in form.suffixes]
-    numerator, denominator = (each.format(*columns) for each in RATIO_SQL[form.suffixes])
-    shown = f"(({numerator}) * 200 + ({denominator})) // NULLIF(2 * ({denominator}), 0)"
-    return f"COALESCE({shown}, 0)"
+        position += len(spec.suffixes)
+    if spec.sort_sql:
+        return spec.sort_sql.format(*(f"{field}{suffix}" for suffix in spec.suffixes))
+    if spec.suffixes not in RATIO_SQL:
+        return str(position)
+    columns = [f"COALESCE({field}{suffix}, 0)" for suffix in spec.suffixes]
+    numerator, denominator = (part.format(*columns) for part in RATIO_SQL[spec.suffixes])
+    rounded = f"(({numerator}) * 200 + ({denominator})) // NULLIF(2 * ({denominator}), 0)"
+    return f"COALESCE({rounded}, 0)"

@@ -1,4 +1,4 @@
-"""GET /v1/query/types: every standard question; made from the values that answer them."""
+"""GET /v1/query/types: every standard query type, from its declaration."""
 
 from collections.abc import Mapping
 
@@ -20,14 +20,16 @@ from schemas.errors import Malformed
 FLAGS = {"true": True, "1": True, "false": False, "0": False}
 
 
-async def list_types(desk: QueryDependencies, request: Request) -> Response:
-    """Answer a request; it needs no key, because nothing in it is anybody's."""
-    desk.admit_public(request)
-    asked = request.query_params.get("include_meta", "false")
-    if asked not in FLAGS:
-        raise Malformed(f"'include_meta' is '{asked[:40]}'; it must be true or false")
+async def list_types(dependencies: QueryDependencies, request: Request) -> Response:
+    """The query types; public, because the response holds no data of a tenant."""
+    dependencies.admit_public(request)
+    include_meta = request.query_params.get("include_meta", "false")
+    if include_meta not in FLAGS:
+        raise Malformed(f"'include_meta' is '{include_meta[:40]}'; it must be true or false")
     described = (
-        {"configs": {n: type_config(t) for n, t in QUERY_TYPES.items()}} if FLAGS[asked] else {}
+        {"configs": {n: type_config(t) for n, t in QUERY_TYPES.items()}}
+        if FLAGS[include_meta]
+        else {}
     )
     return json_response(
         {"success": True, "types": list(QUERY_TYPES), **described, "presets": list(PRESETS)}
@@ -35,8 +37,8 @@ async def list_types(desk: QueryDependencies, request: Request) -> Response:
 
 
 def type_config(query_type: QueryType) -> Mapping[str, object]:
-    """What a caller may know about a type."""
-    shape = field_specs(query_type.row)
+    """The declaration of a query type as JSON."""
+    specs = field_specs(query_type.row)
     options = query_type.options
     return {
         "name": query_type.name,
@@ -44,8 +46,8 @@ def type_config(query_type: QueryType) -> Mapping[str, object]:
         "description": query_type.description,
         "subject": query_type.subject,
         "columns": [
-            {"name": column.name, "type": column.kind, "unit": form.unit or None}
-            for column, form in zip(declared_columns(query_type.row), shape.values(), strict=True)
+            {"name": column.name, "type": column.kind, "unit": spec.unit or None}
+            for column, spec in zip(declared_columns(query_type.row), specs.values(), strict=True)
         ],
         "allowedFilters": list(filterable_fields(query_type.table)),
         "requiredFilters": query_type.required_filters,

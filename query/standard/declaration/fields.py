@@ -18,18 +18,18 @@ from schemas.runtime.clock import format_instant
 
 
 class FieldSpec(Struct, frozen=True):
-    """One field from one or more columns, named by the field and a suffix."""
+    """Makes a field from one or more columns, named by the field and a suffix."""
 
     suffixes: tuple[str, ...]
     to_value: Callable[..., object]
     unit: str = ""
-    """What the value is, when its Python type does not say."""
+    """Unit of the value, when its Python type does not tell it."""
     sort_sql: str = ""
-    """What it is sorted by, over its columns, when that is not a ratio of whole numbers."""
+    """SQL over its columns to sort by, when the value is not a ratio of integers."""
 
 
 def hundredths(numerator: int, denominator: int) -> float:
-    """The ratio of two whole numbers to two decimals, half up; 0 of nothing is 0."""
+    """The ratio of two integers to two decimals, rounded half up; 0 when the denominator is 0."""
     if not denominator:
         return 0.0
     return (numerator * 200 + denominator) // (2 * denominator) / 100
@@ -51,18 +51,18 @@ def mean_seconds(total_ms: int | None, count: int | None) -> float:
 
 
 def median_seconds(low_ms: int | None, high_ms: int | None) -> float:
-    """The mean of the two middle milliseconds, in seconds."""
+    """The median in seconds, from the two middle milliseconds."""
     return hundredths((low_ms or 0) + (high_ms or 0), 2000)
 
 
 def rounded(value: Fraction, digits: int) -> float:
-    """Half up, away from zero."""
+    """The value rounded half up, away from zero."""
     whole = (abs(value) * 10**digits + Fraction(1, 2)).__floor__()
     return float(Fraction(whole if value >= 0 else -whole, 10**digits))
 
 
 def average(total: Decimal | int | None, count: int | None, digits: int = 2) -> float | None:
-    """`total` over `count`; nothing of nothing."""
+    """`total` over `count`; None when the count is 0."""
     return rounded(Fraction(total or 0) / count, digits) if count else None
 
 
@@ -82,12 +82,12 @@ def quantile(
 
 
 def rounded_seconds(low_ms: int | None, high_ms: int | None, count: int | None) -> float | None:
-    """The mean of the two middle milliseconds, in seconds; nothing of nothing."""
+    """The median in seconds, from the two middle milliseconds; None without values."""
     return median_seconds(low_ms, high_ms) if count else None
 
 
 def identity(value: Any) -> object:
-    """The value as it is."""
+    """The value unchanged."""
     return value
 
 
@@ -101,9 +101,9 @@ Instant = Annotated[str | None, FieldSpec(("",), format_instant, "instant")]
 OptionalText = Annotated[str | None, FieldSpec(("",), identity, "string")]
 """Text that may be absent."""
 OptionalInteger = Annotated[int | None, FieldSpec(("",), identity, "integer")]
-"""A whole number that may be absent."""
+"""An integer that may be absent."""
 EXACT_MEAN = "{0} / NULLIF({1}, 0)"
-"""The mean of values with decimals, for sorting."""
+"""SQL of the mean of values with decimals, for sorting."""
 
 
 def _exact(percent: int) -> str:
@@ -115,14 +115,14 @@ Median = Annotated[
     float | None, FieldSpec(("_low", "_high", "_count"), quantile, "median", _exact(50))
 ]
 ListField = FieldSpec((), list, "list")
-"""A list that a detail fills."""
+"""A list that a nested list fills."""
 
 
 def fine_quantile(percent: int) -> FieldSpec:
     """A percentile to four decimals."""
     unit = "median" if percent == 50 else f"{percent}th percentile"
-    made = partial(quantile, percent=percent, digits=4)
-    return FieldSpec(("_low", "_high", "_count"), made, unit, _exact(percent))
+    to_value = partial(quantile, percent=percent, digits=4)
+    return FieldSpec(("_low", "_high", "_count"), to_value, unit, _exact(percent))
 
 
 FineAverage = Annotated[
@@ -134,7 +134,7 @@ P90 = Annotated[float | None, fine_quantile(90)]
 P95 = Annotated[float | None, fine_quantile(95)]
 P99 = Annotated[float | None, fine_quantile(99)]
 Date = Annotated[str, FieldSpec(("",), identity, "date")]
-"""The label of a bucket; SQL gives its number."""
+"""The label of a bucket; SQL selects its number."""
 
 
 @lru_cache(maxsize=1024)

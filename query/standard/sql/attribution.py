@@ -1,8 +1,8 @@
-"""attributed: page views with the source that their session came from.
+"""Page views with the traffic source of their session.
 
-The first page view of a session says where the visit came from: the pages after it were referred
-by the website itself. It is looked for before filters apply, so that views of one page also show
-what brought their visits. A page view without a session counts with its own source.
+The first page view of a session has its traffic source: later ones were referred by the website
+itself. Filters do not apply to it, so that the views of one page are attributed to the sources of
+their sessions. A page view without a session has its own source.
 """
 
 from query.standard.declaration.statement import Cte
@@ -10,8 +10,9 @@ from query.standard.sql.definitions import PAGE_VIEW, first_value
 
 
 def attributed_views(label: str) -> tuple[Cte, Cte]:
-    """The CTE `attributed_views` with `visitor` and `origin`; `label` is an expression over
-    `scoped`.
+    """The CTE `attributed` with `visitor` and `origin`, and the one before it.
+
+    `label` is the expression over `scoped` that gives the source.
     """
     firsts = Cte(
         "firsts",

@@ -1,9 +1,9 @@
-"""Sessions as they follow from the events of the span: the one definition that all questions share.
+"""SQL definitions: page view, custom event, session, bounce, duration, row order.
 
-A session is a session id with at least one page view. It is seen with its events inside the span.
-Its duration is the time from its first to its last event, or the visible time that its pages
-reported, whichever is greater. It bounced when it has one page view, nothing else but its exit, and
-a duration under 10 seconds.
+A session is a session id with at least one page view, computed from its events inside the time
+range. Its duration is the time from its first to its last event, or the visible time that its
+pages reported, whichever is greater. It bounced when it has one page view, no other event but the
+page exit, and a duration under 10 seconds.
 """
 
 from query.standard.declaration.statement import Cte
@@ -20,7 +20,7 @@ ROW_POSITION = (
     "(((CAST(ms * 256 + epoch % 256 AS HUGEINT) * 65536 + kafka_partition) * 1099511627776"
     " + kafka_offset) * 1048576 + seq)"
 )
-"""The same as one number: 42 bits of time; 8, 16, 40 and 20 of the row's identity."""
+"""The row order as one number: 42 bits of time, then 8, 16, 40 and 20 of the row's identity."""
 BOUNCE_MS = 10_000
 
 # Over the rows of one session:
@@ -29,18 +29,18 @@ OTHER_COUNT = f"COUNT(*) FILTER (WHERE NOT {PAGE_VIEW} AND name <> '{PAGE_EXIT}'
 DURATION_MS = "GREATEST(MAX(ms) - MIN(ms), CAST(COALESCE(SUM(time_on_page), 0) * 1000 AS BIGINT))"
 
 IS_BOUNCE = f"CASE WHEN views = 1 AND others = 0 AND lasted < {BOUNCE_MS} THEN 1 ELSE 0 END"
-"""Over one visit."""
+"""Over the columns of one session."""
 
 MEDIAN_LOW = "MAX(CASE WHEN place = (places + 1) // 2 THEN lasted END)"
 MEDIAN_HIGH = "MAX(CASE WHEN place = (places + 2) // 2 THEN lasted END)"
-"""The two middle durations of ranked visits: one and the same when their number is odd."""
+"""The two middle durations of ranked sessions; the same one when their number is odd."""
 
 
 def first_value(value: str, aggregate: str = "ARG_MIN_NULL") -> str:
     """The value, NULL or not, of the first row of a group.
 
-    One pass that keeps a value per group: a quarter of the time of ranking all rows in a window,
-    which at millions of rows no longer fits into memory. Other engines say MIN_BY.
+    One pass that keeps a value per group: a quarter of the time of a window function, which does
+    not fit into memory at millions of rows. Other engines have MIN_BY.
     """
     return f"{aggregate}({value}, {ROW_POSITION})"
 
@@ -73,4 +73,4 @@ RANKED_SESSIONS = Cte(
       FROM visits
     """,  # noqa: S608
 )
-"""Visits in the order of their duration, for the median: exact on every engine."""
+"""Sessions ranked by duration, for an exact median on every engine."""

@@ -1,12 +1,12 @@
-"""Percentiles by rank: exact on every engine, from whole rows rather than estimates.
+"""Exact percentiles by rank, the same on every engine.
 
-Over rows with `place` (from 1, in the order of the value) and `places` (how many there are) the two
-values that a percentile lies between are picked; `forms.quantile` goes the rest of the way.
+Over rows with `place` (rank of the value, from 1) and `places` (number of rows) these columns pick
+the two values that a percentile lies between; `fields.quantile` interpolates between them.
 """
 
 
 def quantile_columns(name: str, value: str, percent: int, only: str = "TRUE") -> str:
-    """The columns `<name>_low`, `_high` and `_count` of a percentile; `only` chooses rows."""
+    """The columns `<name>_low`, `_high` and `_count` of a percentile, of rows that meet `only`."""
     low = f"(places - 1) * {percent} // 100 + 1"
     high = f"((places - 1) * {percent} + 99) // 100 + 1"
     return (

@@ -1,4 +1,4 @@
-"""Steps and goals as a request describes them: an event or a page, narrowed by filters."""
+"""Funnel steps and goals as SQL conditions: an event or a page view, with filters."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -19,7 +19,7 @@ FIELDS: Mapping[str, FilterField] = {
 
 
 class Step(Struct, frozen=True, omit_defaults=True):
-    """Something that happens: an event of that name, or a view of that path."""
+    """An event with that name, or a page view of that path."""
 
     event: StepText | None = None
     path: StepText | None = None
@@ -28,18 +28,18 @@ class Step(Struct, frozen=True, omit_defaults=True):
 
     @property
     def display_name(self) -> str:
-        """What it is called."""
+        """Its label, else the event or the path."""
         return self.label or self.event or self.path or ""
 
 
-def step_condition(step: Step, at: str, prefix: str) -> Sql:
-    """The condition that a row of `scoped` is such a step."""
+def step_condition(step: Step, path: str, prefix: str) -> Sql:
+    """The condition on a row of `scoped` that completes the step."""
     if (step.event is None) is (step.path is None):
-        raise Malformed(f"'{at}' must have either 'event' or 'path'")
+        raise Malformed(f"'{path}' must have either 'event' or 'path'")
     value = f"{prefix}_is"
     text = f"name = ${value}" if step.path is None else f"{PAGE_VIEW} AND path = ${value}"
     where = compile_conditions(
-        step.filters, FIELDS, "table 'events'", f"{at}.filters", f"{prefix}_f"
+        step.filters, FIELDS, "table 'events'", f"{path}.filters", f"{prefix}_f"
     )
-    said = {value: step.event if step.path is None else step.path}
-    return Sql(f"({text}{where.text})", merge_values(said, where.values))
+    values = {value: step.event if step.path is None else step.path}
+    return Sql(f"({text}{where.text})", merge_values(values, where.values))

@@ -1,4 +1,4 @@
-"""Spans of their own: what happens now, and today; whatever dates a request has."""
+"""Time ranges of realtime types: last minutes, today; the requested dates do not matter."""
 
 from datetime import timedelta
 
@@ -8,21 +8,21 @@ from query.standard.declaration.statement import TimeRangeOverride
 
 MINUTE_MS = 60_000
 CLOCK_SKEW_MS = 5 * MINUTE_MS
-"""How far a visitor's clock may be ahead; a row from there is happening now."""
+"""Tolerance for visitors' clocks that are ahead of ours."""
 
 
 def last_minutes(minutes: int) -> TimeRangeOverride:
-    """From that many minutes ago on."""
+    """The last minutes up to now."""
 
-    def over(span: TimeRange, now_ms: int) -> TimeRange:
-        return TimeRange(now_ms - minutes * MINUTE_MS, now_ms + CLOCK_SKEW_MS, span.zone)
+    def override(requested: TimeRange, now_ms: int) -> TimeRange:
+        return TimeRange(now_ms - minutes * MINUTE_MS, now_ms + CLOCK_SKEW_MS, requested.zone)
 
-    return over
+    return override
 
 
-def today(span: TimeRange, now_ms: int) -> TimeRange:
-    """The day that it is in the zone."""
-    midnight = to_local(now_ms, span.zone).replace(hour=0, minute=0, second=0, microsecond=0)
+def today(requested: TimeRange, now_ms: int) -> TimeRange:
+    """The current day in the time zone."""
+    midnight = to_local(now_ms, requested.zone).replace(hour=0, minute=0, second=0, microsecond=0)
     ends = (midnight, midnight + timedelta(days=1))
-    start_ms, end_ms = (to_unix_ms(each, span.zone) for each in ends)
-    return TimeRange(start_ms, end_ms, span.zone)
+    start_ms, end_ms = (to_unix_ms(end, requested.zone) for end in ends)
+    return TimeRange(start_ms, end_ms, requested.zone)

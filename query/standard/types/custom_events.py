@@ -1,4 +1,4 @@
-"""Questions about custom events: where, when and which; single ones."""
+"""Query types of custom events: by path, by bucket, single ones."""
 
 from msgspec import Struct
 
@@ -43,12 +43,12 @@ class RecentEvent(Struct, frozen=True):
 
 
 def custom_event_type(
-    name: str, meaning: str, row: type[Struct], sql: str, limit: int = 100
+    name: str, description: str, row: type[Struct], sql: str, limit: int = 100
 ) -> QueryType:
-    """A question about custom events."""
+    """A query type over the events table."""
     return QueryType(
         name=name,
-        description=meaning,
+        description=description,
         subject=SubjectKind.WEBSITE,
         table=STORED,
         row=row,
@@ -60,7 +60,7 @@ def custom_event_type(
 CUSTOM_EVENTS = (
     custom_event_type(
         "custom_events_by_path",
-        "custom events by the path they happened on",
+        "custom events by path",
         EventsOfPath,
         f"""
             SELECT path                         AS label,
@@ -94,7 +94,7 @@ CUSTOM_EVENTS = (
     ),
     QueryType(
         name="custom_events_trends_by_event",
-        description="custom events of each bucket and name; nothing where none happened",
+        description="custom events of each bucket and name; only buckets that have some",
         subject=SubjectKind.WEBSITE,
         table=STORED,
         row=EventOfBucket,

@@ -1,4 +1,4 @@
-"""Questions about scrolling and interacting, as pages reported it."""
+"""Query types of scroll depth and interactions, as pages reported them."""
 
 from msgspec import Struct
 
@@ -62,7 +62,7 @@ INTERACTED_SESSIONS = Cte(
 ENGAGEMENT = (
     QueryType(
         name="scroll_depth_summary",
-        description="mean depth of scrolling in percent, of reports above 0",
+        description="mean scroll depth in percent, of reports above 0",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=ScrollSummary,
@@ -77,7 +77,7 @@ ENGAGEMENT = (
     ),
     QueryType(
         name="scroll_depth_distribution",
-        description="reports by quarter of the page; a border belongs to the quarter above it",
+        description="reports by quarter of the page; a border counts in the deeper quarter",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=ScrollRange,
@@ -95,7 +95,7 @@ ENGAGEMENT = (
     ),
     QueryType(
         name="page_scroll_performance",
-        description="mean depth of scrolling by path, of reports above 0; page views that report",
+        description="mean scroll depth by path, of reports above 0; page views that report",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=ScrolledPage,

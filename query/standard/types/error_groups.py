@@ -1,4 +1,4 @@
-"""Questions about single errors, groups of them, and their share of the sessions."""
+"""Query types of single errors, groups of errors and the error rate of sessions."""
 
 from msgspec import Struct
 
@@ -114,17 +114,17 @@ VISITED = Cte(
 
 
 def error_query_type(
-    name: str, meaning: str, row: type[Struct], sql: str, **more: object
+    name: str, description: str, row: type[Struct], sql: str, **fields: object
 ) -> QueryType:
-    """A question about errors."""
+    """A query type over the errors table."""
     return QueryType(
         name=name,
-        description=meaning,
+        description=description,
         subject=SubjectKind.WEBSITE,
         table=STORED,
         row=row,
         sql=sql,
-        **more,  # type: ignore[arg-type]  # the other fields of a type, as they are
+        **fields,  # type: ignore[arg-type]  # the other fields of a type, as they are
     )
 
 
@@ -174,7 +174,7 @@ ERROR_GROUPS = (
     ),
     error_query_type(
         "error_summary",
-        "totals of errors; the rate is that of sessions with an error among all sessions",
+        "totals of errors; the error rate is the share of sessions with an error",
         ErrorSummary,
         """
             SELECT happened,

@@ -1,4 +1,4 @@
-"""Questions about the errors that pages of a website reported."""
+"""Query types of error reports: by message, path, class and bucket."""
 
 from msgspec import Struct
 
@@ -37,7 +37,7 @@ class ErrorBucket(Struct, frozen=True):
 ERRORS = (
     QueryType(
         name="error_types",
-        description="errors by message, with the last time each was seen",
+        description="errors by message, with the time of the last one",
         subject=SubjectKind.WEBSITE,
         table=STORED,
         row=ErrorMessage,
@@ -87,7 +87,7 @@ ERRORS = (
     ),
     QueryType(
         name="error_trends",
-        description="errors and affected visitors of each day or hour",
+        description="errors and affected visitors of each bucket",
         subject=SubjectKind.WEBSITE,
         table=STORED,
         row=ErrorBucket,

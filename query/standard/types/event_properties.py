@@ -1,4 +1,4 @@
-"""Questions about the properties of custom events: their keys, and how often each value occurs.
+"""Query types of the properties of custom events: their keys and the counts of their values.
 
 Values are text as JSON writes them, strings without their quotes, cut at 512 characters. A value
 that is null counts as absent.
@@ -78,7 +78,7 @@ OWN = Cte(
      GROUP BY name, property_key, {VALUE}
     """,  # noqa: S608
 )
-"""A row for each value of each property, with how often it occurs."""
+"""A row for each value of each property, with its count."""
 
 VALUES = Cte(
     "tallied",
@@ -137,16 +137,16 @@ def top_values(field: str) -> NestedList:
 
 
 def property_type(
-    name: str, meaning: str, row: type[Struct], given: tuple[Cte, ...], sql: str, limit: int
+    name: str, description: str, row: type[Struct], ctes: tuple[Cte, ...], sql: str, limit: int
 ) -> QueryType:
-    """A question about properties."""
+    """A query type over the properties of events."""
     return QueryType(
         name=name,
-        description=meaning,
+        description=description,
         subject=SubjectKind.WEBSITE,
         table=STORED,
         row=row,
-        ctes=(OWN, *given),
+        ctes=(OWN, *ctes),
         sql=sql,
         default_limit=limit,
     )
@@ -155,7 +155,7 @@ def property_type(
 PROPERTIES = (
     property_type(
         "custom_event_properties",
-        "how often each value of each property of each custom event occurs",
+        "counts of each value of each property of each custom event",
         PropertyValue,
         (VALUES,),
         """
@@ -167,7 +167,7 @@ PROPERTIES = (
     ),
     property_type(
         "custom_events_property_cardinality",
-        "how many different values each property has",
+        "number of distinct values of each property",
         Cardinality,
         (KEYS,),
         """

@@ -1,4 +1,4 @@
-"""Questions about custom events: what is neither a page view, nor its exit, nor a click away."""
+"""Query types of custom events: neither page views, nor page exits, nor outbound clicks."""
 
 from msgspec import Struct
 

@@ -1,9 +1,9 @@
-"""funnel: how many go through steps in their order, inside a window, and where they stop.
+"""funnel: visitors or sessions that complete steps in order within a window, and where they stop.
 
-A visitor has done a step when a row that is the step comes after one that completed the step
-before, no later than the window after the row that began. Of several beginnings the latest that
-leads there counts: for each row in the order of time that is a running maximum, so that one pass
-over the rows per step is enough and no row is two steps.
+A row completes a step when it meets the step's condition, comes after a row that completed the
+step before, and lies within the window from the row that completed the first step. Of several
+first rows the latest that leads there counts: a running maximum over the rows in order, so that
+one pass per step is enough and no row completes two steps.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ SECONDS = FieldSpec(("_low", "_high", "_count"), rounded_seconds, "seconds")
 
 
 class Funnel(QueryOptions, frozen=True):
-    """What the request says."""
+    """Options of the request."""
 
     steps: Annotated[list[Step], Meta(min_length=2, max_length=MAX_STEPS)]
     window: Annotated[int, Meta(ge=1, le=400 * DAY_SECONDS)] = 7 * DAY_SECONDS
@@ -36,7 +36,7 @@ class Funnel(QueryOptions, frozen=True):
 
     @classmethod
     def example(cls) -> "Funnel":
-        """Two pages in a row."""
+        """Two page views in order."""
         return cls([Step(path="/0"), Step(path="/next/0")])
 
 
@@ -51,23 +51,21 @@ class FunnelStep(Struct, frozen=True):
     median_seconds: Annotated[float | None, SECONDS]
 
 
-def funnel_statement(asked: Funnel) -> Statement:
-    """A CTE for each step, in which the rows that complete it know when their chain began."""
-    conditions = [
-        step_condition(s, f"steps[{i}]", f"step{i}") for i, s in enumerate(asked.steps, 0)
-    ]
-    key = "visitor_hash" if asked.by == "visitor" else "session_hash"
-    numbers = range(1, len(asked.steps) + 1)
+def funnel_statement(options: Funnel) -> Statement:
+    """A CTE for each step: the rows that complete it, with the time of their first step."""
+    conditions = [step_condition(s, f"steps[{i}]", f"step{i}") for i, s in enumerate(options.steps)]
+    key = "visitor_hash" if options.by == "visitor" else "session_hash"
+    numbers = range(1, len(options.steps) + 1)
     return Statement(
         ctes=(
             _marked(key, [condition.text for condition in conditions]),
-            *(_level(number, len(asked.steps)) for number in numbers[1:]),
-            _completed(len(asked.steps)),
+            *(_level(number, len(options.steps)) for number in numbers[1:]),
+            _completed(len(options.steps)),
             RANKED,
         ),
         sql=SQL,
-        finish=partial(funnel_rows, asked.steps),
-        values=merge_values(*(c.values for c in conditions), {"window_ms": asked.window * 1000}),
+        finish=partial(funnel_rows, options.steps),
+        values=merge_values(*(c.values for c in conditions), {"window_ms": options.window * 1000}),
     )
 
 
@@ -93,8 +91,8 @@ def _level(number: int, steps: int) -> Cte:
     before = "OVER (PARTITION BY who ORDER BY " + ROW_ORDER
     before += " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
     last = number - 1
-    kept = ", ".join(f"is_{n}" for n in range(1, steps + 1))
-    known = ", ".join(
+    marks = ", ".join(f"is_{n}" for n in range(1, steps + 1))
+    earlier_columns = ", ".join(
         [f"begun_{n}" for n in range(1, number)] + [f"before_{n}" for n in range(2, number)]
     )
     latest = f"MAX(begun_{last}) {before}"
@@ -102,7 +100,7 @@ def _level(number: int, steps: int) -> Cte:
     return Cte(
         f"level_{number}",
         f"""
-        SELECT who, {ROW_ORDER}, {kept}, {known},
+        SELECT who, {ROW_ORDER}, {marks}, {earlier_columns},
                {completed} AS before_{number},
                CASE WHEN is_{number} = 1 AND ms - {latest} <= $window_ms
                     THEN {latest} END AS begun_{number}
@@ -112,7 +110,7 @@ def _level(number: int, steps: int) -> Cte:
 
 
 def _completed(steps: int) -> Cte:
-    each = "\n        UNION ALL\n".join(
+    completions = "\n        UNION ALL\n".join(
         f"""
         SELECT {n} AS stage, who,
                {"NULL" if n == 1 else f"ms - before_{n}"} AS waited,
@@ -121,7 +119,7 @@ def _completed(steps: int) -> Cte:
          WHERE begun_{n} IS NOT NULL"""  # noqa: S608
         for n in range(1, steps + 1)
     )
-    return Cte("completed", each)
+    return Cte("completed", completions)
 
 
 RANKED = Cte(
@@ -134,7 +132,7 @@ RANKED = Cte(
      WHERE turn = 1
     """,
 )
-"""The first time that each visitor completed each step."""
+"""The first completion of each step by each visitor, ranked by the time since the step before."""
 
 SQL = """
     SELECT stage,
@@ -148,17 +146,17 @@ SQL = """
 
 
 def funnel_rows(steps: Sequence[Step], rows: Sequence[Row], *_: object) -> Sequence[Row]:
-    """A row for each step, also for those that nobody reached."""
-    found = {row[0]: row[1:] for row in rows}
-    reached = [found.get(n, (0, None, None)) for n in range(1, len(steps) + 1)]
+    """A row for each step, zeros for those that nobody completed."""
+    by_stage = {row[0]: row[1:] for row in rows}
+    reached = [by_stage.get(n, (0, None, None)) for n in range(1, len(steps) + 1)]
     first = reached[0][0]
-    made: list[Row] = []
+    result: list[Row] = []
     previous = first
     for number, (count, low, high) in enumerate(reached, 1):
         timed = 0 if low is None else count
         lost = previous - count
         name = steps[number - 1].display_name
-        made.append(
+        result.append(
             (
                 number,
                 name,
@@ -176,13 +174,13 @@ def funnel_rows(steps: Sequence[Step], rows: Sequence[Row], *_: object) -> Seque
             )
         )
         previous = count
-    return made
+    return result
 
 
 FUNNEL = (
     QueryType(
         name="funnel",
-        description="visitors (or sessions) that go through the steps in their order",
+        description="visitors (or sessions) that complete the steps in order",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=FunnelStep,

@@ -1,4 +1,4 @@
-"""goals: who did something, as a share of all who came."""
+"""goals: conversions of each goal, and the share of visitors that converted."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -18,7 +18,7 @@ MAX_GOALS = 20
 
 
 class Goals(QueryOptions, frozen=True):
-    """What the request says."""
+    """Options of the request."""
 
     goals: Annotated[list[Step], Meta(min_length=1, max_length=MAX_GOALS)]
 
@@ -36,10 +36,10 @@ class Goal(Struct, frozen=True):
     conversion_rate: Percent
 
 
-def goals_statement(asked: Goals) -> Statement:
-    """Three counts for each goal, behind the number of all visitors."""
+def goals_statement(options: Goals) -> Statement:
+    """The number of all visitors, then three counts for each goal."""
     conditions = [
-        step_condition(goal, f"goals[{i}]", f"goal{i}") for i, goal in enumerate(asked.goals)
+        step_condition(goal, f"goals[{i}]", f"goal{i}") for i, goal in enumerate(options.goals)
     ]
     counts = ",\n".join(
         f"COUNT(*) FILTER (WHERE {c.text}),\n"
@@ -55,12 +55,12 @@ def goals_statement(asked: Goals) -> Statement:
              ORDER BY everyone
         """,  # noqa: S608
         values=merge_values(*(c.values for c in conditions)),
-        finish=partial(goal_rows, asked.goals),
+        finish=partial(goal_rows, options.goals),
     )
 
 
 def goal_rows(goals: Sequence[Step], rows: Sequence[Row], *_: object) -> Sequence[Row]:
-    """A row for each goal, in the order in which they were asked."""
+    """A row for each goal, in the order of the request."""
     everyone, *counts = rows[0]
     threes = [counts[i : i + 3] for i in range(0, len(counts), 3)]
     return [
@@ -72,7 +72,7 @@ def goal_rows(goals: Sequence[Step], rows: Sequence[Row], *_: object) -> Sequenc
 GOALS = (
     QueryType(
         name="goals",
-        description="how often each goal was reached, and by which share of all visitors",
+        description="conversions of each goal, and its share of all visitors",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=Goal,

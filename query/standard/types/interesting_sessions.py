@@ -1,4 +1,4 @@
-"""Sessions in which most happened, by a score of what was viewed, done and met."""
+"""Most active sessions by a score of page views, events, errors and duration."""
 
 from typing import Annotated
 
@@ -37,7 +37,7 @@ class InterestingSession(Struct, frozen=True):
 
 
 def distinct(field: str, column: str, only: str) -> NestedList:
-    """The different values of a column in a session, in alphabetical order."""
+    """The distinct values of a column in a session, in alphabetical order."""
     return NestedList(
         field=field,
         row=None,
@@ -88,7 +88,7 @@ SCORED_SESSIONS = PageKeyQuery(
 INTERESTING = (
     QueryType(
         name="interesting_sessions",
-        description="sessions in which most happened; the reference says how they are scored",
+        description="most active sessions by a score; the reference tells how it is computed",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=InterestingSession,

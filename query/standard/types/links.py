@@ -1,4 +1,4 @@
-"""Questions about one short link."""
+"""Query types of one short link."""
 
 from msgspec import Struct
 
@@ -39,10 +39,10 @@ class LinkCountry(Struct, frozen=True):
     clicks: int
 
 
-def _top(name: str, column: str, meaning: str, limit: int = 10) -> QueryType:
+def _top(name: str, column: str, description: str, limit: int = 10) -> QueryType:
     return QueryType(
         name=name,
-        description=meaning,
+        description=description,
         subject=SubjectKind.LINK,
         table=CLICKS,
         row=LinkShare,
@@ -57,10 +57,10 @@ def _top(name: str, column: str, meaning: str, limit: int = 10) -> QueryType:
     )
 
 
-def _place(name: str, column: str, meaning: str) -> QueryType:
+def _place(name: str, column: str, description: str) -> QueryType:
     return QueryType(
         name=name,
-        description=meaning,
+        description=description,
         subject=SubjectKind.LINK,
         table=CLICKS,
         row=LinkCountry,
@@ -76,10 +76,10 @@ def _place(name: str, column: str, meaning: str) -> QueryType:
     )
 
 
-def _different(name: str, value: str, meaning: str) -> QueryType:
+def _different(name: str, value: str, description: str) -> QueryType:
     return QueryType(
         name=name,
-        description=meaning,
+        description=description,
         subject=SubjectKind.LINK,
         table=CLICKS,
         row=ValuesOfBucket,
@@ -124,7 +124,7 @@ LINKS = (
     ),
     QueryType(
         name="link_top_referrers",
-        description="clicks by who referred; `Direct` when nobody did",
+        description="clicks by referrer; `Direct` without one",
         subject=SubjectKind.LINK,
         table=CLICKS,
         row=LinkReferrer,
@@ -139,7 +139,7 @@ LINKS = (
              ORDER BY clicks DESC, label
         """,
     ),
-    _top("link_top_devices", "device_type", "clicks by class of device", limit=100),
+    _top("link_top_devices", "device_type", "clicks by device type", limit=100),
     _top("link_top_browsers", "browser_name", "clicks by browser"),
     QueryType(
         name="link_top_countries",
@@ -158,9 +158,9 @@ LINKS = (
         """,
     ),
     _different(
-        "link_referrers_by_day", REFERRER, "different referrers of each bucket, without Direct"
+        "link_referrers_by_day", REFERRER, "distinct referrers of each bucket, without `Direct`"
     ),
-    _different("link_countries_by_day", "country", "different countries of each bucket"),
+    _different("link_countries_by_day", "country", "distinct countries of each bucket"),
     _place("link_top_regions", "region", "clicks by region and country"),
     _place("link_top_cities", "city", "clicks by city and country"),
 )

@@ -1,4 +1,4 @@
-"""Questions about clicks that leave a website."""
+"""Query types of outbound clicks."""
 
 from msgspec import Struct
 
@@ -29,7 +29,7 @@ class OutboundDomain(Struct, frozen=True):
 OUTBOUND = (
     QueryType(
         name="outbound_links",
-        description="clicks on each link that leaves the website; percentage of all such clicks",
+        description="outbound clicks by link; percentage of all outbound clicks",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=OutboundLink,
@@ -50,7 +50,7 @@ OUTBOUND = (
     ),
     QueryType(
         name="outbound_domains",
-        description="clicks that leave the website, by the domain they go to",
+        description="outbound clicks by target domain",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=OutboundDomain,

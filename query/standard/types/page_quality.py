@@ -1,4 +1,4 @@
-"""Questions about how pages were used, from what trackers report when a page is left."""
+"""Query types of page quality, from the report that trackers send at the page exit."""
 
 from msgspec import Struct
 
@@ -10,7 +10,7 @@ from query.standard.sql.percentiles import mean_columns, quantile_columns
 from schemas.tables import ENGAGEMENT as STORED
 
 MIN_VIEWS = 5
-"""Below it a share says nothing."""
+"""Page views below which a share is not meaningful."""
 
 
 class PageFrustration(Struct, frozen=True):
@@ -44,7 +44,7 @@ class PageQuality(Struct, frozen=True):
 
 
 def most_often(name: str, column: str, only: str) -> Cte:
-    """By path, the values of a column in the order of how often they are there."""
+    """The values of a column ranked within each path."""
     return Cte(
         name,
         f"""

@@ -1,4 +1,4 @@
-"""paths: the ways that sessions take through pages; views of the same page in a row are one."""
+"""paths: sequences of pages in sessions; consecutive views of a page count once."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -17,7 +17,7 @@ MAX_STEPS = 10
 
 
 class Paths(QueryOptions, frozen=True, rename={"start": "from", "end": "to"}):
-    """What the request says: where ways begin, where they end, and how many pages they have."""
+    """Options of the request: first page, last page and length of the paths."""
 
     start: StepText | None = None
     end: StepText | None = None
@@ -43,10 +43,10 @@ SEEN = Cte(
 )
 
 
-def paths_statement(asked: Paths) -> Statement:
-    """The stretch of each session's pages that is asked, and how often it occurs."""
-    count = asked.max_steps
-    shown = "".join(f" || COALESCE(' → ' || pages_{n}.page, '')" for n in range(1, count))
+def paths_statement(options: Paths) -> Statement:
+    """The requested part of each session's page sequence, and how often it occurs."""
+    count = options.max_steps
+    label = "".join(f" || COALESCE(' → ' || pages_{n}.page, '')" for n in range(1, count))
     named = "\n".join(
         f"LEFT JOIN pages AS pages_{n} ON pages_{n}.number = way_{n}" for n in range(count)
     )
@@ -56,12 +56,12 @@ def paths_statement(asked: Paths) -> Statement:
             *PAGE_SEQUENCE_CTES,
             SEEN,
             _path_steps(count),
-            *_ends(asked),
-            _selected_steps(asked),
+            *_ends(options),
+            _selected_steps(options),
             *_path_counts(count),
         ),
         sql=f"""
-            SELECT pages_0.page{shown} AS label,
+            SELECT pages_0.page{label} AS label,
                    steps,
                    sessions,
                    visitors,
@@ -71,17 +71,17 @@ def paths_statement(asked: Paths) -> Statement:
               {named}
              ORDER BY sessions DESC, label, steps, visitors
         """,  # noqa: S608
-        values=_values(asked),
+        values=_values(options),
     )
 
 
-def _values(asked: Paths) -> dict[str, object]:
-    given = {"way_from": asked.start, "way_to": asked.end}
-    return {name: value for name, value in given.items() if value is not None}
+def _values(options: Paths) -> dict[str, object]:
+    bounds = {"way_from": options.start, "way_to": options.end}
+    return {name: value for name, value in bounds.items() if value is not None}
 
 
 def _path_steps(count: int) -> Cte:
-    """Each page that a session turned to, with the next ones."""
+    """Each page change of a session, with the pages after it."""
     in_order = "(PARTITION BY visit ORDER BY place)"
     ahead = "".join(
         f",\n               LEAD(number, {n}) OVER {in_order} AS page_{n}" for n in range(1, count)
@@ -99,15 +99,15 @@ def _path_steps(count: int) -> Cte:
     )
 
 
-def _ends(asked: Paths) -> Sequence[Cte]:
-    """The turns at which the ways begin and end, where the request says something of them."""
-    begun = (_path_starts(),) if asked.start is not None else ()
-    ended = (_path_ends(asked),) if asked.end is not None else ()
+def _ends(options: Paths) -> Sequence[Cte]:
+    """The steps at which paths begin and end, when the request fixes them."""
+    begun = (_path_starts(),) if options.start is not None else ()
+    ended = (_path_ends(options),) if options.end is not None else ()
     return (*begun, *ended)
 
 
 def _path_starts() -> Cte:
-    """The first turn at which a way may begin."""
+    """The first step at which a path can begin."""
     return Cte(
         "begun",
         """
@@ -121,10 +121,10 @@ def _path_starts() -> Cte:
     )
 
 
-def _path_ends(asked: Paths) -> Cte:
-    """First and last turn of the way; one that has no end when it must have is left out."""
-    most = asked.max_steps
-    if asked.start is None:
+def _path_ends(options: Paths) -> Cte:
+    """First and last step of each path; sessions that do not reach the last page are left out."""
+    most = options.max_steps
+    if options.start is None:
         return Cte(
             "ended",
             f"""
@@ -155,18 +155,18 @@ def _path_ends(asked: Paths) -> Cte:
     )
 
 
-def _selected_steps(asked: Paths) -> Cte:
-    """The pages of each session's way; those beyond its end are NULL."""
-    numbers = range(asked.max_steps)
-    if asked.end is not None:
-        held = [f"CASE WHEN from_turn + {n} <= last_turn THEN page_{n} END" for n in numbers]
+def _selected_steps(options: Paths) -> Cte:
+    """The pages of each session's path; NULL beyond its end."""
+    numbers = range(options.max_steps)
+    if options.end is not None:
+        columns = [f"CASE WHEN from_turn + {n} <= last_turn THEN page_{n} END" for n in numbers]
         where = "JOIN ended ON ender = visit AND from_turn = turn"
     else:
-        held = [f"page_{n}" for n in numbers]
+        columns = [f"page_{n}" for n in numbers]
         where = "WHERE turn = 1"
-        if asked.start is not None:
+        if options.start is not None:
             where = "JOIN begun ON beginner = visit AND first_turn = turn"
-    pages = ",\n               ".join(f"{each} AS way_{n}" for n, each in enumerate(held))
+    pages = ",\n               ".join(f"{column} AS way_{n}" for n, column in enumerate(columns))
     return Cte(
         "walked",
         f"""
@@ -179,7 +179,7 @@ def _selected_steps(asked: Paths) -> Cte:
 
 
 def _path_counts(count: int) -> tuple[Cte, Cte]:
-    """The ways, with how many sessions and visitors took each."""
+    """The distinct paths, with their sessions and visitors."""
     pages = ", ".join(f"way_{n}" for n in range(count))
     steps = " + ".join(f"CASE WHEN way_{n} IS NULL THEN 0 ELSE 1 END" for n in range(count))
     taken = Cte(
@@ -207,8 +207,7 @@ def _path_counts(count: int) -> tuple[Cte, Cte]:
 PATHS = (
     QueryType(
         name="paths",
-        description="ways through pages: from a page, to a page, or from the first page of "
-        "sessions",
+        description="page paths of sessions: from a page, to a page, or from the entry page",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=Path,

@@ -1,4 +1,4 @@
-"""Questions about how fast pages load, from the timings that page views carry."""
+"""Query types of load timings, from the page views that carry them."""
 
 from msgspec import Struct
 
@@ -56,7 +56,7 @@ REST = ",\n".join(
 
 
 def ranked(group: str) -> Cte:
-    """Page views with a load time in the order of it, in each group."""
+    """Page views ranked by load time within each group."""
     return Cte(
         "ranked",
         f"""
@@ -71,11 +71,11 @@ def ranked(group: str) -> Cte:
     )
 
 
-def loading(name: str, column: str, meaning: str) -> QueryType:
+def loading(name: str, column: str, description: str) -> QueryType:
     """Load timings by one column, the slowest first."""
     return QueryType(
         name=name,
-        description=f"load timings in milliseconds by {meaning}, of page views that took any",
+        description=f"load timings in milliseconds by {description}, of page views that carry them",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=PageLoadTime,
@@ -93,11 +93,11 @@ def loading(name: str, column: str, meaning: str) -> QueryType:
     )
 
 
-def series(name: str, row: type[Struct], columns: str, meaning: str) -> QueryType:
+def series(name: str, row: type[Struct], columns: str, description: str) -> QueryType:
     """Load timings of each bucket."""
     return QueryType(
         name=name,
-        description=meaning,
+        description=description,
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=row,

@@ -1,4 +1,4 @@
-"""Properties of custom events with a guess of what kind of values they have."""
+"""Properties of custom events, classified by the kind of their values."""
 
 from fractions import Fraction
 from typing import Annotated
@@ -14,7 +14,7 @@ from query.standard.types.event_properties import HAPPENED, MAX_FEW_VALUES, OWN,
 from schemas.tables import EVENTS as STORED
 
 MAX_DISTINCT = 1_000
-"""Different values from which on text is only counted."""
+"""Distinct values above which text is only counted."""
 
 
 def ratio(part: int | None, whole: int | None) -> float:
@@ -34,7 +34,7 @@ KINDS = {
 """Each kind: when all values are of it, and how they are best shown; the first that fits holds."""
 
 KIND = " ".join(f"WHEN {holds} THEN '{name}'" for name, (holds, _) in KINDS.items())
-STRATEGY = " ".join(f"WHEN {holds} THEN '{shown}'" for holds, shown in KINDS.values())
+STRATEGY = " ".join(f"WHEN {holds} THEN '{display}'" for holds, display in KINDS.values())
 
 
 class PropertyClassification(Struct, frozen=True):
@@ -81,7 +81,7 @@ CLASSIFIED = Cte(
 CLASSIFICATION = (
     QueryType(
         name="custom_events_property_classification",
-        description="what kind of values each property has, guessed from all of them",
+        description="kind of the values of each property, inferred from all of them",
         subject=SubjectKind.WEBSITE,
         table=STORED,
         row=PropertyClassification,

@@ -1,4 +1,4 @@
-"""Questions about this moment: the last minutes, whatever dates a request has."""
+"""Query types of the last minutes; the requested dates do not matter."""
 
 from collections.abc import Sequence
 
@@ -79,44 +79,44 @@ LATEST = Cte(
 
 
 def minute_rows(rows: Sequence[Row], _: TimeRange, now_ms: int) -> Sequence[Row]:
-    """A row for each of the last minutes, this one included; zeros where nothing happened."""
-    found = {row[0]: row for row in rows}
+    """A row for each of the last minutes and the current one; zeros where nothing happened."""
+    by_minute = {row[0]: row for row in rows}
     last = now_ms - now_ms % MINUTE_MS
-    wanted = range(last - (MINUTES - 1) * MINUTE_MS, last + MINUTE_MS, MINUTE_MS)
-    return [found.get(minute, (minute, 0, 0, 0)) for minute in wanted]
+    minutes = range(last - (MINUTES - 1) * MINUTE_MS, last + MINUTE_MS, MINUTE_MS)
+    return [by_minute.get(minute, (minute, 0, 0, 0)) for minute in minutes]
 
 
 def realtime_type(
     name: str,
-    meaning: str,
+    description: str,
     row: type[Struct],
     sql: str,
     *,
-    span: int = 5,
+    minutes: int = 5,
     limit: int = 100,
-    given: tuple[Cte, ...] = (),
+    ctes: tuple[Cte, ...] = (),
 ) -> QueryType:
-    """A question about the last `span` minutes."""
+    """A query type of the last minutes."""
     return QueryType(
         name=name,
-        description=f"{meaning} in the last {span} minutes",
+        description=f"{description} in the last {minutes} minutes",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=row,
         default_limit=limit,
-        sql=Statement(sql=sql, ctes=given, time_range_override=last_minutes(span)),
+        sql=Statement(sql=sql, ctes=ctes, time_range_override=last_minutes(minutes)),
     )
 
 
 def active_visitors_type(
-    name: str, meaning: str, row: type[Struct], group: str, **more: int
+    name: str, description: str, row: type[Struct], group: str, **options: int
 ) -> QueryType:
-    """Visitors with a page view, by a column."""
+    """Active visitors by a column."""
     first, _, second = group.partition(", ")
     beside = f",\n                   COALESCE({second}, '') AS beside" if second else ""
     return realtime_type(
         name,
-        meaning,
+        description,
         row,
         f"""
             SELECT {first} AS label{beside},
@@ -127,7 +127,7 @@ def active_visitors_type(
              GROUP BY {group}
              ORDER BY visitors DESC, label{", beside" if second else ""}
         """,  # noqa: S608
-        **more,  # type: ignore[arg-type]  # only `limit`
+        **options,  # type: ignore[arg-type]  # only `limit`
     )
 
 
@@ -150,7 +150,7 @@ REALTIME = (
     ),
     realtime_type(
         "realtime_referrers",
-        "visitors by who referred their session",
+        "visitors by referrer of their session",
         ReferrerNow,
         """
             SELECT origin                  AS label,
@@ -160,7 +160,7 @@ REALTIME = (
              ORDER BY visitors DESC, label
         """,
         limit=10,
-        given=attributed_views(SOURCE),
+        ctes=attributed_views(SOURCE),
     ),
     active_visitors_type(
         "realtime_countries", "visitors by country", CountryNow, "country", limit=50
@@ -189,7 +189,7 @@ REALTIME = (
               FROM scoped
              ORDER BY {NEWEST_FIRST}
         """,  # noqa: S608
-        span=2,
+        minutes=2,
         limit=30,
     ),
     realtime_type(
@@ -209,7 +209,7 @@ REALTIME = (
              ORDER BY last_seen DESC, known
         """,  # noqa: S608
         limit=20,
-        given=(LATEST,),
+        ctes=(LATEST,),
     ),
     QueryType(
         name="realtime_velocity",

@@ -1,4 +1,4 @@
-"""retention: of those who first came in a day, week or month, how many came again in later ones."""
+"""retention: cohorts of visitors by their first day, week or month, and how many returned later."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -25,11 +25,11 @@ WIDTHS = {
     "month": Granularity.MONTHLY,
 }
 BEYOND_MS = 40 * DAY_MS
-"""More than any bucket is wide."""
+"""Wider than any bucket."""
 
 
 class Retention(QueryOptions, frozen=True):
-    """What the request says."""
+    """Options of the request."""
 
     period: Literal["day", "week", "month"] = "week"
 
@@ -54,11 +54,11 @@ FIRST = Cte(
 )
 
 
-def retention_statement(asked: Retention) -> Statement:
-    """Visitors by the bucket they first came in and each bucket they came in."""
+def retention_statement(options: Retention) -> Statement:
+    """Visitors by cohort and by each bucket in which they have events."""
     return Statement(
-        granularity=WIDTHS[asked.period],
-        finish=partial(retention_rows, asked.period),
+        granularity=WIDTHS[options.period],
+        finish=partial(retention_rows, options.period),
         ctes=(FIRST,),
         sql="""
             SELECT cohort, bucket,
@@ -80,33 +80,34 @@ def retention_rows(
     points = time_range.points(width)
     if len(points) > MAX_COHORTS:
         raise Malformed(
-            f"'period' {period} makes {len(points)} cohorts of this span; "
+            f"'period' {period} makes {len(points)} cohorts in this time range; "
             f"at most {MAX_COHORTS} are allowed"
         )
-    over = _ends(time_range, width, points)
-    known = min(time_range.end_ms, now_ms)
+    ends = _ends(time_range, width, points)
+    known_until_ms = min(time_range.end_ms, now_ms)
     came = {(row[0], row[1]): row[2] for row in rows}
-    made: list[Row] = []
+    cells: list[Row] = []
     for first, cohort in enumerate(points):
         size = came.get((cohort.bucket, cohort.bucket), 0)
         for later, point in enumerate(points[first:]):
             back = came.get((cohort.bucket, point.bucket), 0)
-            complete = over[first + later] <= known
-            made.append((cohort.label, later, size, back, back, size, complete))
-    return made
+            complete = ends[first + later] <= known_until_ms
+            cells.append((cohort.label, later, size, back, back, size, complete))
+    return cells
 
 
-def _ends(span: TimeRange, width: Granularity, points: Sequence[SeriesPoint]) -> list[int]:
-    """The instant at which each bucket ends, which may be after the span."""
-    longer = structs.replace(span, end_ms=span.end_ms + BEYOND_MS).points(width)
+def _ends(time_range: TimeRange, width: Granularity, points: Sequence[SeriesPoint]) -> list[int]:
+    """The end of each bucket, which may lie after the time range."""
+    longer = structs.replace(time_range, end_ms=time_range.end_ms + BEYOND_MS).points(width)
     begins = [datetime.fromisoformat(point.label) for point in longer]
-    return [to_unix_ms(begins[i + 1], span.zone) for i in range(len(points))]
+    return [to_unix_ms(begins[i + 1], time_range.zone) for i in range(len(points))]
 
 
 RETENTION = (
     QueryType(
         name="retention",
-        description="visitors by when they first came in the span, and how many came again later",
+        description="cohorts of visitors by first visit in the time range, and how many "
+        "returned later",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=RetentionCell,

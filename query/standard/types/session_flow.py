@@ -1,4 +1,4 @@
-"""Questions about the way through pages inside sessions."""
+"""Query types of the page transitions inside sessions."""
 
 from msgspec import Struct
 
@@ -43,7 +43,7 @@ TRANSITION_COUNTS = Cte(
      GROUP BY visit, leaving, reaching
     """,
 )
-"""A row for each session and step."""
+"""A row for each session and transition."""
 
 FLOWS = Cte(
     "flows",
@@ -59,8 +59,7 @@ FLOWS = Cte(
 SESSION_FLOW = (
     QueryType(
         name="session_flow",
-        description="steps from one page to another inside sessions; views of the same page are "
-        "one",
+        description="page transitions within sessions; consecutive views of a page count once",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=PageTransition,

@@ -1,4 +1,4 @@
-"""Sessions as rows, and questions that group them: by length, device, browser and day."""
+"""Sessions as rows, and query types that group them: by duration, device, browser and bucket."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -45,13 +45,13 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 def session_ctes(
     firsts: Mapping[str, str] = NOTHING, counts: Mapping[str, str] = NOTHING
 ) -> tuple[Cte, ...]:
-    """The CTE `session_ctes`: a row for each session.
+    """The CTE `journeys`: a row for each session, with the CTEs before it.
 
     `firsts` are columns of its first page view, `counts` how many of its rows meet conditions.
     """
     columns = {name: f"COUNT(*) FILTER (WHERE {only})" for name, only in counts.items()}
     columns |= {name: viewed_value(sql) for name, sql in firsts.items()}
-    kept = "".join(f",\n               {sql} AS {name}" for name, sql in columns.items())
+    extra_columns = "".join(f",\n               {sql} AS {name}" for name, sql in columns.items())
     rows = Cte(
         "journeys",
         f"""
@@ -61,7 +61,7 @@ def session_ctes(
                MAX(ms)  AS ended,
                {VIEW_COUNT}  AS views,
                {OTHER_COUNT} AS others,
-               {DURATION_MS} AS lasted{kept}
+               {DURATION_MS} AS lasted{extra_columns}
           FROM scoped
          WHERE session_hash IS NOT NULL
          GROUP BY session_hash
@@ -89,11 +89,11 @@ SESSION_COUNTS = """COUNT(*)                AS sessions,
                    COUNT(*)                AS avg_session_duration_count"""
 
 
-def grouped(name: str, column: str, meaning: str) -> QueryType:
+def grouped(name: str, column: str, description: str) -> QueryType:
     """Sessions by a column of their first page view; `Unknown` without it."""
     return QueryType(
         name=name,
-        description=meaning,
+        description=description,
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=SessionGroup,
@@ -111,7 +111,7 @@ def grouped(name: str, column: str, meaning: str) -> QueryType:
 SESSIONS_BY = (
     QueryType(
         name="session_duration_distribution",
-        description="sessions by how long they lasted",
+        description="sessions by duration",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=DurationRange,
@@ -125,11 +125,11 @@ SESSIONS_BY = (
              ORDER BY sessions DESC, label
         """,  # noqa: S608
     ),
-    grouped("sessions_by_device", "device_type", "sessions by class of device"),
+    grouped("sessions_by_device", "device_type", "sessions by device type"),
     grouped("sessions_by_browser", "browser_name", "sessions by browser"),
     QueryType(
         name="sessions_time_series",
-        description="sessions that began in each bucket, and who began them",
+        description="sessions that began in each bucket, and their visitors",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=SessionBucket,

@@ -1,4 +1,4 @@
-"""Questions that list sessions, with what happened in them."""
+"""Query types that list sessions with their events."""
 
 from typing import Annotated
 
@@ -20,7 +20,7 @@ EVENT_ID = """COALESCE(event_id,
                    CASE WHEN epoch > 1 THEN CAST(epoch AS VARCHAR) || '-' ELSE '' END ||
                    CAST(kafka_partition AS VARCHAR) || '-' ||
                    CAST(kafka_offset AS VARCHAR) || '-' || CAST(seq AS VARCHAR))"""
-"""What tells an event from every other: its sender's id, or else where it came from."""
+"""Unique id of an event: that of its sender, else its topic epoch, partition, offset and index."""
 
 
 class SessionEventEntry(Struct, frozen=True, array_like=True):
@@ -68,7 +68,7 @@ SESSION_FACTS = {
     "browser": "browser_name",
     "system": "os_name",
 }
-"""What a list says of a session's first page view."""
+"""Columns of a list that are read from the session's first page view."""
 
 NUMBERED = Cte(
     "numbered",
@@ -141,7 +141,7 @@ SESSION_LISTS = (
     ),
     QueryType(
         name="session_events",
-        description="the events of one session in the order of time",
+        description="events of one session, ordered by time",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=SessionEvent,

@@ -1,4 +1,4 @@
-"""Page views by what they were seen on: browsers, systems, screens, windows."""
+"""Query types of page views by browser, operating system, screen and window."""
 
 from msgspec import Struct
 
@@ -59,7 +59,7 @@ VERSION = "COALESCE(browser_version, '')"
 def technology_type(
     name: str,
     row: type[Struct],
-    meaning: str,
+    description: str,
     *columns: str,
     group: str,
     order: str = "visitors DESC, pageviews DESC, label",
@@ -69,7 +69,7 @@ def technology_type(
     selected = ",\n                   ".join(columns)
     return QueryType(
         name=name,
-        description=meaning,
+        description=description,
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=row,
@@ -89,7 +89,7 @@ TECHNOLOGY = (
     technology_type(
         "screen_resolution",
         Screen,
-        "page views by size of the screen and class of device",
+        "page views by size of the screen and device type",
         "screen_resolution AS label",
         PAGEVIEWS,
         VISITORS,
@@ -133,7 +133,7 @@ TECHNOLOGY = (
     technology_type(
         "viewport_vs_resolution",
         Viewport,
-        "page views by size of the window and class of device",
+        "page views by size of the window and device type",
         "viewport_size AS label",
         VISITORS,
         PAGEVIEWS,

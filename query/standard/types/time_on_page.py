@@ -1,4 +1,4 @@
-"""Questions about pages: how long they are looked at."""
+"""Query types of the visible time of pages."""
 
 from msgspec import Struct
 

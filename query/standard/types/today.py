@@ -1,4 +1,4 @@
-"""Questions about today and about who is here now, in one row."""
+"""Query types of today and of the visitors who are active now, in one row."""
 
 from msgspec import Struct
 
@@ -25,7 +25,7 @@ class Active(Struct, frozen=True):
 TODAY = (
     QueryType(
         name="today_metrics",
-        description="page views, their visitors and sessions of today in the zone",
+        description="page views, visitors and sessions of today in the time zone",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=Today,

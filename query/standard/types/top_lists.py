@@ -1,4 +1,4 @@
-"""Page views grouped by one fact about them: pages, sources, campaigns, agents, places."""
+"""Query types of page views grouped by one column: page, source, campaign, device, location."""
 
 from collections.abc import Callable
 
@@ -21,7 +21,7 @@ class TopEntry(Struct, frozen=True):
 
 
 def top_type(
-    name: str, label: str, meaning: str, *, limit: int = 100, aliases: tuple[str, ...] = ()
+    name: str, label: str, description: str, *, limit: int = 100, aliases: tuple[str, ...] = ()
 ) -> QueryType:
     """Page views by `label`, an expression over `scoped`; those without it are left out.
 
@@ -30,7 +30,7 @@ def top_type(
     return QueryType(
         name=name,
         aliases=aliases,
-        description=meaning,
+        description=description,
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=TopEntry,
@@ -51,13 +51,13 @@ def top_type(
 
 
 def attributed_type(
-    name: str, label: str, meaning: str, aliases: tuple[str, ...] = ()
+    name: str, label: str, description: str, aliases: tuple[str, ...] = ()
 ) -> QueryType:
     """As `top_type`, with the value of the session's first page view for all of its page views."""
     return QueryType(
         name=name,
         aliases=aliases,
-        description=meaning,
+        description=description,
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=TopEntry,
@@ -93,12 +93,12 @@ class BrowserVersion(Struct, frozen=True):
 
 
 def two_column_type(
-    name: str, row: type[Struct], first: str, second: str, meaning: str
+    name: str, row: type[Struct], first: str, second: str, description: str
 ) -> QueryType:
     """Page views by two facts; those without the first are left out."""
     return QueryType(
         name=name,
-        description=meaning,
+        description=description,
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=row,
@@ -118,7 +118,7 @@ def two_column_type(
     )
 
 
-def entry_or_exit_type(name: str, meaning: str, of: Callable[[str], str]) -> QueryType:
+def entry_or_exit_type(name: str, description: str, of: Callable[[str], str]) -> QueryType:
     """The first or last page view of each session, by path."""
     edges = Cte(
         "edges",
@@ -133,7 +133,7 @@ def entry_or_exit_type(name: str, meaning: str, of: Callable[[str], str]) -> Que
     )
     return QueryType(
         name=name,
-        description=meaning,
+        description=description,
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=TopEntry,
@@ -159,11 +159,11 @@ TOPS = (
     attributed_type(
         "traffic_sources",
         SOURCE,
-        "page views by who referred; `Direct` when nobody did or the website itself",
+        "page views by referrer; `Direct` without one, or when it is the website itself",
         aliases=("traffic",),
     ),
     attributed_type(
-        "top_referrers", f"NULLIF({SOURCE}, 'Direct')", "page views by who referred, without Direct"
+        "top_referrers", f"NULLIF({SOURCE}, 'Direct')", "page views by referrer, without `Direct`"
     ),
     attributed_type("channels", "channel", "page views by channel"),
     attributed_type("utm_sources", "utm_source", "page views by utm_source"),
@@ -175,7 +175,7 @@ TOPS = (
     top_type("browsers", "browser_name", "as browser_name", limit=25),
     top_type("os_name", "os_name", "page views by operating system"),
     top_type("operating_systems", "os_name", "as os_name"),
-    top_type("device_types", "device_type", "page views by class of device", limit=20),
+    top_type("device_types", "device_type", "page views by device type", limit=20),
     top_type("country", "country", "page views by country"),
     top_type("language", "language", "page views by language of the browser"),
     top_type("timezone", "timezone", "page views by time zone of the browser"),

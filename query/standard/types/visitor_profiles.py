@@ -1,4 +1,4 @@
-"""Questions about single visitors: who came, what one did, and in which sessions."""
+"""Query types of single visitors: their list, one profile, and its sessions."""
 
 from typing import Annotated
 
@@ -107,11 +107,11 @@ class ProfileSession(Struct, frozen=True):
     web_vitals: Annotated[list[ProfileVital], ListField]
 
 
-# What is said of a visitor is of the newest page view, and of the first one how they came.
+# Columns of a visitor are those of the newest page view, the referrer that of the first one.
 
 
 def last(column: str) -> str:
-    """The column of the visitor's newest page view."""
+    """The value of a column in the visitor's newest page view."""
     return f"{last_value(column)} FILTER (WHERE {PAGE_VIEW})"
 
 
@@ -141,8 +141,8 @@ PERSONS = Cte(
     """,  # noqa: S608
 )
 
-# Anybody may say from a page who a visitor is. Once a server has said it with its key, only servers
-# are believed. Rows that are older than the column have it in what is kept of their sender.
+# Any page can send the identity of a visitor. Once a server has sent it with an API key, only
+# servers are trusted. Rows older than the column `trusted` have it in `sender`.
 SENT_WITH_KEY = """COALESCE(trusted, sender LIKE '%"trusted":true%', FALSE)"""
 
 VISITOR_SESSIONS = Cte(
@@ -211,7 +211,8 @@ SEEN = PageKeyQuery(
 PROFILES = (
     QueryType(
         name="profile_list",
-        description="visitors, the latest first, with what they did; agent and place as last seen",
+        description="visitors, most recent first, with their activity; last known device and "
+        "location",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=Profile,
@@ -228,9 +229,8 @@ PROFILES = (
     ),
     QueryType(
         name="profile_detail",
-        description="one visitor, with the id and traits by which the website knows them, as "
-        "last told "
-        "by who has a key, else by anybody",
+        description="one visitor, with the profile id and traits last sent with an API key, else "
+        "by a page",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=ProfileDetail,

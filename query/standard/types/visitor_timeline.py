@@ -1,4 +1,4 @@
-"""visitor_timeline: all that one visitor did and met, in the order of time."""
+"""visitor_timeline: events and errors of one visitor, ordered by time."""
 
 from msgspec import Struct
 
@@ -52,8 +52,8 @@ NUMBERED = Cte(
 TIMELINE = (
     QueryType(
         name="visitor_timeline",
-        description="page views, events, clicks away and errors of one visitor in the order of "
-        "time",
+        description="page views, events, outbound clicks and errors of one visitor, ordered "
+        "by time",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=TimelineEntry,

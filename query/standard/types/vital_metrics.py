@@ -1,4 +1,4 @@
-"""Questions about web vitals, a row for each metric: its percentiles and samples."""
+"""Query types of web vitals, one row per metric: percentiles and samples."""
 
 from msgspec import Struct
 

@@ -1,4 +1,4 @@
-"""Questions about web vitals, with the metrics side by side: a column for each."""
+"""Query types of web vitals, one column per metric."""
 
 from msgspec import Struct, structs
 
@@ -65,7 +65,7 @@ PLAIN = {
 
 
 def ranked_vitals(group: str, only: str = METRICS) -> Cte:
-    """Measurements in the order of their value, in each group and metric."""
+    """Measurements ranked by value within each group and metric."""
     return Cte(
         "ranked",
         f"""
@@ -93,12 +93,14 @@ def column(name: str) -> str:
     return quantile_columns(name, "metric_value", int(figure[1:]), only)
 
 
-def vitals_type(name: str, row: type[Struct], group: str, order: str, meaning: str) -> QueryType:
+def vitals_type(
+    name: str, row: type[Struct], group: str, order: str, description: str
+) -> QueryType:
     """Measurements by a column of the table."""
     columns = ",\n".join(column(field.name) for field in structs.fields(row))
     return QueryType(
         name=name,
-        description=meaning,
+        description=description,
         subject=SubjectKind.WEBSITE,
         table=STORED,
         row=row,
@@ -112,20 +114,20 @@ def vitals_type(name: str, row: type[Struct], group: str, order: str, meaning: s
     )
 
 
-def wide_vitals_type(name: str, group: str, meaning: str) -> QueryType:
+def wide_vitals_type(name: str, group: str, description: str) -> QueryType:
     """Means and medians by a column, the slowest LCP first."""
     slowest = "p50_lcp_low + p50_lcp_high DESC NULLS LAST, measurements DESC, label"
     return vitals_type(
-        f"web_vitals_by_{name}", VitalValues, group, slowest, f"web vitals by {meaning}"
+        f"web_vitals_by_{name}", VitalValues, group, slowest, f"web vitals by {description}"
     )
 
 
-def medians_type(name: str, meaning: str) -> QueryType:
+def medians_type(name: str, description: str) -> QueryType:
     """Medians by a column, the one with most samples first."""
     column_ = f"{name}_name" if name == "browser" else name
     order = "samples DESC, label"
     return vitals_type(
-        f"vitals_by_{name}", Medians, column_, order, f"medians of web vitals by {meaning}"
+        f"vitals_by_{name}", Medians, column_, order, f"medians of web vitals by {description}"
     )
 
 

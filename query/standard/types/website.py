@@ -1,4 +1,4 @@
-"""Questions about a website as a whole: its totals, and their course in time."""
+"""Query types of a website as a whole: totals, and totals by bucket."""
 
 from msgspec import Struct
 
@@ -146,7 +146,7 @@ WEBSITE = (
     ),
     QueryType(
         name="events_by_date",
-        description="the same totals for each day or hour; a session counts where it began",
+        description="the same totals for each bucket; a session counts where it began",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=TrafficByBucket,

@@ -151,7 +151,7 @@ def test_a_type_with_a_span_of_its_own_is_not_compared(desk: House) -> None:
     found = entry(desk, name, "2026-11-10", "2026-11-11")
 
     assert found["error"] == (
-        f"'compare' does not fit query type '{name}', which looks at a span of its own"
+        f"Query type '{name}' has a fixed time range and does not support 'compare'"
     )
 
 

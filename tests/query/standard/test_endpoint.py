@@ -51,7 +51,7 @@ def test_an_unknown_type_and_one_of_another_subject_fail_alone(desk: House) -> N
     assert [(entry["success"], entry.get("error")) for entry in data] == [
         (False, "Unknown query type 'summry'; did you mean 'summary'?"),
         (True, None),
-        (False, "Query type 'link_total_clicks' is asked with 'link_id', not 'website_id'"),
+        (False, "Query type 'link_total_clicks' requires 'link_id', not 'website_id'"),
     ]
 
 

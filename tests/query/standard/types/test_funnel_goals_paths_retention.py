@@ -257,7 +257,7 @@ def test_too_many_cohorts_are_refused(desk: House) -> None:
     said = desk.query({"name": "retention", "period": "day"}, startDate="2026-01-01").json["data"]
 
     assert said[0]["error"] == (
-        "'period' day makes 334 cohorts of this span; at most 100 are allowed"
+        "'period' day makes 334 cohorts in this time range; at most 100 are allowed"
     )
 
 
