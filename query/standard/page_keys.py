@@ -22,18 +22,18 @@ MAX_KEYS = 1_000
 CUTOFF = Cte(
     "cut",
     """
-    SELECT MIN(standing) AS least, MAX(together) AS total
-      FROM (SELECT standing, COUNT(*) OVER () AS together
+    SELECT MIN(sort_rank) AS lowest_rank, MAX(total_keys) AS total
+      FROM (SELECT sort_rank, COUNT(*) OVER () AS total_keys
               FROM ordered
-             ORDER BY standing DESC
+             ORDER BY sort_rank DESC
              LIMIT $last) AS foremost
     """,
 )
 PAGE_SQL = """
-    SELECT chosen, began, ended, total
+    SELECT page_key, first_ms, last_ms, total
       FROM ordered
       JOIN cut
-        ON standing >= least
+        ON sort_rank >= lowest_rank
 """
 
 

@@ -14,7 +14,7 @@ from query.standard.declaration.statement import (
     table_cte_name,
 )
 
-UNFILTERED = "held"
+UNFILTERED = "unfiltered"
 
 
 async def build_statement(engine: Engine, scope: Scope, statement: Statement) -> Sql:

@@ -28,9 +28,9 @@ class NestedList(Struct, frozen=True, kw_only=True):
 class PageKeyQuery(Struct, frozen=True, kw_only=True):
     """Finds the keys of the rows on a page, cheaper than computing all rows.
 
-    The SQL selects one row for each row of the result: `chosen`, its key; `began` and `ended`, the
-    first and last instant (Unix milliseconds) of what the row is computed from; and `standing`, the
-    number that the type orders by first, descending.
+    The SQL selects one row for each row of the result: `page_key`, its key; `first_ms` and
+    `last_ms`, the first and last instant (Unix milliseconds) of what the row is computed from; and
+    `sort_rank`, the number that the type orders by first, descending.
     """
 
     key: str

@@ -1,7 +1,7 @@
 """Statement: the SQL of a standard query over `scoped`, its CTEs and its values.
 
-SQL may name three more relations: `held` (`scoped` without the filters), `entries` (a row for each
-property of an event) and `scoped_<table>` (the same subject and time range in another table).
+SQL may name three more relations: `unfiltered` (`scoped` without the filters), `entries` (a row for
+each property of an event) and `scoped_<table>` (the same subject and time range in another table).
 """
 
 import re

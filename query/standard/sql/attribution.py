@@ -19,7 +19,7 @@ def attributed_views(label: str) -> tuple[Cte, Cte]:
         f"""
         SELECT session_hash      AS visit,
                {first_value(label)} AS origin
-          FROM held
+          FROM unfiltered
          WHERE {PAGE_VIEW}
            AND session_hash IS NOT NULL
          GROUP BY session_hash

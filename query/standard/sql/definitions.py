@@ -31,8 +31,8 @@ DURATION_MS = "GREATEST(MAX(ms) - MIN(ms), CAST(COALESCE(SUM(time_on_page), 0) *
 IS_BOUNCE = f"CASE WHEN views = 1 AND others = 0 AND lasted < {BOUNCE_MS} THEN 1 ELSE 0 END"
 """Over the columns of one session."""
 
-MEDIAN_LOW = "MAX(CASE WHEN place = (places + 1) // 2 THEN lasted END)"
-MEDIAN_HIGH = "MAX(CASE WHEN place = (places + 2) // 2 THEN lasted END)"
+MEDIAN_LOW = "MAX(CASE WHEN row_rank = (row_count + 1) // 2 THEN lasted END)"
+MEDIAN_HIGH = "MAX(CASE WHEN row_rank = (row_count + 2) // 2 THEN lasted END)"
 """The two middle durations of ranked sessions; the same one when their number is odd."""
 
 
@@ -68,8 +68,8 @@ RANKED_SESSIONS = Cte(
     f"""
     SELECT lasted,
            {IS_BOUNCE} AS bounced,
-           ROW_NUMBER() OVER (ORDER BY lasted) AS place,
-           COUNT(*) OVER ()                    AS places
+           ROW_NUMBER() OVER (ORDER BY lasted) AS row_rank,
+           COUNT(*) OVER ()                    AS row_count
       FROM visits
     """,  # noqa: S608
 )

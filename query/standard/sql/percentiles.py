@@ -1,17 +1,17 @@
 """Exact percentiles by rank, the same on every engine.
 
-Over rows with `place` (rank of the value, from 1) and `places` (number of rows) these columns pick
-the two values that a percentile lies between; `fields.quantile` interpolates between them.
+Over rows with `row_rank` (rank of the value, from 1) and `row_count` (number of rows) these columns
+pick the two values that a percentile lies between; `fields.quantile` interpolates between them.
 """
 
 
 def quantile_columns(name: str, value: str, percent: int, only: str = "TRUE") -> str:
     """The columns `<name>_low`, `_high` and `_count` of a percentile, of rows that meet `only`."""
-    low = f"(places - 1) * {percent} // 100 + 1"
-    high = f"((places - 1) * {percent} + 99) // 100 + 1"
+    low = f"(row_count - 1) * {percent} // 100 + 1"
+    high = f"((row_count - 1) * {percent} + 99) // 100 + 1"
     return (
-        f"MAX(CASE WHEN {only} AND place = {low} THEN {value} END) AS {name}_low,\n"
-        f"MAX(CASE WHEN {only} AND place = {high} THEN {value} END) AS {name}_high,\n"
+        f"MAX(CASE WHEN {only} AND row_rank = {low} THEN {value} END) AS {name}_low,\n"
+        f"MAX(CASE WHEN {only} AND row_rank = {high} THEN {value} END) AS {name}_high,\n"
         f"COUNT(CASE WHEN {only} THEN {value} END) AS {name}_count"
     )
 

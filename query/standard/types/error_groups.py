@@ -82,7 +82,7 @@ NUMBERED = Cte(
            SUBSTR(stack, 1, {MAX_STACK_LENGTH}) AS traced,
            ROW_NUMBER() OVER (
                PARTITION BY message, error_type, filename, lineno ORDER BY {NEWEST_FIRST}
-           ) AS place
+           ) AS row_rank
       FROM scoped
     """,  # noqa: S608
 )
@@ -102,7 +102,7 @@ TOTALS = Cte(
 VISITED = Cte(
     "visited",
     f"""
-    SELECT COUNT(*) AS held
+    SELECT COUNT(*) AS session_total
       FROM (
            SELECT session_hash FROM scoped_events WHERE {PAGE_VIEW}
             UNION
@@ -181,8 +181,8 @@ ERROR_GROUPS = (
                    kinds,
                    users,
                    visits,
-                   visits AS errorRate_part,
-                   held   AS errorRate_whole
+                   visits        AS errorRate_part,
+                   session_total AS errorRate_whole
               FROM totals
              CROSS JOIN visited
              ORDER BY happened
@@ -204,11 +204,11 @@ ERROR_GROUPS = (
                    COUNT(*)                                 AS happened,
                    COUNT(DISTINCT visitor_hash)             AS users,
                    COUNT(DISTINCT session_hash)             AS visits,
-                   MAX(CASE WHEN place = 1 THEN path END)   AS place_seen,
+                   MAX(CASE WHEN row_rank = 1 THEN path END)   AS place_seen,
                    error_type,
                    filename,
                    lineno,
-                   MAX(CASE WHEN place = 1 THEN traced END) AS sample,
+                   MAX(CASE WHEN row_rank = 1 THEN traced END) AS sample,
                    MIN(ms)                                  AS first_seen,
                    MAX(ms)                                  AS last_seen
               FROM numbered

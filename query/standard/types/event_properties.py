@@ -88,7 +88,7 @@ VALUES = Cte(
            COUNT(*) OVER (PARTITION BY name, property_key)   AS different,
            ROW_NUMBER() OVER (
                PARTITION BY name, property_key ORDER BY times DESC, held_value
-           )                                                 AS place
+           )                                                 AS row_rank
       FROM own
     """,
 )
@@ -130,8 +130,8 @@ def top_values(field: str) -> NestedList:
         sql=f"""
             SELECT name, property_key, held_value
               FROM tallied
-             WHERE place <= {SAMPLE_VALUES}
-             ORDER BY name, property_key, place
+             WHERE row_rank <= {SAMPLE_VALUES}
+             ORDER BY name, property_key, row_rank
         """,  # noqa: S608
     )
 
@@ -186,10 +186,10 @@ PROPERTIES = (
             SELECT name, property_key, held_value, times, together,
                    times    AS percentage_part,
                    together AS percentage_whole,
-                   place
+                   row_rank
               FROM tallied
-             WHERE place <= {TOP_VALUES}
-             ORDER BY name, property_key, place
+             WHERE row_rank <= {TOP_VALUES}
+             ORDER BY name, property_key, row_rank
         """,  # noqa: S608
         10_000,
     ),

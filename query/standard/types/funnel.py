@@ -126,8 +126,8 @@ RANKED = Cte(
     "ranked",
     """
     SELECT stage, waited,
-           ROW_NUMBER() OVER (PARTITION BY stage ORDER BY waited) AS place,
-           COUNT(*) OVER (PARTITION BY stage)                     AS places
+           ROW_NUMBER() OVER (PARTITION BY stage ORDER BY waited) AS row_rank,
+           COUNT(*) OVER (PARTITION BY stage)                     AS row_count
       FROM completed
      WHERE turn = 1
     """,
@@ -137,8 +137,8 @@ RANKED = Cte(
 SQL = """
     SELECT stage,
            COUNT(*)                                                   AS reached,
-           MAX(CASE WHEN place = (places + 1) // 2 THEN waited END)   AS low,
-           MAX(CASE WHEN place = (places + 2) // 2 THEN waited END)   AS high
+           MAX(CASE WHEN row_rank = (row_count + 1) // 2 THEN waited END)   AS low,
+           MAX(CASE WHEN row_rank = (row_count + 2) // 2 THEN waited END)   AS high
       FROM ranked
      GROUP BY stage
      ORDER BY stage

@@ -77,8 +77,8 @@ SCORED_SESSIONS = PageKeyQuery(
     not_materialized=True,
     ctes=(*session_ctes(counts=EVENT_CONDITIONS), PAGES, SESSION_ERRORS),
     sql=f"""
-        SELECT visit AS chosen, began, ended,
-               CAST({SCORE} AS BIGINT) * 10000000000000 + ended AS standing
+        SELECT visit AS page_key, began AS first_ms, ended AS last_ms,
+               CAST({SCORE} AS BIGINT) * 10000000000000 + ended AS sort_rank
           FROM journeys
           JOIN pages ON viewer = visit
           LEFT JOIN failed ON failer = visit

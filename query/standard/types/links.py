@@ -67,11 +67,11 @@ def _place(name: str, column: str, description: str) -> QueryType:
         default_limit=10,
         sql=f"""
             SELECT COALESCE({column}, 'Unknown') AS label,
-                   COALESCE(country, '')         AS place,
+                   COALESCE(country, '')         AS country_label,
                    COUNT(*)                      AS clicks
               FROM scoped
              GROUP BY COALESCE({column}, 'Unknown'), COALESCE(country, '')
-             ORDER BY clicks DESC, label, place
+             ORDER BY clicks DESC, label, country_label
         """,  # noqa: S608
     )
 
@@ -150,7 +150,7 @@ LINKS = (
         default_limit=10,
         sql="""
             SELECT COALESCE(country, 'Unknown') AS label,
-                   COALESCE(country, 'Unknown') AS place,
+                   COALESCE(country, 'Unknown') AS country_label,
                    COUNT(*)                     AS clicks
               FROM scoped
              GROUP BY COALESCE(country, 'Unknown')

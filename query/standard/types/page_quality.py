@@ -52,7 +52,7 @@ def most_often(name: str, column: str, only: str) -> Cte:
                {column}  AS target,
                ROW_NUMBER() OVER (
                    PARTITION BY path ORDER BY COUNT(*) DESC, {column}
-               )         AS place
+               )         AS row_rank
           FROM scoped
          WHERE {only}
            AND {column} > ''
@@ -75,8 +75,8 @@ RANKED = Cte(
     "ranked",
     f"""
     SELECT path, time_on_page, active_time, max_scroll_depth, interaction_count, {FIRST},
-           ROW_NUMBER() OVER (PARTITION BY path, {FIRST} > 0 ORDER BY {FIRST}) AS place,
-           COUNT(*) OVER (PARTITION BY path, {FIRST} > 0)                      AS places
+           ROW_NUMBER() OVER (PARTITION BY path, {FIRST} > 0 ORDER BY {FIRST}) AS row_rank,
+           COUNT(*) OVER (PARTITION BY path, {FIRST} > 0)                      AS row_count
       FROM scoped
      WHERE path IS NOT NULL
     """,  # noqa: S608
@@ -105,8 +105,8 @@ PAGE_QUALITY = (
                    MAX(vain.target)             AS top_dead_click_target,
                    MAX(raged.target)            AS top_rage_click_target
               FROM scoped
-              LEFT JOIN raged ON raged.page = path AND raged.place = 1
-              LEFT JOIN vain ON vain.page = path AND vain.place = 1
+              LEFT JOIN raged ON raged.page = path AND raged.row_rank = 1
+              LEFT JOIN vain ON vain.page = path AND vain.row_rank = 1
              WHERE path IS NOT NULL
              GROUP BY path
             HAVING COUNT(*) >= {MIN_VIEWS}
@@ -131,7 +131,7 @@ PAGE_QUALITY = (
                    COUNT(*)                                             AS abandonment_rate_whole,
                    MAX(left_at.target)                                  AS top_abandoned_field
               FROM scoped
-              LEFT JOIN left_at ON left_at.page = path AND left_at.place = 1
+              LEFT JOIN left_at ON left_at.page = path AND left_at.row_rank = 1
              WHERE {STARTED}
                AND path IS NOT NULL
              GROUP BY path

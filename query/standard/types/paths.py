@@ -37,7 +37,7 @@ SEEN = Cte(
     f"""
     SELECT visit, walker, number,
            LAG(number) OVER {SESSION_WINDOW} AS came_from,
-           CAST(ROW_NUMBER() OVER {SESSION_WINDOW} AS INTEGER) AS place
+           CAST(ROW_NUMBER() OVER {SESSION_WINDOW} AS INTEGER) AS row_rank
       FROM viewed
     """,  # noqa: S608
 )
@@ -82,7 +82,7 @@ def _values(options: Paths) -> dict[str, object]:
 
 def _path_steps(count: int) -> Cte:
     """Each page change of a session, with the pages after it."""
-    in_order = "(PARTITION BY visit ORDER BY place)"
+    in_order = "(PARTITION BY visit ORDER BY row_rank)"
     ahead = "".join(
         f",\n               LEAD(number, {n}) OVER {in_order} AS page_{n}" for n in range(1, count)
     )

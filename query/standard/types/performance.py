@@ -62,8 +62,8 @@ def ranked(group: str) -> Cte:
         f"""
         SELECT {group} AS label,
                visitor_hash, load_time, ttfb, dom_ready_time, render_time,
-               ROW_NUMBER() OVER (PARTITION BY {group} ORDER BY load_time) AS place,
-               COUNT(*) OVER (PARTITION BY {group})                        AS places
+               ROW_NUMBER() OVER (PARTITION BY {group} ORDER BY load_time) AS row_rank,
+               COUNT(*) OVER (PARTITION BY {group})                        AS row_count
           FROM scoped
          WHERE {LOADED}
            AND {group} IS NOT NULL

@@ -71,7 +71,7 @@ LATEST = Cte(
     SELECT session_id, session_hash, path, country, device_type, name, ms,
            ROW_NUMBER() OVER (
                PARTITION BY session_hash, {PAGE_VIEW} ORDER BY {NEWEST_FIRST}
-           ) AS place
+           ) AS row_rank
       FROM scoped
      WHERE session_hash IS NOT NULL
     """,  # noqa: S608
@@ -198,9 +198,9 @@ REALTIME = (
         SessionNow,
         f"""
             SELECT MIN(session_id)                                                   AS known,
-                   MAX(CASE WHEN {PAGE_VIEW} AND place = 1 THEN path END)            AS page,
-                   MAX(CASE WHEN {PAGE_VIEW} AND place = 1 THEN country END)         AS land,
-                   MAX(CASE WHEN {PAGE_VIEW} AND place = 1 THEN device_type END)     AS device,
+                   MAX(CASE WHEN {PAGE_VIEW} AND row_rank = 1 THEN path END)            AS page,
+                   MAX(CASE WHEN {PAGE_VIEW} AND row_rank = 1 THEN country END)         AS land,
+                   MAX(CASE WHEN {PAGE_VIEW} AND row_rank = 1 THEN device_type END)     AS device,
                    COUNT(*) FILTER (WHERE {PAGE_VIEW})                               AS viewed,
                    MAX(ms)                                                           AS last_seen
               FROM latest

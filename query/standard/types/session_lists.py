@@ -74,7 +74,7 @@ NUMBERED = Cte(
     "numbered",
     f"""
     SELECT session_id, {EVENT_ID} AS event_key, ms, name, path, properties,
-           ROW_NUMBER() OVER (PARTITION BY session_hash ORDER BY {ROW_ORDER}) AS place
+           ROW_NUMBER() OVER (PARTITION BY session_hash ORDER BY {ROW_ORDER}) AS row_rank
       FROM scoped
      WHERE session_id IS NOT NULL
     """,  # noqa: S608
@@ -90,8 +90,8 @@ EVENTS_OF_SESSION = NestedList(
     sql=f"""
         SELECT session_id, event_key, ms, name, path, properties
           FROM numbered
-         WHERE place <= {MAX_EVENTS}
-         ORDER BY session_id, place
+         WHERE row_rank <= {MAX_EVENTS}
+         ORDER BY session_id, row_rank
     """,  # noqa: S608
 )
 
@@ -111,10 +111,10 @@ PAGES = Cte(
 NEWEST_SESSIONS = PageKeyQuery(
     key="session_hash",
     sql=f"""
-        SELECT session_hash AS chosen,
-               MIN(ms)      AS began,
-               MAX(ms)      AS ended,
-               MIN(ms)      AS standing
+        SELECT session_hash AS page_key,
+               MIN(ms)      AS first_ms,
+               MAX(ms)      AS last_ms,
+               MIN(ms)      AS sort_rank
           FROM scoped
          WHERE session_hash IS NOT NULL
          GROUP BY session_hash

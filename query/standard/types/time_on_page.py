@@ -36,8 +36,8 @@ TIME_ON_PAGE = Cte(
            visitor_hash AS visitor,
            session_hash AS visit,
            time_on_page AS seconds,
-           ROW_NUMBER() OVER (PARTITION BY path ORDER BY time_on_page) AS place,
-           COUNT(*) OVER (PARTITION BY path)                           AS places
+           ROW_NUMBER() OVER (PARTITION BY path ORDER BY time_on_page) AS row_rank,
+           COUNT(*) OVER (PARTITION BY path)                           AS row_count
       FROM scoped
      WHERE {IS_TIMED_VIEW}
        AND time_on_page > 1

@@ -198,10 +198,10 @@ VITALS_OF_SESSION = NestedList(
 SEEN = PageKeyQuery(
     key="visitor_hash",
     sql="""
-        SELECT visitor_hash AS chosen,
-               MIN(ms)      AS began,
-               MAX(ms)      AS ended,
-               MAX(ms)      AS standing
+        SELECT visitor_hash AS page_key,
+               MIN(ms)      AS first_ms,
+               MAX(ms)      AS last_ms,
+               MAX(ms)      AS sort_rank
           FROM scoped
          WHERE visitor_hash IS NOT NULL
          GROUP BY visitor_hash

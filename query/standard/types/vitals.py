@@ -73,8 +73,8 @@ def ranked_vitals(group: str, only: str = METRICS) -> Cte:
                visitor_hash, metric_name, metric_value,
                ROW_NUMBER() OVER (
                    PARTITION BY {group}, metric_name ORDER BY metric_value
-               )                                                      AS place,
-               COUNT(*) OVER (PARTITION BY {group}, metric_name)      AS places
+               )                                                      AS row_rank,
+               COUNT(*) OVER (PARTITION BY {group}, metric_name)      AS row_count
           FROM scoped
          WHERE {only}
            AND {group} IS NOT NULL

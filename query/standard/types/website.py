@@ -59,11 +59,11 @@ TOTALS = Cte(
 OF_SESSIONS = Cte(
     "of_sessions",
     f"""
-    SELECT COUNT(*)     AS held,
-           SUM(bounced) AS bounces,
-           SUM(lasted)  AS together,
-           {MEDIAN_LOW}        AS low,
-           {MEDIAN_HIGH}       AS high
+    SELECT COUNT(*)      AS session_total,
+           SUM(bounced)  AS bounces,
+           SUM(lasted)   AS together,
+           {MEDIAN_LOW}  AS low,
+           {MEDIAN_HIGH} AS high
       FROM ranked
     """,  # noqa: S608
 )
@@ -101,8 +101,8 @@ SESSIONS_BY_POINT = Cte(
            views,
            lasted,
            {IS_BOUNCE}                                           AS bounced,
-           ROW_NUMBER() OVER (PARTITION BY point ORDER BY lasted) AS place,
-           COUNT(*) OVER (PARTITION BY point)                     AS places
+           ROW_NUMBER() OVER (PARTITION BY point ORDER BY lasted) AS row_rank,
+           COUNT(*) OVER (PARTITION BY point)                     AS row_count
       FROM begun
     """,  # noqa: S608
 )
@@ -111,11 +111,11 @@ SESSIONS_BY_START = Cte(
     "by_begin",
     f"""
     SELECT point,
-           COUNT(*)     AS held,
-           SUM(bounced) AS bounces,
-           SUM(views)   AS in_sessions,
-           {MEDIAN_LOW}        AS low,
-           {MEDIAN_HIGH}       AS high
+           COUNT(*)      AS session_total,
+           SUM(bounced)  AS bounces,
+           SUM(views)    AS in_sessions,
+           {MEDIAN_LOW}  AS low,
+           {MEDIAN_HIGH} AS high
       FROM placed
      GROUP BY point
     """,  # noqa: S608
@@ -132,13 +132,13 @@ WEBSITE = (
         ctes=(SESSIONS, RANKED_SESSIONS, TOTALS, OF_SESSIONS),
         sql="""
             SELECT pageviews,
-                   visitors AS unique_visitors,
-                   held     AS sessions,
-                   bounces  AS bounce_rate_part,
-                   held     AS bounce_rate_whole,
-                   low      AS median_session_duration_low,
-                   high     AS median_session_duration_high,
-                   happened AS total_events
+                   visitors      AS unique_visitors,
+                   session_total AS sessions,
+                   bounces       AS bounce_rate_part,
+                   session_total AS bounce_rate_whole,
+                   low           AS median_session_duration_low,
+                   high          AS median_session_duration_high,
+                   happened      AS total_events
               FROM totals
              CROSS JOIN of_sessions
              ORDER BY total_events
@@ -153,15 +153,15 @@ WEBSITE = (
         ctes=(BY_BUCKET, SESSION_STARTS, SESSIONS_BY_POINT, SESSIONS_BY_START),
         sql="""
             SELECT by_bucket.point,
-                   viewed                   AS pageviews,
-                   came                     AS visitors,
-                   COALESCE(held, 0)        AS sessions,
-                   bounces                  AS bounce_rate_part,
-                   held                     AS bounce_rate_whole,
-                   low                      AS median_session_duration_low,
-                   high                     AS median_session_duration_high,
-                   in_sessions              AS pages_per_session_total,
-                   held                     AS pages_per_session_count
+                   viewed                     AS pageviews,
+                   came                       AS visitors,
+                   COALESCE(session_total, 0) AS sessions,
+                   bounces                    AS bounce_rate_part,
+                   session_total              AS bounce_rate_whole,
+                   low                        AS median_session_duration_low,
+                   high                       AS median_session_duration_high,
+                   in_sessions                AS pages_per_session_total,
+                   session_total              AS pages_per_session_count
               FROM by_bucket
               LEFT JOIN by_begin ON by_begin.point = by_bucket.point
              ORDER BY by_bucket.point
@@ -175,12 +175,12 @@ WEBSITE = (
         row=SessionMetrics,
         ctes=(SESSIONS, RANKED_SESSIONS, TOTALS, OF_SESSIONS),
         sql="""
-            SELECT held     AS total_sessions,
-                   together AS avg_session_duration_ms,
-                   held     AS avg_session_duration_count,
-                   bounces  AS bounce_rate_part,
-                   held     AS bounce_rate_whole,
-                   happened AS total_events
+            SELECT session_total AS total_sessions,
+                   together      AS avg_session_duration_ms,
+                   session_total AS avg_session_duration_count,
+                   bounces       AS bounce_rate_part,
+                   session_total AS bounce_rate_whole,
+                   happened      AS total_events
               FROM totals
              CROSS JOIN of_sessions
              ORDER BY total_events

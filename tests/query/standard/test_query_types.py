@@ -134,7 +134,7 @@ def kinds(table: Table) -> Mapping[str, str]:
 def relations(query_type: QueryType) -> Mapping[str, Table]:
     """What a type may read, by name."""
     others = {table_cte_name(table): table for table in query_type.tables}
-    return {"scoped": query_type.table, "held": query_type.table, **others}
+    return {"scoped": query_type.table, "unfiltered": query_type.table, **others}
 
 
 @pytest.mark.parametrize("query_type", EVERY, ids=lambda t: t.name)
