@@ -1,8 +1,8 @@
 """Damage reports: damaged data files, shared between processes as one small file each.
 
-Whoever meets a damaged data file notes it. Questions that need it are refused, maintenance goes
-round it, health and status name it; the keeper takes the note away once the file is well again or
-no table names it any more.
+A process that reads a damaged data file writes a report. Queries that need the file fail,
+maintenance skips it, health and status show it; the maintenance process deletes the report once the
+file is intact again or no table references it.
 """
 
 import logging
@@ -20,30 +20,30 @@ log = logging.getLogger(__name__)
 
 DAMAGE_FOLDER = "damage"
 MTIME_SETTLED_NS = 100_000_000
-"""A folder that changed within this time may change again within the same tick of its clock."""
+"""Age from which a folder's mtime is reliable: two changes may share one clock tick."""
 
 
 class DamagedFile(Struct, frozen=True):
-    """One data file that cannot be believed."""
+    """One missing or damaged data file."""
 
     table: str
     path: str
     """Relative to the table's root."""
     problem: str
-    """What is wrong with it, as the end of a sentence."""
+    """The problem, as the end of a sentence."""
     rows: int
-    """How many rows it holds, by the log."""
+    """Number of rows, from the Delta log."""
     at_ms: int = 0
-    """When it was noticed."""
+    """Time of the report."""
 
     @property
     def name(self) -> str:
-        """Its file name, which no other data file has."""
+        """Its file name, which is unique."""
         return self.path.rpartition("/")[2]
 
     @property
     def day(self) -> str:
-        """The day on which its rows were received."""
+        """UTC day of receipt of its rows."""
         return self.path.partition("day=")[2][:10]
 
     def __str__(self) -> str:
@@ -51,17 +51,17 @@ class DamagedFile(Struct, frozen=True):
 
 
 class DamageReports:
-    """The notes in a data folder."""
+    """Damage reports in a data folder."""
 
     def __init__(self, data: Path) -> None:
         self._folder = data / DAMAGE_FOLDER
         self._read_ns = -1
         self._reports: Mapping[str, DamagedFile] = {}
         self._unwritten: dict[str, DamagedFile] = {}
-        """What could not be written down: the disk may be full."""
+        """Reports that could not be written: the disk may be full."""
 
     def report(self, file: DamagedFile, consequence: str) -> bool:
-        """Write it down, and say once what follows from it; whether it is new."""
+        """Write a report and log its consequence; whether it is new."""
         if file.name in self.files():
             return False
         file = msgspec.structs.replace(file, at_ms=now_ms())
@@ -78,12 +78,12 @@ class DamageReports:
         return True
 
     def clear(self, file: DamagedFile) -> None:
-        """The file is well again, or gone for good."""
+        """Delete a report: the file is intact, or no longer referenced."""
         self._unwritten.pop(file.name, None)
         (self._folder / f"{file.name}.json").unlink(missing_ok=True)
 
     def files(self) -> Mapping[str, DamagedFile]:
-        """All notes, by name of the file; costs one look at a folder while nothing changes."""
+        """All reports by file name; costs one stat while nothing changes."""
         try:
             modified_ns = self._folder.stat().st_mtime_ns
         except OSError:
@@ -95,7 +95,7 @@ class DamageReports:
         return {**self._reports, **self._unwritten} if self._unwritten else self._reports
 
     def of_table(self, table: str) -> Mapping[str, DamagedFile]:
-        """Those of one table."""
+        """Reports of one table."""
         return {name: report for name, report in self.files().items() if report.table == table}
 
 
@@ -105,5 +105,5 @@ def _read(folder: Path) -> list[DamagedFile]:
         try:
             reports.append(msgspec.json.decode(path.read_bytes(), type=DamagedFile))
         except (OSError, msgspec.DecodeError):
-            continue  # just taken away, or no note of ours
+            continue  # just deleted, or not a report
     return reports

@@ -1,8 +1,8 @@
 """Integrity check of a local Delta log: missing, empty or torn entries and checkpoints.
 
-Deltalake opens a table one of whose entries is empty, and leaves out what that entry said. So every
-open asks here first. What a commit of ours consists of stands in its `commitInfo`; an entry that
-says nothing about that was written by an older version or another program, and is believed.
+The deltalake library opens a table with an empty log entry and ignores the entry, so the log is
+checked before every open. Our commits have a checksum of their actions in `commitInfo`; entries
+without one are of older versions or other writers and are accepted.
 """
 
 import hashlib
@@ -17,28 +17,28 @@ from schemas.lake.data_files import file_problem as damage_of
 LOG_FOLDER = "_delta_log"
 LAST_CHECKPOINT_FILE = "_last_checkpoint"
 COPIES_FOLDER = "_log_copies"
-"""Beside the log: the keeper's copies of its entries since the last checkpoint, and the checksums
-of checkpoints."""
+"""Folder beside the log: copies of its entries since the last checkpoint, and checksums of
+checkpoints; the maintenance process writes them."""
 CONTENT_KEY = "tidemark"
-"""Under this name `commitInfo` says what else is in the entry."""
+"""Key in `commitInfo` of the checksum over the actions."""
 
 MOST_NAMED = 3
-"""Broken entries that a message names."""
+"""Damaged entries that a message names."""
 _ATTEMPTS = 3
 
 
 class DamagedEntry(Struct, frozen=True):
-    """One entry that cannot be believed."""
+    """One missing or damaged log entry or checkpoint."""
 
     version: int
     problem: str
-    """What is wrong with it, as the end of a sentence."""
+    """The problem, as the end of a sentence."""
     checkpoint: str = ""
-    """The file, where it is a checkpoint."""
+    """File name, if it is a checkpoint."""
 
     @property
     def name(self) -> str:
-        """Its file."""
+        """File name."""
         return self.checkpoint or entry_name(self.version)
 
 
@@ -79,7 +79,7 @@ _decoder = msgspec.json.Decoder(_LogAction)
 def commit_content(
     adds: Iterable[tuple[str, int, str | None]], removes: Iterable[str], txns: Mapping[str, int]
 ) -> str:
-    """What a commit consists of: numbers of its actions, and a checksum over them."""
+    """Counts of a commit's actions, and a checksum over them."""
     lines: list[list[list[object]]] = [
         [["add", *add] for add in sorted(adds)],
         [["remove", path] for path in sorted(removes)],
@@ -91,7 +91,7 @@ def commit_content(
 
 
 def entry_problem(entry: bytes) -> str | None:
-    """What is wrong with an entry's bytes."""
+    """Problem of an entry's bytes."""
     if not entry.strip():
         return "is empty"
     try:
@@ -113,15 +113,15 @@ def _content_of(lines: Sequence[_LogAction]) -> str:
 
 
 def is_intact(entry: bytes) -> bool:
-    """Whether nothing is wrong with an entry's bytes."""
+    """Whether an entry's bytes have no problem."""
     return entry_problem(entry) is None
 
 
 def damaged_entries(log: Path) -> Sequence[DamagedEntry]:
-    """The entries since the last checkpoint that are missing, empty, torn or incomplete, and it.
+    """Missing, empty, torn or incomplete entries since the last checkpoint, and a damaged one.
 
-    That the newest are missing is known by the keeper's copies of them. Looked for again when
-    there are some: entries may be cleaned up at this very moment.
+    Missing newest entries are found through their copies. Damage is confirmed by a second read,
+    because entries may be cleaned up at the same time.
     """
     damaged: Sequence[DamagedEntry] = ()
     for _ in range(_ATTEMPTS):
@@ -131,14 +131,14 @@ def damaged_entries(log: Path) -> Sequence[DamagedEntry]:
 
 
 def named(broken: Sequence[DamagedEntry]) -> str:
-    """The first of them by name, with what is wrong; of the others the number."""
+    """The first entries with their problems, and the number of the others."""
     listed = ", ".join(f"{entry.name} {entry.problem}" for entry in broken[:MOST_NAMED])
     more = len(broken) - MOST_NAMED
     return f"{listed} and {more:,} more" if more > 0 else listed
 
 
 def log_entries(log: Path) -> dict[int, Path]:
-    """The entries that are there, by version."""
+    """Existing entries by version."""
     paths = sorted(log.glob("[0-9]*[0-9].json"))
     return {int(path.stem): path for path in paths if path.stem.isdecimal()}
 
@@ -155,27 +155,27 @@ def checkpoints(log: Path) -> list[int]:
 
 
 def checkpoint_name(version: int) -> str:
-    """The file of a version's checkpoint, which keepers write in one piece."""
+    """File name of a version's checkpoint; ours have one part."""
     return f"{version:020}.checkpoint.parquet"
 
 
 def checkpoint_checksum_path(log: Path, version: int) -> Path:
-    """Where the keeper notes the checksum of a checkpoint."""
+    """File with the checksum of a checkpoint."""
     return log.parent / COPIES_FOLDER / f"{version:020}.checkpoint.sha256"
 
 
 def damaged_checkpoint(log: Path) -> DamagedEntry | None:
-    """The checkpoint from which the table would be opened, if it cannot be believed."""
+    """The checkpoint from which the table would be opened, if it is damaged."""
     try:
         hint = msgspec.json.decode((log / LAST_CHECKPOINT_FILE).read_bytes(), type=_LastCheckpoint)
     except (OSError, msgspec.DecodeError):
-        hint = None  # then the newest that is there is taken
+        hint = None  # then the newest existing one is used
     newest = last_checkpoint(log)
     if hint and hint.version > newest:
         return DamagedEntry(hint.version, "is missing", checkpoint_name(hint.version))
     file = log / checkpoint_name(newest)
     if newest < 0 or not file.exists():
-        return None  # none, or one of several pieces by another program
+        return None  # none, or a multi-part one of another writer
     size = hint.size_in_bytes if hint and hint.version == newest else None
     try:
         checksum = checkpoint_checksum_path(log, newest).read_text().strip() or None
@@ -186,7 +186,7 @@ def damaged_checkpoint(log: Path) -> DamagedEntry | None:
 
 
 def entry_name(version: int) -> str:
-    """The file of a version's entry."""
+    """File name of a version's entry."""
     return f"{version:020}.json"
 
 

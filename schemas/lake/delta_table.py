@@ -1,7 +1,7 @@
 """Delta tables: versions, their data files and statistics; unsupported features are refused.
 
-Every open passes the guard: a table that needs more than reader protocol 1 (deletion vectors,
-column mapping) is refused, because a plain list of its files would show rows that were deleted.
+A table that needs more than reader protocol 1 (deletion vectors, column mapping) is refused,
+because a plain list of its files would include deleted rows.
 """
 
 from datetime import UTC, datetime
@@ -19,15 +19,15 @@ UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class UnreadableTable(Exception):
-    """The table needs features that would make a plain file list wrong."""
+    """The table needs features with which a plain file list is wrong."""
 
 
 class DamagedLog(UnreadableTable):
-    """Entries of its log are missing or torn: opened nevertheless, rows would be missing."""
+    """Log entries are missing or torn, so rows would be missing."""
 
 
 class DataFile(Struct, frozen=True):
-    """One immutable Parquet file of a version."""
+    """One Parquet file of a table version, with its statistics."""
 
     path: str
     """URL or absolute path."""
@@ -42,7 +42,7 @@ class DataFile(Struct, frozen=True):
     """Largest `received_at`, Unix milliseconds, where the table has it."""
 
     def may_contain(self, subject: str | None, start_ms: int, end_ms: int) -> bool:
-        """Whether rows of the subject with start <= ts < end can lie in it."""
+        """Whether the file may have rows of the subject with start <= ts < end."""
         if self.ts_range and not (self.ts_range[0] < end_ms and start_ms <= self.ts_range[1]):
             return False
         return (
@@ -53,7 +53,7 @@ class DataFile(Struct, frozen=True):
 
 
 class TableVersion(Struct, frozen=True):
-    """One state of a table: what a query pins."""
+    """One version of a table, with its data files."""
 
     table: Table
     number: int
@@ -61,13 +61,13 @@ class TableVersion(Struct, frozen=True):
 
     @property
     def rows(self) -> int:
-        return sum(part.rows for part in self.data_files)
+        return sum(file.rows for file in self.data_files)
 
     @property
     def newest_received_ms(self) -> int | None:
         """When the newest row was received, Unix milliseconds."""
         return max(
-            (p.max_received_ms for p in self.data_files if p.max_received_ms is not None),
+            (f.max_received_ms for f in self.data_files if f.max_received_ms is not None),
             default=None,
         )
 
@@ -75,7 +75,7 @@ class TableVersion(Struct, frozen=True):
 def open_table(
     lake: str, table: Table, storage: dict[str, str] | None = None, version: int | None = None
 ) -> DeltaTable | None:
-    """The table, guarded; None when nothing was ever stored in it."""
+    """Open a table after checking its log and protocol; None when it does not exist."""
     url = table_url(lake, table)
     check_log(url)
     try:
@@ -87,7 +87,7 @@ def open_table(
 
 
 def check_log(url: str) -> None:
-    """DamagedLog when entries of a table on a local disk cannot be believed."""
+    """Raise DamagedLog when a table on a local disk has damaged log entries."""
     folder = local_folder(url)
     if folder is None or not (broken := damaged_entries(folder / LOG_FOLDER)):
         return
@@ -95,7 +95,7 @@ def check_log(url: str) -> None:
 
 
 def transaction_version(lake: str, table: Table, name: str) -> int:
-    """What the table keeps under an application's id; 0 when it keeps nothing, or cannot say."""
+    """Transaction version of a Delta application id; 0 when there is none or on errors."""
     try:
         handle = open_table(lake, table)
         return (handle.transaction_version(name) or 0) if handle else 0
@@ -104,7 +104,7 @@ def transaction_version(lake: str, table: Table, name: str) -> int:
 
 
 def check_protocol(handle: DeltaTable) -> None:
-    """Refuse what a plain file list would read wrongly."""
+    """Raise UnreadableTable when a plain file list would be wrong."""
     protocol = handle.protocol()
     if protocol.min_reader_version > 1 or protocol.reader_features:
         raise UnreadableTable(

@@ -11,7 +11,7 @@ def table_url(lake: str, table: Table) -> str:
 
 
 def local_folder(url: str) -> Path | None:
-    """The local folder that a URL means; None when it is somewhere else."""
+    """The local folder of a URL; None when it is not local."""
     if "://" in url and not url.startswith("file://"):
         return None
     return Path(url.removeprefix("file://"))

@@ -1,8 +1,8 @@
 """Topic ids: tell a recreated topic from its predecessor by Kafka's topic UUID (Metadata API v10).
 
-A topic that is deleted and created again has the same name and begins at offset 0 again, but it has
-another id. Ids are told since Kafka 2.8 (Metadata version 10), which aiokafka does not speak, so
-the request is put together here of its protocol's types. Of an older Kafka the cluster stands in.
+A recreated topic has the same name and starts at offset 0, but has another topic id. Kafka 2.8
+and later return it (Metadata version 10); aiokafka does not support that version, so the request is
+built here from its protocol types. For older Kafka the cluster id is used instead.
 """
 
 import asyncio
@@ -31,10 +31,10 @@ NO_ID = bytes(16)
 
 
 class TopicIdentity(Struct, frozen=True):
-    """One making of one topic."""
+    """A topic as Kafka identifies it."""
 
     id: str
-    """The topic's id as Kafka's own tools write it; the cluster's, where topics have none."""
+    """Topic id in base64, as Kafka's tools print it; the cluster id where topics have none."""
     cluster: str
 
 
@@ -75,7 +75,7 @@ BROKER = Schema(("node_id", Int32), ("host", TEXT), ("port", Int32), ("rack", TE
 
 
 class MetadataResponse10(Response):  # type: ignore[misc]
-    """What Kafka says of brokers and topics, with ids."""
+    """Response with brokers and topics, including topic ids."""
 
     API_KEY = METADATA_API_KEY
     API_VERSION = 10
@@ -91,7 +91,7 @@ class MetadataResponse10(Response):  # type: ignore[misc]
 
 
 class MetadataRequest10(RequestStruct):  # type: ignore[misc]
-    """Asks about named topics; none is created by it."""
+    """Request for topics by name; creates none."""
 
     FLEXIBLE_VERSION = True
     API_KEY = METADATA_API_KEY
@@ -107,7 +107,7 @@ class MetadataRequest10(RequestStruct):  # type: ignore[misc]
 
 
 class IdentityRequest(Request[MetadataRequest10]):  # type: ignore[misc]
-    """The same, as aiokafka's client sends it."""
+    """The request in the form that aiokafka's client sends."""
 
     API_KEY = METADATA_API_KEY
 
@@ -121,7 +121,7 @@ class IdentityRequest(Request[MetadataRequest10]):  # type: ignore[misc]
 async def fetch_topic_identities(
     client: AIOKafkaClient, topics: Iterable[str]
 ) -> Mapping[str, TopicIdentity]:
-    """The identities of those topics that are there; KafkaError when nobody answers."""
+    """Identities of the topics that exist; KafkaError when Kafka does not respond."""
     topics = list(topics)
     node = client.get_random_node()
     if node is None:
@@ -153,7 +153,7 @@ def _encode_uuid(topic_id: bytes) -> str:
 
 
 class TopicIdentityClient:
-    """Asks Kafka by a client of its own, made anew when a question failed. For one event loop."""
+    """Fetches topic identities with its own Kafka client, replaced after errors; one event loop."""
 
     def __init__(self, brokers: str, request_ms: int = 2_000) -> None:
         self._brokers = brokers
@@ -162,7 +162,7 @@ class TopicIdentityClient:
         self._connecting = asyncio.Lock()
 
     async def fetch(self, topics: Iterable[str]) -> Mapping[str, TopicIdentity]:
-        """The identities of those topics that are there; KafkaError when nobody answers."""
+        """Identities of the topics that exist; KafkaError when Kafka does not respond."""
         try:
             return await fetch_topic_identities(await self._connected_client(), topics)
         except (KafkaError, OSError, TimeoutError) as error:
@@ -170,7 +170,7 @@ class TopicIdentityClient:
             raise error if isinstance(error, KafkaError) else KafkaError(repr(error)) from error
 
     async def close(self) -> None:
-        """Let go of Kafka."""
+        """Close the connection."""
         client, self._client = self._client, None
         if client is not None:
             await client.close()

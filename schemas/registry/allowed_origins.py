@@ -1,7 +1,7 @@
 """Origin allow-list of a website.
 
-It keeps a page of somebody else from using the website id. It stops no program, which can send any
-`Origin` or none: for those there are keys.
+It keeps pages of other sites from using the website id. It does not stop bots and scripts, which
+can send any `Origin` or none; API keys do.
 """
 
 import re
@@ -17,14 +17,14 @@ DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 
 def validate_origins(values: Sequence[str]) -> tuple[str, ...]:
-    """The list as it is kept: lower case, without default ports, each once; Malformed."""
+    """Normalize origins: lower case, no default ports, no duplicates; Malformed."""
     if len(values) > MAX_ORIGINS:
         raise Malformed(f"'allowedOrigins' may have at most {MAX_ORIGINS} origins")
     return tuple(dict.fromkeys(map(_validate_origin, values)))
 
 
 def origin_allowed(origins: Sequence[str], origin: str) -> bool:
-    """Whether a browser's `Origin` is one of the list, or a subdomain of a `*.` of it."""
+    """Whether the list has the origin, or a wildcard for one of its parent domains."""
     if origin in origins:
         return True
     scheme, _, host = origin.partition("://")

@@ -1,8 +1,6 @@
 """API keys: `tm_<key id>_<secret>`, stored as a SHA-256 hash.
 
-The id finds the key, the secret proves it; only its hash is kept.
-
-The secret has 187 random bits, so a plain SHA-256 is enough and no slow hash is needed.
+The secret has 187 random bits, so SHA-256 is enough and no slow password hash is needed.
 """
 
 import hashlib
@@ -17,7 +15,7 @@ KEY_PREFIX = "tm"
 
 
 class KeyScope(StrEnum):
-    """What a key may do."""
+    """Permissions of an API key."""
 
     TRACK_EVENTS = "track:events"
     READ_DATA = "read:data"
@@ -31,7 +29,7 @@ KEY_SCOPES = tuple(scope.value for scope in KeyScope)
 
 
 class NewKey(Struct, frozen=True):
-    """A key at the only moment when it can be seen."""
+    """A new key, with the text that is shown once."""
 
     id: str
     secret_hash: str
@@ -42,13 +40,13 @@ class NewKey(Struct, frozen=True):
 
 
 def generate_key() -> NewKey:
-    """A fresh key."""
+    """Generate a key."""
     key_id, secret = random_id(10), random_id(32)
     return NewKey(key_id, hash_secret(secret), f"{KEY_PREFIX}_{key_id}_{secret}")
 
 
 def parse_key(text: str) -> tuple[str, str] | None:
-    """Key id and secret; None when it is not of our form."""
+    """Key id and secret; None when the text has another format."""
     parts = text.split("_")
     if len(parts) != 3 or parts[0] != KEY_PREFIX or not parts[1] or not parts[2]:
         return None
@@ -56,10 +54,10 @@ def parse_key(text: str) -> tuple[str, str] | None:
 
 
 def hash_secret(secret: str) -> str:
-    """What is kept of a secret."""
+    """Hash of a secret, for storage."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def secret_matches(secret: str, secret_hash: str) -> bool:
-    """Whether the secret belongs to the hash, in constant time."""
+    """Compare a secret with a hash in constant time."""
     return hmac.compare_digest(hash_secret(secret), secret_hash)

@@ -1,8 +1,8 @@
 """Backups of the registry beside the lake: checksummed, one file per revision, pruned.
 
-The first line tells what the second one is, with its SHA-256; the second has all records as JSON,
-ids included, and of keys the hash that the registry has itself. Only the owner can read a file, and
-it is there whole or not at all. The newest are kept, and the last of each of the last days.
+The first line is a header with the SHA-256 of the second; the second has all records as JSON, with
+their ids and the hashes of API keys. Files are written atomically and readable by their owner only.
+Pruning keeps the newest files and the last one of each of the last days.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ from schemas.runtime.settings import Settings
 log = logging.getLogger(__name__)
 
 BACKUP_FOLDER = "_registry"
-"""In the lake: readers of tables leave names with an underscore alone."""
+"""Folder in the lake; table readers ignore names that begin with an underscore."""
 KEPT_NEWEST = 5
 KEPT_DAYS = 7
 
@@ -34,11 +34,11 @@ _NAME = re.compile(r"r\d{12}-\d{8}T\d{6}Z\.json")
 
 
 class BackupDamaged(Exception):
-    """The file is not a whole backup that this version can read."""
+    """The file is not a complete backup of a supported version."""
 
 
 class BackupHeader(Struct, frozen=True, rename="camel"):
-    """What a backup is of."""
+    """Header of a backup."""
 
     format: Literal[1]
     taken_ms: int
@@ -48,7 +48,7 @@ class BackupHeader(Struct, frozen=True, rename="camel"):
 
 
 class Backup(Struct, frozen=True):
-    """One backup, read and found whole."""
+    """One backup with a verified checksum."""
 
     path: Path
     header: BackupHeader
@@ -63,13 +63,13 @@ class Backups:
 
     @classmethod
     def for_settings(cls, settings: Settings) -> Self:
-        """Those of this installation: with its lake, or in the data folder of a lake far away."""
+        """Backups beside a local lake, or in the data folder when the lake is remote."""
         if "://" in settings.lake_url.removeprefix("file://"):
             return cls(settings.data / BACKUP_FOLDER)
         return cls(Path(settings.lake_url.removeprefix("file://")) / BACKUP_FOLDER)
 
     def newest(self) -> Backup | None:
-        """The newest that is whole."""
+        """The newest undamaged backup."""
         for path in self.paths():
             try:
                 return read_backup(path)
@@ -78,18 +78,18 @@ class Backups:
         return None
 
     def newest_header(self) -> BackupHeader | None:
-        """What the newest file is of, without reading all of it."""
+        """Header of the newest file, without reading the records."""
         for path in self.paths():
             with suppress(OSError, BackupDamaged), path.open("rb") as file:
                 return _parse_header(path, file.readline())
         return None
 
     def last_revision(self) -> int:
-        """The highest revision that any file is of."""
+        """The highest revision of all files."""
         return max((int(path.name[1:13]) for path in self.paths()), default=0)
 
     def write(self, contents: Contents, now_ms: int) -> Path:
-        """Keep one more, durably, and remove those that are too many."""
+        """Write a backup durably and delete expired ones."""
         body = msgspec.json.encode(contents)
         sha256 = hashlib.sha256(body).hexdigest()
         head = BackupHeader(1, now_ms, contents.stamp, len(contents.organizations), sha256)
@@ -102,27 +102,27 @@ class Backups:
         return path
 
     def paths(self) -> list[Path]:
-        """All files, the newest first."""
+        """All files, newest first."""
         files = self.folder.iterdir() if self.folder.is_dir() else ()
         return sorted((path for path in files if _NAME.fullmatch(path.name)), reverse=True)
 
 
 def read_backup(path: Path) -> Backup:
-    """The backup in a file; BackupDamaged, or OSError."""
+    """Read and verify a backup; BackupDamaged, or OSError."""
     head, _, body = path.read_bytes().partition(b"\n")
     header, body = _parse_header(path, head), body.removesuffix(b"\n")
     if hashlib.sha256(body).hexdigest() != header.sha256:
-        raise BackupDamaged(f"{path} is not what was written: its checksum differs")
+        raise BackupDamaged(f"{path} has a wrong checksum")
     try:
         return Backup(path, header, msgspec.json.decode(body, type=Contents))
     except msgspec.MsgspecError as error:
-        raise BackupDamaged(f"{path} is of another version: {error}") from None
+        raise BackupDamaged(f"{path} has an unsupported format: {error}") from None
 
 
 def write_backup(store: RegistryStore, backups: Backups, now_ms: int) -> Path | None:
-    """Write a backup, unless the newest is of this very state.
+    """Write a backup, unless the newest has the same revision.
 
-    A registry that was made anew by accident does not push out what the one before it held.
+    An empty registry that replaced another by accident is not backed up over its predecessor.
     """
     stamp, newest = store.read_version(), backups.newest_header()
     if not stamp.revision or (newest is not None and newest.stamp == stamp):
@@ -138,11 +138,11 @@ def _parse_header(path: Path, line: bytes) -> BackupHeader:
     try:
         return msgspec.json.decode(line, type=BackupHeader)
     except msgspec.MsgspecError:
-        raise BackupDamaged(f"{path} does not begin like a backup") from None
+        raise BackupDamaged(f"{path} has no valid header") from None
 
 
 def _expired(newest_first: Iterable[Path]) -> Iterator[Path]:
-    """All but the newest, and but the last of each of some days."""
+    """Files to delete: all but the newest, and the last of each of the last days."""
     days: list[str] = []
     for index, path in enumerate(newest_first):
         day = path.name.split("-")[1][:8]
@@ -153,17 +153,17 @@ def _expired(newest_first: Iterable[Path]) -> Iterator[Path]:
 
 
 def _write_durably(path: Path, data: bytes) -> None:
-    """Whole or not at all, for the owner's eyes, and there after a power cut."""
-    waiting = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(waiting, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    """Write a file atomically and durably, readable by its owner only."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        waiting.replace(path)
+        temporary.replace(path)
     except OSError:
         with suppress(OSError):
-            waiting.unlink()
+            temporary.unlink()
         raise
     fsync(path.parent)

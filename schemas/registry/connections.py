@@ -7,7 +7,7 @@ from schemas.registry.database_file import DatabaseFileWatch, FileIdentity, Regi
 
 
 class RegistryConnections:
-    """A pool of connections; RegistryLost while the file of a SQLite registry is gone."""
+    """Connection pool; RegistryLost while the file of a SQLite registry is missing."""
 
     def __init__(self, url: str) -> None:
         self._engine = database.create_engine(url)
@@ -16,7 +16,7 @@ class RegistryConnections:
         self._opened: FileIdentity | None = None
 
     def engine(self) -> sa.Engine:
-        """Connects to the file that is there now."""
+        """The engine, connected to the current file."""
         if self._file is None:
             return self._engine
         try:

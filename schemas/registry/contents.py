@@ -10,18 +10,18 @@ from schemas.registry.record_mapping import Record, kind_name, read_all, read_by
 from schemas.registry.records import Import, Key, Link, Organization, Website
 
 MAX_CHANGES = 1_000
-"""Beyond them everything is read instead."""
+"""With more changes than this all records are read instead."""
 
 
 class RegistryVersion(Struct, frozen=True):
-    """By which two states of a registry are told apart."""
+    """Identifies a state of a registry: revisions of two incarnations are not comparable."""
 
     incarnation: str
     revision: int
 
 
 class Contents(Struct, frozen=True):
-    """Everything in the registry, as of one moment."""
+    """All records at one revision."""
 
     stamp: RegistryVersion
     organizations: Sequence[Organization]
@@ -30,10 +30,10 @@ class Contents(Struct, frozen=True):
     keys: Sequence[Key]
     imports: Sequence[Import] = ()
     receipt_secret: str = ""
-    """Signs receipts, as hexadecimal digits; empty in backups of before it was there."""
+    """Secret that signs receipts, in hex; empty in backups of older versions."""
 
     def by_kind(self) -> Sequence[tuple[type[Record], Sequence[Record]]]:
-        """All of them, owners first."""
+        """All records by class, owners first."""
         return (
             (Organization, self.organizations),
             (Website, self.websites),
@@ -44,16 +44,16 @@ class Contents(Struct, frozen=True):
 
 
 class ChangesSince(Struct, frozen=True):
-    """What was written after an earlier state: records as they are now, and ids that are gone."""
+    """Changes since an earlier revision: changed records, and ids of deleted ones."""
 
     changed: Contents
-    """Only what was written."""
+    """Created and updated records only."""
     deleted_ids: Mapping[str, Sequence[str]]
-    """By the name of their kind."""
+    """By kind name."""
 
 
 def read_version(connection: sa.Connection) -> RegistryVersion:
-    """The state that the registry is in."""
+    """The current version."""
     row = connection.execute(sa.select(REVISION.c.incarnation, REVISION.c.number)).one()
     return RegistryVersion(str(row.incarnation), int(row.number))
 
@@ -72,10 +72,9 @@ def read_contents(connection: sa.Connection) -> Contents:
 
 
 def read_changes_since(connection: sa.Connection, known: RegistryVersion) -> ChangesSince | None:
-    """What the log of changes tells; None when it does not tell all that was written.
+    """Changes by the audit trail; None when the trail is incomplete.
 
-    It does not when the registry was restored, when older changes were removed from it, or when a
-    version of before wrote, which keeps no log.
+    It is after a restore, when older changes were pruned, or when an older version wrote.
     """
     stamp = read_version(connection)
     written = stamp.revision - known.revision

@@ -128,7 +128,7 @@ CHANGES = sa.Table(
     sa.Column("organization_id", sa.String(32)),
     sa.Column("fields", sa.JSON, nullable=False),
 )
-"""One row for each revision: what it changed. Only ever added to; see `writing.py`."""
+"""Audit trail: one row per revision, append-only; see `transaction.py`."""
 
 REVISION = sa.Table(
     "revision",
@@ -138,26 +138,26 @@ REVISION = sa.Table(
     sa.Column("incarnation", sa.String(32), nullable=False, server_default=""),
     sa.Column("receipt_secret", sa.String(64), nullable=False, server_default=""),
 )
-"""One row; its number is raised by every write in the same transaction, followers look at it only.
+"""One row: the revision, which every write raises in its transaction and followers poll.
 
-Its incarnation is drawn when a registry is made or restored: revisions of two are not compared.
-The secret that signs receipts is drawn when a registry is made, and comes back with a backup.
+The incarnation is a random id, new for each created or restored registry; revisions of different
+incarnations are not comparable. The secret that signs receipts is part of backups.
 """
 
 
-def create_engine(url: str, make: bool = False) -> sa.Engine:
-    """An engine for the registry; SQLite gets WAL, foreign keys, patience, and a file if `make`.
+def create_engine(url: str, create: bool = False) -> sa.Engine:
+    """An engine for the registry; SQLite with WAL, foreign keys and a busy timeout.
 
-    Errors never tell the values of a statement, nor the password of the URL.
+    With `create` a missing SQLite file is created. Errors show no bound values and no password.
     """
     options: dict[str, Any] = {"hide_parameters": True}
     if (path := sqlite_path(url)) is not None:
-        if make:
+        if create:
             path.parent.mkdir(parents=True, exist_ok=True)
-        options["creator"] = _opener(path, make)
+        options["creator"] = _opener(path, create)
     else:
-        options["pool_pre_ping"] = True  # a server that was restarted has closed them all
-        # Who follows says in one line what the pool would say in thirty for each connection.
+        options["pool_pre_ping"] = True  # a restarted server has closed all connections
+        # The follower logs one line where the pool would log a traceback per connection.
         logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
     engine = sa.create_engine(_parse_url(url), **options)
     if engine.dialect.name == "sqlite":
@@ -166,7 +166,7 @@ def create_engine(url: str, make: bool = False) -> sa.Engine:
 
 
 def sqlite_path(url: str) -> Path | None:
-    """The file of a SQLite registry; None when it is a database server's."""
+    """File of a SQLite registry; None for a database server."""
     parsed = _parse_url(url)
     if parsed.get_backend_name() != "sqlite" or parsed.database in (None, ":memory:"):
         return None
@@ -179,24 +179,24 @@ def _parse_url(url: str) -> sa.URL:
     try:
         return sa.make_url(url)
     except (sa.exc.ArgumentError, ValueError):
-        # What these say repeats parts of the URL, which may be parts of a password.
+        # Their messages repeat parts of the URL, possibly of the password.
         raise sa.exc.ArgumentError(
-            "TIDEMARK_REGISTRY is no database URL; is its password percent-encoded?"
+            "TIDEMARK_REGISTRY is not a database URL; is its password percent-encoded?"
         ) from None
 
 
-def _opener(path: Path, make: bool) -> Callable[[], sqlite3.Connection]:
-    """Opens the file; only who makes a registry makes a file where there is none."""
-    uri = f"file:{quote(str(path))}?mode={'rwc' if make else 'rw'}"
+def _opener(path: Path, create: bool) -> Callable[[], sqlite3.Connection]:
+    """Opens the SQLite file."""
+    uri = f"file:{quote(str(path))}?mode={'rwc' if create else 'rw'}"
     return lambda: sqlite3.connect(uri, uri=True, timeout=10, check_same_thread=False)
 
 
 @contextmanager
 def read_transaction(engine: sa.Engine) -> Iterator[sa.Connection]:
-    """A connection on which all reads see one state of the database."""
+    """A connection whose reads see one snapshot of the database."""
     with engine.connect() as connection:
         if engine.dialect.name == "sqlite":
-            connection.exec_driver_sql("BEGIN")  # its driver begins for writes only
+            connection.exec_driver_sql("BEGIN")  # the driver begins transactions for writes only
         else:
             connection.execution_options(isolation_level="REPEATABLE READ")
         yield connection

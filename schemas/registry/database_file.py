@@ -1,11 +1,10 @@
 """Watches the SQLite file: detects removal, replacement and truncation under open connections.
 
-SQLite works on happily when its file is removed, replaced or overwritten with zeros; what is
-written then is written to nowhere.
+SQLite continues without an error when its file is removed, replaced or overwritten; its writes are
+then lost.
 
-Every process that closes a file of its own gives up all POSIX locks that it has on it, those of
-SQLite too. So the descriptor that we look through stays open for as long as any watch of this
-process is on that file.
+A process that closes any descriptor of a file loses its POSIX locks on that file, including
+SQLite's. So the descriptor stays open as long as a watch of this process uses the file.
 """
 
 import os
@@ -21,16 +20,16 @@ FileIdentity = tuple[int, int]
 
 _lock = threading.Lock()
 _descriptors: dict[FileIdentity, list[int]] = {}
-"""Descriptors of each file that is watched, the newest last."""
+"""Descriptors of each watched file, newest last."""
 _watches: dict[FileIdentity, int] = {}
 
 
 class RegistryLost(SQLAlchemyError):
-    """The database file is gone, or is a database no more; the message says which."""
+    """The database file is missing, or not a database any more."""
 
 
 class DatabaseFileWatch:
-    """One watch. `look` costs a few microseconds."""
+    """One watch; `check` costs a few microseconds."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -38,7 +37,7 @@ class DatabaseFileWatch:
         self._looking = threading.Lock()
 
     def check(self) -> FileIdentity:
-        """Which file lies at the path now; RegistryLost when that is no database."""
+        """Identity of the file at the path; RegistryLost when it is not a database."""
         with self._looking:
             try:
                 identity, before = _file_identity(self._path), self._known
@@ -52,7 +51,7 @@ class DatabaseFileWatch:
             except OSError as error:
                 raise RegistryLost(f"{self._path} cannot be read: {error.strerror}") from None
         if head != SQLITE_MAGIC:
-            raise RegistryLost(f"{self._path} is {'no database any more' if head else 'empty'}")
+            raise RegistryLost(f"{self._path} is {'not a database any more' if head else 'empty'}")
         return identity
 
     def close(self) -> None:
@@ -68,7 +67,7 @@ def _file_identity(file: Path | int) -> FileIdentity:
 
 
 def _acquire(path: Path, identity: FileIdentity) -> FileIdentity:
-    """Count one more watch; answers which file it is, which may be a newer one by now."""
+    """Count a watch; returns the identity, which may be that of a newer file."""
     with _lock:
         if identity not in _descriptors:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

@@ -1,7 +1,7 @@
 """RegistryFollower: keeps the newest snapshot in memory, or a backup while the database is lost.
 
-While the database is away or lost, the last snapshot is served, and a process that starts then
-begins with the newest backup: losing traffic would be worse than not seeing the last change.
+While the database is unavailable, the last snapshot is used, and a process that starts then uses
+the newest backup: losing traffic would be worse than missing the last change.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 class RegistryFollower:
-    """`run` looks at the registry every `seconds`."""
+    """Polls the registry every `seconds`."""
 
     def __init__(
         self, store: RegistryStore, backups: Backups | None = None, seconds: float = 0.5
@@ -35,17 +35,17 @@ class RegistryFollower:
         self._error_kind: str | None = None
         self._read_at = time.monotonic()
         self.error: str | None = None
-        """Why the registry unavailable, and since when; the snapshot stays."""
+        """Why the registry is unavailable, and since when; the snapshot stays in use."""
         self.snapshot = self._with_key_uses(self._initial_snapshot(backups))
 
     @property
     def stale_seconds(self) -> float:
-        """For how long the registry could not be read; 0 while it can."""
+        """Seconds since the registry became unavailable; 0 while it is available."""
         return time.monotonic() - self._read_at if self.error else 0.0
 
     def refresh(self) -> Snapshot:
-        """Read what was written since, or everything where that does not tell enough."""
-        with self._refreshing:  # or an older snapshot might come after a newer one
+        """Apply the changes since the last poll, or read all records if the trail is incomplete."""
+        with self._refreshing:  # or an older snapshot could replace a newer one
             if self._store.read_version() != self.snapshot.version:
                 changes = self._store.read_changes_since(self.snapshot.version)
                 updated = self.snapshot.apply(changes) if changes else None
@@ -53,16 +53,16 @@ class RegistryFollower:
             return self.snapshot
 
     def poll(self) -> None:
-        """Follow, and write down which keys were used."""
+        """Refresh the snapshot, and write the last use of keys."""
         self._key_uses.write(self._store, self.refresh().keys)
 
     async def run(self) -> None:
-        """Follow until cancelled; each change between well and not is one line in the log."""
+        """Poll until cancelled; logs when the registry becomes unavailable or available."""
         while True:
             await asyncio.sleep(self._seconds)
             try:
                 await asyncio.to_thread(self.poll)
-            except Exception as error:  # whatever is wrong there: who stops looking never sees more
+            except Exception as error:  # a follower that stopped would miss all changes
                 self._log_error(error)
             else:
                 if self.error:
@@ -94,7 +94,7 @@ class RegistryFollower:
 
 
 def registry_unavailable(error: BaseException) -> str:
-    """Why a process has nothing to begin with, and what an operator can do."""
+    """Why a process cannot start without a registry, and the remedy."""
     return (
         f"the registry cannot be opened, and there is no backup of it: {first_line(error)}. "
         "run `tidemark doctor` for details; `tidemark up` creates a registry"
@@ -102,6 +102,6 @@ def registry_unavailable(error: BaseException) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """What a database driver says, without its advice and without the statement."""
+    """First line of a driver's message, without advice and statement."""
     lines = str(error).splitlines()
     return lines[0] if lines else type(error).__name__

@@ -1,7 +1,6 @@
 """Last use of API keys: recorded in memory, written at most hourly.
 
-To within an hour, so that a busy key costs one write an hour and process, and a request one entry
-of a dictionary.
+A busy key costs one write an hour and process; a request costs one dictionary entry.
 """
 
 import time
@@ -18,16 +17,16 @@ RESOLUTION_MS = 3_600_000
 
 
 class KeyUses:
-    """What was noted, and what of it is written."""
+    """Last uses of keys, in memory and as written."""
 
     def __init__(self) -> None:
         self.used_at: dict[str, int] = {}
-        """Instants, Unix milliseconds, by key id. Only of keys that proved themselves."""
+        """Unix milliseconds by key id, of authenticated keys only."""
         self._written: dict[str, int] = {}
         self._checked_at = float("-inf")
 
     def write(self, store: RegistryStore, keys: Mapping[str, Key]) -> None:
-        """Write what is new by an hour or more, at most once a minute; else a minute later."""
+        """Write uses that are newer by an hour or more; at most once a minute."""
         if not self.used_at or time.monotonic() - self._checked_at < WRITE_INTERVAL_SECONDS:
             return
         self._checked_at = time.monotonic()

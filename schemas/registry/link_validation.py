@@ -1,6 +1,6 @@
 """Validates URLs and texts of short links.
 
-Malformed names the member and the rule.
+Raises Malformed with the field and the rule.
 """
 
 import re
@@ -19,19 +19,19 @@ WEB_SCHEMES = ("http", "https")
 UNSAFE_SCHEMES = frozenset(
     {"javascript", "data", "vbscript", "file", "blob", "about", "view-source"}
 )
-"""Schemes that run or show what the URL brings along, or what lies on the visitor's machine."""
+"""Schemes that run code, or show content of the URL or of the visitor's machine."""
 
 TARGET_FIELDS = ("target_url", "ios_url", "android_url")
-"""Where visitors are sent who may have an app for it."""
+"""Fields that may have an app scheme."""
 URL_FIELDS = (*TARGET_FIELDS, "expired_redirect_url", "og_image_url", "og_video_url")
 TEXT_FIELDS: Mapping[str, int] = {"og_title": 200, "og_description": 500}
-"""Most characters."""
+"""Maximum length by field."""
 WIRE_NAMES: Mapping[str, str] = {field.name: field.encode_name for field in fields(Link)}
 APP_URL_NAMES = frozenset(WIRE_NAMES[name] for name in TARGET_FIELDS)
 
 
 def validate_field(name: str, value: str | None, apps: Sequence[str] = ()) -> str | None:
-    """A URL or text of a link by its rule; empty takes it away, unless it is the target."""
+    """Validate a URL or text of a link; empty means None, except for the target."""
     if not value and name != "target_url":
         return None
     if name in TEXT_FIELDS:
@@ -40,7 +40,7 @@ def validate_field(name: str, value: str | None, apps: Sequence[str] = ()) -> st
 
 
 def validate_url(member: str, value: str, apps: Sequence[str] = ()) -> str:
-    """A URL to which a browser may be sent: http(s), or of one of these schemes of apps."""
+    """Validate the URL of a redirect: http(s) or one of the app schemes."""
     schemes = " or ".join([*WEB_SCHEMES, *apps])
     rule = f"'{member}' must be an {schemes} URL of at most 2,048 characters without user name"
     if member in APP_URL_NAMES:
@@ -63,16 +63,16 @@ def validate_url(member: str, value: str, apps: Sequence[str] = ()) -> str:
 
 
 def validate_text(member: str, value: str, max_length: int) -> str:
-    """Text that is shown to people."""
+    """Validate a text that is shown to people."""
     if not 1 <= len(value.strip()) <= max_length:
         raise Malformed(f"'{member}' must have 1 to {max_length} characters")
     return value.strip()
 
 
 def parse_app_schemes(text: str) -> tuple[str, ...]:
-    """The schemes of a comma-separated setting; ValueError names one that is none, or unsafe."""
+    """Schemes of a comma-separated setting; ValueError names an invalid or unsafe one."""
     schemes = tuple(part.strip().lower() for part in text.split(",") if part.strip())
     for scheme in schemes:
         if not SCHEME_PATTERN.fullmatch(scheme) or scheme in UNSAFE_SCHEMES:
-            raise ValueError(f"'{scheme}' cannot be a scheme of apps")
+            raise ValueError(f"'{scheme}' is not allowed as an app scheme")
     return schemes

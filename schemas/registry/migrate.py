@@ -1,6 +1,6 @@
 """Runs the Alembic migrations.
 
-Alembic is loaded only for tables that are to be changed: it takes longer than all else of a start.
+Alembic is imported only when a migration is needed, because its import is slow.
 """
 
 from pathlib import Path
@@ -19,8 +19,8 @@ _LEVEL = sa.table("alembic_version", sa.column("version_num", sa.String))
 
 
 def migrate(url: str) -> None:
-    """Make the tables, or change them to this form; harmless when nothing is to be done."""
-    engine = create_engine(url, make=True)
+    """Create or migrate the tables; does nothing when they are current."""
+    engine = create_engine(url, create=True)
     try:
         with engine.begin() as connection:
             if _level(connection) != newest_schema_revision():
@@ -30,7 +30,7 @@ def migrate(url: str) -> None:
 
 
 def schema_revision(url: str) -> str | None:
-    """The form that the tables are in: the number of their last migration."""
+    """Number of the last migration of the tables."""
     engine = create_engine(url)
     try:
         with engine.connect() as connection:
@@ -40,12 +40,12 @@ def schema_revision(url: str) -> str | None:
 
 
 def newest_schema_revision() -> str:
-    """The form that this version needs; files of migrations are named mNUMBER_WHAT."""
+    """Number of the newest migration file (mNUMBER_NAME.py)."""
     return max(file.stem[1:5] for file in (MIGRATIONS / "versions").glob("m????_*.py"))
 
 
 def configuration() -> "Config":
-    """What Alembic is told."""
+    """Configuration of Alembic."""
     from alembic.config import Config
 
     config = Config()

@@ -33,38 +33,38 @@ RECORD_TABLES: Mapping[type[Record], sa.Table] = {
 
 LIST_COLUMNS = frozenset({"scopes", "allowed_origins"})
 IDS_PER_QUERY = 500
-"""Ids in one statement."""
+"""Maximum ids in one statement."""
 
 
 def kind_name(kind: type) -> str:
-    """What the log of changes calls a kind."""
+    """Name of a record class in the audit trail."""
     return kind.__name__.lower()
 
 
 def owner_id(record: Record) -> str:
-    """The organization that a record belongs to."""
+    """Organization id of a record."""
     return record.id if isinstance(record, Organization) else record.organization_id
 
 
 def to_row(record: Record | Change) -> dict[str, Any]:
-    """A record as a row of its table."""
+    """Row of a record."""
     return to_column_values(msgspec.structs.asdict(record))
 
 
 def to_column_values(values: dict[str, Any]) -> dict[str, Any]:
-    """Words of a closed set as text, which is all that some drivers know."""
+    """Enums as strings, because some drivers know no enums."""
     return {name: v.value if isinstance(v, StrEnum) else v for name, v in values.items()}
 
 
 def read_all(connection: sa.Connection, kind: type[RecordT]) -> list[RecordT]:
-    """All records of a kind, oldest first."""
+    """All records of a class, oldest first."""
     return read_records(connection, kind, _oldest_first(RECORD_TABLES[kind]))
 
 
 def read_by_ids(
     connection: sa.Connection, kind: type[RecordT], ids: Collection[str]
 ) -> list[RecordT]:
-    """Those of a kind that have one of these ids, oldest first."""
+    """Records of a class with these ids, oldest first."""
     table, remaining, records = RECORD_TABLES[kind], iter(sorted(ids)), list[RecordT]()
     while batch := list(islice(remaining, IDS_PER_QUERY)):
         records += read_records(connection, kind, _oldest_first(table).where(table.c.id.in_(batch)))
@@ -78,23 +78,23 @@ def _oldest_first(table: sa.Table) -> sa.Select[Any]:
 def read_records(
     connection: sa.Connection, kind: type[RecordT], query: sa.Select[Any]
 ) -> list[RecordT]:
-    """What a query for whole rows of a kind finds."""
+    """Records of a query that selects whole rows."""
     result = connection.execute(query)
     names = list(result.keys())
     return [to_record(kind, dict(zip(names, row, strict=True))) for row in result]
 
 
 def to_record(kind: type[RecordT], row: Mapping[Any, Any]) -> RecordT:
-    """The record that one row is."""
+    """Record of a row."""
     values = dict(row)
-    for listed in LIST_COLUMNS & values.keys():
-        values[listed] = tuple(values[listed])  # JSON has lists only
+    for column in LIST_COLUMNS & values.keys():
+        values[column] = tuple(values[column])  # JSON has lists, records have tuples
     if "state" in values:
         values["state"] = ImportState(values["state"])
     return kind(**values)
 
 
 def to_change(row: Mapping[Any, Any]) -> Change:
-    """The change that one row of the log is."""
+    """Change of a row of the audit trail."""
     values = {**row, "action": Action(row["action"]), "fields": tuple(row["fields"])}
     return Change(**values)

@@ -12,7 +12,7 @@ class Organization(Struct, frozen=True, rename="camel", kw_only=True):
     name: str
     plan: str = "free"
     limits: dict[str, int] = {}
-    """Agreed requests per minute by endpoint group, instead of the plan's."""
+    """Limits per minute by name, which replace the plan's."""
     created_at: int
     updated_at: int
 
@@ -26,7 +26,7 @@ class Website(Struct, frozen=True, rename="camel", kw_only=True):
     name: str = ""
     timezone: str = "UTC"
     allowed_origins: tuple[str, ...] = ()
-    """From which sites browsers may send without a key; none: from all."""
+    """Origins from which browsers may send without a key; empty: all."""
     created_at: int
     updated_at: int
 
@@ -45,7 +45,7 @@ class Link(Struct, frozen=True, rename="camel", kw_only=True):
     ios_url: str | None = None
     android_url: str | None = None
     og_title: str | None = None
-    """This and the next three are what programs are shown that preview links."""
+    """This and the next three are for link previews."""
     og_description: str | None = None
     og_image_url: str | None = None
     og_video_url: str | None = None
@@ -54,85 +54,85 @@ class Link(Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class ImportState(StrEnum):
-    """How far an import is."""
+    """State of an import."""
 
     OPEN = "open"
-    """Takes events."""
+    """Accepts events."""
     DONE = "done"
-    """Every line of its file was sent; it still takes what is sent again."""
+    """Every line of its file was sent; repeated events are still accepted."""
     UNDOING = "undoing"
-    """Takes nothing more; its rows are being removed."""
+    """Accepts no events; its rows are being deleted."""
     UNDONE = "undone"
 
 
 class Import(Struct, frozen=True, rename="camel", kw_only=True):
-    """History that came from a file, under one id by which it can be taken back."""
+    """Historical events of one file, which can be undone together."""
 
     id: str
     organization_id: str
     website_id: str
     name: str
-    """What the file was called."""
+    """Name of the file."""
     fingerprint: str = ""
-    """Of the file, so that the same one is known again."""
+    """Fingerprint of the file, to recognize it."""
     state: ImportState = ImportState.OPEN
     lines: int = 0
-    """The last line of the file that was dealt with: where to go on."""
+    """Last line of the file that was processed; a resumed import continues after it."""
     accepted: int = 0
     rejected: int = 0
     removed: int = 0
-    """Rows that the undoing took out of the table."""
+    """Rows that were deleted when the import was undone."""
     created_at: int
     updated_at: int
 
     @property
     def accepts_events(self) -> bool:
-        """Whether events may still come."""
+        """Whether events are accepted."""
         return self.state in (ImportState.OPEN, ImportState.DONE)
 
 
 class Action(StrEnum):
-    """What was done to a record."""
+    """Action of an audit trail entry."""
 
     CREATE = "create"
     UPDATE = "update"
     DELETE = "delete"
     RESTORE = "restore"
-    """To all of them."""
+    """Of all records."""
     ACCEPT = "accept"
-    """A finding of the doctor, by an operator."""
+    """An operator accepted a finding of `tidemark doctor`."""
 
 
 class Change(Struct, frozen=True, rename="camel", kw_only=True):
-    """One line of the audit trail."""
+    """One entry of the audit trail."""
 
     number: int
-    """The revision of the registry that it made."""
+    """Revision of the registry after the change."""
     at: int
     actor: str
-    """`key:<id>`, `cli:<user>` or a process of ours."""
+    """`key:<id>`, `cli:<user>` or the name of a process."""
     action: Action
     kind: str
     record_id: str
     organization_id: str | None = None
     fields: tuple[str, ...] = ()
-    """Names of what was changed, values are not kept; of a finding, what was accepted and why."""
+    """Names of changed fields, without values; of a finding: what was accepted, and why."""
 
 
 class Key(Struct, frozen=True, rename="camel", kw_only=True):
-    """An API key; the secret itself is kept nowhere, only its SHA-256."""
+    """An API key; only the SHA-256 of its secret is stored."""
 
     id: str
     organization_id: str
     website_id: str | None = None
-    """The one website it reaches; None: the whole organization."""
+    """Website that the key is restricted to; None: the whole organization."""
     name: str = ""
     scopes: tuple[str, ...]
     secret_hash: str
     expires_at: int | None = None
     revoked_at: int | None = None
     last_used_at: int | None = None
-    """To within an hour; followers do not see it change."""
+    """Exact to an hour; changes do not raise the revision."""
     created_at: int
     updated_at: int
 

@@ -19,13 +19,13 @@ from schemas.registry.records import Action, Change
 from schemas.runtime.files import fsync
 
 SQLITE_SUFFIXES = ("", "-wal", "-shm")
-"""What SQLite adds to the name of a database for the files beside it."""
+"""Suffixes of a SQLite database and its companion files."""
 
 
 def registry_fault(url: str) -> str | None:
-    """Why there is no registry that could be used; None when there is one. Makes nothing.
+    """Why the registry cannot be used; None when it can. Creates nothing.
 
-    A database server that cannot be reached raises its error: that is not a registry lost.
+    An unreachable database server raises its error, because its registry is not lost.
     """
     path = database.sqlite_path(url)
     if path is not None and (fault := _file_fault(path)) is not None:
@@ -40,7 +40,7 @@ def registry_fault(url: str) -> str | None:
 
 
 def is_empty(url: str) -> bool:
-    """Whether nothing was ever written to a registry."""
+    """Whether the registry was never written to."""
     engine = database.create_engine(url)
     try:
         with engine.connect() as connection:
@@ -51,7 +51,7 @@ def is_empty(url: str) -> bool:
 
 
 def readable_revision(url: str) -> int:
-    """The revision that even a damaged file may tell; -1 when it does not."""
+    """Revision, even of a damaged file if readable; else -1."""
     path = database.sqlite_path(url)
     if path is None or not path.exists() or not path.stat().st_size:
         return -1
@@ -69,9 +69,9 @@ def readable_revision(url: str) -> int:
 def restore(
     url: str, contents: Contents, revision: int, now_ms: int, actor: str = ""
 ) -> Path | None:
-    """Make the registry hold exactly this; answers where the file that was there is kept.
+    """Replace the registry by these contents; returns the path of the previous file.
 
-    `revision` is above that of every backup, so that the next ones are newer than all of them.
+    `revision` must be higher than that of every backup, so that later backups are newer.
     """
     path, incarnation = database.sqlite_path(url), random_id(16)
     restored = Change(
@@ -99,7 +99,7 @@ def restore(
 
 
 def move_aside(path: Path, now_ms: int) -> Path | None:
-    """Rename a database with the files beside it, so that a new one does not inherit them."""
+    """Rename a database and its companion files, so that a new one does not use them."""
     at = datetime.fromtimestamp(now_ms / 1000, UTC)
     aside = path.with_name(f"{path.name}.{at:%Y%m%dT%H%M%SZ}.aside")
     suffixes = [suffix for suffix in SQLITE_SUFFIXES if Path(f"{path}{suffix}").exists()]
@@ -109,7 +109,7 @@ def move_aside(path: Path, now_ms: int) -> Path | None:
 
 
 def _write_contents(url: str, contents: Contents, restored: Change) -> None:
-    """All records in one transaction, instead of those that are there; the trail goes on."""
+    """Replace all records in one transaction; the audit trail continues."""
     engine = database.create_engine(url)
     try:
         with engine.begin() as connection:
@@ -123,7 +123,7 @@ def _write_contents(url: str, contents: Contents, restored: Change) -> None:
             change = {**to_row(restored), "number": number}
             connection.execute(sa.insert(database.CHANGES).values(change))
             row = {"number": number, "incarnation": restored.record_id}
-            if contents.receipt_secret:  # else the one that was drawn with the tables stays
+            if contents.receipt_secret:  # else the secret that was created with the tables stays
                 row["receipt_secret"] = contents.receipt_secret
             connection.execute(sa.update(database.REVISION).values(row))
     finally:
@@ -139,7 +139,7 @@ def _file_fault(path: Path) -> str | None:
     except RegistryLost as error:
         return str(error)
     except sqlite3.OperationalError:
-        return None  # locked, or not ours to open: who opens it will say so
+        return None  # locked, or no permission: opening it reports that
     except sqlite3.DatabaseError as error:
         return f"{path} is damaged: {error}"
     finally:

@@ -18,7 +18,7 @@ SnapshotRecordT = TypeVar("SnapshotRecordT", Organization, Website, Key, Import)
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """All records by what they are looked up by."""
+    """All records at one revision, by id and other lookup keys."""
 
     version: RegistryVersion
     organizations: MappingProxyType[str, Organization]
@@ -30,18 +30,18 @@ class Snapshot(msgspec.Struct, frozen=True):
     """Website ids by organization."""
     imports: MappingProxyType[str, Import] = MappingProxyType({})
     receipts: ReceiptKey = msgspec.field(default_factory=lambda: ReceiptKey(""))
-    """Signs receipts and verifies them."""
+    """Signs and verifies receipts."""
     key_uses: dict[str, int] = {}
-    """When keys were used last, by id: the only thing here that changes; its follower writes it."""
+    """Last use of keys by id: the only mutable part; the follower writes it to the database."""
 
     @classmethod
     def read(cls, store: RegistryStore) -> Self:
-        """The registry as it is now."""
+        """Read the current registry."""
         return cls.from_contents(store.read_contents())
 
     @classmethod
     def from_contents(cls, contents: Contents) -> Self:
-        """The registry as it was at one moment."""
+        """Build a snapshot from contents."""
         return cls(
             version=contents.stamp,
             organizations=MappingProxyType({o.id: o for o in contents.organizations}),
@@ -55,9 +55,9 @@ class Snapshot(msgspec.Struct, frozen=True):
         )
 
     def apply(self, changes: ChangesSince) -> Self | None:
-        """The next snapshot, which shares with this one what was not written.
+        """The next snapshot, which shares unchanged records with this one.
 
-        None when an owner is gone: what belonged to it went with it, and no log says what.
+        None when an owner was deleted: the trail does not list the records deleted with it.
         """
         now, deleted = changes.changed, changes.deleted_ids
         if kind_name(Organization) in deleted or kind_name(Website) in deleted:
@@ -77,7 +77,7 @@ class Snapshot(msgspec.Struct, frozen=True):
         )
 
     def find_key(self, text: str, now_ms: int) -> Key | None:
-        """The live key with that text; None when there is none."""
+        """The active key with this text, or None."""
         parts = parse_key(text)
         key = self.keys.get(parts[0]) if parts else None
         if parts is None or key is None or not secret_matches(parts[1], key.secret_hash):
@@ -90,7 +90,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     def _links(
         self, changed: Sequence[Link], deleted: Sequence[str]
     ) -> dict[str, Mapping[str, Link]]:
-        """Both maps of links; a slug that one gave up may be another's now."""
+        """Both maps of links; one link may have taken over the slug of another."""
         if not changed and not deleted:
             return {}
         before = [self.links.get(link_id) for link_id in (*deleted, *(link.id for link in changed))]

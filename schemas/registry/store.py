@@ -1,6 +1,6 @@
 """RegistryStore: reads and writes of records; each write raises the revision.
 
-Calls block for about a millisecond; HTTP services make them in a thread.
+Calls block for about a millisecond; HTTP services call it in a thread.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -46,22 +46,22 @@ from schemas.runtime.clock import now_ms
 from schemas.runtime.finding import Finding
 
 MAX_RECORDS: Mapping[type[Record], int] = {Link: 10_000, Import: 1_000}
-"""How many an organization may have: all of them are in the memory of every process."""
+"""Maximum records of an organization; every process has all of them in memory."""
 
 
 class RecordNotFound(Exception):
-    """There is no such record."""
+    """The record does not exist."""
 
 
 class RecordLimitReached(RecordConflict):
-    """The organization has as many of these records as it may have."""
+    """The organization has the maximum number of these records."""
 
 
 class RegistryStore:
-    """Reads and writes of records; each write is one transaction. `migrate` made the tables.
+    """Reads and writes of records; each write is one transaction. `migrate` creates the tables.
 
-    RegistryLost from every call while the file of a SQLite registry is gone: a new file is never
-    made, nothing is written to one that was removed, and one that took its place is opened.
+    Every call raises RegistryLost while the file of a SQLite registry is missing: it never creates
+    a file and never writes to a removed one; it opens a file that replaced it.
     """
 
     def __init__(self, url: str, actor: str = "", clock: Callable[[], int] = now_ms) -> None:
@@ -70,19 +70,19 @@ class RegistryStore:
         self._clock = clock
 
     def with_actor(self, actor: str) -> Self:
-        """The same store, whose writes are those of another actor."""
+        """The same store with another actor for its writes."""
         other = copy(self)
         other._actor = actor
         return other
 
     def create(self, record: RecordT) -> RecordT:
-        """Keep a new record; Taken when its id or slug is in use or its owner is unknown; Full."""
+        """Create a record; RecordConflict (id or slug in use, no owner) or RecordLimitReached."""
         with self._transaction() as transaction:
             _insert(transaction, record)
         return record
 
     def get(self, kind: type[RecordT], record_id: str) -> RecordT:
-        """The record of that id; Unknown when there is none."""
+        """The record with this id; RecordNotFound."""
         table = RECORD_TABLES[kind]
         with self._connections.engine().connect() as connection:
             row = connection.execute(sa.select(table).where(table.c.id == record_id)).first()
@@ -103,7 +103,7 @@ class RegistryStore:
             return read_records(connection, kind, query.limit(limit).offset(offset))
 
     def count(self, kind: type[RecordT], **where: str | None) -> int:
-        """How many records `list` would give without limit."""
+        """Number of records that `list` would return without a limit."""
         table = RECORD_TABLES[kind]
         query = sa.select(sa.func.count()).select_from(table)
         for column, value in where.items():
@@ -113,18 +113,18 @@ class RegistryStore:
             return int(connection.execute(query).scalar_one())
 
     def update(self, kind: type[RecordT], record_id: str, now_ms: int, **changes: Any) -> RecordT:
-        """Change the named fields; Unknown or Taken as above."""
+        """Update fields; RecordNotFound or RecordConflict."""
         with self._transaction() as transaction:
             return _change(transaction, kind, record_id, {**changes, "updated_at": now_ms})
 
     def replace_key(self, new: Key, old_id: str, until_ms: int, now_ms: int) -> Key:
-        """Keep a new key and let an old one end, both or neither; answers the old one."""
+        """Create a key and let an old one expire, in one transaction; returns the old one."""
         with self._transaction() as transaction:
             _insert(transaction, new)
             return _change(transaction, Key, old_id, {"expires_at": until_ms, "updated_at": now_ms})
 
     def record_key_uses(self, uses: Mapping[str, int]) -> None:
-        """When keys were last used, by their ids; other processes may know of later uses."""
+        """Write the last use of keys by id, unless another process wrote a later one."""
         table = RECORD_TABLES[Key]
         later = sa.or_(table.c.last_used_at.is_(None), table.c.last_used_at < sa.bindparam("at"))
         used = sa.update(table).where(table.c.id == sa.bindparam("key_id"), later)
@@ -135,14 +135,14 @@ class RegistryStore:
     def update_progress(
         self, kind: type[RecordT], record_id: str, now_ms: int, **changes: Any
     ) -> None:
-        """Change what no service has to know: the revision stays as it is."""
+        """Update fields that services do not read; does not raise the revision."""
         table = RECORD_TABLES[kind]
         values = {**changes, "updated_at": now_ms}
         with self._connections.engine().begin() as connection:
             connection.execute(sa.update(table).where(table.c.id == record_id).values(values))
 
     def delete(self, kind: type[RecordT], record_id: str) -> None:
-        """Remove the record and what belongs to it; Unknown when there is none."""
+        """Delete a record and all that belongs to it; RecordNotFound."""
         table = RECORD_TABLES[kind]
         with self._transaction() as transaction:
             if kind is Organization:
@@ -155,22 +155,22 @@ class RegistryStore:
             transaction.log_change(Action.DELETE, kind, record_id, owner)
 
     def read_version(self) -> RegistryVersion:
-        """What every write changes."""
+        """The current version, which every write changes."""
         with self._connections.engine().connect() as connection:
             return read_version(connection)
 
     def read_contents(self) -> Contents:
-        """All records, of one moment: none is without its owner, whatever is written meanwhile."""
+        """All records, from one database snapshot."""
         with database.read_transaction(self._connections.engine()) as connection:
             return read_contents(connection)
 
     def read_changes_since(self, known: RegistryVersion) -> ChangesSince | None:
-        """What was written after a state; None when only reading everything tells it."""
+        """Changes since a version; None when all records have to be read."""
         with database.read_transaction(self._connections.engine()) as connection:
             return read_changes_since(connection, known)
 
     def changes(self, limit: int, organization_id: str | None = None) -> Sequence[Change]:
-        """The newest changes of all, or of one organization; the newest first."""
+        """Newest entries of the audit trail, newest first; of one organization if given."""
         log = database.CHANGES
         query = sa.select(log).order_by(log.c.number.desc()).limit(limit)
         if organization_id is not None:
@@ -180,12 +180,12 @@ class RegistryStore:
         return [to_change(row) for row in rows]
 
     def accept(self, finding_id: str, details: Sequence[str]) -> None:
-        """Note in the trail that an operator accepted a finding; `said` is what and why."""
+        """Record that an operator accepted a finding; `details` is what and why."""
         with self._transaction() as transaction:
             transaction.log_change(Action.ACCEPT, Finding, finding_id, None, details)
 
     def accepted(self) -> frozenset[str]:
-        """Ids of the findings that were accepted."""
+        """Ids of accepted findings."""
         log = database.CHANGES
         query = sa.select(log.c.record_id).where(log.c.action == Action.ACCEPT.value)
         with self._connections.engine().connect() as connection:
@@ -220,7 +220,7 @@ def _change(
 
 
 def _log_deleted_websites(transaction: WriteTransaction, organization_id: str) -> None:
-    """Those that go with their organization: by the trail their rows are known as deleted."""
+    """Log websites that are deleted with their organization, so that their rows can be erased."""
     table = RECORD_TABLES[Website]
     owned = sa.delete(table).where(table.c.organization_id == organization_id)
     for row in transaction.connection.execute(owned.returning(table.c.id)).all():
@@ -228,7 +228,7 @@ def _log_deleted_websites(transaction: WriteTransaction, organization_id: str) -
 
 
 def _check_limit(transaction: WriteTransaction, record: Link | Import) -> None:
-    """Full when there are too many now; imports that were undone make room, the oldest first."""
+    """Raise RecordLimitReached when there are too many; undone imports are deleted first."""
     table, limit = RECORD_TABLES[type(record)], MAX_RECORDS[type(record)]
     owned = table.c.organization_id == record.organization_id
     if isinstance(record, Link):

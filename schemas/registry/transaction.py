@@ -15,18 +15,18 @@ from schemas.registry.record_mapping import kind_name
 from schemas.registry.records import Action, Import, Link
 
 PRUNED_KINDS = (kind_name(Link), kind_name(Import))
-"""Kinds that callers of the API change, as often as their allowance lets them."""
+"""Kinds that API callers can change as often as their rate limit permits."""
 KEPT_CHANGES = 100_000
-"""Changes of those that are kept, the newest; all others stay."""
+"""Newest changes of these kinds that are kept; all others stay for ever."""
 PRUNE_INTERVAL = 1_000
 
 
 class RecordConflict(Exception):
-    """Another record has this id or slug, or the organization or website does not exist."""
+    """The id or slug is taken, or the organization or website does not exist."""
 
 
 class WriteTransaction:
-    """A context manager around the transaction; Taken when the database refuses it."""
+    """Context manager of a transaction; RecordConflict on constraint violations."""
 
     def __init__(self, engine: sa.Engine, actor: str, clock: Callable[[], int]) -> None:
         self._transaction = engine.begin()
@@ -46,7 +46,7 @@ class WriteTransaction:
         organization_id: str | None,
         fields: Sequence[str] = (),
     ) -> None:
-        """Log a change that this transaction makes."""
+        """Append a change of this transaction to the audit trail."""
         change = {
             "at": self._clock(),
             "actor": self._actor,
@@ -66,7 +66,7 @@ class WriteTransaction:
             raise RecordConflict(_conflict_reason(error)) from None
 
     def _write_changes(self) -> None:
-        """Last, so that writers of a database server wait for one another as shortly as can be."""
+        """Write the trail last, because it locks the revision row until the commit."""
         number, log = database.REVISION.c.number, database.CHANGES
         raised = sa.update(database.REVISION).values(number=number + len(self._changes))
         last = int(self.connection.execute(raised.returning(number)).scalar_one())
@@ -79,7 +79,7 @@ class WriteTransaction:
 
 
 def _is_constraint_violation(error: sa.exc.DBAPIError) -> bool:
-    """Whether a constraint stands in the way; PostgreSQL's driver knows those of keys alone."""
+    """Whether a constraint is violated; pg8000 raises IntegrityError for unique keys only."""
     return isinstance(error, sa.exc.IntegrityError) or "foreign key" in str(error.orig).lower()
 
 

@@ -1,6 +1,6 @@
 """Creates and validates new records.
 
-Malformed names the field and the rule.
+Raises Malformed with the field and the rule.
 """
 
 import re
@@ -27,7 +27,7 @@ def new_organization(
     limits: Mapping[str, int] | None = None,
     record_id: str | None = None,
 ) -> Organization:
-    """With a new id, unless that of an organization that was lost is given."""
+    """A new organization; `record_id` re-creates one that was lost."""
     return Organization(
         id=validate_id(record_id) if record_id is not None else f"org_{random_id(10)}",
         name=validate_name("name", name),
@@ -47,7 +47,7 @@ def new_website(
     record_id: str | None = None,
     allowed_origins: Sequence[str] = (),
 ) -> Website:
-    """With a new id, unless that of a website that was lost is given."""
+    """A new website; `record_id` re-creates one that was lost."""
     domain = validate_domain(domain)
     return Website(
         id=validate_id(record_id) if record_id is not None else f"web_{random_id(12)}",
@@ -79,7 +79,7 @@ def new_link(
     og_video_url: str | None = None,
     apps: Sequence[str] = (),
 ) -> Link:
-    """`apps` are the schemes that targets may have besides http and https."""
+    """A new link; `apps` are allowed URL schemes besides http and https."""
     return Link(
         id=f"lnk_{random_id(12)}",
         organization_id=organization_id,
@@ -120,7 +120,7 @@ def new_key(
     name: str = "",
     expires_at: int | None = None,
 ) -> tuple[Key, str]:
-    """The record to keep, and the key's text to show once."""
+    """A new key, and its text to show once."""
     new = generate_key()
     key = Key(
         id=new.id,

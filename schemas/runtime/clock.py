@@ -5,11 +5,11 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 Clock = Callable[[], int]
-"""Answers the present instant in whole milliseconds since 1970, UTC."""
+"""Returns the current time in Unix milliseconds."""
 
 
 def now_ms() -> int:
-    """The clock of this machine."""
+    """The current time of this machine."""
     return time.time_ns() // 1_000_000
 
 
@@ -17,7 +17,7 @@ UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def parse_instant_ms(text: str) -> int:
-    """Milliseconds of an ISO 8601 instant, UTC when it names no zone; ValueError when none."""
+    """Unix milliseconds of an ISO 8601 instant; UTC if it has no offset; ValueError."""
     moment = datetime.fromisoformat(text)
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return (aware - UNIX_EPOCH) // timedelta(milliseconds=1)

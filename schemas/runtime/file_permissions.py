@@ -7,21 +7,21 @@ from pathlib import Path
 from schemas.runtime.settings import Settings
 
 UMASKS = {"owner": 0o077, "group": 0o007}
-"""By `data_access`: what is taken away from the mode of all that is made."""
+"""Umask by `data_access`."""
 
 
 def set_umask(settings: Settings) -> int:
-    """From now on this process makes files for its owner (and the group); the mask of before."""
+    """Set the umask of this process; returns the previous one."""
     return os.umask(UMASKS[settings.data_access])
 
 
 def is_exposed(path: Path, settings: Settings) -> bool:
-    """Whether more may reach it than the settings say."""
+    """Whether a file has more permissions than the settings allow."""
     return bool(stat.S_IMODE(path.stat().st_mode) & UMASKS[settings.data_access])
 
 
 def restrict(path: Path, settings: Settings) -> None:
-    """Take away what others may; what belongs to somebody else is left as it is."""
+    """Remove permissions that the settings do not allow; skips files of other users."""
     status = path.stat()
     if status.st_uid == os.getuid() and is_exposed(path, settings):
         path.chmod(stat.S_IMODE(status.st_mode) & ~UMASKS[settings.data_access])

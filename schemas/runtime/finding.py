@@ -1,7 +1,7 @@
 """Finding: one problem found by a health check, with consequence and remedy.
 
-Whoever knows a thing finds what is wrong with it (tables in `stream`, the registry in `schemas`,
-processes and the machine in `deploy`); `tidemark doctor` runs all checks and shows what they found.
+Checks lie with what they check: tables in `stream`, the registry in `schemas`, processes and the
+machine in `deploy`. `tidemark doctor` runs all of them and prints their findings.
 """
 
 import hashlib
@@ -10,20 +10,20 @@ from msgspec import Struct
 
 
 class Finding(Struct, frozen=True, rename="camel"):
-    """One thing that is wrong; each text is a sentence or two for an operator."""
+    """One problem; each text is a sentence or two for an operator."""
 
     subject: str
-    """The thing: a file, a table, a process, a setting."""
+    """What has the problem: a file, a table, a process, a setting."""
     problem: str
     """What is wrong with it."""
     meaning: str
-    """What that means for data, senders or questions."""
+    """The consequence for data, senders or queries."""
     remedy: str
-    """The one command (or one action) that mends it; `tidemark doctor --repair` where that does."""
+    """The one command or action that fixes it; `tidemark doctor --repair` where that does."""
     id: str = ""
-    """By which an operator accepts it, once all was done that can be; empty: it can be mended."""
+    """Id with which an operator accepts a problem that cannot be fixed; empty: it can be fixed."""
 
 
 def finding_id(*facts: object) -> str:
-    """The id of what cannot be undone; another one as soon as more of it happens."""
+    """Id of a problem that cannot be fixed; it changes when the problem grows."""
     return f"f_{hashlib.sha256(repr(facts).encode()).hexdigest()[:12]}"

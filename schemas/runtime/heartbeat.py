@@ -1,7 +1,7 @@
 """Heartbeats: one JSON file per process with its state and progress.
 
-One JSON file per process in `<data>/run`, replaced as a whole. A pulse older than STALE_MS is of a
-process that is gone or stuck.
+The files are in `<data>/run` and replaced as a whole. A heartbeat older than STALE_AFTER_MS is of a
+process that ended or hangs.
 """
 
 import os
@@ -16,27 +16,27 @@ from schemas.runtime.files import write_atomically
 
 STALE_AFTER_MS = 15_000
 REFUSED = "refused"
-"""State of who ended because an operator has to decide something."""
+"""State of a process that ended because an operator has to decide something."""
 REFUSED_VALID_MS = 60_000
-"""A supervisor starts it again and again, and so says it anew long before this is over."""
+"""How long a refusal is valid; the supervisor restarts the process, which renews it sooner."""
 
 SILENT_MS = 30_000
-"""A worker that is killed is back, and has its partitions again, long before this is over."""
+"""Time without worker heartbeats that counts as an outage; a killed worker is back sooner."""
 
 
 class PartitionProgress(Struct, frozen=True):
-    """How far a worker is with one topic partition."""
+    """Progress of a worker in one topic partition."""
 
     topic: str
     partition: int
     next_offset: int
-    """First offset that the table does not hold yet."""
+    """First offset that the table does not have."""
     end_offset: int
-    """Offset that the next message will get."""
+    """Offset of the next message in Kafka."""
 
 
 class Heartbeat(Struct, frozen=True):
-    """One process's account of itself."""
+    """State and progress of one process."""
 
     process: str
     pid: int
@@ -44,16 +44,15 @@ class Heartbeat(Struct, frozen=True):
     state: str = "ready"
     progress: tuple[PartitionProgress, ...] = ()
     complete_ms: dict[str, int] = {}
-    """By topic: whatever this worker's partitions took in before this instant is stored."""
+    """Watermark by topic: messages of this worker's partitions before it are stored."""
     reason: str = ""
-    """Why it refuses, or what it does not store, and what is to be done."""
+    """Why it refuses to start, or what it does not store, and the remedy."""
 
 
 def write_heartbeat(run: Path, heartbeat: Heartbeat) -> None:
-    """Replace the process's pulse; readers see the old or the new one.
+    """Replace the heartbeat of a process.
 
-    OSError when there is no room: then the old one is touched, which takes none, so that a full
-    disk does not look like a process that hangs.
+    OSError on a full disk: then the old file is touched, so that the process does not seem to hang.
     """
     path = run / f"{heartbeat.process}.json"
     try:
@@ -66,7 +65,7 @@ def write_heartbeat(run: Path, heartbeat: Heartbeat) -> None:
 
 
 def remove_heartbeat(run: Path, process: str) -> None:
-    """Of a process that ends in order: what it said holds no longer."""
+    """Delete the heartbeat of a process that ends gracefully."""
     path = run / f"{process}.json"
     with suppress(OSError, msgspec.DecodeError):
         if msgspec.json.decode(path.read_bytes(), type=Heartbeat).pid == os.getpid():
@@ -74,20 +73,20 @@ def remove_heartbeat(run: Path, process: str) -> None:
 
 
 def read_heartbeats(run: Path) -> list[Heartbeat]:
-    """All pulses, stale ones too, by name of the process."""
+    """All heartbeats, stale ones too, sorted by process name."""
     heartbeats = []
     for path in sorted(run.glob("*.json")):
         try:
             heartbeats.append(msgspec.json.decode(path.read_bytes(), type=Heartbeat))
         except (OSError, msgspec.DecodeError):
-            continue  # being replaced, or not a pulse
+            continue  # being replaced, or not a heartbeat
     return heartbeats
 
 
 def complete_until(topic: str, heartbeats: Iterable[Heartbeat], partitions: int) -> int | None:
-    """Before when all partitions of the topic are complete; None when not all are told of.
+    """Watermark of a topic: the lowest of its workers; None unless every partition has a worker.
 
-    While workers share the partitions out anew, some have no holder, and nothing can be said.
+    During a rebalance some partitions have no worker.
     """
     holders = [
         heartbeat
@@ -109,7 +108,7 @@ def complete_until(topic: str, heartbeats: Iterable[Heartbeat], partitions: int)
 
 
 def refusal_reason(run: Path, at_ms: int) -> str | None:
-    """Why something is not stored until an operator decides; None when nobody says so."""
+    """Why a worker refuses to store something until an operator decides; None if none does."""
     reasons = [
         f"{heartbeat.process}: {heartbeat.reason}"
         for heartbeat in read_heartbeats(run)
@@ -119,7 +118,7 @@ def refusal_reason(run: Path, at_ms: int) -> str | None:
 
 
 def silence(run: Path, at_ms: int) -> str | None:
-    """For how long no worker has said how far it is; None while one does, or when none ever did."""
+    """Problem text when no worker has reported for long; None also if none ever did."""
     reported_ms = [heartbeat.at_ms for heartbeat in read_heartbeats(run) if heartbeat.progress]
     silent_ms = at_ms - max(reported_ms, default=at_ms)
     if silent_ms <= SILENT_MS:

@@ -1,7 +1,7 @@
 """Logging: one line per record with key=value fields, rate-limited by place in the code.
 
-Of one kind (one place in the code, one kind of exception) at most one line a second is written;
-what was left out is counted. So nobody fills a disk by repeating what is worth a line.
+At most one line a second is written per record kind (place in the code and exception type);
+suppressed records are counted, so repeated errors cannot fill the disk.
 """
 
 import logging
@@ -20,8 +20,8 @@ CLIENT_NOISE = (
     "No supported WebSocket library detected.",
     "ASGI callable returned without completing response.",
 )
-"""What uvicorn says when a client sends rubbish, or when an answer breaks off because its client
-has left or its key was revoked: nobody needs a line. A fault of ours is logged where it happens."""
+"""Messages of uvicorn about invalid requests, and about responses that end because the client left
+or its key was revoked; they are not logged. Errors of ours are logged where they occur."""
 
 RecordKind = tuple[object, ...]
 
@@ -36,7 +36,7 @@ class FieldFormatter(logging.Formatter):
 
 
 class LogRateLimiter(logging.Filter):
-    """Lets one record of a kind through in a second; the next one says how many were not."""
+    """Passes one record per kind and second; the next one has the number of suppressed ones."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -54,13 +54,13 @@ class LogRateLimiter(logging.Filter):
         if len(self._since) >= MAX_RECORD_KINDS:
             self._since.clear()
         self._since[kind] = now
-        self._last.pop(kind, None)  # it would hold the frames of its exception for ever
+        self._last.pop(kind, None)  # it would keep the frames of its exception alive
         if suppressed := self._suppressed.pop(kind, 0):
             record.suppressed = suppressed
         return True
 
     def suppressed_records(self, all_kinds: bool = False) -> list[logging.LogRecord]:
-        """The last record of each kind of which something was left out and nothing came since."""
+        """The last suppressed record of each kind that nothing followed."""
         now = self._clock()
         records = []
         for kind in list(self._suppressed):  # other threads may add to it
@@ -74,7 +74,7 @@ class LogRateLimiter(logging.Filter):
 
 
 class RateLimitedHandler(logging.StreamHandler[Any]):
-    """Writes to the standard error what the limit lets through, and in the end what it counted."""
+    """Writes to standard error what passes the limit, and on close the suppressed counts."""
 
     def __init__(self, limit: LogRateLimiter) -> None:
         super().__init__()
@@ -94,18 +94,18 @@ class RateLimitedHandler(logging.StreamHandler[Any]):
 
 
 def record_kind(record: logging.LogRecord) -> RecordKind:
-    """The place in the code, the kind of exception, and the table if it is about one."""
+    """Place in the code, exception type, and table if the record has one."""
     raised = record.exc_info[0] if record.exc_info else None
     return (record.pathname, record.lineno, raised, record.__dict__.get("table"))
 
 
 def is_worth_logging(record: logging.LogRecord) -> bool:
-    """Everything but what strangers can have uvicorn say."""
+    """Whether the record is more than noise that clients can cause in uvicorn."""
     return record.name != "uvicorn.error" or not str(record.msg).startswith(CLIENT_NOISE)
 
 
 def set_up_logging(level: str, quiet: tuple[str, ...] = ()) -> None:
-    """Log to the standard error from `level` on; from `quiet` loggers warnings only."""
+    """Log to standard error from `level` on; from `quiet` loggers warnings only."""
     handler = RateLimitedHandler(LogRateLimiter())
     handler.setFormatter(FieldFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)

@@ -19,9 +19,9 @@ ProcessCount = Annotated[int, Meta(ge=1, le=64)]
 
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All settings with their defaults and bounds."""
+    """All settings."""
 
-    # Where things are
+    # Locations
     data_dir: Annotated[str, Meta(description="data folder: broker, lake, registry, logs")] = (
         ".tidemark"
     )
@@ -82,7 +82,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         ),
     ] = 30.0
 
-    # How many
+    # Numbers of processes and partitions
     collectors: Annotated[ProcessCount, Meta(description="collector processes")] = 1
     workers: Annotated[ProcessCount, Meta(description="stream worker processes")] = 1
     queries: Annotated[ProcessCount, Meta(description="query service processes")] = 1
@@ -218,7 +218,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         ),
     ] = 72.0
 
-    # The rest
+    # Everything else
     demo: Annotated[
         bool, Meta(description="first start: create the demo website and send it a week of traffic")
     ] = True
@@ -253,13 +253,13 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def geo_files(self) -> Sequence[Path]:
-        """The .mmdb files that are asked for places, in this order."""
+        """The .mmdb files, in the order of lookup."""
         named = [Path(part.strip()) for part in self.geo.split(",") if part.strip()]
         return named or [GEO_FOLDER / name for name in GEO_FILES]
 
     @property
     def brokers(self) -> str:
-        """Addresses of the Kafka that is used."""
+        """Bootstrap servers of Kafka."""
         return self.kafka or f"127.0.0.1:{self.broker_port}"
 
     def topic(self, name: str) -> str:

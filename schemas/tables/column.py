@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class ColumnType(StrEnum):
-    """Column types that every engine reads alike: signed, no DOUBLE, milliseconds in `TIMESTAMP`.
+    """Column types that every engine reads alike: signed, no DOUBLE, TIMESTAMP in milliseconds.
 
     The values are the names of Delta Lake's primitive types.
     """
@@ -21,17 +21,17 @@ class ColumnType(StrEnum):
 
 
 class Column(Struct, frozen=True):
-    """One column: what it is called, holds and means."""
+    """One column: name, type and description."""
 
     name: str
     type: ColumnType
     description: str
     public: bool = True
-    """Whether custom queries may name it."""
+    """Whether custom queries can use it."""
 
 
 class Table(Struct, frozen=True):
-    """One Delta table in the lake: partitioned by `day` (UTC, when received), sorted by `order`."""
+    """One Delta table: partitioned by `day` (UTC day of receipt), sorted by `sort_order`."""
 
     name: str
     columns: tuple[Column, ...]
@@ -48,12 +48,12 @@ DAY_COLUMN = Column(
     "day", ColumnType.DATE, "UTC day of receipt; the partition, not in the file", public=False
 )
 
-# Where a row came from: with its epoch its identity for ever, and what makes the order total.
+# Origin of a row in Kafka: with the epoch it identifies the row and makes the order total.
 OFFSET_COLUMNS = (
     Column(
         "kafka_partition",
         ColumnType.INTEGER,
-        "topic partition of its chunk; -1 minus that for the backfill topic",
+        "topic partition of the chunk; -1 minus it for the backfill topic",
         public=False,
     ),
     Column("kafka_offset", ColumnType.LONG, "offset of its chunk", public=False),
@@ -68,16 +68,14 @@ EPOCH_COLUMN = Column(
 )
 
 TIME_COLUMNS = (
-    Column(
-        "ts", ColumnType.TIMESTAMP, "when it happened (client time, clamped), UTC, milliseconds"
-    ),
+    Column("ts", ColumnType.TIMESTAMP, "event time (client clock, clamped), UTC, milliseconds"),
     Column("received_at", ColumnType.TIMESTAMP, "when the collector received it"),
 )
 
 VISITOR_COLUMNS = (
     Column("event_id", ColumnType.STRING, "the sender's id of this item"),
-    Column("anonymous_id", ColumnType.STRING, "visitor, as the tracker calls it"),
-    Column("session_id", ColumnType.STRING, "session, as the tracker calls it"),
+    Column("anonymous_id", ColumnType.STRING, "visitor id of the tracker, or a derived one"),
+    Column("session_id", ColumnType.STRING, "session id of the tracker, or a derived one"),
     Column("visitor_hash", ColumnType.LONG, "anonymous_id as 63 bits", public=False),
     Column("session_hash", ColumnType.LONG, "session_id as 63 bits", public=False),
     Column(
@@ -96,9 +94,11 @@ VISITOR_COLUMNS = (
 
 USER_AGENT_COLUMNS = (
     Column("browser_name", ColumnType.STRING, "browser, e.g. Chrome"),
-    Column("browser_version", ColumnType.STRING, "its version, as far as it is a fact: 141, 18.6"),
+    Column(
+        "browser_version", ColumnType.STRING, "its version, as far as it is reliable: 141, 18.6"
+    ),
     Column("os_name", ColumnType.STRING, "operating system, e.g. Windows"),
-    Column("os_version", ColumnType.STRING, "its version, when it is a fact: 11, 15.6"),
+    Column("os_version", ColumnType.STRING, "its version, when it is reliable: 11, 15.6"),
     Column(
         "device_type",
         ColumnType.STRING,
@@ -121,7 +121,7 @@ BOT_COLUMNS = (
     Column(
         "sender",
         ColumnType.STRING,
-        "user agent and client hints as JSON, for newer rules to read again",
+        "user agent and client hints as JSON, for re-enrichment",
         public=False,
     ),
 )
@@ -135,7 +135,7 @@ TRUSTED_COLUMN = Column(
 WEBSITE_COLUMN = Column("website_id", ColumnType.STRING, "the website", public=False)
 
 WEBSITE_ROW_COLUMNS = (WEBSITE_COLUMN, *TIME_COLUMNS, *OFFSET_COLUMNS, *VISITOR_COLUMNS)
-"""What every row begins with that a tracker of a website sent."""
+"""First columns of every row of a website's tracker."""
 
 PAGE_COLUMNS = (
     Column("host", ColumnType.STRING, "host of the page"),
@@ -143,7 +143,7 @@ PAGE_COLUMNS = (
 )
 
 ROW_KEY = ("epoch", "kafka_partition", "kafka_offset", "seq")
-"""What no two rows of a table share, ever: offsets begin again when a topic is made anew."""
+"""Identifies a row of a table; includes the epoch, because recreated topics restart at offset 0."""
 
 TIME_ORDER = ("ts", *ROW_KEY)
-"""The total order of the rows of one subject."""
+"""Total order of the rows of one subject."""

@@ -38,7 +38,7 @@ def test_a_damaged_data_file_is_named_by_scrub_doctor_and_status(
     )
     assert ill.value.code == 1
     assert said == [
-        f"events: {path} holds other bytes than were written",
+        f"events: {path} has a wrong checksum",
         "1 data files read; 1 damaged",
         "fix: tidemark doctor --repair; for one file: tidemark repair TABLE/PATH",
     ]
@@ -47,7 +47,7 @@ def test_a_damaged_data_file_is_named_by_scrub_doctor_and_status(
         f"events/{path}"
     ]
     assert list(LOGS_CHECK.run(scope)) == []
-    named = f"data file {path} of table 'events' holds other bytes than were written (2 rows)"
+    named = f"data file {path} of table 'events' has a wrong checksum (2 rows)"
     assert named in system_status(scope.settings).problems
 
 

@@ -120,7 +120,7 @@ def test_a_start_at_night_brings_a_zeroed_registry_back_and_says_so(
     prepare_registry(settings, restores=True)
 
     said = capsys.readouterr().err
-    assert f"the registry was lost: {path} is no database any more; it was restored" in said
+    assert f"the registry was lost: {path} is not a database any more; it was restored" in said
     assert "what was there is kept as registry.db." in said
     assert run("organizations", "show", "org_acme")[0] == 0
 

@@ -290,7 +290,7 @@ def test_a_registry_made_anew_by_accident_does_not_push_its_backups_out(
 
 def test_a_registry_of_the_first_forms_is_brought_forward(path: Path) -> None:
     url = f"sqlite:///{path}"
-    engine = create_engine(url, make=True)
+    engine = create_engine(url, create=True)
     with engine.begin() as connection:
         config = Config()
         config.set_main_option("script_location", str(MIGRATIONS))

@@ -61,7 +61,7 @@ def test_a_flipped_bit_is_found_and_forgotten_once_the_file_is_put_back(given: S
     file.write_bytes(data)
     a_round(given)
 
-    assert found == {file.name: "holds other bytes than were written"}
+    assert found == {file.name: "has a wrong checksum"}
     assert noted(given) == {}
 
 
@@ -75,7 +75,7 @@ def test_a_file_without_checksum_is_adopted_and_held_to_it(given: Settings) -> N
 
     path = f"{old.parent.name}/{old.name}"
     assert adopted == [path]
-    assert problems == {path: "holds other bytes than were written"}
+    assert problems == {path: "has a wrong checksum"}
 
 
 def test_a_round_that_was_killed_goes_on_where_it_was(given: Settings) -> None:

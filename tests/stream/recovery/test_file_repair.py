@@ -35,7 +35,7 @@ FILES = 4
 
 PROBLEMS = {
     "deleted": "is missing",
-    "flipped": "holds other bytes than were written",
+    "flipped": "has a wrong checksum",
     "truncated": r"has \d+ bytes, not \d+",
     "emptied": r"has 0 bytes, not \d+",
 }
@@ -183,7 +183,7 @@ def test_a_file_without_checksum_is_judged_by_its_frame_alone(tmp_path: Path, fi
 
     assert file_problem(old, size) is None
     old.write_bytes(bytes(size))
-    assert file_problem(old, size) == frame_problem(old, size) == "is no Parquet file"
+    assert file_problem(old, size) == frame_problem(old, size) == "is not a Parquet file"
 
 
 def test_a_compaction_that_fails_leaves_nothing_behind(
