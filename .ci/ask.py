@@ -12,7 +12,10 @@ def main() -> None:
     text = Path(sys.argv[1]).read_text()
     words = shlex.split(text[text.index("curl ") :].split("\n\n")[0].replace("\\\n", " "))
     headers_given = [words[i + 1] for i, word in enumerate(words) if word == "-H"]
-    header_lines = [Path(h[1:]).read_text().strip() if h.startswith("@") else h for h in headers_given]
+    header_lines = [
+        Path(text[1:]).read_text().strip() if text.startswith("@") else text
+        for text in headers_given
+    ]
     headers = [line.split(": ", 1) for line in header_lines]
     request = urllib.request.Request(  # noqa: S310 - our own address, as printed
         next(word for word in words if word.startswith("http")),
