@@ -1,7 +1,7 @@
-"""AGAIN: the steps that stored rows can walk once more, and what those rows give them to read.
+"""RE_ENRICHMENT_PIPELINE: the steps that can run again on stored rows, and their input.
 
-What only the request knew is not stored: the address (so places stay) and, where a tracker named
-nobody, who it was. Of an import the file's word stands, so its agents and bots stay too.
+Not stored are the IP address, so locations stay as they are, and the visitor that the collector
+named. For imported rows the values of the file win, so browser, system and bot stay as they are.
 """
 
 from collections.abc import Sequence
@@ -52,12 +52,12 @@ SENDER_COLUMNS = (
     *("browser_name", "browser_version", "os_name", "os_version", "device_type"),
     *("is_bot", "bot_reason"),
 )
-"""Columns that are worked out from what the sender's program said; else they stay."""
+"""Columns derived from `sender`; without it they stay as they are."""
 
 PAGE_COLUMNS = ("host", "path")
 
 SAME_NAMED_COLUMNS = ("name", "title", "href", *UTM, "click_id", "slug", "message", "metric_name")
-"""Item fields that stand in a column of the same name."""
+"""Item fields that are stored in a column of the same name."""
 
 INPUT_COLUMNS = frozenset(
     (
@@ -71,63 +71,67 @@ INPUT_COLUMNS = frozenset(
         "sender",
     )
 ) | {"import_id"}
-"""Columns that the steps are given, besides the subject."""
+"""Columns that the steps read, besides the subject."""
 
 Columns = dict[str, list[Any]]
 
 
 def re_enrich_rows(kind: Kind, stored: pa.Table, lookups: Lookups) -> pa.Table:
-    """The columns that the present rules give stored rows, as a table of those columns alone."""
+    """The columns that the present rules give stored rows, as a table of those columns only."""
     names = [n for n in stored.column_names if n in INPUT_COLUMNS or n == kind.table.subject_column]
-    told: Columns = stored.select(names).to_pydict()
+    old: Columns = stored.select(names).to_pydict()
     rows = RowBatch(
-        kind, _items(kind, told), _envelopes(kind, told), {n: told[n] for n in ROW_IDENTITY}
+        kind, _items(kind, old), _envelopes(kind, old), {n: old[n] for n in ROW_IDENTITY}
     )
-    rows.facts.is_data_centre = [reason == DATA_CENTRE for reason in told["bot_reason"]]
+    rows.facts.is_data_centre = [reason == DATA_CENTRE for reason in old["bot_reason"]]
     run_pipeline(rows, lookups, RE_ENRICHMENT_PIPELINE)
-    made = {name: column for name, column in rows.columns.items() if name in rows.table_columns}
-    _keep_stored(made, told, SENDER_COLUMNS, _knows_its_sender(told))
-    if "host" in made:
-        _keep_stored(made, told, PAGE_COLUMNS, [path is not None for path in told["path"]])
-    whole = arrow_table(
-        kind.table, {kind.table.subject_column: told[kind.table.subject_column], **made}
+    new = {name: column for name, column in rows.columns.items() if name in rows.table_columns}
+    _keep_stored(new, old, SENDER_COLUMNS, _has_sender(old))
+    if "host" in new:
+        _keep_stored(new, old, PAGE_COLUMNS, [path is not None for path in old["path"]])
+    table = arrow_table(
+        kind.table, {kind.table.subject_column: old[kind.table.subject_column], **new}
     )
-    return whole.select([name for name in made if name not in ROW_IDENTITY])
+    return table.select([name for name in new if name not in ROW_IDENTITY])
 
 
-def _keep_stored(made: Columns, told: Columns, names: Sequence[str], new: Sequence[bool]) -> None:
-    """What is stored, where there was nothing to work it out from."""
-    for name in made.keys() & told.keys() & set(names):
-        made[name] = [
-            own if known else before
-            for own, before, known in zip(made[name], told[name], new, strict=True)
+def _keep_stored(
+    new: Columns, old: Columns, names: Sequence[str], has_input: Sequence[bool]
+) -> None:
+    """Keep the stored value of rows without the input from which a new one is derived."""
+    for name in new.keys() & old.keys() & set(names):
+        new[name] = [
+            after if derived else before
+            for after, before, derived in zip(new[name], old[name], has_input, strict=True)
         ]
 
 
-def _knows_its_sender(told: Columns) -> list[bool]:
-    imports = told.get("import_id") or [None] * len(told["sender"])
+def _has_sender(old: Columns) -> list[bool]:
+    imports = old.get("import_id") or [None] * len(old["sender"])
     return [
         sender is not None and import_id is None
-        for sender, import_id in zip(told["sender"], imports, strict=True)
+        for sender, import_id in zip(old["sender"], imports, strict=True)
     ]
 
 
-def _items(kind: Kind, told: Columns) -> list[Item]:
-    """The items as far as they are stored; their URLs put together again."""
+def _items(kind: Kind, old: Columns) -> list[Item]:
+    """The items as far as they are stored, with their URLs rebuilt."""
     fields = set(kind.item.__struct_fields__)
-    given = {name: told[name] for name in SAME_NAMED_COLUMNS if name in fields and name in told}
-    if "referrer" in told:
-        given["referrer"] = [None if sent == DIRECT else sent for sent in told["referrer"]]
-    if "path" in told:
-        given["path"] = list(map(_page_url, told["host"], told["path"]))
-    if "link_text" in told:
-        given["text"] = told["link_text"]
-    if "properties" in told:
-        given["properties"] = [Raw(p.encode()) if p else EMPTY_RAW for p in told["properties"]]
-    absent = dict.fromkeys(_required(kind.item) - set(given), "")
-    count = len(told[kind.table.subject_column])
-    values = zip(*given.values(), strict=True) if given else [()] * count
-    return [kind.item(**absent, **dict(zip(given, each, strict=True))) for each in values]
+    values = {name: old[name] for name in SAME_NAMED_COLUMNS if name in fields and name in old}
+    if "referrer" in old:
+        values["referrer"] = [None if url == DIRECT else url for url in old["referrer"]]
+    if "path" in old:
+        values["path"] = list(map(_page_url, old["host"], old["path"]))
+    if "link_text" in old:
+        values["text"] = old["link_text"]
+    if "properties" in old:
+        values["properties"] = [
+            Raw(text.encode()) if text else EMPTY_RAW for text in old["properties"]
+        ]
+    absent = dict.fromkeys(_required(kind.item) - set(values), "")
+    count = len(old[kind.table.subject_column])
+    rows = zip(*values.values(), strict=True) if values else [()] * count
+    return [kind.item(**absent, **dict(zip(values, row, strict=True))) for row in rows]
 
 
 def _required(item: type[Item]) -> set[str]:
@@ -135,23 +139,25 @@ def _required(item: type[Item]) -> set[str]:
 
 
 def _page_url(host: str | None, path: str | None) -> str | None:
-    """A page's URL, whose path was decoded before it was stored."""
+    """A page's URL; its path is stored percent-decoded."""
     if path is None:
         return None
     return f"https://{host}{quote(path)}" if host else quote(path)
 
 
-def _envelopes(kind: Kind, told: Columns) -> list[Envelope]:
-    """One for each subject and sender, as many rows as it has."""
-    made: dict[tuple[str, str | None], Envelope] = {}
-    found = []
-    for key in zip(told[kind.table.subject_column], told["sender"], strict=True):
-        if key not in made:
-            made[key] = _envelope(*key)
-        found.append(made[key])
-    return found
+def _envelopes(kind: Kind, old: Columns) -> list[Envelope]:
+    """The envelope of each row; rows of the same subject and sender share one."""
+    by_key: dict[tuple[str, str | None], Envelope] = {}
+    envelopes = []
+    for key in zip(old[kind.table.subject_column], old["sender"], strict=True):
+        if key not in by_key:
+            by_key[key] = _envelope(*key)
+        envelopes.append(by_key[key])
+    return envelopes
 
 
 def _envelope(subject_id: str, sender: str | None) -> Envelope:
-    told = parse_sender(sender) if sender else StoredSender()
-    return Envelope(subject_id, "", 0, 0, b"", "", told.user_agent, told.trusted, told.headers)
+    stored = parse_sender(sender) if sender else StoredSender()
+    return Envelope(
+        subject_id, "", 0, 0, b"", "", stored.user_agent, stored.trusted, stored.headers
+    )

@@ -1,6 +1,6 @@
-"""Programs by their user agent: the published list, then rules of our own, with what each one is.
+"""Bots by their user agent: the published list and rules of our own, with a category for each.
 
-The list has 1,500 patterns; it is refreshed with its package.
+The list has 1,500 patterns and is updated with its package.
 """
 
 import re
@@ -27,25 +27,25 @@ CATEGORIES = {
     "academic": "research",
     "browser-automation": "automation",
 }
-"""What a program is, by the list's tag for it."""
+"""Category of a bot by its tag in the list."""
 
 HUMAN_PATTERNS = (
-    r"AP3A\.240617\.008",  # a build of Android on phones that people hold
+    r"AP3A\.240617\.008",  # an Android build on ordinary phones
     r"MetaIAB Facebook",  # Facebook's browser in its own app
-    r"Code\/1\.",  # editors with a browser in them
+    r"Code\/1\.",  # editors with a built-in browser
     r"Trae\/",
     r"Fluid",  # a browser for one site
     r"Notion\/",  # apps that open pages
     r"Tumblr\/",
     r"Viber",
 )
-"""Patterns of the list that flag persons."""
+"""Patterns of the list that match browsers of people."""
 
 APP_LIBRARIES = ("okhttp", "Dart", "CFNetwork", "Dalvik")
-"""Libraries that phone apps send with: likely to be a program, but as likely an app's user."""
+"""HTTP libraries that phone apps use too: only a hint, as the sender may be an app's user."""
 
 HEADLESS_RULE = (HEADLESS, r"(?i)(Headless|PhantomJS|SlimerJS)")
-"""Before the list, which calls them otherwise."""
+"""Before the list, which has another name for them."""
 
 OWN_RULES = (
     ("automation", r"\b(Cypress|WebDriver|Puppeteer|TestCafe|Katalon)\b"),
@@ -56,13 +56,13 @@ OWN_RULES = (
         r"|lua-resty-http|Typhoeus|http\.rb|unirest|superagent|ky)(?:$|[ /;(])",
     ),
     (LIBRARY, r"\b([A-Za-z]*PowerShell|CFNetwork)\b"),
-    (HUMAN, r"(?i)\b(cubot)\b"),  # makes phones
+    (HUMAN, r"(?i)\b(cubot)\b"),  # a maker of phones
     ("crawler", r"(?i)\b([a-z0-9_.-]*(?:bot|crawler|spider|scraper|fetcher))\b"),
 )
-"""After the list, what it does not know: what a program is, and how it is called."""
+"""After the list, for bots that it lacks: category and a pattern around the name."""
 
 MAX_NAME_LENGTH = 48
-"""Characters of a name that are kept."""
+"""Characters of a name that are stored."""
 
 _rules = PatternRules(
     (
@@ -80,7 +80,7 @@ _AROUND = " /()[];:,.+-_"
 
 
 class Bot(Struct, frozen=True):
-    """What a program is, and its name: `preview`, `Slackbot`."""
+    """Category and name of a bot: `preview`, `Slackbot`."""
 
     category: str
     name: str = ""
@@ -90,16 +90,18 @@ class Bot(Struct, frozen=True):
 
 
 def bot_of(text: str) -> Bot | None:
-    """The program that a user agent names; None for what may be a person's browser."""
+    """The bot that a user agent names; None for a browser."""
     if not text.strip():
         return Bot("empty user agent")
-    sort, matched = _rules.first_match(text) or (HUMAN, "")
-    if sort in (HUMAN, HEADLESS):
-        return Bot(HEADLESS) if sort else None
-    return Bot(sort, _name(matched, text))
+    category, matched = _rules.first_match(text) or (HUMAN, "")
+    if category in (HUMAN, HEADLESS):
+        return Bot(HEADLESS) if category else None
+    return Bot(category, _name(matched, text))
 
 
 def _name(matched: str, text: str) -> str:
-    """The program's own name, where the list knows it by its web page."""
-    named = _COMPATIBLE.search(text) if "." in matched or "/" in matched.strip(_AROUND) else None
-    return (named[1] if named else matched).strip(_AROUND)[:MAX_NAME_LENGTH]
+    """The matched name; the one after `compatible;` when the pattern matched a URL."""
+    compatible = (
+        _COMPATIBLE.search(text) if "." in matched or "/" in matched.strip(_AROUND) else None
+    )
+    return (compatible[1] if compatible else matched).strip(_AROUND)[:MAX_NAME_LENGTH]

@@ -1,4 +1,4 @@
-"""What the query of a page's URL says about the campaign."""
+"""UTM parameters and click ids in a page's query string."""
 
 from msgspec import Struct
 
@@ -11,14 +11,14 @@ MAX_QUERY_LENGTH = 2048
 
 
 class ClickId(Struct, frozen=True):
-    """A parameter that a place adds to links that leave it."""
+    """A parameter that a source adds to its outgoing links."""
 
     name: str
     by: str
     kind: str
-    """Kind of place, as in `referrers.toml`."""
+    """Kind of source, as in `referrers.toml`."""
     paid: bool
-    """Whether it is on advertisements only."""
+    """Whether it is added to advertisements only."""
 
 
 CLICK_IDS = (
@@ -52,7 +52,7 @@ CLICK_IDS = (
     ClickId("igsh", "Instagram, on shared links", "social", False),
     ClickId("epik", "Pinterest, on every link", "social", False),
 )
-"""In the order of preference, should a URL carry several: advertisements first."""
+"""In order of preference where a URL has several: advertisements first."""
 
 
 class Campaign(Struct, frozen=True):
@@ -69,12 +69,12 @@ class Campaign(Struct, frozen=True):
 NO_CAMPAIGN = Campaign()
 
 
-CLICK_ID_RANK = {known.name: rank for rank, known in enumerate(CLICK_IDS)}
-_CLICK_ID_ONLY = {known.name: Campaign(click_id=known.name) for known in CLICK_IDS}
+CLICK_ID_RANK = {click_id.name: rank for rank, click_id in enumerate(CLICK_IDS)}
+_CLICK_ID_ONLY = {click_id.name: Campaign(click_id=click_id.name) for click_id in CLICK_IDS}
 
 
 def query_of(address: str) -> str:
-    """The query of an address, and that of its fragment after it."""
+    """The query of a URL, followed by the query of its fragment."""
     if "#" not in address:
         return address.partition("?")[2]
     head, _, fragment = address.partition("#")
@@ -82,14 +82,14 @@ def query_of(address: str) -> str:
 
 
 def parse_campaign(query: str) -> Campaign:
-    """The campaign in a query."""
-    found = query_parameters(query[:MAX_QUERY_LENGTH]) if "=" in query else {}
-    ids = [name for name in found if name in CLICK_ID_RANK]
+    """The campaign parameters of a query."""
+    parameters = query_parameters(query[:MAX_QUERY_LENGTH]) if "=" in query else {}
+    ids = [name for name in parameters if name in CLICK_ID_RANK]
     click_id = min(ids, key=CLICK_ID_RANK.__getitem__) if ids else None
     utm = {
-        name: printable(found[name].strip())[:MAX_VALUE_LENGTH] or None
+        name: printable(parameters[name].strip())[:MAX_VALUE_LENGTH] or None
         for name in UTM
-        if name in found
+        if name in parameters
     }
     if utm:
         return Campaign(**utm, click_id=click_id)

@@ -1,8 +1,8 @@
-"""RULES: the channels, and what leads to each; the first rule that applies names the channel.
+"""CHANNEL_RULES: the first rule that matches a visit names its channel.
 
-The names are those that the field knows from Google Analytics, and `Campaign`, ours, for what is
-tagged in a way that no rule knows. Two things differ: what the medium says goes before who the
-source is (google / email is Email), and a place that is known speaks for itself when tags do not.
+The names are those of Google Analytics, and `Campaign`, our own, for visits with tags that no rule
+matches. Two things differ: the medium wins over the source (google / email is Email), and a known
+source counts where tags say nothing.
 """
 
 import re
@@ -15,10 +15,10 @@ from stream.enrich.rules.cache import GenerationalCache
 
 
 class ChannelRule(Struct, frozen=True):
-    """A channel, and what leads there: any one of the patterns, and paid where it says so.
+    """A channel and its conditions: any one of the patterns, and a paid visit where `paid` is set.
 
-    In a pattern `*` is anything and `?` one letter. Mediums and campaigns are compared in lower
-    case with one `-` for everything between words.
+    In a pattern `*` is any text and `?` one character. Mediums and campaigns are compared in lower
+    case with one `-` between words.
     """
 
     channel: str
@@ -27,14 +27,14 @@ class ChannelRule(Struct, frozen=True):
     source: tuple[str, ...] = ()
     campaign: tuple[str, ...] = ()
     kind: tuple[str, ...] = ()
-    """Kind of the place that the visit came from."""
+    """Kind of source that the visit came from."""
 
 
 PAID_MEDIUMS = (
     "cp?", "cp?-*", "*-cp?", "ppc", "ppc-*", "*-ppc", "paid*", "*-paid", "ad", "ads", "*-ads",
     "advertising", "sem", "retargeting", "remarketing", "sponsored",
 )  # fmt: skip
-"""Mediums of what was paid for. A click id that is on advertisements only says the same."""
+"""Mediums of paid visits. A click id that is added to advertisements only has the same effect."""
 
 CHANNEL_RULES = (
     ChannelRule("Cross-network", medium=("cross-network",), campaign=("*cross-network*",)),
@@ -97,13 +97,13 @@ CHANNEL_RULES = (
 )
 
 OTHER = "other"
-"""Stands for all sources and campaigns that no rule names."""
+"""Stands for every source and campaign that no rule names."""
 
 _BETWEEN_WORDS = re.compile(r"[\W_]+")
 
 
 class ChannelSource(Struct, frozen=True):
-    """What is known of where a visit came from, as rules compare it; empty when it is not said."""
+    """The source of a visit in the form that rules compare; empty where unknown."""
 
     medium: str
     source: str
@@ -113,12 +113,12 @@ class ChannelSource(Struct, frozen=True):
 
 
 def words(text: str | None) -> str:
-    """A medium or campaign as rules compare it: `Paid_Social ` → `paid-social`."""
+    """A medium or campaign in the form that rules compare: `Paid_Social ` → `paid-social`."""
     return _BETWEEN_WORDS.sub("-", text.lower()).strip("-") if text else ""
 
 
 def any_pattern(patterns: Iterable[str]) -> re.Pattern[str]:
-    """What matches any of the patterns, and nothing when there are none; never the empty text."""
+    """Matches any of the patterns, nothing without patterns, and never the empty text."""
     return re.compile("|".join(f"(?=.){translate(pattern)}" for pattern in patterns) or r"(?!)")
 
 
@@ -138,7 +138,7 @@ _compiled = [
 
 
 def named_by_rules(source: str, campaign: str) -> tuple[str, str]:
-    """A source and a campaign for comparison: all that no rule names are alike."""
+    """Source and campaign, each replaced by OTHER when no rule names it, to share cache entries."""
     return (
         source if _sources.match(source) else source and OTHER,
         campaign if _campaigns.match(campaign) else campaign and OTHER,
@@ -146,12 +146,12 @@ def named_by_rules(source: str, campaign: str) -> tuple[str, str]:
 
 
 def is_paid(medium: str) -> bool:
-    """Whether a medium, as rules compare it, was paid for."""
+    """Whether a medium, in the form that rules compare, is one of paid visits."""
     return _paid.match(medium) is not None
 
 
 def match_channel(visit: ChannelSource) -> str:
-    """The channel that the first fitting rule names; the last one fits every visit."""
+    """The channel of the first rule that matches; the last rule matches every visit."""
     return next(
         rule.channel
         for rule, medium, source, campaign, kind in _compiled

@@ -1,6 +1,6 @@
-"""Client hints: what a Chromium browser says of itself beside a user agent that tells little.
+"""User-Agent Client Hints of Chromium browsers.
 
-Brands come in any order, and one of them is made up so that nobody relies on them (`Not?A_Brand`).
+Brands come in any order, and one of them is made up on purpose (`Not?A_Brand`).
 """
 
 import re
@@ -10,7 +10,7 @@ from msgspec import Struct
 from schemas.envelope import CLIENT_HINTS
 
 GENERIC_BRANDS = ("Chromium", "Chrome", "Android WebView", "Edge")
-"""Brands by how little they tell, the least first: another one beside them is the browser."""
+"""Generic brands, the least specific first: any other brand in the list names the browser."""
 
 BRANDS = {
     "Google Chrome": "Chrome",
@@ -28,14 +28,14 @@ PLATFORMS = {
 }
 
 MAX_BRAND_LENGTH = 40
-"""Characters of a brand or version that are kept."""
+"""Characters of a brand or version that are stored."""
 
 _BRAND = re.compile(r'"((?:[^"\\]|\\.){0,60})"\s*;\s*v="([^"]*)"')
 _NO_LETTER = re.compile(r"[^A-Za-z]+")
 
 
 class ClientHints(Struct, frozen=True):
-    """What the hints tell; empty where they do not."""
+    """Values of the hints; empty where absent."""
 
     brand: str = ""
     version: str = ""
@@ -48,24 +48,24 @@ class ClientHints(Struct, frozen=True):
 
 
 def parse_client_hints(*sent: str | None) -> ClientHints:
-    """The values of the headers HINTS, in their order."""
-    told = dict(zip(CLIENT_HINTS, (value or "" for value in sent), strict=True))
+    """Parses the values of the headers CLIENT_HINTS, in their order."""
+    headers = dict(zip(CLIENT_HINTS, (value or "" for value in sent), strict=True))
     brand, version = best_brand(
-        brands(told["sec-ch-ua-full-version-list"]) or brands(told["sec-ch-ua"])
+        brands(headers["sec-ch-ua-full-version-list"]) or brands(headers["sec-ch-ua"])
     )
     return ClientHints(
         brand=brand,
         version=version,
-        platform=PLATFORMS.get(unquoted(told["sec-ch-ua-platform"]), ""),
-        platform_version=unquoted(told["sec-ch-ua-platform-version"]).replace("_", "."),
-        mobile=told["sec-ch-ua-mobile"] == "?1",
-        model=unquoted(told["sec-ch-ua-model"]),
-        form_factors=told["sec-ch-ua-form-factors"],
+        platform=PLATFORMS.get(unquoted(headers["sec-ch-ua-platform"]), ""),
+        platform_version=unquoted(headers["sec-ch-ua-platform-version"]).replace("_", "."),
+        mobile=headers["sec-ch-ua-mobile"] == "?1",
+        model=unquoted(headers["sec-ch-ua-model"]),
+        form_factors=headers["sec-ch-ua-form-factors"],
     )
 
 
 def brands(listed: str) -> list[tuple[str, str]]:
-    """Brand and version of each entry, without the made-up one."""
+    """Brand and version of each entry, without the made-up brand."""
     return [
         (BRANDS.get(brand, brand)[:MAX_BRAND_LENGTH], version[:MAX_BRAND_LENGTH])
         for brand, version in _BRAND.findall(listed)
@@ -74,7 +74,7 @@ def brands(listed: str) -> list[tuple[str, str]]:
 
 
 def best_brand(listed: list[tuple[str, str]]) -> tuple[str, str]:
-    """The brand that tells most, with its version."""
+    """The most specific brand, with its version."""
     return max(listed, key=lambda entry: _specificity(entry[0]), default=("", ""))
 
 

@@ -1,7 +1,6 @@
-"""The class of a device: an ordered list of rules over user agent and model, and the first decides.
+"""The device type, by ordered patterns over user agent and model; the first match decides.
 
-A class is said only when something tells it: a program that names neither browser nor device has
-none. A Mac may be an iPad, which by itself names the same agent.
+Without a match there is no device type. A Mac may be an iPad, which sends the same user agent.
 """
 
 import re
@@ -18,7 +17,7 @@ FORM_FACTORS = {
     "Mobile": "mobile",
     "Desktop": "desktop",
 }
-"""Classes by form factor as `Sec-CH-UA-Form-Factors` names them."""
+"""Device types by form factor as `Sec-CH-UA-Form-Factors` names them."""
 
 DEVICE_RULES = (
     ("console", r"(PlayStation|\bXbox\b|Nintendo)"),
@@ -37,7 +36,7 @@ DEVICE_RULES = (
         "mobile",
         r"(Mobi|iPhone|iPod|Opera Mini|Windows Phone|BlackBerry|BB10|KAIOS|Symbian|MIDP|Phone;)",
     ),
-    ("tablet", r"^Mozilla.*\b(Android)"),  # what is not Mobile
+    ("tablet", r"^Mozilla.*\b(Android)"),  # the user agents without `Mobile`
     ("mobile", r"^(Dalvik).*Android"),
     ("desktop", r"(Windows NT|Windows 9|Macintosh|X11|CrOS|Linux (?:x86_64|i686|aarch64))"),
 )
@@ -47,13 +46,13 @@ _APPLE_MOBILE = re.compile(r"(?:CriOS|FxiOS|EdgiOS|OPT|GSA)/")
 
 
 def device_type(text: str, hints: ClientHints) -> str | None:
-    """desktop, mobile, tablet, tv, console, watch, headset or car; None when nothing tells it."""
+    """desktop, mobile, tablet, tv, console, watch, headset or car; None without evidence."""
     if hints.form_factors:
-        told = [name for form, name in FORM_FACTORS.items() if f'"{form}"' in hints.form_factors]
-        if told:
-            return told[0]
+        types = [name for form, name in FORM_FACTORS.items() if f'"{form}"' in hints.form_factors]
+        if types:
+            return types[0]
     if "Macintosh" in text and _APPLE_MOBILE.search(text):
-        return None  # an iPad, or an iPhone that asked for the desktop page
-    found = _rules.first_match(f"{text} {hints.model}")
-    name = found[0] if found else None
+        return None  # an iPad, or an iPhone that requested the desktop page
+    match = _rules.first_match(f"{text} {hints.model}")
+    name = match[0] if match else None
     return "mobile" if hints.mobile and name in (None, "desktop") else name

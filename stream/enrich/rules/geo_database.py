@@ -1,8 +1,7 @@
-"""Places: country, region and city of a cut address, from .mmdb files.
+"""Location of an IP address from .mmdb files, reopened when they are replaced.
 
-A file that was replaced is opened anew, without a restart; while the new one is broken or gone, the
-old one goes on. It must be replaced by a rename: what is written into the file itself changes under
-the readers that have it mapped.
+While a new file is broken or missing, the old one stays in use. A file must be replaced by a
+rename, because writing into it changes the memory map of open readers.
 """
 
 import logging
@@ -23,11 +22,11 @@ CHECK_SECONDS = 1.0
 UNREADABLE = (OSError, InvalidDatabaseError, ValueError)
 
 FileState = tuple[int, int, int] | None
-"""What tells one state of a file from another: inode, size, time; None when there is none."""
+"""Inode, size and modification time, which identify a state of a file; None without a file."""
 
 
 class GeoFile:
-    """One .mmdb file, and how it was when it was last looked at."""
+    """One .mmdb file, with its state at the last check."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -35,45 +34,47 @@ class GeoFile:
         self._reader: maxminddb.Reader | None = None
 
     def refresh(self) -> bool:
-        """Open the file when it is another one than before; whether it was opened."""
-        mark = self._stat()
-        if mark == self._state:
+        """Open the file when it has changed; returns whether it was opened."""
+        state = self._stat()
+        if state == self._state:
             return False
-        self._state = mark
+        self._state = state
         try:
             self._reader = maxminddb.open_database(self.path)
-        except UNREADABLE as broken:
-            log.warning("places not read", extra={"path": str(self.path), "reason": str(broken)})
+        except UNREADABLE as error:
+            log.warning(
+                "geo database not readable", extra={"path": str(self.path), "reason": str(error)}
+            )
             return False
         built = self._reader.metadata().build_epoch
-        log.info("places read", extra={"path": str(self.path), "built": built})
+        log.info("geo database loaded", extra={"path": str(self.path), "built": built})
         return True
 
     @property
     def is_open(self) -> bool:
-        """Whether it could be opened, at any time."""
+        """Whether it could be opened at any time."""
         return self._reader is not None
 
     def find(self, address: str) -> Location:
-        """What the file says of an address; nowhere when it has none of that version."""
+        """The location of an address; NO_LOCATION when the file does not have it."""
         if self._reader is None:
             return NO_LOCATION
         try:
-            found = self._reader.get(address)
+            record = self._reader.get(address)
         except ValueError:  # an IPv6 address, and a file of IPv4 alone
             return NO_LOCATION
-        return parse_record(found) if isinstance(found, dict) else NO_LOCATION
+        return parse_record(record) if isinstance(record, dict) else NO_LOCATION
 
     def _stat(self) -> FileState:
         try:
-            found = self.path.stat()
+            status = self.path.stat()
         except OSError:
             return None
-        return found.st_ino, found.st_size, found.st_mtime_ns
+        return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 class GeoDatabase:
-    """Looks addresses up; the first file that knows a country answers. Without any: nowhere."""
+    """Looks up addresses; the first file that has a country wins. Without files: NO_LOCATION."""
 
     def __init__(
         self, paths: Sequence[Path] = (), clock: Callable[[], float] = time.monotonic
@@ -82,26 +83,26 @@ class GeoDatabase:
         self._clock = clock
         self._checked_at = clock()
         self.locations: GenerationalCache[str, Location] = GenerationalCache(self.find)
-        """Places by address, as long as the files are the same."""
+        """Cache of locations by address; replaced with the files."""
         self._refresh()
 
     def refresh(self) -> None:
-        """Look for files that were replaced, at most once a second."""
+        """Check for replaced files, at most once a second."""
         now = self._clock()
         if self._files and now - self._checked_at >= CHECK_SECONDS:
             self._checked_at = now
             self._refresh()
 
     def unreadable_files(self) -> list[Path]:
-        """Files that could not be opened so far."""
+        """Files that have never been opened."""
         return [file.path for file in self._files if not file.is_open]
 
     def find(self, address: str) -> Location:
-        """The place of an address; nowhere for what is no public address."""
+        """The location of an address; NO_LOCATION unless it is public."""
         if not self._files or is_reserved(address):
             return NO_LOCATION
-        answers = (file.find(address) for file in self._files)
-        return next((place for place in answers if place.country), NO_LOCATION)
+        locations = (file.find(address) for file in self._files)
+        return next((location for location in locations if location.country), NO_LOCATION)
 
     def _refresh(self) -> None:
         opened = [file.refresh() for file in self._files]

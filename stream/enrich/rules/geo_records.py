@@ -1,6 +1,6 @@
-"""What a place database says of an address, in whichever of the usual shapes it says so.
+"""Reads the record formats of the usual .mmdb databases.
 
-| shape                        | country            | region                     | city            |
+| format                       | country            | region                     | city            |
 |------------------------------|--------------------|----------------------------|-----------------|
 | flat (`@ip-location-db`)     | `country_code`     | `state1`                   | `city`          |
 | nested (MaxMind's, DB-IP's)  | `country.iso_code` | `subdivisions[0].names.en` | `city.names.en` |
@@ -14,26 +14,26 @@ from msgspec import Struct
 from stream.enrich.rules.time_zones import countries
 
 MAX_PLACE_NAME_LENGTH = 128
-"""Characters of a region's or city's name that are kept."""
+"""Characters of a region's or city's name that are stored."""
 
 HOSTING_KEYS = ("is_hosting_provider", "hosting", "is_hosting")
 
 
 class Location(Struct, frozen=True):
-    """Where a request came from, as far as known."""
+    """Where a request came from; None where unknown."""
 
     country: str | None = None
     region: str | None = None
     city: str | None = None
     is_data_centre: bool = False
-    """Known as a data centre's address."""
+    """Whether the address belongs to a hosting provider."""
 
 
 NO_LOCATION = Location()
 
 
 def parse_record(record: dict[str, Any]) -> Location:
-    """A record of any shape; what is not as expected counts as not said."""
+    """The location in a record of any format; unexpected values count as absent."""
     country = country_code(
         record.get("country_code")
         or _key(record.get("country"), "iso_code")
@@ -58,16 +58,16 @@ def parse_record(record: dict[str, Any]) -> Location:
     )
 
 
-def country_code(said: object) -> str | None:
-    """An ISO 3166 code, however written; None for what is none (`XX`, `T1`, `EU`)."""
-    code = said.strip().upper() if isinstance(said, str) else ""
+def country_code(value: object) -> str | None:
+    """An ISO 3166 code in capitals; None for anything else (`XX`, `T1`, `EU`)."""
+    code = value.strip().upper() if isinstance(value, str) else ""
     return code if code in countries() else None
 
 
-def _text(said: object, end: str = "\n") -> str | None:
+def _text(value: object, end: str = "\n") -> str | None:
     return (
-        said.partition(end)[0].strip()[:MAX_PLACE_NAME_LENGTH] or None
-        if isinstance(said, str)
+        value.partition(end)[0].strip()[:MAX_PLACE_NAME_LENGTH] or None
+        if isinstance(value, str)
         else None
     )
 

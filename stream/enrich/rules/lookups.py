@@ -1,4 +1,4 @@
-"""What the steps look things up in: domains, places, and whose website a subject is."""
+"""What steps look up: registrable domain, location, the website's own domain."""
 
 from collections.abc import Callable
 
@@ -9,14 +9,14 @@ from stream.enrich.rules.geo_database import GeoDatabase
 
 
 def parse_domain(host: str) -> str:
-    """The domain that a host belongs to (`shop.a.co.uk` → `a.co.uk`); an address is its own."""
+    """The registrable domain of a host (`shop.a.co.uk` → `a.co.uk`); an IP address is kept."""
     if host.startswith("[") or host.rpartition(".")[2].isdecimal():
         return host
     return _suffixes.privatesuffix(host) or host
 
 
 def is_domain(host: str) -> bool:
-    """Whether a host ends as registered domains do: `a.co.uk`, and not `index.html`."""
+    """Whether a host ends in a public suffix: `a.co.uk`, but not `index.html`."""
     return "." in host and _suffixes.publicsuffix(host, accept_unknown=False) is not None
 
 
@@ -25,13 +25,13 @@ registrable_domains: GenerationalCache[str, str] = GenerationalCache(parse_domai
 
 
 class Lookups:
-    """Handed down the line."""
+    """Lookups that every enrichment step is given."""
 
     def __init__(
         self,
-        places: GeoDatabase | None = None,
+        geo_database: GeoDatabase | None = None,
         domain_of: Callable[[str], str | None] = lambda website: None,  # noqa: ARG005
     ) -> None:
-        self.geo_database = places or GeoDatabase()
+        self.geo_database = geo_database or GeoDatabase()
         self.domain_of = domain_of
-        """The website's domain, as the registry has it."""
+        """The website's domain in the registry."""

@@ -1,8 +1,8 @@
-"""Operating system and version, when they are facts.
+"""Operating system and version, without versions that browsers froze.
 
-Browsers have frozen what they say of the system: Windows 11 says 10, every Mac says 10.15.7, Chrome
-on Android says `10; K`, iOS 26 says 18.6 or 18.7. What was frozen counts as not said; a client
-hint may tell it all the same.
+Browsers report fixed versions of the system: 10 for Windows 11, 10.15.7 for every Mac, `10; K` for
+Chrome on Android, 18.6 or 18.7 for iOS 26. Such a version counts as unknown, unless a client hint
+has the real one.
 """
 
 import re
@@ -19,7 +19,7 @@ FROZEN_VERSIONS = (
     ("iOS", r"OS 18_[67] like(?!.*Version/18)"),
     ("ChromeOS", r"CrOS \S+ 14541\.0\.0\)"),
 )
-"""What agents say whatever the version is."""
+"""Patterns of user agents with a frozen version."""
 
 _frozen = {name: re.compile(rule) for name, rule in FROZEN_VERSIONS}
 _SAFARI = re.compile(r"Version/(\d+)\.(\d+).*Mobile/\w+ Safari/[\d.]+$")
@@ -38,18 +38,18 @@ def system_of(text: str, hints: ClientHints) -> OsVersion:
 
 
 def parse_system(text: str) -> OsVersion:
-    """What the user agent says, without what browsers have frozen."""
-    found = USER_AGENT_PARSER.os.extract(text)
-    name = OS_NAMES.get(found.family, found.family) if found else ""
-    if found is None or not name:
+    """Name and version by the user agent alone, without frozen versions."""
+    parsed = USER_AGENT_PARSER.os.extract(text)
+    name = OS_NAMES.get(parsed.family, parsed.family) if parsed else ""
+    if parsed is None or not name:
         return None, None
     if name in _frozen and _frozen[name].search(text):
         return name, _by_safari(text) if name == "iOS" else None
-    return name, None if name in UNVERSIONED else short_version(found.major, found.minor)
+    return name, None if name in UNVERSIONED else short_version(parsed.major, parsed.minor)
 
 
 def version_from_hint(platform: str, version: str) -> str | None:
-    """The version that a hint tells; Windows counts releases on its own, Linux names its kernel."""
+    """The version in a hint; Windows has numbers of its own, Linux reports its kernel (ignored)."""
     major, _, rest = version.partition(".")
     if platform == LINUX or not major.isdecimal():
         return None
@@ -59,7 +59,7 @@ def version_from_hint(platform: str, version: str) -> str | None:
 
 
 def short_version(major: str | None, minor: str | None) -> str | None:
-    """Major version, with the minor when there is a telling one; `11.0` is 11, `18.6` is 18.6."""
+    """Major version, with the minor unless it is 0: `11.0` is 11, `18.6` is 18.6."""
     if major and minor and minor.isdecimal() and len(minor) <= 2 and int(minor):
         return f"{major}.{minor}"
     return major or None
@@ -72,6 +72,6 @@ def _windows(major: int, rest: str) -> str:
 
 
 def _by_safari(text: str) -> str | None:
-    """On iOS, Safari has the system's version."""
-    found = _SAFARI.search(text)
-    return short_version(*found.groups()) if found and int(found[1]) >= 26 else None
+    """The version of iOS, which Safari has too."""
+    match = _SAFARI.search(text)
+    return short_version(*match.groups()) if match and int(match[1]) >= 26 else None

@@ -1,7 +1,7 @@
-"""Pages: what a URL says about the page at it.
+"""Host and path of a page's URL, normalised.
 
-Of the query only the campaign is kept. An application's route in the fragment is part of the path
-(`/#/cart`); a file on a visitor's disk keeps its name, and not the folders above it.
+The query is dropped (its campaign parameters have columns). An application's route in the fragment
+is part of the path (`/#/cart`); of a `file:` URL only the file name is stored.
 """
 
 from stream.enrich.rules.cache import GenerationalCache
@@ -26,24 +26,24 @@ def parse_page(address: str) -> PageUrl:
     url = split_url(address[:MAX_URL_LENGTH])
     if url.scheme in SCHEMES_WITHOUT_HOST or not address.strip():
         return NO_PAGE
-    own = url.scheme == "file"
-    path = normal_path(url.path.rpartition("/")[2] if own else url.path) + fragment_route(
+    is_file = url.scheme == "file"
+    path = normal_path(url.path.rpartition("/")[2] if is_file else url.path) + fragment_route(
         url.fragment
     )
-    return PageUrl(None if own else url.host or None, path)
+    return PageUrl(None if is_file else url.host or None, path)
 
 
 def parse_referer(address: str) -> PageUrl:
-    """The page that a browser's header names; a bare origin tells the host only."""
+    """The page in a `Referer` or `Origin` header; a bare origin gives the host only."""
     url = split_url(address[:MAX_URL_LENGTH])
     if not url.host:
         return NO_PAGE
-    bare = url.path in ("", "/") and not url.query
-    return PageUrl(url.host, None if bare else normal_path(url.path))
+    is_origin = url.path in ("", "/") and not url.query
+    return PageUrl(url.host, None if is_origin else normal_path(url.path))
 
 
 def clean_title(title: str) -> str | None:
-    """A title on one line; None when nothing is written in it."""
+    """A title on one line; None when it is blank."""
     return printable(" ".join(title.split()))[:MAX_TITLE_LENGTH] or None
 
 

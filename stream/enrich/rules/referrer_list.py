@@ -1,4 +1,4 @@
-"""Known places: `referrers.toml` as two tables, by host and by what campaigns call them."""
+"""Known referrers by host and by source name, from `referrers.toml`."""
 
 import re
 from pathlib import Path
@@ -11,23 +11,23 @@ from stream.enrich.rules.hosts import host_of
 from stream.enrich.rules.lookups import registrable_domains
 
 DIRECT = "Direct"
-"""URL and name of a referrer that is nobody, or the website itself."""
+"""URL and name of an absent referrer, or of the website itself."""
 DIRECT_KIND = "direct"
 OTHER_KIND = "other"
-"""Kind of a place that the file does not know."""
+"""Kind of a source that the file does not list."""
 
 
 class ReferrerList(Struct, frozen=True):
-    """The file as it is."""
+    """The content of the file. Its field names are part of the rules version."""
 
     kinds: dict[str, dict[str, tuple[str, ...]]]
-    """Hosts by name by kind."""
+    """Hosts by source name by kind."""
     sources: dict[str, str]
-    """Names by what campaigns say instead."""
+    """Source names by the alias that campaigns use."""
 
 
 class KnownSource(Struct, frozen=True):
-    """Who a host is."""
+    """Name and kind of a known source."""
 
     name: str
     kind: str
@@ -39,13 +39,13 @@ REFERRERS = msgspec.toml.decode(
 
 _HOSTS = {
     host: KnownSource(name, kind)
-    for kind, places in REFERRERS.kinds.items()
-    for name, hosts in places.items()
+    for kind, sources in REFERRERS.kinds.items()
+    for name, hosts in sources.items()
     for host in hosts
 }
-_NAMES = {name: kind for kind, places in REFERRERS.kinds.items() for name in places}
+_NAMES = {name: kind for kind, sources in REFERRERS.kinds.items() for name in sources}
 _SOURCES = {name.lower().replace(" ", ""): kind for name, kind in _NAMES.items()} | {
-    source: _NAMES[name] for source, name in REFERRERS.sources.items()
+    alias: _NAMES[name] for alias, name in REFERRERS.sources.items()
 }
 _COUNTRY_SUFFIX = re.compile(r"com|cat|[a-z]{2}|(?:com?|org|net)\.[a-z]{2}")
 _ADVERTS = re.compile(r"[\s_-]*ads?$")
@@ -54,8 +54,8 @@ _ADVERTS = re.compile(r"[\s_-]*ads?$")
 def find_source(host: str) -> KnownSource | None:
     """The entry of a host or of the nearest domain above it.
 
-    `google.*` is google under any country's ending: google.de as well as google.co.uk, but not
-    google.github.io, which anybody may have.
+    `google.*` matches google under any country suffix: google.de and google.co.uk, but not
+    google.github.io, which anybody can register.
     """
     return _nearest(host) or _nearest(_any_country(host))
 
@@ -72,14 +72,14 @@ def _any_country(host: str) -> str:
 
 
 def find_source_kind(source: str) -> str | None:
-    """What kind of place a campaign's source is: a name of the file, an alias, or a host."""
-    said = source.strip().lower()
-    named = _ADVERTS.sub("", said) or said
-    found = _SOURCES.get(said) or _SOURCES.get(named.replace(" ", ""))
-    if found or "." not in said:
-        return found
-    place = source_by_host[host_of(said)]
-    return place.kind if place else None
+    """The kind of a campaign's source, which is a name of the file, an alias or a host."""
+    lower = source.strip().lower()
+    name = _ADVERTS.sub("", lower) or lower
+    kind = _SOURCES.get(lower) or _SOURCES.get(name.replace(" ", ""))
+    if kind or "." not in lower:
+        return kind
+    known = source_by_host[host_of(lower)]
+    return known.kind if known else None
 
 
 source_by_host: GenerationalCache[str, KnownSource | None] = GenerationalCache(find_source)

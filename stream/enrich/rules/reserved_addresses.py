@@ -1,7 +1,7 @@
-"""Addresses that stand for no place: private, shared, documentation, multicast, tunnels.
+"""Reserved IP ranges that have no location: private, shared, documentation, multicast, tunnels.
 
-By our own list (IANA's special-purpose registries) rather than by `ipaddress`, whose answer depends
-on the version of Python for some of them.
+Our own list, from IANA's special-purpose registries, because the result of `ipaddress` depends on
+the version of Python for some ranges.
 """
 
 from bisect import bisect_right
@@ -36,7 +36,7 @@ IPV6 = (
 
 
 class NetworkRanges:
-    """Networks in their order, none within another."""
+    """Networks in ascending order that do not overlap."""
 
     def __init__(self, listed: tuple[str, ...]) -> None:
         networks = [ip_network(text) for text in listed]
@@ -52,7 +52,7 @@ _ranges = {4: NetworkRanges(IPV4), 6: NetworkRanges(IPV6)}
 
 
 def is_reserved(address: str) -> bool:
-    """Whether no place can be told for it; also when it is no address."""
+    """Whether an address has no location; also for text that is no address."""
     try:
         parsed = ip_address(address)
     except ValueError:

@@ -1,10 +1,10 @@
-"""Time zones and countries, as the tz database has them."""
+"""Time zones and countries of the tz database."""
 
 from functools import cache
 from importlib.resources import files
 
 KOSOVO = "XK"
-"""Not in ISO 3166, and in every place database."""
+"""Not in ISO 3166, but in every geo database."""
 
 
 @cache
@@ -16,11 +16,11 @@ def countries() -> frozenset[str]:
 @cache
 def countries_by_zone() -> dict[str, str]:
     """Country by time zone, old names (`Asia/Calcutta`) too: browsers still send them."""
-    found = {zone: country for country, _, zone, *_ in _table("zone.tab")}
+    by_zone = {zone: country for country, _, zone, *_ in _table("zone.tab")}
     for zone, alias in _links():
-        if zone in found:
-            found.setdefault(alias, found[zone])
-    return found
+        if zone in by_zone:
+            by_zone.setdefault(alias, by_zone[zone])
+    return by_zone
 
 
 @cache

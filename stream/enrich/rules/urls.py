@@ -1,4 +1,4 @@
-"""URLs, cut by hand: a seventh of what `urllib.parse` costs, and no input makes it fail."""
+"""Splits URLs by hand: seven times as fast as urllib, and no input makes it fail."""
 
 import re
 from urllib.parse import unquote, unquote_plus
@@ -21,7 +21,7 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class Url(Struct, frozen=True):
-    """Parts of a URL or of a mere path."""
+    """Parts of a URL or of a path alone."""
 
     scheme: str
     """Lower case; empty when it has none."""
@@ -58,12 +58,12 @@ def _with_host(scheme: str, rest: str, fragment: str) -> Url:
 
 
 def normal_path(path: str) -> str:
-    """Percent-decoded, with a slash in front and none at the end; `/` stays."""
+    """A path, percent-decoded, with a slash at the start and none at the end; `/` stays."""
     return "/" + printable(unquote(path) if "%" in path else path).strip("/")
 
 
 def printable(text: str) -> str:
-    """Text without control characters, as engines, terminals and tables can show it."""
+    """Text with control characters replaced."""
     return text if text.isprintable() else _CONTROLS.sub("\ufffd", text)
 
 
@@ -74,16 +74,16 @@ def fragment_route(fragment: str) -> str:
 
 
 def query_parameters(query: str) -> dict[str, str]:
-    """The query's parameters by lower-case name; the first of a name counts, empty ones do not.
+    """Parameters by lower-case name; the first of a name wins, and empty ones are ignored.
 
-    Mails and pages that escaped `&` once too often send `amp;` before a name.
+    Mails and pages that escape `&` twice send `amp;` before a name.
     """
-    found: dict[str, str] = {}
+    parameters: dict[str, str] = {}
     for pair in query.split("&"):
         name, _, value = pair.partition("=")
         if name and value:
-            found.setdefault(_decoded(name).lower().removeprefix("amp;"), _decoded(value))
-    return found
+            parameters.setdefault(_decoded(name).lower().removeprefix("amp;"), _decoded(value))
+    return parameters
 
 
 def _decoded(text: str) -> str:

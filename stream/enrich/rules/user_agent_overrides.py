@@ -1,4 +1,4 @@
-"""Browsers and systems that the published rules do not know, or call otherwise than people do."""
+"""Browsers and systems that the published rules do not know or name differently."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ APP_BROWSERS = (
     ("Tesla", r"\b(Tesla)/"),
     ("GNOME Web", r"(Epiphany)/"),
 )
-"""Programs by a pattern with groups for name, major and minor; before the published rules."""
+"""Browsers by a pattern with groups for name, major and minor; before the published rules."""
 
 BROWSER_NAMES: Mapping[str, str] = {
     "Chrome Mobile": "Chrome",
@@ -42,7 +42,7 @@ OS_PATTERNS = (
 """Systems by a pattern; before the published rules."""
 
 OS_NAMES: Mapping[str, str] = {
-    "Darwin": "",  # apps on macOS, iOS, tvOS and watchOS name themselves alike
+    "Darwin": "",  # the same on macOS, iOS, tvOS and watchOS
     "Mac OS X": "macOS",
     "Mac OS": "macOS",
     "Chrome OS": "ChromeOS",
@@ -55,7 +55,7 @@ OS_NAMES: Mapping[str, str] = {
          "openSUSE", "Gentoo", "Arch Linux", "Slackware", "Mageia", "PCLinuxOS", "Puppy"), "Linux",
     ),
 }  # fmt: skip
-"""Our names for those of the published rules; empty where they guess."""
+"""Our names for those of the published rules; empty where the published rule only guesses."""
 
 UNVERSIONED = frozenset({"HarmonyOS", "PlayStation", "Linux"})
-"""Systems whose agents tell no version of them, or that of something else."""
+"""Systems whose user agents have no version, or the version of something else."""

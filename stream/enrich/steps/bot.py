@@ -1,7 +1,7 @@
-"""Programs rather than persons: flagged with the rule that says so, never dropped.
+"""Bots: flagged with the rule that matched, never dropped.
 
-A reason that starts with `hint:` makes a program likely and no more: the row is not flagged. What a
-server sends with its key is never a bot: its agent is that of the server's own program.
+A reason that starts with `hint:` is weak evidence: the row is not flagged. Items that a server
+sends with its API key are never flagged: their user agent is that of the server's HTTP client.
 """
 
 from schemas.envelope import Envelope
@@ -19,42 +19,42 @@ PURPOSES = ("prefetch", "prerender", "preview")
 
 
 def put_bot(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
-    told = [bot_reason(envelope) for envelope in rows.envelope_runs()]
-    reasons = rows.repeat_runs(told)
-    rows.columns["is_bot"] = rows.repeat_runs(map(is_conclusive, told))
-    hosted = rows.facts.is_data_centre
-    if any(hosted):
+    run_reasons = [bot_reason(envelope) for envelope in rows.envelope_runs()]
+    reasons = rows.repeat_runs(run_reasons)
+    rows.columns["is_bot"] = rows.repeat_runs(map(is_conclusive, run_reasons))
+    is_data_centre = rows.facts.is_data_centre
+    if any(is_data_centre):
         reasons = [
-            reason or (DATA_CENTRE if there else None)
-            for reason, there in zip(reasons, hosted, strict=True)
+            reason or (DATA_CENTRE if hosted else None)
+            for reason, hosted in zip(reasons, is_data_centre, strict=True)
         ]
     rows.columns["bot_reason"] = reasons
 
 
 def is_conclusive(reason: str | None) -> bool:
-    """Whether a reason says more than what is likely."""
+    """Whether a reason is evidence enough for the flag, and not a hint."""
     return reason is not None and not reason.startswith(HINT_PREFIX)
 
 
 def bot_reason(envelope: Envelope) -> str | None:
-    """Which rule says that a program sent it, or hints at it; None for a person."""
+    """The rule that identifies a bot, or a hint; None for a person."""
     if envelope.trusted:
         return None
-    told = envelope.headers.get
-    purpose = told("sec-purpose") or told("purpose") or ""
+    header = envelope.headers.get
+    purpose = header("sec-purpose") or header("purpose") or ""
     if purpose.startswith(PURPOSES):
         return PREFETCH
-    headless = "HeadlessChrome" in told("sec-ch-ua", "")
+    headless = "HeadlessChrome" in header("sec-ch-ua", "")
     return _reasons[envelope.user_agent] or (HEADLESS_BRAND if headless else None)
 
 
 def reason_from_user_agent(text: str) -> str | None:
-    """The program that a user agent names; a hint when it may as well be an app in a hand."""
-    found = bot_of(text)
-    if found is None:
+    """The bot that a user agent names; a hint when it may also be a phone app."""
+    bot = bot_of(text)
+    if bot is None:
         return None
-    own = found.category == LIBRARY and found.name in APP_LIBRARIES
-    return f"{HINT_PREFIX if own else ''}{found}"
+    is_app_library = bot.category == LIBRARY and bot.name in APP_LIBRARIES
+    return f"{HINT_PREFIX if is_app_library else ''}{bot}"
 
 
 _reasons: GenerationalCache[str, str | None] = GenerationalCache(reason_from_user_agent)

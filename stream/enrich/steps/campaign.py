@@ -1,4 +1,4 @@
-"""The campaign: UTM parameters and the click id's name, the item's own before the page URL's."""
+"""UTM parameters and the name of the click id, from the item, else from the page's URL."""
 
 from operator import attrgetter
 
@@ -10,16 +10,16 @@ from stream.rows.row_batch import RowBatch
 def put_campaign(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     if not rows.has_column("utm_source"):
         return
-    found = [campaign_cache[query_of(address)] for address in rows.facts.page_address]
+    campaigns = [campaign_cache[query_of(address)] for address in rows.facts.page_address]
     for name in UTM:
-        own, of_page = rows.item_field(name), map(attrgetter(name), found)
+        sent_values, url_values = rows.item_field(name), map(attrgetter(name), campaigns)
         rows.columns[name] = (
-            [given or other for given, other in zip(own, of_page, strict=True)]
-            if any(own)
-            else list(of_page)
+            [sent or of_url for sent, of_url in zip(sent_values, url_values, strict=True)]
+            if any(sent_values)
+            else list(url_values)
         )
     rows.columns["click_id"] = [
-        # The name is kept, and never the id itself.
-        own if own in CLICK_ID_RANK else campaign.click_id
-        for own, campaign in zip(rows.item_field("click_id"), found, strict=True)
+        # The name is stored, never the id itself.
+        sent if sent in CLICK_ID_RANK else campaign.click_id
+        for sent, campaign in zip(rows.item_field("click_id"), campaigns, strict=True)
     ]

@@ -1,4 +1,4 @@
-"""The channel: one function of ordered rules, paid traffic first."""
+"""The marketing channel, by the first rule that matches; rules for paid traffic come first."""
 
 from stream.enrich.rules.cache import GenerationalCache
 from stream.enrich.rules.campaign_parameters import CLICK_IDS, ClickId
@@ -14,10 +14,10 @@ from stream.enrich.rules.referrer_list import DIRECT_KIND, OTHER_KIND, source_ki
 from stream.rows.row_batch import RowBatch
 
 PLACEHOLDERS = frozenset(("", "(direct)", "(none)", "(not set)", "(not provided)"))
-"""What other tools write where nothing was said."""
+"""Values that other tools write for an absent parameter."""
 
 UNKNOWN = frozenset((DIRECT_KIND, OTHER_KIND))
-CLICK_IDS_BY_NAME = {known.name: known for known in CLICK_IDS}
+CLICK_IDS_BY_NAME = {click_id.name: click_id for click_id in CLICK_IDS}
 NO_ID = ClickId("", "", "", paid=False)
 
 ChannelInput = tuple[str | None, str | None, str | None, str | None, str]
@@ -30,8 +30,8 @@ def put_channel(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     nothing = [None] * len(rows)
     columns = rows.columns
     rows.columns["channel"] = [
-        _channels[clues]
-        for clues in zip(
+        _channels[channel_input]
+        for channel_input in zip(
             columns.get("utm_source", nothing),
             columns.get("utm_medium", nothing),
             columns.get("utm_campaign", nothing),
@@ -42,33 +42,33 @@ def put_channel(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     ]
 
 
-def channel_of_input(clues: ChannelInput) -> str:
-    """The channel that the clues lead to."""
-    source, medium, campaign, click_id, referrer_kind = clues
-    clicked = CLICK_IDS_BY_NAME.get(click_id or "", NO_ID)
-    by = words(normalized_parameter(medium))
-    named, called = named_by_rules(
+def channel_of_input(channel_input: ChannelInput) -> str:
+    """The channel of a visit."""
+    source, medium, campaign, click_id, referrer_kind = channel_input
+    click = CLICK_IDS_BY_NAME.get(click_id or "", NO_ID)
+    medium_words = words(normalized_parameter(medium))
+    ruled_source, ruled_campaign = named_by_rules(
         normalized_parameter(source), words(normalized_parameter(campaign))
     )
     visit = ChannelSource(
-        medium=by,
-        source=named,
-        campaign=called,
-        kind=source_kinds[normalized_parameter(source)] or source_kind(clicked, referrer_kind),
-        paid=is_paid(by) or clicked.paid,
+        medium=medium_words,
+        source=ruled_source,
+        campaign=ruled_campaign,
+        kind=source_kinds[normalized_parameter(source)] or source_kind(click, referrer_kind),
+        paid=is_paid(medium_words) or click.paid,
     )
     return channel_cache[visit]
 
 
-def source_kind(clicked: ClickId, referrer_kind: str) -> str:
-    """The kind of place; a known referrer goes before an id that people pass on with a link."""
-    if clicked.paid or (clicked.kind and referrer_kind in UNKNOWN):
-        return clicked.kind
+def source_kind(click: ClickId, referrer_kind: str) -> str:
+    """The kind of source; a known referrer wins over a click id that is passed on with a link."""
+    if click.paid or (click.kind and referrer_kind in UNKNOWN):
+        return click.kind
     return referrer_kind
 
 
 def normalized_parameter(text: str | None) -> str:
-    """A campaign parameter in lower case; empty when nothing was said."""
+    """A campaign parameter in lower case; empty when it is absent."""
     lower = (text or "").strip().lower()
     return "" if lower in PLACEHOLDERS else lower
 

@@ -1,6 +1,6 @@
-"""What the browser says of its surroundings: time zone, screen, viewport and connection.
+"""Time zone, screen, viewport and connection type, as the browser reports them.
 
-As sent, in one spelling; what is nonsense counts as not said.
+Normalised to one spelling; invalid values become NULL.
 """
 
 import re
@@ -12,7 +12,7 @@ from stream.enrich.rules.time_zones import zone_names
 from stream.rows.row_batch import RowBatch
 
 MAX_PIXELS = 32_768
-"""Pixels of a side; larger ones are jokes."""
+"""Largest width or height in pixels; larger values are invalid."""
 
 CONNECTIONS = frozenset(
     ("slow-2g", "2g", "3g", "4g", "5g", "wifi", "cellular", "ethernet", "bluetooth", "wimax",
@@ -25,25 +25,25 @@ _SIZE = re.compile(
 _ZONE = re.compile(r"[A-Z][A-Za-z]+(?:/[A-Z][A-Za-z0-9_+-]+){1,2}|[+-][01]\d:[0-5]\d")
 
 
-def parse_time_zone(said: str) -> str | None:
-    """A time zone as the tz database spells it; one that is newer than it as it came."""
-    text = said.strip()
-    known = zone_names().get(text.lower())
-    return known or (text if _ZONE.fullmatch(text) else None)
+def parse_time_zone(value: str) -> str | None:
+    """A time zone as the tz database spells it; one that is newer than the database as sent."""
+    text = value.strip()
+    spelled = zone_names().get(text.lower())
+    return spelled or (text if _ZONE.fullmatch(text) else None)
 
 
-def parse_size(said: str) -> str | None:
+def parse_size(value: str) -> str | None:
     """`WxH` in whole pixels."""
-    found = _SIZE.fullmatch(said.strip())
-    if found is None:
+    match = _SIZE.fullmatch(value.strip())
+    if match is None:
         return None
-    width, height = int(found[1]), int(found[2])
+    width, height = int(match[1]), int(match[2])
     return f"{width}x{height}" if 0 < width <= MAX_PIXELS and 0 < height <= MAX_PIXELS else None
 
 
-def parse_connection(said: str) -> str | None:
-    """Kind or effective kind of network, as the Network Information API names them."""
-    text = said.strip().lower()
+def parse_connection(value: str) -> str | None:
+    """Type or effective type of network, as the Network Information API names them."""
+    text = value.strip().lower()
     return text if text in CONNECTIONS else None
 
 
@@ -56,16 +56,16 @@ PARSERS: Mapping[str, Callable[[str], str | None]] = {
 
 
 def put_display(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
-    for name, read in _read.items():
+    for name, cache in _caches.items():
         if rows.has_column(name):
-            rows.columns[name] = list(map(read.__getitem__, rows.item_field(name)))
+            rows.columns[name] = list(map(cache.__getitem__, rows.item_field(name)))
 
 
 def optional_cache(
-    reader: Callable[[str], str | None],
+    parse: Callable[[str], str | None],
 ) -> GenerationalCache[str | None, str | None]:
-    """The reader with a memory; what was not said is not read."""
-    return GenerationalCache(lambda said: reader(said) if said else None)
+    """A cache of the parser's results; None and empty text stay None."""
+    return GenerationalCache(lambda value: parse(value) if value else None)
 
 
-_read = {name: optional_cache(reader) for name, reader in PARSERS.items()}
+_caches = {name: optional_cache(parse) for name, parse in PARSERS.items()}

@@ -1,7 +1,7 @@
-"""When it happened: the client's time, made whole milliseconds and kept near the time of receipt.
+"""The client's time in whole milliseconds, kept near the time of receipt.
 
-Microseconds in the columns, as Arrow has them. A timestamp that is no instant (a string that is not
-ISO 8601) counts as absent: the row is worth more than its time, and the time of receipt is near.
+Columns have microseconds, as Arrow does. An invalid timestamp (a string that is not ISO 8601)
+counts as absent, so the row gets the time of receipt instead of being quarantined.
 """
 
 from datetime import UTC, datetime
@@ -20,29 +20,29 @@ def put_event_time(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     rows.columns["ts"] = [
         1000
         * (
-            when  # as nearly all are; the rest takes ten times as long
-            if when.__class__ is int and ms - MAX_AGE_MS <= when <= ms + MAX_FUTURE_MS
-            else event_time(when, ms)
+            timestamp  # the usual case; the other takes ten times as long
+            if timestamp.__class__ is int and ms - MAX_AGE_MS <= timestamp <= ms + MAX_FUTURE_MS
+            else event_time(timestamp, ms)
         )
-        for when, ms in zip(rows.item_field("timestamp"), received, strict=True)
+        for timestamp, ms in zip(rows.item_field("timestamp"), received, strict=True)
     ]
 
 
-def event_time(when: int | float | str | None, received_ms: int) -> int:
-    """The client's time near the receipt; that of the receipt when there is none."""
-    return received_ms if when is None else clamp(when, received_ms)
+def event_time(timestamp: int | float | str | None, received_ms: int) -> int:
+    """The client's time near the receipt; the time of receipt when there is none."""
+    return received_ms if timestamp is None else clamp(timestamp, received_ms)
 
 
-def clamp(when: int | float | str, received_ms: int) -> int:
+def clamp(timestamp: int | float | str, received_ms: int) -> int:
     """The instant in whole milliseconds, at most 7 days before and 5 minutes after receipt."""
-    instant = parse_instant(when) if isinstance(when, str) else when
+    instant = parse_instant(timestamp) if isinstance(timestamp, str) else timestamp
     if instant is None:
         return received_ms
     return int(max(received_ms - MAX_AGE_MS, min(received_ms + MAX_FUTURE_MS, instant)))
 
 
 def parse_instant(text: str) -> int | None:
-    """Unix milliseconds of an ISO 8601 instant, UTC unless it names a zone; None if it is none."""
+    """Unix milliseconds of an ISO 8601 instant, UTC unless it names a zone; None if invalid."""
     try:
         instant = datetime.fromisoformat(text)
     except ValueError:

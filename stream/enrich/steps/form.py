@@ -1,4 +1,4 @@
-"""Whether a form was left behind: fields were filled in and none was sent."""
+"""Whether a form was abandoned: fields filled in and none submitted."""
 
 from stream.enrich.rules.lookups import Lookups
 from stream.rows.row_batch import RowBatch
@@ -7,7 +7,11 @@ from stream.rows.row_batch import RowBatch
 def put_form(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     if not rows.has_column("form_abandoned"):
         return
-    filled, sent = rows.item_field("form_field_count"), rows.item_field("form_submit_count")
+    field_counts, submit_counts = (
+        rows.item_field("form_field_count"),
+        rows.item_field("form_submit_count"),
+    )
     rows.columns["form_abandoned"] = [
-        bool(fields) and not forms for fields, forms in zip(filled, sent, strict=True)
+        bool(fields) and not submits
+        for fields, submits in zip(field_counts, submit_counts, strict=True)
     ]

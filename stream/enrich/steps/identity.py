@@ -1,9 +1,9 @@
-"""Who did it, and by what a copy is known, as signed numbers of 63 bits.
+"""Visitor, session and deduplication hashes: signed numbers of 63 bits.
 
-Where the tracker names nobody, the visitor is who the collector says: a keyed hash for one day. An
-item's own number comes from its `eventId`, else from the request's `Idempotency-Key` and the item's
-place in it; in either case also from kind, subject and whether a key came with it, so that no two
-of them share a number: what anybody may send from a page must not stand in for a server's items.
+Where the tracker names no visitor, the collector does: a keyed hash for one day. The deduplication
+hash of an item comes from its `eventId`, else from the request's `Idempotency-Key` and the item's
+position in the request. Item kind, subject and whether an API key was sent go into it too: an id
+that anybody can send from a page must not make a server's item a duplicate.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from stream.enrich.rules.lookups import Lookups
 from stream.rows.row_batch import Column, RowBatch
 
 REQUEST_PERSON = b"request"
-"""Sets numbers of requests apart from those of event ids."""
+"""Keeps hashes of requests apart from those of event ids."""
 
 
 def put_identity(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
@@ -39,58 +39,60 @@ _owners: GenerationalCache[str, int] = GenerationalCache(hash63)
 
 def _put_visitor(rows: RowBatch) -> None:
     """The visitor of items that name none, where the collector knows one."""
-    given: Column = rows.columns["anonymous_id"]
-    made = [False] * len(rows)
-    if None in given:
-        names = rows.per_envelope(lambda envelope: envelope.visitor or None)
-        made = [own is None and name is not None for own, name in zip(given, names, strict=True)]
-        rows.columns["anonymous_id"] = [
-            name if own is None else own for own, name in zip(given, names, strict=True)
+    sent: Column = rows.columns["anonymous_id"]
+    is_derived = [False] * len(rows)
+    if None in sent:
+        visitors = rows.per_envelope(lambda envelope: envelope.visitor or None)
+        is_derived = [
+            own is None and visitor is not None for own, visitor in zip(sent, visitors, strict=True)
         ]
-    rows.columns["visitor_made"] = made
+        rows.columns["anonymous_id"] = [
+            visitor if own is None else own for own, visitor in zip(sent, visitors, strict=True)
+        ]
+    rows.columns["visitor_made"] = is_derived
 
 
 def _event_hashes(rows: RowBatch) -> Column:
     ids = rows.item_field("event_id")
-    places = [index for index, event_id in enumerate(ids) if event_id]
-    said = ids if len(places) == len(ids) else [ids[index] for index in places]
-    digests = [blake2b(text, digest_size=8).digest() for text in map(str.encode, said)]
-    if requested := list(_request_hashes(rows, ids)):
-        both = sorted([*zip(places, digests, strict=True), *requested])
-        places, digests = [index for index, _ in both], [digest for _, digest in both]
-    if not places:
+    indexes = [index for index, event_id in enumerate(ids) if event_id]
+    event_ids = ids if len(indexes) == len(ids) else [ids[index] for index in indexes]
+    digests = [blake2b(text, digest_size=8).digest() for text in map(str.encode, event_ids)]
+    if of_requests := list(_request_hashes(rows, ids)):
+        both = sorted([*zip(indexes, digests, strict=True), *of_requests])
+        indexes, digests = [index for index, _ in both], [digest for _, digest in both]
+    if not indexes:
         return [None] * len(rows)
-    return _scatter(places, _numbers(rows, places, digests), len(rows))
+    return _scatter(indexes, _owned_hashes(rows, indexes, digests), len(rows))
 
 
-def _numbers(rows: RowBatch, places: list[int], digests: list[bytes]) -> list[int]:
-    """The numbers of items, made their owner's."""
+def _owned_hashes(rows: RowBatch, indexes: list[int], digests: list[bytes]) -> list[int]:
+    """The hashes of items, combined with the hash of their owner."""
     kind = rows.kind.name
     owners = rows.per_envelope(lambda envelope: _owners[_owner(kind, envelope)])
-    if len(places) < len(owners):
-        owners = [owners[index] for index in places]
-    numbers = np.frombuffer(b"".join(digests), ">u8") >> np.uint64(1)
-    found: list[int] = (numbers ^ np.array(owners, np.uint64)).tolist()
-    return found
+    if len(indexes) < len(owners):
+        owners = [owners[index] for index in indexes]
+    hashes = np.frombuffer(b"".join(digests), ">u8") >> np.uint64(1)
+    owned: list[int] = (hashes ^ np.array(owners, np.uint64)).tolist()
+    return owned
 
 
 def _owner(kind: str, envelope: Envelope) -> str:
-    """Whose ids they are."""
+    """The scope within which event ids are unique."""
     return f"{kind}\0{envelope.subject_id}" + ("\0key" if envelope.trusted else "")
 
 
-def _scatter(places: list[int], numbers: list[int], count: int) -> Column:
-    """The numbers at their places; nothing at the others."""
-    if len(places) == count:
-        return list(numbers)
+def _scatter(indexes: list[int], hashes: list[int], count: int) -> Column:
+    """A column with the hashes at these row indexes and None elsewhere."""
+    if len(indexes) == count:
+        return list(hashes)
     column: Column = [None] * count
-    for index, own in zip(places, numbers, strict=True):
-        column[index] = own
+    for index, value in zip(indexes, hashes, strict=True):
+        column[index] = value
     return column
 
 
 def _request_hashes(rows: RowBatch, ids: Column) -> Iterator[tuple[int, bytes]]:
-    """Place and digest of the rows that have a request's key and no id of their own."""
+    """Index and digest of rows with an `Idempotency-Key` and without an `eventId`."""
     if not rows.first_seq:
         return
     for index, (envelope, seq) in enumerate(zip(rows.envelopes, rows.columns["seq"], strict=True)):
@@ -98,6 +100,6 @@ def _request_hashes(rows: RowBatch, ids: Column) -> Iterator[tuple[int, bytes]]:
             yield index, _request_digest(envelope, seq - rows.first_seq[id(envelope)])
 
 
-def _request_digest(envelope: Envelope, place: int) -> bytes:
-    said = f"{place}\0{envelope.request_id}".encode()
-    return blake2b(said, digest_size=8, person=REQUEST_PERSON).digest()
+def _request_digest(envelope: Envelope, position: int) -> bytes:
+    text = f"{position}\0{envelope.request_id}".encode()
+    return blake2b(text, digest_size=8, person=REQUEST_PERSON).digest()

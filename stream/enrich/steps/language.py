@@ -1,7 +1,7 @@
-"""The browser's language: the item's, else the one that the browser likes best.
+"""The browser's language, from the item, else the preferred one of `Accept-Language`.
 
-Language, script, country and variant in their usual letters (`zh-Hant-TW`); what follows tells
-calendars and the like, and is left out.
+Language, script, country and variant in their usual letters (`zh-Hant-TW`); extensions for
+calendars and the like are left out.
 """
 
 import re
@@ -31,23 +31,23 @@ def put_language(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
 
 
 def accepted_language(envelope: Envelope) -> str | None:
-    """The best of `Accept-Language`; a server's is its own."""
+    """The preferred tag of `Accept-Language`; None for items of a server."""
     if envelope.trusted:
         return None
     return _accepted[envelope.headers.get("accept-language", "")]
 
 
-def parse_tag(said: str) -> str | None:
-    """A language tag in its usual letters; None for what is none."""
-    plain = said.strip().partition(".")[0].partition("@")[0]  # `de_DE.UTF-8@euro`
-    found = _TAG.fullmatch(plain.replace("_", "-").lower())
-    if found is None or found["language"] in UNDETERMINED:
+def parse_tag(text: str) -> str | None:
+    """A language tag in its usual letters; None when it is invalid."""
+    plain = text.strip().partition(".")[0].partition("@")[0]  # `de_DE.UTF-8@euro`
+    match = _TAG.fullmatch(plain.replace("_", "-").lower())
+    if match is None or match["language"] in UNDETERMINED:
         return None
     parts = (
-        found["language"],
-        (found["script"] or "").title(),
-        (found["country"] or "").upper(),
-        found["variant"],
+        match["language"],
+        (match["script"] or "").title(),
+        (match["country"] or "").upper(),
+        match["variant"],
     )
     return "-".join(part for part in parts if part)
 
@@ -55,20 +55,20 @@ def parse_tag(said: str) -> str | None:
 def best_tag(header: str) -> str | None:
     """The tag with the highest weight; of equals the first."""
     listed = [weighted_tag(entry) for entry in header.split(",")]
-    weight, found = max(listed, key=lambda entry: entry[0])
-    return found if weight > 0 else None
+    weight, tag = max(listed, key=lambda entry: entry[0])
+    return tag if weight > 0 else None
 
 
 def weighted_tag(entry: str) -> tuple[float, str | None]:
-    """Weight and tag of one entry; nothing for one that is no tag."""
-    said, _, weight = entry.partition(";")
-    found = parse_tag(said)
-    if found is None:
+    """Weight and tag of one entry; weight 0 for an invalid one."""
+    text, _, weight = entry.partition(";")
+    tag = parse_tag(text)
+    if tag is None:
         return 0.0, None
     try:
-        return float(weight.strip().removeprefix("q=") or 1), found
+        return float(weight.strip().removeprefix("q=") or 1), tag
     except ValueError:
-        return 1.0, found
+        return 1.0, tag
 
 
 _tags: GenerationalCache[str, str | None] = GenerationalCache(parse_tag)

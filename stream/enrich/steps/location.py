@@ -1,7 +1,7 @@
-"""Country, region and city: of the cut address, else of the proxy's header, else of the time zone.
+"""Country, region and city, from the truncated IP address, a proxy's header or the time zone.
 
-A time zone names a country and no more. A server's address is not its visitor's, so what a server
-sends is placed by time zone only.
+A time zone gives the country only. A server's address is not its visitor's, so items sent with an
+API key are located by time zone only.
 """
 
 from operator import attrgetter
@@ -16,25 +16,25 @@ from stream.rows.row_batch import RowBatch
 
 def put_location(rows: RowBatch, lookups: Lookups) -> None:
     lookups.geo_database.refresh()
-    found = lookups.geo_database.locations
-    places = [location_of(envelope, found) for envelope in rows.envelope_runs()]
-    said = rows.columns.get("timezone") or rows.item_field("timezone")
+    cache = lookups.geo_database.locations
+    locations = [location_of(envelope, cache) for envelope in rows.envelope_runs()]
+    time_zones = rows.columns.get("timezone") or rows.item_field("timezone")
     by_zone = countries_by_zone().get
-    countries = rows.repeat_runs(map(attrgetter("country"), places))
+    countries = rows.repeat_runs(map(attrgetter("country"), locations))
     rows.columns["country"] = [
         country or (by_zone(zone) if zone else None)
-        for country, zone in zip(countries, said, strict=True)
+        for country, zone in zip(countries, time_zones, strict=True)
     ]
-    rows.columns["region"] = rows.repeat_runs(map(attrgetter("region"), places))
-    rows.columns["city"] = rows.repeat_runs(map(attrgetter("city"), places))
-    rows.facts.is_data_centre = rows.repeat_runs(map(attrgetter("is_data_centre"), places))
+    rows.columns["region"] = rows.repeat_runs(map(attrgetter("region"), locations))
+    rows.columns["city"] = rows.repeat_runs(map(attrgetter("city"), locations))
+    rows.facts.is_data_centre = rows.repeat_runs(map(attrgetter("is_data_centre"), locations))
 
 
-def location_of(envelope: Envelope, found: GenerationalCache[str, Location]) -> Location:
-    """The place of an envelope's sender."""
+def location_of(envelope: Envelope, cache: GenerationalCache[str, Location]) -> Location:
+    """The location of an envelope's sender."""
     if envelope.trusted:
         return NO_LOCATION
-    place = found[envelope.address] if envelope.address else NO_LOCATION
-    if place.country or COUNTRY_HEADER not in envelope.headers:
-        return place
+    location = cache[envelope.address] if envelope.address else NO_LOCATION
+    if location.country or COUNTRY_HEADER not in envelope.headers:
+        return location
     return Location(country_code(envelope.headers[COUNTRY_HEADER]))

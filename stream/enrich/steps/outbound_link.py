@@ -1,4 +1,4 @@
-"""Outbound clicks: target, its host, and the text of the link. Set on no other event.
+"""Outbound clicks: target URL, its host, link text. Set on no other event.
 
 A target without a host is known by its scheme: `mailto:`, `tel:`, `whatsapp:`.
 """
@@ -12,9 +12,9 @@ from stream.rows.row_batch import RowBatch
 
 COLUMNS = ("href", "link_text", "outbound_domain")
 HOST_SCHEMES = frozenset(("", "http", "https", "ftp"))
-"""Schemes whose URLs have a host; elsewhere (`whatsapp://send`) a command stands in its place."""
+"""Schemes whose URLs have a host; in others (`whatsapp://send`) that part is a command."""
 NO_TARGET_SCHEMES = frozenset(("about", "blob", "data", "javascript"))
-"""Schemes that lead nowhere."""
+"""Schemes without a target."""
 
 
 def put_outbound_link(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
@@ -32,13 +32,13 @@ def put_outbound_link(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     rows.columns.update(columns)
 
 
-def link_text(written: str | None) -> str | None:
-    """The text of a link on one line; None when nothing is written in it."""
-    return printable(" ".join(written.split()))[:MAX_URL_LENGTH] or None if written else None
+def link_text(raw: str | None) -> str | None:
+    """The text of a link on one line; None when it is blank."""
+    return printable(" ".join(raw.split()))[:MAX_URL_LENGTH] or None if raw else None
 
 
 def target_domain(href: str) -> str | None:
-    """Where a link leads: a host, or the scheme of what is no page; None for a mere path."""
+    """The host of a link, or the scheme of a link to something else; None for a path alone."""
     url = split_url(href[:MAX_URL_LENGTH])
     if url.scheme in HOST_SCHEMES:
         return url.host or None

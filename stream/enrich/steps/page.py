@@ -1,8 +1,7 @@
-"""The page: host, path and title, from the item or else from its properties.
+"""Host, path and title of the page, from the item, else from its properties.
 
-`screen_view` and `pageview` may carry their facts in `properties`, as may outbound clicks. A
-browser that named no page still says in `Referer` where it stood; across origins that is only the
-origin, which tells the host and no path.
+`screen_view`, `pageview` and outbound clicks may carry them in `properties`. Where an item names no
+page, the `Referer` header does; across origins it is only the origin, so the path stays NULL.
 """
 
 import msgspec
@@ -30,69 +29,71 @@ NO_PROPERTIES = PageProperties()
 
 
 def put_page(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
-    told = rows.facts.page_properties = [
+    properties = rows.facts.page_properties = [
         page_properties(item) if name in EVENTS_WITH_PAGE_PROPERTIES else NO_PROPERTIES
         for name, item in zip(rows.item_field("name"), rows.items, strict=True)
     ]
-    # A click's `Referer` is where it came from, not where it is.
+    # The `Referer` of a click on a short link is the referring page, not the page itself.
     headers = rows.per_envelope(header_of if rows.has_column("path") else no_header)
-    own = [
-        path or text(t.path) or text(t.url) or ""
-        for path, t in zip(rows.item_field("path"), told, strict=True)
+    addresses = [
+        path or text(props.path) or text(props.url) or ""
+        for path, props in zip(rows.item_field("path"), properties, strict=True)
     ]
     rows.facts.page_address = [
-        address or header for address, header in zip(own, headers, strict=True)
+        address or header for address, header in zip(addresses, headers, strict=True)
     ]
-    found = rows.facts.page = list(map(resolve_page, own, headers))
+    pages = rows.facts.page = list(map(resolve_page, addresses, headers))
     if rows.has_column("host"):
-        rows.columns["host"] = [page.host for page in found]
-        rows.columns["path"] = [page.path for page in found]
+        rows.columns["host"] = [page.host for page in pages]
+        rows.columns["path"] = [page.path for page in pages]
     if rows.has_column("title"):
         rows.columns["title"] = [
-            title_cache[title] if (title := given or text(t.title)) else None
-            for given, t in zip(rows.item_field("title"), told, strict=True)
+            title_cache[title] if (title := sent or text(props.title)) else None
+            for sent, props in zip(rows.item_field("title"), properties, strict=True)
         ]
 
 
 def page_properties(item: Item) -> PageProperties:
-    """The page facts among an item's properties, where they may stand for the item's own."""
+    """The page properties of an item, where a field of the item itself is absent."""
     if not isinstance(item, CustomEvent) or not item.properties:
         return NO_PROPERTIES
-    view = item.name in PAGE_VIEWS
-    if item.path and (item.title and item.referrer if view else item.href and item.text):
+    is_view = item.name in PAGE_VIEWS
+    if item.path and (item.title and item.referrer if is_view else item.href and item.text):
         return NO_PROPERTIES
     try:
-        told = _decoder.decode(item.properties)
+        properties = _decoder.decode(item.properties)
     except msgspec.ValidationError:  # not an object
         return NO_PROPERTIES
-    # The URL of a click is its target, not the page around it.
-    return told if view else replace(told, url=None, href=told.href or told.url)
+    if is_view:
+        return properties
+    # The URL of a click is its target, not its page.
+    return replace(properties, url=None, href=properties.href or properties.url)
 
 
 _decoder = msgspec.json.Decoder(PageProperties)
 
 
 def text(value: object) -> str | None:
-    """A property as text of bounded length; None when it is something else or empty."""
+    """A property as text, truncated; None when it is empty or not a text."""
     return value[:MAX_URL_LENGTH] if isinstance(value, str) and value else None
 
 
 def resolve_page(address: str, header: str) -> PageUrl:
-    """The page at an address, with what its request says about it where it names no host.
+    """The page at an address; its host from the request's header where the address has none.
 
-    The query is cut off first: with a click id in it, a URL is seen once and never again.
+    The query is cut off first, because a URL with a click id would never be found in the cache.
     """
     page = page_cache[address if "#" in address else address.partition("?")[0]]
     if page.host:
         return page
-    around = referer_cache[header]
+    referer = referer_cache[header]
     if page is NO_PAGE:
-        return around
-    return PageUrl(around.host, page.path)
+        return referer
+    return PageUrl(referer.host, page.path)
 
 
 def header_of(envelope: Envelope) -> str:
-    """The page that a browser's request came from, as its headers name it."""
+    """The page that sent the request, by its `Referer` or `Origin` header."""
     if envelope.trusted or not envelope.headers:
         return ""
     return envelope.headers.get("referer") or envelope.headers.get("origin") or ""

@@ -1,6 +1,6 @@
-"""Where the visitor came from: the referring URL without its query, and who that is.
+"""The referrer without its query, its name and its type.
 
-`Direct` is no referrer, or one on the website's own domain: the registry's, or else the domain of
+`Direct` means no referrer, or one on the website's own domain: the registry's, else the domain of
 the page itself.
 """
 
@@ -27,12 +27,12 @@ APP_SCHEMES = frozenset(("android-app", "ios-app"))
 
 
 class Referrer(Struct, frozen=True):
-    """A referrer with its name and what kind of place it is."""
+    """A referrer with its name and the kind of its source."""
 
     url: str
     name: str
     kind: str
-    """direct, other, or search, social, email, ai, … of a known place."""
+    """direct, other, or search, social, email, ai, … of a known source."""
     host: str = ""
 
 
@@ -47,15 +47,17 @@ def put_referrer(rows: RowBatch, lookups: Lookups) -> None:
         return
     domains = rows.per_envelope(lambda envelope: lookups.domain_of(envelope.subject_id))
     sent = [
-        own or text(t.referrer)
-        for own, t in zip(rows.item_field("referrer"), rows.facts.page_properties, strict=True)
+        own or text(properties.referrer)
+        for own, properties in zip(
+            rows.item_field("referrer"), rows.facts.page_properties, strict=True
+        )
     ]
     referrers = [
-        found
+        referrer
         if url
-        and (found := _referrers[url.partition("?")[0]]).host != page.host
-        and found.host
-        and not _internal[found.host, page.host, domain]
+        and (referrer := _referrers[url.partition("?")[0]]).host != page.host
+        and referrer.host
+        and not _internal[referrer.host, page.host, domain]
         else NO_REFERRER
         for url, page, domain in zip(sent, rows.facts.page, domains, strict=True)
     ]
@@ -65,33 +67,33 @@ def put_referrer(rows: RowBatch, lookups: Lookups) -> None:
 
 
 def parse_referrer(sent: str) -> Referrer:
-    """What a referrer is."""
+    """Name and kind of a referring URL."""
     url = parse_referrer_url(sent[:MAX_REFERRER_LENGTH])
     if not url.host:
         return NO_REFERRER
     if url.scheme in APP_SCHEMES:
-        place = source_by_host[url.host] or KnownSource(url.host, OTHER_KIND)
-        return Referrer(f"{url.scheme}://{url.host}", place.name, place.kind, url.host)
-    place = source_by_host[url.host] or KnownSource(registrable_domains[url.host], OTHER_KIND)
-    whole = f"{url.scheme or 'https'}://{url.host}{printable(url.path) or '/'}"
-    return Referrer(whole, place.name, place.kind, url.host)
+        source = source_by_host[url.host] or KnownSource(url.host, OTHER_KIND)
+        return Referrer(f"{url.scheme}://{url.host}", source.name, source.kind, url.host)
+    source = source_by_host[url.host] or KnownSource(registrable_domains[url.host], OTHER_KIND)
+    clean_url = f"{url.scheme or 'https'}://{url.host}{printable(url.path) or '/'}"
+    return Referrer(clean_url, source.name, source.kind, url.host)
 
 
 def parse_referrer_url(sent: str) -> Url:
-    """A page's or an app's address, also of senders who left the scheme out; else one of nobody."""
+    """The URL of a page or an app, also without a scheme; an empty URL for anything else."""
     url = split_url(sent)
     if not url.scheme and not url.host and is_domain(host_of(url.path.partition("/")[0])):
         url = split_url(f"//{sent.strip()}")
     return url if url.scheme in WEB_SCHEMES or url.scheme in APP_SCHEMES else Url("", "", "")
 
 
-def is_internal(meeting: ReferrerPair) -> bool:
-    """Whether a referring host is this machine, the website's own domain or a sub-domain of it.
+def is_internal(pair: ReferrerPair) -> bool:
+    """Whether a referring host is localhost, the website's own domain or a sub-domain of it.
 
-    Hosts of one registered domain are one website, but for places that give names of theirs to
-    many: `substack.com` refers to `anna.substack.com`, and `www.google.com` to `cloud.google.com`.
+    Hosts of one registrable domain are one website, except for known sources that rent out names:
+    `substack.com` refers to `anna.substack.com`, and `www.google.com` to `cloud.google.com`.
     """
-    host, page_host, domain = meeting
+    host, page_host, domain = pair
     if host in ("localhost", "[::1]") or host.startswith("127."):
         return True
     registered = split_url("//" + (domain or "").rpartition("://")[2]).host

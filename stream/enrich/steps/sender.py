@@ -1,6 +1,6 @@
-"""Whether a key came with it, and what the sender's program said of itself.
+"""Whether an API key came with it, and the user agent and client hints as JSON.
 
-The program's words are kept so that newer rules can read them again.
+They are stored so that newer rules can be applied to old rows.
 """
 
 from operator import attrgetter
@@ -15,11 +15,11 @@ from stream.rows.row_batch import RowBatch
 KEPT_HEADERS = tuple(
     name for name in ENRICHMENT_HEADERS if name.startswith("sec-") or name == "purpose"
 )
-"""What else the headers told is in columns of its own, or not to be kept."""
+"""Client hints and `purpose`; other headers have columns of their own or are not stored."""
 
 
 class StoredSender(Struct, frozen=True, omit_defaults=True):
-    """The part of an envelope that tells the program."""
+    """The part of an envelope from which browser, device and bot are derived."""
 
     user_agent: str = ""
     trusted: bool = False
@@ -35,14 +35,14 @@ def put_sender(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
 
 def sender_json(envelope: Envelope) -> str | None:
     """The sender as JSON; None when nothing is known of it."""
-    told = envelope.headers
-    kept = {name: told[name] for name in KEPT_HEADERS if name in told} if told else {}
+    headers = envelope.headers
+    kept = {name: headers[name] for name in KEPT_HEADERS if name in headers} if headers else {}
     sender = StoredSender(envelope.user_agent, envelope.trusted, kept)
     return None if sender == NO_SENDER else _encoder.encode(sender).decode()
 
 
 def parse_sender(text: str) -> StoredSender:
-    """The sender again."""
+    """The sender from its JSON."""
     return _decoder.decode(text)
 
 

@@ -1,4 +1,4 @@
-"""Whose row it is."""
+"""Website, organization and import that the row belongs to."""
 
 from operator import attrgetter
 
@@ -11,4 +11,4 @@ def put_subject(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     if rows.has_column("organization_id"):
         rows.columns["organization_id"] = rows.per_envelope(attrgetter("organization_id"))
     if rows.has_column("import_id"):
-        rows.columns["import_id"] = rows.per_envelope(lambda e: e.import_id or None)
+        rows.columns["import_id"] = rows.per_envelope(lambda envelope: envelope.import_id or None)

@@ -1,4 +1,4 @@
-"""What the tracker said, carried over as it is: the item fields that the table has columns for."""
+"""Item fields that are stored as sent: those with a column of the same name."""
 
 from msgspec import Raw
 
@@ -7,7 +7,7 @@ from stream.rows.row_batch import RowBatch
 
 ABSENT = (b"", b"null")
 JSON_FIELDS = ("properties", "traits")
-"""Fields that are any JSON object."""
+"""Fields that hold any JSON object."""
 
 
 def put_tracker_fields(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
@@ -21,6 +21,6 @@ def put_tracker_fields(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG00
 
 
 def json_text(raw: Raw) -> str | None:
-    """An object as JSON text; None when there are none."""
+    """An object as JSON text; None when it is absent."""
     body = bytes(raw)
     return None if body in ABSENT else body.decode()

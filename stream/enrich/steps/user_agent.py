@@ -1,7 +1,7 @@
-"""Browser, operating system and device class, from the user agent and the browser's own hints.
+"""Browser, operating system and device type, from user agent and client hints.
 
-Worked out once per distinct agent. What a browser leaves out or has frozen is no fact: a version is
-NULL, or its major part alone, unless a client hint tells the rest.
+Computed once per distinct user agent. A version that browsers omit or have frozen is NULL, or only
+its major part, unless a client hint has the rest.
 """
 
 from operator import attrgetter
@@ -26,15 +26,15 @@ from stream.rows.row_batch import RowBatch
 COLUMNS = ("browser_name", "browser_version", "os_name", "os_version", "device_type")
 
 SAFARI_SYSTEMS = frozenset({"macOS", "iOS", "tvOS", "watchOS", "Windows"})
-"""Systems that Safari was made for; elsewhere an agent only says that it is like Safari."""
+"""Systems that Safari exists for; a user agent of another system only claims to be Safari."""
 
 Browser = tuple[str | None, str | None]
 UserAgentHeaders = tuple[str | None, ...]
-"""User agent and the headers HINTS."""
+"""User agent and the headers CLIENT_HINTS."""
 
 
 class UserAgent(Struct, frozen=True, array_like=True):
-    """What a visitor's program is; None for what it does not tell."""
+    """Browser, system and device type; None where the user agent does not tell."""
 
     browser_name: str | None = None
     browser_version: str | None = None
@@ -53,14 +53,14 @@ def put_user_agent(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
 
 
 def user_agent_of(envelope: Envelope) -> UserAgent:
-    """The agent of an envelope. A server's own agent (`node`) says nothing about a visitor."""
+    """The user agent of an envelope. A server's own one (`node`) says nothing about a visitor."""
     if envelope.trusted and not envelope.user_agent.startswith("Mozilla/"):
         return UNKNOWN
     return _user_agents[(envelope.user_agent, *map(envelope.headers.get, CLIENT_HINTS))]
 
 
 def parse_user_agent(sent: UserAgentHeaders) -> UserAgent:
-    """What a user agent and its hints say."""
+    """Browser, system and device type by user agent and client hints."""
     text, hints = sent[0] or "", parse_client_hints(*sent[1:])
     system, version = system_of(text, hints)
     name, number = browser_of(text, hints)
@@ -70,7 +70,7 @@ def parse_user_agent(sent: UserAgentHeaders) -> UserAgent:
 
 
 def browser_of(text: str, hints: ClientHints) -> Browser:
-    """Name and version: of the brand when that tells more than the user agent does."""
+    """Name and version, of the hinted brand when it is more specific than the user agent."""
     name, version = parse_browser(text)
     if hints.brand and (hints.brand not in GENERIC_BRANDS or name in (None, "Chrome", hints.brand)):
         major, _, rest = hints.version.partition(".")
@@ -80,11 +80,11 @@ def browser_of(text: str, hints: ClientHints) -> Browser:
 
 
 def parse_browser(text: str) -> Browser:
-    """What the user agent says."""
+    """Name and version by the user agent alone."""
     parsed = USER_AGENT_PARSER.ua.extract(text)
     if parsed is None or text.startswith("Dalvik/"):
         return None, None
-    if parsed.family == "Apple Mail":  # the bare engine, in whatever app
+    if parsed.family == "Apple Mail":  # the bare engine in some app
         return "macOS WebView" if "Macintosh" in text else None, None
     name = BROWSER_NAMES.get(parsed.family, parsed.family)[:MAX_BRAND_LENGTH]
     return name, short_version(parsed.major, parsed.minor)

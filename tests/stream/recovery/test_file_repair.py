@@ -254,7 +254,7 @@ def test_a_file_of_a_side_table_goes_only_when_its_loss_is_accepted(given: Setti
 
     assert (done.recovered, done.lost) == (0, part.rows)
     assert len(version(given, LEDGER).data_files) == FILES - 1
-    with pytest.raises(NotRepaired, match="in no version"):
+    with pytest.raises(NotRepaired, match="not in the present version"):
         repair(given, subject, Lookups(), accept_loss=True)
 
 

@@ -152,7 +152,7 @@ def test_the_old_file_goes_on_while_the_new_one_is_no_good(
     places.refresh()
 
     assert (during, places.locations["131.111.8.0"]) == (Location("GB"), Location("IE"))
-    assert told.count("places not read") == 1
+    assert told.count("geo database not readable") == 1
     assert places.unreadable_files() == []
 
 
