@@ -7,9 +7,10 @@ fails alone; all of them share one budget of time, rows and bytes.
 import secrets
 from collections.abc import Sequence
 from functools import partial
+from typing import cast
 
 import msgspec
-from msgspec import structs
+from msgspec import UNSET
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -22,6 +23,14 @@ from query.request.body import decode_json, read_bytes
 from query.request.filters import count_conditions
 from query.request.query import Query
 from query.request.subject import QuerySubject, authorized_subject
+from query.response.bodies import (
+    BatchResponse,
+    QueryComparison,
+    QueryMeta,
+    QueryOutcome,
+    StandardMeta,
+    StandardResponse,
+)
 from query.response.json_response import EncodedJson, encode_within, json_pieces
 from query.response.large_response import LargeResponse
 from query.response.response_budget import ResponseBudget
@@ -32,8 +41,6 @@ from schemas.errors import ApiError, Malformed
 from schemas.http.error_bodies import encode_json, query_error
 from schemas.plans import Group
 from schemas.registry import Key, KeyScope
-
-JsonObject = dict[str, object]
 
 MAX_REQUESTS = 25
 """Requests of one body."""
@@ -112,12 +119,12 @@ async def _batch_response(
             if i:
                 dependencies.count_request(request, key, Group.QUERY)
             queries = _parse_request(dependencies, request, key, subject, body)
-            result = await _response_body(dependencies, queries, budget)
+            result: object = await _response_body(dependencies, queries, budget)
         except ApiError as error:
             budget.roll_back(savepoint)
             result = query_error(error)
         results.append(EncodedJson(tuple(json_pieces(result))))
-    return _response({"success": True, "batch": True, "results": results}, budget)
+    return _response(BatchResponse(success=True, batch=True, results=results), budget)
 
 
 async def _file_response(
@@ -137,64 +144,63 @@ async def _file_response(
 
 async def _response_body(
     dependencies: QueryDependencies, queries: Sequence[Query], budget: ResponseBudget
-) -> JsonObject:
+) -> StandardResponse:
     """The response to one request: an entry for each query, and what they have in common."""
 
     def shape(query: Query, compared: ComparedResult) -> EncodedJson:
         return encode_within(_success_entry(query, compared), budget)
 
     versions, outcomes = await run_all(queries, dependencies, budget, shape)
-    return {
-        "success": True,
-        "queryId": f"q_{secrets.token_hex(8)}",
-        "data": [
-            _error_entry(query, outcome) if isinstance(outcome, ApiError) else outcome
-            for query, outcome in zip(queries, outcomes, strict=True)
-        ],
-        "meta": await _meta(dependencies, queries, versions),
-    }
+    entries = [
+        _error_entry(query, outcome) if isinstance(outcome, ApiError) else outcome
+        for query, outcome in zip(queries, outcomes, strict=True)
+    ]
+    return StandardResponse(
+        success=True,
+        query_id=f"q_{secrets.token_hex(8)}",
+        data=cast(list[QueryOutcome], entries),  # each is a QueryOutcome, encoded already
+        meta=await _meta(dependencies, queries, versions),
+    )
 
 
-def _response(body: JsonObject, budget: ResponseBudget) -> Response:
+def _response(body: StandardResponse | BatchResponse, budget: ResponseBudget) -> Response:
     return LargeResponse(json_pieces(body), budget, media_type="application/json")
 
 
 def _error_entry(query: Query, error: ApiError) -> EncodedJson:
-    entry: JsonObject = {
-        "parameter": query.label,
-        "success": False,
-        "error": error.message,
-        "code": error.code,
-        "data": [],
-    }
-    return EncodedJson((encode_json(entry),))
+    outcome = QueryOutcome(
+        parameter=query.label, success=False, data=(), error=error.message, code=error.code
+    )
+    return EncodedJson((encode_json(outcome),))
 
 
-def _success_entry(query: Query, compared: ComparedResult) -> JsonObject:
-    meta: JsonObject = {"totalRows": compared.result.total}
-    if QUERY_TYPES[query.name].starts_with_time:
-        meta["partialBucket"] = compared.partial
-    entry: JsonObject = {"parameter": query.label, "success": True, "data": compared.result.rows}
-    entry["meta"] = meta
-    if compared.comparison:
-        entry["comparison"] = structs.asdict(compared.comparison)
-    return entry
+def _success_entry(query: Query, compared: ComparedResult) -> QueryOutcome:
+    timed, comparison = QUERY_TYPES[query.name].starts_with_time, compared.comparison
+    return QueryOutcome(
+        parameter=query.label,
+        success=True,
+        data=compared.result.rows,
+        meta=QueryMeta(compared.result.total, compared.partial if timed else UNSET),
+        comparison=QueryComparison(comparison.start, comparison.end, comparison.rows)
+        if comparison
+        else UNSET,
+    )
 
 
 async def _meta(
     dependencies: QueryDependencies, queries: Sequence[Query], versions: Versions
-) -> JsonObject:
+) -> StandardMeta:
     """What all queries of the request have in common, read from the first."""
     freshness = await dependencies.freshness.freshness_of(versions.values())
     first = queries[0]
-    return {
-        "parameters": [query.label for query in queries],
-        "total_parameters": len(queries),
-        "page": first.page.number,
-        "limit": first.page.limit or DEFAULT_LIMIT,
-        "filters_applied": count_conditions(first.filters),
-        "timezone": first.time_range.zone,
-        "watermark": freshness.watermark,
-        "lagSeconds": freshness.lag_seconds,
-        "versions": {name: pinned.version.number for name, pinned in versions.items()},
-    }
+    return StandardMeta(
+        parameters=[query.label for query in queries],
+        total_parameters=len(queries),
+        page=first.page.number,
+        limit=first.page.limit or DEFAULT_LIMIT,
+        filters_applied=count_conditions(first.filters),
+        timezone=first.time_range.zone,
+        watermark=freshness.watermark,
+        lag_seconds=freshness.lag_seconds,
+        versions={name: pinned.version.number for name, pinned in versions.items()},
+    )

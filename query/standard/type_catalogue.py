@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 import msgspec
+from msgspec import UNSET
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -10,6 +11,7 @@ from query.dependencies import QueryDependencies
 from query.formats.result_table import declared_columns
 from query.request.buckets import Granularity
 from query.request.time_parameters import PRESETS
+from query.response.bodies import TypesResponse
 from query.response.json_response import json_response
 from query.standard.declaration.fields import field_specs
 from query.standard.declaration.query_type import QueryType
@@ -26,14 +28,15 @@ async def list_types(dependencies: QueryDependencies, request: Request) -> Respo
     include_meta = request.query_params.get("include_meta", "false")
     if include_meta not in FLAGS:
         raise Malformed(f"'include_meta' is '{include_meta[:40]}'; it must be true or false")
-    described = (
-        {"configs": {n: type_config(t) for n, t in QUERY_TYPES.items()}}
+    response = TypesResponse(
+        success=True,
+        types=list(QUERY_TYPES),
+        presets=list(PRESETS),
+        configs={n: dict(type_config(t)) for n, t in QUERY_TYPES.items()}
         if FLAGS[include_meta]
-        else {}
+        else UNSET,
     )
-    return json_response(
-        {"success": True, "types": list(QUERY_TYPES), **described, "presets": list(PRESETS)}
-    )
+    return json_response(response)
 
 
 def type_config(query_type: QueryType) -> Mapping[str, object]:

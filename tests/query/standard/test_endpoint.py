@@ -93,7 +93,7 @@ def test_a_parameter_may_have_dates_granularity_and_a_name_of_its_own(desk: Hous
         ({"endDate": "2026-02-30"}, "'endDate' is '2026-02-30'; use a date (YYYY-MM-DD)"),
         (
             {"startDate": None},
-            "'startDate' is missing: give 'startDate' and 'endDate', or 'preset'",
+            "'startDate' is missing: use 'startDate' and 'endDate', or 'preset'",
         ),
         ({"startDate": "2026-12-01"}, "'endDate' is 2026-11-30, which is before 'startDate'"),
         ({"startDate": "2016-01-01"}, "days; at most 3,660 are allowed"),
