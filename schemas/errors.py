@@ -29,7 +29,7 @@ from typing import Any, ClassVar
 
 
 class ApiError(Exception):
-    """Base of all errors: `status`, `code` and a message for the caller."""
+    """An internal error; base class of all errors, with `status`, `code` and a message."""
 
     status: ClassVar[int] = 500
     code: ClassVar[str] = "INTERNAL_ERROR"

@@ -14,6 +14,8 @@ from query.request.operators import OPERATORS
 from query.standard.declaration.fields import describe_row
 from query.standard.declaration.query_type import QueryType
 from query.standard.query_types import FAMILIES
+from schemas import errors
+from schemas.errors import ApiError
 from schemas.kinds import ALL_KINDS
 from schemas.plans import MIB, NO_LIMIT, PLANS, Group, Limit
 from schemas.tables import TABLES
@@ -55,6 +57,12 @@ def tables_section() -> str:
         )
         for t in TABLES
     )
+
+
+def errors_table() -> str:
+    family = [e for e in vars(errors).values() if isinstance(e, type) and issubclass(e, ApiError)]
+    rows = sorted((e.status, f"`{e.code}`", (e.__doc__ or "").splitlines()[0]) for e in family)
+    return markdown_table(("status", "code", "meaning"), rows)
 
 
 def plans_table() -> str:
@@ -165,7 +173,12 @@ def scripts_table() -> str:
 
 
 BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
-    "schemas/REFERENCE.md": {"kinds": kinds_table, "tables": tables_section, "plans": plans_table},
+    "schemas/REFERENCE.md": {
+        "kinds": kinds_table,
+        "tables": tables_section,
+        "errors": errors_table,
+        "plans": plans_table,
+    },
     "query/REFERENCE.md": {
         "types": query_types_table,
         "operators": operators_table,

@@ -20,24 +20,28 @@ EVENTS = Table(
     columns=(
         *WEBSITE_ROW_COLUMNS,
         Column(
-            "session_made", ColumnType.BOOLEAN, "whether the session was told by gaps of 30 minutes"
+            "session_made",
+            ColumnType.BOOLEAN,
+            "whether session_id was derived from pauses of 30 minutes",
         ),
         Column(
             "name", ColumnType.STRING, "name of the event; screen_view and pageview are page views"
         ),
         Column("namespace", ColumnType.STRING, "grouping label of the event"),
-        Column("source", ColumnType.STRING, "what sent it, as the sender says"),
-        Column("profile_id", ColumnType.STRING, "the sender's own id of the person"),
+        Column("source", ColumnType.STRING, "tracker or application, as sent"),
+        Column("profile_id", ColumnType.STRING, "profile id in the sender's system"),
         Column("properties", ColumnType.STRING, "free-form properties, as JSON text"),
         *PAGE_COLUMNS,
         Column("title", ColumnType.STRING, "title of the page"),
         Column("referrer", ColumnType.STRING, "referring URL without query, or Direct"),
-        Column("referrer_name", ColumnType.STRING, "who that is, e.g. Google, or Direct"),
-        Column("referrer_type", ColumnType.STRING, "kind of place, e.g. search; direct; other"),
+        Column("referrer_name", ColumnType.STRING, "name of the referrer, e.g. Google, or Direct"),
+        Column(
+            "referrer_type", ColumnType.STRING, "type of the referrer, e.g. search, direct, other"
+        ),
         Column(
             "channel",
             ColumnType.STRING,
-            "e.g. Organic Search; the rules are in stream/REFERENCE.md",
+            "traffic channel, e.g. Organic Search; rules in stream/REFERENCE.md",
         ),
         Column("utm_source", ColumnType.STRING, "campaign parameter"),
         Column("utm_medium", ColumnType.STRING, "campaign parameter"),
@@ -63,11 +67,11 @@ EVENTS = Table(
         Column("dom_ready_time", ColumnType.INTEGER, "milliseconds until its document was ready"),
         Column("dom_interactive", ColumnType.INTEGER, "milliseconds until it could be used"),
         Column("ttfb", ColumnType.INTEGER, "milliseconds until the first byte"),
-        Column("request_time", ColumnType.INTEGER, "milliseconds that the request took"),
-        Column("render_time", ColumnType.INTEGER, "milliseconds that rendering took"),
-        Column("connection_type", ColumnType.STRING, "kind of network, e.g. 4g, when reported"),
+        Column("request_time", ColumnType.INTEGER, "milliseconds of the request"),
+        Column("render_time", ColumnType.INTEGER, "milliseconds of rendering"),
+        Column("connection_type", ColumnType.STRING, "network type, e.g. 4g, when reported"),
         Column("href", ColumnType.STRING, "target of an outbound click"),
-        Column("link_text", ColumnType.STRING, "text of the link that was clicked"),
+        Column("link_text", ColumnType.STRING, "text of the clicked link"),
         Column(
             "outbound_domain",
             ColumnType.STRING,

@@ -16,8 +16,8 @@ IDENTITIES = Table(
     name="identities",
     columns=(
         *WEBSITE_ROW_COLUMNS,
-        Column("profile_id", ColumnType.STRING, "the sender's own id of the person"),
-        Column("traits", ColumnType.STRING, "what the sender says of the person, as JSON text"),
+        Column("profile_id", ColumnType.STRING, "profile id in the sender's system"),
+        Column("traits", ColumnType.STRING, "traits of the profile, as JSON text"),
         *BOT_COLUMNS,
         TRUSTED_COLUMN,
         EPOCH_COLUMN,
