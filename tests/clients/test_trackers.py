@@ -54,7 +54,7 @@ def test_what_a_tracker_sends_is_answered_and_stored(
         assert response_body(reply) == json.loads(case["answer"])
     else:
         assert reply.headers["content-type"] == "image/gif"
-    stored = {BY_TOPIC[sent.topic].table.name: rows(sent) for sent in collector.outbox.sent}
+    stored = {BY_TOPIC[sent.topic].table.name: rows(sent) for sent in collector.producer.sent}
     assert stored == {table: json.loads(text) for table, text in case["rows"].items()}
 
 

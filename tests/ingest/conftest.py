@@ -1,4 +1,4 @@
-"""The real Kafka of these tests."""
+"""A real Kafka and a collector process for these tests."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,12 +20,12 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 
 
 @pytest.fixture(scope="session")
-def collector(
+def collector_process(
     tmp_path_factory: pytest.TempPathFactory, broker: Broker
 ) -> Iterator[CollectorProcess]:
     """One collector for all tests that leave it as it was."""
-    with start_collector(tmp_path_factory.mktemp("collector"), broker) as collector:
-        yield collector
+    with start_collector(tmp_path_factory.mktemp("collector"), broker) as collector_process:
+        yield collector_process
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A collector on the test bench: a registry of three websites, a list instead of Kafka."""
+"""A collector in this process: a registry with three websites, and a list instead of Kafka."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -38,10 +38,10 @@ NOW = 1_795_000_000_000
 
 
 class PublishedRequest(Struct):
-    """One request as it was put into the outbox."""
+    """One request as it was passed to the producer."""
 
     topic: str
-    place: int
+    partition_key: int
     envelopes: list[Envelope]
 
     @property
@@ -51,57 +51,60 @@ class PublishedRequest(Struct):
 
 
 class InMemoryProducer:
-    """Keeps what is sent, and answers as it is told."""
+    """Keeps what is published; tests choose the outcomes."""
 
     def __init__(self) -> None:
         self.sent: list[PublishedRequest] = []
         self.outcome = DeliveryStatus.ACKNOWLEDGED
         self.topic_id = ""
         self.outcomes: dict[str, DeliveryStatus] = {}
-        """Of topics that are answered otherwise."""
+        """Outcomes by topic, where they differ."""
         self.unavailable_reason: str | None = None
         self.too_large: set[str] = set()
         """Topics for which everything is too large."""
 
     def enqueue(
-        self, topic: str, place: int, envelopes: Sequence[bytes], items: int
+        self, topic: str, partition_key: int, envelopes: Sequence[bytes], items: int
     ) -> PendingDelivery:
         if self.unavailable_reason is not None:
             raise Unavailable(self.unavailable_reason)
         if topic in self.too_large:
             raise PayloadTooLarge("too large")
         self.sent.append(
-            PublishedRequest(topic, place, decode_chunk(encode_chunk(envelopes)).envelopes)
+            PublishedRequest(topic, partition_key, decode_chunk(encode_chunk(envelopes)).envelopes)
         )
         assert items == sum(envelope.count for envelope in self.sent[-1].envelopes)
-        answered = asyncio.get_running_loop().create_future()
-        answered.set_result(
+        report = asyncio.get_running_loop().create_future()
+        report.set_result(
             DeliveryReport(
-                self.outcomes.get(topic, self.outcome), place % 8, len(self.sent), self.topic_id
+                self.outcomes.get(topic, self.outcome),
+                partition_key % 8,
+                len(self.sent),
+                self.topic_id,
             )
         )
-        return PendingDelivery(answered, 7)
+        return PendingDelivery(report, 7)
 
 
 class FixedSnapshotSource(Struct):
-    """A snapshot that stays."""
+    """A registry snapshot that does not change by itself."""
 
     snapshot: Snapshot
     error: str | None = None
 
 
 class InMemoryCollector(Struct):
-    """The application and everything that it was handed."""
+    """The application and its dependencies."""
 
     app: HttpMiddleware
-    outbox: InMemoryProducer
+    producer: InMemoryProducer
     registry: FixedSnapshotSource
     keys: Mapping[str, str]
-    """Texts of keys by what they are: acme, acme-shop, solo, reader."""
+    """API keys by name: acme, acme-shop, solo, reader."""
     recent: RecentRequests
 
     def get(self, path: str) -> Reply:
-        """GET, as a page's image."""
+        """GET, like an image of a page."""
         return request_once(self.app, "GET", path)
 
     def post(
@@ -112,48 +115,55 @@ class InMemoryCollector(Struct):
         headers: Mapping[str, str] | None = None,
         address: str = ADDRESS,
     ) -> Reply:
-        """POST; `key` by its name on this bench."""
-        given = dict(headers or {})
+        """POST; `key` by its name in `keys`."""
+        all_headers = dict(headers or {})
         if key is not None:
-            given["authorization"] = f"Bearer {self.keys[key]}"
-        return request_once(self.app, "POST", path, body, given, address)
+            all_headers["authorization"] = f"Bearer {self.keys[key]}"
+        return request_once(self.app, "POST", path, body, all_headers, address)
 
-    def agree(self, organization_id: str, **limits: int) -> None:
+    def set_limits(self, organization_id: str, **limits: int) -> None:
         """Give an organization limits of its own."""
-        kept = self.registry.snapshot
-        changed = msgspec.structs.replace(kept.organizations[organization_id], limits=limits)
-        found = MappingProxyType({**kept.organizations, organization_id: changed})
-        self.registry.snapshot = msgspec.structs.replace(kept, organizations=found)
+        snapshot = self.registry.snapshot
+        organization = msgspec.structs.replace(
+            snapshot.organizations[organization_id], limits=limits
+        )
+        organizations = MappingProxyType({**snapshot.organizations, organization_id: organization})
+        self.registry.snapshot = msgspec.structs.replace(snapshot, organizations=organizations)
 
 
 def in_memory_collector(
-    folder: Path, account: AcknowledgedCounter | None = None, **settings: Any
+    folder: Path, acknowledged_counter: AcknowledgedCounter | None = None, **settings: Any
 ) -> InMemoryCollector:
     """Acme has shop and blog, Solo has solo; each has a link."""
-    outbox = InMemoryProducer()
+    producer = InMemoryProducer()
     keys, texts = _keys()
     registry = FixedSnapshotSource(_snapshot(keys))
-    chosen, recent = Settings(data_dir=str(folder), **settings), RecentRequests()
+    resolved_settings, recent = Settings(data_dir=str(folder), **settings), RecentRequests()
     app = create_app(
-        outbox, registry, lambda: NOW, chosen, recent_requests=recent, acknowledged_counter=account
+        producer,
+        registry,
+        lambda: NOW,
+        resolved_settings,
+        recent_requests=recent,
+        acknowledged_counter=acknowledged_counter,
     )
-    return InMemoryCollector(app, outbox, registry, texts, recent)
+    return InMemoryCollector(app, producer, registry, texts, recent)
 
 
 def anonymous_ids(folder: Path) -> AnonymousIds:
-    """Those of the bench in the folder."""
+    """The anonymous ids of the collector with this data folder."""
     return AnonymousIds(DailySalts(folder / SALTS_FOLDER))
 
 
 def _keys() -> tuple[dict[str, Key], dict[str, str]]:
-    wanted = {
+    key_specs = {
         "acme": ("acme", KeyScope.TRACK_EVENTS, None),
         "acme-shop": ("acme", KeyScope.TRACK_EVENTS, "shop"),
         "solo": ("solo-org", KeyScope.TRACK_EVENTS, None),
         "reader": ("acme", KeyScope.READ_DATA, None),
     }
     keys, texts = {}, {}
-    for name, (organization, scope, website) in wanted.items():
+    for name, (organization, scope, website) in key_specs.items():
         key, texts[name] = new_key(organization, [scope], NOW, website)
         keys[key.id] = key
     return keys, texts
@@ -180,7 +190,7 @@ def _snapshot(keys: dict[str, Key]) -> Snapshot:
         websites_by_organization=MappingProxyType(
             {"acme": ("shop", "blog"), "solo-org": ("solo",)}
         ),
-        imports=MappingProxyType({one.id: one for one in _imports(stamps)}),
+        imports=MappingProxyType({import_.id: import_ for import_ in _imports(stamps)}),
     )
 
 

@@ -1,4 +1,4 @@
-"""The document of the collector."""
+"""The collector's OpenAPI document covers every route, kind and tracker format."""
 
 from openapi_spec_validator import validate
 
@@ -14,13 +14,13 @@ def test_the_document_is_openapi_3_1() -> None:
 
 
 def test_every_kind_of_item_is_described_with_its_fields() -> None:
-    made = openapi_document(collector_api())
+    document = openapi_document(collector_api())
 
     for kind in KINDS:
         if kind.path:
-            assert "post" in made["paths"][kind.path]
-            shape = made["components"]["schemas"][kind.item.__name__]
-            assert set(shape["properties"]) == set(kind.item.__struct_encode_fields__)
+            assert "post" in document["paths"][kind.path]
+            schema = document["components"]["schemas"][kind.item.__name__]
+            assert set(schema["properties"]) == set(kind.item.__struct_encode_fields__)
 
 
 def test_a_batch_has_the_bounds_of_the_collector() -> None:

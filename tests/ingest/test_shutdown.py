@@ -1,4 +1,4 @@
-"""A collector that is told to stop: what never ends by itself ends then."""
+"""Shutdown: a collector ends its open streams on SIGTERM."""
 
 import json
 from http.client import HTTPConnection

@@ -71,7 +71,7 @@ class Pipeline:
             return None
         sent = self.outbox.sent[-1]
         waiting = self.arrived.setdefault(post.path, [])
-        partition = sent.place % PARTITIONS
+        partition = sent.partition_key % PARTITIONS
         offset = sum(message.partition == partition for message in waiting)
         waiting.append(a_message(offset, *sent.envelopes, partition=partition))
         return StoredPost(post, partition, offset)

@@ -1,4 +1,4 @@
-"""A website may name the origins from which browsers send for it."""
+"""Allowed origins: a website may list the origins from which browsers send for it."""
 
 from pathlib import Path
 from types import MappingProxyType
@@ -15,7 +15,7 @@ LIST = ("https://shop.example", "https://*.shop.example", "http://localhost:8080
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> InMemoryCollector:
+def collector(tmp_path: Path) -> InMemoryCollector:
     made = in_memory_collector(tmp_path)
     known = made.registry.snapshot
     shop = structs.replace(known.websites["shop"], allowed_origins=LIST)
@@ -25,49 +25,49 @@ def desk(tmp_path: Path) -> InMemoryCollector:
 
 
 def sent(
-    desk: InMemoryCollector, origin: str | None, path: str = "/track?website_id=shop"
+    collector: InMemoryCollector, origin: str | None, path: str = "/track?website_id=shop"
 ) -> Reply:
     headers = {"origin": origin} if origin is not None else {}
-    return desk.post(path, [{"name": "a"}], headers=headers)
+    return collector.post(path, [{"name": "a"}], headers=headers)
 
 
 def test_a_page_of_somebody_else_cannot_send_for_a_website_with_a_list(
-    desk: InMemoryCollector,
+    collector: InMemoryCollector,
 ) -> None:
-    reply = sent(desk, "https://evil.example")
+    reply = sent(collector, "https://evil.example")
 
     assert (reply.status, reply.json["code"]) == (403, "ACCESS_DENIED")
     assert reply.json["message"].endswith(
         "does not accept items from the origin 'https://evil.example'"
     )
     assert reply.headers["access-control-allow-origin"] == "https://evil.example"
-    assert desk.outbox.sent == []
+    assert collector.producer.sent == []
 
 
 @pytest.mark.parametrize("origin", ["https://shop.example", "https://a.b.shop.example", None])
 def test_its_own_pages_and_programs_without_origin_can(
-    desk: InMemoryCollector, origin: str | None
+    collector: InMemoryCollector, origin: str | None
 ) -> None:
-    assert sent(desk, origin).status == 200
+    assert sent(collector, origin).status == 200
 
 
-def test_an_item_that_names_the_website_is_no_way_round(desk: InMemoryCollector) -> None:
+def test_an_item_that_names_the_website_is_no_way_round(collector: InMemoryCollector) -> None:
     item = {"name": "a", "websiteId": "shop"}
 
     for path in ("/track", "/batch", "/events"):
-        reply = desk.post(path, [item], headers={"origin": "https://evil.example"})
+        reply = collector.post(path, [item], headers={"origin": "https://evil.example"})
         assert reply.status == 403, path
-    assert desk.outbox.sent == []
+    assert collector.producer.sent == []
 
 
-def test_a_key_sends_from_anywhere(desk: InMemoryCollector) -> None:
+def test_a_key_sends_from_anywhere(collector: InMemoryCollector) -> None:
     headers = {"origin": "https://evil.example"}
 
-    assert desk.post("/track?website_id=shop", [{"name": "a"}], "acme", headers).status == 200
+    assert collector.post("/track?website_id=shop", [{"name": "a"}], "acme", headers).status == 200
 
 
-def test_a_website_without_a_list_takes_from_every_origin(desk: InMemoryCollector) -> None:
-    assert sent(desk, "https://evil.example", "/track?website_id=blog").status == 200
+def test_a_website_without_a_list_takes_from_every_origin(collector: InMemoryCollector) -> None:
+    assert sent(collector, "https://evil.example", "/track?website_id=blog").status == 200
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Whose items they are: keys, website ids, and what each reaches."""
+"""Authentication: API keys, website ids, and what each gives access to."""
 
 from pathlib import Path
 
@@ -8,41 +8,43 @@ from tests.ingest.in_memory_collector import InMemoryCollector, in_memory_collec
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> InMemoryCollector:
+def collector(tmp_path: Path) -> InMemoryCollector:
     return in_memory_collector(tmp_path)
 
 
-def subjects(desk: InMemoryCollector) -> list[tuple[str, str, int]]:
+def subjects(collector: InMemoryCollector) -> list[tuple[str, str, int]]:
     return [
         (envelope.subject_id, envelope.organization_id, envelope.count)
-        for envelope in desk.outbox.sent[-1].envelopes
+        for envelope in collector.producer.sent[-1].envelopes
     ]
 
 
 @pytest.mark.parametrize("query", ["website_id=shop", "client_id=shop", "x=1&website_id=shop"])
 @pytest.mark.parametrize("path", ["/track", "/errors"])
-def test_a_website_id_is_enough(desk: InMemoryCollector, path: str, query: str) -> None:
-    reply = desk.post(f"{path}?{query}", [{"name": "a", "message": "m"}])
+def test_a_website_id_is_enough(collector: InMemoryCollector, path: str, query: str) -> None:
+    reply = collector.post(f"{path}?{query}", [{"name": "a", "message": "m"}])
 
     assert reply.status == 200
-    assert subjects(desk) == [("shop", "acme", 1)]
-    assert desk.outbox.sent[0].envelopes[0].trusted is False
+    assert subjects(collector) == [("shop", "acme", 1)]
+    assert collector.producer.sent[0].envelopes[0].trusted is False
 
 
-def test_a_client_id_header_is_enough(desk: InMemoryCollector) -> None:
-    desk.post("/track", {"name": "a"}, headers={"databuddy-client-id": "blog"})
+def test_a_client_id_header_is_enough(collector: InMemoryCollector) -> None:
+    collector.post("/track", {"name": "a"}, headers={"databuddy-client-id": "blog"})
 
-    assert subjects(desk) == [("blog", "acme", 1)]
-
-
-def test_the_first_items_website_is_enough(desk: InMemoryCollector) -> None:
-    desk.post("/track", [{"name": "a", "websiteId": "blog"}, {"name": "b"}])
-
-    assert subjects(desk) == [("blog", "acme", 2)]
+    assert subjects(collector) == [("blog", "acme", 1)]
 
 
-def test_without_a_key_a_request_reaches_one_website(desk: InMemoryCollector) -> None:
-    reply = desk.post("/track?website_id=shop", [{"name": "a"}, {"name": "b", "websiteId": "blog"}])
+def test_the_first_items_website_is_enough(collector: InMemoryCollector) -> None:
+    collector.post("/track", [{"name": "a", "websiteId": "blog"}, {"name": "b"}])
+
+    assert subjects(collector) == [("blog", "acme", 2)]
+
+
+def test_without_a_key_a_request_reaches_one_website(collector: InMemoryCollector) -> None:
+    reply = collector.post(
+        "/track?website_id=shop", [{"name": "a"}, {"name": "b", "websiteId": "blog"}]
+    )
 
     assert reply.json["count"] == 1
     assert reply.json["rejected"] == [
@@ -54,7 +56,7 @@ def test_without_a_key_a_request_reaches_one_website(desk: InMemoryCollector) ->
     ]
 
 
-def test_a_key_may_send_for_all_websites_of_its_organization(desk: InMemoryCollector) -> None:
+def test_a_key_may_send_for_all_websites_of_its_organization(collector: InMemoryCollector) -> None:
     body = [
         {"name": "a", "websiteId": "shop"},
         {"name": "b", "websiteId": "solo"},
@@ -63,25 +65,25 @@ def test_a_key_may_send_for_all_websites_of_its_organization(desk: InMemoryColle
         {"name": "e", "websiteId": "shop"},
     ]
 
-    reply = desk.post("/track", body, key="acme")
+    reply = collector.post("/track", body, key="acme")
 
     assert reply.json["count"] == 4
     assert [reject["index"] for reject in reply.json["rejected"]] == [1]
-    assert subjects(desk) == [("shop", "acme", 2), ("blog", "acme", 1), ("acme", "acme", 1)]
-    assert desk.outbox.sent[0].items == [body[0], body[4]]
+    assert subjects(collector) == [("shop", "acme", 2), ("blog", "acme", 1), ("acme", "acme", 1)]
+    assert collector.producer.sent[0].items == [body[0], body[4]]
 
 
-def test_rejects_are_named_by_their_place_in_the_request(desk: InMemoryCollector) -> None:
+def test_rejects_are_named_by_their_place_in_the_request(collector: InMemoryCollector) -> None:
     body = [{"name": 1}, {"name": "b", "websiteId": "solo"}, {"name": "c"}, {"nam": "d"}]
 
-    reply = desk.post("/track?website_id=shop", body, key="acme")
+    reply = collector.post("/track?website_id=shop", body, key="acme")
 
     assert [reject["index"] for reject in reply.json["rejected"]] == [0, 1, 3]
-    assert desk.outbox.sent[0].items == [{"name": "c"}]
+    assert collector.producer.sent[0].items == [{"name": "c"}]
 
 
-def test_nothing_is_left_when_all_websites_are_out_of_reach(desk: InMemoryCollector) -> None:
-    reply = desk.post("/track", {"name": "a", "websiteId": "solo"}, key="acme")
+def test_nothing_is_left_when_all_websites_are_out_of_reach(collector: InMemoryCollector) -> None:
+    reply = collector.post("/track", {"name": "a", "websiteId": "solo"}, key="acme")
 
     assert (reply.status, reply.json["code"]) == (400, "NO_ITEM_ACCEPTED")
     assert reply.json["rejected"][0]["code"] == "ACCESS_DENIED"
@@ -98,18 +100,18 @@ def test_nothing_is_left_when_all_websites_are_out_of_reach(desk: InMemoryCollec
     ],
 )
 def test_a_key_says_where_an_item_goes_that_names_no_website(
-    desk: InMemoryCollector, key: str, query: str, subject: str
+    collector: InMemoryCollector, key: str, query: str, subject: str
 ) -> None:
-    desk.post(f"/track{query}", {"name": "a"}, key=key)
+    collector.post(f"/track{query}", {"name": "a"}, key=key)
 
-    assert [envelope.subject_id for envelope in desk.outbox.sent[0].envelopes] == [subject]
-    assert desk.outbox.sent[0].envelopes[0].trusted is True
+    assert [envelope.subject_id for envelope in collector.producer.sent[0].envelopes] == [subject]
+    assert collector.producer.sent[0].envelopes[0].trusted is True
 
 
-def test_an_x_api_key_is_a_key(desk: InMemoryCollector) -> None:
-    reply = desk.post("/track", {"name": "a"}, headers={"x-api-key": desk.keys["solo"]})
+def test_an_x_api_key_is_a_key(collector: InMemoryCollector) -> None:
+    reply = collector.post("/track", {"name": "a"}, headers={"x-api-key": collector.keys["solo"]})
 
-    assert (reply.status, subjects(desk)) == (200, [("solo", "solo-org", 1)])
+    assert (reply.status, subjects(collector)) == (200, [("solo", "solo-org", 1)])
 
 
 @pytest.mark.parametrize(
@@ -124,24 +126,24 @@ def test_an_x_api_key_is_a_key(desk: InMemoryCollector) -> None:
     ],
 )
 def test_who_cannot_be_identified_is_refused(
-    desk: InMemoryCollector, path: str, headers: dict[str, str], status: int, code: str
+    collector: InMemoryCollector, path: str, headers: dict[str, str], status: int, code: str
 ) -> None:
     body = [{"name": "a", "path": "/", "metricName": "LCP", "metricValue": 1}]
 
-    reply = desk.post(path, body, headers=headers)
+    reply = collector.post(path, body, headers=headers)
 
     assert (reply.status, reply.json["code"]) == (status, code)
-    assert desk.outbox.sent == []
+    assert collector.producer.sent == []
 
 
 @pytest.mark.parametrize(
     ("key", "query"), [("reader", ""), ("acme", "solo"), ("acme-shop", "blog"), ("acme", "nobody")]
 )
 def test_a_key_does_not_reach_beyond_its_scope_and_tenant(
-    desk: InMemoryCollector, key: str, query: str
+    collector: InMemoryCollector, key: str, query: str
 ) -> None:
     path = f"/track?website_id={query}" if query else "/track"
 
-    reply = desk.post(path, {"name": "a"}, key=key)
+    reply = collector.post(path, {"name": "a"}, key=key)
 
     assert (reply.status, reply.json["code"]) == (403, "ACCESS_DENIED")

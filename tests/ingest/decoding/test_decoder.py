@@ -1,4 +1,4 @@
-"""Decoding: what travels on untouched, and how a reject is named."""
+"""The decoder: what is published unchanged, and the messages of rejects."""
 
 import json
 

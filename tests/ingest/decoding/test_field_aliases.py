@@ -1,4 +1,4 @@
-"""A field may be written in either spelling; what travels on has the contract's names."""
+"""Field aliases: both names are accepted, published items have wire names."""
 
 import json
 from typing import Any

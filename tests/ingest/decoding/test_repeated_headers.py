@@ -1,4 +1,4 @@
-"""Headers that come in several lines: one list, read alike everywhere, and never guessed from."""
+"""Repeated headers: joined to one list, for every reader."""
 
 from pathlib import Path
 
@@ -21,13 +21,13 @@ def test_all_readers_see_the_same() -> None:
 
 
 def test_what_a_client_writes_before_its_proxy_does_is_not_believed(tmp_path: Path) -> None:
-    desk = in_memory_collector(tmp_path, trusted_proxies=PROXY)
-    told = {"x-forwarded-for": "6.6.6.6\n198.51.100.9", "cf-ipcountry": "KP\nDE"}
+    collector = in_memory_collector(tmp_path, trusted_proxies=PROXY)
+    headers = {"x-forwarded-for": "6.6.6.6\n198.51.100.9", "cf-ipcountry": "KP\nDE"}
 
-    reply = desk.post("/track?website_id=shop", {"name": "a"}, headers=told)
+    reply = collector.post("/track?website_id=shop", {"name": "a"}, headers=headers)
 
     assert reply.status == 200
-    [envelope] = desk.outbox.sent[0].envelopes
+    [envelope] = collector.producer.sent[0].envelopes
     assert (envelope.address, envelope.headers[COUNTRY_HEADER]) == ("198.51.100.0", "DE")
 
 
@@ -44,8 +44,8 @@ def test_what_a_client_writes_before_its_proxy_does_is_not_believed(tmp_path: Pa
 def test_two_values_where_one_is_taken_are_a_wrong_one(
     tmp_path: Path, headers: dict[str, str], status: int
 ) -> None:
-    desk = in_memory_collector(tmp_path)
-    given = {name: value.format(key=desk.keys["acme"]) for name, value in headers.items()}
+    collector = in_memory_collector(tmp_path)
+    given = {name: value.format(key=collector.keys["acme"]) for name, value in headers.items()}
     path = "/track" if "databuddy-client-id" in given else "/track?website_id=shop"
 
-    assert desk.post(path, {"name": "a"}, headers=given).status == status
+    assert collector.post(path, {"name": "a"}, headers=given).status == status

@@ -1,4 +1,4 @@
-"""Client hints reach the stream: each header that tells of the sender's program is kept."""
+"""The request head: all client hints are kept for enrichment."""
 
 from pathlib import Path
 
@@ -7,14 +7,14 @@ from tests.ingest.in_memory_collector import in_memory_collector
 
 
 def test_all_client_hints_are_kept_and_cut(tmp_path: Path) -> None:
-    desk = in_memory_collector(tmp_path)
+    collector = in_memory_collector(tmp_path)
     sent = {name: f'"{number}"' for number, name in enumerate(CLIENT_HINTS)}
     long = {**sent, "sec-ch-ua-full-version-list": "x" * 600, "sec-ch-ua-arch": '"x86"'}
 
-    reply = desk.post("/track?website_id=shop", {"name": "a"}, headers=long)
+    reply = collector.post("/track?website_id=shop", {"name": "a"}, headers=long)
 
     assert reply.status == 200
-    assert desk.outbox.sent[0].envelopes[0].headers == {
+    assert collector.producer.sent[0].envelopes[0].headers == {
         **sent,
         "sec-ch-ua-full-version-list": "x" * 512,
     }

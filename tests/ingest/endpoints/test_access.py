@@ -31,7 +31,7 @@ class Collector(Struct, frozen=True):
     """A collector whose registry has every kind of key."""
 
     app: HttpMiddleware
-    outbox: InMemoryProducer
+    producer: InMemoryProducer
     callers: tuple[Caller, ...]
 
 
@@ -43,9 +43,9 @@ def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collector]:
     populate(store, NOW)
     everybody = tuple(callers(store, NOW))
     follower = RegistryFollower(store)
-    outbox = InMemoryProducer()
-    app = create_app(outbox, follower, lambda: NOW, settings)
-    yield Collector(app, outbox, everybody)
+    producer = InMemoryProducer()
+    app = create_app(producer, follower, lambda: NOW, settings)
+    yield Collector(app, producer, everybody)
     store.close()
 
 
@@ -88,12 +88,12 @@ def test_every_key_sends_where_it_may_and_nowhere_else(collector: Collector, pat
             named = f"website_id={website}&" if website else ""
             more = "type=track&name=a" if path == "/px.jpg" else ""
             for headers in headers_with_key(caller):
-                before = len(collector.outbox.sent)
+                before = len(collector.producer.sent)
                 reply = request_once(collector.app, method, f"{path}?{named}{more}", body, headers)
-                sent = collector.outbox.sent[before:]
+                sent = collector.producer.sent[before:]
                 expected = tracking_status(caller, website)
                 allowed = {website or caller.website or UNNAMED.get(caller.organization)}
-                subjects = {e.subject_id for one in sent for e in one.envelopes}
+                subjects = {e.subject_id for request in sent for e in request.envelopes}
                 if reply.status != expected or bool(sent) != (expected == 200):
                     wrong.append(f"{caller.name} {website}: {reply.status}, not {expected}")
                 elif not subjects <= allowed:
@@ -131,7 +131,7 @@ def test_only_keys_that_read_see_what_was_received(collector: Collector) -> None
 
 
 def test_the_model_knows_every_documented_route() -> None:
-    asked = {*EXAMPLES, *MIXED_BODIES, "/px.jpg", "/import", "/debug"}
+    documented = {*EXAMPLES, *MIXED_BODIES, "/px.jpg", "/import", "/debug"}
     scripts = {o.path for o in collector_api().operations if o.path.endswith(".js")}
 
-    assert {o.path for o in collector_api().operations} == asked | scripts | OPEN
+    assert {o.path for o in collector_api().operations} == documented | scripts | OPEN

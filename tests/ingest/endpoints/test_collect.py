@@ -1,4 +1,4 @@
-"""POST /track, /vitals, /errors: what is sent on, and what is answered."""
+"""POST /track, /vitals, /errors: what is published, and the responses."""
 
 import gzip
 from pathlib import Path
@@ -21,19 +21,19 @@ AGENT = "Mozilla/5.0 (X11; Linux x86_64)"
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> InMemoryCollector:
+def collector(tmp_path: Path) -> InMemoryCollector:
     return in_memory_collector(tmp_path)
 
 
-def test_one_event_is_sent_as_it_came(desk: InMemoryCollector, tmp_path: Path) -> None:
+def test_one_event_is_sent_as_it_came(collector: InMemoryCollector, tmp_path: Path) -> None:
     body = b'{"name":"signup", "properties":{"plan":"pro"},"unknown":1}'
 
-    reply = desk.post("/track?website_id=shop", body, headers={"user-agent": AGENT})
+    reply = collector.post("/track?website_id=shop", body, headers={"user-agent": AGENT})
 
     assert reply.status == 200
     assert accepted_body(reply) == {"status": "success", "type": "custom_event", "count": 1}
-    assert desk.outbox.sent[0].topic == "events"
-    assert desk.outbox.sent[0].envelopes == [
+    assert collector.producer.sent[0].topic == "events"
+    assert collector.producer.sent[0].envelopes == [
         Envelope(
             subject_id="shop",
             organization_id="acme",
@@ -47,15 +47,15 @@ def test_one_event_is_sent_as_it_came(desk: InMemoryCollector, tmp_path: Path) -
     ]
 
 
-def test_a_batch_is_one_request_in_one_envelope(desk: InMemoryCollector) -> None:
+def test_a_batch_is_one_request_in_one_envelope(collector: InMemoryCollector) -> None:
     body = b'[{"name":"a"},\n {"name":"b"}]'
 
-    reply = desk.post("/track", body, key="solo")
+    reply = collector.post("/track", body, key="solo")
 
     assert accepted_body(reply) == {"status": "success", "type": "custom_event", "count": 2}
-    assert [(e.subject_id, e.count, e.items, e.trusted) for e in desk.outbox.sent[0].envelopes] == [
-        ("solo", 2, body, True)
-    ]
+    assert [
+        (e.subject_id, e.count, e.items, e.trusted) for e in collector.producer.sent[0].envelopes
+    ] == [("solo", 2, body, True)]
 
 
 @pytest.mark.parametrize(
@@ -66,18 +66,20 @@ def test_a_batch_is_one_request_in_one_envelope(desk: InMemoryCollector) -> None
     ],
 )
 def test_a_tracker_sends_arrays_by_client_id(
-    desk: InMemoryCollector, path: str, item: object, type_: str, topic: str
+    collector: InMemoryCollector, path: str, item: object, type_: str, topic: str
 ) -> None:
-    reply = desk.post(f"{path}?client_id=blog", [item, item])
+    reply = collector.post(f"{path}?client_id=blog", [item, item])
 
     assert accepted_body(reply) == {"status": "success", "type": type_, "count": 2}
-    assert desk.outbox.sent[0].topic == topic
-    assert desk.outbox.sent[0].items == [item, item]
+    assert collector.producer.sent[0].topic == topic
+    assert collector.producer.sent[0].items == [item, item]
 
 
 @pytest.mark.parametrize("path", ["/vitals", "/errors"])
-def test_what_must_be_an_array_is_refused_as_an_object(desk: InMemoryCollector, path: str) -> None:
-    reply = desk.post(f"{path}?client_id=blog", {"message": "m"})
+def test_what_must_be_an_array_is_refused_as_an_object(
+    collector: InMemoryCollector, path: str
+) -> None:
+    reply = collector.post(f"{path}?client_id=blog", {"message": "m"})
 
     assert (reply.status, reply.json["message"]) == (
         400,
@@ -85,10 +87,10 @@ def test_what_must_be_an_array_is_refused_as_an_object(desk: InMemoryCollector, 
     )
 
 
-def test_good_items_are_taken_and_bad_ones_named(desk: InMemoryCollector) -> None:
+def test_good_items_are_taken_and_bad_ones_named(collector: InMemoryCollector) -> None:
     body = [{"name": "a"}, {"nam": "b"}, {"name": "c"}, {"name": "d", "timestamp": "yesterday"}]
 
-    reply = desk.post("/track?website_id=shop", body)
+    reply = collector.post("/track?website_id=shop", body)
 
     assert reply.status == 200
     assert accepted_body(reply) == {
@@ -104,12 +106,12 @@ def test_good_items_are_taken_and_bad_ones_named(desk: InMemoryCollector) -> Non
             },
         ],
     }
-    assert desk.outbox.sent[0].items == [{"name": "a"}, {"name": "c"}]
-    assert desk.outbox.sent[0].envelopes[0].count == 2
+    assert collector.producer.sent[0].items == [{"name": "a"}, {"name": "c"}]
+    assert collector.producer.sent[0].envelopes[0].count == 2
 
 
-def test_a_batch_without_a_good_item_is_refused(desk: InMemoryCollector) -> None:
-    reply = desk.post("/track?website_id=shop", [{"name": ""}, 7])
+def test_a_batch_without_a_good_item_is_refused(collector: InMemoryCollector) -> None:
+    reply = collector.post("/track?website_id=shop", [{"name": ""}, 7])
 
     assert reply.status == 400
     assert reply.json == {
@@ -129,37 +131,37 @@ def test_a_batch_without_a_good_item_is_refused(desk: InMemoryCollector) -> None
             },
         ],
     }
-    assert desk.outbox.sent == []
+    assert collector.producer.sent == []
 
 
 @pytest.mark.parametrize(
     "type_", ["application/json", "text/plain;charset=UTF-8", "application/x.a+json", None]
 )
-def test_any_content_type_is_read_as_json(desk: InMemoryCollector, type_: str | None) -> None:
+def test_any_content_type_is_read_as_json(collector: InMemoryCollector, type_: str | None) -> None:
     headers = {"content-type": type_} if type_ else {}
 
-    assert desk.post("/track?website_id=shop", {"name": "a"}, headers=headers).status == 200
+    assert collector.post("/track?website_id=shop", {"name": "a"}, headers=headers).status == 200
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "x-gzip", "GZIP"])
-def test_a_packed_body_is_unpacked(desk: InMemoryCollector, encoding: str) -> None:
+def test_a_packed_body_is_unpacked(collector: InMemoryCollector, encoding: str) -> None:
     packed = gzip.compress(b'[{"name":"a"}]')
 
-    desk.post("/track?website_id=shop", packed, headers={"content-encoding": encoding})
+    collector.post("/track?website_id=shop", packed, headers={"content-encoding": encoding})
 
-    assert desk.outbox.sent[0].envelopes[0].items == b'[{"name":"a"}]'
+    assert collector.producer.sent[0].envelopes[0].items == b'[{"name":"a"}]'
 
 
 @pytest.mark.parametrize(
     "timestamp", [1790000000123, 1790000000123.5, "2026-11-21T10:00:00.123Z", "2026-11-21", None]
 )
-def test_a_time_may_be_a_number_or_iso(desk: InMemoryCollector, timestamp: object) -> None:
-    reply = desk.post("/track?website_id=shop", {"name": "a", "timestamp": timestamp})
+def test_a_time_may_be_a_number_or_iso(collector: InMemoryCollector, timestamp: object) -> None:
+    reply = collector.post("/track?website_id=shop", {"name": "a", "timestamp": timestamp})
 
     assert reply.status == 200
 
 
-def test_only_the_headers_that_enrichment_reads_are_kept(desk: InMemoryCollector) -> None:
+def test_only_the_headers_that_enrichment_reads_are_kept(collector: InMemoryCollector) -> None:
     headers = {
         "accept-language": "de-DE",
         "referer": "https://shop.example/" + "p" * 1000,
@@ -169,9 +171,9 @@ def test_only_the_headers_that_enrichment_reads_are_kept(desk: InMemoryCollector
         "user-agent": "a" * 1000,
     }
 
-    desk.post("/track?website_id=shop", {"name": "a"}, headers=headers)
+    collector.post("/track?website_id=shop", {"name": "a"}, headers=headers)
 
-    envelope = desk.outbox.sent[0].envelopes[0]
+    envelope = collector.producer.sent[0].envelopes[0]
     assert envelope.headers == {
         "accept-language": "de-DE",
         "referer": "https://shop.example/" + "p" * 491,
@@ -180,20 +182,22 @@ def test_only_the_headers_that_enrichment_reads_are_kept(desk: InMemoryCollector
     assert envelope.address == "203.0.113.0"
 
 
-def test_a_visitors_requests_share_a_place(desk: InMemoryCollector) -> None:
+def test_a_visitors_requests_share_a_place(collector: InMemoryCollector) -> None:
     for visitor in ("u1", "u2", "u1"):
-        desk.post("/track?website_id=shop", {"name": "a", "anonymousId": visitor})
+        collector.post("/track?website_id=shop", {"name": "a", "anonymousId": visitor})
 
-    places = [sent.place for sent in desk.outbox.sent]
+    places = [sent.partition_key for sent in collector.producer.sent]
     # crc32 of "shop\0u1" and "shop\0u2"
     assert places == [3_615_511_926, 1_317_602_508, 3_615_511_926]
 
 
-def test_who_has_no_anonymous_id_is_placed_by_address_and_agent(desk: InMemoryCollector) -> None:
+def test_who_has_no_anonymous_id_is_placed_by_address_and_agent(
+    collector: InMemoryCollector,
+) -> None:
     for agent in ("one", "two", "one"):
-        desk.post("/track?website_id=shop", {"name": "a"}, headers={"user-agent": agent})
+        collector.post("/track?website_id=shop", {"name": "a"}, headers={"user-agent": agent})
 
-    first, second, third = [sent.place for sent in desk.outbox.sent]
+    first, second, third = [sent.partition_key for sent in collector.producer.sent]
     assert first == third != second
 
 
@@ -202,19 +206,19 @@ def test_who_has_no_anonymous_id_is_placed_by_address_and_agent(desk: InMemoryCo
     [(DeliveryStatus.NOT_SENT, "SERVICE_UNAVAILABLE"), (DeliveryStatus.UNKNOWN, "OUTCOME_UNKNOWN")],
 )
 def test_what_kafka_does_not_acknowledge_is_no_success(
-    desk: InMemoryCollector, outcome: DeliveryStatus, code: str
+    collector: InMemoryCollector, outcome: DeliveryStatus, code: str
 ) -> None:
-    desk.outbox.outcome = outcome
+    collector.producer.outcome = outcome
 
-    reply = desk.post("/track?website_id=shop", {"name": "a"})
+    reply = collector.post("/track?website_id=shop", {"name": "a"})
 
     assert (reply.status, reply.json["code"], reply.headers["retry-after"]) == (503, code, "5")
 
 
-def test_nothing_is_taken_while_kafka_is_away(desk: InMemoryCollector) -> None:
-    desk.outbox.unavailable_reason = "away"
+def test_nothing_is_taken_while_kafka_is_away(collector: InMemoryCollector) -> None:
+    collector.producer.unavailable_reason = "away"
 
-    reply = desk.post("/track?website_id=shop", {"name": "a"})
+    reply = collector.post("/track?website_id=shop", {"name": "a"})
 
     assert (reply.status, reply.json["status"], reply.headers["retry-after"]) == (503, "error", "5")
 
@@ -235,9 +239,9 @@ def test_nothing_is_taken_while_kafka_is_away(desk: InMemoryCollector) -> None:
     ],
 )
 def test_every_answer_tells_the_allowance(
-    desk: InMemoryCollector, method: str, path: str, status: int
+    collector: InMemoryCollector, method: str, path: str, status: int
 ) -> None:
-    reply = request_once(desk.app, method, path, {"name": "a"} if method == "POST" else None)
+    reply = request_once(collector.app, method, path, {"name": "a"} if method == "POST" else None)
 
     assert reply.status == status
     assert {name for name in reply.headers if name.startswith("x-ratelimit")} == {
@@ -249,9 +253,9 @@ def test_every_answer_tells_the_allowance(
         assert reply.json["status"] == "error"
 
 
-def test_an_answer_tells_what_is_left_to_its_network(desk: InMemoryCollector) -> None:
+def test_an_answer_tells_what_is_left_to_its_network(collector: InMemoryCollector) -> None:
     for _ in range(2):
-        reply = desk.post("/track?website_id=shop", {"name": "a"})
+        reply = collector.post("/track?website_id=shop", {"name": "a"})
 
     # plan free: 6,000 collection requests within 60 s, of which one network has half
     assert reply.headers["x-ratelimit-limit"] == "3000"
@@ -259,19 +263,23 @@ def test_an_answer_tells_what_is_left_to_its_network(desk: InMemoryCollector) ->
     assert reply.headers["x-ratelimit-reset"] == str((NOW + 60_000) // 1000)
 
 
-def test_an_answer_to_a_key_tells_what_is_left_to_the_organization(desk: InMemoryCollector) -> None:
+def test_an_answer_to_a_key_tells_what_is_left_to_the_organization(
+    collector: InMemoryCollector,
+) -> None:
     for _ in range(2):
-        reply = desk.post("/track", {"name": "a"}, key="acme")
+        reply = collector.post("/track", {"name": "a"}, key="acme")
 
     assert reply.headers["x-ratelimit-limit"] == "6000"
     assert reply.headers["x-ratelimit-remaining"] == "5998"
 
 
-def test_who_has_used_the_allowance_up_is_told_when_to_come_back(desk: InMemoryCollector) -> None:
-    desk.agree("acme", collect=1)
-    desk.post("/track", {"name": "a"}, key="acme")
+def test_who_has_used_the_allowance_up_is_told_when_to_come_back(
+    collector: InMemoryCollector,
+) -> None:
+    collector.set_limits("acme", collect=1)
+    collector.post("/track", {"name": "a"}, key="acme")
 
-    reply = desk.post("/track", {"name": "a"}, key="acme-shop")
+    reply = collector.post("/track", {"name": "a"}, key="acme-shop")
 
     assert (reply.status, reply.headers["retry-after"]) == (429, "60")
     sentence = (
@@ -291,10 +299,10 @@ def test_who_has_used_the_allowance_up_is_told_when_to_come_back(desk: InMemoryC
     }
 
 
-def test_an_unready_collector_says_why(desk: InMemoryCollector) -> None:
-    desk.outbox.unavailable_reason = "not connected yet"
+def test_an_unready_collector_says_why(collector: InMemoryCollector) -> None:
+    collector.producer.unavailable_reason = "not connected yet"
 
-    reply = request_once(desk.app, "GET", "/health/ready")
+    reply = request_once(collector.app, "GET", "/health/ready")
 
     assert (reply.status, reply.json["status"]) == (503, "unready")
     assert reply.json["checks"] == {
@@ -303,15 +311,15 @@ def test_an_unready_collector_says_why(desk: InMemoryCollector) -> None:
         "registry": "ok",
         "storing": "ok",
     }
-    assert request_once(desk.app, "GET", "/health/live").status == 200
+    assert request_once(collector.app, "GET", "/health/live").status == 200
 
 
 def test_a_collector_without_its_registry_is_ready_and_says_what_it_does_without(
-    desk: InMemoryCollector,
+    collector: InMemoryCollector,
 ) -> None:
-    desk.registry.error = "lost"
+    collector.registry.error = "lost"
 
-    reply = request_once(desk.app, "GET", "/health/ready")
+    reply = request_once(collector.app, "GET", "/health/ready")
 
     assert (reply.status, reply.json["ready"], reply.json["status"]) == (200, True, "degraded")
     assert reply.json["checks"] == {

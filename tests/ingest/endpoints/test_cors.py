@@ -1,4 +1,4 @@
-"""What browsers ask before they send, and what they must be told to let an answer through."""
+"""CORS: preflight requests of every route, and responses that browsers may read."""
 
 import json
 from pathlib import Path
@@ -18,32 +18,34 @@ POSTED = ("/", "/batch", "/track", "/vitals", "/errors", "/events", "/identify",
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> InMemoryCollector:
+def collector(tmp_path: Path) -> InMemoryCollector:
     return in_memory_collector(tmp_path)
 
 
-@pytest.mark.parametrize("asked", PREFLIGHTS, ids=range(len(PREFLIGHTS)))
+@pytest.mark.parametrize("preflight", PREFLIGHTS, ids=range(len(PREFLIGHTS)))
 def test_a_recorded_preflight_is_let_through(
-    desk: InMemoryCollector, asked: dict[str, Any]
+    collector: InMemoryCollector, preflight: dict[str, Any]
 ) -> None:
-    url = f"{asked['path']}?{urlencode(asked['query'])}"
+    url = f"{preflight['path']}?{urlencode(preflight['query'])}"
 
-    reply = request_once(desk.app, "OPTIONS", url, headers=asked["headers"])
+    reply = request_once(collector.app, "OPTIONS", url, headers=preflight["headers"])
 
     assert reply.status == 204
-    assert reply.headers["access-control-allow-origin"] == asked["headers"]["origin"]
+    assert reply.headers["access-control-allow-origin"] == preflight["headers"]["origin"]
     assert reply.headers["access-control-allow-credentials"] == "true"
     allowed = reply.headers["access-control-allow-headers"]
-    assert allowed == asked["headers"]["access-control-request-headers"]
+    assert allowed == preflight["headers"]["access-control-request-headers"]
     assert "POST" in reply.headers["access-control-allow-methods"]
     assert "x-ratelimit-limit" in reply.headers
 
 
 @pytest.mark.parametrize("body", [{"name": "a"}, {"nam": "a"}])
-def test_a_credentialed_beacon_may_read_its_answer(desk: InMemoryCollector, body: object) -> None:
+def test_a_credentialed_beacon_may_read_its_answer(
+    collector: InMemoryCollector, body: object
+) -> None:
     headers = {"origin": "https://shop.example", "cookie": "a=b", "content-type": "text/plain"}
 
-    reply = desk.post("/track?website_id=shop", body, headers=headers)
+    reply = collector.post("/track?website_id=shop", body, headers=headers)
 
     assert reply.headers["access-control-allow-origin"] == "https://shop.example"
     assert reply.headers["access-control-allow-credentials"] == "true"
@@ -62,11 +64,11 @@ def test_a_credentialed_beacon_may_read_its_answer(desk: InMemoryCollector, body
     ],
 )
 def test_a_preflight_names_the_methods_of_the_route(
-    desk: InMemoryCollector, path: str, methods: str
+    collector: InMemoryCollector, path: str, methods: str
 ) -> None:
-    asked = {"origin": "https://shop.example", "access-control-request-method": "POST"}
+    preflight = {"origin": "https://shop.example", "access-control-request-method": "POST"}
 
-    reply = request_once(desk.app, "OPTIONS", path, headers=asked)
+    reply = request_once(collector.app, "OPTIONS", path, headers=preflight)
 
     assert reply.status == 204
     assert in_order(reply.headers["access-control-allow-methods"]) == in_order(methods)
@@ -74,9 +76,9 @@ def test_a_preflight_names_the_methods_of_the_route(
 
 @pytest.mark.parametrize("path", POSTED)
 def test_options_of_a_route_are_told_without_an_origin_too(
-    desk: InMemoryCollector, path: str
+    collector: InMemoryCollector, path: str
 ) -> None:
-    reply = request_once(desk.app, "OPTIONS", path)
+    reply = request_once(collector.app, "OPTIONS", path)
 
     assert (reply.status, reply.headers["allow"], reply.body) == (204, "POST, OPTIONS", b"")
     assert "access-control-allow-methods" not in reply.headers

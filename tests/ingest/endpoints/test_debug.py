@@ -1,4 +1,4 @@
-"""GET /debug: what was received for a website, what was refused and why; once and live."""
+"""GET /debug: accepted and rejected items of a website, once and as a stream."""
 
 import asyncio
 import json
@@ -24,37 +24,37 @@ AT = "2026-11-18T11:06:40.000Z"
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> InMemoryCollector:
+def collector(tmp_path: Path) -> InMemoryCollector:
     return in_memory_collector(tmp_path)
 
 
-def looked(desk: InMemoryCollector, website: str = "shop", key: str = "reader") -> Any:
-    headers = {"x-api-key": desk.keys[key]}
-    reply = request_once(desk.app, "GET", f"/debug?website_id={website}", headers=headers)
+def debug_items(collector: InMemoryCollector, website: str = "shop", key: str = "reader") -> Any:
+    headers = {"x-api-key": collector.keys[key]}
+    reply = request_once(collector.app, "GET", f"/debug?website_id={website}", headers=headers)
     assert (reply.status, reply.headers["cache-control"]) == (200, "no-store"), reply.body
     return reply.json["items"]
 
 
-def test_what_was_taken_is_shown_the_newest_first(desk: InMemoryCollector) -> None:
+def test_what_was_taken_is_shown_the_newest_first(collector: InMemoryCollector) -> None:
     headers = {
         "user-agent": "Firefox",
         "origin": "https://shop.example",
         "cookie": "secret=1",
         "x-forwarded-for": "198.51.100.9",
     }
-    first = desk.post("/track?website_id=shop", {"name": "a"}, headers=headers).json
-    desk.post("/track?website_id=blog", {"name": "other"})
-    second = desk.post("/track?website_id=shop", [{"name": "b"}, {"name": "c"}]).json
+    first = collector.post("/track?website_id=shop", {"name": "a"}, headers=headers).json
+    collector.post("/track?website_id=blog", {"name": "other"})
+    second = collector.post("/track?website_id=shop", [{"name": "b"}, {"name": "c"}]).json
 
-    whence = {"address": "203.0.113.0", "userAgent": "", "headers": {}, "byServer": False}
-    shown = {"receivedAt": AT, "accepted": True, "type": "custom_event"}
-    assert looked(desk) == [
-        {**shown, "receipt": second["receipt"], **whence, "item": {"name": "c"}},
-        {**shown, "receipt": second["receipt"], **whence, "item": {"name": "b"}},
+    origin = {"address": "203.0.113.0", "userAgent": "", "headers": {}, "byServer": False}
+    shared = {"receivedAt": AT, "accepted": True, "type": "custom_event"}
+    assert debug_items(collector) == [
+        {**shared, "receipt": second["receipt"], **origin, "item": {"name": "c"}},
+        {**shared, "receipt": second["receipt"], **origin, "item": {"name": "b"}},
         {
-            **shown,
+            **shared,
             "receipt": first["receipt"],
-            **whence,
+            **origin,
             "userAgent": "Firefox",
             "headers": {"origin": "https://shop.example"},
             "item": {"name": "a"},
@@ -62,16 +62,16 @@ def test_what_was_taken_is_shown_the_newest_first(desk: InMemoryCollector) -> No
     ]
 
 
-def test_what_was_left_out_is_shown_with_its_reason(desk: InMemoryCollector) -> None:
-    desk.post("/track?website_id=shop", [{"name": "a"}, {"nam": "b"}])
+def test_what_was_left_out_is_shown_with_its_reason(collector: InMemoryCollector) -> None:
+    collector.post("/track?website_id=shop", [{"name": "a"}, {"nam": "b"}])
 
-    left_out, taken = looked(desk)
+    rejected, accepted = debug_items(collector)
 
-    assert left_out == {
+    assert rejected == {
         "receivedAt": AT, "accepted": False, "path": "/track",
         "index": 1, "code": "VALIDATION_ERROR", "message": "'name' is required",
     }  # fmt: skip
-    assert taken["item"] == {"name": "a"}
+    assert accepted["item"] == {"name": "a"}
 
 
 @pytest.mark.parametrize(
@@ -86,16 +86,16 @@ def test_what_was_left_out_is_shown_with_its_reason(desk: InMemoryCollector) -> 
     ],
 )  # fmt: skip
 def test_a_request_that_was_refused_is_shown(
-    desk: InMemoryCollector,
+    collector: InMemoryCollector,
     path: str,
     body: object,
     headers: Mapping[str, str],
     status: int,
     code: str,
 ) -> None:
-    reply = desk.post(path, body, headers=headers)
+    reply = collector.post(path, body, headers=headers)
 
-    assert looked(desk) == [
+    assert debug_items(collector) == [
         {
             "receivedAt": AT,
             "accepted": False,
@@ -107,55 +107,62 @@ def test_a_request_that_was_refused_is_shown(
     ]
 
 
-def test_each_item_of_a_refused_batch_has_its_reason(desk: InMemoryCollector) -> None:
-    desk.post("/track?website_id=shop", [{"name": ""}, {"name": 7}])
+def test_each_item_of_a_refused_batch_has_its_reason(collector: InMemoryCollector) -> None:
+    collector.post("/track?website_id=shop", [{"name": ""}, {"name": 7}])
 
-    assert [(line.get("index"), line["code"]) for line in looked(desk)] == [
+    assert [(line.get("index"), line["code"]) for line in debug_items(collector)] == [
         (None, "NO_ITEM_ACCEPTED"),
         (1, "VALIDATION_ERROR"),
         (0, "VALIDATION_ERROR"),
     ]
 
 
-def test_of_many_refused_items_the_first_are_shown_in_few_words(desk: InMemoryCollector) -> None:
+def test_of_many_refused_items_the_first_are_shown_in_few_words(
+    collector: InMemoryCollector,
+) -> None:
     bad = {"path": "/", "metricName": "x" * 1_900, "metricValue": 1}
 
-    assert desk.post("/vitals?client_id=shop", [bad] * 500).status == 400
+    assert collector.post("/vitals?client_id=shop", [bad] * 500).status == 400
 
-    refusal, others, *items = looked(desk)
-    assert {len(refusal["message"]), *(len(item["message"]) for item in items)} == {256}
+    error, others, *items = debug_items(collector)
+    assert {len(error["message"]), *(len(item["message"]) for item in items)} == {256}
     assert (others["count"], [item["index"] for item in items]) == (450, [*range(49, -1, -1)])
-    [seen] = desk.recent.latest("shop")
-    assert seen.size == 512 + 50 * (192 + 256)
+    [request] = collector.recent.latest("shop")
+    assert request.size == 512 + 50 * (192 + 256)
 
 
-def test_what_kafka_does_not_take_is_shown_as_refused(desk: InMemoryCollector) -> None:
-    desk.outbox.unavailable_reason = "Kafka is away"
-    desk.post("/track?website_id=shop", {"name": "a"})
+def test_what_kafka_does_not_take_is_shown_as_refused(collector: InMemoryCollector) -> None:
+    collector.producer.unavailable_reason = "Kafka is away"
+    collector.post("/track?website_id=shop", {"name": "a"})
 
-    assert [(line["status"], line["message"]) for line in looked(desk)] == [(503, "Kafka is away")]
-
-
-def test_what_a_browser_asks_beforehand_is_not_shown(desk: InMemoryCollector) -> None:
-    asking = {"origin": "https://shop.example", "access-control-request-method": "POST"}
-
-    assert request_once(desk.app, "OPTIONS", "/track?website_id=shop", headers=asking).status == 204
-    assert looked(desk) == []
-
-
-def test_items_of_several_websites_are_shown_at_their_own(desk: InMemoryCollector) -> None:
-    desk.post("/track", [{"name": "a", "websiteId": "shop"}, {"name": "b"}], key="acme")
-
-    assert [line["item"]["name"] for line in looked(desk)] == ["a"]
-    assert [(line["item"]["name"], line["byServer"]) for line in looked(desk, "acme")] == [
-        ("b", True)
+    assert [(line["status"], line["message"]) for line in debug_items(collector)] == [
+        (503, "Kafka is away")
     ]
 
 
-def test_items_that_are_many_are_counted_instead_of_kept(desk: InMemoryCollector) -> None:
-    desk.post("/track?website_id=shop", [{"name": "a" * 200}] * 100)
+def test_what_a_browser_asks_beforehand_is_not_shown(collector: InMemoryCollector) -> None:
+    asking = {"origin": "https://shop.example", "access-control-request-method": "POST"}
 
-    [line] = looked(desk)
+    assert (
+        request_once(collector.app, "OPTIONS", "/track?website_id=shop", headers=asking).status
+        == 204
+    )
+    assert debug_items(collector) == []
+
+
+def test_items_of_several_websites_are_shown_at_their_own(collector: InMemoryCollector) -> None:
+    collector.post("/track", [{"name": "a", "websiteId": "shop"}, {"name": "b"}], key="acme")
+
+    assert [line["item"]["name"] for line in debug_items(collector)] == ["a"]
+    assert [
+        (line["item"]["name"], line["byServer"]) for line in debug_items(collector, "acme")
+    ] == [("b", True)]
+
+
+def test_items_that_are_many_are_counted_instead_of_kept(collector: InMemoryCollector) -> None:
+    collector.post("/track?website_id=shop", [{"name": "a" * 200}] * 100)
+
+    [line] = debug_items(collector)
 
     assert (line["count"], line["message"], "item" in line) == (100, debug.ITEMS_OMITTED, False)
 
@@ -166,12 +173,12 @@ def test_items_that_are_many_are_counted_instead_of_kept(desk: InMemoryCollector
      ("reader", "", 400)],
 )  # fmt: skip
 def test_only_who_may_read_data_of_the_website_sees_it(
-    desk: InMemoryCollector, key: str | None, website: str, status: int
+    collector: InMemoryCollector, key: str | None, website: str, status: int
 ) -> None:
-    headers = {"x-api-key": desk.keys[key]} if key else {}
+    headers = {"x-api-key": collector.keys[key]} if key else {}
 
     assert (
-        request_once(desk.app, "GET", f"/debug?website_id={website}", headers=headers).status
+        request_once(collector.app, "GET", f"/debug?website_id={website}", headers=headers).status
         == status
     )
 
@@ -184,21 +191,24 @@ def an_event(size: int = 0) -> RecentRequest:
 
 
 def test_a_website_has_so_many_requests_kept() -> None:
-    kept = RecentRequests()
+    remembered = RecentRequests()
     for _ in range(recent_requests.MAX_REQUESTS + 5):
-        kept.add("shop", an_event())
-    kept.add("blog", an_event())
+        remembered.add("shop", an_event())
+    remembered.add("blog", an_event())
 
-    assert (len(kept.latest("shop")), len(kept.latest("blog"))) == (recent_requests.MAX_REQUESTS, 1)
+    assert (len(remembered.latest("shop")), len(remembered.latest("blog"))) == (
+        recent_requests.MAX_REQUESTS,
+        1,
+    )
 
 
 def test_a_website_has_so_many_bytes_kept() -> None:
-    kept = RecentRequests()
+    remembered = RecentRequests()
     size = recent_requests.MAX_WEBSITE_BYTES // 4
     for _ in range(5):
-        kept.add("shop", an_event(size))
+        remembered.add("shop", an_event(size))
 
-    assert len(kept.latest("shop")) == 3  # each costs a little more than its items
+    assert len(remembered.latest("shop")) == 3  # each costs a little more than its items
 
 
 def test_the_website_that_was_silent_for_longest_is_forgotten_first(
@@ -207,11 +217,11 @@ def test_the_website_that_was_silent_for_longest_is_forgotten_first(
     monkeypatch.setattr(
         recent_requests, "MAX_TOTAL_BYTES", 3 * recent_requests.REQUEST_OVERHEAD_BYTES
     )
-    kept = RecentRequests()
+    remembered = RecentRequests()
     for website in ("shop", "blog", "shop", "solo"):
-        kept.add(website, an_event())
+        remembered.add(website, an_event())
 
-    assert {website: len(kept.latest(website)) for website in ("shop", "blog", "solo")} == {
+    assert {website: len(remembered.latest(website)) for website in ("shop", "blog", "solo")} == {
         "shop": 2,
         "blog": 0,
         "solo": 1,
@@ -234,8 +244,8 @@ class Following(Struct):
 
 
 @asynccontextmanager
-async def following(desk: InMemoryCollector) -> AsyncIterator[Following]:
-    headers = {"x-api-key": desk.keys["reader"]}
+async def following(collector: InMemoryCollector) -> AsyncIterator[Following]:
+    headers = {"x-api-key": collector.keys["reader"]}
     scope = http_scope("GET", "/debug?website_id=shop&follow=1", headers)
     lines: asyncio.Queue[bytes] = asyncio.Queue()
     leave = asyncio.Event()
@@ -248,63 +258,65 @@ async def following(desk: InMemoryCollector) -> AsyncIterator[Following]:
         for line in message.get("body", b"").splitlines(keepends=True):
             lines.put_nowait(line)
 
-    ended = asyncio.create_task(desk.app(scope, receive, send))
+    ended = asyncio.create_task(collector.app(scope, receive, send))
     yield Following(lines, leave, ended)
     leave.set()
     await asyncio.wait_for(ended, 5)
 
 
-async def post(desk: InMemoryCollector, *names: str) -> None:
+async def post(collector: InMemoryCollector, *names: str) -> None:
     body = json.dumps([{"name": name} for name in names]).encode()
-    await send_request(desk.app, "POST", "/track?website_id=shop", [body])
+    await send_request(collector.app, "POST", "/track?website_id=shop", [body])
 
 
 def run(test: Callable[[], Coroutine[None, None, None]]) -> None:
     asyncio.run(test())
 
 
-def test_who_follows_sees_what_was_there_and_then_what_comes(desk: InMemoryCollector) -> None:
+def test_who_follows_sees_what_was_there_and_then_what_comes(collector: InMemoryCollector) -> None:
     async def test() -> None:
-        await post(desk, "a", "b")
-        async with following(desk) as follower:
+        await post(collector, "a", "b")
+        async with following(collector) as follower:
             assert [(await follower.next())["item"]["name"] for _ in "ab"] == ["a", "b"]
-            await post(desk, "c", "d")
+            await post(collector, "c", "d")
             assert [(await follower.next())["item"]["name"] for _ in "cd"] == ["c", "d"]
 
     run(test)
 
 
 def test_who_hears_nothing_is_told_so(
-    desk: InMemoryCollector, monkeypatch: pytest.MonkeyPatch
+    collector: InMemoryCollector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(debug, "KEEPALIVE_SECONDS", 0.02)
 
     async def test() -> None:
-        async with following(desk) as follower:
+        async with following(collector) as follower:
             assert [await follower.next(), await follower.next()] == [None, None]
 
     run(test)
 
 
-def test_the_stream_ends_with_the_collector(desk: InMemoryCollector) -> None:
+def test_the_stream_ends_with_the_collector(collector: InMemoryCollector) -> None:
     async def test() -> None:
-        async with following(desk) as follower:
-            await post(desk, "a")
+        async with following(collector) as follower:
+            await post(collector, "a")
             await follower.next()
-            desk.recent.close()
+            collector.recent.close()
             await asyncio.wait_for(follower.ended, 5)
             assert not follower.leave.is_set()
 
     run(test)
 
 
-def test_the_stream_ends_with_its_key(desk: InMemoryCollector) -> None:
+def test_the_stream_ends_with_its_key(collector: InMemoryCollector) -> None:
     async def test() -> None:
-        async with following(desk) as follower:
-            await post(desk, "a")
+        async with following(collector) as follower:
+            await post(collector, "a")
             await follower.next()
-            desk.registry.snapshot = replace(desk.registry.snapshot, keys=MappingProxyType({}))
-            await post(desk, "b")
+            collector.registry.snapshot = replace(
+                collector.registry.snapshot, keys=MappingProxyType({})
+            )
+            await post(collector, "b")
             await asyncio.wait_for(follower.ended, 5)
             assert follower.lines.empty()
 
@@ -313,21 +325,21 @@ def test_the_stream_ends_with_its_key(desk: InMemoryCollector) -> None:
 
 def test_who_does_not_keep_up_misses_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recent_requests, "MAX_QUEUED_REQUESTS", 2)
-    kept = RecentRequests()
-    with kept.follow("shop", "acme") as queue:
+    remembered = RecentRequests()
+    with remembered.follow("shop", "acme") as queue:
         for size in (1, 2, 3):
-            kept.add("shop", an_event(size))
-        kept.close()
+            remembered.add("shop", an_event(size))
+        remembered.close()
         waiting = [queue.get_nowait() for _ in range(queue.qsize())]
 
-    assert [None if seen is None else len(seen.envelope) for seen in waiting] == [3, None]
+    assert [None if request is None else len(request.envelope) for request in waiting] == [3, None]
 
 
 def test_one_organization_leaves_others_a_place() -> None:
-    kept = RecentRequests()
+    remembered = RecentRequests()
     with ExitStack() as following:
         for _ in range(recent_requests.MAX_FOLLOWERS_PER_ORGANIZATION):
-            following.enter_context(kept.follow("shop", "acme"))
-        following.enter_context(kept.follow("solo", "solo-org"))
+            following.enter_context(remembered.follow("shop", "acme"))
+        following.enter_context(remembered.follow("solo", "solo-org"))
         with pytest.raises(Unavailable):
-            following.enter_context(kept.follow("blog", "acme"))
+            following.enter_context(remembered.follow("blog", "acme"))

@@ -20,12 +20,12 @@ THEN = 1_551_441_600_000
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> InMemoryCollector:
+def collector(tmp_path: Path) -> InMemoryCollector:
     return in_memory_collector(tmp_path)
 
 
-def an_item(**given: Any) -> dict[str, Any]:
-    return {"name": "pageview", "timestamp": THEN, **given}
+def an_item(**fields: Any) -> dict[str, Any]:
+    return {"name": "pageview", "timestamp": THEN, **fields}
 
 
 def lines(*items: Any) -> bytes:
@@ -34,14 +34,16 @@ def lines(*items: Any) -> bytes:
     )
 
 
-def test_lines_are_sent_in_one_envelope_to_the_topic_of_history(desk: InMemoryCollector) -> None:
+def test_lines_are_sent_in_one_envelope_to_the_topic_of_history(
+    collector: InMemoryCollector,
+) -> None:
     body = lines(an_item(line=1, country="AT"), an_item(line=2, user_agent="x")) + b"\n"
 
-    reply = desk.post("/import?import_id=imp_1", body, key="acme")
+    reply = collector.post("/import?import_id=imp_1", body, key="acme")
 
     assert (reply.status, reply.json) == (200, {"status": "success", "type": "import", "count": 2})
-    assert desk.outbox.sent[0].topic == "backfill"
-    assert desk.outbox.sent[0].envelopes == [
+    assert collector.producer.sent[0].topic == "backfill"
+    assert collector.producer.sent[0].envelopes == [
         Envelope(
             subject_id="shop",
             organization_id="acme",
@@ -54,13 +56,13 @@ def test_lines_are_sent_in_one_envelope_to_the_topic_of_history(desk: InMemoryCo
     ]
 
 
-def test_an_array_is_taken_too(desk: InMemoryCollector) -> None:
-    reply = desk.post("/import?import_id=imp_1", [an_item(), an_item()], key="acme-shop")
+def test_an_array_is_taken_too(collector: InMemoryCollector) -> None:
+    reply = collector.post("/import?import_id=imp_1", [an_item(), an_item()], key="acme-shop")
 
     assert (reply.status, reply.json["count"]) == (200, 2)
 
 
-def test_each_line_that_is_not_good_is_named(desk: InMemoryCollector) -> None:
+def test_each_line_that_is_not_good_is_named(collector: InMemoryCollector) -> None:
     body = lines(
         an_item(),
         b'{"name": "broken"',
@@ -73,10 +75,10 @@ def test_each_line_that_is_not_good_is_named(desk: InMemoryCollector) -> None:
         an_item(line=2**53),
     )
 
-    reply = desk.post("/import?import_id=imp_1", body, key="acme")
+    reply = collector.post("/import?import_id=imp_1", body, key="acme")
 
     assert reply.json["count"] == 2
-    assert [(each["index"], each["message"]) for each in reply.json["rejected"]] == [
+    assert [(reject["index"], reject["message"]) for reject in reply.json["rejected"]] == [
         (1, INVALID_JSON_LINE),
         (2, TIMESTAMP_REQUIRED),
         (3, TIMESTAMP_OUT_OF_RANGE),
@@ -85,23 +87,25 @@ def test_each_line_that_is_not_good_is_named(desk: InMemoryCollector) -> None:
         (6, "'country' is not valid: expected `str` matching regex '^[A-Z]{2}$'"),
         (8, "'line' must be at most 9,007,199,254,740,991"),
     ]
-    sent = json.loads(desk.outbox.sent[0].envelopes[0].items)
+    sent = json.loads(collector.producer.sent[0].envelopes[0].items)
     assert [item["timestamp"] for item in sent] == [THEN, "2019-03-01T12:00:00+01:00"]
 
 
-def test_a_request_has_so_many_lines_whatever_is_in_them(desk: InMemoryCollector) -> None:
-    reply = desk.post("/import?import_id=imp_1", lines(an_item(), *[b"x"] * 500), key="acme")
+def test_a_request_has_so_many_lines_whatever_is_in_them(collector: InMemoryCollector) -> None:
+    reply = collector.post("/import?import_id=imp_1", lines(an_item(), *[b"x"] * 500), key="acme")
 
-    assert (reply.status, desk.outbox.sent) == (400, [])
+    assert (reply.status, collector.producer.sent) == (400, [])
     assert reply.json["message"] == "A request may have 1 to 500 items; this one has 501"
 
 
-def test_a_request_without_any_good_line_is_refused(desk: InMemoryCollector) -> None:
-    reply = desk.post("/import?import_id=imp_1", lines(an_item(timestamp=None), b"{"), key="acme")
+def test_a_request_without_any_good_line_is_refused(collector: InMemoryCollector) -> None:
+    reply = collector.post(
+        "/import?import_id=imp_1", lines(an_item(timestamp=None), b"{"), key="acme"
+    )
 
     assert (reply.status, reply.json["code"]) == (400, "NO_ITEM_ACCEPTED")
-    assert [each["index"] for each in reply.json["rejected"]] == [0, 1]
-    assert desk.outbox.sent == []
+    assert [reject["index"] for reject in reply.json["rejected"]] == [0, 1]
+    assert collector.producer.sent == []
 
 
 @pytest.mark.parametrize(
@@ -116,11 +120,11 @@ def test_a_request_without_any_good_line_is_refused(desk: InMemoryCollector) -> 
     ],
 )
 def test_the_past_takes_a_key_and_an_open_import(
-    desk: InMemoryCollector, target: str, key: str | None, status: int
+    collector: InMemoryCollector, target: str, key: str | None, status: int
 ) -> None:
-    reply = desk.post(target, [an_item()], key=key)
+    reply = collector.post(target, [an_item()], key=key)
 
-    assert (reply.status, desk.outbox.sent) == (status, [])
+    assert (reply.status, collector.producer.sent) == (status, [])
 
 
 def test_imports_take_turns_and_few_may_wait() -> None:

@@ -16,12 +16,12 @@ OOPS = {"type": "error", "payload": PAYLOAD}
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> InMemoryCollector:
+def collector(tmp_path: Path) -> InMemoryCollector:
     return in_memory_collector(tmp_path)
 
 
-def sent(desk: InMemoryCollector) -> list[tuple[str, Any]]:
-    return [(sent.topic, sent.items) for sent in desk.outbox.sent]
+def sent(collector: InMemoryCollector) -> list[tuple[str, Any]]:
+    return [(sent.topic, sent.items) for sent in collector.producer.sent]
 
 
 def plain(reply: Reply) -> dict[str, Any]:
@@ -63,16 +63,16 @@ def plain(reply: Reply) -> dict[str, Any]:
     ],
 )
 def test_one_item_goes_where_its_type_says(
-    desk: InMemoryCollector, item: object, type_: str, topic: str, made: object
+    collector: InMemoryCollector, item: object, type_: str, topic: str, made: object
 ) -> None:
-    reply = desk.post("/?client_id=shop", item)
+    reply = collector.post("/?client_id=shop", item)
 
     assert reply.status == 200
     assert plain(reply) == {"status": "success", "type": type_, "count": 1}
-    assert sent(desk) == [(topic, [made])]
+    assert sent(collector) == [(topic, [made])]
 
 
-def test_several_web_vitals_in_one_item_become_one_each(desk: InMemoryCollector) -> None:
+def test_several_web_vitals_in_one_item_become_one_each(collector: InMemoryCollector) -> None:
     payload = {
         "eventId": "v1",
         "path": "/a",
@@ -83,11 +83,11 @@ def test_several_web_vitals_in_one_item_become_one_each(desk: InMemoryCollector)
         "fid": 9,
     }
 
-    reply = desk.post("/?client_id=shop", {"type": "web_vitals", "payload": payload})
+    reply = collector.post("/?client_id=shop", {"type": "web_vitals", "payload": payload})
 
     assert (reply.status, reply.json["count"]) == (200, 1)
     common = {"path": "/a"}
-    assert sent(desk) == [
+    assert sent(collector) == [
         (
             "vitals",
             [
@@ -99,15 +99,17 @@ def test_several_web_vitals_in_one_item_become_one_each(desk: InMemoryCollector)
     ]
 
 
-def test_several_web_vitals_in_each_item_do_not_outgrow_a_message(desk: InMemoryCollector) -> None:
+def test_several_web_vitals_in_each_item_do_not_outgrow_a_message(
+    collector: InMemoryCollector,
+) -> None:
     vitals = dict.fromkeys(("fcp", "lcp", "cls", "inp", "ttfb"), 1)
     item = {"type": "web_vitals", "path": "p" * 2000, **vitals}
 
-    reply = desk.post("/batch?client_id=shop", [item] * 400)
+    reply = collector.post("/batch?client_id=shop", [item] * 400)
 
-    assert (reply.status, desk.outbox.sent) == (413, [])
+    assert (reply.status, collector.producer.sent) == (413, [])
     assert reply.json["message"] == "The items may have at most 1,048,576 bytes per kind"
-    assert desk.post("/batch?client_id=shop", [item] * 90).json["processed"] == 90
+    assert collector.post("/batch?client_id=shop", [item] * 90).json["processed"] == 90
 
 
 @pytest.mark.parametrize(
@@ -138,20 +140,22 @@ def test_several_web_vitals_in_each_item_do_not_outgrow_a_message(desk: InMemory
     ],
 )
 def test_an_item_that_is_not_good_is_named(
-    desk: InMemoryCollector, item: object, message: str
+    collector: InMemoryCollector, item: object, message: str
 ) -> None:
-    reply = desk.post("/?client_id=shop", item)
+    reply = collector.post("/?client_id=shop", item)
 
     assert (reply.status, reply.json["code"]) == (400, "NO_ITEM_ACCEPTED")
     assert reply.json["message"].startswith(f"No item was accepted. {message}")
-    assert sent(desk) == []
+    assert sent(collector) == []
 
 
-def test_a_huge_item_is_refused_for_its_size_before_anything_else(desk: InMemoryCollector) -> None:
+def test_a_huge_item_is_refused_for_its_size_before_anything_else(
+    collector: InMemoryCollector,
+) -> None:
     # 980,000 bytes of members, and a type that nobody knows: its size is what is said
     huge = {"type": "page", **dict.fromkeys((f"m{n:06}" for n in range(70_000)), 1)}
 
-    reply = desk.post("/batch?client_id=shop", [huge, VIEW])
+    reply = collector.post("/batch?client_id=shop", [huge, VIEW])
 
     assert (reply.status, plain(reply)["results"]) == (
         200,
@@ -179,15 +183,15 @@ def test_a_huge_item_is_refused_for_its_size_before_anything_else(desk: InMemory
     ],
 )
 def test_what_is_no_body_is_refused(
-    desk: InMemoryCollector, path: str, body: bytes, message: str
+    collector: InMemoryCollector, path: str, body: bytes, message: str
 ) -> None:
-    reply = desk.post(f"{path}?client_id=shop", body)
+    reply = collector.post(f"{path}?client_id=shop", body)
 
     assert (reply.status, reply.json["message"]) == (400, message)
 
 
-def test_a_batch_is_sorted_by_kind_and_answered_item_by_item(desk: InMemoryCollector) -> None:
-    reply = desk.post("/batch?client_id=shop", [VIEW, OOPS, {"eventId": "bad"}, 8, AWAY])
+def test_a_batch_is_sorted_by_kind_and_answered_item_by_item(collector: InMemoryCollector) -> None:
+    reply = collector.post("/batch?client_id=shop", [VIEW, OOPS, {"eventId": "bad"}, 8, AWAY])
 
     assert reply.status == 200
     assert plain(reply) == {
@@ -214,21 +218,21 @@ def test_a_batch_is_sorted_by_kind_and_answered_item_by_item(desk: InMemoryColle
             {"status": "success", "type": "outgoing_link", "eventId": "e2"},
         ],
     }
-    assert sent(desk) == [
+    assert sent(collector) == [
         ("events", [VIEW, AWAY | {"name": "outgoing_link"}]),
         ("errors", [{"type": "error", **PAYLOAD}]),
     ]
 
 
-def test_a_batch_of_good_items_is_a_success(desk: InMemoryCollector) -> None:
-    reply = desk.post("/batch", [VIEW, AWAY], headers={"databuddy-client-id": "shop"})
+def test_a_batch_of_good_items_is_a_success(collector: InMemoryCollector) -> None:
+    reply = collector.post("/batch", [VIEW, AWAY], headers={"databuddy-client-id": "shop"})
 
     body = plain(reply)
     assert (body["status"], body["processed"], len(body["results"])) == ("success", 2, 2)
 
 
-def test_a_batch_without_a_good_item_is_refused_item_by_item(desk: InMemoryCollector) -> None:
-    reply = desk.post("/batch?client_id=shop", [{"eventId": "a"}, {"name": 7}])
+def test_a_batch_without_a_good_item_is_refused_item_by_item(collector: InMemoryCollector) -> None:
+    reply = collector.post("/batch?client_id=shop", [{"eventId": "a"}, {"name": 7}])
 
     assert (reply.status, reply.json["code"]) == (400, "NO_ITEM_ACCEPTED")
     assert [result["message"] for result in reply.json["results"]] == [
@@ -238,11 +242,11 @@ def test_a_batch_without_a_good_item_is_refused_item_by_item(desk: InMemoryColle
 
 
 def test_what_kafka_has_of_a_batch_is_told_when_it_does_not_have_all(
-    desk: InMemoryCollector,
+    collector: InMemoryCollector,
 ) -> None:
-    desk.outbox.outcomes["errors"] = DeliveryStatus.NOT_SENT
+    collector.producer.outcomes["errors"] = DeliveryStatus.NOT_SENT
 
-    reply = desk.post("/batch?client_id=shop", [VIEW, OOPS])
+    reply = collector.post("/batch?client_id=shop", [VIEW, OOPS])
 
     assert (reply.status, reply.json["code"]) == (503, "OUTCOME_UNKNOWN")
     assert reply.headers["retry-after"] == "5"
@@ -268,65 +272,67 @@ def test_what_kafka_has_of_a_batch_is_told_when_it_does_not_have_all(
     ],
 )
 def test_nothing_is_a_success_that_kafka_did_not_acknowledge(
-    desk: InMemoryCollector, events: DeliveryStatus, errors: DeliveryStatus, code: str
+    collector: InMemoryCollector, events: DeliveryStatus, errors: DeliveryStatus, code: str
 ) -> None:
-    desk.outbox.outcomes = {"events": events, "errors": errors}
+    collector.producer.outcomes = {"events": events, "errors": errors}
 
-    reply = desk.post("/batch?client_id=shop", [VIEW, OOPS])
+    reply = collector.post("/batch?client_id=shop", [VIEW, OOPS])
 
     assert (reply.status, reply.json["code"]) == (503, code)
 
 
 def test_a_part_that_will_never_fit_is_rejected_and_not_sent_for_ever(
-    desk: InMemoryCollector,
+    collector: InMemoryCollector,
 ) -> None:
-    desk.outbox.too_large = {"errors"}
+    collector.producer.too_large = {"errors"}
     refused = {"status": "error", "message": "too large", "code": "PAYLOAD_TOO_LARGE"}
 
-    reply = desk.post("/batch?client_id=shop", [VIEW, OOPS, {"eventId": "bad"}])
+    reply = collector.post("/batch?client_id=shop", [VIEW, OOPS, {"eventId": "bad"}])
 
     assert (reply.status, reply.json["status"], reply.json["processed"]) == (200, "partial", 1)
     assert reply.json["results"][:2] == [
         {"status": "success", "type": "track", "eventId": "e1"},
         {**refused, "eventType": "error", "eventId": "e3"},
     ]
-    alone = desk.post("/batch?client_id=shop", [OOPS])
+    alone = collector.post("/batch?client_id=shop", [OOPS])
     assert (alone.status, alone.json["results"]) == (
         413,
         [{**refused, "eventType": "error", "eventId": "e3"}],
     )
 
 
-def test_what_may_be_sent_again_is_said_before_what_never_fits(desk: InMemoryCollector) -> None:
-    desk.outbox.too_large = {"events"}
-    desk.outbox.outcomes["errors"] = DeliveryStatus.NOT_SENT
+def test_what_may_be_sent_again_is_said_before_what_never_fits(
+    collector: InMemoryCollector,
+) -> None:
+    collector.producer.too_large = {"events"}
+    collector.producer.outcomes["errors"] = DeliveryStatus.NOT_SENT
 
-    reply = desk.post("/batch?client_id=shop", [VIEW, OOPS])
+    reply = collector.post("/batch?client_id=shop", [VIEW, OOPS])
 
     assert (reply.status, reply.json["code"]) == (503, "SERVICE_UNAVAILABLE")
 
 
 @pytest.mark.parametrize("path", ["/", "/batch", "/events", "/identify", "/engagement"])
 def test_nothing_is_taken_on_any_route_while_kafka_is_away(
-    desk: InMemoryCollector, path: str
+    collector: InMemoryCollector, path: str
 ) -> None:
-    desk.outbox.unavailable_reason = "away"
+    collector.producer.unavailable_reason = "away"
     item = VIEW | {"eventName": "a", "profileId": "p"}
 
-    reply = desk.post(f"{path}?client_id=shop", item if path in ("/", "/identify") else [item])
+    reply = collector.post(f"{path}?client_id=shop", item if path in ("/", "/identify") else [item])
 
     assert (reply.status, reply.json["code"]) == (503, "SERVICE_UNAVAILABLE")
     assert reply.headers["retry-after"] == "5"
 
 
-def test_events_call_their_name_event_name(desk: InMemoryCollector) -> None:
+def test_events_call_their_name_event_name(collector: InMemoryCollector) -> None:
     body = [
         {"eventName": "a", "properties": {"x": 1}, "timestamp": NOW},
         {"event_name": "b", "session_id": "s"},
         {"properties": {}},
     ]
 
-    reply = desk.post("/events?client_id=shop", body)
+    reply = collector.post("/events?client_id=shop", body)
 
     assert plain(reply) == {
         "status": "success",
@@ -336,7 +342,7 @@ def test_events_call_their_name_event_name(desk: InMemoryCollector) -> None:
             {"index": 2, "code": "VALIDATION_ERROR", "message": "'eventName' is required"}
         ],
     }
-    assert sent(desk) == [
+    assert sent(collector) == [
         (
             "events",
             [
@@ -347,14 +353,14 @@ def test_events_call_their_name_event_name(desk: InMemoryCollector) -> None:
     ]
 
 
-def test_a_server_identifies_a_person_with_its_key(desk: InMemoryCollector) -> None:
+def test_a_server_identifies_a_person_with_its_key(collector: InMemoryCollector) -> None:
     body = {"profileId": "user-7", "traits": {"plan": "pro"}, "websiteId": "shop"}
 
-    reply = desk.post("/identify", body, key="acme")
+    reply = collector.post("/identify", body, key="acme")
 
     assert (reply.status, reply.json["status"]) == (200, "success")
-    assert sent(desk) == [("identities", [body])]
-    assert desk.outbox.sent[0].envelopes[0].trusted is True
+    assert sent(collector) == [("identities", [body])]
+    assert collector.producer.sent[0].envelopes[0].trusted is True
 
 
 @pytest.mark.parametrize(
@@ -369,60 +375,62 @@ def test_a_server_identifies_a_person_with_its_key(desk: InMemoryCollector) -> N
     ],
 )
 def test_who_is_nobody_is_not_identified(
-    desk: InMemoryCollector, body: object, message: str
+    collector: InMemoryCollector, body: object, message: str
 ) -> None:
-    reply = desk.post("/identify?client_id=shop", body)
+    reply = collector.post("/identify?client_id=shop", body)
 
     assert (reply.status, reply.json["rejected"][0]["message"]) == (400, message)
 
 
-def test_a_key_may_send_a_batch_for_several_websites(desk: InMemoryCollector) -> None:
+def test_a_key_may_send_a_batch_for_several_websites(collector: InMemoryCollector) -> None:
     body = [
         VIEW | {"websiteId": "shop"},
         OOPS | {"websiteId": "blog"},
         VIEW | {"websiteId": "solo"},
     ]
 
-    reply = desk.post("/batch", body, key="acme")
+    reply = collector.post("/batch", body, key="acme")
 
     assert [result["status"] for result in reply.json["results"]] == ["success", "success", "error"]
-    assert [(s.topic, s.envelopes[0].subject_id) for s in desk.outbox.sent] == [
+    assert [(s.topic, s.envelopes[0].subject_id) for s in collector.producer.sent] == [
         ("events", "shop"),
         ("errors", "blog"),
     ]
 
 
-def test_the_first_good_item_may_name_the_website(desk: InMemoryCollector) -> None:
-    desk.post("/batch", [{"nam": 1, "websiteId": "solo"}, OOPS | {"websiteId": "blog"}])
+def test_the_first_good_item_may_name_the_website(collector: InMemoryCollector) -> None:
+    collector.post("/batch", [{"nam": 1, "websiteId": "solo"}, OOPS | {"websiteId": "blog"}])
 
-    assert [sent.envelopes[0].subject_id for sent in desk.outbox.sent] == ["blog"]
+    assert [sent.envelopes[0].subject_id for sent in collector.producer.sent] == ["blog"]
 
 
 @pytest.mark.parametrize("path", ["/", "/batch", "/events", "/px.jpg", "/identify", "/engagement"])
-def test_who_names_no_website_is_refused_on_every_route(desk: InMemoryCollector, path: str) -> None:
+def test_who_names_no_website_is_refused_on_every_route(
+    collector: InMemoryCollector, path: str
+) -> None:
     item = VIEW | {"eventName": "a", "profileId": "p"}
     body = item if path in ("/", "/identify") else [item]
 
-    reply = desk.get(path + "?name=a") if path == "/px.jpg" else desk.post(path, body)
+    reply = collector.get(path + "?name=a") if path == "/px.jpg" else collector.post(path, body)
 
     assert (reply.status, reply.json["code"]) == (401, "AUTH_REQUIRED")
 
 
 @pytest.mark.parametrize("name", ["eventName", "event_name", "name"])
 def test_what_is_wrong_with_an_events_name_is_said_by_the_senders_word(
-    desk: InMemoryCollector, name: str
+    collector: InMemoryCollector, name: str
 ) -> None:
-    reply = desk.post("/events?client_id=shop", [{name: 5, "session_id": "s"}])
+    reply = collector.post("/events?client_id=shop", [{name: 5, "session_id": "s"}])
 
     assert [reject["message"] for reject in reply.json["rejected"]] == [
         f"'{name}' must be a string, not an integer"
     ]
 
 
-def test_a_member_of_a_payload_is_named_as_it_was_sent(desk: InMemoryCollector) -> None:
+def test_a_member_of_a_payload_is_named_as_it_was_sent(collector: InMemoryCollector) -> None:
     payload = {"path": "/", "message": "m", "error_type": 5}
 
-    reply = desk.post("/?client_id=shop", {"type": "error", "payload": payload})
+    reply = collector.post("/?client_id=shop", {"type": "error", "payload": payload})
 
     assert reply.json["message"] == (
         "No item was accepted. 'error_type' must be a string or null, not an integer"

@@ -11,22 +11,22 @@ from tests.ingest.in_memory_collector import InMemoryCollector, in_memory_collec
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> InMemoryCollector:
+def collector(tmp_path: Path) -> InMemoryCollector:
     return in_memory_collector(tmp_path)
 
 
-def item(desk: InMemoryCollector, **query: object) -> tuple[str, Any]:
+def item(collector: InMemoryCollector, **query: object) -> tuple[str, Any]:
     """The topic and the item that the query becomes, without what is no member of it."""
-    reply = desk.get("/px.jpg?" + urlencode({"client_id": "shop", **query}))
+    reply = collector.get("/px.jpg?" + urlencode({"client_id": "shop", **query}))
     assert reply.status == 200, reply.body
-    [sent] = desk.outbox.sent
-    [found] = sent.items
-    assert found.pop("client_id", "shop") == "shop"
-    return sent.topic, found
+    [sent] = collector.producer.sent
+    [published] = sent.items
+    assert published.pop("client_id", "shop") == "shop"
+    return sent.topic, published
 
 
-def test_the_answer_is_a_picture_that_nobody_keeps(desk: InMemoryCollector) -> None:
-    reply = desk.get("/px.jpg?client_id=shop&name=hello")
+def test_the_answer_is_a_picture_that_nobody_keeps(collector: InMemoryCollector) -> None:
+    reply = collector.get("/px.jpg?client_id=shop&name=hello")
 
     assert (reply.status, reply.headers["content-type"]) == (200, "image/gif")
     assert reply.headers["cache-control"] == "no-store, no-cache, must-revalidate, private"
@@ -36,42 +36,42 @@ def test_the_answer_is_a_picture_that_nobody_keeps(desk: InMemoryCollector) -> N
     assert "x-ratelimit-limit" in reply.headers
 
 
-def test_an_event_without_id_and_path_is_stored(desk: InMemoryCollector) -> None:
-    found = item(desk, type="track", name="signup", properties='{"plan":"pro","seats":3}')
+def test_an_event_without_id_and_path_is_stored(collector: InMemoryCollector) -> None:
+    published = item(collector, type="track", name="signup", properties='{"plan":"pro","seats":3}')
 
-    assert found == (
+    assert published == (
         "events",
         {"type": "track", "name": "signup", "properties": {"plan": "pro", "seats": 3}},
     )
 
 
-def test_properties_may_stand_key_by_key(desk: InMemoryCollector) -> None:
+def test_properties_may_stand_key_by_key(collector: InMemoryCollector) -> None:
     query = {"name": "a", "properties[plan]": "pro", "properties[deep][er]": "x"}
 
-    assert item(desk, **query) == (
+    assert item(collector, **query) == (
         "events",
         {"name": "a", "properties": {"plan": "pro", "deep": {"er": "x"}}},
     )
 
 
-def test_properties_may_stand_both_ways(desk: InMemoryCollector) -> None:
+def test_properties_may_stand_both_ways(collector: InMemoryCollector) -> None:
     query = {"name": "a", "properties": '{"plan":"pro","deep":{"er":"x"}}', "properties[plan]": "x"}
 
-    assert item(desk, **query) == (
+    assert item(collector, **query) == (
         "events",
         {"name": "a", "properties": {"plan": "x", "deep": {"er": "x"}}},
     )
-    refused = desk.get("/px.jpg?client_id=shop&name=a&properties=pro&properties[plan]=pro")
-    assert (refused.status, len(desk.outbox.sent)) == (400, 1)
+    refused = collector.get("/px.jpg?client_id=shop&name=a&properties=pro&properties[plan]=pro")
+    assert (refused.status, len(collector.producer.sent)) == (400, 1)
 
 
-def test_numbers_are_numbers_where_the_item_has_them(desk: InMemoryCollector) -> None:
-    found = item(
-        desk, name="page_exit", timestamp="1794999999000", time_on_page="12.5", title="404",
+def test_numbers_are_numbers_where_the_item_has_them(collector: InMemoryCollector) -> None:
+    published = item(
+        collector, name="page_exit", timestamp="1794999999000", time_on_page="12.5", title="404",
         screenResolution="1", pageCount="2",
     )  # fmt: skip
 
-    assert found == (
+    assert published == (
         "events",
         {
             "name": "page_exit",
@@ -85,7 +85,7 @@ def test_numbers_are_numbers_where_the_item_has_them(desk: InMemoryCollector) ->
 
 
 @pytest.mark.parametrize(
-    ("query", "topic", "found"),
+    ("query", "topic", "published"),
     [
         (
             {"type": "outgoing_link", "href": "https://x.example/?a=b&c", "text": "ü"},
@@ -110,12 +110,12 @@ def test_numbers_are_numbers_where_the_item_has_them(desk: InMemoryCollector) ->
     ],
 )
 def test_every_type_may_be_sent(
-    desk: InMemoryCollector, query: dict[str, str], topic: str, found: dict[str, Any]
+    collector: InMemoryCollector, query: dict[str, str], topic: str, published: dict[str, Any]
 ) -> None:
-    where, made = item(desk, **query)
+    where, made = item(collector, **query)
 
     assert where == topic
-    assert {**made, "type": query["type"]} == {"type": query["type"], **found}
+    assert {**made, "type": query["type"]} == {"type": query["type"], **published}
 
 
 @pytest.mark.parametrize(
@@ -133,22 +133,22 @@ def test_every_type_may_be_sent(
         ("x=1&" * 501, "The query string may have at most 500 parameters"),
     ],
 )
-def test_what_is_no_item_is_refused(desk: InMemoryCollector, query: str, message: str) -> None:
-    reply = desk.get(f"/px.jpg?client_id=shop&{query}")
+def test_what_is_no_item_is_refused(collector: InMemoryCollector, query: str, message: str) -> None:
+    reply = collector.get(f"/px.jpg?client_id=shop&{query}")
 
-    assert (reply.status, desk.outbox.sent) == (400, [])
+    assert (reply.status, collector.producer.sent) == (400, [])
     assert message in reply.json["message"]
 
 
-def test_a_failure_is_a_failure(desk: InMemoryCollector) -> None:
-    desk.outbox.unavailable_reason = "away"
+def test_a_failure_is_a_failure(collector: InMemoryCollector) -> None:
+    collector.producer.unavailable_reason = "away"
 
-    reply = desk.get("/px.jpg?client_id=shop&name=a")
+    reply = collector.get("/px.jpg?client_id=shop&name=a")
 
     assert (reply.status, reply.headers["retry-after"]) == (503, "5")
 
 
 @pytest.mark.parametrize("method", ["POST", "HEAD"])
-def test_only_a_get_is_an_item(desk: InMemoryCollector, method: str) -> None:
-    assert request_once(desk.app, method, "/px.jpg?client_id=shop&name=a").status == 405
-    assert desk.outbox.sent == []
+def test_only_a_get_is_an_item(collector: InMemoryCollector, method: str) -> None:
+    assert request_once(collector.app, method, "/px.jpg?client_id=shop&name=a").status == 405
+    assert collector.producer.sent == []

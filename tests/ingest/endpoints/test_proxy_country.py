@@ -1,4 +1,4 @@
-"""The country that a proxy tells: believed of trusted ones, in the headers that a setting names."""
+"""Country headers: accepted from trusted proxies only, by the names in the settings."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ PROXY = "203.0.113.0/24"
 
 
 @pytest.mark.parametrize(
-    ("settings", "headers", "told"),
+    ("settings", "headers", "kept_headers"),
     [
         ({}, {"cf-ipcountry": "DE"}, {}),
         ({"trusted_proxies": "10.0.0.0/8"}, {"cf-ipcountry": "DE"}, {}),
@@ -31,11 +31,11 @@ PROXY = "203.0.113.0/24"
     ],
 )
 def test_only_a_trusted_proxy_tells_the_country(
-    tmp_path: Path, settings: dict[str, Any], headers: dict[str, str], told: dict[str, str]
+    tmp_path: Path, settings: dict[str, Any], headers: dict[str, str], kept_headers: dict[str, str]
 ) -> None:
-    desk = in_memory_collector(tmp_path, **settings)
+    collector = in_memory_collector(tmp_path, **settings)
 
-    reply = desk.post("/track?website_id=shop", {"name": "a"}, headers=headers)
+    reply = collector.post("/track?website_id=shop", {"name": "a"}, headers=headers)
 
     assert reply.status == 200
-    assert desk.outbox.sent[0].envelopes[0].headers == told
+    assert collector.producer.sent[0].envelopes[0].headers == kept_headers

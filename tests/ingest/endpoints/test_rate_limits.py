@@ -1,4 +1,4 @@
-"""What strangers, tenants and servers can use up of what others need."""
+"""Rate limits: what clients without a key, tenants and servers can use up of each other."""
 
 import gzip
 from pathlib import Path
@@ -16,104 +16,108 @@ SHOP, BLOG = "/track?website_id=shop", "/track?website_id=blog"
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> InMemoryCollector:
+def collector(tmp_path: Path) -> InMemoryCollector:
     """Acme may send 20 requests within a minute with keys, and 20 to each website without."""
-    made = in_memory_collector(tmp_path)
-    made.agree("acme", collect=20, redirects=20)
-    return made
+    collector = in_memory_collector(tmp_path)
+    collector.set_limits("acme", collect=20, redirects=20)
+    return collector
 
 
 def statuses(
-    desk: InMemoryCollector, times: int, path: str, body: object, address: str
+    collector: InMemoryCollector, times: int, path: str, body: object, address: str
 ) -> list[int]:
-    return [desk.post(path, body, address=address).status for _ in range(times)]
+    return [collector.post(path, body, address=address).status for _ in range(times)]
 
 
-def test_a_stranger_with_a_public_id_closes_nobody_else_out(desk: InMemoryCollector) -> None:
-    assert statuses(desk, 11, SHOP, EVENT, HOME) == [200] * 10 + [429]
+def test_a_stranger_with_a_public_id_closes_nobody_else_out(collector: InMemoryCollector) -> None:
+    assert statuses(collector, 11, SHOP, EVENT, HOME) == [200] * 10 + [429]
 
-    assert desk.post(SHOP, EVENT, key="acme", address=HOME).status == 200  # a server with a key
-    assert desk.post(BLOG, EVENT, address=HOME).status == 200  # another website
-    assert desk.post(SHOP, EVENT, address=OFFICE).status == 200  # other visitors of the same
+    assert (
+        collector.post(SHOP, EVENT, key="acme", address=HOME).status == 200
+    )  # a server with a key
+    assert collector.post(BLOG, EVENT, address=HOME).status == 200  # another website
+    assert collector.post(SHOP, EVENT, address=OFFICE).status == 200  # other visitors of the same
 
 
-def test_strangers_of_many_networks_close_one_website_and_no_key(desk: InMemoryCollector) -> None:
+def test_strangers_of_many_networks_close_one_website_and_no_key(
+    collector: InMemoryCollector,
+) -> None:
     for address in (HOME, OFFICE):
-        assert statuses(desk, 10, SHOP, EVENT, address) == [200] * 10
+        assert statuses(collector, 10, SHOP, EVENT, address) == [200] * 10
 
-    closed = desk.post(SHOP, EVENT, address=CAFE)
+    closed = collector.post(SHOP, EVENT, address=CAFE)
     assert (closed.status, closed.json["limit"]) == (429, 20)
     assert "website without an API key is 20 requests per minute" in closed.json["message"]
-    assert desk.post(SHOP, EVENT, key="acme-shop", address=CAFE).status == 200
-    assert desk.post(BLOG, EVENT, address=CAFE).status == 200
+    assert collector.post(SHOP, EVENT, key="acme-shop", address=CAFE).status == 200
+    assert collector.post(BLOG, EVENT, address=CAFE).status == 200
 
 
-def test_a_server_with_a_key_closes_no_visitor_out(desk: InMemoryCollector) -> None:
+def test_a_server_with_a_key_closes_no_visitor_out(collector: InMemoryCollector) -> None:
     for _ in range(20):
-        assert desk.post(SHOP, EVENT, key="acme", address=HOME).status == 200
+        assert collector.post(SHOP, EVENT, key="acme", address=HOME).status == 200
 
-    assert desk.post(SHOP, EVENT, key="acme", address=HOME).status == 429
-    assert desk.post(SHOP, EVENT, address=HOME).status == 200
+    assert collector.post(SHOP, EVENT, key="acme", address=HOME).status == 429
+    assert collector.post(SHOP, EVENT, address=HOME).status == 200
 
 
 @pytest.mark.parametrize("body", [b"{", {"name": 7}, b'{"name":"a","websiteId":"solo"}'])
 def test_what_a_stranger_sends_badly_costs_its_own_network_only(
-    desk: InMemoryCollector, body: bytes | dict[str, int]
+    collector: InMemoryCollector, body: bytes | dict[str, int]
 ) -> None:
-    desk.app.admission.charge_network("203.0.113.0", PUBLIC_GROUP_LIMIT.requests - 30)
+    collector.app.admission.charge_network("203.0.113.0", PUBLIC_GROUP_LIMIT.requests - 30)
 
-    assert statuses(desk, 31, SHOP, body, HOME) == [400] * 30 + [429]
+    assert statuses(collector, 31, SHOP, body, HOME) == [400] * 30 + [429]
 
-    assert statuses(desk, 2, BLOG, EVENT, HOME) == [429, 429]  # the network has to wait
-    assert desk.post(SHOP, EVENT, key="acme", address=HOME).status == 200
-    left = desk.post(SHOP, EVENT, address=OFFICE).headers["x-ratelimit-remaining"]
+    assert statuses(collector, 2, BLOG, EVENT, HOME) == [429, 429]  # the network has to wait
+    assert collector.post(SHOP, EVENT, key="acme", address=HOME).status == 200
+    left = collector.post(SHOP, EVENT, address=OFFICE).headers["x-ratelimit-remaining"]
     assert left == "9"  # the website was charged nothing: 10 of 20 for each network
 
 
 @pytest.mark.parametrize("path", ["/track", "/batch", "/events"])
 def test_who_names_nobody_is_refused_before_the_body_is_decoded(
-    desk: InMemoryCollector, path: str
+    collector: InMemoryCollector, path: str
 ) -> None:
     """500 bad items in 22 KB take a collector some 5 ms; they count as 52 requests of 6,000."""
     bad = [{"name": 7, "eventName": 7, "type": "x"}] * 500
-    desk.app.admission.charge_network("203.0.113.0", PUBLIC_GROUP_LIMIT.requests - 60)
+    collector.app.admission.charge_network("203.0.113.0", PUBLIC_GROUP_LIMIT.requests - 60)
 
     # of the 8 that the first one leaves the second takes all
-    assert statuses(desk, 3, path, bad, HOME) == [400, 400, 429]
-    refused = desk.post(path, b"not even JSON", address=HOME)
+    assert statuses(collector, 3, path, bad, HOME) == [400, 400, 429]
+    refused = collector.post(path, b"not even JSON", address=HOME)
     assert (refused.status, refused.headers["x-ratelimit-limit"]) == (429, "6000")
-    assert desk.post(path, bad, address=OFFICE).status == 400
+    assert collector.post(path, bad, address=OFFICE).status == 400
 
 
-def test_bad_items_beside_a_good_one_cost_the_network_as_well(desk: InMemoryCollector) -> None:
-    desk.app.admission.charge_network("203.0.113.0", PUBLIC_GROUP_LIMIT.requests - 60)
+def test_bad_items_beside_a_good_one_cost_the_network_as_well(collector: InMemoryCollector) -> None:
+    collector.app.admission.charge_network("203.0.113.0", PUBLIC_GROUP_LIMIT.requests - 60)
     one_good = [{"name": "good"}, *[{"name": 7}] * 499]
 
     # 499 rejected items cost 49 requests each time; of the 11 that are left the second takes all
-    assert statuses(desk, 3, SHOP, one_good, HOME) == [200, 200, 429]
+    assert statuses(collector, 3, SHOP, one_good, HOME) == [200, 200, 429]
 
 
 LARGE = [{"name": "a", "properties": {"text": "x" * 60_000}}] * 8
 """480 KB"""
 
 
-def test_megabytes_are_limited_as_requests_are(desk: InMemoryCollector) -> None:
-    desk.agree("acme", collect_mib=2)
+def test_megabytes_are_limited_as_requests_are(collector: InMemoryCollector) -> None:
+    collector.set_limits("acme", collect_mib=2)
 
-    assert statuses(desk, 3, SHOP, LARGE, HOME) == [200, 200, 429]
-    refused = desk.post(SHOP, LARGE, address=HOME)
+    assert statuses(collector, 3, SHOP, LARGE, HOME) == [200, 200, 429]
+    refused = collector.post(SHOP, LARGE, address=HOME)
     assert "from one network is 1,048,576 bytes per minute" in refused.json["message"]
     assert (refused.json["remaining"], refused.headers["x-ratelimit-remaining"]) == (0, "0")
-    assert desk.post(SHOP, LARGE, address=OFFICE).status == 200
-    assert [desk.post(SHOP, LARGE, key="acme").status for _ in range(5)] == [200] * 4 + [429]
+    assert collector.post(SHOP, LARGE, address=OFFICE).status == 200
+    assert [collector.post(SHOP, LARGE, key="acme").status for _ in range(5)] == [200] * 4 + [429]
 
 
-def test_packed_bytes_count_unpacked(desk: InMemoryCollector) -> None:
-    desk.agree("acme", collect_mib=2)
+def test_packed_bytes_count_unpacked(collector: InMemoryCollector) -> None:
+    collector.set_limits("acme", collect_mib=2)
     packed = gzip.compress(msgspec.json.encode(LARGE))
     assert len(packed) < 10_000
 
-    replies = [desk.post(SHOP, packed, headers={"content-encoding": "gzip"}) for _ in range(3)]
+    replies = [collector.post(SHOP, packed, headers={"content-encoding": "gzip"}) for _ in range(3)]
 
     assert [reply.status for reply in replies] == [200, 200, 429]
 
@@ -122,58 +126,58 @@ FULL = [EVENT] * 500
 """6.5 KB: far from any limit of bytes"""
 
 
-def test_a_flood_of_full_batches_is_limited_by_its_items(desk: InMemoryCollector) -> None:
-    desk.agree("acme", collect_items=2_000)
+def test_a_flood_of_full_batches_is_limited_by_its_items(collector: InMemoryCollector) -> None:
+    collector.set_limits("acme", collect_items=2_000)
 
-    assert statuses(desk, 3, SHOP, FULL, HOME) == [200, 200, 429]
-    refused = desk.post(SHOP, FULL, address=HOME)
+    assert statuses(collector, 3, SHOP, FULL, HOME) == [200, 200, 429]
+    refused = collector.post(SHOP, FULL, address=HOME)
     assert "from one network is 1,000 items per minute" in refused.json["message"]
-    assert desk.post(SHOP, FULL, address=OFFICE).status == 200  # another network
-    assert desk.post(BLOG, FULL, address=HOME).status == 200  # another website
-    assert [desk.post(SHOP, FULL, key="acme").status for _ in range(5)] == [200] * 4 + [429]
-    told = desk.post(SHOP, EVENT, key="acme").json["message"]
-    assert "the organization's API keys (collect) is 2,000 items per minute" in told
+    assert collector.post(SHOP, FULL, address=OFFICE).status == 200  # another network
+    assert collector.post(BLOG, FULL, address=HOME).status == 200  # another website
+    assert [collector.post(SHOP, FULL, key="acme").status for _ in range(5)] == [200] * 4 + [429]
+    message = collector.post(SHOP, EVENT, key="acme").json["message"]
+    assert "the organization's API keys (collect) is 2,000 items per minute" in message
 
 
-def test_items_of_several_kinds_count_together(desk: InMemoryCollector) -> None:
-    desk.agree("acme", collect_items=1_000)
+def test_items_of_several_kinds_count_together(collector: InMemoryCollector) -> None:
+    collector.set_limits("acme", collect_items=1_000)
     track = {"type": "custom", "name": "a"}
     link = {"type": "outgoing_link", "eventId": "e", "href": "https://x.example/", "text": "X"}
     body = [track] * 10 + [link] * 10
 
-    assert statuses(desk, 26, "/batch?website_id=shop", body, HOME) == [200] * 25 + [429]
+    assert statuses(collector, 26, "/batch?website_id=shop", body, HOME) == [200] * 25 + [429]
 
 
-def test_only_good_items_count(desk: InMemoryCollector) -> None:
-    desk.agree("acme", collect_items=40)
+def test_only_good_items_count(collector: InMemoryCollector) -> None:
+    collector.set_limits("acme", collect_items=40)
     one_good = [EVENT, *[{"name": 7}] * 99]
 
-    assert statuses(desk, 10, SHOP, one_good, HOME) == [200] * 10
+    assert statuses(collector, 10, SHOP, one_good, HOME) == [200] * 10
 
 
 def test_who_may_send_30_000_items_a_minute_may_not_send_them_at_once(
-    desk: InMemoryCollector,
+    collector: InMemoryCollector,
 ) -> None:
     """On the free plan 5,000 of one network within five seconds, and 10,000 of a website."""
-    desk.agree("acme")
+    collector.set_limits("acme")
 
-    assert statuses(desk, 11, SHOP, FULL, HOME) == [200] * 10 + [429]
-    refused = desk.post(SHOP, EVENT, address=HOME)
+    assert statuses(collector, 11, SHOP, FULL, HOME) == [200] * 10 + [429]
+    refused = collector.post(SHOP, EVENT, address=HOME)
     assert "from one network is 5,000 items within 5 seconds" in refused.json["message"]
     assert refused.json["retryAfter"] == 5
-    assert statuses(desk, 11, SHOP, FULL, OFFICE) == [200] * 10 + [429]
-    assert [desk.post(SHOP, FULL, key="acme").status for _ in range(21)] == [200] * 20 + [429]
+    assert statuses(collector, 11, SHOP, FULL, OFFICE) == [200] * 10 + [429]
+    assert [collector.post(SHOP, FULL, key="acme").status for _ in range(21)] == [200] * 20 + [429]
 
 
-def test_batches_that_do_not_fit_are_not_decoded_for_ever(desk: InMemoryCollector) -> None:
+def test_batches_that_do_not_fit_are_not_decoded_for_ever(collector: InMemoryCollector) -> None:
     """900 items fit; each 500 that are decoded and do not fit cost 50 requests of the network."""
-    desk.agree("acme", collect_items=2_000)
-    desk.app.admission.charge_network("203.0.113.0", PUBLIC_GROUP_LIMIT.requests - 80)
-    assert desk.post(SHOP, FULL[:400], address=HOME).status == 200
-    assert desk.post(SHOP, FULL, address=HOME).status == 200
+    collector.set_limits("acme", collect_items=2_000)
+    collector.app.admission.charge_network("203.0.113.0", PUBLIC_GROUP_LIMIT.requests - 80)
+    assert collector.post(SHOP, FULL[:400], address=HOME).status == 200
+    assert collector.post(SHOP, FULL, address=HOME).status == 200
 
-    assert statuses(desk, 3, SHOP, FULL, HOME) == [429] * 3
-    assert desk.post(BLOG, EVENT, address=HOME).status == 429
+    assert statuses(collector, 3, SHOP, FULL, HOME) == [429] * 3
+    assert collector.post(BLOG, EVENT, address=HOME).status == 429
 
 
 @pytest.mark.parametrize(
@@ -186,33 +190,35 @@ def test_batches_that_do_not_fit_are_not_decoded_for_ever(desk: InMemoryCollecto
     ],
 )
 def test_a_body_that_cannot_be_unpacked_costs_what_was_unpacked(
-    desk: InMemoryCollector, packed: bytes, status: int, requests: int
+    collector: InMemoryCollector, packed: bytes, status: int, requests: int
 ) -> None:
-    reply = desk.post(SHOP, packed, address=HOME, headers={"content-encoding": "gzip"})
+    reply = collector.post(SHOP, packed, address=HOME, headers={"content-encoding": "gzip"})
 
     assert reply.status == status
     assert int(reply.headers["x-ratelimit-remaining"]) == PUBLIC_GROUP_LIMIT.requests - requests
 
 
-def test_bodies_that_do_not_fit_are_not_decoded_for_ever(desk: InMemoryCollector) -> None:
+def test_bodies_that_do_not_fit_are_not_decoded_for_ever(collector: InMemoryCollector) -> None:
     """What is decoded and does not fit counts as 30 requests of the network's 6,000."""
-    desk.agree("acme", collect_mib=1)
-    desk.app.admission.charge_network("203.0.113.0", PUBLIC_GROUP_LIMIT.requests - 45)
+    collector.set_limits("acme", collect_mib=1)
+    collector.app.admission.charge_network("203.0.113.0", PUBLIC_GROUP_LIMIT.requests - 45)
 
-    assert statuses(desk, 4, SHOP, LARGE, HOME) == [200, 429, 429, 429]
-    assert desk.post(BLOG, b"not even JSON", address=HOME).status == 429
+    assert statuses(collector, 4, SHOP, LARGE, HOME) == [200, 429, 429, 429]
+    assert collector.post(BLOG, b"not even JSON", address=HOME).status == 429
 
 
-def test_a_stranger_does_not_close_the_links_of_an_organization(desk: InMemoryCollector) -> None:
+def test_a_stranger_does_not_close_the_links_of_an_organization(
+    collector: InMemoryCollector,
+) -> None:
     def follow(address: str) -> int:
-        return request_once(desk.app, "GET", "/l/spring", address=address).status
+        return request_once(collector.app, "GET", "/l/spring", address=address).status
 
     assert [follow(HOME) for _ in range(11)] == [302] * 10 + [429]
     assert follow(OFFICE) == 302
 
 
-def test_who_guesses_slugs_may_still_follow_a_link(desk: InMemoryCollector) -> None:
-    desk.app.admission.charge_network("203.0.113.0", PUBLIC_GROUP_LIMIT.requests)
+def test_who_guesses_slugs_may_still_follow_a_link(collector: InMemoryCollector) -> None:
+    collector.app.admission.charge_network("203.0.113.0", PUBLIC_GROUP_LIMIT.requests)
 
-    assert request_once(desk.app, "GET", "/l/nothing", address=HOME).status == 429
-    assert request_once(desk.app, "GET", "/l/spring", address=HOME).status == 302
+    assert request_once(collector.app, "GET", "/l/nothing", address=HOME).status == 429
+    assert request_once(collector.app, "GET", "/l/spring", address=HOME).status == 302

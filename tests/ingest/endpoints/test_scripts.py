@@ -40,7 +40,9 @@ def test_the_script_is_at_most_1638_bytes_on_the_wire() -> None:
 @pytest.mark.parametrize("name", SCRIPT_SUMMARIES)
 def test_a_script_is_what_its_manifest_says(name: str) -> None:
     script = read_manifest()[name]
-    plain, packed = (get(f"/{name}.js", accept_encoding=each) for each in ("identity", "gzip"))
+    plain, packed = (
+        get(f"/{name}.js", accept_encoding=encoding) for encoding in ("identity", "gzip")
+    )
     least = get(f"/{name}.js", accept_encoding="br")
 
     assert gzip.decompress(packed.body) == plain.body
@@ -77,9 +79,9 @@ def test_the_plain_name_is_asked_about_again_and_the_hashed_one_never() -> None:
     assert ever.headers == {**now.headers, "cache-control": CACHE_IMMUTABLE.decode()}
 
 
-@pytest.mark.parametrize("asked", ['"{}-gzip"', 'W/"{}-gzip"', '"other", "{}-gzip"', "*"])
-def test_what_the_browser_has_is_not_sent_again(asked: str) -> None:
-    tag = asked.format(read_manifest()["tidemark"].hash)
+@pytest.mark.parametrize("if_none_match", ['"{}-gzip"', 'W/"{}-gzip"', '"other", "{}-gzip"', "*"])
+def test_what_the_browser_has_is_not_sent_again(if_none_match: str) -> None:
+    tag = if_none_match.format(read_manifest()["tidemark"].hash)
 
     reply = get("/tidemark.js", accept_encoding="gzip", if_none_match=tag)
 
@@ -134,10 +136,10 @@ def test_where_nothing_was_built_there_is_nothing_to_serve(tmp_path: Path) -> No
 
 def test_packages_are_pinned_by_their_hash_and_by_no_address() -> None:
     lock = json.loads((SOURCES / "package-lock.json").read_text())["packages"]
-    wanted = json.loads((SOURCES / "package.json").read_text())
+    package = json.loads((SOURCES / "package.json").read_text())
     packages = {name: entry for name, entry in lock.items() if name}
 
     assert all(entry["integrity"].startswith("sha512-") for entry in packages.values())
     assert not [name for name, entry in packages.items() if "resolved" in entry]
-    for name, version in (wanted["dependencies"] | wanted["devDependencies"]).items():
+    for name, version in (package["dependencies"] | package["devDependencies"]).items():
         assert packages[f"node_modules/{name}"]["version"] == version

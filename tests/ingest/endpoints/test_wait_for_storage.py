@@ -21,7 +21,7 @@ TRACK = "/track?website_id=shop&wait=stored"
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> InMemoryCollector:
+def collector(tmp_path: Path) -> InMemoryCollector:
     return in_memory_collector(tmp_path)
 
 
@@ -48,12 +48,12 @@ class Worker:
         (self._log / f"{number:020}.json").write_text(text)
 
 
-def posted(desk: InMemoryCollector, url: str, then: list[tuple[Worker, str, int]]) -> Reply:
+def posted(collector: InMemoryCollector, url: str, then: list[tuple[Worker, str, int]]) -> Reply:
     """Post an event; once it is in Kafka, a worker commits what is said."""
 
     async def both() -> Reply:
-        answering = asyncio.create_task(send_request(desk.app, "POST", url, [EVENT]))
-        while not desk.outbox.sent:  # noqa: ASYNC110 - it is no event, but a state
+        answering = asyncio.create_task(send_request(collector.app, "POST", url, [EVENT]))
+        while not collector.producer.sent:  # noqa: ASYNC110 - it is no event, but a state
             await asyncio.sleep(0.005)
         await asyncio.sleep(0.02)
         assert not answering.done()
@@ -64,35 +64,37 @@ def posted(desk: InMemoryCollector, url: str, then: list[tuple[Worker, str, int]
     return asyncio.run(both())
 
 
-def place(desk: InMemoryCollector) -> str:
-    """Where the bench's Kafka puts an event of this sender: always the same topic partition."""
-    request_once(desk.app, "POST", "/track?website_id=shop", EVENT)
-    return f"1/events/{desk.outbox.sent.pop().place % 8}"
+def partition_name(collector: InMemoryCollector) -> str:
+    """The topic partition of the events of this sender: always the same topic partition."""
+    request_once(collector.app, "POST", "/track?website_id=shop", EVENT)
+    return f"1/events/{collector.producer.sent.pop().partition_key % 8}"
 
 
 def test_who_waits_on_a_topic_made_anew_is_not_told_of_the_old_one(
-    desk: InMemoryCollector, tmp_path: Path
+    collector: InMemoryCollector, tmp_path: Path
 ) -> None:
-    worker, old = Worker(tmp_path), place(desk)
+    worker, old = Worker(tmp_path), partition_name(collector)
     new = old.replace("1/", "2/", 1)
-    desk.outbox.topic_id = "new"
+    collector.producer.topic_id = "new"
     columns = Schema([Field("day", PrimitiveType("date"))])
-    made = DeltaTable.create(str(tmp_path / "lake" / "events"), columns)
+    table = DeltaTable.create(str(tmp_path / "lake" / "events"), columns)
     known = CommitProperties(app_transactions=[Transaction("topic/events/new", 2)])
-    made.create_write_transaction([], "append", columns, [], commit_properties=known)
+    table.create_write_transaction([], "append", columns, [], commit_properties=known)
 
-    late = posted(desk, f"{TRACK}&timeout=0.3", [(worker, old, 9)])
-    desk.outbox.sent.clear()
-    told = posted(desk, TRACK, [(worker, old, 9), (worker, new, 9)])
+    late = posted(collector, f"{TRACK}&timeout=0.3", [(worker, old, 9)])
+    collector.producer.sent.clear()
+    stored_reply = posted(collector, TRACK, [(worker, old, 9), (worker, new, 9)])
 
-    assert (late.json["stored"], told.json["stored"]) == (False, True)
+    assert (late.json["stored"], stored_reply.json["stored"]) == (False, True)
 
 
-def test_a_success_says_that_the_items_are_stored(desk: InMemoryCollector, tmp_path: Path) -> None:
+def test_a_success_says_that_the_items_are_stored(
+    collector: InMemoryCollector, tmp_path: Path
+) -> None:
     worker = Worker(tmp_path)
     worker.commit("1/events/0", 1)
 
-    reply = posted(desk, TRACK, [(worker, place(desk), 2)])
+    reply = posted(collector, TRACK, [(worker, partition_name(collector), 2)])
 
     assert (reply.status, reply.headers["tidemark-stored"]) == (200, "true")
     assert unverified(reply.json.pop("receipt")).offset == 1
@@ -103,109 +105,111 @@ def test_a_success_says_that_the_items_are_stored(desk: InMemoryCollector, tmp_p
 
 
 def test_what_is_not_stored_in_time_is_accepted_all_the_same(
-    desk: InMemoryCollector, tmp_path: Path
+    collector: InMemoryCollector, tmp_path: Path
 ) -> None:
-    worker, name = Worker(tmp_path), place(desk)
+    worker, name = Worker(tmp_path), partition_name(collector)
     other = f"1/events/{(int(name[-1]) + 1) % 8}"
     too_early = [(worker, other, 9), (worker, name, 1), (worker, name.replace("events", "x"), 9)]
 
-    reply = posted(desk, f"{TRACK}&timeout=0.15", too_early)
+    reply = posted(collector, f"{TRACK}&timeout=0.15", too_early)
 
     assert (reply.status, reply.json["status"], reply.json["stored"]) == (202, "success", False)
     assert reply.json["count"] == 1
 
 
 def test_what_was_committed_before_it_was_sent_is_another(
-    desk: InMemoryCollector, tmp_path: Path
+    collector: InMemoryCollector, tmp_path: Path
 ) -> None:
-    worker, name = Worker(tmp_path), place(desk)
+    worker, name = Worker(tmp_path), partition_name(collector)
     worker.commit(name, 2)  # of a topic that was made anew, say
 
-    assert posted(desk, f"{TRACK}&timeout=0.15", []).status == 202
+    assert posted(collector, f"{TRACK}&timeout=0.15", []).status == 202
 
 
-def test_every_kind_of_a_batch_is_waited_for(desk: InMemoryCollector, tmp_path: Path) -> None:
+def test_every_kind_of_a_batch_is_waited_for(collector: InMemoryCollector, tmp_path: Path) -> None:
     vital = {"path": "/", "metricName": "LCP", "metricValue": 812}
     items = [{"type": "custom", "name": "b"}, {"type": "web_vitals", "payload": vital}]
     body = [json.dumps(items).encode()]
 
     async def both(seconds: float, stored: list[str]) -> Reply:
         url = f"/batch?client_id=shop&wait=stored&timeout={seconds}"
-        answering = asyncio.create_task(send_request(desk.app, "POST", url, body))
+        answering = asyncio.create_task(send_request(collector.app, "POST", url, body))
         await asyncio.sleep(0.05)
         for topic in stored:
-            [offset] = [n for n, sent in enumerate(desk.outbox.sent, 1) if sent.topic == topic]
-            partition = desk.outbox.sent[offset - 1].place % 8
+            [offset] = [
+                n for n, sent in enumerate(collector.producer.sent, 1) if sent.topic == topic
+            ]
+            partition = collector.producer.sent[offset - 1].partition_key % 8
             Worker(tmp_path, topic).commit(f"1/{topic}/{partition}", offset + 1)
         return await answering
 
     half = asyncio.run(both(0.3, ["events"]))
-    desk.outbox.sent.clear()
-    whole = asyncio.run(both(2, ["events", "vitals"]))
+    collector.producer.sent.clear()
+    complete = asyncio.run(both(2, ["events", "vitals"]))
 
     assert sorted(half.json["receipts"]) == ["custom_event", "web_vitals"]
     assert (half.status, half.json["stored"]) == (202, False)
-    assert (whole.status, whole.json["stored"]) == (200, True)
+    assert (complete.status, complete.json["stored"]) == (200, True)
 
 
-def test_a_pixel_says_it_in_its_head(desk: InMemoryCollector, tmp_path: Path) -> None:
+def test_a_pixel_says_it_in_its_head(collector: InMemoryCollector, tmp_path: Path) -> None:
     Worker(tmp_path)
 
     url = "/px.jpg?client_id=shop&type=track&name=screen_view&wait=stored&timeout=0.01"
-    reply = request_once(desk.app, "GET", url)
+    reply = request_once(collector.app, "GET", url)
 
     assert (reply.status, reply.headers["tidemark-stored"]) == (202, "false")
     assert reply.headers["content-type"].startswith("image/")
 
 
-def test_a_refusal_is_answered_at_once(desk: InMemoryCollector) -> None:
-    reply = request_once(desk.app, "POST", TRACK, b'{"name":""}')
+def test_a_refusal_is_answered_at_once(collector: InMemoryCollector) -> None:
+    reply = request_once(collector.app, "POST", TRACK, b'{"name":""}')
 
     assert (reply.status, "stored" in reply.json) == (400, False)
 
 
 @pytest.mark.parametrize(
-    "asked", ["wait=yes", "wait=", "wait=stored&timeout=0", "wait=stored&timeout=16",
+    "query", ["wait=yes", "wait=", "wait=stored&timeout=0", "wait=stored&timeout=16",
               "wait=stored&timeout=nan", "wait=stored&timeout=x"],
 )  # fmt: skip
-def test_what_cannot_be_waited_for_is_not_taken(desk: InMemoryCollector, asked: str) -> None:
-    reply = request_once(desk.app, "POST", f"/track?website_id=shop&{asked}", EVENT)
+def test_what_cannot_be_waited_for_is_not_taken(collector: InMemoryCollector, query: str) -> None:
+    reply = request_once(collector.app, "POST", f"/track?website_id=shop&{query}", EVENT)
 
-    assert (reply.status, desk.outbox.sent) == (400, [])
+    assert (reply.status, collector.producer.sent) == (400, [])
 
 
-def test_who_does_not_wait_is_not_told(desk: InMemoryCollector) -> None:
-    reply = request_once(desk.app, "POST", "/track?website_id=shop&await=stored", EVENT)
+def test_who_does_not_wait_is_not_told(collector: InMemoryCollector) -> None:
+    reply = request_once(collector.app, "POST", "/track?website_id=shop&await=stored", EVENT)
 
     assert (reply.status, "stored" in reply.json) == (200, False)
 
 
 def test_only_so_many_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage_watch, "MAX_WAITING_REQUESTS", 1)
-    desk = in_memory_collector(tmp_path)
+    collector = in_memory_collector(tmp_path)
 
     async def two() -> list[Reply]:
         url = f"{TRACK}&timeout=0.05"
         return await asyncio.gather(
-            *(send_request(desk.app, "POST", url, [EVENT]) for _ in range(2))
+            *(send_request(collector.app, "POST", url, [EVENT]) for _ in range(2))
         )
 
     replies = asyncio.run(two())
 
     assert [reply.status for reply in replies] == [202, 503]
     assert replies[1].json["message"] == storage_watch.TOO_MANY_WAITING
-    assert len(desk.outbox.sent) == 1
-    assert request_once(desk.app, "POST", f"{TRACK}&timeout=0.05", EVENT).status == 202
+    assert len(collector.producer.sent) == 1
+    assert request_once(collector.app, "POST", f"{TRACK}&timeout=0.05", EVENT).status == 202
 
 
 def test_who_sends_nothing_takes_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage_watch, "MAX_WAITING_REQUESTS", 1)
-    desk = in_memory_collector(tmp_path)
+    collector = in_memory_collector(tmp_path)
 
     async def beside_a_silent_one() -> Reply:
-        silent = asyncio.create_task(send_request(desk.app, "POST", TRACK, []))
+        silent = asyncio.create_task(send_request(collector.app, "POST", TRACK, []))
         await asyncio.sleep(0.01)
-        reply = await send_request(desk.app, "POST", f"{TRACK}&timeout=0.05", [EVENT])
+        reply = await send_request(collector.app, "POST", f"{TRACK}&timeout=0.05", [EVENT])
         silent.cancel()
         return reply
 
@@ -213,11 +217,11 @@ def test_who_sends_nothing_takes_no_place(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_tables_that_cannot_be_seen_cannot_be_waited_for(tmp_path: Path) -> None:
-    desk = in_memory_collector(tmp_path, lake="s3://bucket/lake")
+    collector = in_memory_collector(tmp_path, lake="s3://bucket/lake")
 
-    reply = request_once(desk.app, "POST", TRACK, EVENT)
+    reply = request_once(collector.app, "POST", TRACK, EVENT)
 
-    assert (reply.status, reply.json["message"], desk.outbox.sent) == (
+    assert (reply.status, reply.json["message"], collector.producer.sent) == (
         503,
         storage_watch.TABLES_NOT_LOCAL,
         [],

@@ -1,4 +1,4 @@
-"""Reads a QR code from its picture, as far as tests need: bytes of version 2, in one block."""
+"""Decodes a QR code from SVG, as far as tests need: byte mode, version 2, one block."""
 
 import re
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Clicks while Kafka is away: they wait, are sent when it is back, and are counted when lost."""
+"""The click queue while Kafka is unavailable: clicks wait, are retried, and are counted if lost."""
 
 import asyncio
 import logging
@@ -19,15 +19,15 @@ def a_click(name: str) -> EncodedClick:
     return EncodedClick(3, encode_envelope(Envelope(name, "acme", 0, 1, b"[{}]")))
 
 
-def sent(outbox: InMemoryProducer) -> list[str]:
-    return [one.envelopes[0].subject_id for one in outbox.sent]
+def sent(producer: InMemoryProducer) -> list[str]:
+    return [one.envelopes[0].subject_id for one in producer.sent]
 
 
 def run(test: Callable[[InMemoryProducer, ClickQueue], Coroutine[None, None, None]]) -> None:
     async def running() -> None:
-        outbox = InMemoryProducer()
-        kept = ClickQueue(outbox)
-        await test(outbox, kept)
+        producer = InMemoryProducer()
+        kept = ClickQueue(producer)
+        await test(producer, kept)
         kept.close()
 
     asyncio.run(running())
@@ -39,38 +39,38 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_clicks_wait_until_kafka_is_back_in_the_order_in_which_they_came() -> None:
-    async def test(outbox: InMemoryProducer, kept: ClickQueue) -> None:
-        outbox.unavailable_reason = "away"
+    async def test(producer: InMemoryProducer, kept: ClickQueue) -> None:
+        producer.unavailable_reason = "away"
         for name in ("a", "b"):
             kept.record(a_click(name))
         await asyncio.sleep(0.05)
-        assert (kept.waiting, sent(outbox)) == (2, [])
-        outbox.unavailable_reason = None
+        assert (kept.waiting, sent(producer)) == (2, [])
+        producer.unavailable_reason = None
         kept.record(a_click("c"))
         await asyncio.sleep(0.05)
-        assert (kept.waiting, kept.lost, sent(outbox)) == (0, 0, ["a", "b", "c"])
+        assert (kept.waiting, kept.lost, sent(producer)) == (0, 0, ["a", "b", "c"])
 
     run(test)
 
 
 def test_a_click_that_never_left_is_sent_again() -> None:
-    async def test(outbox: InMemoryProducer, kept: ClickQueue) -> None:
-        outbox.outcome = DeliveryStatus.NOT_SENT
+    async def test(producer: InMemoryProducer, kept: ClickQueue) -> None:
+        producer.outcome = DeliveryStatus.NOT_SENT
         kept.record(a_click("a"))
         await asyncio.sleep(0)
-        outbox.outcome = DeliveryStatus.ACKNOWLEDGED
+        producer.outcome = DeliveryStatus.ACKNOWLEDGED
         await asyncio.sleep(0.05)
-        assert (kept.waiting, kept.lost, sent(outbox)) == (0, 0, ["a", "a"])
+        assert (kept.waiting, kept.lost, sent(producer)) == (0, 0, ["a", "a"])
 
     run(test)
 
 
 def test_a_click_that_kafka_may_have_is_not_sent_again() -> None:
-    async def test(outbox: InMemoryProducer, kept: ClickQueue) -> None:
-        outbox.outcome = DeliveryStatus.UNKNOWN
+    async def test(producer: InMemoryProducer, kept: ClickQueue) -> None:
+        producer.outcome = DeliveryStatus.UNKNOWN
         kept.record(a_click("a"))
         await asyncio.sleep(0.05)
-        assert (kept.waiting, kept.lost, kept.unknown, sent(outbox)) == (0, 0, 1, ["a"])
+        assert (kept.waiting, kept.lost, kept.unknown, sent(producer)) == (0, 0, 1, ["a"])
 
     run(test)
 
@@ -80,8 +80,8 @@ def test_only_so_many_wait_and_the_rest_is_counted(
 ) -> None:
     monkeypatch.setattr(click_queue, "MAX_WAITING_CLICKS", 2)
 
-    async def test(outbox: InMemoryProducer, kept: ClickQueue) -> None:
-        outbox.unavailable_reason = "away"
+    async def test(producer: InMemoryProducer, kept: ClickQueue) -> None:
+        producer.unavailable_reason = "away"
         for name in ("a", "b", "c", "d"):
             kept.record(a_click(name))
         assert (kept.waiting, kept.lost) == (2, 2)
@@ -96,13 +96,13 @@ def test_only_so_many_wait_and_the_rest_is_counted(
 
 
 def test_a_collector_that_stops_sends_what_waits_or_counts_it() -> None:
-    async def test(outbox: InMemoryProducer, kept: ClickQueue) -> None:
-        outbox.unavailable_reason = "away"
+    async def test(producer: InMemoryProducer, kept: ClickQueue) -> None:
+        producer.unavailable_reason = "away"
         kept.record(a_click("a"))
-        outbox.unavailable_reason = None
+        producer.unavailable_reason = None
         kept.close()
-        assert (sent(outbox), kept.lost) == (["a"], 0)
-        outbox.unavailable_reason = "away"
+        assert (sent(producer), kept.lost) == (["a"], 0)
+        producer.unavailable_reason = "away"
         kept.record(a_click("b"))
         kept.close()
         assert (kept.waiting, kept.lost) == (0, 1)
@@ -111,10 +111,10 @@ def test_a_collector_that_stops_sends_what_waits_or_counts_it() -> None:
 
 
 def test_what_the_last_flush_did_not_send_is_counted() -> None:
-    async def test(outbox: InMemoryProducer, kept: ClickQueue) -> None:
+    async def test(producer: InMemoryProducer, kept: ClickQueue) -> None:
         late = [asyncio.get_running_loop().create_future() for _ in range(3)]
         answers = iter(late)
-        outbox.enqueue = lambda *_: PendingDelivery(next(answers), 0)  # type: ignore[method-assign]  # slow
+        producer.enqueue = lambda *_: PendingDelivery(next(answers), 0)  # type: ignore[method-assign]  # slow
         for name in ("a", "b", "c"):
             kept.record(a_click(name))
         kept.close()
@@ -128,28 +128,30 @@ def test_what_the_last_flush_did_not_send_is_counted() -> None:
 
 
 def test_the_visitor_waits_for_nothing_and_health_tells_what_waits(tmp_path: Path) -> None:
-    desk = in_memory_collector(tmp_path)
+    collector = in_memory_collector(tmp_path)
 
     async def clicked() -> None:
-        desk.outbox.unavailable_reason = "Kafka is away"
-        replies = [await send_request(desk.app, "GET", "/l/spring") for _ in range(3)]
+        collector.producer.unavailable_reason = "Kafka is away"
+        replies = [await send_request(collector.app, "GET", "/l/spring") for _ in range(3)]
         assert [reply.status for reply in replies] == [302, 302, 302]
-        health = (await send_request(desk.app, "GET", "/health")).json
+        health = (await send_request(collector.app, "GET", "/health")).json
         assert health["counts"] == {"clicksWaiting": 3, "clicksLost": 0, "clicksUnknown": 0}
 
     asyncio.run(clicked())
 
 
 def test_the_visitor_does_not_wait_for_a_slow_kafka(tmp_path: Path) -> None:
-    desk = in_memory_collector(tmp_path)
+    collector = in_memory_collector(tmp_path)
 
     async def clicked() -> None:
         never: asyncio.Future[DeliveryReport] = asyncio.get_running_loop().create_future()
-        desk.outbox.enqueue = lambda *_: PendingDelivery(never, 0)  # type: ignore[method-assign]  # late
-        assert (await send_request(desk.app, "GET", "/l/spring")).status == 302
+        collector.producer.enqueue = lambda *_: PendingDelivery(never, 0)  # type: ignore[method-assign]  # late
+        assert (await send_request(collector.app, "GET", "/l/spring")).status == 302
         assert not never.done()
         never.set_result(DeliveryReport(DeliveryStatus.UNKNOWN))
         await asyncio.sleep(0)
-        assert (await send_request(desk.app, "GET", "/health")).json["counts"]["clicksUnknown"] == 1
+        assert (await send_request(collector.app, "GET", "/health")).json["counts"][
+            "clicksUnknown"
+        ] == 1
 
     asyncio.run(clicked())

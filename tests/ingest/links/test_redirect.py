@@ -1,4 +1,4 @@
-"""GET /l/{slug}: where it leads, and the click that it leaves."""
+"""GET /l/{slug}: the redirect, and the click that it records."""
 
 import asyncio
 from pathlib import Path
@@ -20,20 +20,20 @@ BROWSER = {"accept": "text/html,application/xhtml+xml"}
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> InMemoryCollector:
+def collector(tmp_path: Path) -> InMemoryCollector:
     return in_memory_collector(tmp_path)
 
 
-def test_a_click_is_recorded_and_sent_on(desk: InMemoryCollector, tmp_path: Path) -> None:
+def test_a_click_is_recorded_and_sent_on(collector: InMemoryCollector, tmp_path: Path) -> None:
     headers = {"referer": "https://news.example/", "user-agent": "Firefox"}
 
-    reply = request_once(desk.app, "GET", "/l/spring", headers=headers)
+    reply = request_once(collector.app, "GET", "/l/spring", headers=headers)
 
     assert (reply.status, reply.headers["location"]) == (302, "https://t.example/a?b=c")
     assert reply.headers["cache-control"] == "private, no-cache"
     assert reply.headers["x-robots-tag"] == "noindex"
     assert reply.headers["x-ratelimit-limit"] == "30000"
-    [sent] = desk.outbox.sent
+    [sent] = collector.producer.sent
     [envelope] = sent.envelopes
     visitor = anonymous_ids(tmp_path).for_links("acme", "203.0.113.0", "Firefox", NOW)
     assert sent.topic == "clicks"
@@ -49,23 +49,25 @@ def test_a_click_is_recorded_and_sent_on(desk: InMemoryCollector, tmp_path: Path
     ]
 
 
-def test_a_look_at_the_head_is_no_click(desk: InMemoryCollector) -> None:
-    reply = request_once(desk.app, "HEAD", "/l/spring")
+def test_a_look_at_the_head_is_no_click(collector: InMemoryCollector) -> None:
+    reply = request_once(collector.app, "HEAD", "/l/spring")
 
     assert (reply.status, reply.headers["location"]) == (302, "https://t.example/a?b=c")
-    assert desk.outbox.sent == []
+    assert collector.producer.sent == []
 
 
-def test_a_browser_that_was_here_is_counted_and_told_nothing_new(desk: InMemoryCollector) -> None:
-    tag = request_once(desk.app, "GET", "/l/spring").headers["etag"]
+def test_a_browser_that_was_here_is_counted_and_told_nothing_new(
+    collector: InMemoryCollector,
+) -> None:
+    tag = request_once(collector.app, "GET", "/l/spring").headers["etag"]
 
-    again = request_once(desk.app, "GET", "/l/spring", headers={"if-none-match": tag})
-    elsewhere = request_once(desk.app, "GET", "/l/moved", headers={"if-none-match": tag})
+    again = request_once(collector.app, "GET", "/l/spring", headers={"if-none-match": tag})
+    elsewhere = request_once(collector.app, "GET", "/l/moved", headers={"if-none-match": tag})
 
     assert (again.status, again.body, "location" in again.headers) == (304, b"", False)
     assert (again.headers["etag"], "content-length" in again.headers) == (tag, False)
     assert elsewhere.status == 302
-    assert len(desk.outbox.sent) == 3
+    assert len(collector.producer.sent) == 3
 
 
 # Where it leads
@@ -89,14 +91,14 @@ def test_parameters_are_passed_on(target: str, query: str, led: str) -> None:
     assert with_visitor_query(target, query.encode()) == led
 
 
-def test_the_visitors_parameters_get_to_the_target(desk: InMemoryCollector) -> None:
-    reply = request_once(desk.app, "GET", "/l/spring?x=1&b=other")
+def test_the_visitors_parameters_get_to_the_target(collector: InMemoryCollector) -> None:
+    reply = request_once(collector.app, "GET", "/l/spring?x=1&b=other")
 
     assert reply.headers["location"] == "https://t.example/a?b=c&x=1"
 
 
-def test_an_expired_link_may_lead_elsewhere(desk: InMemoryCollector) -> None:
-    reply = request_once(desk.app, "GET", "/l/moved")
+def test_an_expired_link_may_lead_elsewhere(collector: InMemoryCollector) -> None:
+    reply = request_once(collector.app, "GET", "/l/moved")
 
     assert (reply.status, reply.headers["location"]) == (302, "https://t.example/over")
 
@@ -110,9 +112,9 @@ def test_an_expired_link_may_lead_elsewhere(desk: InMemoryCollector) -> None:
     ],
 )
 def test_a_phone_is_sent_to_its_own_address(
-    desk: InMemoryCollector, agent: str, target: str
+    collector: InMemoryCollector, agent: str, target: str
 ) -> None:
-    reply = request_once(desk.app, "GET", "/l/app", headers={"user-agent": agent})
+    reply = request_once(collector.app, "GET", "/l/app", headers={"user-agent": agent})
 
     assert reply.headers["location"] == target
 
@@ -121,10 +123,10 @@ def test_a_phone_is_sent_to_its_own_address(
 
 
 @pytest.mark.parametrize("path", ["/l/nothing", "/l/", "/l/spring/more", "/l/nothing/qr.svg"])
-def test_an_unknown_slug_is_not_found(desk: InMemoryCollector, path: str) -> None:
+def test_an_unknown_slug_is_not_found(collector: InMemoryCollector, path: str) -> None:
     program, person = (
-        request_once(desk.app, "GET", path),
-        request_once(desk.app, "GET", path, headers=BROWSER),
+        request_once(collector.app, "GET", path),
+        request_once(collector.app, "GET", path, headers=BROWSER),
     )
 
     assert program.status == 404
@@ -134,31 +136,31 @@ def test_an_unknown_slug_is_not_found(desk: InMemoryCollector, path: str) -> Non
     assert person.headers["x-ratelimit-remaining"] == "5998"
 
 
-def test_an_expired_link_leads_nowhere(desk: InMemoryCollector) -> None:
-    reply = request_once(desk.app, "GET", "/l/gone")
+def test_an_expired_link_leads_nowhere(collector: InMemoryCollector) -> None:
+    reply = request_once(collector.app, "GET", "/l/gone")
 
     assert (reply.status, reply.json["message"]) == (404, "This link has expired")
     assert (
         b"<h1>This link has expired</h1>"
-        in request_once(desk.app, "GET", "/l/gone", None, BROWSER).body
+        in request_once(collector.app, "GET", "/l/gone", None, BROWSER).body
     )
-    assert desk.outbox.sent == []
+    assert collector.producer.sent == []
 
 
-def test_a_flood_of_events_holds_nobody_up_who_follows_a_link(desk: InMemoryCollector) -> None:
-    desk.agree("acme", collect=1)
+def test_a_flood_of_events_holds_nobody_up_who_follows_a_link(collector: InMemoryCollector) -> None:
+    collector.set_limits("acme", collect=1)
 
-    posted = [desk.post("/track?website_id=shop", {"name": "a"}).status for _ in range(2)]
+    posted = [collector.post("/track?website_id=shop", {"name": "a"}).status for _ in range(2)]
 
-    assert (posted, request_once(desk.app, "GET", "/l/spring").status) == ([200, 429], 302)
+    assert (posted, request_once(collector.app, "GET", "/l/spring").status) == ([200, 429], 302)
 
 
-def test_one_too_many_is_told_so_as_they_read_it(desk: InMemoryCollector) -> None:
-    desk.agree("acme", redirects=1)
-    assert request_once(desk.app, "GET", "/l/spring", headers=BROWSER).status == 302
+def test_one_too_many_is_told_so_as_they_read_it(collector: InMemoryCollector) -> None:
+    collector.set_limits("acme", redirects=1)
+    assert request_once(collector.app, "GET", "/l/spring", headers=BROWSER).status == 302
 
-    person = request_once(desk.app, "GET", "/l/spring", headers=BROWSER)
-    program = request_once(desk.app, "GET", "/l/spring")
+    person = request_once(collector.app, "GET", "/l/spring", headers=BROWSER)
+    program = request_once(collector.app, "GET", "/l/spring")
 
     assert (person.status, person.headers["content-type"]) == (429, "text/html; charset=utf-8")
     assert b"<h1>Too many requests for this link</h1>" in person.body
@@ -169,7 +171,7 @@ def test_one_too_many_is_told_so_as_they_read_it(desk: InMemoryCollector) -> Non
             "60",
             "0",
         ]
-    assert len(desk.outbox.sent) == 1
+    assert len(collector.producer.sent) == 1
 
 
 # What programs are shown
@@ -184,9 +186,9 @@ def test_one_too_many_is_told_so_as_they_read_it(desk: InMemoryCollector) -> Non
     ],
 )
 def test_who_previews_a_link_is_shown_what_it_says_of_itself(
-    desk: InMemoryCollector, agent: str
+    collector: InMemoryCollector, agent: str
 ) -> None:
-    reply = request_once(desk.app, "GET", "/l/shown", headers={"user-agent": agent})
+    reply = request_once(collector.app, "GET", "/l/shown", headers={"user-agent": agent})
 
     assert (reply.status, reply.headers["x-robots-tag"]) == (200, "noindex")
     page = reply.body.decode()
@@ -195,24 +197,27 @@ def test_who_previews_a_link_is_shown_what_it_says_of_itself(
     assert '<meta name="twitter:card" content="summary_large_image">' in page
     assert "og:video" not in page
     assert '<a href="https://t.example/a?b=c" rel="noreferrer">' in page
-    assert len(desk.outbox.sent) == 1  # the stream flags it as a program's
+    assert len(collector.producer.sent) == 1  # the stream flags it as a program's
 
 
-def test_who_previews_a_link_that_says_nothing_is_sent_on(desk: InMemoryCollector) -> None:
+def test_who_previews_a_link_that_says_nothing_is_sent_on(collector: InMemoryCollector) -> None:
     assert (
-        request_once(desk.app, "GET", "/l/spring", headers={"user-agent": "Twitterbot/1.0"}).status
+        request_once(
+            collector.app, "GET", "/l/spring", headers={"user-agent": "Twitterbot/1.0"}
+        ).status
         == 302
     )
 
 
-def test_a_person_is_sent_on_from_a_link_that_says_something(desk: InMemoryCollector) -> None:
+def test_a_person_is_sent_on_from_a_link_that_says_something(collector: InMemoryCollector) -> None:
     assert (
-        request_once(desk.app, "GET", "/l/shown", headers={"user-agent": "Firefox"}).status == 302
+        request_once(collector.app, "GET", "/l/shown", headers={"user-agent": "Firefox"}).status
+        == 302
     )
 
 
-def test_programs_may_look_at_links_only(desk: InMemoryCollector) -> None:
-    reply = request_once(desk.app, "GET", "/robots.txt")
+def test_programs_may_look_at_links_only(collector: InMemoryCollector) -> None:
+    reply = request_once(collector.app, "GET", "/robots.txt")
 
     assert reply.headers["content-type"] == "text/plain; charset=utf-8"
     assert reply.body == b"User-agent: *\nAllow: /l/\nDisallow: /\n"
@@ -221,12 +226,12 @@ def test_programs_may_look_at_links_only(desk: InMemoryCollector) -> None:
 # Its code
 
 
-def test_a_link_has_a_code_that_leads_to_it(desk: InMemoryCollector) -> None:
-    reply = request_once(desk.app, "GET", "/l/spring/qr.svg", headers={"host": "go.example"})
+def test_a_link_has_a_code_that_leads_to_it(collector: InMemoryCollector) -> None:
+    reply = request_once(collector.app, "GET", "/l/spring/qr.svg", headers={"host": "go.example"})
 
     assert (reply.status, reply.headers["content-type"]) == (200, "image/svg+xml")
     assert read_qr_code(reply.body) == "http://go.example/l/spring"
-    assert desk.outbox.sent == []
+    assert collector.producer.sent == []
 
 
 def test_a_code_knows_the_scheme_that_a_trusted_proxy_tells(tmp_path: Path) -> None:
@@ -243,14 +248,14 @@ def test_a_code_knows_the_scheme_that_a_trusted_proxy_tells(tmp_path: Path) -> N
 
 
 def test_codes_are_drawn_in_turns_and_kept_and_links_lead_on_meanwhile(
-    desk: InMemoryCollector,
+    collector: InMemoryCollector,
 ) -> None:
     async def codes(*hosts: str) -> list[int]:
         asked = [
-            send_request(desk.app, "GET", "/l/spring/qr.svg", headers={"host": host})
+            send_request(collector.app, "GET", "/l/spring/qr.svg", headers={"host": host})
             for host in hosts
         ]
-        led = send_request(desk.app, "GET", "/l/spring")
+        led = send_request(collector.app, "GET", "/l/spring")
         return [reply.status for reply in await asyncio.gather(*asked, led)]
 
     hosts = [f"{number}.example" for number in range(10)]

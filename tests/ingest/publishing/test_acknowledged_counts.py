@@ -1,4 +1,4 @@
-"""What Kafka acknowledged is counted by topic, website and hour, and written down."""
+"""Acknowledged items are counted by topic, website and hour, and written to disk."""
 
 from pathlib import Path
 
@@ -13,25 +13,27 @@ HOUR = NOW // 3_600_000 * 3_600_000
 
 
 @pytest.fixture
-def account(tmp_path: Path) -> AcknowledgedCounter:
+def acknowledged_counter(tmp_path: Path) -> AcknowledgedCounter:
     return AcknowledgedCounter(tmp_path, "collector-1", lambda: NOW)
 
 
 @pytest.fixture
-def desk(tmp_path: Path, account: AcknowledgedCounter) -> InMemoryCollector:
-    return in_memory_collector(tmp_path, account=account)
+def collector(tmp_path: Path, acknowledged_counter: AcknowledgedCounter) -> InMemoryCollector:
+    return in_memory_collector(tmp_path, acknowledged_counter=acknowledged_counter)
 
 
 def test_each_website_has_its_own_sum_also_in_a_request_of_several(
-    desk: InMemoryCollector, account: AcknowledgedCounter, tmp_path: Path
+    collector: InMemoryCollector, acknowledged_counter: AcknowledgedCounter, tmp_path: Path
 ) -> None:
-    desk.post("/track?website_id=shop", [{"name": "a"}, {"name": "b"}])
+    collector.post("/track?website_id=shop", [{"name": "a"}, {"name": "b"}])
     items = [{"name": "a", "websiteId": site} for site in ("shop", "blog", "shop")]
-    desk.post("/track", items, key="acme")
-    desk.post("/vitals?website_id=shop", [{"path": "/", "metricName": "LCP", "metricValue": 1}])
+    collector.post("/track", items, key="acme")
+    collector.post(
+        "/vitals?website_id=shop", [{"path": "/", "metricName": "LCP", "metricValue": 1}]
+    )
 
-    account.write()
-    account.write()  # sums since the start: what is written twice counts once
+    acknowledged_counter.write()
+    acknowledged_counter.write()  # sums since the start: what is written twice counts once
 
     assert read_hours(tmp_path / ACKNOWLEDGED_FOLDER) == {
         HOUR: {("events", "shop"): 4, ("events", "blog"): 1, ("vitals", "shop"): 1}
@@ -40,24 +42,29 @@ def test_each_website_has_its_own_sum_also_in_a_request_of_several(
 
 @pytest.mark.parametrize("outcome", [DeliveryStatus.UNKNOWN, DeliveryStatus.NOT_SENT])
 def test_what_was_not_acknowledged_is_not_counted(
-    desk: InMemoryCollector, account: AcknowledgedCounter, tmp_path: Path, outcome: DeliveryStatus
+    collector: InMemoryCollector,
+    acknowledged_counter: AcknowledgedCounter,
+    tmp_path: Path,
+    outcome: DeliveryStatus,
 ) -> None:
-    desk.outbox.outcome = outcome
+    collector.producer.outcome = outcome
 
-    assert desk.post("/track?website_id=shop", {"name": "a"}).status == 503
-    account.write()
+    assert collector.post("/track?website_id=shop", {"name": "a"}).status == 503
+    acknowledged_counter.write()
 
     assert read_hours(tmp_path / ACKNOWLEDGED_FOLDER) == {}
 
 
-def test_a_full_disk_keeps_the_sums_for_later(account: AcknowledgedCounter, tmp_path: Path) -> None:
-    account.add("events", "shop", NOW, 2)
+def test_a_full_disk_keeps_the_sums_for_later(
+    acknowledged_counter: AcknowledgedCounter, tmp_path: Path
+) -> None:
+    acknowledged_counter.add("events", "shop", NOW, 2)
     (tmp_path / ACKNOWLEDGED_FOLDER).write_text("in the way")
     with pytest.raises(OSError, match="acknowledged"):
-        account.write()
+        acknowledged_counter.write()
     (tmp_path / ACKNOWLEDGED_FOLDER).unlink()
 
-    account.add("events", "shop", NOW, 1)
-    account.write()
+    acknowledged_counter.add("events", "shop", NOW, 1)
+    acknowledged_counter.write()
 
     assert read_hours(tmp_path / ACKNOWLEDGED_FOLDER) == {HOUR: {("events", "shop"): 3}}

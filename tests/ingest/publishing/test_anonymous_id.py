@@ -1,4 +1,4 @@
-"""The secrets of days: one for all collectors of a folder, and gone when the day is."""
+"""Daily salts: one for all collectors of a folder, deleted with the day."""
 
 import asyncio
 import stat
@@ -24,23 +24,23 @@ def names(folder: Path) -> Sequence[str]:
 
 def test_a_day_has_one_secret_for_its_owner_only(tmp_path: Path) -> None:
     folder = tmp_path / "visitors"
-    one, other = DailySalts(folder), DailySalts(folder)
+    first, other = DailySalts(folder), DailySalts(folder)
 
-    today = one.get(MIDNIGHT)
+    today = first.get(MIDNIGHT)
 
     assert [len(today), today] == [32, other.get(MIDNIGHT + DAY_MS - 1)]
-    assert today != one.get(MIDNIGHT + DAY_MS)
+    assert today != first.get(MIDNIGHT + DAY_MS)
     assert names(folder) == ["2026-11-18", "2026-11-19"]
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
 def test_collectors_that_begin_a_day_together_have_the_same_secret(tmp_path: Path) -> None:
-    together, found = threading.Barrier(8), []
+    barrier, salts = threading.Barrier(8), []
 
     def begin() -> None:
-        together.wait()
-        found.append(read_salt(tmp_path / "2026-11-18"))
+        barrier.wait()
+        salts.append(read_salt(tmp_path / "2026-11-18"))
 
     threads = [threading.Thread(target=begin) for _ in range(8)]
     for thread in threads:
@@ -48,7 +48,7 @@ def test_collectors_that_begin_a_day_together_have_the_same_secret(tmp_path: Pat
     for thread in threads:
         thread.join()
 
-    assert (len(found), len(set(found)), names(tmp_path)) == (8, 1, ["2026-11-18"])
+    assert (len(salts), len(set(salts)), names(tmp_path)) == (8, 1, ["2026-11-18"])
 
 
 def test_a_day_that_is_over_has_no_secret_any_more(

@@ -1,4 +1,4 @@
-"""A disk that fills up: nothing is taken while the broker can still live; then again."""
+"""The disk floor: requests are refused before the disk is full, and accepted again later."""
 
 from pathlib import Path
 from typing import Any
@@ -84,9 +84,9 @@ def test_a_kafka_elsewhere_has_a_disk_of_its_own() -> None:
 
 def test_a_full_disk_is_the_reason_that_is_told_and_health_says_it(tmp_path: Path) -> None:
     settings = Settings(data_dir=str(tmp_path), disk_floor_mb=2**40)
-    outbox, registry = KafkaProducer(settings, ["events"]), in_memory_collector(tmp_path).registry
+    producer, registry = KafkaProducer(settings, ["events"]), in_memory_collector(tmp_path).registry
     assert isinstance(registry, FixedSnapshotSource)
-    app = create_app(outbox, registry, lambda: NOW, settings, disk_floor=outbox.disk)
+    app = create_app(producer, registry, lambda: NOW, settings, disk_floor=producer.disk)
 
     refused = request_once(app, "POST", "/track?website_id=shop", {"name": "a"})
 
@@ -99,17 +99,17 @@ def test_a_full_disk_is_the_reason_that_is_told_and_health_says_it(tmp_path: Pat
 
 
 def test_with_room_it_is_kafka_that_is_missing(tmp_path: Path) -> None:
-    outbox = KafkaProducer(Settings(data_dir=str(tmp_path), disk_floor_mb=1), ["events"])
+    producer = KafkaProducer(Settings(data_dir=str(tmp_path), disk_floor_mb=1), ["events"])
 
     with pytest.raises(Unavailable, match=KAFKA_UNAVAILABLE):
-        outbox.enqueue("events", 0, [b"x"], 1)
+        producer.enqueue("events", 0, [b"x"], 1)
 
 
 def test_what_is_refused_for_another_reason_takes_no_room(tmp_path: Path) -> None:
-    outbox = KafkaProducer(Settings(data_dir=str(tmp_path), disk_floor_mb=1), ["events"])
+    producer = KafkaProducer(Settings(data_dir=str(tmp_path), disk_floor_mb=1), ["events"])
 
     for _ in range(3):
         with pytest.raises(Unavailable, match=KAFKA_UNAVAILABLE):
-            outbox.enqueue("events", 0, [bytes(MIB)], 1)
+            producer.enqueue("events", 0, [bytes(MIB)], 1)
 
-    assert outbox.disk._sent == 0
+    assert producer.disk._sent == 0

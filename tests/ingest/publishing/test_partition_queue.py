@@ -1,4 +1,4 @@
-"""Lanes: what shares a chunk, what goes alone, what comes of it."""
+"""Partition queues: what shares a chunk, what is sent alone, and the reports."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -21,26 +21,26 @@ class Kafka:
 
     def __init__(self) -> None:
         self.messages: list[list[str]] = []
-        self.answers: list[asyncio.Future[DeliveryReport]] = []
-        self.load = InFlightBytes(10_000)
-        self.lane = PartitionQueue(
-            "events", 3, self.deliver, self.load, chunk_bytes=200, timeout_seconds=0.1
+        self.reports: list[asyncio.Future[DeliveryReport]] = []
+        self.in_flight_bytes = InFlightBytes(10_000)
+        self.queue = PartitionQueue(
+            "events", 3, self.deliver, self.in_flight_bytes, chunk_bytes=200, timeout_seconds=0.1
         )
 
     async def deliver(self, topic: str, partition: int, message: bytes) -> DeliveryReport:
         assert (topic, partition) == ("events", 3)
         self.messages.append([e.subject_id for e in decode_chunk(message).envelopes])
-        self.answers.append(asyncio.get_running_loop().create_future())
-        return await self.answers[-1]
+        self.reports.append(asyncio.get_running_loop().create_future())
+        return await self.reports[-1]
 
     def put(self, *subjects: str, size: int = 10) -> PendingDelivery:
         envelopes = [
             encode_envelope(Envelope(subject, "acme", 0, 1, b"[{}]")) for subject in subjects
         ]
-        return self.lane.enqueue(envelopes, size, len(envelopes))
+        return self.queue.enqueue(envelopes, size, len(envelopes))
 
     def acknowledge(self) -> None:
-        self.answers[-1].set_result(
+        self.reports[-1].set_result(
             DeliveryReport(DeliveryStatus.ACKNOWLEDGED, 3, len(self.messages) - 1)
         )
 
@@ -122,21 +122,21 @@ def test_what_is_not_acknowledged_in_time_is_unknown() -> None:
 def test_bytes_wait_until_kafka_has_answered_not_until_the_deadline() -> None:
     async def test(kafka: Kafka) -> None:
         await kafka.put("a", size=10_000).report
-        assert not kafka.load.fits(1)
+        assert not kafka.in_flight_bytes.fits(1)
         kafka.acknowledge()
         await settle()
-        assert kafka.load.fits(10_000)
+        assert kafka.in_flight_bytes.fits(10_000)
 
     run(test)
 
 
 def test_a_lane_knows_how_long_kafka_has_been_silent() -> None:
     async def test(kafka: Kafka) -> None:
-        assert kafka.lane.unacknowledged_seconds() == 0.0
+        assert kafka.queue.unacknowledged_seconds() == 0.0
         await kafka.put("a").report
-        assert kafka.lane.unacknowledged_seconds() >= 0.1
+        assert kafka.queue.unacknowledged_seconds() >= 0.1
         kafka.acknowledge()
         await settle()
-        assert kafka.lane.unacknowledged_seconds() == 0.0
+        assert kafka.queue.unacknowledged_seconds() == 0.0
 
     run(test)

@@ -1,4 +1,4 @@
-"""A success means that Kafka has it: shown on a real one that is frozen, killed and late."""
+"""Success means that Kafka acknowledged: on a broker that is frozen, killed and late."""
 
 import json
 import os
@@ -29,9 +29,9 @@ SLACK_SECONDS = 1.5
 class Sender(threading.Thread):
     """Posts events one after the other on one connection; remembers what was answered."""
 
-    def __init__(self, collector: CollectorProcess, name: str) -> None:
+    def __init__(self, collector_process: CollectorProcess, name: str) -> None:
         super().__init__(name=name, daemon=True)
-        self._port = collector.settings.collect_port
+        self._port = collector_process.settings.collect_port
         self._over = threading.Event()
         self.answered: dict[str, int] = {}
         self.slowest = 0.0
@@ -65,8 +65,8 @@ class Sender(threading.Thread):
         self.join()
 
 
-def senders(collector: CollectorProcess, count: int) -> list[Sender]:
-    started = [Sender(collector, f"s{number}") for number in range(count)]
+def senders(collector_process: CollectorProcess, count: int) -> list[Sender]:
+    started = [Sender(collector_process, f"s{number}") for number in range(count)]
     for sender in started:
         sender.start()
     return started
@@ -77,83 +77,88 @@ def acknowledged(sent: list[Sender]) -> set[str]:
 
 
 def test_many_requests_share_a_message_and_each_is_whole(tmp_path: Path, broker: Broker) -> None:
-    with start_collector(tmp_path, broker) as collector:
-        eventually(collector.ready)
+    with start_collector(tmp_path, broker) as collector_process:
+        eventually(collector_process.ready)
         bodies = [[{"name": f"{n}-{i}"} for i in range(20)] for n in range(40)]
         with ThreadPoolExecutor(20) as pool:
-            replies = list(pool.map(collector.post, bodies))
+            replies = list(pool.map(collector_process.post, bodies))
 
         assert [reply.json["count"] for reply in replies] == [20] * 40
-        found = [
+        names = [
             [item["name"] for item in json.loads(envelope.items)]
-            for envelope in published_envelopes(collector)
+            for envelope in published_envelopes(collector_process)
         ]
-        assert sorted(found) == sorted([item["name"] for item in body] for body in bodies)
+        assert sorted(names) == sorted([item["name"] for item in body] for body in bodies)
 
 
-def test_the_largest_request_fits_into_one_message(collector: CollectorProcess) -> None:
-    eventually(collector.ready)
+def test_the_largest_request_fits_into_one_message(collector_process: CollectorProcess) -> None:
+    eventually(collector_process.ready)
     filler = "x" * 2_000
     body = [{"name": f"large-{i}", "filler": filler} for i in range(500)]
 
-    assert collector.post(body).json["count"] == 500
-    [large] = [envelope for envelope in published_envelopes(collector) if envelope.count == 500]
+    assert collector_process.post(body).json["count"] == 500
+    [large] = [
+        envelope for envelope in published_envelopes(collector_process) if envelope.count == 500
+    ]
     assert len(large.items) > 1_000_000
 
 
 def test_a_frozen_kafka_delays_nobody_and_loses_nothing(tmp_path: Path, own_broker: Broker) -> None:
     own_broker.start()
     assert own_broker.process
-    with start_collector(tmp_path, own_broker) as collector:
-        eventually(collector.ready)
-        sent = senders(collector, 8)
+    with start_collector(tmp_path, own_broker) as collector_process:
+        eventually(collector_process.ready)
+        sent = senders(collector_process, 8)
         time.sleep(1)
         os.kill(own_broker.process.pid, signal.SIGSTOP)
         # Once after the deadline, and again when it is known that Kafka does not answer.
         eventually(lambda: min(list(s.answered.values()).count(503) for s in sent) >= 2)
-        unready = collector.ready()
+        unready = collector_process.ready()
         os.kill(own_broker.process.pid, signal.SIGCONT)
-        eventually(collector.ready)
+        eventually(collector_process.ready)
         time.sleep(1)
         for sender in sent:
             sender.stop()
 
         assert unready is False
-        assert max(s.slowest for s in sent) < collector.settings.produce_seconds + SLACK_SECONDS
+        assert (
+            max(s.slowest for s in sent)
+            < collector_process.settings.produce_seconds + SLACK_SECONDS
+        )
         assert {r for s in sent for r in s.retry_after} == {"5"}
         assert {status for s in sent for status in s.answered.values()} == {200, 503}
-        stored = Counter(published_names(collector))
+        stored = Counter(published_names(collector_process))
         assert acknowledged(sent) <= set(stored)
         assert set(stored.values()) == {1}
 
 
 def test_a_killed_kafka_is_found_again(tmp_path: Path, own_broker: Broker) -> None:
     own_broker.start()
-    with start_collector(tmp_path, own_broker) as collector:
-        eventually(collector.ready)
-        sent = senders(collector, 4)
+    with start_collector(tmp_path, own_broker) as collector_process:
+        eventually(collector_process.ready)
+        sent = senders(collector_process, 4)
         time.sleep(1)
         own_broker.kill()
-        eventually(lambda: not collector.ready())
+        eventually(lambda: not collector_process.ready())
         own_broker.start()
-        eventually(collector.ready)
+        eventually(collector_process.ready)
         time.sleep(1)
         for sender in sent:
             sender.stop()
 
         assert {status for s in sent for status in s.answered.values()} == {200, 503}
-        assert acknowledged(sent) <= set(published_names(collector))
+        assert acknowledged(sent) <= set(published_names(collector_process))
 
 
 def test_a_collector_waits_for_a_kafka_that_is_late(tmp_path: Path, own_broker: Broker) -> None:
-    collector = CollectorProcess(tmp_path / "late", own_broker.address)
-    with collector:
-        early = collector.post({"name": "early"})
-        ready = call("GET", f"{collector.url}/health/ready")
+    collector_process = CollectorProcess(tmp_path / "late", own_broker.address)
+    with collector_process:
+        early = collector_process.post({"name": "early"})
+        ready = call("GET", f"{collector_process.url}/health/ready")
         own_broker.start()
-        ensure_topics(own_broker.address, required_topics(collector.settings))
-        eventually(collector.ready)
-        late = collector.post({"name": "late"})
+        ensure_topics(own_broker.address, required_topics(collector_process.settings))
+        eventually(collector_process.ready)
+        late = collector_process.post({"name": "late"})
 
         assert (early.status, early.headers["retry-after"]) == (503, "5")
         assert early.json == {
@@ -163,30 +168,30 @@ def test_a_collector_waits_for_a_kafka_that_is_late(tmp_path: Path, own_broker: 
         }
         assert ready.status == 503
         assert late.status == 200
-        assert published_names(collector) == ["late"]
+        assert published_names(collector_process) == ["late"]
 
 
 def test_links_work_without_kafka(tmp_path: Path, own_broker: Broker) -> None:
-    with CollectorProcess(tmp_path / "links", own_broker.address) as collector:
-        collector.add_link("spring")
+    with CollectorProcess(tmp_path / "links", own_broker.address) as collector_process:
+        collector_process.add_link("spring")
 
         def follow() -> Reply:
-            return call("GET", f"{collector.url}/l/spring")
+            return call("GET", f"{collector_process.url}/l/spring")
 
         eventually(lambda: follow().status == 302, seconds=5)
         assert follow().headers["location"] == "https://t.example/"
 
 
 def test_a_killed_collector_had_told_the_truth(tmp_path: Path, broker: Broker) -> None:
-    with start_collector(tmp_path, broker) as collector:
-        eventually(collector.ready)
-        sent = senders(collector, 8)
+    with start_collector(tmp_path, broker) as collector_process:
+        eventually(collector_process.ready)
+        sent = senders(collector_process, 8)
         time.sleep(2)
-        collector.stop(signal.SIGKILL)
+        collector_process.stop(signal.SIGKILL)
         for sender in sent:
             sender.stop()
 
-        stored = Counter(published_names(collector))
+        stored = Counter(published_names(collector_process))
         assert len(acknowledged(sent)) > 8
         assert acknowledged(sent) <= set(stored)
         assert set(stored.values()) == {1}
@@ -195,41 +200,41 @@ def test_a_killed_collector_had_told_the_truth(tmp_path: Path, broker: Broker) -
 def test_a_collector_that_is_told_to_stop_finishes_what_it_took(
     tmp_path: Path, broker: Broker
 ) -> None:
-    with start_collector(tmp_path, broker) as collector:
-        eventually(collector.ready)
-        sent = senders(collector, 8)
+    with start_collector(tmp_path, broker) as collector_process:
+        eventually(collector_process.ready)
+        sent = senders(collector_process, 8)
         time.sleep(1)
-        code = collector.stop()
+        code = collector_process.stop()
         for sender in sent:
             sender.stop()
 
         assert code == 0
         assert {status for s in sent for status in s.answered.values()} == {200}
-        assert acknowledged(sent) <= set(published_names(collector))
+        assert acknowledged(sent) <= set(published_names(collector_process))
 
 
 def test_a_collector_without_kafka_stops_at_once(tmp_path: Path, own_broker: Broker) -> None:
-    with CollectorProcess(tmp_path / "alone", own_broker.address) as collector:
-        assert collector.stop() == 0
+    with CollectorProcess(tmp_path / "alone", own_broker.address) as collector_process:
+        assert collector_process.stop() == 0
 
 
 def test_a_topic_may_grow(tmp_path: Path, broker: Broker) -> None:
-    with start_collector(tmp_path, broker, partitions=1) as collector:
-        eventually(collector.ready)
-        topic = collector.settings.topic("events")
+    with start_collector(tmp_path, broker, partitions=1) as collector_process:
+        eventually(collector_process.ready)
+        topic = collector_process.settings.topic("events")
         ensure_topics(broker.address, [TopicSpec(topic, partitions=4)])
 
         def spread() -> bool:
             for number in range(20):
-                collector.post({"name": "a", "anonymousId": str(number)})
-            return all(read_topic(collector).values())
+                collector_process.post({"name": "a", "anonymousId": str(number)})
+            return all(read_topic(collector_process).values())
 
         eventually(spread, seconds=60)
 
 
-def test_a_new_website_is_known_within_two_seconds(collector: CollectorProcess) -> None:
-    collector.add_link("brand-new")
+def test_a_new_website_is_known_within_two_seconds(collector_process: CollectorProcess) -> None:
+    collector_process.add_link("brand-new")
 
     begun = time.monotonic()
-    eventually(lambda: call("GET", f"{collector.url}/l/brand-new").status == 302, seconds=5)
+    eventually(lambda: call("GET", f"{collector_process.url}/l/brand-new").status == 302, seconds=5)
     assert time.monotonic() - begun < 2 + SLACK_SECONDS

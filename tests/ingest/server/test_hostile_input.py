@@ -1,4 +1,4 @@
-"""Hostile and broken input, on bare connections to a running collector."""
+"""Hostile and malformed HTTP, on raw connections to a running collector."""
 
 import gzip
 import json
@@ -17,12 +17,12 @@ HEAD = "POST /track?website_id=shop HTTP/1.1\r\nHost: x\r\n"
 
 def reply_to(connection: socket.socket) -> Reply:
     """The next answer; AssertionError when the connection is closed without one."""
-    seen = b""
-    while b"\r\n\r\n" not in seen:
+    received = b""
+    while b"\r\n\r\n" not in received:
         piece = connection.recv(65_536)
         assert piece, "closed without an answer"
-        seen += piece
-    head, _, body = seen.partition(b"\r\n\r\n")
+        received += piece
+    head, _, body = received.partition(b"\r\n\r\n")
     first, *lines = head.decode().split("\r\n")
     headers = dict(line.lower().split(": ", 1) for line in lines)
     while len(body) < int(headers["content-length"]):
@@ -30,8 +30,8 @@ def reply_to(connection: socket.socket) -> Reply:
     return Reply(int(first.split()[1]), headers, body)
 
 
-def send(collector: CollectorProcess, data: bytes) -> Reply:
-    with collector.connect() as connection:
+def send(collector_process: CollectorProcess, data: bytes) -> Reply:
+    with collector_process.connect() as connection:
         connection.sendall(data)
         return reply_to(connection)
 
@@ -41,11 +41,11 @@ def packed(body: bytes, extra: str = "") -> bytes:
 
 
 @pytest.fixture(autouse=True)
-def neighbour(collector: CollectorProcess) -> Iterator[None]:
+def neighbour(collector_process: CollectorProcess) -> Iterator[None]:
     """Whatever is sent, the next request of somebody else is answered as ever."""
-    eventually(collector.ready)
+    eventually(collector_process.ready)
     yield
-    reply = collector.post({"name": "neighbour"})
+    reply = collector_process.post({"name": "neighbour"})
     assert (reply.status, reply.json["count"]) == (200, 1)
 
 
@@ -104,10 +104,10 @@ BODIES = {
 
 
 @pytest.mark.parametrize("what", BODIES)
-def test_a_body_that_is_none_is_refused(collector: CollectorProcess, what: str) -> None:
+def test_a_body_that_is_none_is_refused(collector_process: CollectorProcess, what: str) -> None:
     body, status = BODIES[what]
 
-    assert is_refusal(send(collector, packed(body)), status)
+    assert is_refusal(send(collector_process, packed(body)), status)
 
 
 @pytest.mark.parametrize(
@@ -121,14 +121,14 @@ def test_a_body_that_is_none_is_refused(collector: CollectorProcess, what: str) 
     ids=["bomb", "cut off", "two members", "not packed"],
 )
 def test_a_packed_body_that_cannot_be_unpacked_is_refused(
-    collector: CollectorProcess, body: bytes, status: int
+    collector_process: CollectorProcess, body: bytes, status: int
 ) -> None:
-    assert is_refusal(send(collector, packed(body, GZIP)), status)
+    assert is_refusal(send(collector_process, packed(body, GZIP)), status)
 
 
 @pytest.mark.parametrize("encoding", ["br", "deflate", "gzip, gzip"])
-def test_an_unknown_packing_is_refused(collector: CollectorProcess, encoding: str) -> None:
-    reply = send(collector, packed(GOOD, f"Content-Encoding: {encoding}\r\n"))
+def test_an_unknown_packing_is_refused(collector_process: CollectorProcess, encoding: str) -> None:
+    reply = send(collector_process, packed(GOOD, f"Content-Encoding: {encoding}\r\n"))
 
     assert is_refusal(reply, 400)
     assert "gzip or identity" in reply.json["message"]
@@ -148,20 +148,20 @@ HEADS = {
 
 
 @pytest.mark.parametrize("what", HEADS)
-def test_a_head_that_is_none_is_refused(collector: CollectorProcess, what: str) -> None:
+def test_a_head_that_is_none_is_refused(collector_process: CollectorProcess, what: str) -> None:
     head, status = HEADS[what]
 
-    assert is_refusal(send(collector, head.encode()), status)
+    assert is_refusal(send(collector_process, head.encode()), status)
 
 
-def test_a_chunked_body_is_taken(collector: CollectorProcess) -> None:
+def test_a_chunked_body_is_taken(collector_process: CollectorProcess) -> None:
     data = HEAD + 'Transfer-Encoding: chunked\r\n\r\n5\r\n{"nam\r\n7\r\ne":"a"}\r\n0\r\n\r\n'
 
-    assert send(collector, data.encode()).json["count"] == 1
+    assert send(collector_process, data.encode()).json["count"] == 1
 
 
-def test_a_chunked_body_without_end_is_refused(collector: CollectorProcess) -> None:
-    with collector.connect() as connection:
+def test_a_chunked_body_without_end_is_refused(collector_process: CollectorProcess) -> None:
+    with collector_process.connect() as connection:
         connection.sendall((HEAD + "Transfer-Encoding: chunked\r\n\r\n").encode())
         for _ in range(20):
             connection.sendall(b"10000\r\n" + b" " * 65_536 + b"\r\n")
@@ -169,20 +169,20 @@ def test_a_chunked_body_without_end_is_refused(collector: CollectorProcess) -> N
         assert is_refusal(reply_to(connection), 413)
 
 
-def test_requests_in_one_piece_are_answered_in_order(collector: CollectorProcess) -> None:
-    asked = packed(GOOD) + b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n" + packed(b"[]")
+def test_requests_in_one_piece_are_answered_in_order(collector_process: CollectorProcess) -> None:
+    requests = packed(GOOD) + b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n" + packed(b"[]")
 
-    with collector.connect() as connection:
-        connection.sendall(asked)
-        seen = b""
-        while seen.count(b"HTTP/1.1 ") < 3:
-            seen += connection.recv(65_536)
+    with collector_process.connect() as connection:
+        connection.sendall(requests)
+        received = b""
+        while received.count(b"HTTP/1.1 ") < 3:
+            received += connection.recv(65_536)
 
-    assert [part[:3] for part in seen.split(b"HTTP/1.1 ")[1:]] == [b"200", b"200", b"400"]
+    assert [part[:3] for part in received.split(b"HTTP/1.1 ")[1:]] == [b"200", b"200", b"400"]
 
 
-def test_who_waits_for_a_go_ahead_gets_it(collector: CollectorProcess) -> None:
-    with collector.connect() as connection:
+def test_who_waits_for_a_go_ahead_gets_it(collector_process: CollectorProcess) -> None:
+    with collector_process.connect() as connection:
         connection.sendall(f"{HEAD}Content-Length: 12\r\nExpect: 100-continue\r\n\r\n".encode())
         assert connection.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
         connection.sendall(GOOD)
@@ -190,34 +190,40 @@ def test_who_waits_for_a_go_ahead_gets_it(collector: CollectorProcess) -> None:
         assert reply_to(connection).status == 200
 
 
-def test_a_connection_is_closed_when_the_client_asks_for_it(collector: CollectorProcess) -> None:
-    with collector.connect() as connection:
+def test_a_connection_is_closed_when_the_client_asks_for_it(
+    collector_process: CollectorProcess,
+) -> None:
+    with collector_process.connect() as connection:
         connection.sendall(packed(GOOD, "Connection: close\r\n"))
 
         assert reply_to(connection).headers["connection"] == "close"
         assert connection.recv(1) == b""
 
 
-def test_a_client_that_leaves_in_mid_body_leaves_no_trace(collector: CollectorProcess) -> None:
-    with collector.connect() as connection:
+def test_a_client_that_leaves_in_mid_body_leaves_no_trace(
+    collector_process: CollectorProcess,
+) -> None:
+    with collector_process.connect() as connection:
         connection.sendall(f"{HEAD}Content-Length: 1000\r\n\r\n{{".encode())
         time.sleep(0.2)
 
-    assert collector.post({"name": "after"}).status == 200
-    assert "Traceback" not in collector.log.read_text()
+    assert collector_process.post({"name": "after"}).status == 200
+    assert "Traceback" not in collector_process.log.read_text()
 
 
-def test_a_client_that_leaves_before_the_answer_is_still_kept(collector: CollectorProcess) -> None:
-    with collector.connect() as connection:
+def test_a_client_that_leaves_before_the_answer_is_still_kept(
+    collector_process: CollectorProcess,
+) -> None:
+    with collector_process.connect() as connection:
         connection.sendall(packed(b'{"name":"left early"}'))
 
-    eventually(lambda: "left early" in published_names(collector))
-    assert "Traceback" not in collector.log.read_text()
+    eventually(lambda: "left early" in published_names(collector_process))
+    assert "Traceback" not in collector_process.log.read_text()
 
 
-def test_the_slow_are_not_waited_for(collector: CollectorProcess) -> None:
+def test_the_slow_are_not_waited_for(collector_process: CollectorProcess) -> None:
     begun = time.monotonic()
-    idle, slow_head, slow_body, no_body = (collector.connect() for _ in range(4))
+    idle, slow_head, slow_body, no_body = (collector_process.connect() for _ in range(4))
     slow_head.sendall(HEAD.encode())
     slow_body.sendall(f"{HEAD}Content-Length: 1000\r\n\r\n{{".encode())
     no_body.sendall(f"{HEAD}Content-Length: 1000\r\n\r\n".encode())

@@ -1,4 +1,4 @@
-"""Hostile items on the routes of several shapes: refused by name, and nothing of them gets on."""
+"""Hostile items on the mixed routes: rejected with a message, never published."""
 
 import json
 from collections.abc import Iterator
@@ -22,45 +22,45 @@ TYPES: tuple[Any, ...] = (*TRACKER_FORMATS, "", "page", 7, None, [], {})
 
 
 @pytest.fixture(scope="module")
-def desk() -> Iterator[InMemoryCollector]:
+def collector() -> Iterator[InMemoryCollector]:
     with TemporaryDirectory() as folder:
         yield in_memory_collector(Path(folder))
 
 
 @pytest.fixture(autouse=True)
-def _nothing_sent(desk: InMemoryCollector) -> None:
-    desk.outbox.sent.clear()
+def _nothing_sent(collector: InMemoryCollector) -> None:
+    collector.producer.sent.clear()
 
 
 @pytest.mark.parametrize("what", BODIES)
-def test_an_item_that_is_none_is_refused(desk: InMemoryCollector, what: str) -> None:
+def test_an_item_that_is_none_is_refused(collector: InMemoryCollector, what: str) -> None:
     body, status = BODIES[what]
 
-    reply = desk.post("/?client_id=shop", body)
+    reply = collector.post("/?client_id=shop", body)
 
     assert reply.status in (400, status), reply.body
-    assert (reply.json["status"], desk.outbox.sent) == ("error", [])
+    assert (reply.json["status"], collector.producer.sent) == ("error", [])
 
 
 @pytest.mark.parametrize("what", [what for what in BODIES if what != "two objects"])
 def test_a_bad_item_leaves_the_others_of_its_batch_alone(
-    desk: InMemoryCollector, what: str
+    collector: InMemoryCollector, what: str
 ) -> None:
     body, _ = BODIES[what]
 
-    reply = desk.post("/batch?client_id=shop", b'[{"name":"good"},' + body + b"]")
+    reply = collector.post("/batch?client_id=shop", b'[{"name":"good"},' + body + b"]")
 
-    sent = [item for sent in desk.outbox.sent for item in sent.items]
+    sent = [item for sent in collector.producer.sent for item in sent.items]
     assert reply.status in (200, 400, 413)
     assert sent in ([], [{"name": "good"}])
     assert reply.json["status"] == ("partial" if sent else "error")
 
 
 @pytest.mark.parametrize("payload", ["{}", "[]", "7", '"x"', "null", '{"payload":{"name":"a"}}'])
-def test_a_payload_may_be_anything(desk: InMemoryCollector, payload: str) -> None:
-    reply = desk.post("/?client_id=shop", f'{{"payload":{payload}}}'.encode())
+def test_a_payload_may_be_anything(collector: InMemoryCollector, payload: str) -> None:
+    reply = collector.post("/?client_id=shop", f'{{"payload":{payload}}}'.encode())
 
-    assert (reply.status, desk.outbox.sent) == (400, [])
+    assert (reply.status, collector.producer.sent) == (400, [])
 
 
 anything: st.SearchStrategy[Any] = st.recursive(
@@ -94,38 +94,40 @@ BOUNDED = settings(
     st.lists(odd_items | anything, min_size=1, max_size=6), st.sampled_from(["/batch", "/events"])
 )
 def test_whatever_is_sent_is_answered_item_by_item(
-    desk: InMemoryCollector, items: list[Any], path: str
+    collector: InMemoryCollector, items: list[Any], path: str
 ) -> None:
-    desk.outbox.sent.clear()
+    collector.producer.sent.clear()
 
-    reply = desk.post(f"{path}?client_id=shop", json.dumps(items).encode())
+    reply = collector.post(f"{path}?client_id=shop", json.dumps(items).encode())
 
     assert reply.status in (200, 400)
-    readable(desk)
+    readable(collector)
     if path == "/batch" and "results" in reply.json:
         kept = [result for result in reply.json["results"] if result["status"] == "success"]
         assert len(reply.json["results"]) == len(items)
         assert reply.json["processed"] == len(kept)
-        assert bool(kept) == bool(desk.outbox.sent)
+        assert bool(kept) == bool(collector.producer.sent)
 
 
 @BOUNDED
 @given(
     st.dictionaries(st.sampled_from([*NAMES, "type", "payload[lcp]", "properties[a]"]), st.text())
 )
-def test_whatever_a_pixel_asks_is_answered(desk: InMemoryCollector, query: dict[str, str]) -> None:
-    desk.outbox.sent.clear()
+def test_whatever_a_pixel_asks_is_answered(
+    collector: InMemoryCollector, query: dict[str, str]
+) -> None:
+    collector.producer.sent.clear()
 
-    reply = desk.get("/px.jpg?" + urlencode({**query, "client_id": "shop"}, errors="replace"))
+    reply = collector.get("/px.jpg?" + urlencode({**query, "client_id": "shop"}, errors="replace"))
 
     assert reply.status in (200, 400)
-    assert bool(desk.outbox.sent) == (reply.status == 200)
-    readable(desk)
+    assert bool(collector.producer.sent) == (reply.status == 200)
+    readable(collector)
 
 
-def readable(desk: InMemoryCollector) -> None:
+def readable(collector: InMemoryCollector) -> None:
     """What was sent on is what the stream can read."""
-    for sent in desk.outbox.sent:
+    for sent in collector.producer.sent:
         items: Any = list[BY_TOPIC[sent.topic].item]  # type: ignore[misc]
         for envelope in sent.envelopes:
             assert len(msgspec.json.decode(envelope.items, type=items)) == envelope.count

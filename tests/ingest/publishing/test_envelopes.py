@@ -1,0 +1,136 @@
+"""Partition keys and anonymous ids: a retry gets the key of the first attempt."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.ingest.in_memory_collector import (
+    NOW,
+    InMemoryCollector,
+    anonymous_ids,
+    in_memory_collector,
+)
+
+FIREFOX = {"user-agent": "Firefox"}
+ADDRESS = "203.0.113.0"
+"""The truncated address of the test client."""
+
+
+@pytest.fixture
+def collector(tmp_path: Path) -> InMemoryCollector:
+    return in_memory_collector(tmp_path)
+
+
+def event(name: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, **more}
+
+
+def partition_key_of(
+    collector: InMemoryCollector,
+    *items: object,
+    key: str | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> int:
+    """Where a request with these items goes."""
+    path = "/track" if key else "/track?website_id=shop"
+    assert collector.post(path, list(items), key=key, headers=headers).status == 200
+    return collector.producer.sent[-1].partition_key
+
+
+def test_a_browser_goes_where_its_visitor_is(collector: InMemoryCollector) -> None:
+    ann, ben = (event("a", anonymousId=who, eventId="1") for who in ("ann", "ben"))
+
+    keys = [partition_key_of(collector, *items) for items in ((ann,), (ann, ben), (ben,))]
+
+    assert keys[0] == keys[1] != keys[2]
+
+
+def test_a_browser_without_a_visitor_goes_by_address_and_agent(
+    collector: InMemoryCollector,
+) -> None:
+    firefox = partition_key_of(collector, event("a"), headers=FIREFOX)
+
+    assert partition_key_of(collector, event("b"), headers=FIREFOX) == firefox
+    assert partition_key_of(collector, event("a"), headers={"user-agent": "Chrome"}) != firefox
+
+
+def test_a_request_with_a_key_of_its_own_goes_by_what_a_retry_has_too(
+    collector: InMemoryCollector,
+) -> None:
+    keyed = {"idempotency-key": "r1"}
+    by_phone = partition_key_of(collector, event("a"), headers={**keyed, **FIREFOX})
+
+    assert (
+        partition_key_of(collector, event("a"), headers={**keyed, "user-agent": "Chrome"})
+        == by_phone
+    )
+    ann = event("a", anonymousId="ann")
+    assert (
+        partition_key_of(collector, ann, headers=keyed)
+        == partition_key_of(collector, ann)
+        != by_phone
+    )
+
+
+@pytest.mark.parametrize("key", ["acme-shop", "acme"])
+def test_items_of_a_server_with_ids_meet_in_any_batch(
+    collector: InMemoryCollector, key: str
+) -> None:
+    ann, ben = (event("a", anonymousId=w, eventId=w, websiteId="shop") for w in ("ann", "ben"))
+
+    assert (
+        partition_key_of(collector, ann, ben, key=key)
+        == partition_key_of(collector, ben, key=key)
+        == partition_key_of(collector, ann, key=key)
+    )
+
+
+def test_items_of_several_websites_with_ids_meet_in_any_batch(collector: InMemoryCollector) -> None:
+    shop, blog = (event("a", eventId="1", websiteId=website) for website in ("shop", "blog"))
+
+    assert partition_key_of(collector, shop, blog, key="acme") == partition_key_of(
+        collector, blog, key="acme"
+    )
+
+
+def test_items_of_a_server_without_ids_go_by_their_visitor(collector: InMemoryCollector) -> None:
+    ann, ben = (event("a", anonymousId=who, websiteId="shop") for who in ("ann", "ben"))
+
+    assert partition_key_of(collector, ann, key="acme") != partition_key_of(
+        collector, ben, key="acme"
+    )
+    assert partition_key_of(collector, ann, key="acme") == partition_key_of(collector, ann)
+
+
+def named(collector: InMemoryCollector, *items: object, key: str | None = None) -> list[str]:
+    """The visitors that the envelopes name."""
+    partition_key_of(collector, *items, key=key, headers=FIREFOX)
+    return [envelope.visitor for envelope in collector.producer.sent[-1].envelopes]
+
+
+def test_who_names_nobody_is_named_for_a_day_and_website(
+    collector: InMemoryCollector, tmp_path: Path
+) -> None:
+    known = anonymous_ids(tmp_path)
+
+    today = known.for_website("shop", ADDRESS, "Firefox", NOW)
+
+    assert named(collector, event("a", anonymousId="ann"), event("b")) == [today]
+    assert len(today) == 32
+    assert today not in {
+        known.for_website("blog", ADDRESS, "Firefox", NOW),
+        known.for_website("shop", "203.0.112.0", "Firefox", NOW),
+        known.for_website("shop", ADDRESS, "Chrome", NOW),
+        known.for_website("shop", ADDRESS, "Firefox", NOW + 86_400_000),
+        known.for_links("acme", ADDRESS, "Firefox", NOW),
+    }
+
+
+def test_who_names_a_visitor_is_not_named(collector: InMemoryCollector) -> None:
+    assert named(collector, event("a", anonymousId="ann")) == [""]
+
+
+def test_a_server_is_not_its_visitor(collector: InMemoryCollector) -> None:
+    assert named(collector, event("a", websiteId="shop"), key="acme") == [""]
