@@ -65,7 +65,7 @@ def posted(collector: InMemoryCollector, url: str, then: list[tuple[Worker, str,
 
 
 def partition_name(collector: InMemoryCollector) -> str:
-    """The topic partition of the events of this sender: always the same topic partition."""
+    """The topic partition of this sender, which is the same for all its events."""
     request_once(collector.app, "POST", "/track?website_id=shop", EVENT)
     return f"1/events/{collector.producer.sent.pop().partition_key % 8}"
 
