@@ -93,7 +93,7 @@ def test_storing_goes_on_for_all_tenants_when_a_data_file_is(
     assert [batch.rows for batch in stored] == [5, 5]
     said = [r.__dict__ for r in caplog.records if r.getMessage() == "data file is damaged"]
     assert [one["file"] for one in said] == [f"{file.parent.name}/{file.name}"]
-    assert "copies of its items sent again are not known" in said[0]["so"]
+    assert "duplicates of its items are not recognised" in said[0]["so"]
     assert len(noted(given)) == 1
 
 
