@@ -34,13 +34,13 @@ def settings(folder: Path, **others: Any) -> Settings:
 def an_envelope(items: Sequence[Any] | bytes = (), **others: Any) -> Envelope:
     body = items if isinstance(items, bytes) else json.dumps(list(items)).encode()
     count = 1 if isinstance(items, bytes) else len(items)
-    given = {
+    config = {
         "subject_id": "w1",
         "organization_id": "o1",
         "received_ms": NOON_MS,
         "user_agent": CHROME,
     }
-    return Envelope(**{**given, "count": count, "items": body, **others})
+    return Envelope(**{**config, "count": count, "items": body, **others})
 
 
 def a_message(
@@ -66,15 +66,15 @@ def named(*names: str) -> Envelope:
     return an_envelope([{"name": name} for name in names])
 
 
-def version(given: Settings, table: Table) -> TableVersion:
-    handle = open_table(given.lake_url, table)
+def version(config: Settings, table: Table) -> TableVersion:
+    handle = open_table(config.lake_url, table)
     assert handle is not None
     return read_version(handle, table)
 
 
-def rows(given: Settings, table: Table, *columns: str) -> list[tuple[Any, ...]]:
+def rows(config: Settings, table: Table, *columns: str) -> list[tuple[Any, ...]]:
     """These columns of everything in a table, sorted."""
-    paths = [part.path for part in version(given, table).data_files]
+    paths = [part.path for part in version(config, table).data_files]
     if not paths:
         return []
     names = ", ".join(f'"{column}"' for column in columns)
@@ -83,7 +83,7 @@ def rows(given: Settings, table: Table, *columns: str) -> list[tuple[Any, ...]]:
     ).fetchall()
 
 
-def put_instead(table: LakeTable, part: DataFile, held: pa.Table) -> Path:
+def replace_data_file(table: LakeTable, part: DataFile, held: pa.Table) -> Path:
     """Other rows in place of a data file's, in one without a checksum; its path."""
     folder = Path(part.path).parent
     made = folder / f"old-{uuid.uuid4().hex}.parquet"
@@ -99,7 +99,7 @@ def put_instead(table: LakeTable, part: DataFile, held: pa.Table) -> Path:
     return made
 
 
-def balance(given: Settings, ledger: Table) -> tuple[int, int, int]:
+def balance(config: Settings, ledger: Table) -> tuple[int, int, int]:
     """Sums of the ledger: received, stored, quarantined."""
-    found = rows(given, ledger, "received", "stored", "quarantined")
-    return sum(r for r, _, _ in found), sum(s for _, s, _ in found), sum(q for *_, q in found)
+    actual = rows(config, ledger, "received", "stored", "quarantined")
+    return sum(r for r, _, _ in actual), sum(s for _, s, _ in actual), sum(q for *_, q in actual)

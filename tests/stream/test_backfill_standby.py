@@ -1,4 +1,4 @@
-"""The backfill worker at rest, while Kafka is away."""
+"""The idle backfill worker while Kafka is unreachable."""
 
 import asyncio
 from pathlib import Path
@@ -12,7 +12,7 @@ from stream.backfill_standby import StandbyHeartbeat, _until_messages
 from tests.installation import free_port
 
 
-def test_a_worker_that_waits_for_kafka_is_not_taken_for_hung(
+def test_an_idle_worker_writes_heartbeats_while_kafka_is_unreachable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(backfill_standby, "STALE_SECONDS", 0.3)
@@ -29,8 +29,8 @@ def test_a_worker_that_waits_for_kafka_is_not_taken_for_hung(
         async with asyncio.timeout(10):
             while len(beats) < 2:
                 await asyncio.sleep(0.1)
-                found = [pulse.at_ms for pulse in read_heartbeats(tmp_path / "run")]
-                beats += [at for at in found if at not in beats]
+                actual = [heartbeat.at_ms for heartbeat in read_heartbeats(tmp_path / "run")]
+                beats += [at for at in actual if at not in beats]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

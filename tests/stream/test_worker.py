@@ -1,4 +1,4 @@
-"""What a worker makes of its start, its progress and a torn log."""
+"""A worker's progress, its heartbeats, and its start on a torn log."""
 
 import json
 from pathlib import Path
@@ -38,161 +38,169 @@ class Clock:
         return int(self.seconds * 1000)
 
 
-def a_journal(clock: Clock) -> WorkerProgress:
-    journal = WorkerProgress(clock.now_ms, clock.monotonic)
-    journal.assign({("events", 0): 5, ("events", 1): 0})
-    return journal
+def make_progress(clock: Clock) -> WorkerProgress:
+    progress = WorkerProgress(clock.now_ms, clock.monotonic)
+    progress.assign({("events", 0): 5, ("events", 1): 0})
+    return progress
 
 
-def test_a_pulse_says_how_far_each_partition_is(tmp_path: Path) -> None:
+def test_a_heartbeat_has_the_offsets_of_each_partition(tmp_path: Path) -> None:
     clock = Clock()
-    journal = a_journal(clock)
-    journal.note_end_offsets({("events", 0): 9})
-    journal.note_end_offsets({("events", 1): 0})
+    progress = make_progress(clock)
+    progress.note_end_offsets({("events", 0): 9})
+    progress.note_end_offsets({("events", 1): 0})
 
-    journal.write_heartbeat(tmp_path, "worker-1", 77, STARTED)
+    progress.write_heartbeat(tmp_path, "worker-1", 77, STARTED)
 
     assert [p.progress for p in read_heartbeats(tmp_path)] == [
         (PartitionProgress("events", 0, 5, 9), PartitionProgress("events", 1, 0, 0))
     ]
     assert read_heartbeats(tmp_path)[0].complete_ms == {}
 
-    journal.batch_written("events", {0: 9}, {0: 990_000})
-    journal.note_end_offsets({})
-    journal.write_heartbeat(tmp_path, "worker-1", 77, STARTED)
+    progress.batch_written("events", {0: 9}, {0: 990_000})
+    progress.note_end_offsets({})
+    progress.write_heartbeat(tmp_path, "worker-1", 77, STARTED)
 
     assert read_heartbeats(tmp_path)[0].complete_ms == {"events": 1_000_000 - FETCH_LAG_MS}
 
 
-def test_a_refusal_is_told_until_the_worker_is_in_the_group(tmp_path: Path) -> None:
+def test_a_refusal_stays_in_the_heartbeat_until_the_worker_has_joined_the_group(
+    tmp_path: Path,
+) -> None:
     clock = Clock()
-    journal = a_journal(clock)
+    progress = make_progress(clock)
     before = Heartbeat("worker-1", 76, 999_000, REFUSED, reason="the address is wrong")
 
-    journal.write_heartbeat(tmp_path, "worker-1", 77, before)
+    progress.write_heartbeat(tmp_path, "worker-1", 77, before)
     assert refusal_reason(tmp_path, 1_001_000) == "worker-1: the address is wrong"
     assert refusal_reason(tmp_path, 1_061_000) is None  # nobody starts it any more
 
-    journal.note_membership(joined=True)
-    journal.write_heartbeat(tmp_path, "worker-1", 77, before)
-    assert [(pulse.state, pulse.reason) for pulse in read_heartbeats(tmp_path)] == [("ready", "")]
+    progress.note_membership(joined=True)
+    progress.write_heartbeat(tmp_path, "worker-1", 77, before)
+    assert [(heartbeat.state, heartbeat.reason) for heartbeat in read_heartbeats(tmp_path)] == [
+        ("ready", "")
+    ]
 
 
-def test_a_table_that_is_left_out_is_told_for_as_long_as_it_is(tmp_path: Path) -> None:
-    journal = a_journal(Clock())
-    journal.note_membership(joined=True)
+def test_a_skipped_table_is_in_the_heartbeat_for_as_long_as_it_is_skipped(tmp_path: Path) -> None:
+    progress = make_progress(Clock())
+    progress.note_membership(joined=True)
 
-    journal.write_heartbeat(
+    progress.write_heartbeat(
         tmp_path, "worker-1", 77, STARTED, "events waits; tidemark doctor --repair"
     )
     assert refusal_reason(tmp_path, 1_001_000) == "worker-1: events waits; tidemark doctor --repair"
 
-    journal.write_heartbeat(tmp_path, "worker-1", 77, STARTED)
+    progress.write_heartbeat(tmp_path, "worker-1", 77, STARTED)
     assert refusal_reason(tmp_path, 1_001_000) is None
 
 
-def complete(journal: WorkerProgress, run: Path) -> dict[str, int]:
-    journal.write_heartbeat(run, "worker-1", 77, STARTED)
+def complete(progress: WorkerProgress, run: Path) -> dict[str, int]:
+    progress.write_heartbeat(run, "worker-1", 77, STARTED)
     return read_heartbeats(run)[0].complete_ms
 
 
-def test_a_busy_partition_is_complete_up_to_its_last_stored_message(tmp_path: Path) -> None:
-    journal = a_journal(Clock())
-    journal.batch_written("events", {0: 8}, {0: 998_500})
-    journal.note_end_offsets({("events", 0): 9, ("events", 1): 0})
+def test_the_watermark_of_a_busy_partition_is_that_of_its_last_stored_message(
+    tmp_path: Path,
+) -> None:
+    progress = make_progress(Clock())
+    progress.batch_written("events", {0: 8}, {0: 998_500})
+    progress.note_end_offsets({("events", 0): 9, ("events", 1): 0})
 
-    assert complete(journal, tmp_path) == {"events": 998_500}
-
-
-def test_nothing_is_complete_while_one_partition_is_not_known(tmp_path: Path) -> None:
-    journal = a_journal(Clock())
-    journal.note_end_offsets({("events", 0): 5})
-
-    assert complete(journal, tmp_path) == {}
+    assert complete(progress, tmp_path) == {"events": 998_500}
 
 
-def test_new_partitions_begin_without_a_word(tmp_path: Path) -> None:
-    journal = a_journal(Clock())
-    journal.note_end_offsets({("events", 0): 5, ("events", 1): 0})
-    journal.assign({("events", 0): 5, ("events", 2): 0})
+def test_there_is_no_watermark_while_one_partition_is_unknown(tmp_path: Path) -> None:
+    progress = make_progress(Clock())
+    progress.note_end_offsets({("events", 0): 5})
 
-    assert complete(journal, tmp_path) == {}
+    assert complete(progress, tmp_path) == {}
 
 
-def test_work_that_is_there_and_not_done_for_long_ends_the_worker() -> None:
+def test_new_partitions_have_no_watermark(tmp_path: Path) -> None:
+    progress = make_progress(Clock())
+    progress.note_end_offsets({("events", 0): 5, ("events", 1): 0})
+    progress.assign({("events", 0): 5, ("events", 2): 0})
+
+    assert complete(progress, tmp_path) == {}
+
+
+def test_a_worker_that_stores_nothing_of_waiting_messages_is_stuck() -> None:
     clock = Clock()
-    journal = a_journal(clock)
-    journal.note_end_offsets({("events", 0): 9})
+    progress = make_progress(clock)
+    progress.note_end_offsets({("events", 0): 9})
     clock.seconds += STUCK_SECONDS + 1
-    journal.note_membership(True)
-    journal.note_end_offsets({("events", 0): 10})
+    progress.note_membership(True)
+    progress.note_end_offsets({("events", 0): 10})
 
     with pytest.raises(Stuck, match="nothing stored for 61 s"):
-        journal.raise_if_stuck()
+        progress.raise_if_stuck()
 
 
-def test_a_worker_that_reads_back_is_not_stuck() -> None:
+def test_a_worker_that_scans_its_table_is_not_stuck() -> None:
     clock = Clock()
-    journal = a_journal(clock)
-    journal.note_end_offsets({("events", 0): 9})
+    progress = make_progress(clock)
+    progress.note_end_offsets({("events", 0): 9})
     clock.seconds += STUCK_SECONDS
-    journal.note_membership(True)
-    journal.note_scan(1)
+    progress.note_membership(True)
+    progress.note_scan(1)
     clock.seconds += STUCK_SECONDS
-    journal.note_membership(True)
+    progress.note_membership(True)
 
-    journal.raise_if_stuck()
+    progress.raise_if_stuck()
 
     clock.seconds += 1
-    journal.note_scan(1)
+    progress.note_scan(1)
     with pytest.raises(Stuck, match="nothing stored for 61 s"):
-        journal.raise_if_stuck()
+        progress.raise_if_stuck()
 
 
 def test_a_worker_without_work_is_not_stuck() -> None:
     clock = Clock()
-    journal = a_journal(clock)
+    progress = make_progress(clock)
     clock.seconds += STUCK_SECONDS + 1
-    journal.note_membership(True)
-    journal.note_end_offsets({("events", 0): 5})
+    progress.note_membership(True)
+    progress.note_end_offsets({("events", 0): 5})
 
-    journal.raise_if_stuck()
+    progress.raise_if_stuck()
 
 
-def test_a_worker_that_the_group_does_not_take_ends() -> None:
+def test_a_worker_that_cannot_join_its_group_is_stuck() -> None:
     clock = Clock()
-    journal = a_journal(clock)
+    progress = make_progress(clock)
     clock.seconds += STUCK_SECONDS + 1
-    journal.note_membership(False)
-    journal.note_end_offsets({})
+    progress.note_membership(False)
+    progress.note_end_offsets({})
 
     with pytest.raises(Stuck, match="not in the consumer group"):
-        journal.raise_if_stuck()
+        progress.raise_if_stuck()
 
 
 @pytest.mark.parametrize("torn", [b"", b'{"add": {"path": "da', b"\x00" * 300])
-def test_a_torn_newest_log_entry_is_put_aside_and_stored_again(tmp_path: Path, torn: bytes) -> None:
-    given = settings(tmp_path)
+def test_a_torn_newest_log_entry_is_moved_aside_and_its_batch_stored_again(
+    tmp_path: Path, torn: bytes
+) -> None:
+    config = settings(tmp_path)
     batches = [[a_message(0, named("a"))], [a_message(1, named("b"))]]
     for batch in batches:
-        BatchWriter(given, CUSTOM_EVENT, Lookups()).write(batch)
+        BatchWriter(config, CUSTOM_EVENT, Lookups()).write(batch)
     log = tmp_path / "lake" / "events" / "_delta_log"
     (log / f"{2:020}.json").write_bytes(torn)
 
-    repair_logs(given)
-    BatchWriter(given, CUSTOM_EVENT, Lookups()).write(batches[1])
+    repair_logs(config)
+    BatchWriter(config, CUSTOM_EVENT, Lookups()).write(batches[1])
 
-    assert rows(given, EVENTS, "name") == [("a",), ("b",)]
+    assert rows(config, EVENTS, "name") == [("a",), ("b",)]
     assert (log / f"_torn-{2:020}.json").read_bytes() == torn
 
 
-def test_a_whole_log_is_left_as_it_is(tmp_path: Path) -> None:
-    given = settings(tmp_path)
-    table = LakeTable(given, EVENTS)
+def test_an_intact_log_is_not_changed(tmp_path: Path) -> None:
+    config = settings(tmp_path)
+    table = LakeTable(config, EVENTS)
     table.commit([], {"1/events/0": OffsetUpdate(0, 4)})
     before = sorted((tmp_path / "lake").rglob("*.json"))
 
-    repair_logs(given)
+    repair_logs(config)
 
     assert sorted((tmp_path / "lake").rglob("*.json")) == before
     assert [json.loads(line) for line in before[-1].read_text().splitlines()]

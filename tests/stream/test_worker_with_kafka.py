@@ -1,4 +1,4 @@
-"""A worker and what Kafka may do to it: topics missing, growing, losing messages, made anew."""
+"""A worker on a broker whose topics are missing, grow, lose messages or are recreated."""
 
 import asyncio
 import os
@@ -141,7 +141,7 @@ def site(broker: str, tmp_path: Path) -> Iterator[Site]:
         site.process.wait()
 
 
-def test_a_worker_waits_for_the_topics_and_ends_orderly(site: Site) -> None:
+def test_a_worker_waits_for_the_topics_and_stops_cleanly(site: Site) -> None:
     site.start()
     eventually(lambda: "waiting for topics" in site.log.read_text())
     site.create_topics()
@@ -180,15 +180,17 @@ def test_a_backlog_of_large_items_neither_fills_memory_nor_delays_others(site: S
     assert int(peak_kb) < 600_000
 
 
-def test_messages_that_are_gone_are_on_record_and_the_rest_is_stored(site: Site) -> None:
+def test_deleted_messages_are_quarantined_as_a_range_and_the_rest_is_stored(site: Site) -> None:
     site.create_topics()
     site.send("a", "b", "c")
-    place = TopicPartition(site.topic, 0)
-    site.manage(lambda client: client.delete_records({place: RecordsToDelete(before_offset=2)}))
+    topic_partition = TopicPartition(site.topic, 0)
+    site.manage(
+        lambda client: client.delete_records({topic_partition: RecordsToDelete(before_offset=2)})
+    )
     site.start()
 
     eventually(lambda: site.stored() == ["c"])
-    assert "messages were gone from Kafka" in site.log.read_text()
+    assert "messages were deleted from Kafka" in site.log.read_text()
     assert rows(site.settings, QUARANTINE, "kafka_offset", "reason") == [
         (0, "messages 0 to 1 were gone from Kafka, unread")
     ]
@@ -207,17 +209,17 @@ def file_of(site: Site, name: str) -> Path:
     return Path(held)
 
 
-def test_rows_of_a_lost_data_file_come_back_from_kafka_once_and_what_is_gone_is_told(
+def test_rows_of_a_lost_data_file_are_recovered_from_kafka_once_and_lost_ones_reported(
     site: Site,
 ) -> None:
     columns = ("name", "session_id", "epoch", "kafka_partition", "kafka_offset", "seq", "ts")
     chunks = [views("a", "b"), views("c", "a"), views("d")]
     site.create_topics()
     site.send_chunks(chunks)
-    drain = BatchWriter(site.settings, CUSTOM_EVENT, Lookups())
-    drain.assign_epoch(topic_identity(site.settings.brokers, site.topic), {0: len(chunks)})
-    drain.write([a_message(0, body=chunks[0])])
-    drain.write([a_message(offset, body=chunks[offset]) for offset in (1, 2)])
+    writer = BatchWriter(site.settings, CUSTOM_EVENT, Lookups())
+    writer.assign_epoch(topic_identity(site.settings.brokers, site.topic), {0: len(chunks)})
+    writer.write([a_message(0, body=chunks[0])])
+    writer.write([a_message(offset, body=chunks[offset]) for offset in (1, 2)])
     before = rows(site.settings, EVENTS, *columns)
     first, second = file_of(site, "a"), file_of(site, "c")
 
@@ -227,11 +229,13 @@ def test_rows_of_a_lost_data_file_come_back_from_kafka_once_and_what_is_gone_is_
     assert (back.recovered, back.lost) == (2, 0)
     assert rows(site.settings, EVENTS, *columns) == before
 
-    place = TopicPartition(site.topic, 0)
-    site.manage(lambda client: client.delete_records({place: RecordsToDelete(before_offset=2)}))
+    topic_partition = TopicPartition(site.topic, 0)
+    site.manage(
+        lambda client: client.delete_records({topic_partition: RecordsToDelete(before_offset=2)})
+    )
     second.write_bytes(second.read_bytes()[:-1])
     path = f"events/{second.parent.name}/{second.name}"
-    with pytest.raises(NotRepaired, match="put the file back from a backup"):
+    with pytest.raises(NotRepaired, match="restore the file from a backup"):
         repair(site.settings, path, Lookups())
     lost = repair(site.settings, path, Lookups(), accept_loss=True)
 
@@ -243,7 +247,7 @@ def test_rows_of_a_lost_data_file_come_back_from_kafka_once_and_what_is_gone_is_
     assert DamageReports(site.settings.data).files() == {}
 
 
-def test_a_topic_made_anew_while_nobody_looked_loses_no_message(site: Site) -> None:
+def test_a_topic_recreated_while_no_worker_runs_loses_no_message(site: Site) -> None:
     site.create_topics()
     site.send("a", "b")
     site.start()
@@ -266,7 +270,7 @@ def test_a_topic_made_anew_while_nobody_looked_loses_no_message(site: Site) -> N
     )
 
 
-def test_a_topic_made_anew_under_a_working_worker_loses_no_message(site: Site) -> None:
+def test_a_topic_recreated_under_a_running_worker_loses_no_message(site: Site) -> None:
     site.create_topics()
     site.start()
     site.send("a", "b")
@@ -283,7 +287,7 @@ def test_a_topic_made_anew_under_a_working_worker_loses_no_message(site: Site) -
     eventually(lambda: site.stored() == ["a", "b", "c", "d", "e", "f"])
 
 
-def test_another_kafka_under_the_same_address_is_refused_and_told(site: Site) -> None:
+def test_another_kafka_cluster_at_the_same_address_is_refused(site: Site) -> None:
     site.create_topics()
     site.send("a")
     table = LakeTable(site.settings, EVENTS)
@@ -301,21 +305,21 @@ def memory_mb(process: subprocess.Popen[bytes]) -> int:
     return int(psutil.Process(process.pid).memory_info().rss) // 2**20
 
 
-def test_a_backfill_worker_rests_works_and_rests_again_as_one_process(site: Site) -> None:
+def test_a_backfill_worker_idles_works_and_idles_again_as_one_process(site: Site) -> None:
     site.create_topics()
     process = site.start("backfill")
-    eventually(lambda: "worker-1" in [pulse.process for pulse in read_heartbeats(site.run)])
-    at_rest = memory_mb(process)
+    eventually(lambda: "worker-1" in [heartbeat.process for heartbeat in read_heartbeats(site.run)])
+    idle_mb = memory_mb(process)
 
     site.send("a", topic=IMPORTED_EVENT.topic)
     eventually(lambda: site.stored() == ["a"])
-    at_work = memory_mb(process)
+    working_mb = memory_mb(process)
     eventually(lambda: "backfill worker idle" in site.log.read_text())
-    eventually(lambda: memory_mb(process) < at_work / 2)
+    eventually(lambda: memory_mb(process) < working_mb / 2)
     site.send("b", topic=IMPORTED_EVENT.topic)
     eventually(lambda: site.stored() == ["a", "b"])
 
-    assert at_rest < at_work / 2
+    assert idle_mb < working_mb / 2
     assert site.stop() == 0
 
 

@@ -1,4 +1,4 @@
-"""What waits to be stored: bounded by bytes, and fair by topic partition."""
+"""Messages that wait to be stored: bounded by bytes, and fair by topic partition."""
 
 import asyncio
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ def places(taken: Sequence[KafkaMessage]) -> list[tuple[int, int]]:
     return [(m.partition, m.offset) for m in taken]
 
 
-def test_who_fills_one_partition_delays_the_others_by_no_more_than_a_batch() -> None:
+def test_a_flooded_partition_delays_the_others_by_one_batch_at_most() -> None:
     flood = [message(0, offset) for offset in range(100)]
 
     queue = a_queue(*flood, message(1, 7), message(2, 8))
@@ -47,7 +47,7 @@ def test_requests_of_500_items_take_no_more_than_their_share_of_a_batch() -> Non
     assert places(queue.take(1)) == [(0, 2), (0, 3)]
 
 
-def test_who_had_no_turn_is_the_first_in_the_next_batch() -> None:
+def test_a_partition_without_a_turn_is_first_in_the_next_batch() -> None:
     queue = a_queue(*[message(partition, n, 600) for partition in range(4) for n in (0, 1)])
 
     assert places(queue.take(1)) == [(0, 0), (1, 0)]
@@ -66,7 +66,7 @@ def test_a_batch_is_full_by_messages_bytes_or_items() -> None:
     assert (queue.messages, queue.batch_ready.is_set()) == (1, False)
 
 
-def test_what_was_fetched_for_an_earlier_assignment_is_never_taken() -> None:
+def test_messages_fetched_for_an_earlier_assignment_are_discarded() -> None:
     queue = a_queue(message(0, 0), message(1, 5), generation=1)
 
     assert a_queue(message(0, 0), generation=1).take(2) == []
@@ -74,7 +74,7 @@ def test_what_was_fetched_for_an_earlier_assignment_is_never_taken() -> None:
     assert places(queue.take(2)) == [(1, 3)]
 
 
-def test_large_messages_that_wait_are_bounded_and_keep_nobody_else_from_being_read() -> None:
+def test_a_partition_of_large_messages_is_bounded_and_does_not_block_others() -> None:
     budget = FetchBudget(total=1000, minimum=100)
 
     budget.fetched("flood", [(0, 600), (1, 600)])
@@ -87,7 +87,7 @@ def test_large_messages_that_wait_are_bounded_and_keep_nobody_else_from_being_re
     assert (budget.bytes, budget.allows("flood"), budget.allows("other")) == (700, True, True)
 
 
-def test_the_budget_forgets_what_is_read_again() -> None:
+def test_the_budget_is_empty_after_a_seek() -> None:
     budget = FetchBudget(total=1000, minimum=100)
     budget.fetched("a", [(5, 2000)])
 
@@ -96,7 +96,7 @@ def test_the_budget_forgets_what_is_read_again() -> None:
     assert (budget.bytes, budget.allows("a")) == (0, True)
 
 
-def test_who_waits_for_room_goes_on_as_soon_as_something_is_stored() -> None:
+def test_waiting_for_the_budget_ends_when_something_is_stored() -> None:
     budget = FetchBudget(total=1000, minimum=100)
     budget.fetched("a", [(5, 2000)])
 

@@ -219,13 +219,13 @@ def test_a_vital_is_kept_to_four_decimals() -> None:
 
 
 def test_a_step_that_fails_on_one_row_costs_that_row_only() -> None:
-    def put_trouble(rows: Any, lookups: Lookups) -> None:
+    def fail_on_line_4(rows: Any, lookups: Lookups) -> None:
         if any(item.name == "bad" for item in rows.items):
             raise ValueError("no such thing")
 
     rows = rows_of(KINDS[0], [{"name": "a"}, {"name": "bad"}, {"name": "c"}])
 
-    rest, refused = enrich_rows(rows, Lookups(), (*PIPELINE, EnrichmentStep(put_trouble)))
+    rest, refused = enrich_rows(rows, Lookups(), (*PIPELINE, EnrichmentStep(fail_on_line_4)))
 
     assert rest.columns["name"] == ["a", "c"]
     assert [(q.seq, q.stage.value, q.reason) for q in refused] == [

@@ -33,7 +33,7 @@ from tests.stream.builders import (
     NOON_MS,
     a_message,
     an_envelope,
-    put_instead,
+    replace_data_file,
     rows,
     settings,
     version,
@@ -178,7 +178,7 @@ def test_a_column_that_is_younger_than_the_parts_is_null(tmp_path: Path) -> None
     table = LakeTable(given, EVENTS)
     for part in version(given, EVENTS).data_files:
         held = pq.read_table(part.path, partitioning=None).drop_columns(["click_id"])
-        put_instead(table, part, held)
+        replace_data_file(table, part, held)
 
     compact(table, given)
 
@@ -215,7 +215,7 @@ def test_rows_of_before_epochs_were_told_are_compacted_with_those_of_today(tmp_p
     table = LakeTable(given, EVENTS)
     first = version(given, EVENTS).data_files[0]
     held = pq.read_table(first.path, partitioning=None).drop_columns(["epoch"])
-    put_instead(table, first, held)
+    replace_data_file(table, first, held)
     here = rows(given, EVENTS, "kafka_partition", "kafka_offset", "seq", "epoch")
     assert [epoch for *_, epoch in here].count(None) == 10
 

@@ -30,7 +30,7 @@ from tests.stream.builders import (
     NOON_MS,
     a_message,
     an_envelope,
-    put_instead,
+    replace_data_file,
     rows,
     settings,
     version,
@@ -74,7 +74,7 @@ def stale(folder: Path, **columns: Any) -> None:
             field = stored.schema.field(name)
             column = pa.array([value] * stored.num_rows, field.type)
             stored = stored.set_column(at, field, column)
-        put_instead(table, part, stored)
+        replace_data_file(table, part, stored)
 
 
 def asked(**others: Any) -> ReEnrichmentOptions:
@@ -253,7 +253,7 @@ from stream.maintenance.re_enrichment import ReEnrichmentOptions, re_enrich
 
 write, done = LakeTable._write, []
 
-def dying(self, actions, moves):
+def crash_after(self, actions, moves):
     if len(done) == 1 and sys.argv[1] == "before":
         os.kill(os.getpid(), signal.SIGKILL)
     write(self, actions, moves)

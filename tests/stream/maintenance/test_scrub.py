@@ -17,7 +17,7 @@ from stream.maintenance.scrub import INTERVAL_MS, Scrubber, ScrubState, load, sa
 from stream.recovery.diagnosis import check_files, check_logs, repair_finding
 from stream.storage.delta_commit import LakeTable
 from stream.writing.batch_writer import BatchWriter
-from tests.stream.builders import a_message, named, put_instead, settings, version
+from tests.stream.builders import a_message, named, replace_data_file, settings, version
 
 FILES = 4
 
@@ -67,7 +67,9 @@ def test_a_flipped_bit_is_found_and_forgotten_once_the_file_is_put_back(given: S
 
 def test_a_file_without_checksum_is_adopted_and_held_to_it(given: Settings) -> None:
     part = version(given, EVENTS).data_files[0]
-    old = put_instead(LakeTable(given, EVENTS), part, pq.read_table(part.path, partitioning=None))
+    old = replace_data_file(
+        LakeTable(given, EVENTS), part, pq.read_table(part.path, partitioning=None)
+    )
 
     adopted = [one.path for one in scrub_all(given) if one.is_checksum_new]
     flip(old)

@@ -29,7 +29,14 @@ from stream.storage.scratch_directory import LOCK_FILE
 from stream.writing.batch_writer import BatchWriter
 from tests.accidents import ACCIDENTS, accidents, flip
 from tests.installation import free_port
-from tests.stream.builders import NOON_MS, a_message, an_envelope, put_instead, settings, version
+from tests.stream.builders import (
+    NOON_MS,
+    a_message,
+    an_envelope,
+    replace_data_file,
+    settings,
+    version,
+)
 
 FILES = 4
 
@@ -206,7 +213,7 @@ def test_a_compaction_that_fails_leaves_nothing_behind(
 def test_no_flipped_bit_of_an_old_file_ends_the_reading_back(given: Settings) -> None:
     table = LakeTable(given, EVENTS)
     part = version(given, EVENTS).data_files[1]
-    old = put_instead(table, part, pq.read_table(part.path, partitioning=None))
+    old = replace_data_file(table, part, pq.read_table(part.path, partitioning=None))
     data = old.read_bytes()
     chance = random.Random(11)
 

@@ -1,4 +1,4 @@
-"""What is no chunk, envelope or item goes to the quarantine with its bytes; nothing else does."""
+"""Undecodable chunks, envelopes and items are quarantined with their bytes; nothing else is."""
 
 import base64
 import json
@@ -61,7 +61,7 @@ def test_a_garbage_chunk_is_quarantined_with_its_offset_and_the_stream_goes_on(
     assert balance(given, LEDGER) == (5, 2, 3)
 
 
-def test_an_envelope_whose_items_are_no_array_is_quarantined_whole(tmp_path: Path) -> None:
+def test_an_envelope_without_an_item_array_is_quarantined_whole(tmp_path: Path) -> None:
     given = builders.settings(tmp_path)
     batch = [a_message(0, an_envelope(b'{"name": "a"'), named("b"))]
 
@@ -70,7 +70,7 @@ def test_an_envelope_whose_items_are_no_array_is_quarantined_whole(tmp_path: Pat
     assert rows(given, EVENTS, "name", "seq") == [("b", 1)]
 
 
-def test_an_envelope_from_no_time_at_all_is_quarantined(tmp_path: Path) -> None:
+def test_an_envelope_with_an_impossible_time_of_receipt_is_quarantined(tmp_path: Path) -> None:
     given = builders.settings(tmp_path)
     batch = [a_message(0, an_envelope([{"name": "a"}], received_ms=2**62))]
 
@@ -78,7 +78,7 @@ def test_an_envelope_from_no_time_at_all_is_quarantined(tmp_path: Path) -> None:
     assert rows(given, QUARANTINE, "reason") == [(f"received_ms {2**62}",)]
 
 
-def test_a_value_that_fits_no_column_costs_its_row_only(tmp_path: Path) -> None:
+def test_a_value_that_does_not_fit_its_column_quarantines_its_row_only(tmp_path: Path) -> None:
     rows = decode_batch(CUSTOM_EVENT, [a_message(0, named("a", "b", "c"))], LedgerCounts({})).rows
     rows, _ = enrich_rows(rows, Lookups())
     rows.columns["visitor_hash"][1] = 2**64
@@ -89,7 +89,7 @@ def test_a_value_that_fits_no_column_costs_its_row_only(tmp_path: Path) -> None:
     assert [(q.seq, q.stage.value) for q in refused] == [(1, "write")]
 
 
-def test_a_batch_is_cut_by_rows_at_the_borders_of_messages() -> None:
+def test_a_batch_is_split_by_rows_between_messages() -> None:
     arrived = [a_message(offset, named(*"abcd")) for offset in range(5)]
 
     assert [[m.offset for m in portion] for portion in split_batch(arrived, 6, 9999)] == [
@@ -100,7 +100,7 @@ def test_a_batch_is_cut_by_rows_at_the_borders_of_messages() -> None:
     assert [len(portion) for portion in split_batch(arrived, 1000, 9999)] == [5]
 
 
-def test_a_batch_of_large_items_is_cut_by_its_bytes() -> None:
+def test_a_batch_of_large_items_is_split_by_its_bytes() -> None:
     body = b"x" * 100
     arrived = [a_message(offset, body=body) for offset in range(5)]
 
@@ -117,7 +117,7 @@ anything = st.recursive(
 
 @st.composite
 def odd_items(draw: st.DrawFn, kind: Kind) -> Any:
-    """An object whose known fields hold anything, good values among them."""
+    """An object whose known fields have any values, valid ones among them."""
     names = [field.encode_name for field in msgspec.structs.fields(kind.item)]
     good = {
         "name": st.sampled_from(["screen_view", "link_out", "x"]),
@@ -138,7 +138,7 @@ def odd_items(draw: st.DrawFn, kind: Kind) -> Any:
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None
 )
 @given(st.data())
-def test_no_chunk_stops_the_line_and_everything_is_accounted_for(data: st.DataObject) -> None:
+def test_no_chunk_stops_the_pipeline_and_the_ledger_adds_up(data: st.DataObject) -> None:
     kind = data.draw(st.sampled_from(KINDS))
     bodies = data.draw(st.lists(st.binary(max_size=60) | st.none(), max_size=3))
     items = data.draw(st.lists(odd_items(kind), max_size=5))

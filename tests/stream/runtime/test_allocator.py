@@ -1,4 +1,4 @@
-"""A worker's memory stays its own between batches."""
+"""A worker keeps freed memory between batches."""
 
 import json
 import subprocess
@@ -16,7 +16,7 @@ print(json.dumps([gc.get_threshold()[0], gc.get_freeze_count() > 0, gc.isenabled
 """
 
 
-def test_what_stays_is_not_walked_and_what_is_freed_is_kept() -> None:
-    told = subprocess.run([sys.executable, "-c", LOOK], capture_output=True, check=True)
+def test_lasting_objects_are_not_collected_and_freed_memory_is_kept() -> None:
+    problems = subprocess.run([sys.executable, "-c", LOOK], capture_output=True, check=True)
 
-    assert json.loads(told.stdout) == [50_000, True, True, "system", 1 << 20]
+    assert json.loads(problems.stdout) == [50_000, True, True, "system", 1 << 20]

@@ -1,4 +1,4 @@
-"""A retry counts once: by the id of an item or of its request, whatever lies between the copies."""
+"""A retry counts once, by the id of the item or of its request, whatever is received between."""
 
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ def sent(*ids: str | None, **envelope: Any) -> Envelope:
     return an_envelope(items, **envelope)
 
 
-def a_drain(folder: Path) -> BatchWriter:
+def a_writer(folder: Path) -> BatchWriter:
     return BatchWriter(settings(folder), CUSTOM_EVENT, Lookups())
 
 
@@ -33,16 +33,16 @@ def stored(folder: Path) -> list[tuple[object, ...]]:
 
 
 def sums(folder: Path) -> tuple[int, int, int, int]:
-    """By the ledger: received, stored, duplicate, quarantined."""
-    found = rows(settings(folder), LEDGER, "received", "stored", "duplicate", "quarantined")
-    received, kept, duplicate, refused = (sum(column) for column in zip(*found, strict=True))
+    """The ledger's sums: received, stored, duplicate, quarantined."""
+    actual = rows(settings(folder), LEDGER, "received", "stored", "duplicate", "quarantined")
+    received, kept, duplicate, refused = (sum(column) for column in zip(*actual, strict=True))
     return received, kept, duplicate, refused
 
 
-def test_a_copy_in_the_same_batch_is_noted_and_not_stored(tmp_path: Path) -> None:
+def test_a_duplicate_in_the_same_batch_is_quarantined(tmp_path: Path) -> None:
     batch = [a_message(0, sent("a", "b", "a")), a_message(1, sent("b", None, None))]
 
-    assert a_drain(tmp_path).write(batch) == WriteResult(4, 0, {0: 2}, 2)
+    assert a_writer(tmp_path).write(batch) == WriteResult(4, 0, {0: 2}, 2)
     assert stored(tmp_path) == [("a", 0, 0, 0), ("b", 0, 0, 1), (None, 0, 1, 1), (None, 0, 1, 2)]
     noted = ("subject_id", "topic", "stage", "kafka_offset", "seq", "reason", "payload")
     reason = "same eventId as an item received before"
@@ -53,46 +53,46 @@ def test_a_copy_in_the_same_batch_is_noted_and_not_stored(tmp_path: Path) -> Non
     assert sums(tmp_path) == (6, 4, 2, 0)
 
 
-def test_a_copy_in_a_later_batch_is_not_stored(tmp_path: Path) -> None:
-    drain = a_drain(tmp_path)
-    drain.write([a_message(0, sent("a", "b"))])
-    drain.write([a_message(1, sent("c"))])
+def test_a_duplicate_in_a_later_batch_is_not_stored(tmp_path: Path) -> None:
+    writer = a_writer(tmp_path)
+    writer.write([a_message(0, sent("a", "b"))])
+    writer.write([a_message(1, sent("c"))])
 
-    assert drain.write([a_message(2, sent("b", "d"))]) == WriteResult(1, 0, {0: 3}, 1)
+    assert writer.write([a_message(2, sent("b", "d"))]) == WriteResult(1, 0, {0: 3}, 1)
     assert [row[0] for row in stored(tmp_path)] == ["a", "b", "c", "d"]
 
 
-def test_a_worker_that_comes_later_knows_the_ids_from_the_table(tmp_path: Path) -> None:
-    a_drain(tmp_path).write([a_message(0, sent("a")), a_message(0, sent("b"), partition=1)])
+def test_a_new_worker_rebuilds_the_ids_from_the_table(tmp_path: Path) -> None:
+    a_writer(tmp_path).write([a_message(0, sent("a")), a_message(0, sent("b"), partition=1)])
 
-    later = a_drain(tmp_path)
+    later = a_writer(tmp_path)
     later.next_offsets([0, 1])
 
     assert later.write([a_message(1, sent("a", "c"))]) == WriteResult(1, 0, {0: 2}, 1)
     assert later.write([a_message(1, sent("b"), partition=1)]) == WriteResult(0, 0, {1: 2}, 1)
 
 
-def test_a_partition_that_was_away_is_read_again(tmp_path: Path) -> None:
-    first, second = a_drain(tmp_path), a_drain(tmp_path)
+def test_a_partition_that_returns_is_scanned_again(tmp_path: Path) -> None:
+    first, second = a_writer(tmp_path), a_writer(tmp_path)
     first.write([a_message(0, sent("a"))])
     second.write([a_message(1, sent("b"))])
 
     assert first.write([a_message(2, sent("a", "b", "c"))]) == WriteResult(1, 0, {0: 3}, 2)
 
 
-def test_ids_of_another_website_kind_or_partition_are_others(tmp_path: Path) -> None:
-    drain = a_drain(tmp_path)
-    drain.write([a_message(0, sent("a"))])
+def test_ids_of_another_website_kind_or_partition_are_different(tmp_path: Path) -> None:
+    writer = a_writer(tmp_path)
+    writer.write([a_message(0, sent("a"))])
 
-    assert drain.write([a_message(1, sent("a", subject_id="w2"))]) == WriteResult(1, 0, {0: 2})
-    assert drain.write([a_message(0, sent("a"), partition=1)]) == WriteResult(1, 0, {1: 1})
+    assert writer.write([a_message(1, sent("a", subject_id="w2"))]) == WriteResult(1, 0, {0: 2})
+    assert writer.write([a_message(0, sent("a"), partition=1)]) == WriteResult(1, 0, {1: 1})
     vital = {"path": "/", "metricName": "LCP", "metricValue": 1, "eventId": "a"}
     vitals = BatchWriter(settings(tmp_path), WEB_VITAL, Lookups())
     assert vitals.write([a_message(0, an_envelope([vital, vital]))]) == WriteResult(1, 0, {0: 1}, 1)
 
 
-def test_an_empty_id_is_none(tmp_path: Path) -> None:
-    assert a_drain(tmp_path).write([a_message(0, sent("", ""))]) == WriteResult(2, 0, {0: 1})
+def test_an_empty_id_is_no_id(tmp_path: Path) -> None:
+    assert a_writer(tmp_path).write([a_message(0, sent("", ""))]) == WriteResult(2, 0, {0: 1})
 
 
 @pytest.mark.parametrize(
@@ -105,38 +105,40 @@ def test_an_empty_id_is_none(tmp_path: Path) -> None:
         (-30 * HOUR_MS, 1),  # a collector whose clock is behind
     ],
 )
-def test_a_copy_is_known_for_a_day(tmp_path: Path, later_ms: int, duplicates: int) -> None:
-    a_drain(tmp_path).write([a_message(0, sent("a", received_ms=NOON_MS))])
+def test_a_duplicate_is_recognised_for_a_day(
+    tmp_path: Path, later_ms: int, duplicates: int
+) -> None:
+    a_writer(tmp_path).write([a_message(0, sent("a", received_ms=NOON_MS))])
 
-    again = a_drain(tmp_path)
+    again = a_writer(tmp_path)
     received_ms = NOON_MS + later_ms
 
     expected = WriteResult(1 - duplicates, 0, {0: 2}, duplicates)
     assert again.write([a_message(1, sent("a", received_ms=received_ms))]) == expected
 
 
-def test_a_clock_that_jumps_ahead_and_back_makes_nobody_forget(tmp_path: Path) -> None:
-    drain = a_drain(tmp_path)
-    drain.write([a_message(0, sent("a"))])
-    drain.write([a_message(1, sent("b", received_ms=NOON_MS + 1000 * HOUR_MS))])
+def test_a_clock_that_jumps_ahead_and_back_drops_no_ids(tmp_path: Path) -> None:
+    writer = a_writer(tmp_path)
+    writer.write([a_message(0, sent("a"))])
+    writer.write([a_message(1, sent("b", received_ms=NOON_MS + 1000 * HOUR_MS))])
 
-    assert drain.write([a_message(2, sent("a", "b"))]) == WriteResult(0, 0, {0: 3}, 2)
+    assert writer.write([a_message(2, sent("a", "b"))]) == WriteResult(0, 0, {0: 3}, 2)
 
 
-def test_what_was_refused_is_no_original(tmp_path: Path) -> None:
+def test_a_quarantined_item_is_no_original(tmp_path: Path) -> None:
     bad = an_envelope([{"name": 7, "eventId": "a"}])
 
-    assert a_drain(tmp_path).write([a_message(0, bad, sent("a"))]) == WriteResult(1, 1, {0: 1})
+    assert a_writer(tmp_path).write([a_message(0, bad, sent("a"))]) == WriteResult(1, 1, {0: 1})
 
 
 def test_a_request_that_is_sent_again_counts_once(tmp_path: Path) -> None:
-    drain = a_drain(tmp_path)
+    writer = a_writer(tmp_path)
     first = sent(None, "a", None, request_id="r1")
-    drain.write([a_message(0, sent(None), first)])
+    writer.write([a_message(0, sent(None), first)])
 
-    assert drain.write([a_message(1, first)]) == WriteResult(0, 0, {0: 2}, 3)
+    assert writer.write([a_message(1, first)]) == WriteResult(0, 0, {0: 2}, 3)
     assert len(set(rows(settings(tmp_path), EVENTS, "event_hash"))) == 4
-    assert drain.write([a_message(2, sent(None, None, request_id="r2"))]) == WriteResult(
+    assert writer.write([a_message(2, sent(None, None, request_id="r2"))]) == WriteResult(
         2, 0, {0: 3}
     )
     noted = rows(settings(tmp_path), QUARANTINE, "seq", "reason")
@@ -147,68 +149,68 @@ def test_a_request_that_is_sent_again_counts_once(tmp_path: Path) -> None:
     ]
 
 
-def test_places_in_a_request_count_what_was_refused(tmp_path: Path) -> None:
+def test_positions_in_a_request_count_quarantined_items(tmp_path: Path) -> None:
     request = an_envelope([{"name": "a"}, {"name": 7}, {"name": "c"}], request_id="r")
-    drain = a_drain(tmp_path)
+    writer = a_writer(tmp_path)
 
-    assert drain.write([a_message(0, sent(None), request)]) == WriteResult(3, 1, {0: 1})
-    assert drain.write([a_message(1, request)]) == WriteResult(0, 1, {0: 2}, 2)
+    assert writer.write([a_message(0, sent(None), request)]) == WriteResult(3, 1, {0: 1})
+    assert writer.write([a_message(1, request)]) == WriteResult(0, 1, {0: 2}, 2)
     assert sums(tmp_path) == (7, 3, 2, 2)
 
 
-def test_ids_beyond_the_room_rest_on_the_disk(tmp_path: Path) -> None:
-    given = settings(tmp_path)
+def test_ids_beyond_the_memory_budget_are_spilled(tmp_path: Path) -> None:
+    config = settings(tmp_path)
     ids = [f"id-{n}" for n in range(6_000)]
-    drain = BatchWriter(
-        given, CUSTOM_EVENT, Lookups(), memory_budget=MemoryBudget(tmp_path / "cache", 10_000)
+    writer = BatchWriter(
+        config, CUSTOM_EVENT, Lookups(), memory_budget=MemoryBudget(tmp_path / "cache", 10_000)
     )
     for offset in range(3):
         some = ids[offset * 2_000 : (offset + 1) * 2_000]
         received_ms = NOON_MS + 3 * offset * HOUR_MS
-        drain.write([a_message(offset, sent(*some, received_ms=received_ms))])
+        writer.write([a_message(offset, sent(*some, received_ms=received_ms))])
 
     later = sent(*ids, "new", received_ms=NOON_MS + 9 * HOUR_MS)
-    assert drain.write([a_message(3, later)]) == WriteResult(1, 0, {0: 4}, 6_000)
+    assert writer.write([a_message(3, later)]) == WriteResult(1, 0, {0: 4}, 6_000)
     assert list((tmp_path / "cache").iterdir()) == []  # the files have no names
 
     small = BatchWriter(
-        given, CUSTOM_EVENT, Lookups(), memory_budget=MemoryBudget(tmp_path / "cache", 10_000)
+        config, CUSTOM_EVENT, Lookups(), memory_budget=MemoryBudget(tmp_path / "cache", 10_000)
     )
     assert small.write([a_message(4, later)]) == WriteResult(0, 0, {0: 5}, 6_001)
 
 
-def test_what_others_send_again_counts_once_beside_a_flood_of_ids(tmp_path: Path) -> None:
-    given = settings(tmp_path)
-    drain = BatchWriter(
-        given, CUSTOM_EVENT, Lookups(), memory_budget=MemoryBudget(tmp_path / "cache", 10_000)
+def test_retries_of_others_count_once_during_a_flood_of_ids(tmp_path: Path) -> None:
+    config = settings(tmp_path)
+    writer = BatchWriter(
+        config, CUSTOM_EVENT, Lookups(), memory_budget=MemoryBudget(tmp_path / "cache", 10_000)
     )
-    drain.write([a_message(0, sent("order-1"))])
+    writer.write([a_message(0, sent("order-1"))])
     for offset in range(1, 6):
         flood = [{"name": "x", "eventId": f"{offset}-{n}"} for n in range(3_000)]
-        drain.write([a_message(offset, an_envelope(flood, subject_id="w2"))])
+        writer.write([a_message(offset, an_envelope(flood, subject_id="w2"))])
 
-    assert drain.write([a_message(6, sent("order-1"))]) == WriteResult(0, 0, {0: 7}, 1)
+    assert writer.write([a_message(6, sent("order-1"))]) == WriteResult(0, 0, {0: 7}, 1)
 
 
-def test_compacted_parts_are_read_back_too(tmp_path: Path) -> None:
-    given = settings(tmp_path, small_parts=2)
-    drain = a_drain(tmp_path)
-    drain.write([a_message(0, sent("a"))])
-    drain.write([a_message(1, sent("b"))])
-    compact(LakeTable(given, EVENTS), given)
+def test_compacted_data_files_are_scanned_too(tmp_path: Path) -> None:
+    config = settings(tmp_path, small_parts=2)
+    writer = a_writer(tmp_path)
+    writer.write([a_message(0, sent("a"))])
+    writer.write([a_message(1, sent("b"))])
+    compact(LakeTable(config, EVENTS), config)
 
-    assert a_drain(tmp_path).write([a_message(2, sent("a", "b", "c"))]) == WriteResult(
+    assert a_writer(tmp_path).write([a_message(2, sent("a", "b", "c"))]) == WriteResult(
         1, 0, {0: 3}, 2
     )
 
 
-def test_what_was_taken_away_is_forgotten_and_read_again_when_it_is_back(tmp_path: Path) -> None:
-    drain = a_drain(tmp_path)
-    drain.next_offsets([0, 1])
-    drain.write([a_message(0, sent("a")), a_message(0, sent("b"), partition=1)])
+def test_a_revoked_partition_is_dropped_and_scanned_again_when_it_returns(tmp_path: Path) -> None:
+    writer = a_writer(tmp_path)
+    writer.next_offsets([0, 1])
+    writer.write([a_message(0, sent("a")), a_message(0, sent("b"), partition=1)])
 
-    drain.next_offsets([1])
-    assert drain.write([a_message(1, sent("b"), partition=1)]) == WriteResult(0, 0, {1: 2}, 1)
+    writer.next_offsets([1])
+    assert writer.write([a_message(1, sent("b"), partition=1)]) == WriteResult(0, 0, {1: 2}, 1)
 
-    drain.next_offsets([0, 1])
-    assert drain.write([a_message(1, sent("a", "c"))]) == WriteResult(1, 0, {0: 2}, 1)
+    writer.next_offsets([0, 1])
+    assert writer.write([a_message(1, sent("a", "c"))]) == WriteResult(1, 0, {0: 2}, 1)

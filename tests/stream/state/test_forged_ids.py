@@ -1,4 +1,4 @@
-"""Ids that anybody may make up: they stand for nobody else's items."""
+"""Forged event ids never match the items of other senders."""
 
 from pathlib import Path
 
@@ -13,13 +13,13 @@ from tests.stream.builders import a_message, an_envelope, settings
 @pytest.mark.parametrize(
     ("item", "request_id"), [({"name": "a", "eventId": "order-1"}, ""), ({"name": "a"}, "order-1")]
 )
-def test_an_id_from_a_page_does_not_keep_out_what_a_server_sends(
+def test_an_id_from_a_page_does_not_shadow_the_item_of_a_server(
     tmp_path: Path, item: dict[str, str], request_id: str
 ) -> None:
-    drain = BatchWriter(settings(tmp_path), CUSTOM_EVENT, Lookups())
+    writer = BatchWriter(settings(tmp_path), CUSTOM_EVENT, Lookups())
     made_up = an_envelope([item], request_id=request_id)
     order = an_envelope([item], request_id=request_id, trusted=True)
 
-    assert drain.write([a_message(0, made_up)]) == WriteResult(1, 0, {0: 1})
-    assert drain.write([a_message(1, order)]) == WriteResult(1, 0, {0: 2})
-    assert drain.write([a_message(2, order, made_up)]) == WriteResult(0, 0, {0: 3}, 2)
+    assert writer.write([a_message(0, made_up)]) == WriteResult(1, 0, {0: 1})
+    assert writer.write([a_message(1, order)]) == WriteResult(1, 0, {0: 2})
+    assert writer.write([a_message(2, order, made_up)]) == WriteResult(0, 0, {0: 3}, 2)

@@ -1,4 +1,4 @@
-"""The ids of a slot are a set, however they came in and wherever they rest."""
+"""A bucket is a set of ids, in any order of insertion, in memory or spilled."""
 
 from pathlib import Path
 
@@ -16,29 +16,29 @@ def some(count: int) -> Ids:
     return CHANCE.integers(0, 2**63 - 1, count, dtype=np.int64).view(np.uint64)
 
 
-def held(slot: IdBucket, ids: Ids) -> Mask:
-    found = np.zeros(len(ids), np.bool_)
-    slot.find(HashProbe(ids), found)
-    return found
+def held(bucket: IdBucket, ids: Ids) -> Mask:
+    actual = np.zeros(len(ids), np.bool_)
+    bucket.find(HashProbe(ids), actual)
+    return actual
 
 
 @pytest.mark.parametrize("spills", [False, True])
-def test_a_slot_holds_what_was_added_and_nothing_else(tmp_path: Path, spills: bool) -> None:
-    slot = IdBucket()
+def test_a_bucket_holds_the_ids_that_were_added_and_no_others(tmp_path: Path, spills: bool) -> None:
+    bucket = IdBucket()
     added = [some(count) for count in (1, 700, 3, 5000, 40, 40, 9000, 2)]
     for number, ids in enumerate(added):
-        slot.add(ids)
-        assert held(slot, ids).all()
+        bucket.add(ids)
+        assert held(bucket, ids).all()
         if spills and number % 3 == 1:
-            slot.spill(tmp_path)
+            bucket.spill(tmp_path)
 
-    assert held(slot, np.concatenate(added)).all()
-    assert not held(slot, some(20_000)).any()
-    assert len(slot) == sum(map(len, added))
+    assert held(bucket, np.concatenate(added)).all()
+    assert not held(bucket, some(20_000)).any()
+    assert len(bucket) == sum(map(len, added))
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_filter_lets_few_pass_that_it_does_not_hold() -> None:
+def test_a_bloom_filter_has_few_false_positives() -> None:
     sieve = BloomFilter(100_000)
     ids = some(100_000)
     sieve.add(ids)
@@ -48,7 +48,7 @@ def test_a_filter_lets_few_pass_that_it_does_not_hold() -> None:
     assert sieve.nbytes <= 2 * 100_000
 
 
-def test_the_oldest_slots_of_an_owner_make_room(tmp_path: Path) -> None:
+def test_the_oldest_buckets_of_an_owner_are_spilled_first(tmp_path: Path) -> None:
     seen, other = IdIndex(), IdIndex()
     for number in (5, 6, 7):
         seen.add(some(10_000), np.full(10_000, number))
@@ -58,13 +58,13 @@ def test_the_oldest_slots_of_an_owner_make_room(tmp_path: Path) -> None:
 
     memory_budget.enforce("events", [seen])
 
-    resting = [number for number, slot in seen.buckets.items() if slot.spillable == 0]
+    resting = [number for number, bucket in seen.buckets.items() if bucket.spillable == 0]
     assert resting == [5, 6]
     assert memory_budget.over <= 0
     assert other.buckets[1].spillable == 80_000
 
 
-def test_a_flood_of_ids_takes_no_more_memory_than_there_is_room_for(tmp_path: Path) -> None:
+def test_a_flood_of_ids_stays_within_the_memory_budget(tmp_path: Path) -> None:
     seen, memory_budget = IdIndex(), MemoryBudget(tmp_path / "cache", 50_000)
     own, flood = some(100), [some(20_000) for _ in range(10)]
 
@@ -72,7 +72,7 @@ def test_a_flood_of_ids_takes_no_more_memory_than_there_is_room_for(tmp_path: Pa
         seen.add(ids, np.full(len(ids), number // 5))
         assert seen.duplicates(ids, np.full(len(ids), 3)).all()
         memory_budget.enforce("events", [seen])
-        assert sum(slot.nbytes for slot in seen.buckets.values()) <= 50_000
+        assert sum(bucket.nbytes for bucket in seen.buckets.values()) <= 50_000
 
     assert seen.duplicates(own, np.full(100, 3)).all()
     assert all(seen.duplicates(ids, np.full(20_000, 3)).all() for ids in flood)

@@ -1,4 +1,4 @@
-"""Visitors and sessions that no tracker named: who gets them, and that they stay the same."""
+"""Derived visitors and sessions: which events get them, and that a replay gives the same ones."""
 
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,12 @@ MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS
 
 
-def a_drain(folder: Path) -> BatchWriter:
+def a_writer(folder: Path) -> BatchWriter:
     return BatchWriter(settings(folder), CUSTOM_EVENT, Lookups())
 
 
 def at(*minutes: float, visitor: str | None = "ann", **envelope: Any) -> Envelope:
-    """Events of a visitor so many minutes after ten, named by the minute."""
+    """Events of a visitor these minutes after ten o'clock, named by the minute."""
     ten = NOON_MS - 2 * HOUR_MS
     items = [
         {"name": str(m), "anonymousId": visitor, "timestamp": int(ten + m * MINUTE_MS)}
@@ -37,39 +37,39 @@ def at(*minutes: float, visitor: str | None = "ann", **envelope: Any) -> Envelop
 
 def sessions(folder: Path) -> list[set[str]]:
     """The names of the events of each session, by the first name."""
-    found: dict[str, set[str]] = {}
+    actual: dict[str, set[str]] = {}
     for name, session_id in rows(settings(folder), EVENTS, "name", "session_id"):
-        found.setdefault(session_id, set()).add(name)
-    return sorted(found.values(), key=lambda names: min(map(float, names)))
+        actual.setdefault(session_id, set()).add(name)
+    return sorted(actual.values(), key=lambda names: min(map(float, names)))
 
 
 def test_events_less_than_half_an_hour_apart_are_one_session(tmp_path: Path) -> None:
-    a_drain(tmp_path).write([a_message(0, at(0, 29.99, 59.98), at(90, 119))])
+    a_writer(tmp_path).write([a_message(0, at(0, 29.99, 59.98), at(90, 119))])
 
     assert sessions(tmp_path) == [{"0", "29.99", "59.98"}, {"90", "119"}]
 
 
 def test_a_session_goes_on_in_later_batches_and_workers(tmp_path: Path) -> None:
-    drain = a_drain(tmp_path)
-    drain.write([a_message(0, at(0))])
-    drain.write([a_message(1, at(20))])
-    a_drain(tmp_path).write([a_message(2, at(40, received_ms=NOON_MS + 2 * HOUR_MS))])
-    drain.write([a_message(3, at(60))])
+    writer = a_writer(tmp_path)
+    writer.write([a_message(0, at(0))])
+    writer.write([a_message(1, at(20))])
+    a_writer(tmp_path).write([a_message(2, at(40, received_ms=NOON_MS + 2 * HOUR_MS))])
+    writer.write([a_message(3, at(60))])
 
     assert sessions(tmp_path) == [{"0", "20", "40", "60"}]
 
 
-def test_a_late_event_joins_the_session_that_is_nearest(tmp_path: Path) -> None:
-    a_drain(tmp_path).write([a_message(0, at(0), at(50))])
-    a_drain(tmp_path).write([a_message(1, at(29), at(10), at(110))])
+def test_a_late_event_joins_the_nearest_session(tmp_path: Path) -> None:
+    a_writer(tmp_path).write([a_message(0, at(0), at(50))])
+    a_writer(tmp_path).write([a_message(1, at(29), at(10), at(110))])
 
     assert sessions(tmp_path) == [{"0", "10"}, {"29", "50"}, {"110"}]
 
 
-def test_what_was_received_long_ago_is_not_joined(tmp_path: Path) -> None:
-    drain = a_drain(tmp_path)
-    drain.write([a_message(0, at(0))])
-    drain.write([a_message(1, at(1, received_ms=NOON_MS + 3 * HOUR_MS))])
+def test_sessions_received_long_ago_are_not_joined(tmp_path: Path) -> None:
+    writer = a_writer(tmp_path)
+    writer.write([a_message(0, at(0))])
+    writer.write([a_message(1, at(1, received_ms=NOON_MS + 3 * HOUR_MS))])
 
     assert sessions(tmp_path) == [{"0"}, {"1"}]
 
@@ -77,25 +77,25 @@ def test_what_was_received_long_ago_is_not_joined(tmp_path: Path) -> None:
 def test_visitors_and_websites_have_sessions_of_their_own(tmp_path: Path) -> None:
     batch = [a_message(0, at(0), at(1, visitor="ben"), at(2, subject_id="w2"))]
 
-    a_drain(tmp_path).write(batch)
+    a_writer(tmp_path).write(batch)
 
     assert sessions(tmp_path) == [{"0"}, {"1"}, {"2"}]
 
 
-def test_a_session_that_is_given_is_kept_and_made_ones_are_marked(tmp_path: Path) -> None:
-    given = [{"name": "a", "anonymousId": "ann", "sessionId": "s1"}]
+def test_a_session_of_the_tracker_is_kept_and_derived_ones_are_marked(tmp_path: Path) -> None:
+    config = [{"name": "a", "anonymousId": "ann", "sessionId": "s1"}]
 
-    a_drain(tmp_path).write([a_message(0, an_envelope(given), at(120))])
+    a_writer(tmp_path).write([a_message(0, an_envelope(config), at(120))])
 
-    found = rows(settings(tmp_path), EVENTS, "name", "session_id", "session_hash", "session_made")
-    assert found[1] == ("a", "s1", hash63("s1"), False)
-    name, session_id, session_hash, made = found[0]
+    actual = rows(settings(tmp_path), EVENTS, "name", "session_id", "session_hash", "session_made")
+    assert actual[1] == ("a", "s1", hash63("s1"), False)
+    name, session_id, session_hash, made = actual[0]
     assert (name, session_id[:4], len(session_id), made) == ("120", "gap_", 20, True)
     assert session_hash == hash63(session_id)
 
 
-def test_who_has_no_id_is_who_the_collector_says(tmp_path: Path) -> None:
-    a_drain(tmp_path).write([a_message(0, day("d1", 0, 5))])
+def test_an_item_without_a_visitor_id_gets_the_collectors(tmp_path: Path) -> None:
+    a_writer(tmp_path).write([a_message(0, day("d1", 0, 5))])
 
     columns = ("name", "anonymous_id", "visitor_hash", "visitor_made", "session_made")
     assert rows(settings(tmp_path), EVENTS, *columns) == [
@@ -106,47 +106,47 @@ def test_who_has_no_id_is_who_the_collector_says(tmp_path: Path) -> None:
 
 
 def day(name: str, *minutes: float) -> Envelope:
-    """Events that name nobody, in an envelope that does."""
+    """Events without a visitor, in an envelope with the collector's visitor."""
     envelope = at(*minutes, visitor=None)
     return an_envelope(envelope.items, count=len(minutes), visitor=name)
 
 
-def test_nobody_has_no_session(tmp_path: Path) -> None:
-    a_drain(tmp_path).write([a_message(0, at(0, visitor=None))])
+def test_an_event_without_a_visitor_has_no_session(tmp_path: Path) -> None:
+    a_writer(tmp_path).write([a_message(0, at(0, visitor=None))])
 
     columns = ("anonymous_id", "visitor_hash", "visitor_made", "session_id", "session_made")
     assert rows(settings(tmp_path), EVENTS, *columns) == [(None, None, False, None, False)]
 
 
-def test_a_program_has_no_session(tmp_path: Path) -> None:
-    a_drain(tmp_path).write([a_message(0, at(0, user_agent="Googlebot/2.1"))])
+def test_a_bot_has_no_session(tmp_path: Path) -> None:
+    a_writer(tmp_path).write([a_message(0, at(0, user_agent="Googlebot/2.1"))])
 
     assert rows(settings(tmp_path), EVENTS, "is_bot", "session_id") == [(True, None)]
 
 
 def test_errors_have_the_same_visitor_and_no_session(tmp_path: Path) -> None:
     body = [{"message": "x is undefined"}]
-    drain = BatchWriter(settings(tmp_path), ERROR_REPORT, Lookups())
+    writer = BatchWriter(settings(tmp_path), ERROR_REPORT, Lookups())
 
-    drain.write([a_message(0, an_envelope(body, visitor="d1"))])
+    writer.write([a_message(0, an_envelope(body, visitor="d1"))])
 
     columns = ("anonymous_id", "visitor_hash", "visitor_made", "session_id")
     assert rows(settings(tmp_path), ERRORS, *columns) == [("d1", hash63("d1"), True, None)]
 
 
-def test_a_copy_prolongs_no_session(tmp_path: Path) -> None:
+def test_a_duplicate_extends_no_session(tmp_path: Path) -> None:
     def clicked(received_ms: int) -> Envelope:
         item = {"name": str(received_ms - NOON_MS), "anonymousId": "ann", "eventId": "1"}
         return an_envelope([item], received_ms=received_ms)
 
-    drain = a_drain(tmp_path)
-    drain.write([a_message(0, clicked(NOON_MS)), a_message(1, clicked(NOON_MS + 20 * MINUTE_MS))])
-    drain.write([a_message(2, at(160, received_ms=NOON_MS + HOUR_MS))])
+    writer = a_writer(tmp_path)
+    writer.write([a_message(0, clicked(NOON_MS)), a_message(1, clicked(NOON_MS + 20 * MINUTE_MS))])
+    writer.write([a_message(2, at(160, received_ms=NOON_MS + HOUR_MS))])
 
     assert sessions(tmp_path) == [{"0"}, {"160"}]
 
 
-def test_a_visitor_has_so_many_sessions_in_memory() -> None:
+def test_the_sessions_of_a_visitor_in_memory_are_bounded() -> None:
     spans: SessionSpans = ()
     for at_ms in range(100):
         spans = extended(spans, f"s{at_ms}", 0, at_ms, at_ms)
@@ -154,10 +154,10 @@ def test_a_visitor_has_so_many_sessions_in_memory() -> None:
     assert [span.session_id for span in spans] == [f"s{at_ms}" for at_ms in range(36, 100)]
 
 
-def at_once(visits: VisitorSpans, website: str, *visitors: int, hour: int = 0) -> None:
+def at_once(visitor_spans: VisitorSpans, website: str, *visitors: int, hour: int = 0) -> None:
     """Visitors with one session each, named by the visitor."""
     for visitor in visitors:
-        visits.update(
+        visitor_spans.update(
             {
                 (website, visitor): (
                     SessionSpan(derived_session_id(visitor), hour, visitor, visitor),
@@ -166,48 +166,48 @@ def at_once(visits: VisitorSpans, website: str, *visitors: int, hour: int = 0) -
         )
 
 
-def in_memory(visits: VisitorSpans) -> dict[str, list[int]]:
-    return {website: list(known) for website, known in visits.websites.items()}
+def in_memory(visitor_spans: VisitorSpans) -> dict[str, list[int]]:
+    return {website: list(known) for website, known in visitor_spans.websites.items()}
 
 
-def test_made_up_visitors_take_no_memory_from_other_websites(
+def test_forged_visitors_take_no_memory_from_other_websites(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(remembered, "MAX_SPANS_IN_MEMORY", 8)
-    visits = VisitorSpans(tmp_path)
+    visitor_spans = VisitorSpans(tmp_path)
 
-    at_once(visits, "victim", 1, 2)
-    at_once(visits, "stranger", *range(10, 17))
+    at_once(visitor_spans, "victim", 1, 2)
+    at_once(visitor_spans, "stranger", *range(10, 17))
 
     # 9 are too many; of room for 6, the victim needs 2
-    assert in_memory(visits) == {"victim": [1, 2], "stranger": [13, 14, 15, 16]}
-    assert len(visits.spilled) == 3
-    assert visits.load_spilled([("stranger", 11), ("stranger", 99), ("victim", 11)]) == {
+    assert in_memory(visitor_spans) == {"victim": [1, 2], "stranger": [13, 14, 15, 16]}
+    assert len(visitor_spans.spilled) == 3
+    assert visitor_spans.load_spilled([("stranger", 11), ("stranger", 99), ("victim", 11)]) == {
         ("stranger", 11): (SessionSpan(derived_session_id(11), 0, 11, 11),)
     }
 
 
-def test_what_was_spilled_is_what_was_known_last(
+def test_a_spilled_visitor_has_the_newest_spans(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(remembered, "MAX_SPANS_IN_MEMORY", 4)
-    visits = VisitorSpans(tmp_path)
+    visitor_spans = VisitorSpans(tmp_path)
     last: dict[int, SessionSpans] = {}
     for step in range(200):
         visitor = step * 7 % 23
         session = SessionSpan(derived_session_id(visitor), step // 50, step, step)
         spans: SessionSpans = (session, SessionSpan(derived_session_id(step), 3, 0, step))
-        visits.update({("w1", visitor): spans})
+        visitor_spans.update({("w1", visitor): spans})
         last[visitor] = spans
 
     for visitor, spans in last.items():
         who = ("w1", visitor)
-        assert (visits.of(who) or visits.load_spilled([who])[who]) == spans
-    visits.expire(4)
-    assert (in_memory(visits), len(visits.spilled)) == ({}, 0)
+        assert (visitor_spans.of(who) or visitor_spans.load_spilled([who])[who]) == spans
+    visitor_spans.expire(4)
+    assert (in_memory(visitor_spans), len(visitor_spans.spilled)) == ({}, 0)
 
 
-def test_beyond_all_room_the_website_that_has_most_loses_its_oldest(tmp_path: Path) -> None:
+def test_beyond_the_limit_the_website_with_most_spans_loses_its_oldest(tmp_path: Path) -> None:
     spilled = SessionSpill(tmp_path, max_spans=8)
     for hour, visitors in enumerate(((1, 2, 3), (4, 5, 6), (7, 8))):
         spans = {("big", v): (SessionSpan(derived_session_id(v), hour, v, v),) for v in visitors}
@@ -218,21 +218,21 @@ def test_beyond_all_room_the_website_that_has_most_loses_its_oldest(tmp_path: Pa
     assert sorted(spilled.find(everybody)) == [*(("big", v) for v in (4, 5, 6, 7, 8)), ("small", 1)]
 
 
-def test_a_stranger_does_not_split_the_sessions_of_others(
+def test_forged_events_do_not_split_the_sessions_of_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(remembered, "MAX_SPANS_IN_MEMORY", 100)
-    drain = a_drain(tmp_path)
-    drain.write([a_message(0, at(0, visitor="ann"), at(0, visitor="own", subject_id="w2"))])
+    writer = a_writer(tmp_path)
+    writer.write([a_message(0, at(0, visitor="ann"), at(0, visitor="own", subject_id="w2"))])
     for offset in range(1, 11):
         made_up = [
             {"name": "0", "anonymousId": f"{offset}-{n}", "timestamp": NOON_MS - 2 * HOUR_MS}
             for n in range(200)
         ]
-        drain.write([a_message(offset, an_envelope(made_up, subject_id="w2"))])
+        writer.write([a_message(offset, an_envelope(made_up, subject_id="w2"))])
     again = [at(20, visitor="ann"), at(20, visitor="own", subject_id="w2")]
-    drain.write([a_message(11, *again, at(20, visitor="1-7", subject_id="w2"))])
+    writer.write([a_message(11, *again, at(20, visitor="1-7", subject_id="w2"))])
 
-    found = rows(settings(tmp_path), EVENTS, "anonymous_id", "session_id")
-    assert len(found) == 2005
-    assert len(set(found)) == 2002
+    actual = rows(settings(tmp_path), EVENTS, "anonymous_id", "session_id")
+    assert len(actual) == 2005
+    assert len(set(actual)) == 2002

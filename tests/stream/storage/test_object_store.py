@@ -1,4 +1,4 @@
-"""What was stored is on the disk, in an order that a power cut cannot turn into a lie."""
+"""Stored files are synced to the disk, in an order that survives a power cut."""
 
 import re
 import subprocess
@@ -28,13 +28,13 @@ writer.write([a_message(0, named("a"))])
 
 @pytest.fixture
 def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Names of what is synced, in order."""
+    """Names of the files that were synced, in order."""
     names: list[str] = []
     monkeypatch.setattr("stream.storage.object_store.fsync", lambda path: names.append(path.name))
     return names
 
 
-def test_every_new_log_entry_is_settled(tmp_path: Path, synced: list[str]) -> None:
+def test_every_new_log_entry_is_synced(tmp_path: Path, synced: list[str]) -> None:
     log = tmp_path / LOG_FOLDER
     log.mkdir()
     for version in range(4):
@@ -44,9 +44,7 @@ def test_every_new_log_entry_is_settled(tmp_path: Path, synced: list[str]) -> No
     assert synced == [f"{2:020}.json", f"{3:020}.json", LOG_FOLDER]
 
 
-def test_entries_after_those_that_were_cleaned_up_are_settled(
-    tmp_path: Path, synced: list[str]
-) -> None:
+def test_entries_after_cleaned_up_ones_are_synced(tmp_path: Path, synced: list[str]) -> None:
     log = tmp_path / LOG_FOLDER
     log.mkdir()
     for version in (100, 101):
@@ -57,14 +55,14 @@ def test_entries_after_those_that_were_cleaned_up_are_settled(
     assert synced == [f"{100:020}.json", f"{101:020}.json", LOG_FOLDER]
 
 
-def test_a_url_is_an_object_store_and_a_path_a_folder(tmp_path: Path) -> None:
+def test_a_url_is_an_object_store_and_a_path_is_local(tmp_path: Path) -> None:
     assert isinstance(storage_at(str(tmp_path)), LocalStorage)
     assert isinstance(storage_at(f"file://{tmp_path}"), LocalStorage)
     with pytest.raises(ValueError, match="nowhere"):
         ObjectStorage("nowhere://bucket/lake")
 
 
-def test_what_is_fetched_from_an_object_store_leaves_nothing_in_the_temporary_folder(
+def test_local_copies_from_an_object_store_leave_no_temporary_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
@@ -86,7 +84,7 @@ def test_what_is_fetched_from_an_object_store_leaves_nothing_in_the_temporary_fo
     assert list(bucket.scratch_directory().parent.iterdir()) == [bucket.scratch_directory()]
 
 
-def test_part_then_log_entry_reach_the_disk_in_this_order(tmp_path: Path) -> None:
+def test_the_data_file_is_synced_before_the_log_entry(tmp_path: Path) -> None:
     watcher = (
         "import os, sys\n"
         "real = os.fsync\n"

@@ -1,4 +1,4 @@
-"""Who writes beside a table is never cleared away, and who was killed is."""
+"""Scratch directories of running writers stay, those of killed ones are removed."""
 
 import fcntl
 import gc
@@ -35,7 +35,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def test_what_the_killed_left_is_cleared_and_what_is_held_stays(tmp_path: Path) -> None:
+def test_directories_of_killed_processes_are_removed_and_locked_ones_stay(tmp_path: Path) -> None:
     died = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], cwd=ROOT, check=False)
     writing = ScratchDirectory(tmp_path)
     (writing.folder() / "half").touch()
@@ -48,7 +48,7 @@ def test_what_the_killed_left_is_cleared_and_what_is_held_stays(tmp_path: Path) 
     assert (writing.folder() / "half").exists()
 
 
-def test_each_writer_has_a_folder_of_its_own_that_goes_with_it(tmp_path: Path) -> None:
+def test_each_writer_has_its_own_directory_that_is_removed_with_it(tmp_path: Path) -> None:
     first, second = ScratchDirectory(tmp_path), ScratchDirectory(tmp_path)
     assert first.folder() == first.folder() != second.folder()
 
@@ -58,9 +58,7 @@ def test_each_writer_has_a_folder_of_its_own_that_goes_with_it(tmp_path: Path) -
     assert list(tmp_path.iterdir()) == [second.folder()]
 
 
-def test_what_another_user_may_keep_to_himself_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_directories_of_another_user_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     theirs = tmp_path / "theirs"
     theirs.mkdir()
 
@@ -81,7 +79,7 @@ def test_nothing_is_cleared_where_nothing_was_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("moment", ["before the lock is opened", "before it is held"])
-def test_a_folder_that_is_cleared_before_it_is_held_is_made_anew(
+def test_a_directory_removed_before_it_is_locked_is_created_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     made, flock = tempfile.mkdtemp, fcntl.flock
@@ -114,21 +112,21 @@ def test_a_folder_that_is_cleared_before_it_is_held_is_made_anew(
 
 
 def fill(folder: Path) -> LakeTable:
-    """Two parts of an event each."""
-    drain = BatchWriter(settings(folder), CUSTOM_EVENT, Lookups())
+    """Two data files of one event each."""
+    writer = BatchWriter(settings(folder), CUSTOM_EVENT, Lookups())
     for offset in range(2):
-        drain.write([a_message(offset, named("a"))])
+        writer.write([a_message(offset, named("a"))])
     return LakeTable(settings(folder), EVENTS)
 
 
-def test_a_keeper_that_starts_leaves_a_rewriting_alone(tmp_path: Path) -> None:
+def test_a_starting_keeper_does_not_disturb_a_rewrite(tmp_path: Path) -> None:
     table = fill(tmp_path)
     keepers: list[MaintenanceScheduler] = []
 
-    def meanwhile(found: pa.Table) -> pa.Table:
+    def meanwhile(actual: pa.Table) -> pa.Table:
         keepers.append(MaintenanceScheduler(settings(tmp_path)))
         keepers[-1].run_cycle()
-        return found
+        return actual
 
     rewrite_files(table, list(live_data_files(table.handle, EVENTS)), meanwhile)
 
@@ -136,16 +134,16 @@ def test_a_keeper_that_starts_leaves_a_rewriting_alone(tmp_path: Path) -> None:
     assert rows(settings(tmp_path), EVENTS, "name") == [("a",), ("a",)]
 
 
-def test_a_rewriting_that_fails_leaves_no_file(tmp_path: Path) -> None:
+def test_a_rewrite_that_fails_leaves_no_file(tmp_path: Path) -> None:
     table = fill(tmp_path)
     before = sorted((tmp_path / "lake" / "events").rglob("*.parquet"))
-    given: list[pa.Table] = []
+    config: list[pa.Table] = []
 
-    def full(found: pa.Table) -> pa.Table:
-        given.append(found)
-        if len(given) == 2:
+    def full(actual: pa.Table) -> pa.Table:
+        config.append(actual)
+        if len(config) == 2:
             raise OSError("no space left")
-        return found
+        return actual
 
     with pytest.raises(OSError, match="no space left"):
         rewrite_files(table, list(live_data_files(table.handle, EVENTS)), full)

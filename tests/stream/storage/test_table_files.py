@@ -39,31 +39,31 @@ ITEMS: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module")
-def given(tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    """Every table has rows in several parts, some of them compacted."""
-    given = settings(tmp_path_factory.mktemp("lake"), small_parts=2)
-    fill(given)
-    return given
+def config(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """Every table has rows in several data files, some of them compacted."""
+    config = settings(tmp_path_factory.mktemp("lake"), small_parts=2)
+    fill(config)
+    return config
 
 
-def fill(given: Settings) -> None:
+def fill(config: Settings) -> None:
     for kind in KINDS:
-        drain = BatchWriter(given, kind, Lookups())
+        writer = BatchWriter(config, kind, Lookups())
         for offset in range(3):
             item = {**ITEMS[kind.name], "timestamp": NOON_MS - offset * 86_400_000 - 7}
             message = a_message(offset, an_envelope([item] * 4, subject_id=f"s{offset}"))
-            drain.write([message, a_message(offset, body=b"garbage", partition=1)])
+            writer.write([message, a_message(offset, body=b"garbage", partition=1)])
             if offset == 1:
                 for table in TABLES:
-                    compact(LakeTable(given, table), given)
+                    compact(LakeTable(config, table), config)
 
 
 def by_order(table: Table) -> str:
     return ", ".join(f'"{column}" NULLS FIRST' for column in table.sort_order)
 
 
-def through_duckdb(given: Settings, table: Table, columns: str) -> list[tuple[Any, ...]]:
-    paths = [part.path for part in version(given, table).data_files]
+def through_duckdb(config: Settings, table: Table, columns: str) -> list[tuple[Any, ...]]:
+    paths = [part.path for part in version(config, table).data_files]
     duckdb.execute("SET TimeZone = 'UTC'")
     return duckdb.execute(
         f"""
@@ -75,37 +75,39 @@ def through_duckdb(given: Settings, table: Table, columns: str) -> list[tuple[An
     ).fetchall()
 
 
-def through_polars(given: Settings, table: Table, names: list[str]) -> list[tuple[Any, ...]]:
-    frame = pl.read_delta(table_url(given.lake_url, table))
+def through_polars(config: Settings, table: Table, names: list[str]) -> list[tuple[Any, ...]]:
+    frame = pl.read_delta(table_url(config.lake_url, table))
     return frame.sort(table.sort_order, nulls_last=False).select(names).rows()
 
 
-def through_datafusion(given: Settings, table: Table, columns: str) -> list[tuple[Any, ...]]:
-    handle = DeltaTable(table_url(given.lake_url, table))
-    found = pa.table(
+def through_datafusion(config: Settings, table: Table, columns: str) -> list[tuple[Any, ...]]:
+    handle = DeltaTable(table_url(config.lake_url, table))
+    actual = pa.table(
         QueryBuilder()
         .register("t", handle)
         .execute(f"SELECT {columns} FROM t ORDER BY {by_order(table)}")
         .read_all()
     )
-    return [tuple(row.values()) for row in found.to_pylist()]
+    return [tuple(row.values()) for row in actual.to_pylist()]
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
-def test_three_engines_read_the_same_rows(given: Settings, table: Table) -> None:
+def test_three_engines_read_the_same_rows(config: Settings, table: Table) -> None:
     names = [column.name for column in table.columns]
     columns = ", ".join(f'"{name}"' for name in names)
 
-    expected = through_duckdb(given, table, columns)
+    expected = through_duckdb(config, table, columns)
 
     assert len(expected) >= 12
-    assert through_polars(given, table, names) == expected
-    assert through_datafusion(given, table, columns) == expected
+    assert through_polars(config, table, names) == expected
+    assert through_datafusion(config, table, columns) == expected
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
-def test_the_files_hold_nothing_that_some_engine_cannot_read(given: Settings, table: Table) -> None:
-    paths = [part.path for part in version(given, table).data_files]
+def test_the_data_files_use_only_types_that_every_engine_reads(
+    config: Settings, table: Table
+) -> None:
+    paths = [part.path for part in version(config, table).data_files]
 
     chunks = duckdb.execute(
         "SELECT DISTINCT encodings, compression, type FROM parquet_metadata(?)", [paths]
@@ -122,7 +124,7 @@ def test_the_files_hold_nothing_that_some_engine_cannot_read(given: Settings, ta
     assert not any("UINT" in str(logical) for _, logical in kinds)
 
 
-def test_a_table_asks_no_more_of_its_readers_than_protocol_1(tmp_path: Path) -> None:
+def test_a_table_requires_reader_protocol_1_only(tmp_path: Path) -> None:
     table = LakeTable(settings(tmp_path, tombstone_minutes=15, log_minutes=60), EVENTS)
 
     protocol = table.handle.protocol()
@@ -138,9 +140,9 @@ def test_a_table_asks_no_more_of_its_readers_than_protocol_1(tmp_path: Path) -> 
 
 
 def test_a_table_with_deletion_vectors_is_refused(tmp_path: Path) -> None:
-    given = settings(tmp_path)
-    LakeTable(given, EVENTS)
-    log = Path(table_url(given.lake_url, EVENTS)) / "_delta_log"
+    config = settings(tmp_path)
+    LakeTable(config, EVENTS)
+    log = Path(table_url(config.lake_url, EVENTS)) / "_delta_log"
     newest = max(int(entry.stem) for entry in log.glob("*.json"))
     features = ["deletionVectors"]
     upgrade = {
@@ -154,25 +156,25 @@ def test_a_table_with_deletion_vectors_is_refused(tmp_path: Path) -> None:
     (log / f"{newest + 1:020}.json").write_text(json.dumps(upgrade))
 
     with pytest.raises(UnreadableTable, match="deletion vectors"):
-        open_table(given.lake_url, EVENTS)
+        open_table(config.lake_url, EVENTS)
     with pytest.raises(UnreadableTable, match="deletion vectors"):
-        LakeTable(given, EVENTS)
+        LakeTable(config, EVENTS)
 
 
 def test_instants_are_whole_milliseconds(tmp_path: Path) -> None:
-    given = settings(tmp_path)
+    config = settings(tmp_path)
     item = {"name": "x", "timestamp": NOON_MS - 1234.5678}
-    BatchWriter(given, KINDS[0], Lookups()).write([a_message(0, an_envelope([item]))])
+    BatchWriter(config, KINDS[0], Lookups()).write([a_message(0, an_envelope([item]))])
 
-    found = through_duckdb(given, EVENTS, "epoch_us(ts)")
+    actual = through_duckdb(config, EVENTS, "epoch_us(ts)")
 
-    assert found == [((NOON_MS - 1235) * 1000,)]
+    assert actual == [((NOON_MS - 1235) * 1000,)]
 
 
-def test_parts_are_named_relative_and_the_log_has_their_borders(tmp_path: Path) -> None:
-    given = settings(tmp_path)
+def test_data_files_have_relative_paths_and_statistics_in_the_log(tmp_path: Path) -> None:
+    config = settings(tmp_path)
     items = [{"name": "x", "timestamp": NOON_MS - n} for n in (3, 1, 2)]
-    BatchWriter(given, KINDS[0], Lookups()).write([a_message(0, an_envelope(items))])
+    BatchWriter(config, KINDS[0], Lookups()).write([a_message(0, an_envelope(items))])
 
     entry = tmp_path / "lake" / "events" / "_delta_log" / f"{1:020}.json"
     adds = [json.loads(line)["add"] for line in entry.read_text().splitlines() if '"add"' in line]
@@ -194,7 +196,7 @@ def test_parts_are_named_relative_and_the_log_has_their_borders(tmp_path: Path) 
         },
         "nullCount": {"website_id": 0, "ts": 0, "received_at": 0, "kafka_partition": 0},
     }
-    part = version(given, EVENTS).data_files[0]
+    part = version(config, EVENTS).data_files[0]
     assert (part.day, part.rows, part.ts_range, part.subject_range, part.max_received_ms) == (
         "2026-11-21",
         3,

@@ -1,4 +1,4 @@
-"""History is stored once by its lines, keeps its old times, and never mixes with what is live."""
+"""Imported events are stored once by line, keep their times and never mix with live events."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -48,23 +48,23 @@ def ledger(folder: Path) -> list[tuple[Any, ...]]:
     )
 
 
-def test_history_keeps_its_time_and_lies_beside_live_rows_of_the_same_offsets(
+def test_imported_events_keep_their_time_beside_live_rows_of_the_same_offsets(
     tmp_path: Path,
 ) -> None:
     BatchWriter(settings(tmp_path), CUSTOM_EVENT, Lookups()).write([a_message(0, named("live"))])
     a_backfill(tmp_path).write([a_message(0, lines(1, 1))])
 
-    found = rows(
+    actual = rows(
         settings(tmp_path), EVENTS, "name", "ts", "import_id", "kafka_partition", "kafka_offset"
     )
 
-    assert [(n, f"{ts:%Y-%m-%d %H}", i, p, o) for n, ts, i, p, o in found] == [
+    assert [(n, f"{ts:%Y-%m-%d %H}", i, p, o) for n, ts, i, p, o in actual] == [
         ("e1", "2019-03-01 12", "i1", -1, 0),
         ("live", "2026-11-21 12", None, 0, 0),
     ]
 
 
-def test_lines_that_come_again_are_stored_once_and_counted(tmp_path: Path) -> None:
+def test_repeated_lines_are_stored_once_and_counted_as_duplicates(tmp_path: Path) -> None:
     a_backfill(tmp_path).write([a_message(0, lines(1, 3))])
     a_backfill(tmp_path).write([a_message(1, lines(1, 3)), a_message(2, lines(3, 5))])
 
@@ -72,7 +72,7 @@ def test_lines_that_come_again_are_stored_once_and_counted(tmp_path: Path) -> No
     assert ledger(tmp_path) == [(0, 3, 3, 0, 0, None), (2, 6, 2, 4, 0, None)]
 
 
-def test_lines_that_come_again_in_the_same_batch_are_stored_once(tmp_path: Path) -> None:
+def test_lines_repeated_in_the_same_batch_are_stored_once(tmp_path: Path) -> None:
     a_backfill(tmp_path).write([a_message(0, lines(1, 2)), a_message(1, lines(1, 3))])
 
     assert stored(tmp_path) == ["e1", "e2", "e3"]
@@ -88,7 +88,7 @@ def test_each_import_has_lines_of_its_own(tmp_path: Path) -> None:
     assert [table.next_offset(watermark_key(name)) for name in ("i1", "i2")] == [8, 3]
 
 
-def test_what_comes_after_the_undoing_is_dropped_by_name(tmp_path: Path) -> None:
+def test_items_after_the_deletion_are_dropped_with_a_reason(tmp_path: Path) -> None:
     a_backfill(tmp_path).write([a_message(0, lines(1, 2))])
     LakeTable(settings(tmp_path), EVENTS).commit([], {watermark_key("i1"): OffsetUpdate(3, SEALED)})
 
@@ -98,21 +98,23 @@ def test_what_comes_after_the_undoing_is_dropped_by_name(tmp_path: Path) -> None
     assert ledger(tmp_path)[1:] == [(1, 8, 1, 0, 7, DELETED_IMPORT)]
 
 
-def test_an_undoing_that_is_faster_than_a_commit_refuses_it(tmp_path: Path) -> None:
-    given = settings(tmp_path)
+def test_a_deletion_before_the_commit_fences_it(tmp_path: Path) -> None:
+    config = settings(tmp_path)
 
     def undo(step: str) -> None:
         if step == "write":
-            LakeTable(given, EVENTS).commit([], {watermark_key("i1"): OffsetUpdate(0, SEALED)})
+            LakeTable(config, EVENTS).commit([], {watermark_key("i1"): OffsetUpdate(0, SEALED)})
 
     with pytest.raises(Fenced):
-        BackfillWriter(given, IMPORTED_EVENT, Lookups(), undo).write([a_message(0, lines(1, 2))])
+        BackfillWriter(config, IMPORTED_EVENT, Lookups(), undo).write([a_message(0, lines(1, 2))])
 
     a_backfill(tmp_path).write([a_message(0, lines(1, 2))])
     assert stored(tmp_path) == []
 
 
-def test_items_without_a_line_are_no_copies_and_end_with_the_undoing_too(tmp_path: Path) -> None:
+def test_items_without_a_line_are_no_duplicates_and_are_dropped_after_the_deletion(
+    tmp_path: Path,
+) -> None:
     def without_lines(offset: int) -> KafkaMessage:
         return a_message(offset, an_envelope([{"name": "e"}, {"name": "e"}], import_id="i1"))
 
@@ -156,7 +158,7 @@ def test_a_live_worker_and_a_backfill_worker_do_not_fence_each_other(tmp_path: P
     assert stored(tmp_path) == ["e0", "e1", "e10", "e11", "e20", "e21", "live0", "live1", "live2"]
 
 
-def test_the_file_knows_more_than_the_rules(tmp_path: Path) -> None:
+def test_values_of_the_file_override_the_rules(tmp_path: Path) -> None:
     items = [
         {"name": "a", "timestamp": 0, "user_agent": CHROME},
         {"name": "b", "user_agent": "Googlebot/2.1 (+http://www.google.com/bot.html)"},
@@ -170,11 +172,11 @@ def test_the_file_knows_more_than_the_rules(tmp_path: Path) -> None:
     a_backfill(tmp_path).write([a_message(0, sent)])
 
     columns = ("name", "browser_name", "device_type", "country", "city", "is_bot", "bot_reason")
-    found = rows(settings(tmp_path), EVENTS, *columns)
+    actual = rows(settings(tmp_path), EVENTS, *columns)
 
-    assert found[0] == ("a", "Chrome", "desktop", None, None, False, None)
-    assert (found[1][0], found[1][5]) == ("b", True)
-    assert found[2] == ("c", "Arc", "tablet", "AT", "Linz", True, "told")
-    assert found[3][:1] + found[3][3:] == ("d", "DE", None, False, None)
+    assert actual[0] == ("a", "Chrome", "desktop", None, None, False, None)
+    assert (actual[1][0], actual[1][5]) == ("b", True)
+    assert actual[2] == ("c", "Arc", "tablet", "AT", "Linz", True, "told")
+    assert actual[3][:1] + actual[3][3:] == ("d", "DE", None, False, None)
     years = [ts.year for (ts,) in rows(settings(tmp_path), EVENTS, "ts")]
     assert years == [2000, 2026, 2026, 2026]

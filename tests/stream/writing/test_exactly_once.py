@@ -1,4 +1,4 @@
-"""Whatever is given twice, in parts, by two at once or with a crash in between is stored once."""
+"""A batch that is repeated, split, written by two workers or interrupted is stored exactly once."""
 
 from pathlib import Path
 
@@ -26,12 +26,12 @@ class PowerCut(Exception):
     """The process is gone."""
 
 
-def a_drain(folder: Path, dies_after: str = "") -> BatchWriter:
-    def between(step: str) -> None:
+def a_writer(folder: Path, dies_after: str = "") -> BatchWriter:
+    def on_step(step: str) -> None:
         if step == dies_after:
             raise PowerCut(step)
 
-    return BatchWriter(settings(folder), CUSTOM_EVENT, Lookups(), between)
+    return BatchWriter(settings(folder), CUSTOM_EVENT, Lookups(), on_step)
 
 
 def stored_names(folder: Path) -> list[tuple[object, ...]]:
@@ -45,7 +45,7 @@ def test_a_batch_is_stored_with_the_identity_of_each_item(tmp_path: Path) -> Non
         a_message(0, named("e"), partition=3),
     ]
 
-    assert a_drain(tmp_path).write(batch) == WriteResult(5, 0, {0: 2, 3: 1})
+    assert a_writer(tmp_path).write(batch) == WriteResult(5, 0, {0: 2, 3: 1})
     assert stored_names(tmp_path) == [
         ("a", 0, 0, 0),
         ("b", 0, 0, 1),
@@ -56,27 +56,27 @@ def test_a_batch_is_stored_with_the_identity_of_each_item(tmp_path: Path) -> Non
 
 
 def test_a_replayed_batch_is_stored_once(tmp_path: Path) -> None:
-    drain = a_drain(tmp_path)
-    drain.write([a_message(0, named("a")), a_message(1, named("b"))])
+    writer = a_writer(tmp_path)
+    writer.write([a_message(0, named("a")), a_message(1, named("b"))])
 
     again = [a_message(0, named("a")), a_message(1, named("b")), a_message(2, named("c"))]
 
-    assert drain.write(again) == WriteResult(1, 0, {0: 3})
-    assert drain.write(again) == WriteResult(0, 0, {})
+    assert writer.write(again) == WriteResult(1, 0, {0: 3})
+    assert writer.write(again) == WriteResult(0, 0, {})
     assert [row[0] for row in stored_names(tmp_path)] == ["a", "b", "c"]
 
 
-def test_a_worker_that_comes_later_reads_on_from_the_table(tmp_path: Path) -> None:
-    a_drain(tmp_path).write([a_message(0, named("a")), a_message(1, named("b"))])
+def test_a_new_worker_starts_at_the_offsets_of_the_table(tmp_path: Path) -> None:
+    a_writer(tmp_path).write([a_message(0, named("a")), a_message(1, named("b"))])
 
-    later = a_drain(tmp_path)
+    later = a_writer(tmp_path)
 
     assert later.next_offsets([0, 1]) == {0: 2, 1: 0}
 
 
 @pytest.mark.parametrize("step", ["enrich", "write"])
-def test_a_zombie_is_fenced_and_its_part_removed(tmp_path: Path, step: str) -> None:
-    other = a_drain(tmp_path)
+def test_a_zombie_is_fenced_and_its_data_file_removed(tmp_path: Path, step: str) -> None:
+    other = a_writer(tmp_path)
 
     def overtake(done: str) -> None:
         if done == step:
@@ -102,8 +102,8 @@ def test_a_commit_that_was_overtaken_between_check_and_write_is_fenced(tmp_path:
         second.commit([], {"1/events/0": OffsetUpdate(0, 5)})
 
 
-class Doubtful(LakeTable):
-    """Reports a failure of the first commit although it landed, as a network may."""
+class UncertainCommit(LakeTable):
+    """Reports a failure of the first commit although it succeeded, as a network may."""
 
     failures = 1
 
@@ -114,15 +114,17 @@ class Doubtful(LakeTable):
             raise OSError("no answer in time")
 
 
-def test_a_commit_that_landed_without_an_answer_counts_and_keeps_its_part(tmp_path: Path) -> None:
-    given = settings(tmp_path)
-    table = Doubtful(given, EVENTS)
+def test_a_commit_that_succeeded_without_an_answer_counts_and_keeps_its_file(
+    tmp_path: Path,
+) -> None:
+    config = settings(tmp_path)
+    table = UncertainCommit(config, EVENTS)
     part = write_data_file(table.store, EVENTS, "2026-11-21", one_row())
 
     table.commit([part], {"1/events/0": OffsetUpdate(0, 1)})
 
-    assert rows(given, EVENTS, "name") == [("a",)]
-    assert LakeTable(given, EVENTS).next_offset("1/events/0") == 1
+    assert rows(config, EVENTS, "name") == [("a",)]
+    assert LakeTable(config, EVENTS).next_offset("1/events/0") == 1
 
 
 def one_row() -> pa.Table:
@@ -131,7 +133,7 @@ def one_row() -> pa.Table:
 
 
 def test_workers_with_other_partitions_do_not_fence_each_other(tmp_path: Path) -> None:
-    first, second = a_drain(tmp_path), a_drain(tmp_path)
+    first, second = a_writer(tmp_path), a_writer(tmp_path)
 
     first.write([a_message(0, named("a"), partition=0)])
     second.write([a_message(0, named("b"), partition=1)])
@@ -152,57 +154,59 @@ def test_two_workers_may_create_a_table_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_a_crash_after_any_step_neither_loses_nor_doubles(tmp_path: Path, step: str) -> None:
+def test_a_crash_after_any_step_neither_loses_nor_duplicates_rows(
+    tmp_path: Path, step: str
+) -> None:
     bad = an_envelope([{"name": "good"}, {"name": 7}])
     batch = [a_message(0, named("a", "b")), a_message(1, bad), a_message(2, body=b"garbage")]
     with pytest.raises(PowerCut):
-        a_drain(tmp_path, dies_after=step).write(batch)
+        a_writer(tmp_path, dies_after=step).write(batch)
 
-    reborn = a_drain(tmp_path)
-    reborn.write(batch[:2])  # borders of batches need not be the same again
+    reborn = a_writer(tmp_path)
+    reborn.write(batch[:2])  # batches need not be split as before
     reborn.write([batch[2], a_message(3, named("c"))])
 
-    given = settings(tmp_path)
+    config = settings(tmp_path)
     assert [row[0] for row in stored_names(tmp_path)] == ["a", "b", "c", "good"]
-    assert rows(given, QUARANTINE, "kafka_offset", "seq", "stage") == [
+    assert rows(config, QUARANTINE, "kafka_offset", "seq", "stage") == [
         (1, 1, "decode"),
         (2, 0, "decode"),
     ]
-    assert balance(given, LEDGER) == (6, 4, 2)
+    assert balance(config, LEDGER) == (6, 4, 2)
 
 
-def test_a_hole_in_front_of_a_batch_ends_the_worker(tmp_path: Path) -> None:
-    drain = a_drain(tmp_path)
-    drain.write([a_message(0, named("a"))])
+def test_an_offset_gap_before_a_batch_ends_the_worker(tmp_path: Path) -> None:
+    writer = a_writer(tmp_path)
+    writer.write([a_message(0, named("a"))])
 
     with pytest.raises(OffsetGap, match="offset 5 came, 1 was expected"):
-        drain.write([a_message(5, named("b"))])
+        writer.write([a_message(5, named("b"))])
     assert [row[0] for row in stored_names(tmp_path)] == ["a"]
 
 
-def test_a_hole_within_a_batch_ends_the_worker(tmp_path: Path) -> None:
+def test_an_offset_gap_within_a_batch_ends_the_worker(tmp_path: Path) -> None:
     with pytest.raises(OffsetGap):
-        a_drain(tmp_path).write([a_message(0, named("a")), a_message(2, named("b"))])
+        a_writer(tmp_path).write([a_message(0, named("a")), a_message(2, named("b"))])
     assert stored_names(tmp_path) == []
 
 
-def test_messages_that_kafka_deleted_are_on_record_and_the_rest_is_stored(tmp_path: Path) -> None:
-    drain = a_drain(tmp_path)
-    drain.lost_ranges[0] = OffsetRange(0, 5)
+def test_messages_that_kafka_deleted_are_quarantined_and_the_rest_is_stored(tmp_path: Path) -> None:
+    writer = a_writer(tmp_path)
+    writer.lost_ranges[0] = OffsetRange(0, 5)
 
-    assert drain.write([a_message(5, named("b"))]) == WriteResult(1, 1, {0: 6})
+    assert writer.write([a_message(5, named("b"))]) == WriteResult(1, 1, {0: 6})
     assert rows(settings(tmp_path), QUARANTINE, "kafka_offset", "stage", "reason") == [
         (0, "lost", "messages 0 to 4 were gone from Kafka, unread")
     ]
     assert balance(settings(tmp_path), LEDGER) == (1, 1, 0)
 
 
-def test_a_batch_over_midnight_is_one_commit_with_a_part_for_each_day(tmp_path: Path) -> None:
+def test_a_batch_over_midnight_is_one_commit_with_a_file_for_each_day(tmp_path: Path) -> None:
     midnight = NOON_MS + 12 * 3_600_000
     before = an_envelope([{"name": "a"}], received_ms=midnight - 1)
     after = an_envelope([{"name": "b"}], received_ms=midnight)
 
-    a_drain(tmp_path).write([a_message(0, before, after)])
+    a_writer(tmp_path).write([a_message(0, before, after)])
 
     table = LakeTable(settings(tmp_path), EVENTS)
     assert table.handle.version() == 1
@@ -211,9 +215,9 @@ def test_a_batch_over_midnight_is_one_commit_with_a_part_for_each_day(tmp_path: 
 
 def test_each_kind_has_a_table_of_its_own(tmp_path: Path) -> None:
     vital = {"path": "https://a.example/x", "metricName": "LCP", "metricValue": 1234.56789}
-    drain = BatchWriter(settings(tmp_path), WEB_VITAL, Lookups())
+    writer = BatchWriter(settings(tmp_path), WEB_VITAL, Lookups())
 
-    drain.write([a_message(0, an_envelope([vital]))])
+    writer.write([a_message(0, an_envelope([vital]))])
 
-    found = rows(settings(tmp_path), VITALS, "host", "path", "metric_name", "metric_value")
-    assert [(h, p, n, str(v)) for h, p, n, v in found] == [("a.example", "/x", "LCP", "1234.5679")]
+    actual = rows(settings(tmp_path), VITALS, "host", "path", "metric_name", "metric_value")
+    assert [(h, p, n, str(v)) for h, p, n, v in actual] == [("a.example", "/x", "LCP", "1234.5679")]

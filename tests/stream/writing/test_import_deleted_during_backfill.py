@@ -1,4 +1,4 @@
-"""An undoing that meets a worker: received = stored + duplicate + quarantined + dropped, always."""
+"""An import deleted while a worker stores it: the ledger always adds up."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -23,59 +23,61 @@ SUMS = ("received", "stored", "duplicate", "quarantined", "dropped")
 
 BATCH = [
     a_message(0, lines(1, 2), lines(1, 1, "i2")),
-    a_message(1, lines(1, 4)),  # two that came before, a good one, and one that no step can stand
+    a_message(1, lines(1, 4)),  # two duplicates, a good line, and one that a step fails on
     a_message(2, lines(5, 5), an_envelope([{"name": 7}], import_id="i1")),
 ]
 LATER = a_message(3, lines(5, 6), lines(2, 2, "i2"))
 
 
-def put_trouble(rows: RowBatch, _: Lookups) -> None:
+def fail_on_line_4(rows: RowBatch, _: Lookups) -> None:
     if "e4" in rows.item_field("name"):
         raise ValueError("no such thing")
 
 
-TROUBLED = (*BACKFILL_PIPELINE, EnrichmentStep(put_trouble))
+FAILING_PIPELINE = (*BACKFILL_PIPELINE, EnrichmentStep(fail_on_line_4))
 
 
-class Troubled(BackfillWriter):
-    """Its line fails on the fourth line of a file."""
+class FailingWriter(BackfillWriter):
+    """Its pipeline fails on the fourth line of a file."""
 
-    pipeline = TROUBLED
-
-
-def a_worker(folder: Path, between: Callable[[str], None] = lambda step: None) -> BackfillWriter:
-    return Troubled(settings(folder), IMPORTED_EVENT, Lookups(), between)
+    pipeline = FAILING_PIPELINE
 
 
-def dying(after: str) -> Callable[[str], None]:
-    def between(step: str) -> None:
+def a_worker(folder: Path, on_step: Callable[[str], None] = lambda step: None) -> BackfillWriter:
+    return FailingWriter(settings(folder), IMPORTED_EVENT, Lookups(), on_step)
+
+
+def crash_after(after: str) -> Callable[[str], None]:
+    def on_step(step: str) -> None:
         if step == after:
             raise PowerCut(step)
 
-    return between
+    return on_step
 
 
-def closing(folder: Path, at: str, import_id: str = "i1") -> Callable[[str], None]:
-    def between(step: str) -> None:
+def seal_after(folder: Path, at: str, import_id: str = "i1") -> Callable[[str], None]:
+    def on_step(step: str) -> None:
         if step == at:
             seal_import(LakeTable(settings(folder), EVENTS), import_id)
 
-    return between
+    return on_step
 
 
 def sums(folder: Path) -> tuple[int, ...]:
     return tuple(sum(column) for column in zip(*rows(settings(folder), LEDGER, *SUMS), strict=True))
 
 
-@pytest.mark.parametrize("killed", STEPS)
-@pytest.mark.parametrize("closed", STEPS[:-1])
-def test_what_the_undoing_kept_out_is_dropped_in_the_ledger_whatever_is_killed(
-    tmp_path: Path, closed: str, killed: str
+@pytest.mark.parametrize("crash_step", STEPS)
+@pytest.mark.parametrize("seal_step", STEPS[:-1])
+def test_items_kept_out_by_the_deletion_are_dropped_in_the_ledger_after_any_crash(
+    tmp_path: Path, seal_step: str, crash_step: str
 ) -> None:
     with pytest.raises(Fenced):
-        a_worker(tmp_path, closing(tmp_path, closed)).write(BATCH)
+        a_worker(tmp_path, seal_after(tmp_path, seal_step)).write(BATCH)
     with pytest.raises(PowerCut):
-        a_worker(tmp_path, dying(killed)).write(BATCH[:2])  # batches may be cut in another way
+        a_worker(tmp_path, crash_after(crash_step)).write(
+            BATCH[:2]
+        )  # batches may be split differently
     a_worker(tmp_path).write(BATCH[:1])
     a_worker(tmp_path).write([*BATCH[1:], LATER])
 
@@ -87,35 +89,35 @@ def test_what_the_undoing_kept_out_is_dropped_in_the_ledger_whatever_is_killed(
     assert sums(tmp_path) == (12, 2, 3, 2, 5)
 
 
-def test_what_the_table_took_before_the_undoing_stays_stored_in_the_ledger(tmp_path: Path) -> None:
-    a_worker(tmp_path, closing(tmp_path, "commit")).write(BATCH)
+def test_rows_committed_before_the_deletion_stay_stored_in_the_ledger(tmp_path: Path) -> None:
+    a_worker(tmp_path, seal_after(tmp_path, "commit")).write(BATCH)
     a_worker(tmp_path).write([*BATCH, LATER])
 
     assert stored(tmp_path) == ["e1", "e1", "e2", "e2", "e3", "e5"]
     assert sums(tmp_path) == (12, 6, 3, 2, 1)
 
 
-@pytest.mark.parametrize("killed", STEPS)
-def test_imports_that_are_undone_one_after_the_other_are_both_taken_back(
-    tmp_path: Path, killed: str
+@pytest.mark.parametrize("crash_step", STEPS)
+def test_two_imports_deleted_one_after_the_other_are_both_corrected(
+    tmp_path: Path, crash_step: str
 ) -> None:
     with pytest.raises(Fenced):
-        a_worker(tmp_path, closing(tmp_path, "write")).write(BATCH)
+        a_worker(tmp_path, seal_after(tmp_path, "write")).write(BATCH)
     with pytest.raises(Fenced):
-        a_worker(tmp_path, closing(tmp_path, "write", "i2")).write(BATCH)
+        a_worker(tmp_path, seal_after(tmp_path, "write", "i2")).write(BATCH)
     with pytest.raises(PowerCut):
-        a_worker(tmp_path, dying(killed)).write(BATCH)
+        a_worker(tmp_path, crash_after(crash_step)).write(BATCH)
     a_worker(tmp_path).write([*BATCH, LATER])
 
     assert stored(tmp_path) == []
     assert sums(tmp_path) == (12, 0, 3, 2, 7)
 
 
-def test_what_is_taken_back_has_a_row_with_its_reason_and_only_one(tmp_path: Path) -> None:
+def test_a_correction_is_one_row_with_its_reason(tmp_path: Path) -> None:
     with pytest.raises(Fenced):
-        a_worker(tmp_path, closing(tmp_path, "write")).write([a_message(0, lines(1, 2))])
+        a_worker(tmp_path, seal_after(tmp_path, "write")).write([a_message(0, lines(1, 2))])
     with pytest.raises(PowerCut):
-        a_worker(tmp_path, dying("ledger")).write([a_message(0, lines(1, 2))])
+        a_worker(tmp_path, crash_after("ledger")).write([a_message(0, lines(1, 2))])
     a_worker(tmp_path).write([a_message(0, lines(1, 2))])
     a_worker(tmp_path).write([a_message(0, lines(1, 2)), a_message(1, lines(3, 3))])
 

@@ -1,4 +1,4 @@
-"""A side table whose newest entries were lost after the main commit: told, and made up for."""
+"""A side table that lost its newest entries after the main commit: reported and rebuilt."""
 
 from pathlib import Path
 
@@ -18,98 +18,100 @@ from tests.stream.builders import a_message, an_envelope, rows, settings, versio
 SUMS = ("received", "stored", "duplicate", "quarantined", "dropped")
 
 
-def store(given: Settings) -> BatchWriter:
-    """6 received: 4 stored, of two websites, 1 copy, and 1 quarantined, which is garbage."""
+def store(config: Settings) -> BatchWriter:
+    """6 received: 4 stored, of two websites, 1 duplicate, and 1 garbage message quarantined."""
     first = an_envelope([{"name": "a", "eventId": "1"}, {"name": "b", "eventId": "2"}])
     again = an_envelope([{"name": "b", "eventId": "2"}, {"name": "c"}], subject_id="w2")
     copied = an_envelope([{"name": "a", "eventId": "1"}])
-    drain = BatchWriter(given, CUSTOM_EVENT, Lookups())
-    drain.write([a_message(0, first)])
-    drain.write([a_message(1, again), a_message(2, copied), a_message(3, body=b"garbage")])
-    return drain
+    writer = BatchWriter(config, CUSTOM_EVENT, Lookups())
+    writer.write([a_message(0, first)])
+    writer.write([a_message(1, again), a_message(2, copied), a_message(3, body=b"garbage")])
+    return writer
 
 
-def account(given: Settings) -> list[tuple[object, ...]]:
-    """The sums of each subject; what batches they came in does not matter."""
+def account(config: Settings) -> list[tuple[object, ...]]:
+    """The ledger's sums of each subject, over all batches."""
     sums: dict[str, list[int]] = {}
-    for subject, *counts in rows(given, LEDGER, "subject_id", *SUMS):
+    for subject, *counts in rows(config, LEDGER, "subject_id", *SUMS):
         own = sums.setdefault(str(subject), [0] * len(SUMS))
         own[:] = [before + more for before, more in zip(own, counts, strict=True)]
     return sorted((subject, *counts) for subject, counts in sums.items())
 
 
-def tear_newest(given: Settings, table: str) -> None:
-    log = Path(given.lake_url) / table / LOG_FOLDER
-    there = log_entries(log)
-    there[max(there)].write_bytes(b"")
-    repair_logs(given)
+def tear_newest(config: Settings, table: str) -> None:
+    log = Path(config.lake_url) / table / LOG_FOLDER
+    entries = log_entries(log)
+    entries[max(entries)].write_bytes(b"")
+    repair_logs(config)
 
 
-def test_a_ledger_that_lost_its_newest_entry_is_made_up_for(
+def test_a_ledger_that_lost_its_newest_entry_is_rebuilt(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    given = settings(tmp_path)
-    store(given)
-    before = account(given)
-    tear_newest(given, "ledger")
-    short = account(given)
-    told = [one.problem for one in check_balance(given)]
+    config = settings(tmp_path)
+    store(config)
+    before = account(config)
+    tear_newest(config, "ledger")
+    short = account(config)
+    problems = [finding.problem for finding in check_balance(config)]
 
     for _ in range(2):
-        BatchWriter(given, CUSTOM_EVENT, Lookups()).next_offsets([0])
+        BatchWriter(config, CUSTOM_EVENT, Lookups()).next_offsets([0])
 
     assert before == [("None", 1, 0, 0, 1, 0), ("w1", 3, 2, 1, 0, 0), ("w2", 2, 2, 0, 0, 0)]
     assert short == [("w1", 2, 2, 0, 0, 0)]
-    assert told == ["it is behind table 'events' by 3 messages"]
-    assert account(given) == before
-    assert list(check_balance(given)) == []
+    assert problems == ["it is behind table 'events' by 3 messages"]
+    assert account(config) == before
+    assert list(check_balance(config)) == []
     messages = [r.getMessage() for r in caplog.records]
     assert messages.count("ledger was behind its table and has been rebuilt") == 1
 
 
-def test_a_ledger_that_cannot_be_counted_again_from_a_damaged_file_says_what_to_do_first(
+def test_a_ledger_that_cannot_be_rebuilt_from_a_damaged_file_says_what_to_do_first(
     tmp_path: Path,
 ) -> None:
-    given = settings(tmp_path)
-    store(given)
-    before = account(given)
-    tear_newest(given, "ledger")
-    newest = Path(version(given, EVENTS).data_files[-1].path)
+    config = settings(tmp_path)
+    store(config)
+    before = account(config)
+    tear_newest(config, "ledger")
+    newest = Path(version(config, EVENTS).data_files[-1].path)
     whole = newest.read_bytes()
     newest.write_bytes(b"")
-    list(scrub_all(given))  # notes it
+    list(scrub_all(config))  # notes it
 
-    BatchWriter(given, CUSTOM_EVENT, Lookups()).next_offsets([0])  # a start goes on without it
-    [told] = check_balance(given)
+    BatchWriter(config, CUSTOM_EVENT, Lookups()).next_offsets([0])  # a start goes on without it
+    [finding] = check_balance(config)
 
-    assert told.problem == (
+    assert finding.problem == (
         "it is behind table 'events' by 3 messages, and it would be rebuilt from damaged "
         f"data files: events/{newest.parent.name}/{newest.name}"
     )
-    assert told.remedy.startswith("tidemark doctor --repair (repairs the data files), then restart")
+    assert finding.remedy.startswith(
+        "tidemark doctor --repair (repairs the data files), then restart"
+    )
     newest.write_bytes(whole)
-    list(scrub_all(given))
-    BatchWriter(given, CUSTOM_EVENT, Lookups()).next_offsets([0])
-    assert (list(check_balance(given)), account(given)) == ([], before)
+    list(scrub_all(config))
+    BatchWriter(config, CUSTOM_EVENT, Lookups()).next_offsets([0])
+    assert (list(check_balance(config)), account(config)) == ([], before)
 
 
-def test_a_quarantine_that_lost_its_newest_entry_is_told(tmp_path: Path) -> None:
-    given = settings(tmp_path)
-    store(given)
-    assert list(check_balance(given)) == []
+def test_a_quarantine_that_lost_its_newest_entry_is_reported(tmp_path: Path) -> None:
+    config = settings(tmp_path)
+    store(config)
+    assert list(check_balance(config)) == []
 
-    tear_newest(given, "quarantine")
+    tear_newest(config, "quarantine")
 
-    assert rows(given, QUARANTINE, "stage") == []
-    assert [one.problem for one in check_balance(given)] == [
+    assert rows(config, QUARANTINE, "stage") == []
+    assert [finding.problem for finding in check_balance(config)] == [
         "0 rows are duplicate, but the ledger counted 1",
         "0 rows are quarantined, but the ledger counted 1",
     ]
-    assert len(rows(given, EVENTS, "name")) == 4
+    assert len(rows(config, EVENTS, "name")) == 4
 
 
-def test_a_ledger_that_is_ahead_of_its_table_is_right(tmp_path: Path) -> None:
-    given = settings(tmp_path)
+def test_a_ledger_that_is_ahead_of_its_table_is_correct(tmp_path: Path) -> None:
+    config = settings(tmp_path)
 
     class Killed(Exception):
         pass
@@ -119,10 +121,10 @@ def test_a_ledger_that_is_ahead_of_its_table_is_right(tmp_path: Path) -> None:
             raise Killed
 
     with pytest.raises(Killed):
-        BatchWriter(given, CUSTOM_EVENT, Lookups(), kill).write(
+        BatchWriter(config, CUSTOM_EVENT, Lookups(), kill).write(
             [a_message(0, an_envelope([{"name": "a"}]))]
         )
 
-    assert list(check_balance(given)) == []
-    assert BatchWriter(given, CUSTOM_EVENT, Lookups()).next_offsets([0]) == {0: 0}
-    assert account(given) == [("w1", 1, 1, 0, 0, 0)]
+    assert list(check_balance(config)) == []
+    assert BatchWriter(config, CUSTOM_EVENT, Lookups()).next_offsets([0]) == {0: 0}
+    assert account(config) == [("w1", 1, 1, 0, 0, 0)]

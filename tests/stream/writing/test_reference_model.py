@@ -1,7 +1,7 @@
-"""However the stream is cut, crashed and handed around: the rows are those of a slow reference.
+"""However batches are split, crashed and moved between workers: the rows are a reference's.
 
-The reference reads the messages in order and remembers everything. It decides what a copy is, and
-which session an event belongs to, by the sentences of the README.
+The reference reads the messages in order and keeps everything in memory. It decides which items are
+duplicates, and which session an event belongs to, by the rules in the README.
 """
 
 import tempfile
@@ -53,7 +53,7 @@ class Sent(Struct, frozen=True):
 
 @st.composite
 def traffic(draw: st.DrawFn) -> list[Sent]:
-    """Messages of two topic partitions; their clocks go on, stand, and now and then go back."""
+    """Messages of two topic partitions; their clocks advance, stop, and sometimes go back."""
     received = {0: NOON_MS, 1: NOON_MS}
     nexts = {0: 0, 1: 0}
     sent = []
@@ -78,7 +78,7 @@ def traffic(draw: st.DrawFn) -> list[Sent]:
 
 
 def reference(sent: Sequence[Sent]) -> tuple[list[Sent], set[tuple[int, int]], list[set[Any]]]:
-    """What is stored, the places of the copies, and the sessions as sets of places."""
+    """The stored items, the positions of duplicates, and the sessions as sets of positions."""
     stored: list[Sent] = []
     copies: set[tuple[int, int]] = set()
     sessions: list[tuple[Sent, list[Sent]]] = []
@@ -105,9 +105,9 @@ def reference(sent: Sequence[Sent]) -> tuple[list[Sent], set[tuple[int, int]], l
 
 
 def is_copy(item: Sent, before: Sent) -> bool:
-    """Same id and topic partition, in its slot of three hours or one of the eight before it."""
-    slot = 3 * HOUR_MS
-    near = before.received_ms // slot >= item.received_ms // slot - 8
+    """Same id and topic partition, in its bucket of three hours or one of the eight before it."""
+    bucket = 3 * HOUR_MS
+    near = before.received_ms // bucket >= item.received_ms // bucket - 8
     return (
         item.event_id is not None
         and (before.event_id, before.partition) == (item.event_id, item.partition)
@@ -116,7 +116,7 @@ def is_copy(item: Sent, before: Sent) -> bool:
 
 
 def spans(item: Sent, members: Sequence[Sent]) -> Iterator[tuple[int, int]]:
-    """Distance from, and begin of, what the session received in each of the last hours."""
+    """Distance and first time of the session's events, by each of the last hours of receipt."""
     if (members[0].partition, members[0].visitor) != (item.partition, item.visitor):
         return
     hour = item.received_ms // HOUR_MS
@@ -127,7 +127,7 @@ def spans(item: Sent, members: Sequence[Sent]) -> Iterator[tuple[int, int]]:
 
 
 def best(near: list[tuple[int, int, int]], sessions: list[tuple[Sent, list[Sent]]]) -> int:
-    """The nearest; the one that begins first; and then by its name, which says nothing."""
+    """The nearest; then the one that begins first; then by its id."""
     distance, first, _ = min(near)
     tied = [which for d, f, which in near if (d, f) == (distance, first)]
     return min(tied, key=lambda which: name_of(sessions[which][0]))
@@ -144,15 +144,15 @@ class Workers:
     """Two workers that are crashed and handed the messages as hypothesis says."""
 
     def __init__(self, folder: Path, data: st.DataObject) -> None:
-        self._given = builders.settings(folder)
+        self._settings = builders.settings(folder)
         self._data = data
         self._dies_after = ""
         self._workers = [self._born(), self._born()]
 
     def _born(self) -> BatchWriter:
-        return BatchWriter(self._given, CUSTOM_EVENT, Lookups(), self._between)
+        return BatchWriter(self._settings, CUSTOM_EVENT, Lookups(), self._on_step)
 
-    def _between(self, step: str) -> None:
+    def _on_step(self, step: str) -> None:
         if step == self._dies_after:
             raise PowerCut(step)
 
@@ -182,7 +182,7 @@ def arrived(sent: Sent) -> Any:
     database=None,
 )
 @given(sent=traffic(), data=st.data())
-def test_the_stream_may_be_cut_crashed_and_handed_around(
+def test_split_crashed_and_moved_batches_give_the_rows_of_the_reference(
     sent: list[Sent], data: st.DataObject
 ) -> None:
     room = data.draw(
@@ -196,10 +196,10 @@ def test_the_stream_may_be_cut_crashed_and_handed_around(
         Workers(folder, data).work_off(sent)
         given = builders.settings(folder)
         stored, copies, sessions = reference(sent)
-        place = ("kafka_partition", "kafka_offset")
+        position = ("kafka_partition", "kafka_offset")
 
-        assert rows(given, EVENTS, *place) == [item.place for item in sorted_places(stored)]
-        noted = rows(given, QUARANTINE, "stage", *place)
+        assert rows(given, EVENTS, *position) == [item.place for item in sorted_places(stored)]
+        noted = rows(given, QUARANTINE, "stage", *position)
         assert {(p, o) for stage, p, o in noted if stage == "duplicate"} == copies
         assert len(noted) == len(copies) + sum(not item.good for item in sent)
         assert sessions_of(given) == sorted(map(sorted, sessions))
