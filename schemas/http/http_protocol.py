@@ -89,8 +89,8 @@ class HttpProtocol(HttpConnection):
         else:
             if self.stage == HEAD and self.head_bytes > self.limits.head_bytes + PARSE_SLICE_BYTES:
                 self.refuse(self._head_too_large())
-            elif self.stage == BODY and (failure := self._body_error()):
-                self.refuse(failure)
+            elif self.stage == BODY and (error := self._body_error()):
+                self.refuse(error)
         return None
 
     def _body_error(self) -> ApiError | None:

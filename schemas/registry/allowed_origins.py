@@ -29,9 +29,9 @@ def origin_allowed(origins: Sequence[str], origin: str) -> bool:
         return True
     scheme, _, host = origin.partition("://")
     return any(
-        host.endswith(wanted.removeprefix("*")) and scheme == kind
-        for kind, _, wanted in (allowed.partition("://") for allowed in origins)
-        if wanted.startswith("*.")
+        host.endswith(suffix.removeprefix("*")) and scheme == kind
+        for kind, _, suffix in (allowed.partition("://") for allowed in origins)
+        if suffix.startswith("*.")
     )
 
 

@@ -71,16 +71,18 @@ def read_contents(connection: sa.Connection) -> Contents:
     )
 
 
-def read_changes_since(connection: sa.Connection, known: RegistryVersion) -> ChangesSince | None:
+def read_changes_since(connection: sa.Connection, version: RegistryVersion) -> ChangesSince | None:
     """Changes by the audit trail; None when the trail is incomplete.
 
     It is after a restore, when older changes were pruned, or when an older version wrote.
     """
     stamp = read_version(connection)
-    written = stamp.revision - known.revision
-    if stamp.incarnation != known.incarnation or not 0 <= written <= MAX_CHANGES:
+    written = stamp.revision - version.revision
+    if stamp.incarnation != version.incarnation or not 0 <= written <= MAX_CHANGES:
         return None
-    query = sa.select(CHANGES.c.kind, CHANGES.c.record_id).where(CHANGES.c.number > known.revision)
+    query = sa.select(CHANGES.c.kind, CHANGES.c.record_id).where(
+        CHANGES.c.number > version.revision
+    )
     rows = connection.execute(query).all()
     if len(rows) != written:
         return None

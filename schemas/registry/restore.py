@@ -92,10 +92,10 @@ def restore(
     migrate(f"sqlite:///{new_file}")
     new_file.chmod(0o600)
     _write_contents(f"sqlite:///{new_file}", contents, restored)
-    kept = move_aside(path, now_ms)
+    previous = move_aside(path, now_ms)
     new_file.replace(path)
     fsync(path.parent)
-    return kept
+    return previous
 
 
 def move_aside(path: Path, now_ms: int) -> Path | None:

@@ -243,12 +243,12 @@ def _check_limit(transaction: WriteTransaction, record: Link | Import) -> None:
     undone = sa.select(table.c.id).where(owned, table.c.state == ImportState.UNDONE.value)
     oldest = undone.order_by(table.c.created_at, table.c.id).limit(1)
     removed = sa.delete(table).where(table.c.id == oldest.scalar_subquery()).returning(table.c.id)
-    gone = transaction.connection.execute(removed).first()
-    if gone is None:
+    deleted = transaction.connection.execute(removed).first()
+    if deleted is None:
         raise RecordLimitReached(
             f"the organization has {limit:,} imports, its maximum; undo one first"
         )
-    transaction.log_change(Action.DELETE, Import, gone.id, record.organization_id)
+    transaction.log_change(Action.DELETE, Import, deleted.id, record.organization_id)
 
 
 def _plan_link_limit(writing: WriteTransaction, organization_id: str) -> int:

@@ -56,10 +56,10 @@ def test_one_network_has_half_of_what_a_website_may_receive(counting: Counting) 
     owner = an_organization(collect=10)
 
     assert [counting.anonymous(owner, "shop", HOME) for _ in range(5)] == [4, 3, 2, 1, 0]
-    with pytest.raises(RateLimitExceeded) as refused:
+    with pytest.raises(RateLimitExceeded) as rejection:
         counting.anonymous(owner, "shop", HOME)
 
-    assert refused.value.message == (
+    assert rejection.value.message == (
         "Rate limit exceeded. Please try again later. The limit for requests to this website "
         "without an API key from one network is 5 requests per minute."
     )

@@ -17,8 +17,8 @@ from schemas.runtime.networks import parse_networks
         ("", ""),
     ],
 )
-def test_an_address_is_cut_before_it_is_kept(address: str, kept: str) -> None:
-    assert truncate_ip(address) == kept
+def test_an_address_is_cut_before_it_is_kept(address: str, truncated: str) -> None:
+    assert truncate_ip(address) == truncated
 
 
 def test_only_a_trusted_proxy_is_believed() -> None:

@@ -50,8 +50,8 @@ def test_who_takes_too_long_is_refused_or_let_go(hasty: int) -> None:
         "half a body": [408],
         "kept": [200],
     }
-    told = json.loads(seen["half a head"][0].body)
-    assert told == {
+    response = json.loads(seen["half a head"][0].body)
+    assert response == {
         "success": False,
         "error": "The head did not arrive within 0.5 seconds",
         "code": "REQUEST_TIMEOUT",
@@ -99,14 +99,14 @@ def test_an_address_has_only_so_many_unfinished_bodies() -> None:
         time.sleep(0.2)
         with connect(port) as second:
             second.sendall(begun)
-            [refused] = read_replies(second)
+            [response] = read_replies(second)
         first.sendall(b"x" * 40_000)
         taken = read_reply(first)
         with connect(port) as third:
             third.sendall(begun + b"x" * 40_000)
             later = read_reply(third)
 
-    assert (refused.status, json.loads(refused.body)["code"]) == (503, "SERVICE_UNAVAILABLE")
+    assert (response.status, json.loads(response.body)["code"]) == (503, "SERVICE_UNAVAILABLE")
     assert (taken.status, later.status) == (200, 200)
 
 
@@ -117,7 +117,7 @@ def test_an_address_has_only_so_many_connections() -> None:
             connection.sendall(GET)
             assert read_reply(connection).status == 200
         with connect(port) as one_more:
-            [refused] = read_replies(one_more)
+            [response] = read_replies(one_more)
         held.pop().close()
 
         def room() -> bool:
@@ -129,9 +129,9 @@ def test_an_address_has_only_so_many_connections() -> None:
         for connection in held:
             connection.close()
 
-    assert (refused.status, json.loads(refused.body)["code"]) == (503, "SERVICE_UNAVAILABLE")
-    assert refused.headers["retry-after"] == "5"
-    assert "x-ratelimit-reset" in refused.headers
+    assert (response.status, json.loads(response.body)["code"]) == (503, "SERVICE_UNAVAILABLE")
+    assert response.headers["retry-after"] == "5"
+    assert "x-ratelimit-reset" in response.headers
 
 
 def test_a_trusted_proxy_may_hold_all_connections_and_no_more() -> None:
@@ -218,14 +218,14 @@ def test_those_who_stay_after_their_refusal_are_few() -> None:
     with running_server(connections=1, lingering=2) as port, connect(port) as held:
         held.sendall(b"GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
         time.sleep(0.2)
-        refused = [connect(port, "127.9.9.9") for _ in range(3)]
-        for connection in refused:
+        rejected = [connect(port, "127.9.9.9") for _ in range(3)]
+        for connection in rejected:
             assert [reply.status for reply in read_replies(connection)] == [503]
-        assert not is_gone(refused[1])
+        assert not is_gone(rejected[1])
         time.sleep(0.1)
-        assert not is_gone(refused[1])
-        eventually(lambda: is_gone(refused[0]), 2)
-        for connection in refused:
+        assert not is_gone(rejected[1])
+        eventually(lambda: is_gone(rejected[0]), 2)
+        for connection in rejected:
             connection.close()
 
 
@@ -276,13 +276,13 @@ def test_a_body_after_its_answer_is_read_away(hasty: int) -> None:
 
 
 def test_who_sends_on_after_a_refusal_is_not_read_for_ever() -> None:
-    most = 1_000_000
+    max_bytes = 1_000_000
     with (
-        running_server(drained_bytes=most, linger_seconds=1.5) as port,
+        running_server(drained_bytes=max_bytes, linger_seconds=1.5) as port,
         connect(port) as connection,
     ):
         connection.sendall(b"rubbish\r\n\r\n")
-        refused = read_reply(connection)
+        response = read_reply(connection)
         connection.setblocking(False)
         taken, until = 0, time.monotonic() + 1.0
         while time.monotonic() < until:
@@ -291,5 +291,5 @@ def test_who_sends_on_after_a_refusal_is_not_read_for_ever() -> None:
             except BlockingIOError:
                 time.sleep(0.01)
 
-    assert refused.status == 400
-    assert taken < most + BUFFERED
+    assert response.status == 400
+    assert taken < max_bytes + BUFFERED

@@ -12,9 +12,9 @@ def test_a_flood_of_health_checks_reads_files_once_a_second() -> None:
 
     check = remembered(look, clock=lambda: now[0])
 
-    said = []
+    results = []
     for second in (0, 0, 0.9, 1.0, 1.1, 5.0):
         now[0] = 100 + second
-        said.append(check())
+        results.append(check())
 
-    assert said == ["look 1", "look 1", "look 1", "look 2", "look 2", "look 3"]
+    assert results == ["look 1", "look 1", "look 1", "look 2", "look 2", "look 3"]

@@ -34,20 +34,20 @@ FLOODS = {
 
 def flood(service: RunningService, begin: bytes, piece: bytes) -> tuple[bytes, float]:
     """Send without end and read nothing; what was answered, and by how many MB memory grew."""
-    before, most, until = service.memory_mb, 0.0, time.monotonic() + FLOOD_SECONDS
+    before, max_bytes, until = service.memory_mb, 0.0, time.monotonic() + FLOOD_SECONDS
     block = piece * (MB // len(piece))
     with service.connect(FLOOD_SECONDS) as connection:
         connection.sendall(begin)
         with suppress(OSError):  # closed, or nothing more is taken
             while time.monotonic() < until:
                 connection.send(block)
-                most = max(most, service.memory_mb - before)
+                max_bytes = max(max_bytes, service.memory_mb - before)
         assert service.call().status == 200
         seen = b""
         with suppress(OSError):
-            while not list(split_replies(seen)) and (got := connection.recv(65_536)):
-                seen += got
-    return seen, most
+            while not list(split_replies(seen)) and (received := connection.recv(65_536)):
+                seen += received
+    return seen, max_bytes
 
 
 @pytest.mark.parametrize("what", FLOODS)
@@ -111,9 +111,12 @@ def test_answers_that_nobody_reads_are_thrown_away(services: dict[str, RunningSe
     """Requests without end for a document on one connection, and long answers on others."""
     collector, query = services["collector"], services["query"]
     document = b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
-    before = {one.name: one.memory_mb for one in services.values()}
+    before = {request.name: request.memory_mb for request in services.values()}
     with ExitStack() as stack:
-        deaf = [stack.enter_context(asking(one, document * 20_000)) for one in (collector, query)]
+        deaf = [
+            stack.enter_context(asking(request, document * 20_000))
+            for request in (collector, query)
+        ]
         long = b"GET /long?40000000 HTTP/1.1\r\nHost: x\r\n\r\n"
         deaf += [stack.enter_context(asking(collector, long)) for _ in range(4)]
         held = eventually(lambda: collector.memory_mb - before["collector"] > 50)
@@ -143,7 +146,7 @@ def is_reset(connection: socket.socket) -> bool:
     """Whether the other side has thrown the connection away."""
     poll = select.poll()
     poll.register(connection, 0)
-    return any(found & (select.POLLHUP | select.POLLERR) for _, found in poll.poll(0))
+    return any(state & (select.POLLHUP | select.POLLERR) for _, state in poll.poll(0))
 
 
 FRAGMENTS = (
@@ -190,8 +193,8 @@ def test_no_bytes_make_a_service_fail(service: RunningService) -> None:
                 connection.shutdown(socket.SHUT_WR)
             seen = b""
             with suppress(ConnectionResetError):
-                while got := connection.recv(65_536):
-                    seen += got
+                while received := connection.recv(65_536):
+                    seen += received
         replies = list(split_replies(seen))
         assert {reply.status for reply in replies} <= {
             200, 204, 400, 401, 403, 404, 405, 408, 413, 429, 431,

@@ -189,9 +189,9 @@ def test_never_more_than_the_limit_passes_within_a_minute_and_never_less(
     def used(within_ms: int) -> int:
         return sum(cost for at, cost in passed if at > now - within_ms)
 
-    for pause, wanted in arrivals:
+    for pause, expected in arrivals:
         now += pause
-        cost = min(wanted, limit)
+        cost = min(expected, limit)
         outcome = count_in_all((bucket,), now, cost)
         if isinstance(outcome, RateLimitBucket):
             passed.append((now, cost))

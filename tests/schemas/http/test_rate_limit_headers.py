@@ -12,9 +12,9 @@ def test_the_headers_are_whole_seconds() -> None:
 
 
 def test_a_refusal_says_when_to_come_back() -> None:
-    failure = rate_limit_error(RateLimitStatus(5, -1, 1_060_000), 1_030_500)
+    error = rate_limit_error(RateLimitStatus(5, -1, 1_060_000), 1_030_500)
 
-    assert failure.details == {
+    assert error.details == {
         "limit": 5,
         "remaining": 0,
         "reset": "1970-01-01T00:17:40.000Z",

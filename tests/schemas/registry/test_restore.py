@@ -229,7 +229,7 @@ def test_a_torn_backup_is_passed_over_for_the_one_before(
 
     assert newest is not None
     assert (newest.path, newest.contents.organizations) == (good, [owner])
-    with pytest.raises(BackupDamaged, match="checksum differs"):
+    with pytest.raises(BackupDamaged, match="wrong checksum"):
         read_backup(torn)
 
 
@@ -384,10 +384,10 @@ except BlockingIOError:
 
 def test_errors_never_tell_the_password_of_the_database() -> None:
     for url in ("postgresql://u:hidden@word@h:x/d", "postgresql:/u:hidden@h/d", "u:hidden@h"):
-        with pytest.raises(sa.exc.ArgumentError) as refused:
+        with pytest.raises(sa.exc.ArgumentError) as error:
             create_engine(url)
-        assert "hidden" not in str(refused.value)
-        assert refused.value.__cause__ is None
+        assert "hidden" not in str(error.value)
+        assert error.value.__cause__ is None
 
 
 def test_a_row_that_cannot_be_understood_does_not_end_the_following(

@@ -224,10 +224,10 @@ def test_the_secret_is_kept_nowhere(url: str, store: RegistryStore) -> None:
     store.create(key)
     store.close()
 
-    kept = b"".join(p.read_bytes() for p in Path(url.removeprefix("sqlite:///")).parent.iterdir())
+    stored = b"".join(p.read_bytes() for p in Path(url.removeprefix("sqlite:///")).parent.iterdir())
 
-    assert key.id.encode() in kept
-    assert text.rpartition("_")[2].encode() not in kept
+    assert key.id.encode() in stored
+    assert text.rpartition("_")[2].encode() not in stored
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_a_snapshot_is_of_one_moment(
         return whole(connection, kind)
 
     monkeypatch.setattr("schemas.registry.contents.read_all", interrupted)
-    kept = store.read_contents()
+    contents = store.read_contents()
     other.close()
 
-    assert (kept.organizations, kept.websites) == ([organization], [])
+    assert (contents.organizations, contents.websites) == ([organization], [])

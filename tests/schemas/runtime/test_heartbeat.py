@@ -54,7 +54,7 @@ def test_only_the_own_heartbeat_is_removed_at_the_end(tmp_path: Path) -> None:
     remove_heartbeat(tmp_path, "worker-1")
     remove_heartbeat(tmp_path, "worker-2")
 
-    assert [pulse.process for pulse in read_heartbeats(tmp_path)] == ["worker-1"]
+    assert [heartbeat.process for heartbeat in read_heartbeats(tmp_path)] == ["worker-1"]
 
 
 def test_workers_that_a_full_disk_ended_are_missed_by_those_who_ask(tmp_path: Path) -> None:
