@@ -1,4 +1,4 @@
-"""Envelopes and chunks survive their journey, and nothing else is taken for one."""
+"""Chunks are decoded as encoded; other bytes are rejected."""
 
 import pytest
 from hypothesis import given, settings
@@ -25,7 +25,7 @@ ENVELOPES = st.builds(
 
 @settings(deadline=None)  # the machine may be busy
 @given(st.lists(ENVELOPES, max_size=5))
-def test_what_is_sealed_and_joined_opens_as_it_was(envelopes: list[Envelope]) -> None:
+def test_a_chunk_is_decoded_as_it_was_encoded(envelopes: list[Envelope]) -> None:
     assert (
         decode_chunk(encode_chunk(encode_envelope(each) for each in envelopes)).envelopes
         == envelopes
@@ -34,7 +34,7 @@ def test_what_is_sealed_and_joined_opens_as_it_was(envelopes: list[Envelope]) ->
 
 @settings(deadline=None)  # the machine may be busy
 @given(st.binary(max_size=100))
-def test_other_bytes_are_refused_with_one_error(message: bytes) -> None:
+def test_bytes_that_are_no_chunk_raise_one_error(message: bytes) -> None:
     try:
         chunk = decode_chunk(message)
     except ValueError:
@@ -42,6 +42,6 @@ def test_other_bytes_are_refused_with_one_error(message: bytes) -> None:
     assert chunk.format == 1
 
 
-def test_a_later_format_is_refused_by_name() -> None:
+def test_a_later_chunk_format_is_rejected_by_number() -> None:
     with pytest.raises(ValueError, match="chunk of format 2; this worker reads 1"):
         decode_chunk(b"\x92\x02\x90")

@@ -1,4 +1,4 @@
-"""Receipts: what is written can be read again, and nothing else can."""
+"""Receipts are decoded as encoded; forged and damaged ones are rejected."""
 
 import pytest
 from msgspec.structs import replace
@@ -26,7 +26,7 @@ ONE = Receipt(RECEIPT_FORMAT, "events", 1, 3, 123_456, 17, 2, 1_795_000_000_000,
         ),
     ],
 )
-def test_a_receipt_is_read_as_it_was_written(receipt: Receipt) -> None:
+def test_a_receipt_is_decoded_as_it_was_encoded(receipt: Receipt) -> None:
     text = KEY.written(receipt)
 
     assert KEY.read(text) == unverified(text) == receipt
@@ -61,12 +61,12 @@ def test_a_usual_receipt_is_short() -> None:
         KEY.written(replace(ONE, indexes=[-1])),
     ],
 )
-def test_what_is_no_whole_receipt_is_refused(text: str) -> None:
+def test_text_that_is_no_complete_receipt_is_rejected(text: str) -> None:
     with pytest.raises(InvalidReceipt):
         KEY.read(text)
 
 
-def test_only_who_has_the_secret_can_write_a_receipt() -> None:
+def test_only_the_secret_signs_receipts() -> None:
     text = KEY.written(ONE)
 
     assert ReceiptKey("5e" * 32).read(text) == ONE

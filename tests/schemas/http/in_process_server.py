@@ -1,4 +1,4 @@
-"""The protocol in this process, with limits of a test's own and an application of a few lines."""
+"""The HTTP protocol in this process, with limits of a test and a small application."""
 
 import asyncio
 import socket

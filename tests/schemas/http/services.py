@@ -1,4 +1,4 @@
-"""Both services as processes without a Kafka, for what strangers send on bare connections."""
+"""Both services as processes without Kafka, for tests with raw connections."""
 
 import os
 import signal

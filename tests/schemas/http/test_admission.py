@@ -1,4 +1,4 @@
-"""Who is counted where: keys, websites, and the networks of strangers."""
+"""Buckets of requests with keys, of websites, and of client networks."""
 
 from typing import Any
 
@@ -52,7 +52,7 @@ def counting() -> Counting:
     return Counting()
 
 
-def test_one_network_has_half_of_what_a_website_may_receive(counting: Counting) -> None:
+def test_one_network_may_use_half_of_the_limit_of_a_website(counting: Counting) -> None:
     owner = an_organization(collect=10)
 
     assert [counting.anonymous(owner, "shop", HOME) for _ in range(5)] == [4, 3, 2, 1, 0]
@@ -66,7 +66,7 @@ def test_one_network_has_half_of_what_a_website_may_receive(counting: Counting) 
     assert counting.anonymous(owner, "shop", CAFE) == 4
 
 
-def test_all_networks_together_have_no_more_than_the_website(counting: Counting) -> None:
+def test_all_networks_together_have_the_limit_of_the_website(counting: Counting) -> None:
     owner = an_organization(collect=10)
     for network in range(10):
         counting.anonymous(owner, "shop", f"192.0.{network}.0")
@@ -75,7 +75,7 @@ def test_all_networks_together_have_no_more_than_the_website(counting: Counting)
         counting.anonymous(owner, "shop", HOME)
 
 
-def test_who_has_a_key_is_not_counted_with_who_has_none(counting: Counting) -> None:
+def test_requests_with_a_key_are_counted_apart_from_those_without(counting: Counting) -> None:
     owner = an_organization(collect=2)
     for network in (HOME, CAFE):
         counting.anonymous(owner, "shop", network)
@@ -98,7 +98,7 @@ def test_bytes_have_limits_of_their_own(counting: Counting) -> None:
     assert counting.anonymous(owner, "shop", CAFE, MIB) == 2_999
 
 
-def test_a_question_may_cost_more_than_one(counting: Counting) -> None:
+def test_a_query_may_cost_more_than_one_request(counting: Counting) -> None:
     owner = an_organization(collect=10)
 
     assert counting.keyed(owner, 7) == 3
@@ -107,13 +107,13 @@ def test_a_question_may_cost_more_than_one(counting: Counting) -> None:
     assert counting.keyed(owner, 3) == 0
 
 
-def test_a_new_plan_holds_at_once_and_forgets_nothing(counting: Counting) -> None:
+def test_a_new_plan_applies_at_once_and_keeps_the_counts(counting: Counting) -> None:
     counting.keyed(an_organization(collect=1))
 
     assert counting.keyed(an_organization(collect=5)) == 3
 
 
-def test_what_a_stranger_is_refused_for_is_counted_as_far_as_there_is_room(
+def test_rejected_requests_of_a_network_are_counted_up_to_the_limit(
     counting: Counting,
 ) -> None:
     assert counting.public(HOME, PUBLIC_GROUP_LIMIT.requests - 1) == 1
@@ -125,7 +125,7 @@ def test_what_a_stranger_is_refused_for_is_counted_as_far_as_there_is_room(
     counting.admission.check_network({}, CAFE, NOW)
 
 
-def test_a_flood_of_strangers_forgets_no_tenant(
+def test_a_flood_of_networks_evicts_no_tenant(
     counting: Counting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("schemas.http.rate_limit.MAX_ANONYMOUS_BUCKETS", 100)
@@ -141,9 +141,7 @@ def test_a_flood_of_strangers_forgets_no_tenant(
     assert counting.anonymous(owner, "shop", HOME) == 99
 
 
-def test_tenants_that_have_gone_quiet_take_no_memory(
-    counting: Counting, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_idle_tenants_take_no_memory(counting: Counting, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admission, "CLEANUP_THRESHOLD", 10)
     counting.admission._cleanup_at = 10
 

@@ -17,11 +17,11 @@ from schemas.runtime.networks import parse_networks
         ("", ""),
     ],
 )
-def test_an_address_is_cut_before_it_is_kept(address: str, truncated: str) -> None:
+def test_an_address_is_truncated(address: str, truncated: str) -> None:
     assert truncate_ip(address) == truncated
 
 
-def test_only_a_trusted_proxy_is_believed() -> None:
+def test_forwarded_addresses_are_used_from_trusted_proxies_only() -> None:
     trusted = parse_networks("10.0.0.0/8, 127.0.0.1")
 
     assert client_ip("10.1.1.1", "198.51.100.7, 10.2.2.2", trusted) == "198.51.100.7"
@@ -45,5 +45,5 @@ def test_only_a_trusted_proxy_is_believed() -> None:
         ("198.51.100.7, <script>, 10.0.0.2", "10.0.0.1"),
     ],
 )
-def test_an_address_is_found_however_a_proxy_writes_it(forwarded: str, address: str) -> None:
+def test_forwarded_addresses_are_parsed_in_every_notation(forwarded: str, address: str) -> None:
     assert client_ip("10.0.0.1", forwarded, parse_networks("10.0.0.0/8")) == address

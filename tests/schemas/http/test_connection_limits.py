@@ -1,4 +1,4 @@
-"""How long a client may take, and how many connections it may hold; with limits of a test's own."""
+"""Timeouts and limits of connections."""
 
 import json
 import socket
@@ -28,7 +28,7 @@ def hasty() -> Iterator[int]:
         yield port
 
 
-def test_who_takes_too_long_is_refused_or_let_go(hasty: int) -> None:
+def test_slow_clients_are_rejected_or_closed(hasty: int) -> None:
     began = time.monotonic()
     late = {
         what: connect(hasty)
@@ -61,7 +61,7 @@ def test_who_takes_too_long_is_refused_or_let_go(hasty: int) -> None:
         connection.close()
 
 
-def test_who_dribbles_is_not_waited_for(hasty: int) -> None:
+def test_slow_senders_time_out(hasty: int) -> None:
     with connect(hasty) as head, connect(hasty) as body:
         head.sendall(POST)
         body.sendall(POST + b"Transfer-Encoding: chunked\r\n\r\n")
@@ -74,7 +74,7 @@ def test_who_dribbles_is_not_waited_for(hasty: int) -> None:
         assert [reply.status for reply in read_replies(body)] == [408]
 
 
-def test_who_left_is_not_worked_for_and_who_only_said_all_is() -> None:
+def test_requests_of_gone_clients_are_cancelled_and_of_half_closed_ones_served() -> None:
     disconnected.clear()
     with running_server() as port, connect(port) as there, connect(port) as gone:
         there.sendall(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -91,7 +91,7 @@ def test_who_left_is_not_worked_for_and_who_only_said_all_is() -> None:
     assert [reply.status for reply in split_replies(whole)] == [200]
 
 
-def test_an_address_has_only_so_many_unfinished_bodies() -> None:
+def test_an_address_has_a_limit_of_unfinished_bodies() -> None:
     """A quarter of 400,000 bytes, so one body of 60,000 but not two."""
     begun = POST + b"Content-Length: 100000\r\n\r\n" + b"x" * 60_000
     with running_server(unfinished_bytes=400_000) as port, connect(port) as first:
@@ -110,7 +110,7 @@ def test_an_address_has_only_so_many_unfinished_bodies() -> None:
     assert (taken.status, later.status) == (200, 200)
 
 
-def test_an_address_has_only_so_many_connections() -> None:
+def test_an_address_has_a_limit_of_connections() -> None:
     with running_server(address_connections=3, connections=100) as port:
         held = [connect(port) for _ in range(3)]
         for connection in held:
@@ -134,7 +134,7 @@ def test_an_address_has_only_so_many_connections() -> None:
     assert "x-ratelimit-reset" in response.headers
 
 
-def test_a_trusted_proxy_may_hold_all_connections_and_no_more() -> None:
+def test_a_trusted_proxy_may_open_all_connections_and_no_more() -> None:
     with running_server("127.0.0.0/8", address_connections=1, connections=4) as port:
         held = [connect(port) for _ in range(4)]
         for connection in held:
@@ -148,7 +148,7 @@ def test_a_trusted_proxy_may_hold_all_connections_and_no_more() -> None:
             connection.close()
 
 
-def test_strangers_that_hold_all_connections_keep_no_newcomer_out() -> None:
+def test_networks_that_open_all_connections_keep_no_new_client_out() -> None:
     """Three of 127.120.1.0/24, two of each of 127.121.1.0/24 and 127.0.0.0/24, which came first."""
     with running_server(address_connections=4, connections=7) as port:
         idle = [connect(port) for _ in range(2)]
@@ -180,7 +180,7 @@ def test_strangers_that_hold_all_connections_keep_no_newcomer_out() -> None:
     assert stayed == [200, 200, 200, 200]
 
 
-def test_one_network_may_hold_a_quarter_of_all_connections() -> None:
+def test_one_network_may_open_a_quarter_of_all_connections() -> None:
     with running_server(address_connections=2, connections=16) as port:
         held = [connect(port, f"127.120.1.{number}") for number in range(1, 5)]
         with connect(port, "127.120.1.9") as neighbour, connect(port, "127.120.2.9") as other:
@@ -191,7 +191,7 @@ def test_one_network_may_hold_a_quarter_of_all_connections() -> None:
             connection.close()
 
 
-def test_who_is_refused_while_its_request_comes_can_read_why() -> None:
+def test_a_client_rejected_within_its_request_can_read_the_response() -> None:
     """Closed at once, what was sent and not read would reset the connection."""
     with running_server(connections=1) as port, connect(port) as held:
         held.sendall(SLOW)
@@ -214,7 +214,7 @@ def is_gone(connection: socket.socket) -> bool:
     return False
 
 
-def test_those_who_stay_after_their_refusal_are_few() -> None:
+def test_the_number_of_lingering_connections_is_bounded() -> None:
     with running_server(connections=1, lingering=2) as port, connect(port) as held:
         held.sendall(b"GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
         time.sleep(0.2)
@@ -229,7 +229,7 @@ def test_those_who_stay_after_their_refusal_are_few() -> None:
             connection.close()
 
 
-def test_idle_connections_make_room_when_it_is_crowded() -> None:
+def test_idle_connections_are_closed_sooner_on_a_crowded_server() -> None:
     with running_server(address_connections=4, crowded_seconds=0.2) as port:
         held = [connect(port) for _ in range(4)]
         for connection in held:
@@ -256,7 +256,7 @@ def test_an_ipv6_client_is_its_network(peer: str, network: str) -> None:
     assert client_network(peer) == network
 
 
-def test_requests_that_wait_are_few_however_many_are_sent() -> None:
+def test_the_number_of_waiting_requests_is_bounded() -> None:
     with running_server(pipelined=4) as port, connect(port) as connection:
         connection.sendall(GET * 1_000)
         connection.shutdown(socket.SHUT_WR)
@@ -265,7 +265,7 @@ def test_requests_that_wait_are_few_however_many_are_sent() -> None:
     assert [reply.status for reply in replies] == [200] * 1_000
 
 
-def test_a_body_after_its_answer_is_read_away(hasty: int) -> None:
+def test_a_body_after_its_response_is_discarded(hasty: int) -> None:
     with connect(hasty) as connection:
         connection.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n")
         first = read_reply(connection)
@@ -275,7 +275,7 @@ def test_a_body_after_its_answer_is_read_away(hasty: int) -> None:
     assert (first.status, second.status) == (200, 200)
 
 
-def test_who_sends_on_after_a_refusal_is_not_read_for_ever() -> None:
+def test_input_after_a_rejection_is_discarded_up_to_a_limit() -> None:
     max_bytes = 1_000_000
     with (
         running_server(drained_bytes=max_bytes, linger_seconds=1.5) as port,

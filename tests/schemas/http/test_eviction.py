@@ -1,4 +1,4 @@
-"""Which connection gives way when a server is full: of who has most, the one that waits longest."""
+"""Which connection a full server evicts."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def held(
     return connections
 
 
-def test_the_longest_unfinished_of_the_largest_network_gives_way(groups: NetworkGroups) -> None:
+def test_the_longest_waiting_of_the_largest_network_is_evicted(groups: NetworkGroups) -> None:
     (first,) = held(groups, "a", FixedConnection(1.0))
     _, oldest, _ = held(
         groups, "b", FixedConnection(9.0), FixedConnection(5.0), FixedConnection(7.0)
@@ -48,7 +48,7 @@ def test_the_longest_unfinished_of_the_largest_network_gives_way(groups: Network
     assert groups.candidate() is first
 
 
-def test_nobody_gives_way_while_being_answered(groups: NetworkGroups) -> None:
+def test_connections_that_are_being_served_are_not_evicted(groups: NetworkGroups) -> None:
     held(groups, "a", *(FixedConnection(1.0, answered=True) for _ in range(3)))
     assert groups.candidate() is None
 
@@ -56,7 +56,7 @@ def test_nobody_gives_way_while_being_answered(groups: NetworkGroups) -> None:
     assert groups.candidate() is waiting
 
 
-def test_connections_of_a_trusted_proxy_give_way_last(groups: NetworkGroups) -> None:
+def test_connections_of_a_trusted_proxy_are_evicted_last(groups: NetworkGroups) -> None:
     proxied = held(groups, "", *(FixedConnection(float(n)) for n in range(5)))
     (direct,) = held(groups, "a", FixedConnection(9.0))
 
@@ -65,7 +65,7 @@ def test_connections_of_a_trusted_proxy_give_way_last(groups: NetworkGroups) -> 
     assert groups.candidate() is proxied[0]
 
 
-def test_one_newcomer_looks_at_so_many_and_the_next_one_at_others(groups: NetworkGroups) -> None:
+def test_an_eviction_samples_connections_and_the_next_one_others(groups: NetworkGroups) -> None:
     held(groups, "a", *(FixedConnection(1.0, answered=True) for _ in range(SAMPLE_SIZE)))
     (waiting,) = held(groups, "a", FixedConnection(2.0))
 
@@ -79,7 +79,7 @@ def test_one_newcomer_looks_at_so_many_and_the_next_one_at_others(groups: Networ
     assert sum(map(many.size, many._members)) == 2 * MAX_SAMPLED
 
 
-def test_a_network_that_has_left_takes_no_memory(groups: NetworkGroups) -> None:
+def test_a_network_without_connections_takes_no_memory(groups: NetworkGroups) -> None:
     for connection in held(groups, "a", FixedConnection(1.0), FixedConnection(2.0)):
         groups.remove(connection, "a")
 

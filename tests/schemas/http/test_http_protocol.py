@@ -1,4 +1,4 @@
-"""What clients, proxies and strangers send on one connection, and what both services make of it."""
+"""Unusual, invalid and hostile requests on one connection, against both services."""
 
 import json
 import socket
@@ -39,7 +39,7 @@ def statuses(replies: list[Reply]) -> list[int]:
 
 
 @pytest.mark.parametrize("together", [True, False], ids=["one segment", "two segments"])
-def test_a_wish_for_http_2_is_ignored_and_the_request_answered(
+def test_an_upgrade_to_http_2_is_ignored_and_the_request_is_served(
     service: RunningService, together: bool
 ) -> None:
     whole = service.good(H2C)
@@ -56,7 +56,7 @@ def test_a_wish_for_http_2_is_ignored_and_the_request_answered(
 
 
 @pytest.mark.parametrize("protocol", ["websocket", "TLS/1.0, h2c", "x" * 5000])
-def test_a_wish_for_any_other_protocol_is_ignored_too(
+def test_an_upgrade_to_any_other_protocol_is_ignored(
     service: RunningService, protocol: str
 ) -> None:
     asked = service.good(f"UPGRADE: {protocol}\r\nconnection: keep-alive, upgrade\r\n")
@@ -66,19 +66,19 @@ def test_a_wish_for_any_other_protocol_is_ignored_too(
     assert statuses(replies) == [200, 200, 200]
 
 
-def test_a_wish_to_upgrade_hides_no_second_length(service: RunningService) -> None:
+def test_an_upgrade_hides_no_second_length(service: RunningService) -> None:
     [reply] = service.say(service.good(H2C + "Transfer-Encoding: chunked\r\n"))
 
     assert is_refusal(service, reply, 400)
 
 
-def test_a_tunnel_is_refused(service: RunningService) -> None:
+def test_connect_is_rejected(service: RunningService) -> None:
     [reply] = service.say(b"CONNECT example.org:443 HTTP/1.1\r\nHost: x\r\n\r\n" + LIVE)
 
     assert is_refusal(service, reply, 400)
 
 
-def test_a_client_that_closes_its_half_gets_its_answers(service: RunningService) -> None:
+def test_a_half_closed_client_gets_its_responses(service: RunningService) -> None:
     with service.connect() as connection:
         connection.sendall(service.good() + LIVE + service.good())
         connection.shutdown(socket.SHUT_WR)
@@ -86,7 +86,7 @@ def test_a_client_that_closes_its_half_gets_its_answers(service: RunningService)
         assert statuses(read_replies(connection)) == [200, 200, 200]
 
 
-def test_a_client_that_closes_its_half_in_mid_body_is_let_go(service: RunningService) -> None:
+def test_a_client_that_half_closes_within_a_body_is_closed(service: RunningService) -> None:
     with service.connect() as connection:
         connection.sendall(LIVE + service.good()[:-1])
         connection.shutdown(socket.SHUT_WR)
@@ -94,7 +94,7 @@ def test_a_client_that_closes_its_half_in_mid_body_is_let_go(service: RunningSer
         assert statuses(read_replies(connection)) == [200]
 
 
-def test_two_thousand_requests_in_one_go_are_answered_in_order(
+def test_two_thousand_pipelined_requests_are_answered_in_order(
     services: dict[str, RunningService],
 ) -> None:
     collector = services["collector"]
@@ -112,7 +112,9 @@ def test_two_thousand_requests_in_one_go_are_answered_in_order(
 
 
 @pytest.mark.parametrize("size", [10, 30_000])
-def test_what_follows_a_body_counts_from_its_own_begin(service: RunningService, size: int) -> None:
+def test_the_head_after_a_body_is_counted_from_its_own_begin(
+    service: RunningService, size: int
+) -> None:
     padded = service.body + b" " * size
     post = f"{service.head}Content-Length: {len(padded)}\r\n\r\n".encode() + padded
 
@@ -126,7 +128,7 @@ def test_what_follows_a_body_counts_from_its_own_begin(service: RunningService, 
 
 
 @pytest.mark.parametrize("before", [1, 3, 200])
-def test_garbage_is_refused_behind_the_answers_that_are_due(
+def test_invalid_bytes_are_rejected_after_the_responses_that_are_due(
     service: RunningService, before: int
 ) -> None:
     replies = service.say(service.good() + LIVE * (before - 1) + b"rubbish\r\n\r\n" + LIVE)
@@ -135,7 +137,9 @@ def test_garbage_is_refused_behind_the_answers_that_are_due(
     assert is_refusal(service, replies[-1], 400)
 
 
-def test_a_broken_body_is_refused_behind_the_answers_that_are_due(service: RunningService) -> None:
+def test_an_invalid_body_is_rejected_after_the_responses_that_are_due(
+    service: RunningService,
+) -> None:
     broken = f"{service.head}Transfer-Encoding: chunked\r\n\r\n2\r\n[]\r\nzz\r\n".encode()
 
     replies = service.say(LIVE + LIVE + broken)
@@ -144,7 +148,7 @@ def test_a_broken_body_is_refused_behind_the_answers_that_are_due(service: Runni
     assert is_refusal(service, replies[-1], 400)
 
 
-def test_a_body_that_breaks_later_is_refused_too(service: RunningService) -> None:
+def test_a_body_that_becomes_invalid_is_rejected(service: RunningService) -> None:
     with service.connect() as connection:
         connection.sendall(f"{service.head}Transfer-Encoding: chunked\r\n\r\n2\r\n[".encode())
         connection.sendall(b"]\r\nzz\r\n")
@@ -172,9 +176,7 @@ TWICE = {
 
 
 @pytest.mark.parametrize("what", TWICE)
-def test_a_body_whose_end_two_could_see_differently_is_refused(
-    service: RunningService, what: str
-) -> None:
+def test_a_body_with_an_ambiguous_length_is_rejected(service: RunningService, what: str) -> None:
     [reply] = service.say(f"{service.head}{TWICE[what]}\r\nabc".encode() + LIVE)
 
     assert is_refusal(service, reply, 400)
@@ -189,14 +191,14 @@ HEADS = {
 
 
 @pytest.mark.parametrize("what", HEADS)
-def test_a_head_that_is_too_large_is_refused(service: RunningService, what: str) -> None:
+def test_a_head_that_is_too_large_is_rejected(service: RunningService, what: str) -> None:
     replies = service.say(LIVE + service.head.encode() + HEADS[what].encode() + b"\r\n")
 
     assert statuses(replies) == [200, 431]
     assert is_refusal(service, replies[-1], 431)
 
 
-def test_a_key_that_is_sent_twice_is_none(services: dict[str, RunningService]) -> None:
+def test_a_repeated_api_key_header_is_invalid(services: dict[str, RunningService]) -> None:
     [field] = [one for one in services["query"].head.split("\r\n") if one.startswith("X-Api")]
 
     [reply] = services["query"].say(services["query"].good(f"{field}\r\nConnection: close\r\n"))
@@ -204,7 +206,7 @@ def test_a_key_that_is_sent_twice_is_none(services: dict[str, RunningService]) -
     assert is_refusal(services["query"], reply, 401)
 
 
-def test_a_trailer_is_no_header(service: RunningService) -> None:
+def test_a_trailer_is_not_a_header(service: RunningService) -> None:
     line, *fields = service.head.split("\r\n")[:-1]
     keys = [field for field in fields if field.startswith("X-Api-Key")] or ["X-Api-Key: wrong"]
     trailers = "\r\n".join([*keys, "Content-Encoding: br", "X-Forwarded-For: 203.0.113.9"])
@@ -217,7 +219,7 @@ def test_a_trailer_is_no_header(service: RunningService) -> None:
     assert statuses(replies) == ([200, 200] if service.name == "collector" else [401, 200])
 
 
-def test_a_body_in_single_bytes_with_short_extensions_is_taken(service: RunningService) -> None:
+def test_a_body_in_single_bytes_with_short_extensions_is_accepted(service: RunningService) -> None:
     chunks = b"".join(b"1;n=%d\r\n%c\r\n" % (n % 10, byte) for n, byte in enumerate(service.body))
     head = f"{service.head}Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n".encode()
 
@@ -227,7 +229,7 @@ def test_a_body_in_single_bytes_with_short_extensions_is_taken(service: RunningS
 
 
 @pytest.mark.parametrize(("size", "status"), [(1, 413), (16, 413), (64, 200), (4_096, 200)])
-def test_a_long_body_may_not_come_in_tiny_chunks(
+def test_a_long_body_of_tiny_chunks_is_rejected(
     services: dict[str, RunningService], size: int, status: int
 ) -> None:
     service = services["collector"]
@@ -241,7 +243,7 @@ def test_a_long_body_may_not_come_in_tiny_chunks(
     assert reply.status == status
 
 
-def test_every_answer_forbids_guessing_its_type(service: RunningService) -> None:
+def test_every_response_has_nosniff(service: RunningService) -> None:
     answered = [service.call("GET", path) for path in ("/health/live", "/none", "/openapi.json")]
     answered += service.say(b"rubbish\r\n\r\n")
 
@@ -249,9 +251,7 @@ def test_every_answer_forbids_guessing_its_type(service: RunningService) -> None
 
 
 @pytest.mark.parametrize(("name", "path"), [("collector", "/l/none"), ("query", "/docs")])
-def test_no_page_of_ours_is_shown_in_a_frame(
-    services: dict[str, RunningService], name: str, path: str
-) -> None:
+def test_pages_forbid_frames(services: dict[str, RunningService], name: str, path: str) -> None:
     asked = f"GET {path} HTTP/1.1\r\nHost: x\r\nAccept: text/html\r\nConnection: close\r\n\r\n"
 
     [page] = services[name].say(asked.encode())

@@ -1,4 +1,4 @@
-"""Memory of both services while strangers send without end, or read nothing."""
+"""Memory of both services while clients send without end, or read nothing."""
 
 import os
 import random
@@ -51,7 +51,7 @@ def flood(service: RunningService, begin: bytes, piece: bytes) -> tuple[bytes, f
 
 
 @pytest.mark.parametrize("what", FLOODS)
-def test_what_never_ends_is_refused_and_does_not_fill_memory(
+def test_endless_requests_are_rejected_and_do_not_fill_memory(
     service: RunningService, what: str
 ) -> None:
     begin, piece, status = FLOODS[what]
@@ -107,7 +107,7 @@ def test_bodies_that_never_end_do_not_fill_memory(service: RunningService) -> No
     assert grown < 34 + 2 * FLAT_MB
 
 
-def test_answers_that_nobody_reads_are_thrown_away(services: dict[str, RunningService]) -> None:
+def test_responses_that_no_client_reads_are_dropped(services: dict[str, RunningService]) -> None:
     """Requests without end for a document on one connection, and long answers on others."""
     collector, query = services["collector"], services["query"]
     document = b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"

@@ -1,4 +1,4 @@
-"""Requests that were pipelined begin in turn: nobody has the event loop to itself."""
+"""Pipelined requests of all connections start in turn."""
 
 import asyncio
 from collections import Counter
@@ -31,14 +31,14 @@ async def pipelined_for(seconds: float, *names: str) -> float:
     return loop.time() - began
 
 
-def test_many_connections_that_pipeline_share_few_turns_evenly() -> None:
+def test_pipelining_connections_share_starts_evenly() -> None:
     took = asyncio.run(pipelined_for(0.05, *"abcdefgh"))
 
     assert STARTS < begun.total() <= STARTS * (took / PAUSE_SECONDS + 2)
     assert max(begun.values()) - min(begun.values()) <= 1
 
 
-def test_one_connection_that_pipelines_waits_for_nobody() -> None:
+def test_a_single_pipelining_connection_does_not_wait() -> None:
     took = asyncio.run(pipelined_for(0.02, "a"))
 
     assert begun["a"] > 2 * STARTS * took / PAUSE_SECONDS

@@ -1,4 +1,4 @@
-"""Sliding windows: what they let through, what they refuse, and what they remember."""
+"""The sliding window: what it passes, rejects and keeps in memory."""
 
 import sys
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ def is_refused(bucket: RateLimitBucket, now_ms: int, cost: int = 1, size: int = 
     return isinstance(count_in_all((bucket,), now_ms, cost, size), ExceededLimit)
 
 
-def test_a_limit_is_used_up_and_comes_back() -> None:
+def test_a_limit_is_used_up_and_resets() -> None:
     bucket = a_bucket(2)
 
     assert taken(bucket, NOW) == RateLimitStatus(2, 1, NOW + 60_000)
@@ -47,7 +47,7 @@ def test_a_limit_is_used_up_and_comes_back() -> None:
     assert taken(bucket, NOW + 60_000) == RateLimitStatus(2, 1, NOW + 120_000)
 
 
-def test_twice_the_limit_does_not_get_through_at_the_border_of_two_minutes() -> None:
+def test_two_minutes_of_requests_do_not_pass_at_the_boundary_of_a_minute() -> None:
     bucket = a_bucket(100)
     taken(bucket, NOW)
     taken(bucket, NOW + 59_000, 99)
@@ -83,7 +83,7 @@ def test_items_are_limited_beside_requests_and_bytes() -> None:
     assert isinstance(count_in_all((bucket,), NOW + 60_000, 1, 10, 200), RateLimitBucket)
 
 
-def test_a_minutes_items_come_within_a_minute_and_not_at_once() -> None:
+def test_a_minutes_items_pass_within_a_minute_and_not_at_once() -> None:
     bucket = a_bucket(100_000, items=30_000)
     sent = [
         (
@@ -105,7 +105,7 @@ def test_a_minutes_items_come_within_a_minute_and_not_at_once() -> None:
     )
 
 
-def test_bytes_may_not_come_all_at_once_either() -> None:
+def test_a_burst_of_bytes_is_limited() -> None:
     bucket = a_bucket(1_000, 96 * MIB)
 
     assert [is_refused(bucket, NOW, 1, MIB) for _ in range(18)] == [False] * 16 + [True] * 2
@@ -127,7 +127,7 @@ def test_items_are_forgotten_when_the_clock_is_set_back() -> None:
     assert isinstance(count_in_all((bucket,), NOW - 86_400_000, 1, 10, 5), RateLimitBucket)
 
 
-def test_requests_of_one_item_never_meet_the_limit_of_items_first() -> None:
+def test_requests_of_one_item_never_reach_the_item_limit_first() -> None:
     for plan in PLANS:
         for own in ({}, {"collect": 900_000_000}):
             limit = limit_for(plan, Group.COLLECT, own)
@@ -135,14 +135,14 @@ def test_requests_of_one_item_never_meet_the_limit_of_items_first() -> None:
             assert network_limit(limit).items == limit.items // 2
 
 
-def test_agreed_items_hold_instead_of_the_plans() -> None:
+def test_an_own_item_limit_replaces_the_plans() -> None:
     agreed = limit_for("free", Group.COLLECT, {"collect_items": 500, "collect": 9_000})
 
     assert agreed == Limit(9_000, 64 * MIB, 500)
     assert limit_for("free", Group.QUERY, {"collect_items": 500}) == Limit(120)
 
 
-def test_what_is_dearer_than_the_whole_limit_takes_all_of_it() -> None:
+def test_a_request_above_the_whole_limit_uses_all_of_it() -> None:
     bucket = a_bucket(10, 1_000)
 
     assert taken(bucket, NOW, 25, 5_000) == RateLimitStatus(10, 0, NOW + 60_000)
@@ -150,7 +150,7 @@ def test_what_is_dearer_than_the_whole_limit_takes_all_of_it() -> None:
     assert not is_refused(bucket, NOW + 60_000, 25)
 
 
-def test_a_request_that_one_bucket_refuses_is_counted_in_none() -> None:
+def test_a_request_that_one_bucket_rejects_is_counted_in_none() -> None:
     small, large = a_bucket(1), a_bucket(5)
     count_in_all((small, large), NOW)
 
@@ -158,7 +158,7 @@ def test_a_request_that_one_bucket_refuses_is_counted_in_none() -> None:
     assert (small.requests, large.requests) == (1, 1)
 
 
-def test_an_answer_tells_the_bucket_with_the_fewest_requests_left() -> None:
+def test_a_response_shows_the_bucket_with_the_fewest_remaining_requests() -> None:
     network, website = a_bucket(30), a_bucket(60)
     count_in_all((website,), NOW, 50)
 
@@ -166,7 +166,7 @@ def test_an_answer_tells_the_bucket_with_the_fewest_requests_left() -> None:
     assert website.status() == RateLimitStatus(60, 9, NOW + 60_000)
 
 
-def test_a_clock_that_is_set_back_locks_nobody_out() -> None:
+def test_a_clock_that_is_set_back_locks_no_client_out() -> None:
     bucket = a_bucket(1)
     taken(bucket, NOW)
 
@@ -204,7 +204,7 @@ def test_never_more_than_the_limit_passes_within_a_minute_and_never_less(
             assert not is_refused(deepcopy(bucket), outcome.status.reset_ms, cost)
 
 
-def test_a_bucket_stays_small_however_much_is_asked() -> None:
+def test_a_bucket_stays_small_under_many_requests() -> None:
     bucket = a_bucket(10**9)
 
     for moment in range(0, 3 * WINDOW_MS, 37):
@@ -217,7 +217,7 @@ def test_a_bucket_stays_small_however_much_is_asked() -> None:
     assert numbers + sum(sizes) < 3_000
 
 
-def test_a_flood_of_strangers_forgets_the_idle_ones_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flood_of_networks_evicts_idle_ones_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rate_limit, "MAX_ANONYMOUS_BUCKETS", 100)
     limiter, limit = LocalRateLimiter(), Limit(1, MIB)
     for name in ("busy", "idle"):

@@ -11,7 +11,7 @@ def test_the_headers_are_whole_seconds() -> None:
     ]
 
 
-def test_a_refusal_says_when_to_come_back() -> None:
+def test_a_rate_limit_error_says_when_to_retry() -> None:
     error = rate_limit_error(RateLimitStatus(5, -1, 1_060_000), 1_030_500)
 
     assert error.details == {

@@ -1,4 +1,4 @@
-"""Positions: what a log's newest entries say of the next offsets."""
+"""Committed offsets are read from the newest log entries."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ def commit(folder: Path, number: int, next_offset: int, name: str = NAME) -> Pat
     return entry
 
 
-def test_what_is_committed_after_the_first_look_is_seen(tmp_path: Path) -> None:
+def test_commits_after_the_first_poll_are_read(tmp_path: Path) -> None:
     commit(tmp_path, 7, 100)
     log = LogFollower(tmp_path)
 
@@ -37,7 +37,7 @@ def test_what_is_committed_after_the_first_look_is_seen(tmp_path: Path) -> None:
     assert [log.contains(NAME, offset) for offset in (109, 110)] == [True, False]
 
 
-def test_a_table_that_is_yet_to_come_is_followed_from_its_first_entry(tmp_path: Path) -> None:
+def test_a_table_that_does_not_exist_yet_is_followed_from_its_first_entry(tmp_path: Path) -> None:
     log = LogFollower(tmp_path / "_delta_log")
     log.poll()
     assert log.version == NO_VERSION
@@ -47,7 +47,7 @@ def test_a_table_that_is_yet_to_come_is_followed_from_its_first_entry(tmp_path: 
     assert (log.poll(), log.version, log.next_offset(NAME)) == (True, 0, 3)
 
 
-def test_a_torn_entry_is_none_until_it_is_whole(tmp_path: Path) -> None:
+def test_a_torn_entry_is_ignored_until_it_is_complete(tmp_path: Path) -> None:
     log = LogFollower(tmp_path)
     log.poll()
     entry = commit(tmp_path, 0, 3)
@@ -61,9 +61,7 @@ def test_a_torn_entry_is_none_until_it_is_whole(tmp_path: Path) -> None:
     assert (log.version, log.contains(NAME, 2)) == (0, True)
 
 
-def test_who_has_not_looked_for_long_begins_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_follower_that_paused_restarts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = LogFollower(tmp_path)
     log.poll()
     commit(tmp_path, 0, 3)
@@ -82,6 +80,6 @@ def test_only_a_lake_on_a_disk_has_a_log_to_follow() -> None:
     assert log_folder("file:///data/lake", EVENTS) == Path("/data/lake/events/_delta_log")
 
 
-def test_a_note_about_lost_messages_says_which() -> None:
+def test_a_lost_messages_reason_names_the_offsets() -> None:
     assert lost_offsets(lost_messages_reason(5, 10)) == range(5, 10)
     assert lost_offsets("an item with this eventId was stored before") == range(0)

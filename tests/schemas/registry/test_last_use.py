@@ -1,4 +1,4 @@
-"""It is told when a key was last used, at the cost of one small write an hour."""
+"""The last use of a key costs one small write an hour."""
 
 import asyncio
 import shutil
@@ -40,7 +40,7 @@ def last_used(store: RegistryStore, key: Key) -> int | None:
     return store.get(Key, key.id).last_used_at
 
 
-def test_a_use_is_written_down_once_an_hour_and_no_follower_reads_anew(
+def test_a_key_use_is_written_once_an_hour_without_a_new_revision(
     store: RegistryStore,
 ) -> None:
     key, text = a_key(store)
@@ -59,7 +59,7 @@ def test_a_use_is_written_down_once_an_hour_and_no_follower_reads_anew(
     assert store.read_version() == before
 
 
-def test_an_older_use_that_another_process_saw_changes_nothing(store: RegistryStore) -> None:
+def test_an_older_use_does_not_replace_a_later_one(store: RegistryStore) -> None:
     key, text = a_key(store)
     first, second = RegistryFollower(store), RegistryFollower(store)
     first.snapshot.find_key(text, NOW + 5)
@@ -71,7 +71,7 @@ def test_an_older_use_that_another_process_saw_changes_nothing(store: RegistrySt
     assert last_used(store, key) == NOW + 5
 
 
-def test_uses_are_kept_when_the_snapshot_changes_and_a_wrong_secret_is_none(
+def test_uses_survive_snapshot_changes_and_wrong_secrets_are_not_counted(
     store: RegistryStore,
 ) -> None:
     key, text = a_key(store)
@@ -86,7 +86,7 @@ def test_uses_are_kept_when_the_snapshot_changes_and_a_wrong_secret_is_none(
     assert (last_used(store, key), last_used(store, other)) == (NOW, None)
 
 
-def test_a_registry_that_is_lost_meanwhile_gets_the_use_later(
+def test_key_uses_are_written_later_while_the_registry_is_lost(
     store: RegistryStore, tmp_path: Path
 ) -> None:
     key, text = a_key(store)

@@ -1,4 +1,4 @@
-"""A map of many entries whose changed copy shares what did not change."""
+"""Updated copies of a map share what did not change."""
 
 from schemas.registry.persistent_map import PersistentMap
 
@@ -15,5 +15,5 @@ def test_a_changed_copy_leaves_the_map_before_it_as_it_was() -> None:
     assert shared >= 253
 
 
-def test_a_key_that_is_given_up_and_taken_at_once_is_there() -> None:
+def test_a_key_that_is_removed_and_added_at_once_exists() -> None:
     assert dict(PersistentMap([("slug", 1)]).updated(["slug"], {"slug": 2})) == {"slug": 2}

@@ -1,4 +1,4 @@
-"""The database of a registry is lost, in each way that we know, and comes back."""
+"""Lost and damaged registries, backups and restores."""
 
 import asyncio
 import logging
@@ -94,7 +94,7 @@ LOSSES: tuple[Callable[[Path], None], ...] = (removed, emptied, zeroed, replaced
 
 
 @pytest.mark.parametrize("lose", LOSSES)
-def test_a_registry_lost_while_it_is_open_is_served_from_memory_and_comes_back(
+def test_a_registry_lost_while_open_is_served_from_memory_until_it_is_restored(
     lose: Callable[[Path], None],
     url: str,
     path: Path,
@@ -142,7 +142,7 @@ async def until(check: Callable[[], bool]) -> None:
 
 
 @pytest.mark.parametrize("lose", LOSSES)
-def test_a_process_that_starts_while_the_registry_is_lost_begins_with_the_backup(
+def test_a_process_that_starts_without_the_registry_uses_the_backup(
     lose: Callable[[Path], None], url: str, path: Path, store: RegistryStore, backups: Backups
 ) -> None:
     _, _, key, text = furnished(store)
@@ -161,7 +161,7 @@ def test_a_process_that_starts_while_the_registry_is_lost_begins_with_the_backup
 
 
 @pytest.mark.parametrize("lose", LOSSES)
-def test_a_restored_registry_is_the_one_that_was_lost(
+def test_a_restored_registry_equals_the_lost_one(
     lose: Callable[[Path], None], url: str, path: Path, store: RegistryStore, backups: Backups
 ) -> None:
     furnished(store)
@@ -199,7 +199,7 @@ def test_a_damaged_page_is_found(url: str, path: Path, store: RegistryStore) -> 
     assert "is damaged" in str(registry_fault(url))
 
 
-def test_a_registry_put_aside_takes_what_was_not_checkpointed_with_it(
+def test_a_registry_is_moved_aside_with_its_write_ahead_log(
     url: str, path: Path, store: RegistryStore
 ) -> None:
     owner, *_ = furnished(store)  # still open, so its newest pages lie in the file beside
@@ -214,9 +214,7 @@ def test_a_registry_put_aside_takes_what_was_not_checkpointed_with_it(
     moved.close()
 
 
-def test_a_torn_backup_is_passed_over_for_the_one_before(
-    store: RegistryStore, backups: Backups
-) -> None:
+def test_a_torn_backup_is_skipped_for_an_older_one(store: RegistryStore, backups: Backups) -> None:
     owner, *_ = furnished(store)
     good = write_backup(store, backups, NOW)
     store.update(Organization, owner.id, NOW, name="Renamed")
@@ -255,7 +253,7 @@ def test_a_backup_is_for_the_owner_alone_and_holds_no_key(
     assert text.rpartition("_")[2].encode() not in path.read_bytes()
 
 
-def test_a_state_is_backed_up_once_and_the_newest_and_the_last_of_days_are_kept(
+def test_a_revision_is_backed_up_once_and_old_backups_are_pruned_by_day(
     store: RegistryStore, backups: Backups
 ) -> None:
     owner, *_ = furnished(store)
@@ -274,7 +272,7 @@ def test_a_state_is_backed_up_once_and_the_newest_and_the_last_of_days_are_kept(
     assert names == ["3/2", "4/2", "5/2", "6/2", "7/2", "8/1", "8/2", "9/0", "9/1", "9/2"]
 
 
-def test_a_registry_made_anew_by_accident_does_not_push_its_backups_out(
+def test_a_recreated_empty_registry_does_not_replace_backups(
     url: str, path: Path, store: RegistryStore, backups: Backups
 ) -> None:
     furnished(store)
@@ -288,7 +286,7 @@ def test_a_registry_made_anew_by_accident_does_not_push_its_backups_out(
     assert list(backups.folder.iterdir()) == [kept]
 
 
-def test_a_registry_of_the_first_forms_is_brought_forward(path: Path) -> None:
+def test_a_registry_of_the_first_schema_is_migrated(path: Path) -> None:
     url = f"sqlite:///{path}"
     engine = create_engine(url, create=True)
     with engine.begin() as connection:
@@ -331,7 +329,7 @@ def test_receipts_are_read_by_every_process_and_after_the_registry_was_lost(
     other.close()
 
 
-def test_a_backup_of_before_receipts_were_signed_leaves_the_secret_that_was_drawn(
+def test_restoring_a_backup_without_receipt_secret_keeps_the_new_secret(
     url: str, store: RegistryStore, backups: Backups
 ) -> None:
     furnished(store)
@@ -355,9 +353,7 @@ OLD_ROWS = (
 )
 
 
-def test_looking_at_the_file_gives_up_no_lock_of_the_database(
-    url: str, store: RegistryStore
-) -> None:
+def test_watching_the_file_keeps_the_locks_of_the_database(url: str, store: RegistryStore) -> None:
     """Closing any descriptor of a file gives up the locks that this process has on it."""
     furnished(store)
     other = RegistryStore(url)
@@ -382,7 +378,7 @@ except BlockingIOError:
 """
 
 
-def test_errors_never_tell_the_password_of_the_database() -> None:
+def test_errors_never_show_the_password_of_the_database() -> None:
     for url in ("postgresql://u:hidden@word@h:x/d", "postgresql:/u:hidden@h/d", "u:hidden@h"):
         with pytest.raises(sa.exc.ArgumentError) as error:
             create_engine(url)
@@ -390,7 +386,7 @@ def test_errors_never_tell_the_password_of_the_database() -> None:
         assert error.value.__cause__ is None
 
 
-def test_a_row_that_cannot_be_understood_does_not_end_the_following(
+def test_an_invalid_row_does_not_stop_the_follower(
     url: str, store: RegistryStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     owner, *_ = furnished(store)

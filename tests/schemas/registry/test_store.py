@@ -1,4 +1,4 @@
-"""The registry keeps records, refuses what cannot be, and is followed."""
+"""Records are stored, validated and followed."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -71,7 +71,7 @@ def test_migrating_twice_changes_nothing(url: str, store: RegistryStore) -> None
     assert store.list(Organization) == [organization]
 
 
-def test_a_record_comes_back_as_it_was_given(store: RegistryStore) -> None:
+def test_a_record_is_read_as_it_was_created(store: RegistryStore) -> None:
     organization = an_organization(store)
     website = store.create(
         validation.new_website(organization.id, "Shop.Example", NOW, "Asia/Kolkata")
@@ -84,7 +84,7 @@ def test_a_record_comes_back_as_it_was_given(store: RegistryStore) -> None:
     assert store.get(Key, key.id) == key
 
 
-def test_records_are_listed_by_what_they_belong_to(store: RegistryStore) -> None:
+def test_records_are_listed_by_their_owner(store: RegistryStore) -> None:
     ours, theirs = an_organization(store, "Ours"), an_organization(store, "Theirs")
     a = store.create(validation.new_link(ours.id, "A", "https://a.example/", NOW, external_id="x"))
     b = store.create(validation.new_link(ours.id, "B", "https://b.example/", NOW + 1))
@@ -96,7 +96,7 @@ def test_records_are_listed_by_what_they_belong_to(store: RegistryStore) -> None
     assert store.count(Link, organization_id=ours.id) == 2
 
 
-def test_a_taken_slug_and_an_unknown_owner_are_refused(store: RegistryStore) -> None:
+def test_a_taken_slug_and_an_unknown_owner_are_conflicts(store: RegistryStore) -> None:
     organization = an_organization(store)
     store.create(
         validation.new_link(organization.id, "A", "https://a.example/", NOW, slug="spring")
@@ -110,7 +110,7 @@ def test_a_taken_slug_and_an_unknown_owner_are_refused(store: RegistryStore) -> 
         store.create(validation.new_website("org_none", "a.example", NOW))
 
 
-def test_an_organization_has_only_so_many_links(
+def test_an_organization_has_a_limit_of_links(
     store: RegistryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(registry_store, "MAX_RECORDS", {Link: 2})
@@ -128,7 +128,7 @@ def test_an_organization_has_only_so_many_links(
     assert store.create(c) == c
 
 
-def test_who_has_a_small_plan_takes_only_so_many_slugs(
+def test_a_small_plan_has_a_limit_of_slugs(
     store: RegistryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(registry_store, "MAX_LINKS", {"free": 1, "pro": 2})
@@ -141,7 +141,7 @@ def test_who_has_a_small_plan_takes_only_so_many_slugs(
     store.create(validation.new_link(free.id, "b", "https://a.example/", NOW, slug="bank"))
 
 
-def test_an_import_that_was_undone_makes_room_for_another(
+def test_an_undone_import_is_deleted_for_a_new_one(
     store: RegistryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(registry_store, "MAX_RECORDS", {Import: 3})
@@ -168,7 +168,7 @@ def test_an_update_changes_only_what_it_names(store: RegistryStore) -> None:
     assert (changed.name, changed.target_url, changed.updated_at) == ("B", link.target_url, NOW + 5)
 
 
-def test_what_does_not_exist_is_unknown(store: RegistryStore) -> None:
+def test_a_record_that_does_not_exist_is_not_found(store: RegistryStore) -> None:
     attempts: tuple[Callable[[], object], ...] = (
         lambda: store.get(Link, "x"),
         lambda: store.update(Link, "x", NOW, name="y"),
@@ -202,7 +202,7 @@ def test_a_follower_sees_every_write(store: RegistryStore) -> None:
     assert follower.refresh() is snapshot
 
 
-def test_only_the_whole_live_key_is_taken(store: RegistryStore) -> None:
+def test_only_a_complete_active_key_is_accepted(store: RegistryStore) -> None:
     organization = an_organization(store)
     key, text = validation.new_key(organization.id, ["admin"], NOW, expires_at=NOW + 10)
     store.create(key)
@@ -218,7 +218,7 @@ def test_only_the_whole_live_key_is_taken(store: RegistryStore) -> None:
     assert RegistryFollower(store).snapshot.find_key(text, NOW) is None
 
 
-def test_the_secret_is_kept_nowhere(url: str, store: RegistryStore) -> None:
+def test_the_secret_is_not_stored(url: str, store: RegistryStore) -> None:
     organization = an_organization(store)
     key, text = validation.new_key(organization.id, ["admin"], NOW)
     store.create(key)
@@ -243,7 +243,7 @@ def test_the_secret_is_kept_nowhere(url: str, store: RegistryStore) -> None:
         "https://a.example/" + "x" * 2048,
     ],
 )
-def test_a_target_that_is_no_safe_web_address_is_refused(target: str) -> None:
+def test_a_target_that_is_not_a_safe_url_is_rejected(target: str) -> None:
     with pytest.raises(Malformed, match="'targetUrl' must be an http or https URL"):
         validation.new_link("org", "A", target, NOW)
 
@@ -263,7 +263,7 @@ def test_every_other_field_is_checked_by_name() -> None:
             attempt()
 
 
-def test_a_snapshot_is_of_one_moment(
+def test_contents_are_of_one_database_snapshot(
     url: str, store: RegistryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = RegistryStore(url)

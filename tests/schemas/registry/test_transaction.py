@@ -72,7 +72,7 @@ def test_a_change_of_one_link_is_all_that_is_read(
     assert after.links[links[2].id] is before.links[links[2].id]
 
 
-def test_a_slug_that_one_link_gave_up_leads_to_the_other_that_took_it(
+def test_a_slug_that_moves_to_another_link_leads_to_that_link(
     store: RegistryStore, owner: Organization, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = store.create(a_link(owner, "spring")), store.create(a_link(owner, "summer"))
@@ -86,7 +86,9 @@ def test_a_slug_that_one_link_gave_up_leads_to_the_other_that_took_it(
     assert {slug: found[slug].id for slug in found} == {"autumn": first.id, "spring": second.id}
 
 
-def test_following_step_by_step_ends_where_reading_everything_does(store: RegistryStore) -> None:
+def test_applying_changes_gives_the_same_snapshot_as_reading_everything(
+    store: RegistryStore,
+) -> None:
     chance, follower = random.Random(7), RegistryFollower(store)
     for step in range(80):
         chance.choice(STEPS)(store, chance, step)
@@ -147,7 +149,7 @@ STEPS: tuple[Callable[[RegistryStore, random.Random, int], None], ...] = (
 )
 
 
-def test_what_a_version_without_the_log_writes_is_seen(
+def test_writes_of_a_version_without_audit_trail_are_read(
     url: str, store: RegistryStore, owner: Organization
 ) -> None:
     follower = RegistryFollower(store)
@@ -162,7 +164,7 @@ def test_what_a_version_without_the_log_writes_is_seen(
     assert follower.refresh().organizations[owner.id].name == "Again"
 
 
-def test_the_trail_tells_who_changed_what_and_no_value(
+def test_the_audit_trail_has_actor_record_and_fields_without_values(
     store: RegistryStore, owner: Organization
 ) -> None:
     link = store.with_actor("key:abc").create(a_link(owner, "spring"))
@@ -196,7 +198,7 @@ def test_the_trail_tells_who_changed_what_and_no_value(
     assert [one.record_id for one in store.changes(1)] == [other.id]
 
 
-def test_what_was_refused_leaves_no_trail(store: RegistryStore, owner: Organization) -> None:
+def test_a_failed_write_leaves_no_audit_trail(store: RegistryStore, owner: Organization) -> None:
     store.create(a_link(owner, "spring"))
     before = store.changes(10)
 
@@ -206,7 +208,7 @@ def test_what_was_refused_leaves_no_trail(store: RegistryStore, owner: Organizat
     assert store.changes(10) == before
 
 
-def test_old_changes_of_links_make_room_and_those_of_keys_stay(
+def test_old_changes_of_links_are_pruned_and_those_of_keys_stay(
     store: RegistryStore, owner: Organization, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(registry_writing, "KEPT_CHANGES", 3)

@@ -1,4 +1,4 @@
-"""Settings come from the environment, are checked, and can be handed to a child process."""
+"""Settings are loaded from the environment, validated, and passed to child processes."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from schemas.runtime.environment import InvalidSetting
 from schemas.runtime.settings import Settings
 
 
-def test_nothing_set_gives_the_defaults() -> None:
+def test_an_empty_environment_gives_the_defaults() -> None:
     assert environment.load_settings({}) == Settings()
 
 
@@ -35,7 +35,7 @@ def test_a_variable_is_a_field_in_capitals() -> None:
         ("TIDEMARK_TRUSTED_PROXIES", "10.0.0.0/8, 1.2.3.4.5"),
     ],
 )
-def test_a_refused_value_is_named_with_its_variable(variable: str, value: str) -> None:
+def test_an_invalid_value_is_named_with_its_variable(variable: str, value: str) -> None:
     with pytest.raises(InvalidSetting, match=f"{variable}='{value}'"):
         environment.load_settings({variable: value})
 
@@ -46,7 +46,7 @@ def test_a_child_gets_the_same_settings() -> None:
     assert environment.load_settings(environment.to_environment(mine)) == mine
 
 
-def test_what_is_not_said_lies_in_the_data_folder() -> None:
+def test_paths_default_to_the_data_folder() -> None:
     mine = Settings(data_dir="/srv/tidemark")
 
     assert mine.data == Path("/srv/tidemark")

@@ -1,4 +1,4 @@
-"""A file is replaced as a whole, whatever the disk says."""
+"""A file is replaced atomically, also on a full disk."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from schemas.runtime.files import write_atomically
 from tests.accidents import full_disk
 
 
-def test_without_room_the_old_content_stays_and_nothing_beside_it(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_the_old_file_and_no_temporary_one(tmp_path: Path) -> None:
     file = tmp_path / "state.json"
     write_atomically(file, b"old")
 

@@ -1,4 +1,4 @@
-"""Heartbeats while the disk takes nothing more: nothing dies of it, nothing is left of it."""
+"""Heartbeats on a full disk: processes go on, and no temporary file is left."""
 
 import asyncio
 from pathlib import Path
@@ -17,7 +17,7 @@ from schemas.runtime.heartbeat import (
 from tests.accidents import full_disk
 
 
-def test_without_room_the_old_heartbeat_is_touched_and_nothing_half_written_stays(
+def test_a_full_disk_touches_the_old_heartbeat_and_leaves_no_temporary_file(
     tmp_path: Path,
 ) -> None:
     old = Heartbeat("keeper", 7, 1_000)
@@ -32,7 +32,7 @@ def test_without_room_the_old_heartbeat_is_touched_and_nothing_half_written_stay
     assert [path.name for path in tmp_path.iterdir()] == ["keeper.json"]
 
 
-def test_a_service_beats_again_when_there_is_room_again(tmp_path: Path) -> None:
+def test_a_heartbeat_is_written_again_when_the_disk_has_space(tmp_path: Path) -> None:
     async def beat_through_a_full_disk() -> int:
         beating = asyncio.create_task(_write_heartbeats(tmp_path, "collector-1", lambda: False))
         with full_disk():
@@ -48,7 +48,7 @@ def test_a_service_beats_again_when_there_is_room_again(tmp_path: Path) -> None:
     assert asyncio.run(beat_through_a_full_disk()) == 0
 
 
-def test_only_the_own_heartbeat_is_removed_at_the_end(tmp_path: Path) -> None:
+def test_a_process_removes_only_its_own_heartbeat(tmp_path: Path) -> None:
     write_heartbeat(tmp_path, Heartbeat("worker-1", 2**22 + 1, 1_000))
 
     remove_heartbeat(tmp_path, "worker-1")
@@ -57,7 +57,7 @@ def test_only_the_own_heartbeat_is_removed_at_the_end(tmp_path: Path) -> None:
     assert [heartbeat.process for heartbeat in read_heartbeats(tmp_path)] == ["worker-1"]
 
 
-def test_workers_that_a_full_disk_ended_are_missed_by_those_who_ask(tmp_path: Path) -> None:
+def test_health_reports_workers_that_ended_on_a_full_disk(tmp_path: Path) -> None:
     at = (PartitionProgress("events", 0, 5, 5),)
     write_heartbeat(tmp_path, Heartbeat("query-1", 7, 1_000))
     assert silence(tmp_path, 900_000) is None  # nobody ever stored here

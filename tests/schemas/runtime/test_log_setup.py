@@ -1,4 +1,4 @@
-"""What reaches a log: no stranger and no fault fills a disk by repeating itself."""
+"""Repeated records and client noise cannot fill the log."""
 
 import io
 import logging
@@ -40,7 +40,7 @@ def log() -> Iterator[Log]:
         logging.getLogger(name).setLevel(logging.NOTSET)
 
 
-def test_a_flood_of_one_kind_is_one_line_a_second_with_its_count(log: Log) -> None:
+def test_repeated_records_are_one_line_a_second_with_a_count(log: Log) -> None:
     ours = log.of("test.ours")
 
     for second in (0, 0, 0, 1.5, 1.6):
@@ -53,7 +53,7 @@ def test_a_flood_of_one_kind_is_one_line_a_second_with_its_count(log: Log) -> No
     ]
 
 
-def test_what_was_left_out_is_told_when_the_flood_is_over(log: Log) -> None:
+def test_suppressed_records_are_counted_when_they_stop(log: Log) -> None:
     ours = log.of("test.ours")
     for number in range(4):
         ours.error("refused %d", number)
@@ -73,7 +73,7 @@ def test_what_was_left_out_is_told_when_the_flood_is_over(log: Log) -> None:
     ]
 
 
-def test_each_table_and_each_exception_is_a_kind_of_its_own(log: Log) -> None:
+def test_each_table_and_each_exception_is_limited_separately(log: Log) -> None:
     ours = log.of("test.ours")
     for table in ("events", "vitals", "events"):
         ours.warning("chore failed", extra={"table": table})
@@ -89,7 +89,7 @@ def test_each_table_and_each_exception_is_a_kind_of_its_own(log: Log) -> None:
     assert "ValueError: c" not in text
 
 
-def test_junk_of_strangers_is_no_line_at_all(log: Log) -> None:
+def test_invalid_requests_are_not_logged(log: Log) -> None:
     uvicorn = log.of("uvicorn.error")
 
     uvicorn.warning("Invalid HTTP request received.")
