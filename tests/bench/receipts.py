@@ -14,7 +14,7 @@ from schemas.receipts import RECEIPT_FORMAT, Receipt
 from schemas.tables import EVENTS, QUARANTINE
 from tests.bench.results import BenchmarkResult, Figure
 from tests.query.lake import Stored
-from tests.query.query_service import NOW, House, house
+from tests.query.query_service import NOW, InProcessService, start_service
 
 DAYS = 7
 PARTS_A_DAY = 10
@@ -47,13 +47,13 @@ def measure() -> BenchmarkResult:
 
 
 @contextmanager
-def run_lookup(folder: Path) -> Iterator[House]:
-    service = house(folder, fresh_seconds=0.2)
+def run_lookup(folder: Path) -> Iterator[InProcessService]:
+    service = start_service(folder, fresh_seconds=0.2)
     with closing(service):
         yield service
 
 
-def looked_up(service: House) -> tuple[list[float], float]:
+def looked_up(service: InProcessService) -> tuple[list[float], float]:
     """Milliseconds of each look-up, and CPU milliseconds of one."""
     for offset in range(10):
         _look_up(service, offset)
@@ -65,7 +65,7 @@ def looked_up(service: House) -> tuple[list[float], float]:
     return walls, (time.process_time() - began) * 1000 / TIMES
 
 
-def _look_up(service: House, offset: int) -> None:
+def _look_up(service: InProcessService, offset: int) -> None:
     day = offset % DAYS
     receipt = replace(RECEIPT, offset=offset, received_ms=FIRST_MS + day * 86_400_000)
     assert (

@@ -21,7 +21,7 @@ from tests.oracle.query import StandardQuery
 from tests.oracle.query_strategies import QueryFrame
 from tests.oracle.stored_rows import RowsByTable, rows_by_table
 from tests.query.lake import Lake, Stored
-from tests.query.query_service import NOW, furnish
+from tests.query.query_service import NOW, fill_registry
 
 MAX_BATCH = 40
 
@@ -35,7 +35,7 @@ class Registry:
         migrate(settings.registry_url)
         self.url = settings.registry_url
         self.store = RegistryStore(self.url)
-        self.keys = furnish(self.store)
+        self.keys = fill_registry(self.store)
 
     def close(self) -> None:
         """Let go of it."""

@@ -144,7 +144,13 @@ def an_event(
 ) -> Stored:
     """A row of `events`."""
     return Stored(
-        EVENTS, {**_who(website, visitor, session), **_when(at, received), "name": name, **more}
+        EVENTS,
+        {
+            **_visitor_columns(website, visitor, session),
+            **_time_columns(at, received),
+            "name": name,
+            **more,
+        },
     )
 
 
@@ -154,7 +160,7 @@ def a_view(path: str | None = "/", *, time_on_page: float | None = None, **more:
     return an_event("screen_view", path=path, time_on_page=seen, **more)
 
 
-def a_click_away(href: str, text: str = "more", **more: Any) -> Stored:
+def an_outbound_click(href: str, text: str = "more", **more: Any) -> Stored:
     """An outbound click; the domain is the host of `href`."""
     domain = href.split("/")[2]
     return an_event("outbound_click", href=href, link_text=text, outbound_domain=domain, **more)
@@ -176,7 +182,7 @@ def a_click(
         "visitor_hash": hashed(visitor),
         "slug": link,
     }
-    return Stored(CLICKS, {**who, **_when(at, None), **more})
+    return Stored(CLICKS, {**who, **_time_columns(at, None), **more})
 
 
 def an_error(
@@ -190,7 +196,9 @@ def an_error(
 ) -> Stored:
     """A row of `errors`."""
     given = {"level": "error", "path": "/", "message": message, **more}
-    return Stored(ERRORS, {**_who(website, visitor, session), **_when(at, None), **given})
+    return Stored(
+        ERRORS, {**_visitor_columns(website, visitor, session), **_time_columns(at, None), **given}
+    )
 
 
 def a_vital(
@@ -205,10 +213,13 @@ def a_vital(
 ) -> Stored:
     """A row of `vitals`."""
     measured = {"metric_name": metric, "metric_value": Decimal(str(value)), "path": "/", **more}
-    return Stored(VITALS, {**_who(website, visitor, session), **_when(at, None), **measured})
+    return Stored(
+        VITALS,
+        {**_visitor_columns(website, visitor, session), **_time_columns(at, None), **measured},
+    )
 
 
-def a_leaving(
+def an_engagement(
     path: str = "/",
     *,
     website: str = "shop",
@@ -219,7 +230,10 @@ def a_leaving(
 ) -> Stored:
     """A row of `engagement`."""
     given = {"path": path, "form_abandoned": False, **more}
-    return Stored(ENGAGEMENT, {**_who(website, visitor, session), **_when(at, None), **given})
+    return Stored(
+        ENGAGEMENT,
+        {**_visitor_columns(website, visitor, session), **_time_columns(at, None), **given},
+    )
 
 
 def an_identity(
@@ -232,10 +246,12 @@ def an_identity(
 ) -> Stored:
     """A row of `identities`."""
     given = {"profile_id": profile, **more}
-    return Stored(IDENTITIES, {**_who(website, visitor, None), **_when(at, None), **given})
+    return Stored(
+        IDENTITIES, {**_visitor_columns(website, visitor, None), **_time_columns(at, None), **given}
+    )
 
 
-def _who(website: str, visitor: str | None, session: str | None) -> dict[str, Any]:
+def _visitor_columns(website: str, visitor: str | None, session: str | None) -> dict[str, Any]:
     return {
         "website_id": website,
         "anonymous_id": visitor,
@@ -245,7 +261,7 @@ def _who(website: str, visitor: str | None, session: str | None) -> dict[str, An
     }
 
 
-def _when(at: str, received: str | None) -> dict[str, Any]:
+def _time_columns(at: str, received: str | None) -> dict[str, Any]:
     ts = datetime.fromisoformat(at).astimezone(UTC)
     got = datetime.fromisoformat(received) if received else ts + timedelta(milliseconds=250)
     return {

@@ -33,8 +33,8 @@ KEYS: Mapping[str, tuple[str, tuple[str, ...], str | None]] = {
 }
 
 
-class House(Struct, weakref=True):
-    """The application and everything around it."""
+class InProcessService(Struct, weakref=True):
+    """The query service in this process, with its lake and registry."""
 
     app: HttpMiddleware
     lake: Lake
@@ -83,23 +83,23 @@ class House(Struct, weakref=True):
 NOVEMBER = {"startDate": "2026-11-01", "endDate": "2026-11-30"}
 
 
-def house(root: Path, fresh_seconds: float = 0, **settings: Any) -> House:
+def start_service(root: Path, fresh_seconds: float = 0, **settings: Any) -> InProcessService:
     """A service over a new registry and an empty lake."""
-    chosen = Settings(data_dir=str(root), query_memory_mb=256, query_threads=1, **settings)
-    migrate(chosen.registry_url)
-    store = RegistryStore(chosen.registry_url)
-    keys = furnish(store)
-    service = create_app(chosen, store, clock=lambda: NOW, fresh_seconds=fresh_seconds)
-    made = House(
+    options = Settings(data_dir=str(root), query_memory_mb=256, query_threads=1, **settings)
+    migrate(options.registry_url)
+    store = RegistryStore(options.registry_url)
+    keys = fill_registry(store)
+    service = create_app(options, store, clock=lambda: NOW, fresh_seconds=fresh_seconds)
+    in_process = InProcessService(
         service.app, Lake(root / "lake"), store, root, keys, service.close, service.follower
     )
-    # Few tests close their house; Python 3.13 warns of a database that nobody closed.
-    weakref.finalize(made, store.close)
-    return made
+    # Few tests close their service; Python 3.13 warns of a database that nobody closed.
+    weakref.finalize(in_process, store.close)
+    return in_process
 
 
-def furnish(store: RegistryStore) -> Mapping[str, str]:
-    """Fill the registry; the texts of the keys by name."""
+def fill_registry(store: RegistryStore) -> Mapping[str, str]:
+    """Fill the registry; the API keys by name."""
     when: Mapping[str, Any] = {"created_at": NOW, "updated_at": NOW}
     for organization in ("acme", "globex"):
         store.create(Organization(id=organization, name=organization, plan="enterprise", **when))

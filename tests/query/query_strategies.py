@@ -51,7 +51,7 @@ anything = st.recursive(
     max_leaves=12,
 )
 
-# Sound questions, with values as hostile as they may be.
+# Valid queries with hostile values.
 
 TEXTS = st.text(max_size=20) | st.sampled_from(HOSTILE)
 NUMBERS = st.integers(-(10**14), 10**14) | st.floats(-1e14, 1e14)
@@ -69,7 +69,7 @@ ZONES = st.sampled_from(sorted(available_timezones()))
 
 
 @st.composite
-def sound_filters(draw: st.DrawFn, fields: Mapping[str, FilterField]) -> list[dict[str, Any]]:
+def valid_filters(draw: st.DrawFn, fields: Mapping[str, FilterField]) -> list[dict[str, Any]]:
     made = []
     for name in draw(st.lists(st.sampled_from(sorted(fields)), max_size=4)):
         kind = fields[name].type
@@ -103,14 +103,14 @@ def property_filters(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 
 @st.composite
-def sound_spans(draw: st.DrawFn, most_days: int) -> dict[str, str]:
+def valid_time_ranges(draw: st.DrawFn, most_days: int) -> dict[str, str]:
     start = draw(DAYS)
     end = start + timedelta(days=draw(st.integers(0, most_days - 1)))
     return {"startDate": str(start), "endDate": str(end), "timezone": draw(ZONES)}
 
 
 @st.composite
-def sound_queries(draw: st.DrawFn) -> dict[str, Any]:
+def valid_queries(draw: st.DrawFn) -> dict[str, Any]:
     table = draw(st.sampled_from(sorted(CUSTOM_TABLES.values(), key=lambda t: t.name)))
     columns = st.sampled_from(table.columns)
     groups = draw(st.lists(columns.map(lambda c: c.name), max_size=4, unique=True))
@@ -122,7 +122,7 @@ def sound_queries(draw: st.DrawFn) -> dict[str, Any]:
         selects.append({"field": column.name, "aggregate": aggregate, "alias": f"A{n}"})
     bucket = draw(st.sampled_from([None, "time:hourly", "time:daily", "time:week", "time:month"]))
     outputs = st.sampled_from([*groups, *(select["alias"] for select in selects)])
-    filters = draw(sound_filters(table.fields))
+    filters = draw(valid_filters(table.fields))
     if table.column("properties"):
         filters += draw(property_filters())
     return {
@@ -136,10 +136,10 @@ def sound_queries(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @st.composite
-def sound_custom(draw: st.DrawFn) -> dict[str, Any]:
+def valid_custom_requests(draw: st.DrawFn) -> dict[str, Any]:
     return {
-        "query": draw(sound_queries()),
-        **draw(sound_spans(400)),
+        "query": draw(valid_queries()),
+        **draw(valid_time_ranges(400)),
         "limit": draw(st.integers(1, 10_000)),
         "page": draw(st.integers(1, 3)),
         "asOf": draw(st.sampled_from([None, -1, {"events": 1}])),
@@ -148,14 +148,14 @@ def sound_custom(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @st.composite
-def sound_standard(draw: st.DrawFn) -> dict[str, Any]:
+def valid_standard_requests(draw: st.DrawFn) -> dict[str, Any]:
     kinds = [
         name
         for name, kind in QUERY_TYPES.items()
         if kind.table is EVENTS and not kind.required_filters and kind.options is None
     ]
     name = draw(st.sampled_from(kinds))
-    span = draw(sound_spans(100))
+    span = draw(valid_time_ranges(100))
     compared = st.sampled_from(["previous_period", "previous_year"]).map(lambda to: {"to": to})
     comparable = (
         span["startDate"] > "1972" and QUERY_TYPES[name].time_range_override is requested_range
@@ -164,7 +164,7 @@ def sound_standard(draw: st.DrawFn) -> dict[str, Any]:
         "parameters": [name],
         **span,
         "granularity": draw(st.sampled_from([g for g in GRANULARITIES if g != "minute"])),
-        "filters": draw(sound_filters(filterable_fields(EVENTS))) + draw(property_filters()),
+        "filters": draw(valid_filters(filterable_fields(EVENTS))) + draw(property_filters()),
         "page": draw(st.integers(1, 3) | st.integers(1, 1_000_000)),
         "limit": draw(st.integers(1, 10_000)),
         "orderBy": [

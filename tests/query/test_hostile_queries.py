@@ -23,15 +23,15 @@ from query.request.time_range import TimeRange
 from query.scope.scope import Scope
 from schemas.lake.delta_table import TableVersion
 from schemas.runtime.settings import Settings
-from tests.query.lake import a_click, a_click_away, a_view, a_vital, an_error
-from tests.query.query_service import NOVEMBER, House, house
+from tests.query.lake import a_click, a_view, a_vital, an_error, an_outbound_click
+from tests.query.query_service import NOVEMBER, InProcessService, start_service
 from tests.query.query_strategies import (
     anything,
     as_json,
-    sound_custom,
-    sound_filters,
-    sound_standard,
     spoiled,
+    valid_custom_requests,
+    valid_filters,
+    valid_standard_requests,
 )
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "100"))
@@ -43,12 +43,14 @@ SETTINGS = settings(
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    made = house(tmp_path_factory.mktemp("house"))
-    made.holds(a_view("/"), a_click_away("https://x.example/"), an_error(), a_vital("LCP", 1))
-    made.holds(a_click())
-    yield made
-    made.close()
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessService]:
+    running = start_service(tmp_path_factory.mktemp("service"))
+    running.holds(
+        a_view("/"), an_outbound_click("https://x.example/"), an_error(), a_vital("LCP", 1)
+    )
+    running.holds(a_click())
+    yield running
+    running.close()
 
 
 def unsaid(text: str) -> bool:
@@ -57,39 +59,43 @@ def unsaid(text: str) -> bool:
 
 
 @SETTINGS
-@given(body=sound_custom())
-def test_a_sound_custom_query_is_answered(desk: House, body: object) -> None:
-    reply = desk.ask("POST", "/v1/query/custom", body, website_id="shop")
+@given(body=valid_custom_requests())
+def test_a_sound_custom_query_is_answered(service: InProcessService, body: object) -> None:
+    reply = service.ask("POST", "/v1/query/custom", body, website_id="shop")
 
     assert reply.status == 200, reply.body
 
 
 @SETTINGS
-@given(body=sound_standard())
-def test_a_sound_standard_query_is_answered(desk: House, body: object) -> None:
-    reply = desk.ask("POST", "/v1/query", body, website_id="shop")
+@given(body=valid_standard_requests())
+def test_a_sound_standard_query_is_answered(service: InProcessService, body: object) -> None:
+    reply = service.ask("POST", "/v1/query", body, website_id="shop")
 
     assert reply.status == 200
     assert all(entry["success"] for entry in reply.json["data"]), reply.body
 
 
 @SETTINGS
-@given(body=anything | spoiled(sound_custom()))
-def test_any_json_as_a_custom_query_is_answered_or_refused(desk: House, body: object) -> None:
-    reply = desk.ask("POST", "/v1/query/custom", as_json(body), website_id="shop")
+@given(body=anything | spoiled(valid_custom_requests()))
+def test_any_json_as_a_custom_query_is_answered_or_refused(
+    service: InProcessService, body: object
+) -> None:
+    reply = service.ask("POST", "/v1/query/custom", as_json(body), website_id="shop")
 
     assert reply.status in (200, 400), reply.body
     assert reply.json["success"] is (reply.status == 200)
-    explained = desk.ask("POST", "/v1/query/compile", as_json(body), website_id="shop")
+    explained = service.ask("POST", "/v1/query/compile", as_json(body), website_id="shop")
     assert explained.status == reply.status, explained.body
-    assert str(desk.data) not in explained.body.decode()
+    assert str(service.data) not in explained.body.decode()
     assert unsaid(reply.json.get("error", ""))
 
 
 @SETTINGS
-@given(body=anything | spoiled(sound_standard()))
-def test_any_json_as_a_standard_query_is_answered_or_refused(desk: House, body: object) -> None:
-    reply = desk.ask("POST", "/v1/query", as_json(body), website_id="shop")
+@given(body=anything | spoiled(valid_standard_requests()))
+def test_any_json_as_a_standard_query_is_answered_or_refused(
+    service: InProcessService, body: object
+) -> None:
+    reply = service.ask("POST", "/v1/query", as_json(body), website_id="shop")
 
     assert reply.status in (200, 400), reply.body
     assert unsaid(reply.json.get("error", ""))
@@ -98,7 +104,7 @@ def test_any_json_as_a_standard_query_is_answered_or_refused(desk: House, body: 
 
 
 FEWER = settings(SETTINGS, max_examples=max(1, EXAMPLES // 4))
-FILTERS = st.just(list(CUSTOM_TABLES["events"].fields.items())).map(dict).flatmap(sound_filters)
+FILTERS = st.just(list(CUSTOM_TABLES["events"].fields.items())).map(dict).flatmap(valid_filters)
 LINK = {
     "name": "a",
     "targetUrl": "https://t.example/",
@@ -113,11 +119,13 @@ IMPORT = {"websiteId": "shop", "name": "a.csv"}
 
 @FEWER
 @given(filters=anything | FILTERS.filter(bool).flatmap(lambda f: spoiled(st.just({"f": f}))))
-def test_any_filters_of_an_export_are_answered_or_refused(desk: House, filters: Any) -> None:
+def test_any_filters_of_an_export_are_answered_or_refused(
+    service: InProcessService, filters: Any
+) -> None:
     told = as_json(filters["f"] if isinstance(filters, dict) and "f" in filters else filters)
     began = time.monotonic()
 
-    reply = desk.ask(
+    reply = service.ask(
         "GET", "/v1/export/events", website_id="shop", filters=told.decode(), **NOVEMBER
     )
 
@@ -127,21 +135,21 @@ def test_any_filters_of_an_export_are_answered_or_refused(desk: House, filters: 
 
 @FEWER
 @given(body=anything | spoiled(st.just(LINK).map(dict)))
-def test_any_json_as_a_link_is_taken_or_refused(desk: House, body: Any) -> None:
+def test_any_json_as_a_link_is_taken_or_refused(service: InProcessService, body: Any) -> None:
     began = time.monotonic()
 
-    made = desk.ask("POST", "/v1/links", as_json(body))
-    changed = desk.ask("PATCH", "/v1/links/go", as_json(body))
+    running = service.ask("POST", "/v1/links", as_json(body))
+    changed = service.ask("PATCH", "/v1/links/go", as_json(body))
 
-    assert made.status in (201, 400, 403, 409), made.body
+    assert running.status in (201, 400, 403, 409), running.body
     assert changed.status in (200, 400, 403, 409), changed.body
     assert time.monotonic() - began < Settings().query_seconds
 
 
 @FEWER
 @given(body=anything | spoiled(st.just(IMPORT).map(dict)))
-def test_any_json_as_an_import_is_taken_or_refused(desk: House, body: Any) -> None:
-    reply = desk.ask("POST", "/v1/imports", as_json(body), "acme-admin")
+def test_any_json_as_an_import_is_taken_or_refused(service: InProcessService, body: Any) -> None:
+    reply = service.ask("POST", "/v1/imports", as_json(body), "acme-admin")
 
     assert reply.status in (201, 400, 403), reply.body
 
@@ -163,16 +171,16 @@ def test_any_json_as_an_import_is_taken_or_refused(desk: House, body: Any) -> No
         json.dumps({"query": {"table": "e" * 500_000, "selects": []}}).encode(),
     ],
 )
-def test_a_body_that_is_none_is_refused(desk: House, body: bytes) -> None:
+def test_a_body_that_is_none_is_refused(service: InProcessService, body: bytes) -> None:
     for path in ("/v1/query", "/v1/query/custom"):
-        reply = desk.ask("POST", path, body, website_id="shop")
+        reply = service.ask("POST", path, body, website_id="shop")
 
         assert (reply.status, reply.json["success"]) == (400, False)
         assert len(reply.json["error"]) < 400
 
 
-def test_a_body_beyond_a_mebibyte_is_refused(desk: House) -> None:
-    reply = desk.ask("POST", "/v1/query", b" " * 1_048_577, website_id="shop")
+def test_a_body_beyond_a_mebibyte_is_refused(service: InProcessService) -> None:
+    reply = service.ask("POST", "/v1/query", b" " * 1_048_577, website_id="shop")
 
     assert (reply.status, reply.json["code"]) == (413, "PAYLOAD_TOO_LARGE")
 
@@ -183,9 +191,9 @@ def test_a_body_beyond_a_mebibyte_is_refused(desk: House) -> None:
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DuckDBEngine]:
     folder = tmp_path_factory.mktemp("engine")
-    made = DuckDBEngine("safety", str(folder), folder / "spill", PoolLimits(64, 1))
-    yield made
-    made.close()
+    running = DuckDBEngine("safety", str(folder), folder / "spill", PoolLimits(64, 1))
+    yield running
+    running.close()
 
 
 @SETTINGS
@@ -213,7 +221,7 @@ def sql_of(engine: DuckDBEngine, query: dict[str, Any]) -> str:
     return asyncio.run(compile_page(engine, plan, scope, 10)).text
 
 
-def test_the_widest_query_allowed_is_answered(desk: House) -> None:
+def test_the_widest_query_allowed_is_answered(service: InProcessService) -> None:
     listed = {"field": "path", "operator": "in", "value": [f"/{n}" for n in range(40)]}
     query = {
         "table": "events",
@@ -222,7 +230,7 @@ def test_the_widest_query_allowed_is_answered(desk: House) -> None:
         "filters": [listed] * 50,
     }
 
-    reply = desk.ask("POST", "/v1/query/custom", {"query": query, **NOVEMBER}, website_id="shop")
+    reply = service.ask("POST", "/v1/query/custom", {"query": query, **NOVEMBER}, website_id="shop")
 
     assert reply.status == 200, reply.body
 
@@ -246,20 +254,22 @@ def test_a_long_list_makes_no_longer_statement_than_a_short_one(engine: DuckDBEn
 
 @pytest.mark.parametrize("path", ["/v1/query/custom", "/v1/query/compile", "/v1/query"])
 def test_fifty_lists_of_a_thousand_values_are_refused_before_anything_runs(
-    desk: House, path: str
+    service: InProcessService, path: str
 ) -> None:
     filters = [{"not": {"or": [names_in(1000)] * 10}}] * 5
     query = {"table": "events", "selects": [{"field": "*", "aggregate": "count"}]}
     body = {"parameters": ["summary"], "filters": filters, "query": {**query, "filters": filters}}
 
-    reply = desk.ask("POST", path, {**body, **NOVEMBER}, website_id="shop")
+    reply = service.ask("POST", path, {**body, **NOVEMBER}, website_id="shop")
 
     assert "filters' has 50000 values in its lists; at most 2000" in str(reply.json)
     assert not reply.json["success"] or not reply.json["data"][0]["success"]
 
 
-def test_a_listed_number_is_found_however_its_neighbours_are_written(desk: House) -> None:
-    desk.holds(a_view("/listed", website="shop", load_time=3))
+def test_a_listed_number_is_found_however_its_neighbours_are_written(
+    service: InProcessService,
+) -> None:
+    service.holds(a_view("/listed", website="shop", load_time=3))
     listed = {"field": "load_time", "operator": "in", "value": [2**62, 3.0, 0.5, -(10**13)]}
     many = [*listed["value"], *range(100, 200)]
     here = {"field": "path", "operator": "eq", "value": "/listed"}
@@ -273,7 +283,7 @@ def test_a_listed_number_is_found_however_its_neighbours_are_written(desk: House
     ):
         filters = [here, {**listed, "operator": operator, "value": values}]
         query = {"table": "events", "selects": [count], "filters": filters}
-        reply = desk.ask(
+        reply = service.ask(
             "POST", "/v1/query/custom", {"query": query, **NOVEMBER}, website_id="shop"
         )
         assert reply.json["data"] == [{"n": found}]

@@ -13,7 +13,7 @@ from schemas.runtime.settings import Settings
 from tests.http_client import call
 from tests.installation import ROOT, eventually, free_port
 from tests.query.lake import Lake, a_view
-from tests.query.query_service import NOVEMBER, furnish
+from tests.query.query_service import NOVEMBER, fill_registry
 
 
 def ready(base: str) -> bool:
@@ -28,7 +28,7 @@ def test_the_service_starts_answers_and_stops(tmp_path: Path) -> None:
     settings = Settings(data_dir=str(tmp_path), query_port=free_port())
     migrate(settings.registry_url)
     store = RegistryStore(settings.registry_url)
-    headers = {"x-api-key": furnish(store)["acme"]}
+    headers = {"x-api-key": fill_registry(store)["acme"]}
     lake = Lake(tmp_path / "lake")
     base = f"http://127.0.0.1:{settings.query_port}"
     command = [sys.executable, "-m", "query", "--name", "query-7"]

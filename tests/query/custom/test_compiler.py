@@ -9,36 +9,40 @@ import pytest
 from query.custom.tables import CUSTOM_TABLES
 from query.standard.query_types import QUERY_TYPES
 from tests.query.lake import a_click, a_view, an_error, an_event
-from tests.query.query_service import NOVEMBER, House, house
+from tests.query.query_service import NOVEMBER, InProcessService, start_service
 
 COUNT = {"field": "*", "aggregate": "count", "alias": "n"}
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> House:
-    return house(tmp_path)
+def service(tmp_path: Path) -> InProcessService:
+    return start_service(tmp_path)
 
 
-def rows(desk: House, *selects: Any, table: str = "events", **query: Any) -> Any:
-    reply = desk.custom(table, list(selects) or [COUNT], **query)
+def rows(service: InProcessService, *selects: Any, table: str = "events", **query: Any) -> Any:
+    reply = service.custom(table, list(selects) or [COUNT], **query)
     assert reply.status == 200, reply.json
     return reply.json["data"]
 
 
-def ask(desk: House, query: Any, path: str = "/v1/query/custom", **more: Any) -> Any:
+def ask(service: InProcessService, query: Any, path: str = "/v1/query/custom", **more: Any) -> Any:
     body = {"query": {"table": "events", "selects": [COUNT], **query}, **NOVEMBER, **more}
-    return desk.ask("POST", path, body, website_id="shop")
+    return service.ask("POST", path, body, website_id="shop")
 
 
 # Properties
 
 
-def test_a_stranger_with_huge_numbers_does_not_take_the_sum_from_others(desk: House) -> None:
+def test_a_stranger_with_huge_numbers_does_not_take_the_sum_from_others(
+    service: InProcessService,
+) -> None:
     total = "properties.total"
-    desk.holds(*(an_event("buy", properties=f'{{"total": {n}}}') for n in (10, 20, 1e308, 1e308)))
+    service.holds(
+        *(an_event("buy", properties=f'{{"total": {n}}}') for n in (10, 20, 1e308, 1e308))
+    )
 
     found = rows(
-        desk,
+        service,
         {"field": total, "aggregate": "sum", "alias": "sum"},
         {"field": total, "aggregate": "avg", "alias": "avg"},
         {"field": total, "aggregate": "p75", "alias": "p75"},
@@ -48,8 +52,8 @@ def test_a_stranger_with_huge_numbers_does_not_take_the_sum_from_others(desk: Ho
     assert found == [{"sum": 30, "avg": 15, "p75": 17.5, "max": 1e308}]
 
 
-def test_properties_are_grouped_and_counted_by_their_path(desk: House) -> None:
-    desk.holds(
+def test_properties_are_grouped_and_counted_by_their_path(service: InProcessService) -> None:
+    service.holds(
         an_event("buy", properties='{"plan": "pro", "cart": {"total": 10.5}}'),
         an_event("buy", properties='{"plan": "pro", "cart": {"total": 20}}'),
         an_event("buy", properties='{"plan": "pro", "cart": {"total": "30"}}'),
@@ -59,7 +63,7 @@ def test_properties_are_grouped_and_counted_by_their_path(desk: House) -> None:
     total = "properties.cart.total"
 
     found = rows(
-        desk,
+        service,
         COUNT,
         {"field": total, "aggregate": "sum"},
         {"field": total, "aggregate": "max", "alias": "most"},
@@ -99,8 +103,8 @@ def test_properties_are_grouped_and_counted_by_their_path(desk: House) -> None:
 # Buckets of time
 
 
-def test_a_bucket_of_time_is_a_group_labelled_in_the_zone(desk: House) -> None:
-    desk.holds(
+def test_a_bucket_of_time_is_a_group_labelled_in_the_zone(service: InProcessService) -> None:
+    service.holds(
         a_view("/", at="2026-11-01T22:59:59Z"),  # the 1st in Berlin
         a_view("/", at="2026-11-01T23:00:00Z"),
         a_view("/", at="2026-11-02T12:00:00Z"),
@@ -108,7 +112,7 @@ def test_a_bucket_of_time_is_a_group_labelled_in_the_zone(desk: House) -> None:
     order = [{"field": "date", "direction": "asc"}]
 
     body = ask(
-        desk, {"groupBy": ["time:daily", "path"], "orderBy": order}, timezone="Europe/Berlin"
+        service, {"groupBy": ["time:daily", "path"], "orderBy": order}, timezone="Europe/Berlin"
     ).json
 
     assert body["data"] == [
@@ -116,20 +120,20 @@ def test_a_bucket_of_time_is_a_group_labelled_in_the_zone(desk: House) -> None:
         {"date": "2026-11-02", "path": "/", "n": 2},
     ]
     assert body["meta"]["partialBucket"] == "2026-11-30"
-    assert rows(desk, groupBy=["time:week"], orderBy=order) == [
+    assert rows(service, groupBy=["time:week"], orderBy=order) == [
         {"date": "2026-10-26", "n": 2},
         {"date": "2026-11-02", "n": 1},
     ]
 
 
-def test_sessions_are_in_the_bucket_of_their_first_event(desk: House) -> None:
-    desk.holds(
+def test_sessions_are_in_the_bucket_of_their_first_event(service: InProcessService) -> None:
+    service.holds(
         a_view("/", session="s1", at="2026-11-10T12:59:00Z"),
         a_view("/", session="s1", at="2026-11-10T13:01:00Z"),
         a_view("/", session="s2", at="2026-11-10T13:02:00Z"),
     )
 
-    found = rows(desk, COUNT, table="sessions", groupBy=["time:hourly"])
+    found = rows(service, COUNT, table="sessions", groupBy=["time:hourly"])
 
     assert sorted((row["date"], row["n"]) for row in found) == [
         ("2026-11-10 12:00:00", 1),
@@ -140,12 +144,12 @@ def test_sessions_are_in_the_bucket_of_their_first_event(desk: House) -> None:
 # Having and pages
 
 
-def test_having_is_about_aliases_and_pages_count_all_rows(desk: House) -> None:
-    desk.holds(*(a_view(f"/{n}") for n in range(4) for _ in range(n)))
+def test_having_is_about_aliases_and_pages_count_all_rows(service: InProcessService) -> None:
+    service.holds(*(a_view(f"/{n}") for n in range(4) for _ in range(n)))
     having = [{"or": [{"field": "n", "op": "gte", "value": 2}]}]
     query = {"groupBy": ["path"], "having": having}
 
-    pages = [ask(desk, query, limit=1, page=page).json for page in (1, 2, 3)]
+    pages = [ask(service, query, limit=1, page=page).json for page in (1, 2, 3)]
 
     assert [page["data"] for page in pages] == [
         [{"path": "/3", "n": 3}],
@@ -155,23 +159,23 @@ def test_having_is_about_aliases_and_pages_count_all_rows(desk: House) -> None:
     assert [page["meta"]["totalRows"] for page in pages] == [2, 2, 2]
 
 
-def test_an_instant_of_the_result_is_compared_as_one(desk: House) -> None:
-    desk.holds(a_view("/a", at="2026-11-01T12:00:00Z"), a_view("/b", at="2026-11-02T12:00:00Z"))
+def test_an_instant_of_the_result_is_compared_as_one(service: InProcessService) -> None:
+    service.holds(a_view("/a", at="2026-11-01T12:00:00Z"), a_view("/b", at="2026-11-02T12:00:00Z"))
     last = {"field": "ts", "aggregate": "max", "alias": "last"}
     having = [{"field": "last", "op": "gt", "value": "2026-11-02T00:00:00Z"}]
 
-    assert rows(desk, last, groupBy=["path"], having=having) == [
+    assert rows(service, last, groupBy=["path"], having=having) == [
         {"path": "/b", "last": "2026-11-02T12:00:00.000Z"}
     ]
 
 
-def test_a_version_can_be_asked_again(desk: House) -> None:
-    desk.holds(a_view("/"))
-    versions = ask(desk, {}).json["meta"]["versions"]
-    desk.holds(a_view("/"))
+def test_a_version_can_be_asked_again(service: InProcessService) -> None:
+    service.holds(a_view("/"))
+    versions = ask(service, {}).json["meta"]["versions"]
+    service.holds(a_view("/"))
 
-    assert ask(desk, {}, asOf=versions).json["data"] == [{"n": 1}]
-    assert ask(desk, {}).json["data"] == [{"n": 2}]
+    assert ask(service, {}, asOf=versions).json["data"] == [{"n": 1}]
+    assert ask(service, {}).json["data"] == [{"n": 2}]
 
 
 WRONG: list[tuple[Any, str]] = [
@@ -189,8 +193,10 @@ WRONG: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("query", "said"), WRONG)
-def test_a_wrong_query_is_told_what_is_wrong(desk: House, query: Any, said: str) -> None:
-    reply = ask(desk, query)
+def test_a_wrong_query_is_told_what_is_wrong(
+    service: InProcessService, query: Any, said: str
+) -> None:
+    reply = ask(service, query)
 
     assert (reply.status, said in reply.json["error"]) == (400, True), reply.json
 
@@ -198,13 +204,13 @@ def test_a_wrong_query_is_told_what_is_wrong(desk: House, query: Any, said: str)
 # What it would run
 
 
-def test_a_query_is_explained_without_being_run(desk: House) -> None:
-    desk.holds(*(a_view(path, at="2026-11-10T12:00:00Z") for path in ("/", "/b")))
-    desk.holds(a_view("/", at="2026-10-01T12:00:00Z"))
-    desk.holds(a_view("/", website="rival", at="2026-11-10T12:00:00Z"))
+def test_a_query_is_explained_without_being_run(service: InProcessService) -> None:
+    service.holds(*(a_view(path, at="2026-11-10T12:00:00Z") for path in ("/", "/b")))
+    service.holds(a_view("/", at="2026-10-01T12:00:00Z"))
+    service.holds(a_view("/", website="rival", at="2026-11-10T12:00:00Z"))
     filters = [{"field": "path", "op": "eq", "value": "/"}]
 
-    body = ask(desk, {"filters": filters}, "/v1/query/compile").json
+    body = ask(service, {"filters": filters}, "/v1/query/compile").json
 
     assert body["success"]
     assert body["tables"] == [{"name": "events", "version": 3, "rows": 2}]
@@ -217,23 +223,23 @@ def test_a_query_is_explained_without_being_run(desk: House) -> None:
         "offset": 0,
     }
     assert all(f"${name}" in body["sql"] for name in body["values"])
-    assert str(desk.data) not in str(body)
+    assert str(service.data) not in str(body)
 
 
-def test_an_explanation_tells_nothing_of_the_rows_of_others(desk: House) -> None:
-    desk.holds(a_view("/"))
-    alone = ask(desk, {}, "/v1/query/compile").json
+def test_an_explanation_tells_nothing_of_the_rows_of_others(service: InProcessService) -> None:
+    service.holds(a_view("/"))
+    alone = ask(service, {}, "/v1/query/compile").json
 
-    desk.holds(*(a_view(f"/{n}", website="rival") for n in range(50)))
-    beside = ask(desk, {}, "/v1/query/compile").json
+    service.holds(*(a_view(f"/{n}", website="rival") for n in range(50)))
+    beside = ask(service, {}, "/v1/query/compile").json
 
     [before], [after] = alone.pop("tables"), beside.pop("tables")
     assert alone == beside
     assert {**before, "version": None} == {**after, "version": None}
 
 
-def test_what_cannot_be_asked_cannot_be_explained(desk: House) -> None:
-    reply = ask(desk, {"table": "event"}, "/v1/query/compile")
+def test_what_cannot_be_asked_cannot_be_explained(service: InProcessService) -> None:
+    reply = ask(service, {"table": "event"}, "/v1/query/compile")
 
     assert (reply.status, reply.json["code"]) == (400, "VALIDATION_ERROR")
 
@@ -241,8 +247,8 @@ def test_what_cannot_be_asked_cannot_be_explained(desk: House) -> None:
 # What there is
 
 
-def test_every_table_is_listed_with_what_its_columns_take(desk: House) -> None:
-    body = desk.ask("GET", "/v1/query/tables", key=None).json
+def test_every_table_is_listed_with_what_its_columns_take(service: InProcessService) -> None:
+    body = service.ask("GET", "/v1/query/tables", key=None).json
     tables = {table["name"]: table for table in body["tables"]}
 
     assert list(tables) == list(CUSTOM_TABLES)
@@ -274,21 +280,21 @@ def test_every_table_is_listed_with_what_its_columns_take(desk: House) -> None:
     }
 
 
-def test_whatever_is_listed_can_be_asked(desk: House) -> None:
-    desk.holds(a_view("/"), an_error(), a_click())
+def test_whatever_is_listed_can_be_asked(service: InProcessService) -> None:
+    service.holds(a_view("/"), an_error(), a_click())
 
-    for table in desk.ask("GET", "/v1/query/tables", key=None).json["tables"]:
+    for table in service.ask("GET", "/v1/query/tables", key=None).json["tables"]:
         for column in table["columns"]:
             selects = [
                 {"field": column["name"], "aggregate": aggregate}
                 for aggregate in column["aggregates"]
             ]
-            assert rows(desk, *selects, table=table["name"]), column
+            assert rows(service, *selects, table=table["name"]), column
 
 
-def test_types_are_listed_with_what_they_take(desk: House) -> None:
-    plain = desk.ask("GET", "/v1/query/types", key=None).json
-    body = desk.ask("GET", "/v1/query/types", key=None, include_meta="true").json
+def test_types_are_listed_with_what_they_take(service: InProcessService) -> None:
+    plain = service.ask("GET", "/v1/query/types", key=None).json
+    body = service.ask("GET", "/v1/query/types", key=None, include_meta="true").json
 
     assert plain["types"] == body["types"] == list(QUERY_TYPES)
     assert "configs" not in plain
@@ -304,5 +310,5 @@ def test_types_are_listed_with_what_they_take(desk: House) -> None:
     assert msgspec.json.encode(body)
 
 
-def test_a_wrong_flag_is_refused(desk: House) -> None:
-    assert desk.ask("GET", "/v1/query/types", key=None, include_meta="yes").status == 400
+def test_a_wrong_flag_is_refused(service: InProcessService) -> None:
+    assert service.ask("GET", "/v1/query/types", key=None, include_meta="yes").status == 400

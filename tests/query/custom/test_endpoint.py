@@ -11,34 +11,36 @@ from query.request.operators import OPERATORS
 from tests.query.lake import (
     Stored,
     a_click,
-    a_click_away,
-    a_leaving,
     a_view,
     a_vital,
+    an_engagement,
     an_error,
     an_event,
     an_identity,
+    an_outbound_click,
 )
-from tests.query.query_service import NOVEMBER, House, house
+from tests.query.query_service import NOVEMBER, InProcessService, start_service
 
 COUNT = {"field": "*", "aggregate": "count", "alias": "n"}
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> House:
-    return house(tmp_path)
+def service(tmp_path: Path) -> InProcessService:
+    return start_service(tmp_path)
 
 
-def rows(desk: House, table: str, *selects: object, **query: Any) -> Any:
-    reply = desk.custom(table, selects or [COUNT], **query)
+def rows(service: InProcessService, table: str, *selects: object, **query: Any) -> Any:
+    reply = service.custom(table, selects or [COUNT], **query)
     assert reply.status == 200, reply.json
     return reply.json["data"]
 
 
-def test_an_answer_has_rows_and_meta(desk: House) -> None:
-    desk.holds(a_view("/a"), a_view("/a", visitor="u2"), a_view("/b"), a_view("/c", website="blog"))
+def test_an_answer_has_rows_and_meta(service: InProcessService) -> None:
+    service.holds(
+        a_view("/a"), a_view("/a", visitor="u2"), a_view("/b"), a_view("/c", website="blog")
+    )
 
-    body = desk.custom(
+    body = service.custom(
         "events",
         [
             {"field": "*", "aggregate": "count"},
@@ -69,10 +71,10 @@ def test_an_answer_has_rows_and_meta(desk: House) -> None:
     }
 
 
-def test_rows_are_ordered_by_the_first_alias_then_by_the_groups(desk: House) -> None:
-    desk.holds(a_view("/b"), a_view("/a"), a_view("/c"), a_view("/c"), a_view(None))
+def test_rows_are_ordered_by_the_first_alias_then_by_the_groups(service: InProcessService) -> None:
+    service.holds(a_view("/b"), a_view("/a"), a_view("/c"), a_view("/c"), a_view(None))
 
-    found = rows(desk, "events", groupBy=["path"])
+    found = rows(service, "events", groupBy=["path"])
 
     assert [(row["path"], row["n"]) for row in found] == [
         ("/c", 2),
@@ -82,10 +84,12 @@ def test_rows_are_ordered_by_the_first_alias_then_by_the_groups(desk: House) -> 
     ]
 
 
-def test_an_order_of_ones_own_may_be_asked(desk: House) -> None:
-    desk.holds(a_view("/b"), a_view("/a"), a_view("/a"))
+def test_an_order_of_ones_own_may_be_asked(service: InProcessService) -> None:
+    service.holds(a_view("/b"), a_view("/a"), a_view("/a"))
 
-    found = rows(desk, "events", groupBy=["path"], orderBy=[{"field": "path", "direction": "desc"}])
+    found = rows(
+        service, "events", groupBy=["path"], orderBy=[{"field": "path", "direction": "desc"}]
+    )
 
     assert [row["path"] for row in found] == ["/b", "/a"]
 
@@ -110,12 +114,12 @@ MEASURED = [a_vital("LCP", value) for value in (100, 200, 300, 1000.5)]
     ],
 )
 def test_every_aggregate_gives_the_number_worked_out(
-    desk: House, aggregate: str, value: float
+    service: InProcessService, aggregate: str, value: float
 ) -> None:
-    desk.holds(*MEASURED)
+    service.holds(*MEASURED)
     select = {"field": "metric_value", "aggregate": aggregate, "alias": "x"}
 
-    assert rows(desk, "vitals", select) == [{"x": value}]
+    assert rows(service, "vitals", select) == [{"x": value}]
 
 
 def test_no_aggregate_is_left_without_a_number_worked_out() -> None:
@@ -156,12 +160,12 @@ FILTERED = [
     ],
 )
 def test_every_operator_keeps_the_rows_it_should(
-    desk: House, field: str, operator: str, value: object, visitors: list[str]
+    service: InProcessService, field: str, operator: str, value: object, visitors: list[str]
 ) -> None:
-    desk.holds(*FILTERED)
+    service.holds(*FILTERED)
     condition = {"field": field, "operator": operator, "value": value}
 
-    found = rows(desk, "events", groupBy=["anonymous_id"], filters=[condition])
+    found = rows(service, "events", groupBy=["anonymous_id"], filters=[condition])
 
     assert [row["anonymous_id"] for row in found] == visitors
 
@@ -175,8 +179,8 @@ def test_no_operator_is_left_untested() -> None:
 # The tables
 
 
-def test_sessions_are_computed_from_their_events(desk: House) -> None:
-    desk.holds(
+def test_sessions_are_computed_from_their_events(service: InProcessService) -> None:
+    service.holds(
         an_event("hello", visitor="u1", session="s1", at="2026-11-10T11:59:58Z", country="DE"),
         a_view("/in", visitor="u1", session="s1", at="2026-11-10T12:00:00Z", country="FR"),
         a_view("/out", visitor="u1", session="s1", at="2026-11-10T12:01:00.500Z"),
@@ -199,7 +203,7 @@ def test_sessions_are_computed_from_their_events(desk: House) -> None:
         {"field": "ended_at", "aggregate": "max", "alias": "ended_at"},
     ]
 
-    assert rows(desk, "sessions", *selects, groupBy=columns) == [
+    assert rows(service, "sessions", *selects, groupBy=columns) == [
         {
             "session_id": "s1",
             "entry_path": "/in",
@@ -227,31 +231,31 @@ def test_sessions_are_computed_from_their_events(desk: House) -> None:
     ]
 
 
-def test_sessions_agree_with_the_summary(desk: House) -> None:
-    desk.holds(
+def test_sessions_agree_with_the_summary(service: InProcessService) -> None:
+    service.holds(
         a_view("/", session="s1"), a_view("/", session="s2"), an_event("signup", session="s2")
     )
     bounced = [{"field": "is_bounce", "operator": "eq", "value": True}]
 
-    assert rows(desk, "sessions") == [{"n": 2}]
-    assert rows(desk, "sessions", filters=bounced) == [{"n": 1}]
-    assert desk.rows("summary")[0]["bounce_rate"] == 50.0
+    assert rows(service, "sessions") == [{"n": 2}]
+    assert rows(service, "sessions", filters=bounced) == [{"n": 1}]
+    assert service.rows("summary")[0]["bounce_rate"] == 50.0
 
 
-def test_each_table_answers_with_its_own_rows(desk: House) -> None:
-    desk.holds(
+def test_each_table_answers_with_its_own_rows(service: InProcessService) -> None:
+    service.holds(
         a_view("/", visitor="u1"),
-        a_click_away("https://x.example/p", "Docs"),
+        an_outbound_click("https://x.example/p", "Docs"),
         an_error("boom"),
         a_vital("LCP", 1200.5),
         a_click(),
         a_click(link="away", organization="globex"),
-        a_leaving("/"),
-        a_leaving("/", website="blog"),
+        an_engagement("/"),
+        an_engagement("/", website="blog"),
         an_identity("p1"),
     )
 
-    assert {name: rows(desk, name) for name in CUSTOM_TABLES} == {
+    assert {name: rows(service, name) for name in CUSTOM_TABLES} == {
         "events": [{"n": 2}],
         "sessions": [{"n": 1}],
         "errors": [{"n": 1}],
@@ -261,35 +265,37 @@ def test_each_table_answers_with_its_own_rows(desk: House) -> None:
         "identities": [{"n": 1}],
         "outbound": [{"n": 1}],
     }
-    assert rows(desk, "outbound", groupBy=["domain", "text", "href"]) == [
+    assert rows(service, "outbound", groupBy=["domain", "text", "href"]) == [
         {"domain": "x.example", "text": "Docs", "href": "https://x.example/p", "n": 1}
     ]
-    assert rows(desk, "errors", groupBy=["message", "level", "path"]) == [
+    assert rows(service, "errors", groupBy=["message", "level", "path"]) == [
         {"message": "boom", "level": "error", "path": "/", "n": 1}
     ]
 
 
 @pytest.mark.parametrize("table", CUSTOM_TABLES)
-def test_every_column_may_be_grouped_filtered_and_counted(desk: House, table: str) -> None:
-    everything: list[Stored] = [a_view("/"), a_click_away("https://x.example/p"), an_error()]
-    desk.holds(*everything, a_vital("LCP", 1), a_click(), a_leaving(), an_identity("p1"))
+def test_every_column_may_be_grouped_filtered_and_counted(
+    service: InProcessService, table: str
+) -> None:
+    everything: list[Stored] = [a_view("/"), an_outbound_click("https://x.example/p"), an_error()]
+    service.holds(*everything, a_vital("LCP", 1), a_click(), an_engagement(), an_identity("p1"))
 
     for column in CUSTOM_TABLES[table].columns:
         select = {"field": column.name, "aggregate": "uniq", "alias": "different"}
         there = {"field": column.name, "operator": "is_not_null"}
-        grouped = rows(desk, table, COUNT, select, groupBy=[column.name])
-        filtered = rows(desk, table, COUNT, select, filters=[there])
+        grouped = rows(service, table, COUNT, select, groupBy=[column.name])
+        filtered = rows(service, table, COUNT, select, filters=[there])
         assert list(grouped[0]) == [column.name, "n", "different"]
         assert filtered[0]["different"] == len(
             [row for row in grouped if row[column.name] is not None]
         )
 
 
-def test_clicks_of_one_link_are_asked_by_the_link(desk: House) -> None:
-    desk.holds(a_click(referrer_name="X"), a_click(link="other"))
+def test_clicks_of_one_link_are_asked_by_the_link(service: InProcessService) -> None:
+    service.holds(a_click(referrer_name="X"), a_click(link="other"))
     body = {"query": {"table": "clicks", "selects": [COUNT], "groupBy": ["referrer_name"]}}
 
-    found = desk.ask("POST", "/v1/query/custom", {**body, **NOVEMBER}, link_id="go").json
+    found = service.ask("POST", "/v1/query/custom", {**body, **NOVEMBER}, link_id="go").json
 
     assert found["data"] == [{"referrer_name": "X", "n": 1}]
 
@@ -336,8 +342,10 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("query", "said"), WRONG)
-def test_a_wrong_query_is_told_what_is_wrong(desk: House, query: dict[str, Any], said: str) -> None:
-    reply = desk.custom(**{"table": "events", "selects": [COUNT], **query})
+def test_a_wrong_query_is_told_what_is_wrong(
+    service: InProcessService, query: dict[str, Any], said: str
+) -> None:
+    reply = service.custom(**{"table": "events", "selects": [COUNT], **query})
 
     assert (reply.status, reply.json["success"], reply.json["code"]) == (
         400,
@@ -356,19 +364,21 @@ def test_a_wrong_query_is_told_what_is_wrong(desk: House, query: dict[str, Any],
         ({"timezone": "../etc/passwd"}, "'timezone' is '../etc/passwd'"),
     ],
 )
-def test_a_wrong_body_is_told_which_field(desk: House, body: dict[str, Any], said: str) -> None:
+def test_a_wrong_body_is_told_which_field(
+    service: InProcessService, body: dict[str, Any], said: str
+) -> None:
     whole = {"query": {"table": "events", "selects": [COUNT]}, **NOVEMBER, **body}
 
-    reply = desk.ask("POST", "/v1/query/custom", whole, website_id="shop")
+    reply = service.ask("POST", "/v1/query/custom", whole, website_id="shop")
 
     assert (reply.status, said in reply.json["error"]) == (400, True), reply.json
 
 
-def test_the_limit_cuts_the_rows(desk: House) -> None:
-    desk.holds(*(a_view(f"/{n}") for n in range(5)))
+def test_the_limit_cuts_the_rows(service: InProcessService) -> None:
+    service.holds(*(a_view(f"/{n}") for n in range(5)))
     body = {"query": {"table": "events", "selects": [COUNT], "groupBy": ["path"]}, **NOVEMBER}
 
-    found = desk.ask("POST", "/v1/query/custom", {**body, "limit": 2}, website_id="shop").json
+    found = service.ask("POST", "/v1/query/custom", {**body, "limit": 2}, website_id="shop").json
 
     assert [row["path"] for row in found["data"]] == ["/0", "/1"]
     assert found["meta"]["rowCount"] == 2

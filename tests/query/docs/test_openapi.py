@@ -14,16 +14,16 @@ from schemas.http.health import HEALTH_PATHS as HEALTH
 from schemas.http.openapi import openapi_document
 from tests.asgi_client import request_once
 from tests.query.lake import a_view
-from tests.query.query_service import House, house
+from tests.query.query_service import InProcessService, start_service
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> House:
-    return house(tmp_path)
+def service(tmp_path: Path) -> InProcessService:
+    return start_service(tmp_path)
 
 
-def test_the_document_is_openapi_3_1(desk: House) -> None:
-    shown = desk.ask("GET", "/openapi.json", key=None)
+def test_the_document_is_openapi_3_1(service: InProcessService) -> None:
+    shown = service.ask("GET", "/openapi.json", key=None)
 
     assert shown.headers["content-type"] == "application/json"
     assert shown.json == json.loads(json.dumps(openapi_document(OPENAPI_SERVICE)))
@@ -46,20 +46,20 @@ def test_the_rows_of_every_query_type_are_described() -> None:
     assert list(rows) == [t.name for family in FAMILIES for t in family]
 
 
-def test_a_document_that_is_known_is_not_sent_again(desk: House) -> None:
-    first = desk.ask("GET", "/openapi.json", key=None)
+def test_a_document_that_is_known_is_not_sent_again(service: InProcessService) -> None:
+    first = service.ask("GET", "/openapi.json", key=None)
     again = request_once(
-        desk.app, "GET", "/openapi.json", None, {"if-none-match": first.headers["etag"]}
+        service.app, "GET", "/openapi.json", None, {"if-none-match": first.headers["etag"]}
     )
-    other = request_once(desk.app, "GET", "/openapi.json", None, {"if-none-match": '"other"'})
+    other = request_once(service.app, "GET", "/openapi.json", None, {"if-none-match": '"other"'})
 
     assert (again.status, again.body) == (304, b"")
     assert again.headers["etag"] == first.headers["etag"]
     assert other.status == 200
 
 
-def test_the_document_takes_get_only(desk: House) -> None:
-    assert desk.ask("POST", "/openapi.json", {}, key=None).status == 405
+def test_the_document_takes_get_only(service: InProcessService) -> None:
+    assert service.ask("POST", "/openapi.json", {}, key=None).status == 405
 
 
 @pytest.mark.parametrize(
@@ -71,12 +71,12 @@ def test_the_document_takes_get_only(desk: House) -> None:
     ],
 )
 def test_every_example_is_answered_in_the_shape_that_is_promised(
-    desk: House, path: str, body: object
+    service: InProcessService, path: str, body: object
 ) -> None:
-    desk.holds(a_view("/", country="DE"))
+    service.holds(a_view("/", country="DE"))
     subject = {} if path == "/v1/links" else {"website_id": "shop"}
 
-    reply = desk.ask("POST", path, body, **subject)
+    reply = service.ask("POST", path, body, **subject)
 
     assert reply.status in (200, 201), reply.body
     assert reply.json["success"] is True
@@ -84,28 +84,28 @@ def test_every_example_is_answered_in_the_shape_that_is_promised(
     assert all(entry["success"] for entry in entries), entries
 
 
-def test_the_export_is_answered_as_its_examples_say(desk: House) -> None:
+def test_the_export_is_answered_as_its_examples_say(service: InProcessService) -> None:
     [export] = [
         operation
         for operation in OPENAPI_SERVICE.operations
         if operation.operation_id == "exportRows"
     ]
     given = {p.name: str(p.example) for p in export.parameters if isinstance(p.example, str)}
-    desk.holds(a_view("/", country="DE"))
+    service.holds(a_view("/", country="DE"))
 
-    reply = desk.ask("GET", f"/v1/export/{given.pop('table')}", website_id="shop", **given)
+    reply = service.ask("GET", f"/v1/export/{given.pop('table')}", website_id="shop", **given)
 
     assert reply.status == 200
     assert reply.json == {"ts": "2026-11-10T12:00:00.000Z", "name": "screen_view"}
 
 
 @pytest.mark.parametrize("path", ["/docs", "/docs/docs.js", "/docs/docs.css"])
-def test_the_page_loads_nothing_from_elsewhere(desk: House, path: str) -> None:
-    page = desk.ask("GET", path, key=None)
+def test_the_page_loads_nothing_from_elsewhere(service: InProcessService, path: str) -> None:
+    page = service.ask("GET", path, key=None)
 
     assert page.status == 200
     assert page.headers["content-security-policy"].startswith("default-src 'self'")
     assert not re.search(rb"https?:|//[a-z]|innerHTML|eval\(", page.body)
     links = re.findall(rb'(?:src|href)="([^"]*)"', page.body)
     assert all(link.startswith(b"/") for link in links)
-    assert all(desk.ask("GET", link.decode(), key=None).status == 200 for link in links)
+    assert all(service.ask("GET", link.decode(), key=None).status == 200 for link in links)

@@ -19,25 +19,27 @@ from schemas.lake.delta_table import open_table, read_version
 from schemas.tables import EVENTS, VITALS
 from tests.accidents import ACCIDENTS, accidents
 from tests.query.lake import Lake, a_view, a_vital, an_event
-from tests.query.query_service import NOVEMBER, House, house
+from tests.query.query_service import NOVEMBER, InProcessService, start_service
 
 ENDING = (69_432, 67_216)
 """Bits of the file below that end an instance of DuckDB 2.0, when they are flipped."""
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessService]:
     """Page views of two days in two files, and a vital."""
-    made = house(tmp_path_factory.mktemp("house"))
-    made.holds(a_view("/old", at="2026-11-10T12:00:00Z"), a_view("/old", at="2026-11-10T13:00:00Z"))
-    made.holds(a_view("/new", at="2026-11-20T12:00:00Z"), a_vital("LCP", 1200))
-    shutil.copytree(made.lake.root, made.data / "whole")
-    yield made
-    made.close()
+    running = start_service(tmp_path_factory.mktemp("service"))
+    running.holds(
+        a_view("/old", at="2026-11-10T12:00:00Z"), a_view("/old", at="2026-11-10T13:00:00Z")
+    )
+    running.holds(a_view("/new", at="2026-11-20T12:00:00Z"), a_vital("LCP", 1200))
+    shutil.copytree(running.lake.root, running.data / "whole")
+    yield running
+    running.close()
 
 
 @pytest.fixture
-def asked(built: House) -> House:
+def asked(built: InProcessService) -> InProcessService:
     """The same, with whole files."""
     shutil.copytree(built.data / "whole", built.lake.root, dirs_exist_ok=True)
     damage = DamageReports(built.data)
@@ -47,14 +49,14 @@ def asked(built: House) -> House:
 
 
 @pytest.fixture
-def file(asked: House) -> Path:
+def file(asked: InProcessService) -> Path:
     """The file of the tenth."""
     return next(path for path in asked.lake.paths(EVENTS) if "2026-11-10" in str(path))
 
 
 @accidents
 def test_a_question_fails_by_table_and_day_when_a_data_file_it_needs_is(
-    asked: House, file: Path, accident: str, caplog: pytest.LogCaptureFixture
+    asked: InProcessService, file: Path, accident: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     ACCIDENTS[accident](file)
 
@@ -79,7 +81,7 @@ def test_a_question_fails_by_table_and_day_when_a_data_file_it_needs_is(
 
 @accidents
 def test_questions_that_do_not_need_it_are_answered_when_a_data_file_is(
-    asked: House, file: Path, accident: str
+    asked: InProcessService, file: Path, accident: str
 ) -> None:
     ACCIDENTS[accident](file)
 
@@ -94,7 +96,9 @@ def test_questions_that_do_not_need_it_are_answered_when_a_data_file_is(
     assert other.json["data"][0]["success"]
 
 
-def test_health_names_the_damage_and_the_service_stays_ready(asked: House, file: Path) -> None:
+def test_health_names_the_damage_and_the_service_stays_ready(
+    asked: InProcessService, file: Path
+) -> None:
     well = asked.ask("GET", "/health", key=None).json["checks"]["dataFiles"]
     file.unlink()
     asked.query("top_pages")
@@ -104,7 +108,7 @@ def test_health_names_the_damage_and_the_service_stays_ready(asked: House, file:
     assert (well, ill) == ("ok", "damaged: 1 data file")
 
 
-def test_a_file_that_is_well_again_is_read_again(asked: House, file: Path) -> None:
+def test_a_file_that_is_well_again_is_read_again(asked: InProcessService, file: Path) -> None:
     data = file.read_bytes()
     file.unlink()
     refused = asked.query("top_pages").status
@@ -118,7 +122,9 @@ def test_a_file_that_is_well_again_is_read_again(asked: House, file: Path) -> No
     assert {row["name"] for row in asked.rows("top_pages")} == {"/old", "/new"}
 
 
-def test_what_the_keeper_noted_is_never_silently_left_out(asked: House, file: Path) -> None:
+def test_what_the_keeper_noted_is_never_silently_left_out(
+    asked: InProcessService, file: Path
+) -> None:
     """A flipped bit may give wrong numbers without an error: the scrub alone sees it."""
     path = f"{file.parent.name}/{file.name}"
     DamageReports(asked.data).report(DamagedFile("events", path, "holds other bytes", 2), "")
@@ -126,7 +132,7 @@ def test_what_the_keeper_noted_is_never_silently_left_out(asked: House, file: Pa
     assert asked.query("top_pages").json["code"] == "DATA_DAMAGED"
 
 
-def test_the_regular_look_reads_the_newest_data_file(asked: House) -> None:
+def test_the_regular_look_reads_the_newest_data_file(asked: InProcessService) -> None:
     handle = open_table(str(asked.lake.root), EVENTS)
     assert handle is not None
     version = read_version(handle, EVENTS)
@@ -140,7 +146,7 @@ def test_the_regular_look_reads_the_newest_data_file(asked: House) -> None:
 
 
 def test_a_damaged_log_fails_its_table_and_no_other(tmp_path: Path) -> None:
-    new = house(tmp_path)
+    new = start_service(tmp_path)
     new.holds(a_view(at="2026-11-10T12:00:00Z"), a_vital("LCP", 1200))
     new.holds(a_vital("LCP", 900))
     log = new.data / "lake" / VITALS.name / LOG_FOLDER

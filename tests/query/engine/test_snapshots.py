@@ -14,7 +14,7 @@ from schemas.errors import Unavailable
 from schemas.lake.table_location import table_url
 from schemas.tables import CLICKS, EVENTS
 from tests.query.lake import Lake, a_view
-from tests.query.query_service import House, house
+from tests.query.query_service import InProcessService, start_service
 
 
 @pytest.fixture
@@ -22,28 +22,28 @@ def lake(tmp_path: Path) -> Lake:
     return Lake(tmp_path / "lake")
 
 
-def shelf_of(lake: Lake, fresh_seconds: float = 0) -> SnapshotCache:
+def snapshot_cache(lake: Lake, fresh_seconds: float = 0) -> SnapshotCache:
     return SnapshotCache(str(lake.root), lambda: 1, fresh_seconds)
 
 
-def pin(shelf: SnapshotCache, anew: bool = False) -> PinnedVersion:
-    return asyncio.run(shelf.pin(EVENTS, anew))
+def pin(cache: SnapshotCache, reopen: bool = False) -> PinnedVersion:
+    return asyncio.run(cache.pin(EVENTS, reopen))
 
 
 def test_a_table_that_was_never_stored_has_no_rows(lake: Lake) -> None:
-    assert pin(shelf_of(lake)).version.number == NEVER_STORED
+    assert pin(snapshot_cache(lake)).version.number == NEVER_STORED
 
 
 def test_a_table_is_found_once_it_is_there(lake: Lake) -> None:
-    shelf = shelf_of(lake)
-    pin(shelf)
+    cache = snapshot_cache(lake)
+    pin(cache)
     lake.holds(a_view("/"))
 
-    assert pin(shelf).version.rows == 1
+    assert pin(cache).version.rows == 1
 
 
 def test_a_version_is_kept_for_its_time_and_then_brought_forward(lake: Lake) -> None:
-    slow, quick = shelf_of(lake, fresh_seconds=60), shelf_of(lake)
+    slow, quick = snapshot_cache(lake, fresh_seconds=60), snapshot_cache(lake)
     lake.holds(a_view("/"))
     first = pin(slow), pin(quick)
     lake.holds(a_view("/"))
@@ -58,15 +58,15 @@ def test_only_parts_that_may_hold_rows_are_read(lake: Lake) -> None:
     lake.holds(a_view("/", website="blog", at="2026-11-10T12:00:00Z"))
     day = 1_794_268_800_000  # 2026-11-10T00:00:00Z
 
-    parts = pin(shelf_of(lake)).data_files("shop", day, day + 86_400_000)
+    parts = pin(snapshot_cache(lake)).data_files("shop", day, day + 86_400_000)
 
     assert [part.ts_range for part in parts] == [(day + 43_200_000, day + 43_200_000)]
 
 
 def test_a_handle_that_the_log_has_left_behind_is_opened_anew(lake: Lake) -> None:
-    shelf = shelf_of(lake)
+    cache = snapshot_cache(lake)
     lake.holds(a_view("/"))
-    pin(shelf)
+    pin(cache)
     for _ in range(3):
         lake.holds(a_view("/"))
     table = DeltaTable(table_url(str(lake.root), EVENTS))
@@ -75,7 +75,7 @@ def test_a_handle_that_the_log_has_left_behind_is_opened_anew(lake: Lake) -> Non
     for version in range(4):
         (log / f"{version:020}.json").unlink()
 
-    assert pin(shelf).version.rows == 4
+    assert pin(cache).version.rows == 4
 
 
 def test_a_table_that_cannot_be_read_rightly_is_unavailable(lake: Lake) -> None:
@@ -87,23 +87,23 @@ def test_a_table_that_cannot_be_read_rightly_is_unavailable(lake: Lake) -> None:
     (log / f"{2:020}.json").write_text(entry)
 
     with pytest.raises(Unavailable, match="'events' cannot be read"):
-        pin(shelf_of(lake))
+        pin(snapshot_cache(lake))
 
 
 def test_tables_are_pinned_each_on_its_own(lake: Lake) -> None:
     lake.holds(a_view("/"))
 
-    clicks = asyncio.run(shelf_of(lake).pin(CLICKS))
+    clicks = asyncio.run(snapshot_cache(lake).pin(CLICKS))
 
     assert clicks.version.number == NEVER_STORED
 
 
-# Compaction beside questions
+# Compaction during queries
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> House:
-    return house(tmp_path)
+def service(tmp_path: Path) -> InProcessService:
+    return start_service(tmp_path)
 
 
 def compact(lake: Lake) -> None:
@@ -124,31 +124,31 @@ def compact(lake: Lake) -> None:
 
 
 def test_a_part_that_was_compacted_away_makes_the_question_pin_anew(tmp_path: Path) -> None:
-    desk = house(tmp_path, fresh_seconds=60)
-    desk.holds(a_view("/"))
-    assert desk.rows("summary")[0]["pageviews"] == 1
-    compact(desk.lake)
+    service = start_service(tmp_path, fresh_seconds=60)
+    service.holds(a_view("/"))
+    assert service.rows("summary")[0]["pageviews"] == 1
+    compact(service.lake)
 
-    assert desk.rows("summary")[0]["pageviews"] == 1
-    assert desk.query("summary").json["meta"]["versions"] == {"events": 2}
+    assert service.rows("summary")[0]["pageviews"] == 1
+    assert service.query("summary").json["meta"]["versions"] == {"events": 2}
 
 
 def test_a_custom_query_pins_anew_as_well(tmp_path: Path) -> None:
-    desk = house(tmp_path, fresh_seconds=60)
-    desk.holds(a_view("/"))
+    service = start_service(tmp_path, fresh_seconds=60)
+    service.holds(a_view("/"))
     count = [{"field": "path", "aggregate": "count", "alias": "n"}]
-    assert desk.custom("events", count).json["data"] == [{"n": 1}]
-    compact(desk.lake)
+    assert service.custom("events", count).json["data"] == [{"n": 1}]
+    compact(service.lake)
 
-    assert desk.custom("events", count).json["data"] == [{"n": 1}]
+    assert service.custom("events", count).json["data"] == [{"n": 1}]
 
 
-def test_files_that_stay_away_are_told_as_unavailable(desk: House) -> None:
-    desk.holds(a_view("/"))
-    for path in desk.lake.paths(EVENTS):
+def test_files_that_stay_away_are_told_as_unavailable(service: InProcessService) -> None:
+    service.holds(a_view("/"))
+    for path in service.lake.paths(EVENTS):
         path.unlink()
 
-    reply = desk.query("summary")
+    reply = service.query("summary")
 
     assert (reply.status, reply.json["success"], "retry-after" in reply.headers) == (
         503,

@@ -26,8 +26,8 @@ from query.formats.streamed_response import StreamedResponse
 from schemas.errors import Unavailable
 from schemas.tables import EVENTS
 from tests.asgi_client import http_scope
-from tests.query.lake import a_click, a_click_away, a_view, a_vital, an_error, an_event
-from tests.query.query_service import NOVEMBER, House, house
+from tests.query.lake import a_click, a_view, a_vital, an_error, an_event, an_outbound_click
+from tests.query.query_service import NOVEMBER, InProcessService, start_service
 
 START_US = 1_794_268_800_000_000
 """2026-11-10T00:00:00Z"""
@@ -36,29 +36,31 @@ CSV = next(format_ for format_ in FILE_FORMATS if format_.name == "csv")
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> House:
-    made = house(tmp_path)
-    made.holds(
+def service(tmp_path: Path) -> InProcessService:
+    running = start_service(tmp_path)
+    running.holds(
         a_view("/late", at="2026-11-12T09:00:00.5Z"),
         a_view("/early", at="2026-11-10T09:00:00Z"),
         an_event("bot", at="2026-11-11T09:00:00Z", is_bot=True),
         an_event("before", at="2026-10-31T22:59:59.999Z"),
         a_view("/theirs", website="rival"),
     )
-    return made
+    return running
 
 
-def exported(desk: House, table: str = "events", key: str = "acme", **query: str) -> Any:
+def exported(
+    service: InProcessService, table: str = "events", key: str = "acme", **query: str
+) -> Any:
     given = {"website_id": "shop", **NOVEMBER, **query}
-    return desk.ask("GET", f"/v1/export/{table}", None, key, **given)
+    return service.ask("GET", f"/v1/export/{table}", None, key, **given)
 
 
 def lines(body: bytes) -> list[Any]:
     return [json.loads(line) for line in body.splitlines()]
 
 
-def test_rows_come_as_lines_in_the_order_of_time(desk: House) -> None:
-    reply = exported(desk, columns="ts,path,is_bot")
+def test_rows_come_as_lines_in_the_order_of_time(service: InProcessService) -> None:
+    reply = exported(service, columns="ts,path,is_bot")
 
     assert reply.headers["content-type"] == "application/x-ndjson"
     assert reply.headers["content-disposition"] == 'attachment; filename="events.ndjson"'
@@ -68,9 +70,11 @@ def test_rows_come_as_lines_in_the_order_of_time(desk: House) -> None:
     ]
 
 
-def test_days_are_those_of_the_zone_and_programs_are_there_when_asked(desk: House) -> None:
+def test_days_are_those_of_the_zone_and_programs_are_there_when_asked(
+    service: InProcessService,
+) -> None:
     reply = exported(
-        desk,
+        service,
         columns="name",
         startDate="2026-10-31",
         endDate="2026-11-11",
@@ -81,29 +85,29 @@ def test_days_are_those_of_the_zone_and_programs_are_there_when_asked(desk: Hous
     assert [row["name"] for row in lines(reply.body)] == ["before", "screen_view", "bot"]
 
 
-def test_a_version_is_exported_again_as_it_was(desk: House) -> None:
-    version = desk.query("summary_metrics").json["meta"]["versions"]["events"]
-    desk.holds(a_view("/later", at="2026-11-13T09:00:00Z"))
+def test_a_version_is_exported_again_as_it_was(service: InProcessService) -> None:
+    version = service.query("summary_metrics").json["meta"]["versions"]["events"]
+    service.holds(a_view("/later", at="2026-11-13T09:00:00Z"))
 
-    then = lines(exported(desk, columns="path", asOf=str(version)).body)
-    now = lines(exported(desk, columns="path").body)
+    then = lines(exported(service, columns="path", asOf=str(version)).body)
+    now = lines(exported(service, columns="path").body)
 
     assert then == [{"path": "/early"}, {"path": "/late"}]
     assert now == [{"path": "/early"}, {"path": "/late"}, {"path": "/later"}]
-    assert exported(desk, asOf="99").json["error"] == (
+    assert exported(service, asOf="99").json["error"] == (
         f"'asOf' is 99 for table 'events', whose newest version is {version + 1}"
     )
 
 
-def test_filters_are_those_of_queries(desk: House) -> None:
+def test_filters_are_those_of_queries(service: InProcessService) -> None:
     wanted = json.dumps([{"field": "path", "operator": "starts_with", "value": "/l"}])
-    reply = exported(desk, columns="path", filters=wanted)
+    reply = exported(service, columns="path", filters=wanted)
 
     assert lines(reply.body) == [{"path": "/late"}]
 
 
-def test_all_columns_of_a_table_come_when_none_is_named(desk: House) -> None:
-    [row, _] = lines(exported(desk).body)
+def test_all_columns_of_a_table_come_when_none_is_named(service: InProcessService) -> None:
+    [row, _] = lines(exported(service).body)
 
     assert row["path"] == "/early"
     assert "website_id" not in row
@@ -112,9 +116,9 @@ def test_all_columns_of_a_table_come_when_none_is_named(desk: House) -> None:
 
 
 @pytest.mark.parametrize("table", ["errors", "vitals", "outbound", "clicks"])
-def test_every_stored_table_is_exported(desk: House, table: str) -> None:
-    desk.holds(an_error("boom"), a_vital("LCP", 2.5), a_click_away("https://x.example/p"))
-    desk.holds(a_click(), a_click(link="away", organization="globex"))
+def test_every_stored_table_is_exported(service: InProcessService, table: str) -> None:
+    service.holds(an_error("boom"), a_vital("LCP", 2.5), an_outbound_click("https://x.example/p"))
+    service.holds(a_click(), a_click(link="away", organization="globex"))
     columns = {
         "errors": "message",
         "vitals": "metric_value",
@@ -122,7 +126,7 @@ def test_every_stored_table_is_exported(desk: House, table: str) -> None:
         "clicks": "slug",
     }
 
-    rows = lines(exported(desk, table, columns=columns[table]).body)
+    rows = lines(exported(service, table, columns=columns[table]).body)
 
     expected = {
         "errors": {"message": "boom"},
@@ -133,15 +137,15 @@ def test_every_stored_table_is_exported(desk: House, table: str) -> None:
     assert rows == [expected[table]]
 
 
-def test_an_export_is_an_arrow_stream_or_a_parquet_file_too(desk: House) -> None:
-    arrow = pa.ipc.open_stream(exported(desk, columns="path", format="arrow").body).read_all()
-    parquet = pq.read_table(io.BytesIO(exported(desk, columns="path", format="parquet").body))
+def test_an_export_is_an_arrow_stream_or_a_parquet_file_too(service: InProcessService) -> None:
+    arrow = pa.ipc.open_stream(exported(service, columns="path", format="arrow").body).read_all()
+    parquet = pq.read_table(io.BytesIO(exported(service, columns="path", format="parquet").body))
 
     assert arrow.to_pydict() == parquet.to_pydict() == {"path": ["/early", "/late"]}
 
 
-def test_an_export_without_rows_is_an_empty_file_of_its_format(desk: House) -> None:
-    reply = exported(desk, "errors", columns="message,level", format="csv")
+def test_an_export_without_rows_is_an_empty_file_of_its_format(service: InProcessService) -> None:
+    reply = exported(service, "errors", columns="message,level", format="csv")
 
     assert (reply.status, reply.body) == (200, b"message,level\r\n")
 
@@ -184,8 +188,10 @@ def test_an_export_without_rows_is_an_empty_file_of_its_format(desk: House) -> N
         ),
     ],
 )
-def test_what_is_wrong_is_named(desk: House, table: str, query: dict[str, str], said: str) -> None:
-    reply = exported(desk, table, **query)
+def test_what_is_wrong_is_named(
+    service: InProcessService, table: str, query: dict[str, str], said: str
+) -> None:
+    reply = exported(service, table, **query)
 
     assert reply.status == 400
     assert reply.json["error"] == said
@@ -201,18 +207,20 @@ def test_what_is_wrong_is_named(desk: House, table: str, query: dict[str, str], 
     ],
 )
 def test_an_export_reaches_what_its_key_reaches(
-    desk: House, key: str, subject: str, status: int
+    service: InProcessService, key: str, subject: str, status: int
 ) -> None:
-    assert exported(desk, key=key, website_id=subject).status == status
+    assert exported(service, key=key, website_id=subject).status == status
 
 
-def test_an_export_counts_as_a_custom_query(desk: House) -> None:
-    assert exported(desk).headers["x-ratelimit-limit"] == "6000"
+def test_an_export_counts_as_a_custom_query(service: InProcessService) -> None:
+    assert exported(service).headers["x-ratelimit-limit"] == "6000"
 
 
-def test_slices_join_without_gap_or_double(desk: House, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slices_join_without_gap_or_double(
+    service: InProcessService, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(export_rows, "SLICE_ROWS", 3)
-    desk.holds(
+    service.holds(
         *(
             a_view(f"/{i}", at=f"2026-11-{1 + i % 28:02d}T00:00:00Z", website="blog")
             for i in range(60)
@@ -221,29 +229,29 @@ def test_slices_join_without_gap_or_double(desk: House, monkeypatch: pytest.Monk
     # The same instant twice is told apart by where the rows came from.
     expected = sorted(range(60), key=lambda i: (1 + i % 28, i))
 
-    rows = lines(exported(desk, website_id="blog", columns="path").body)
+    rows = lines(exported(service, website_id="blog", columns="path").body)
 
     assert [row["path"] for row in rows] == [f"/{i}" for i in expected]
 
 
-def test_memory_does_not_grow_with_the_rows(desk: House) -> None:
+def test_memory_does_not_grow_with_the_rows(service: InProcessService) -> None:
     """Four times the rows, about 130 MB more of them, and hardly more memory."""
-    many(desk, 60_000, website="blog")
-    many(desk, 240_000, website="rival")
-    _, little = asyncio.run(taken(desk, "blog"))
+    many(service, 60_000, website="blog")
+    many(service, 240_000, website="rival")
+    _, little = asyncio.run(taken(service, "blog"))
 
-    size, much = asyncio.run(taken(desk, "rival", key="globex"))
+    size, much = asyncio.run(taken(service, "rival", key="globex"))
 
     assert size > 150 * 2**20
     assert much - little < 48 * 2**20
 
 
-def many(desk: House, count: int, website: str) -> None:
+def many(service: InProcessService, count: int, website: str) -> None:
     """Store that many page views as one part, spread evenly over a day."""
-    desk.holds(a_view("/many", website=website, at="2026-11-10T00:00:00Z"))
+    service.holds(a_view("/many", website=website, at="2026-11-10T00:00:00Z"))
     [row] = [
         row
-        for path in desk.lake.paths(EVENTS)
+        for path in service.lake.paths(EVENTS)
         if (row := pq.read_table(path))["website_id"][0].as_py() == website
     ]
     step = 86_400_000_000 // count
@@ -253,7 +261,7 @@ def many(desk: House, count: int, website: str) -> None:
     for name, values in (("ts", ts), ("kafka_offset", offset)):
         rows = rows.set_column(rows.schema.get_field_index(name), name, values)
     path = f"day=2026-11-10/{website}-many.parquet"
-    table = desk.lake.root / "events"
+    table = service.lake.root / "events"
     pq.write_table(rows, table / path, row_group_size=50_000)
     borders = [{"website_id": website, "ts": f"2026-11-{day}T00:00:00.000Z"} for day in (10, 11)]
     stats = {"numRecords": count, "minValues": borders[0], "maxValues": borders[1], "nullCount": {}}
@@ -264,7 +272,7 @@ def many(desk: House, count: int, website: str) -> None:
     handle.create_write_transaction([add], "append", handle.schema(), ["day"])
 
 
-async def taken(desk: House, website: str, key: str = "acme") -> tuple[int, int]:
+async def taken(service: InProcessService, website: str, key: str = "acme") -> tuple[int, int]:
     """Bytes that an export sends, and the most memory that the process had meanwhile."""
     size = most = 0
 
@@ -274,8 +282,8 @@ async def taken(desk: House, website: str, key: str = "acme") -> tuple[int, int]
         most = max(most, resident())
 
     query = urlencode({"website_id": website, **NOVEMBER})
-    scope = http_scope("GET", f"/v1/export/events?{query}", {"x-api-key": desk.keys[key]})
-    await desk.app(scope, stays, send)
+    scope = http_scope("GET", f"/v1/export/events?{query}", {"x-api-key": service.keys[key]})
+    await service.app(scope, stays, send)
     return size, most
 
 

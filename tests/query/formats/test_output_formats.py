@@ -26,8 +26,8 @@ from query.standard.declaration.query_type import QueryType
 from query.standard.query_types import FAMILIES, QUERY_TYPES
 from tests.asgi_client import request_once
 from tests.http_client import Reply
-from tests.query.lake import a_click, a_click_away, a_view, a_vital, an_error, an_event
-from tests.query.query_service import NOVEMBER, House, house
+from tests.query.lake import a_click, a_view, a_vital, an_error, an_event, an_outbound_click
+from tests.query.query_service import NOVEMBER, InProcessService, start_service
 
 Rows = list[dict[str, Any]]
 
@@ -68,32 +68,38 @@ HEADERS: Mapping[str, Callable[[bytes], list[str]]] = {
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> House:
-    made = house(tmp_path)
-    made.holds(
+def service(tmp_path: Path) -> InProcessService:
+    running = start_service(tmp_path)
+    running.holds(
         a_view('/a "quoted", über', visitor="u1"),
         a_view('/a "quoted", über', visitor="u2"),
         a_view("/b", visitor="u1"),
-        a_click_away("https://x.example/p", "line\nbreak", at="2026-11-10T12:00:00.125Z"),
+        an_outbound_click("https://x.example/p", "line\nbreak", at="2026-11-10T12:00:00.125Z"),
     )
-    return made
+    return running
 
 
 @pytest.fixture(scope="module")
-def busy(tmp_path_factory: pytest.TempPathFactory) -> House:
+def busy(tmp_path_factory: pytest.TempPathFactory) -> InProcessService:
     """A little of everything."""
-    made = house(tmp_path_factory.mktemp("busy"))
-    made.holds(a_view("/a", referrer_name="X", country="DE"), a_view("/b", visitor="u2"))
-    made.holds(an_event("signup", properties='{"plan": "pro"}'), a_click_away("https://x.example/"))
-    made.holds(an_error("boom"), a_vital("LCP", 2.5), a_click())
-    return made
+    running = start_service(tmp_path_factory.mktemp("busy"))
+    running.holds(a_view("/a", referrer_name="X", country="DE"), a_view("/b", visitor="u2"))
+    running.holds(
+        an_event("signup", properties='{"plan": "pro"}'), an_outbound_click("https://x.example/")
+    )
+    running.holds(an_error("boom"), a_vital("LCP", 2.5), a_click())
+    return running
 
 
-def standard(desk: House, *parameters: str, accept: str = "", **query: str) -> Reply:
+def standard(service: InProcessService, *parameters: str, accept: str = "", **query: str) -> Reply:
     body = {"parameters": parameters, **NOVEMBER}
-    headers = {"x-api-key": desk.keys["acme"], **({"accept": accept} if accept else {})}
+    headers = {"x-api-key": service.keys["acme"], **({"accept": accept} if accept else {})}
     return request_once(
-        desk.app, "POST", f"/v1/query?{urlencode({'website_id': 'shop', **query})}", body, headers
+        service.app,
+        "POST",
+        f"/v1/query?{urlencode({'website_id': 'shop', **query})}",
+        body,
+        headers,
     )
 
 
@@ -102,10 +108,12 @@ def test_every_format_but_json_has_a_reader_here() -> None:
 
 
 @pytest.mark.parametrize("name", ["ndjson", "arrow", "parquet"])
-def test_a_standard_answer_has_the_same_rows_in_every_format(desk: House, name: str) -> None:
-    expected = standard(desk, "top_pages").json["data"][0]["data"]
+def test_a_standard_answer_has_the_same_rows_in_every_format(
+    service: InProcessService, name: str
+) -> None:
+    expected = standard(service, "top_pages").json["data"][0]["data"]
 
-    rows = READERS[name](standard(desk, "top_pages", format=name).body)
+    rows = READERS[name](standard(service, "top_pages", format=name).body)
 
     assert [row["name"] for row in rows] == ['/a "quoted", über', "/b"]
     assert rows == expected
@@ -115,15 +123,15 @@ FORMULAS = ('=HYPERLINK("//x")', "+1", "-1+1", "@SUM(1)", "\t=1", "\r=1", "\n=1"
 
 
 def test_a_visitor_cannot_send_a_formula_to_who_opens_a_csv(tmp_path: Path) -> None:
-    made = house(tmp_path)
-    made.holds(*(an_event(name) for name in (*FORMULAS, "a=1", "1-1")))
+    running = start_service(tmp_path)
+    running.holds(*(an_event(name) for name in (*FORMULAS, "a=1", "1-1")))
     given = {"columns": "name,ts", "website_id": "shop", **NOVEMBER}
 
-    safe = read_csv(made.ask("GET", "/v1/export/events", format="csv", **given).body)
-    kept = made.ask("GET", "/v1/export/events", format="csv", formulas="keep", **given)
-    lines = read_ndjson(made.ask("GET", "/v1/export/events", **given).body)
-    answer = read_csv(standard(made, "custom_events", format="csv").body)
-    refused = made.ask("GET", "/v1/export/events", formulas="off", **given)
+    safe = read_csv(running.ask("GET", "/v1/export/events", format="csv", **given).body)
+    kept = running.ask("GET", "/v1/export/events", format="csv", formulas="keep", **given)
+    lines = read_ndjson(running.ask("GET", "/v1/export/events", **given).body)
+    answer = read_csv(standard(running, "custom_events", format="csv").body)
+    refused = running.ask("GET", "/v1/export/events", formulas="off", **given)
 
     names = {*FORMULAS, "a=1", "1-1"}
     assert {row["name"] for row in safe} == {*(f"'{name}" for name in FORMULAS), "a=1", "1-1"}
@@ -132,8 +140,8 @@ def test_a_visitor_cannot_send_a_formula_to_who_opens_a_csv(tmp_path: Path) -> N
     assert refused.json["error"] == "'formulas' is 'off'; it must be text or keep"
 
 
-def test_numbers_below_zero_stay_numbers_in_csv(desk: House) -> None:
-    reply = standard(desk, "top_pages", format="csv", formulas="text")
+def test_numbers_below_zero_stay_numbers_in_csv(service: InProcessService) -> None:
+    reply = standard(service, "top_pages", format="csv", formulas="text")
     written = CsvWriter(
         [ResultColumn("n", ColumnKind.INTEGER), ResultColumn("x", ColumnKind.NUMBER)]
     ).rows([[-1, -0.5]])
@@ -141,8 +149,8 @@ def test_numbers_below_zero_stay_numbers_in_csv(desk: House) -> None:
     assert (reply.status, written) == (200, b"-1,-0.5\r\n")
 
 
-def test_csv_quotes_what_needs_it(desk: House) -> None:
-    reply = standard(desk, "top_pages", format="csv")
+def test_csv_quotes_what_needs_it(service: InProcessService) -> None:
+    reply = standard(service, "top_pages", format="csv")
 
     assert reply.headers["content-type"] == "text/csv; charset=utf-8"
     assert reply.headers["content-disposition"] == 'attachment; filename="top_pages.csv"'
@@ -151,10 +159,10 @@ def test_csv_quotes_what_needs_it(desk: House) -> None:
     )
 
 
-def test_instants_are_instants_where_a_format_has_them(desk: House) -> None:
-    [arrow] = read_arrow(standard(desk, "outbound_links", format="arrow").body)
-    [parquet] = read_parquet(standard(desk, "outbound_links", format="parquet").body)
-    [text] = read_csv(standard(desk, "outbound_links", format="csv").body)
+def test_instants_are_instants_where_a_format_has_them(service: InProcessService) -> None:
+    [arrow] = read_arrow(standard(service, "outbound_links", format="arrow").body)
+    [parquet] = read_parquet(standard(service, "outbound_links", format="parquet").body)
+    [text] = read_csv(standard(service, "outbound_links", format="csv").body)
 
     at = datetime(2026, 11, 10, 12, 0, 0, 125_000, UTC)
     assert arrow["last_clicked"] == parquet["last_clicked"] == at
@@ -163,8 +171,8 @@ def test_instants_are_instants_where_a_format_has_them(desk: House) -> None:
 
 
 @pytest.mark.parametrize("name", HEADERS)
-def test_an_answer_without_rows_names_its_columns(desk: House, name: str) -> None:
-    reply = standard(desk, "error_types", format=name)
+def test_an_answer_without_rows_names_its_columns(service: InProcessService, name: str) -> None:
+    reply = standard(service, "error_types", format=name)
 
     assert HEADERS[name](reply.body) == list(QUERY_TYPES["error_types"].row.__struct_fields__)
 
@@ -179,8 +187,8 @@ def test_every_query_type_has_columns_of_a_known_kind() -> None:
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_a_format_holds_one_question(desk: House, name: str) -> None:
-    reply = standard(desk, "top_pages", "summary", format=name)
+def test_a_format_holds_one_question(service: InProcessService, name: str) -> None:
+    reply = standard(service, "top_pages", "summary", format=name)
 
     assert reply.status == 400
     assert reply.json["error"] == (
@@ -188,8 +196,8 @@ def test_a_format_holds_one_question(desk: House, name: str) -> None:
     )
 
 
-def test_a_question_that_fails_is_refused_as_a_whole(desk: House) -> None:
-    reply = standard(desk, "top_pagez", format="csv")
+def test_a_question_that_fails_is_refused_as_a_whole(service: InProcessService) -> None:
+    reply = standard(service, "top_pagez", format="csv")
 
     assert reply.status == 400
     assert reply.json["error"] == "Unknown query type 'top_pagez'; did you mean 'top_pages'?"
@@ -209,22 +217,24 @@ def test_a_question_that_fails_is_refused_as_a_whole(desk: House) -> None:
         ("application/vnd.apache.arrow.stream;q=x", "application/vnd.apache.arrow.stream"),
     ],
 )
-def test_accept_chooses_the_format(desk: House, accept: str, media_type: str) -> None:
-    reply = standard(desk, "top_pages", accept=accept)
+def test_accept_chooses_the_format(service: InProcessService, accept: str, media_type: str) -> None:
+    reply = standard(service, "top_pages", accept=accept)
 
     assert reply.status == 200
     assert reply.headers["content-type"] == media_type
 
 
-def test_the_name_goes_before_accept(desk: House) -> None:
-    reply = standard(desk, "top_pages", accept="text/csv", format="ndjson")
+def test_the_name_goes_before_accept(service: InProcessService) -> None:
+    reply = standard(service, "top_pages", accept="text/csv", format="ndjson")
 
     assert reply.headers["content-type"] == "application/x-ndjson"
 
 
-def test_a_format_that_is_not_known_is_refused_with_those_that_are(desk: House) -> None:
-    named = standard(desk, "top_pages", format="xlsx")
-    accepted = standard(desk, "top_pages", accept="application/pdf")
+def test_a_format_that_is_not_known_is_refused_with_those_that_are(
+    service: InProcessService,
+) -> None:
+    named = standard(service, "top_pages", format="xlsx")
+    accepted = standard(service, "top_pages", accept="application/pdf")
 
     assert named.status == 400
     assert named.json["error"] == (
@@ -236,15 +246,19 @@ def test_a_format_that_is_not_known_is_refused_with_those_that_are(desk: House) 
 
 
 @pytest.mark.parametrize("name", [format_.name for format_ in FORMATS])
-def test_every_format_says_what_is_left_of_the_allowance(desk: House, name: str) -> None:
-    reply = standard(desk, "top_pages", format=name)
+def test_every_format_says_what_is_left_of_the_allowance(
+    service: InProcessService, name: str
+) -> None:
+    reply = standard(service, "top_pages", format=name)
 
     assert reply.headers["x-ratelimit-limit"] == "30000"
     assert reply.headers["x-ratelimit-remaining"] == "29999"
 
 
 @pytest.mark.parametrize("name", ["arrow", "parquet"])
-def test_a_custom_answer_has_the_columns_that_were_asked(desk: House, name: str) -> None:
+def test_a_custom_answer_has_the_columns_that_were_asked(
+    service: InProcessService, name: str
+) -> None:
     query = {
         "table": "events",
         "selects": [
@@ -255,7 +269,7 @@ def test_a_custom_answer_has_the_columns_that_were_asked(desk: House, name: str)
         "groupBy": ["path", "is_bot"],
         "orderBy": [{"field": "path", "direction": "asc"}],
     }
-    reply = desk.ask(
+    reply = service.ask(
         "POST",
         "/v1/query/custom",
         {"query": query, **NOVEMBER},
@@ -323,7 +337,9 @@ def test_a_service_that_wrote_no_columns_has_not_loaded_pyarrow() -> None:
 
 
 @pytest.mark.parametrize("query_type", ALL_TYPES, ids=[t.name for t in ALL_TYPES])
-def test_every_query_type_is_a_table_in_every_format(busy: House, query_type: QueryType) -> None:
+def test_every_query_type_is_a_table_in_every_format(
+    busy: InProcessService, query_type: QueryType
+) -> None:
     link = query_type.subject is SubjectKind.LINK
     asked = {**(msgspec.to_builtins(query_type.example) or {}), "name": query_type.name}
     where = {"link_id": "go"} if link else {"website_id": "shop"}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from query.request.operators import OPERATORS
 from tests.query.lake import a_view
-from tests.query.query_service import House, house
+from tests.query.query_service import InProcessService, start_service
 
 DATES = {"startDate": "2026-11-01", "endDate": "2026-11-30"}
 COUNT = {"field": "*", "aggregate": "count", "alias": "n"}
@@ -33,15 +33,15 @@ ROWS = [
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> House:
-    made = house(tmp_path_factory.mktemp("house"))
-    made.holds(*ROWS)
-    return made
+def service(tmp_path_factory: pytest.TempPathFactory) -> InProcessService:
+    running = start_service(tmp_path_factory.mktemp("service"))
+    running.holds(*ROWS)
+    return running
 
 
-def visitors(desk: House, *filters: Any) -> str:
+def visitors(service: InProcessService, *filters: Any) -> str:
     """The digits of the visitors that pass, in a custom query."""
-    reply = desk.custom("events", [COUNT], groupBy=["anonymous_id"], filters=list(filters))
+    reply = service.custom("events", [COUNT], groupBy=["anonymous_id"], filters=list(filters))
     assert reply.status == 200, reply.json
     return "".join(sorted(row["anonymous_id"][1:] for row in reply.json["data"]))
 
@@ -68,8 +68,10 @@ def visitors(desk: House, *filters: Any) -> str:
         (condition("properties.a/b~c", "ne", True), "1235"),
     ],
 )
-def test_a_filter_keeps_the_rows_it_should(desk: House, filter_: Any, found: str) -> None:
-    assert visitors(desk, filter_) == found
+def test_a_filter_keeps_the_rows_it_should(
+    service: InProcessService, filter_: Any, found: str
+) -> None:
+    assert visitors(service, filter_) == found
 
 
 @pytest.mark.parametrize(
@@ -77,7 +79,7 @@ def test_a_filter_keeps_the_rows_it_should(desk: House, filter_: Any, found: str
     [("load_time", 309), ("time_on_page", 5_000), ("properties.price", 4_000), ("ts", 309)],
 )
 def test_a_number_of_hundreds_of_digits_is_refused_by_its_name(
-    desk: House, field: str, digits: int
+    service: InProcessService, field: str, digits: int
 ) -> None:
     many = "9" * digits
     filters = f'[{{"field": "{field}", "operator": "gt", "value": {many}}}]'
@@ -92,10 +94,10 @@ def test_a_number_of_hundreds_of_digits_is_refused_by_its_name(
 
     told = []
     for path, body in bodies.items():
-        reply = desk.ask("POST", path, body.encode(), website_id="shop")
+        reply = service.ask("POST", path, body.encode(), website_id="shop")
         outcome = reply.json["data"][0] if reply.status == 200 else reply.json
         told.append((outcome["success"], outcome["code"], outcome["error"]))
-    export = desk.ask("GET", "/v1/export/events", website_id="shop", filters=filters, **DATES)
+    export = service.ask("GET", "/v1/export/events", website_id="shop", filters=filters, **DATES)
     told.append((export.json["success"], export.json["code"], export.json["error"]))
 
     for success, code, error in told:
@@ -104,8 +106,8 @@ def test_a_number_of_hundreds_of_digits_is_refused_by_its_name(
         assert len(error) < 200
 
 
-def test_standard_questions_take_the_same_groups(desk: House) -> None:
-    body = desk.query(
+def test_standard_questions_take_the_same_groups(service: InProcessService) -> None:
+    body = service.query(
         "pages", filters=[{"or": [GERMAN, CHEAP]}, condition("path", "ne", "/b")]
     ).json
 
@@ -136,8 +138,8 @@ def depth(filter_: Any) -> int:
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(filter_=groups.filter(lambda each: depth(each) < 4))
-def test_a_filter_and_its_negation_share_all_rows(desk: House, filter_: Any) -> None:
-    assert sorted(visitors(desk, filter_) + visitors(desk, {"not": filter_})) == list("12345")
+def test_a_filter_and_its_negation_share_all_rows(service: InProcessService, filter_: Any) -> None:
+    assert sorted(visitors(service, filter_) + visitors(service, {"not": filter_})) == list("12345")
 
 
 DEEP: Any = {"not": {"not": {"not": {"not": GERMAN}}}}
@@ -161,24 +163,24 @@ WRONG: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("filter_", "said"), WRONG)
-def test_a_wrong_filter_is_told_where(desk: House, filter_: Any, said: str) -> None:
-    reply = desk.custom("events", [COUNT], filters=[filter_])
+def test_a_wrong_filter_is_told_where(service: InProcessService, filter_: Any, said: str) -> None:
+    reply = service.custom("events", [COUNT], filters=[filter_])
 
     assert reply.status == 400
     assert said in reply.json["error"]
 
 
-def test_groups_as_deep_as_allowed_are_answered(desk: House) -> None:
-    assert visitors(desk, DEEP) == "12"
+def test_groups_as_deep_as_allowed_are_answered(service: InProcessService) -> None:
+    assert visitors(service, DEEP) == "12"
 
 
-def test_groups_without_end_are_refused(desk: House) -> None:
+def test_groups_without_end_are_refused(service: InProcessService) -> None:
     body = b'{"parameters":["summary"],"filters":[' + b'{"not":' * 700 + b"{}" + b"}" * 700 + b"]}"
 
-    assert desk.ask("POST", "/v1/query", body, website_id="shop").status == 400
+    assert service.ask("POST", "/v1/query", body, website_id="shop").status == 400
 
 
-def test_properties_are_only_of_tables_that_have_them(desk: House) -> None:
-    reply = desk.custom("errors", [COUNT], filters=[condition("properties.a", "eq", "x")])
+def test_properties_are_only_of_tables_that_have_them(service: InProcessService) -> None:
+    reply = service.custom("errors", [COUNT], filters=[condition("properties.a", "eq", "x")])
 
     assert reply.json["error"].startswith("Unknown column 'properties.a' in table 'errors'")

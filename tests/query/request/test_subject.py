@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.query.lake import Stored, a_click, a_click_away, a_view, a_vital, an_error
-from tests.query.query_service import KEYS, NOVEMBER, House, house
+from tests.query.lake import Stored, a_click, a_view, a_vital, an_error, an_outbound_click
+from tests.query.query_service import KEYS, NOVEMBER, InProcessService, start_service
 
 STANDARD = {"parameters": ["summary"], **NOVEMBER}
 CUSTOM = {
@@ -52,17 +52,17 @@ MATRIX = [
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> House:
-    made = house(tmp_path)
-    made.keys = {**made.keys, "wrong": "tm_no_key"}
-    return made
+def service(tmp_path: Path) -> InProcessService:
+    running = start_service(tmp_path)
+    running.keys = {**running.keys, "wrong": "tm_no_key"}
+    return running
 
 
 @pytest.mark.parametrize(("method", "path", "body", "statuses"), MATRIX)
 def test_each_key_reaches_what_it_should(
-    desk: House, method: str, path: str, body: object, statuses: tuple[int, ...]
+    service: InProcessService, method: str, path: str, body: object, statuses: tuple[int, ...]
 ) -> None:
-    found = {key: desk.ask(method, path, body, key).status for key in ORDER}
+    found = {key: service.ask(method, path, body, key).status for key in ORDER}
 
     assert found == dict(zip(ORDER, statuses, strict=True))
 
@@ -80,61 +80,61 @@ def test_every_kind_of_key_is_in_the_matrix() -> None:
     ],
 )
 def test_a_foreign_subject_looks_like_an_absent_one(
-    desk: House, foreign: str, absent: str, body: object
+    service: InProcessService, foreign: str, absent: str, body: object
 ) -> None:
-    assert desk.ask("POST", foreign, body).body == desk.ask("POST", absent, body).body
+    assert service.ask("POST", foreign, body).body == service.ask("POST", absent, body).body
 
 
-def test_a_foreign_link_looks_like_an_absent_one(desk: House) -> None:
-    assert desk.ask("GET", "/v1/links/away").body == desk.ask("GET", "/v1/links/none").body
+def test_a_foreign_link_looks_like_an_absent_one(service: InProcessService) -> None:
+    assert service.ask("GET", "/v1/links/away").body == service.ask("GET", "/v1/links/none").body
 
 
 ACME: list[Stored] = [
     a_view("/a", referrer_name="X"),
-    a_click_away("https://x.example/p"),
+    an_outbound_click("https://x.example/p"),
     an_error(),
     a_vital("LCP", 5),
     a_click(),
 ]
 GLOBEX: list[Stored] = [
     a_view("/a", website="rival", referrer_name="Y"),
-    a_click_away("https://y.example/p", website="rival"),
+    an_outbound_click("https://y.example/p", website="rival"),
     an_error("oops", website="rival"),
     a_vital("CLS", 1, website="rival"),
     a_click(link="away", organization="globex"),
 ]
 
 
-def test_answers_do_not_change_with_the_data_of_another_tenant(desk: House) -> None:
+def test_answers_do_not_change_with_the_data_of_another_tenant(service: InProcessService) -> None:
     def everything() -> list[object]:
         counted = [{"field": "*", "aggregate": "count"}]
         tables = ("events", "sessions", "errors", "vitals", "clicks", "outbound")
         return [
-            desk.query("summary", "pages", "traffic", "outbound_links").json["data"],
-            desk.query("link_total_clicks", subject="link:go").json["data"],
-            *(desk.custom(table, counted).json["data"] for table in tables),
+            service.query("summary", "pages", "traffic", "outbound_links").json["data"],
+            service.query("link_total_clicks", subject="link:go").json["data"],
+            *(service.custom(table, counted).json["data"] for table in tables),
         ]
 
-    desk.holds(*ACME)
+    service.holds(*ACME)
     before = everything()
-    desk.holds(*GLOBEX, *GLOBEX)
+    service.holds(*GLOBEX, *GLOBEX)
 
     assert everything() == before
 
 
-def test_several_types_count_as_one_request(desk: House) -> None:
-    first = desk.query("summary", "pages", "traffic")
-    second = desk.query("summary")
+def test_several_types_count_as_one_request(service: InProcessService) -> None:
+    first = service.query("summary", "pages", "traffic")
+    second = service.query("summary")
 
     left = [int(reply.headers["x-ratelimit-remaining"]) for reply in (first, second)]
     assert left == [29_999, 29_998]
 
 
-def test_custom_queries_and_links_have_allowances_of_their_own(desk: House) -> None:
-    desk.query("summary")
+def test_custom_queries_and_links_have_allowances_of_their_own(service: InProcessService) -> None:
+    service.query("summary")
 
-    custom = desk.custom("events", [{"field": "*", "aggregate": "count"}])
-    links = desk.ask("GET", "/v1/links")
+    custom = service.custom("events", [{"field": "*", "aggregate": "count"}])
+    links = service.ask("GET", "/v1/links")
 
     assert custom.headers["x-ratelimit-remaining"] == "5999"
     assert links.headers["x-ratelimit-remaining"] == "11999"

@@ -7,7 +7,7 @@ import pytest
 
 from schemas.registry import Import, ImportState, store
 from tests.query.lake import an_event
-from tests.query.query_service import NOW, House, house
+from tests.query.query_service import NOW, InProcessService, start_service
 
 IMPORTS = "/v1/imports"
 ADMIN = "acme-admin"
@@ -15,19 +15,19 @@ BODY = {"websiteId": "shop", "name": "visits.csv"}
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> House:
-    return house(tmp_path)
+def service(tmp_path: Path) -> InProcessService:
+    return start_service(tmp_path)
 
 
-def made(desk: House, **more: Any) -> dict[str, Any]:
-    reply = desk.ask("POST", IMPORTS, {**BODY, **more}, key=ADMIN)
+def made(service: InProcessService, **more: Any) -> dict[str, Any]:
+    reply = service.ask("POST", IMPORTS, {**BODY, **more}, key=ADMIN)
     assert reply.status == 201, reply.json
     one: dict[str, Any] = reply.json["data"]
     return one
 
 
-def test_an_import_is_made_and_found(desk: House) -> None:
-    one = made(desk)
+def test_an_import_is_made_and_found(service: InProcessService) -> None:
+    one = made(service)
 
     assert one.pop("id").startswith("imp_")
     assert one == {
@@ -43,90 +43,94 @@ def test_an_import_is_made_and_found(desk: House) -> None:
     }
 
 
-def test_imports_are_listed_by_website_page_by_page(desk: House) -> None:
-    first, second, other = made(desk), made(desk), made(desk, websiteId="blog")
+def test_imports_are_listed_by_website_page_by_page(service: InProcessService) -> None:
+    first, second, other = made(service), made(service), made(service, websiteId="blog")
 
-    everything = desk.ask("GET", IMPORTS, key=ADMIN).json
-    of_shop = desk.ask("GET", IMPORTS, key=ADMIN, websiteId="shop", limit="1", page="2").json
+    everything = service.ask("GET", IMPORTS, key=ADMIN).json
+    of_shop = service.ask("GET", IMPORTS, key=ADMIN, websiteId="shop", limit="1", page="2").json
 
     assert {one["id"] for one in everything["data"]} == {first["id"], second["id"], other["id"]}
     assert of_shop["meta"] == {"page": 2, "limit": 1, "total": 2}
     assert of_shop["data"][0]["websiteId"] == "shop"
 
 
-def test_the_rows_that_are_stored_are_counted(desk: House) -> None:
-    one = made(desk)
+def test_the_rows_that_are_stored_are_counted(service: InProcessService) -> None:
+    one = made(service)
     path = f"{IMPORTS}/{one['id']}"
-    assert desk.ask("GET", path, key=ADMIN).json["data"] == {**one, "stored": 0}
+    assert service.ask("GET", path, key=ADMIN).json["data"] == {**one, "stored": 0}
 
-    desk.holds(
+    service.holds(
         *(an_event(import_id=name) for name in (one["id"], one["id"], "imp_other", None)),
         an_event(website_id="blog", import_id=one["id"]),
     )
 
-    assert desk.ask("GET", path, key=ADMIN).json["data"] == {**one, "stored": 2}
+    assert service.ask("GET", path, key=ADMIN).json["data"] == {**one, "stored": 2}
 
 
 def test_nothing_is_stored_of_what_is_undone_though_the_pinned_version_is_a_moment_old(
-    desk: House,
+    service: InProcessService,
 ) -> None:
-    one = made(desk)
-    desk.holds(an_event(import_id=one["id"]))
-    desk.store.update(Import, one["id"], NOW, state=ImportState.UNDONE, removed=1)
+    one = made(service)
+    service.holds(an_event(import_id=one["id"]))
+    service.store.update(Import, one["id"], NOW, state=ImportState.UNDONE, removed=1)
 
-    found = desk.ask("GET", f"{IMPORTS}/{one['id']}", key=ADMIN).json["data"]
+    found = service.ask("GET", f"{IMPORTS}/{one['id']}", key=ADMIN).json["data"]
 
     assert (found["state"], found["removed"], found["stored"]) == ("undone", 1, 0)
 
 
-def test_an_import_that_is_deleted_is_being_undone(desk: House) -> None:
-    one = made(desk)
+def test_an_import_that_is_deleted_is_being_undone(service: InProcessService) -> None:
+    one = made(service)
     path = f"{IMPORTS}/{one['id']}"
 
-    first, second = desk.ask("DELETE", path, key=ADMIN), desk.ask("DELETE", path, key=ADMIN)
+    first, second = service.ask("DELETE", path, key=ADMIN), service.ask("DELETE", path, key=ADMIN)
 
     assert (first.status, second.status) == (202, 202)
     assert first.json == second.json == {"success": True, "data": {**one, "state": "undoing"}}
-    desk.store.update(Import, one["id"], NOW, state=ImportState.UNDONE, removed=7)
-    again = desk.ask("DELETE", path, key=ADMIN).json["data"]
+    service.store.update(Import, one["id"], NOW, state=ImportState.UNDONE, removed=7)
+    again = service.ask("DELETE", path, key=ADMIN).json["data"]
     assert (again["state"], again["removed"]) == ("undone", 7)
 
 
 @pytest.mark.parametrize("key", [None, "acme", "globex", "acme-track"])
-def test_imports_take_a_key_that_manages_websites(desk: House, key: str | None) -> None:
-    one = made(desk)
+def test_imports_take_a_key_that_manages_websites(
+    service: InProcessService, key: str | None
+) -> None:
+    one = made(service)
     status = 401 if key is None else 403
 
     answers = [
-        desk.ask("POST", IMPORTS, BODY, key=key),
-        desk.ask("GET", IMPORTS, key=key),
-        desk.ask("GET", f"{IMPORTS}/{one['id']}", key=key),
-        desk.ask("DELETE", f"{IMPORTS}/{one['id']}", key=key),
+        service.ask("POST", IMPORTS, BODY, key=key),
+        service.ask("GET", IMPORTS, key=key),
+        service.ask("GET", f"{IMPORTS}/{one['id']}", key=key),
+        service.ask("DELETE", f"{IMPORTS}/{one['id']}", key=key),
     ]
 
     assert [answer.status for answer in answers] == [status] * 4
 
 
-def test_imports_of_others_are_as_if_they_were_not(desk: House) -> None:
+def test_imports_of_others_are_as_if_they_were_not(service: InProcessService) -> None:
     other = Import(
         id="imp_r", organization_id="globex", website_id="rival", name="r",
         created_at=NOW, updated_at=NOW,
     )  # fmt: skip
-    desk.store.create(other)
+    service.store.create(other)
 
-    assert desk.ask("GET", f"{IMPORTS}/imp_r", key=ADMIN).status == 404
-    assert desk.ask("DELETE", f"{IMPORTS}/imp_r", key=ADMIN).status == 404
-    assert desk.ask("GET", IMPORTS, key=ADMIN, websiteId="rival").status == 403
-    assert desk.ask("POST", IMPORTS, {**BODY, "websiteId": "rival"}, key=ADMIN).status == 403
-    assert desk.ask("GET", IMPORTS, key=ADMIN).json["data"] == []
-    assert desk.store.get(Import, "imp_r").state is ImportState.OPEN
+    assert service.ask("GET", f"{IMPORTS}/imp_r", key=ADMIN).status == 404
+    assert service.ask("DELETE", f"{IMPORTS}/imp_r", key=ADMIN).status == 404
+    assert service.ask("GET", IMPORTS, key=ADMIN, websiteId="rival").status == 403
+    assert service.ask("POST", IMPORTS, {**BODY, "websiteId": "rival"}, key=ADMIN).status == 403
+    assert service.ask("GET", IMPORTS, key=ADMIN).json["data"] == []
+    assert service.store.get(Import, "imp_r").state is ImportState.OPEN
 
 
-def test_too_many_imports_are_refused(desk: House, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_imports_are_refused(
+    service: InProcessService, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(store, "MAX_RECORDS", {Import: 1})
-    made(desk)
+    made(service)
 
-    reply = desk.ask("POST", IMPORTS, BODY, key=ADMIN)
+    reply = service.ask("POST", IMPORTS, BODY, key=ADMIN)
 
     assert (reply.status, reply.json) == (
         409,
@@ -138,6 +142,6 @@ def test_too_many_imports_are_refused(desk: House, monkeypatch: pytest.MonkeyPat
     )
 
 
-def test_a_name_is_needed(desk: House) -> None:
-    assert desk.ask("POST", IMPORTS, {**BODY, "name": " "}, key=ADMIN).status == 400
-    assert desk.ask("GET", IMPORTS, key=ADMIN, limit="0").status == 400
+def test_a_name_is_needed(service: InProcessService) -> None:
+    assert service.ask("POST", IMPORTS, {**BODY, "name": " "}, key=ADMIN).status == 400
+    assert service.ask("GET", IMPORTS, key=ADMIN, limit="0").status == 400

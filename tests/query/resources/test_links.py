@@ -8,26 +8,28 @@ import pytest
 
 from schemas.registry.link_validation import parse_app_schemes
 from tests.asgi_client import request_once
-from tests.query.query_service import House, house
+from tests.query.query_service import InProcessService, start_service
 
 LINKS = "/v1/links"
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> House:
-    return house(tmp_path)
+def service(tmp_path: Path) -> InProcessService:
+    return start_service(tmp_path)
 
 
-def made(desk: House, **more: Any) -> dict[str, Any]:
-    reply = desk.ask("POST", LINKS, {"name": "Launch", "targetUrl": "https://t.example/", **more})
+def made(service: InProcessService, **more: Any) -> dict[str, Any]:
+    reply = service.ask(
+        "POST", LINKS, {"name": "Launch", "targetUrl": "https://t.example/", **more}
+    )
     assert reply.status == 201, reply.json
     link: dict[str, Any] = reply.json["data"]
     return link
 
 
-def test_a_link_is_made_with_every_field(desk: House) -> None:
+def test_a_link_is_made_with_every_field(service: InProcessService) -> None:
     link = made(
-        desk,
+        service,
         organizationId="acme",
         slug="launch",
         externalId="campaign-7",
@@ -61,57 +63,57 @@ def test_a_link_is_made_with_every_field(desk: House) -> None:
     }
 
 
-def test_the_keys_organization_and_a_slug_are_given_when_absent(desk: House) -> None:
-    link = made(desk)
+def test_the_keys_organization_and_a_slug_are_given_when_absent(service: InProcessService) -> None:
+    link = made(service)
 
     assert link["organizationId"] == "acme"
     assert len(link["slug"]) == 8
 
 
-def test_a_link_is_read_changed_and_deleted(desk: House) -> None:
-    path = f"{LINKS}/{made(desk, externalId='a', expiresAt=1_800_000_000_000)['id']}"
+def test_a_link_is_read_changed_and_deleted(service: InProcessService) -> None:
+    path = f"{LINKS}/{made(service, externalId='a', expiresAt=1_800_000_000_000)['id']}"
     changes = {"name": "Relaunch", "externalId": "b", "expiresAt": None}
 
-    changed = desk.ask("PATCH", path, changes).json["data"]
+    changed = service.ask("PATCH", path, changes).json["data"]
 
     assert {n: changed[n] for n in changes} == changes
     assert changed["targetUrl"] == "https://t.example/"
-    assert desk.ask("GET", path).json == {"success": True, "data": changed}
-    assert desk.ask("DELETE", path).json == {"success": True}
-    assert desk.ask("GET", path).status == 404
+    assert service.ask("GET", path).json == {"success": True, "data": changed}
+    assert service.ask("DELETE", path).json == {"success": True}
+    assert service.ask("GET", path).status == 404
 
 
-def test_a_new_link_can_be_asked_about_at_once(desk: House) -> None:
-    link = made(desk)
+def test_a_new_link_can_be_asked_about_at_once(service: InProcessService) -> None:
+    link = made(service)
 
-    assert desk.rows("link_total_clicks", subject=f"link:{link['id']}") == [{"total": 0}]
+    assert service.rows("link_total_clicks", subject=f"link:{link['id']}") == [{"total": 0}]
 
 
-def test_links_are_listed_by_page_and_external_id(desk: House) -> None:
-    first, second = made(desk, externalId="a"), made(desk, externalId="b")
+def test_links_are_listed_by_page_and_external_id(service: InProcessService) -> None:
+    first, second = made(service, externalId="a"), made(service, externalId="b")
 
-    assert desk.ask("GET", LINKS, externalId="b").json == {
+    assert service.ask("GET", LINKS, externalId="b").json == {
         "success": True,
         "data": [second],
         "meta": {"page": 1, "limit": 100, "total": 1},
     }
-    whole = desk.ask("GET", LINKS, organizationId="acme").json
+    whole = service.ask("GET", LINKS, organizationId="acme").json
     assert whole["meta"]["total"] == 3
-    pages = [desk.ask("GET", LINKS, limit="1", page=str(n)).json["data"] for n in (1, 2, 3, 4)]
+    pages = [service.ask("GET", LINKS, limit="1", page=str(n)).json["data"] for n in (1, 2, 3, 4)]
     assert [link for page in pages for link in page] == whole["data"]
     assert {first["id"], second["id"]} < {link["id"] for link in whole["data"]}
 
 
-def test_a_slug_that_is_taken_is_a_conflict(desk: House) -> None:
+def test_a_slug_that_is_taken_is_a_conflict(service: InProcessService) -> None:
     body = {"name": "x", "targetUrl": "https://t.example/", "slug": "away"}
 
-    reply = desk.ask("POST", LINKS, body)
+    reply = service.ask("POST", LINKS, body)
 
     assert (reply.status, reply.json) == (
         409,
         {"success": False, "error": "This slug is already taken", "code": "CONFLICT"},
     )
-    assert desk.ask("PATCH", f"{LINKS}/go", {"slug": "away"}).status == 409
+    assert service.ask("PATCH", f"{LINKS}/go", {"slug": "away"}).status == 409
 
 
 @pytest.mark.parametrize(
@@ -131,16 +133,16 @@ def test_a_slug_that_is_taken_is_a_conflict(desk: House) -> None:
         ({"expiresAt": 10**18}, "'expiresAt' must lie between 1970 and 9999"),
     ],
 )
-def test_a_wrong_field_is_named(desk: House, body: dict[str, Any], said: str) -> None:
+def test_a_wrong_field_is_named(service: InProcessService, body: dict[str, Any], said: str) -> None:
     whole = {"name": "x", "targetUrl": "https://t.example/", **body}
 
-    for reply in (desk.ask("POST", LINKS, whole), desk.ask("PATCH", f"{LINKS}/go", body)):
+    for reply in (service.ask("POST", LINKS, whole), service.ask("PATCH", f"{LINKS}/go", body)):
         assert (reply.status, said in reply.json["error"]) == (400, True), reply.json
 
 
 @pytest.mark.parametrize("query", [{"limit": "0"}, {"limit": "1001"}, {"page": "x"}, {"page": "²"}])
-def test_a_wrong_page_is_refused(desk: House, query: dict[str, str]) -> None:
-    assert desk.ask("GET", LINKS, **query).status == 400
+def test_a_wrong_page_is_refused(service: InProcessService, query: dict[str, str]) -> None:
+    assert service.ask("GET", LINKS, **query).status == 400
 
 
 @pytest.mark.parametrize(
@@ -152,28 +154,30 @@ def test_a_wrong_page_is_refused(desk: House, query: dict[str, str]) -> None:
     ],
 )
 def test_a_preflight_names_every_method_of_the_route(
-    desk: House, path: str, methods: set[str]
+    service: InProcessService, path: str, methods: set[str]
 ) -> None:
-    asked = {"origin": "https://desk.example", "access-control-request-method": "PATCH"}
+    asked = {"origin": "https://service.example", "access-control-request-method": "PATCH"}
 
-    reply = request_once(desk.app, "OPTIONS", path, headers=asked)
+    reply = request_once(service.app, "OPTIONS", path, headers=asked)
 
     assert reply.status == 204
     assert set(reply.headers["access-control-allow-methods"].split(", ")) == methods
 
 
 def test_targets_may_have_schemes_of_apps_that_are_on_the_list(tmp_path: Path) -> None:
-    desk = house(tmp_path, link_schemes="shop, market")
+    service = start_service(tmp_path, link_schemes="shop, market")
 
-    link = made(desk, iosUrl="shop://cart?item=1", androidUrl="market:details")
-    changed = desk.ask("PATCH", f"{LINKS}/{link['id']}", {"targetUrl": "shop://cart"}).json["data"]
+    link = made(service, iosUrl="shop://cart?item=1", androidUrl="market:details")
+    changed = service.ask("PATCH", f"{LINKS}/{link['id']}", {"targetUrl": "shop://cart"}).json[
+        "data"
+    ]
 
     assert (changed["targetUrl"], changed["iosUrl"], changed["androidUrl"]) == (
         "shop://cart",
         "shop://cart?item=1",
         "market:details",
     )
-    refused = desk.ask("PATCH", f"{LINKS}/{link['id']}", {"expiredRedirectUrl": "shop://over"})
+    refused = service.ask("PATCH", f"{LINKS}/{link['id']}", {"expiredRedirectUrl": "shop://over"})
     assert refused.json["error"].startswith("'expiredRedirectUrl' must be an http or https URL")
 
 
@@ -183,34 +187,38 @@ def test_no_unsafe_scheme_can_be_listed(unsafe: str) -> None:
         parse_app_schemes(f"shop,{unsafe}")
 
 
-def test_a_link_is_never_written_to_a_registry_whose_file_was_deleted(desk: House) -> None:
-    (desk.data / "registry.db").rename(desk.data / "elsewhere.db")
+def test_a_link_is_never_written_to_a_registry_whose_file_was_deleted(
+    service: InProcessService,
+) -> None:
+    (service.data / "registry.db").rename(service.data / "elsewhere.db")
     refused = [
-        desk.ask("POST", LINKS, {"name": "Launch", "targetUrl": "https://t.example/"}),
-        desk.ask("PATCH", f"{LINKS}/go", {"name": "Renamed"}),
-        desk.ask("GET", LINKS),
+        service.ask("POST", LINKS, {"name": "Launch", "targetUrl": "https://t.example/"}),
+        service.ask("PATCH", f"{LINKS}/go", {"name": "Renamed"}),
+        service.ask("GET", LINKS),
     ]
-    answered = desk.query("summary")
-    (desk.data / "elsewhere.db").rename(desk.data / "registry.db")
+    answered = service.query("summary")
+    (service.data / "elsewhere.db").rename(service.data / "registry.db")
 
     assert [(reply.status, reply.json["code"]) for reply in refused] == [
         (503, "SERVICE_UNAVAILABLE")
     ] * 3
     assert (answered.status, answered.json["success"]) == (200, True)
-    assert made(desk)["name"] == "Launch"
+    assert made(service)["name"] == "Launch"
 
 
-def test_keys_read_nothing_once_the_registry_was_away_for_too_long(desk: House) -> None:
+def test_keys_read_nothing_once_the_registry_was_away_for_too_long(
+    service: InProcessService,
+) -> None:
     """A key that was revoked meanwhile would go on reading."""
-    follower = desk.follower
+    follower = service.follower
     follower.error = "lost"
     follower._read_at = time.monotonic() - 72 * 3600 + 60
-    before = desk.query("summary").status
+    before = service.query("summary").status
     follower._read_at -= 61
 
-    refused = desk.query("summary")
+    refused = service.query("summary")
 
     assert (before, refused.status) == (200, 503)
     assert refused.json["error"].startswith("The registry has been unreachable for too long")
     follower.error = None
-    assert desk.query("summary").status == 200
+    assert service.query("summary").status == 200

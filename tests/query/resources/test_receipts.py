@@ -21,7 +21,7 @@ from schemas.receipts import RECEIPT_FORMAT, InvalidReceipt, Receipt, ReceiptKey
 from schemas.tables import EVENTS, QUARANTINE
 from tests.http_client import Reply
 from tests.query.lake import Stored
-from tests.query.query_service import House, house
+from tests.query.query_service import InProcessService, start_service
 
 RECEIVED = 1_795_000_000_000
 AT = datetime.fromtimestamp(RECEIVED / 1000, UTC)
@@ -30,10 +30,10 @@ THREE = Receipt(RECEIPT_FORMAT, "events", 1, 2, 40, 10, 3, RECEIVED, "shop")
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> House:
-    made = house(tmp_path)
-    made.lake.moves(EVENTS, 2, 0)
-    return made
+def service(tmp_path: Path) -> InProcessService:
+    running = start_service(tmp_path)
+    running.lake.moves(EVENTS, 2, 0)
+    return running
 
 
 def aside(seq: int, stage: str = "enrich", reason: str = "no", **more: Any) -> Stored:
@@ -51,21 +51,21 @@ def aside(seq: int, stage: str = "enrich", reason: str = "no", **more: Any) -> S
     return Stored(QUARANTINE, {**values, **more})
 
 
-def stored(desk: House, *rows: Stored) -> None:
+def stored(service: InProcessService, *rows: Stored) -> None:
     """The worker read the chunk, and left these rows in the quarantine."""
     if rows:
-        desk.lake.holds(*rows, as_they_are=True)
-        desk.lake.moves(QUARANTINE, 2, 41)
-    desk.lake.moves(EVENTS, 2, 41)
+        service.lake.holds(*rows, as_they_are=True)
+        service.lake.moves(QUARANTINE, 2, 41)
+    service.lake.moves(EVENTS, 2, 41)
 
 
-def asked(desk: House, receipt: Receipt = THREE, key: str = "acme") -> Reply:
-    return desk.ask("GET", f"/v1/receipts/{written(desk, receipt)}", key=key)
+def asked(service: InProcessService, receipt: Receipt = THREE, key: str = "acme") -> Reply:
+    return service.ask("GET", f"/v1/receipts/{written(service, receipt)}", key=key)
 
 
-def written(desk: House, receipt: Receipt = THREE) -> str:
-    """As a collector of this house writes it."""
-    return desk.follower.snapshot.receipts.written(receipt)
+def written(service: InProcessService, receipt: Receipt = THREE) -> str:
+    """As a collector of this installation writes it."""
+    return service.follower.snapshot.receipts.written(receipt)
 
 
 def states(reply: Reply) -> list[tuple[int, str]]:
@@ -73,26 +73,30 @@ def states(reply: Reply) -> list[tuple[int, str]]:
     return [(item["index"], item["state"]) for item in reply.json["data"]["items"]]
 
 
-def test_what_no_worker_has_read_is_pending(desk: House) -> None:
-    desk.lake.moves(EVENTS, 2, 40)
+def test_what_no_worker_has_read_is_pending(service: InProcessService) -> None:
+    service.lake.moves(EVENTS, 2, 40)
 
-    assert states(asked(desk)) == [(0, "pending"), (1, "pending"), (2, "pending")]
+    assert states(asked(service)) == [(0, "pending"), (1, "pending"), (2, "pending")]
 
 
 def test_before_anything_was_ever_stored_everything_is_pending(tmp_path: Path) -> None:
-    assert states(asked(house(tmp_path))) == [(0, "pending"), (1, "pending"), (2, "pending")]
+    assert states(asked(start_service(tmp_path))) == [
+        (0, "pending"),
+        (1, "pending"),
+        (2, "pending"),
+    ]
 
 
-def test_what_a_worker_has_read_is_stored_from_the_next_look_on(desk: House) -> None:
-    assert states(asked(desk))[0] == (0, "pending")
-    stored(desk)
+def test_what_a_worker_has_read_is_stored_from_the_next_look_on(service: InProcessService) -> None:
+    assert states(asked(service))[0] == (0, "pending")
+    stored(service)
 
-    reply = asked(desk)
+    reply = asked(service)
 
     assert reply.json == {
         "success": True,
         "data": {
-            "receipt": written(desk),
+            "receipt": written(service),
             "type": "custom_event",
             "receivedAt": "2026-11-18T11:06:40.000Z",
             "total": 3,
@@ -105,10 +109,12 @@ def test_what_a_worker_has_read_is_stored_from_the_next_look_on(desk: House) -> 
     }  # fmt: skip
 
 
-def test_each_item_has_a_fate_of_its_own(desk: House) -> None:
-    stored(desk, aside(10, "duplicate", "seen before"), aside(12, "enrich", "'ts' is no instant"))
+def test_each_item_has_a_fate_of_its_own(service: InProcessService) -> None:
+    stored(
+        service, aside(10, "duplicate", "seen before"), aside(12, "enrich", "'ts' is no instant")
+    )
 
-    data = asked(desk).json["data"]
+    data = asked(service).json["data"]
 
     assert data["items"] == [
         {"index": 0, "state": "duplicate", "reason": "seen before"},
@@ -122,15 +128,15 @@ def test_each_item_has_a_fate_of_its_own(desk: House) -> None:
     }
 
 
-def test_items_are_named_by_their_place_in_the_request(desk: House) -> None:
-    stored(desk, aside(11))
+def test_items_are_named_by_their_place_in_the_request(service: InProcessService) -> None:
+    stored(service, aside(11))
 
-    reply = asked(desk, replace(THREE, indexes=[0, 3, 1]))
+    reply = asked(service, replace(THREE, indexes=[0, 3, 1]))
 
     assert states(reply) == [(0, "stored"), (3, "quarantined"), (1, "stored")]
 
 
-def test_what_became_of_others_is_nothing_to_it(desk: House) -> None:
+def test_what_became_of_others_is_nothing_to_it(service: InProcessService) -> None:
     others: list[dict[str, Any]] = [
         {"seq": 9},
         {"seq": 13},
@@ -141,66 +147,70 @@ def test_what_became_of_others_is_nothing_to_it(desk: House) -> None:
         {"ts": datetime.fromtimestamp(RECEIVED / 1000 - 1, UTC)},
         {"ts": datetime.fromtimestamp((RECEIVED + MAX_SEND_DELAY_MS) / 1000, UTC)},
     ]
-    stored(desk, *(aside(**{"seq": 11, **other}) for other in others))
+    stored(service, *(aside(**{"seq": 11, **other}) for other in others))
 
-    assert states(asked(desk)) == [(0, "stored"), (1, "stored"), (2, "stored")]
-
-
-def test_a_chunk_that_was_unreadable_is_so_for_all(desk: House) -> None:
-    stored(desk, aside(0, "decode", "not a chunk", subject_id=None))
-
-    assert {state for _, state in states(asked(desk))} == {"quarantined"}
+    assert states(asked(service)) == [(0, "stored"), (1, "stored"), (2, "stored")]
 
 
-def test_what_kafka_deleted_unread_is_lost(desk: House) -> None:
+def test_a_chunk_that_was_unreadable_is_so_for_all(service: InProcessService) -> None:
+    stored(service, aside(0, "decode", "not a chunk", subject_id=None))
+
+    assert {state for _, state in states(asked(service))} == {"quarantined"}
+
+
+def test_what_kafka_deleted_unread_is_lost(service: InProcessService) -> None:
     later = {"ts": datetime(2026, 11, 25, tzinfo=UTC), "kafka_offset": 30, "subject_id": None}
-    stored(desk, aside(0, "lost", lost_messages_reason(30, 41), **later))
+    stored(service, aside(0, "lost", lost_messages_reason(30, 41), **later))
 
-    assert {state for _, state in states(asked(desk))} == {"lost"}
-    assert {state for _, state in states(asked(desk, replace(THREE, offset=29)))} == {"stored"}
+    assert {state for _, state in states(asked(service))} == {"lost"}
+    assert {state for _, state in states(asked(service, replace(THREE, offset=29)))} == {"stored"}
 
 
 def test_what_a_topic_took_along_when_it_was_made_anew_is_lost(tmp_path: Path) -> None:
-    desk = house(tmp_path, ingest_epoch=2)
-    desk.lake.moves(EVENTS, 2, 40)
+    service = start_service(tmp_path, ingest_epoch=2)
+    service.lake.moves(EVENTS, 2, 40)
 
-    assert {state for _, state in states(asked(desk))} == {"lost"}
-    assert {state for _, state in states(asked(desk, replace(THREE, offset=39)))} == {"stored"}
+    assert {state for _, state in states(asked(service))} == {"lost"}
+    assert {state for _, state in states(asked(service, replace(THREE, offset=39)))} == {"stored"}
 
 
-def test_receipts_of_two_makings_of_a_topic_are_told_apart(desk: House) -> None:
+def test_receipts_of_two_makings_of_a_topic_are_told_apart(service: InProcessService) -> None:
     old, new = replace(THREE, topic_id="old"), replace(THREE, topic_id="new")
-    assert {state for _, state in states(asked(desk, old))} == {"pending"}  # no worker met it yet
-    desk.lake.keeps(EVENTS, identity_app_id("events", "old"), 1)
-    desk.lake.keeps(EVENTS, epoch_app_id("events"), 1)
-    assert {state for _, state in states(asked(desk, old))} == {"pending"}
+    assert {state for _, state in states(asked(service, old))} == {
+        "pending"
+    }  # no worker met it yet
+    service.lake.keeps(EVENTS, identity_app_id("events", "old"), 1)
+    service.lake.keeps(EVENTS, epoch_app_id("events"), 1)
+    assert {state for _, state in states(asked(service, old))} == {"pending"}
 
-    desk.lake.keeps(EVENTS, identity_app_id("events", "new"), 2)
-    desk.lake.keeps(EVENTS, epoch_app_id("events"), 2)
-    assert {state for _, state in states(asked(desk, old))} == {"lost"}
-    assert {state for _, state in states(asked(desk, new))} == {"pending"}
+    service.lake.keeps(EVENTS, identity_app_id("events", "new"), 2)
+    service.lake.keeps(EVENTS, epoch_app_id("events"), 2)
+    assert {state for _, state in states(asked(service, old))} == {"lost"}
+    assert {state for _, state in states(asked(service, new))} == {"pending"}
 
-    desk.lake.holds(aside(11, epoch=2), aside(12, epoch=1), as_they_are=True)
+    service.lake.holds(aside(11, epoch=2), aside(12, epoch=1), as_they_are=True)
     for table in (QUARANTINE, EVENTS):
-        desk.lake.keeps(table, app_id(2, "events", 2), 41)
-    assert states(asked(desk, new)) == [(0, "stored"), (1, "quarantined"), (2, "stored")]
+        service.lake.keeps(table, app_id(2, "events", 2), 41)
+    assert states(asked(service, new)) == [(0, "stored"), (1, "quarantined"), (2, "stored")]
 
 
-def test_a_place_that_kafka_could_not_tell_is_unknown(desk: House) -> None:
-    stored(desk)
+def test_a_place_that_kafka_could_not_tell_is_unknown(service: InProcessService) -> None:
+    stored(service)
 
-    assert {state for _, state in states(asked(desk, replace(THREE, offset=-1)))} == {"unknown"}
+    assert {state for _, state in states(asked(service, replace(THREE, offset=-1)))} == {"unknown"}
 
 
-def test_a_receipt_of_several_websites_is_looked_up_in_all_of_them(desk: House) -> None:
-    stored(desk, aside(10), aside(11, subject_id="blog"), aside(12, subject_id="rival"))
+def test_a_receipt_of_several_websites_is_looked_up_in_all_of_them(
+    service: InProcessService,
+) -> None:
+    stored(service, aside(10), aside(11, subject_id="blog"), aside(12, subject_id="rival"))
 
-    reply = asked(desk, replace(THREE, owner_id="acme"))
+    reply = asked(service, replace(THREE, owner_id="acme"))
 
     assert states(reply) == [(0, "quarantined"), (1, "quarantined"), (2, "stored")]
 
 
-def test_a_key_looks_up_what_it_reaches(desk: House) -> None:
+def test_a_key_looks_up_what_it_reaches(service: InProcessService) -> None:
     reach = [
         ("acme-track", "shop", 200),
         ("acme-shop", "shop", 200),
@@ -212,21 +222,23 @@ def test_a_key_looks_up_what_it_reaches(desk: House) -> None:
     ]
 
     assert reach == [
-        (key, owner, asked(desk, replace(THREE, owner_id=owner), key).status)
+        (key, owner, asked(service, replace(THREE, owner_id=owner), key).status)
         for key, owner, _ in reach
     ]
 
 
-def test_what_is_no_receipt_is_not_found(desk: House) -> None:
-    for text in ("hello", written(desk)[:-1], written(desk, replace(THREE, topic="x"))):
-        reply = desk.ask("GET", f"/v1/receipts/{text}")
+def test_what_is_no_receipt_is_not_found(service: InProcessService) -> None:
+    for text in ("hello", written(service)[:-1], written(service, replace(THREE, topic="x"))):
+        reply = service.ask("GET", f"/v1/receipts/{text}")
 
         assert (reply.status, reply.json["code"]) == (404, "NOT_FOUND")
 
 
-def test_a_made_up_receipt_tells_nothing_of_how_far_a_partition_is(desk: House) -> None:
-    stored(desk)
-    real = written(desk)
+def test_a_made_up_receipt_tells_nothing_of_how_far_a_partition_is(
+    service: InProcessService,
+) -> None:
+    stored(service)
+    real = written(service)
     # made with a key of the maker's own; and the bits of a real one turned, one after the other
     made_up = [ReceiptKey("").written(replace(THREE, offset=n)) for n in (0, 40, 41, 2**40, -1)]
     altered = [
@@ -234,20 +246,22 @@ def test_a_made_up_receipt_tells_nothing_of_how_far_a_partition_is(desk: House) 
     ]
     altered += [real[:-11], real[:-4], real + "AAAA"]
 
-    replies = [desk.ask("GET", f"/v1/receipts/{text}") for text in (*made_up, *altered)]
+    replies = [service.ask("GET", f"/v1/receipts/{text}") for text in (*made_up, *altered)]
 
-    assert asked(desk).status == 200
+    assert asked(service).status == 200
     assert unverified(made_up[1]) == THREE
     [told] = {(reply.status, reply.body) for reply in replies}
     assert told[0] == 404
     assert InvalidReceipt.UNKNOWN in replies[0].json["error"]
 
 
-def test_a_receipt_of_before_they_were_signed_is_refused_and_told_so(desk: House) -> None:
-    stored(desk)
+def test_a_receipt_of_before_they_were_signed_is_refused_and_told_so(
+    service: InProcessService,
+) -> None:
+    stored(service)
     said = msgspec.msgpack.encode(replace(THREE, format=1))
     crc = zlib.crc32(said).to_bytes(4)
 
-    reply = desk.ask("GET", f"/v1/receipts/{urlsafe_b64encode(said + crc).decode().rstrip('=')}")
+    reply = service.ask("GET", f"/v1/receipts/{urlsafe_b64encode(said + crc).decode().rstrip('=')}")
 
     assert (reply.status, reply.json["error"]) == (404, InvalidReceipt.OLD)

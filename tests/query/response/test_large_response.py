@@ -27,7 +27,7 @@ from schemas.runtime.settings import Settings
 from tests.http_client import Reply, call
 from tests.installation import ROOT, eventually, free_port
 from tests.query.lake import Lake, a_view
-from tests.query.query_service import NOVEMBER, furnish
+from tests.query.query_service import NOVEMBER, fill_registry
 
 PATHS = 3_000
 MB = 2**20
@@ -99,7 +99,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     )
     migrate(settings.registry_url)
     store = RegistryStore(settings.registry_url)
-    keys = furnish(store)
+    keys = fill_registry(store)
     store.close()
     Lake(root / "lake").holds(*(a_view(f"/products/{n:0100}") for n in range(PATHS)))
     command = [sys.executable, "-m", "query"]

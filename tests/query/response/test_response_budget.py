@@ -13,18 +13,18 @@ from query.response.response_budget import MAX_RESPONSES_PER_TENANT, ResponseBud
 from schemas.errors import ResultTooLarge, Unavailable
 from schemas.http.asgi import ClientDisconnected
 from tests.query.lake import a_view
-from tests.query.query_service import NOVEMBER, House, house
+from tests.query.query_service import NOVEMBER, InProcessService, start_service
 
 WEEK = {"startDate": "2026-11-01", "endDate": "2026-11-06", "granularity": "minute"}
 """8,640 minutes: a series has that many points, whatever was stored."""
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> House:
+def service(tmp_path_factory: pytest.TempPathFactory) -> InProcessService:
     """A shop with 300 paths of 251 letters: more than 75,000 bytes of them."""
-    made = house(tmp_path_factory.mktemp("house"), answer_bytes=65_536)
-    made.holds(*(a_view(f"/{n:0250}") for n in range(300)))
-    return made
+    running = start_service(tmp_path_factory.mktemp("service"), answer_bytes=65_536)
+    running.holds(*(a_view(f"/{n:0250}") for n in range(300)))
+    return running
 
 
 def outcomes(reply: Any) -> list[str]:
@@ -32,8 +32,10 @@ def outcomes(reply: Any) -> list[str]:
     return ["ok" if entry["success"] else entry["code"] for entry in reply.json["data"]]
 
 
-def test_a_question_too_large_for_the_answer_fails_alone_and_names_the_budget(desk: House) -> None:
-    reply = desk.query("summary", "top_pages", limit=1_000)
+def test_a_question_too_large_for_the_answer_fails_alone_and_names_the_budget(
+    service: InProcessService,
+) -> None:
+    reply = service.query("summary", "top_pages", limit=1_000)
 
     assert reply.status == 200
     assert outcomes(reply) == ["ok", "RESULT_TOO_LARGE"]
@@ -42,10 +44,10 @@ def test_a_question_too_large_for_the_answer_fails_alone_and_names_the_budget(de
     assert "100,000 rows and 0.0625 MiB" in reply.json["data"][1]["error"]
 
 
-def test_an_array_of_requests_shares_one_budget(desk: House) -> None:
+def test_an_array_of_requests_shares_one_budget(service: InProcessService) -> None:
     half = {"parameters": ["top_pages"], "limit": 150, **NOVEMBER}
 
-    reply = desk.ask("POST", "/v1/query", [half] * 4, website_id="shop")
+    reply = service.ask("POST", "/v1/query", [half] * 4, website_id="shop")
 
     codes = [result["data"][0].get("code", "ok") for result in reply.json["results"]]
     assert codes == ["ok", "RESULT_TOO_LARGE", "RESULT_TOO_LARGE", "RESULT_TOO_LARGE"]
@@ -53,24 +55,26 @@ def test_an_array_of_requests_shares_one_budget(desk: House) -> None:
 
 
 @pytest.mark.parametrize("format_", ["json", "csv", "ndjson"])
-def test_a_custom_query_too_large_for_the_answer_is_refused(desk: House, format_: str) -> None:
+def test_a_custom_query_too_large_for_the_answer_is_refused(
+    service: InProcessService, format_: str
+) -> None:
     query = {
         "table": "events",
         "selects": [{"field": "*", "aggregate": "count"}],
         "groupBy": ["path"],
     }
 
-    reply = desk.ask(
+    reply = service.ask(
         "POST", "/v1/query/custom", {"query": query, **NOVEMBER}, website_id="shop", format=format_
     )
 
     assert (reply.status, reply.json["code"]) == (400, "RESULT_TOO_LARGE")
     fewer = {"query": query, "limit": 5, **NOVEMBER}
-    assert desk.ask("POST", "/v1/query/custom", fewer, website_id="shop").status == 200
+    assert service.ask("POST", "/v1/query/custom", fewer, website_id="shop").status == 200
 
 
 def test_all_rows_of_a_request_are_at_most_a_hundred_thousand(tmp_path: Path) -> None:
-    roomy = house(tmp_path, answer_bytes=2**26)
+    roomy = start_service(tmp_path, answer_bytes=2**26)
     series = ["sessions_time_series"] * 13
 
     reply = roomy.query(*series, **WEEK)
@@ -83,7 +87,7 @@ def test_all_rows_of_a_request_are_at_most_a_hundred_thousand(tmp_path: Path) ->
 def test_each_ten_query_types_more_cost_as_much_as_a_request(
     tmp_path: Path, parameters: int, cost: int
 ) -> None:
-    fresh = house(tmp_path)
+    fresh = start_service(tmp_path)
 
     reply = fresh.query(*["no_such_type"] * parameters)
 

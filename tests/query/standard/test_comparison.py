@@ -12,30 +12,30 @@ from query.standard.declaration.statement import requested_range
 from query.standard.query_types import QUERY_TYPES
 from schemas.errors import Malformed
 from tests.query.lake import a_click, a_view, an_event
-from tests.query.query_service import House, house
+from tests.query.query_service import InProcessService, start_service
 
 PERIOD = {"to": "previous_period"}
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> House:
-    return house(tmp_path)
+def service(tmp_path: Path) -> InProcessService:
+    return start_service(tmp_path)
 
 
-def entry(desk: House, parameter: str, start: str, end: str, **more: Any) -> Any:
+def entry(service: InProcessService, parameter: str, start: str, end: str, **more: Any) -> Any:
     more = {"compare": PERIOD, "startDate": start, "endDate": end} | more
-    return desk.query(parameter, **more).json["data"][0]
+    return service.query(parameter, **more).json["data"][0]
 
 
-def test_totals_are_held_against_the_period_before(desk: House) -> None:
-    desk.holds(
+def test_totals_are_held_against_the_period_before(service: InProcessService) -> None:
+    service.holds(
         a_view("/", at="2026-11-08T12:00:00Z", visitor="u1", session="s1"),
         a_view("/", at="2026-11-10T12:00:00Z", visitor="u1", session="s2"),
         a_view("/", at="2026-11-10T12:01:00Z", visitor="u2", session="s3"),
         a_view("/b", at="2026-11-11T12:02:00Z", visitor="u2", session="s3"),
     )
 
-    found = entry(desk, "summary", "2026-11-10", "2026-11-11")["comparison"]
+    found = entry(service, "summary", "2026-11-10", "2026-11-11")["comparison"]
 
     assert (found["start"], found["end"]) == (
         "2026-11-08T00:00:00.000Z",
@@ -48,15 +48,15 @@ def test_totals_are_held_against_the_period_before(desk: House) -> None:
     assert row["changePercent"]["median_session_duration"] is None  # there was nothing
 
 
-def test_points_are_aligned_by_their_place(desk: House) -> None:
-    desk.holds(
+def test_points_are_aligned_by_their_place(service: InProcessService) -> None:
+    service.holds(
         a_click(at="2026-10-31T12:00:00Z"),
         *(a_click(at="2026-11-03T12:00:00Z") for _ in range(3)),
         a_click(at="2026-11-04T12:00:00Z"),
     )
     more = {"subject": "link:go", "sortBy": "clicks", "limit": 2}
 
-    found = entry(desk, "link_clicks_by_day", "2026-11-03", "2026-11-05", **more)
+    found = entry(service, "link_clicks_by_day", "2026-11-03", "2026-11-05", **more)
 
     assert [row["date"] for row in found["data"]] == ["2026-11-03", "2026-11-04"]
     assert found["comparison"]["rows"] == [
@@ -73,11 +73,11 @@ def test_points_are_aligned_by_their_place(desk: House) -> None:
     ]
 
 
-def test_a_point_that_the_other_span_has_not_has_no_change(desk: House) -> None:
+def test_a_point_that_the_other_span_has_not_has_no_change(service: InProcessService) -> None:
     own = {"to": {"startDate": "2026-11-01", "endDate": "2026-11-01"}}
     more = {"subject": "link:go", "compare": own}
 
-    found = entry(desk, "link_clicks_by_day", "2026-11-03", "2026-11-04", **more)
+    found = entry(service, "link_clicks_by_day", "2026-11-03", "2026-11-04", **more)
 
     assert found["comparison"]["rows"][1] == {
         "previous": None,
@@ -86,15 +86,15 @@ def test_a_point_that_the_other_span_has_not_has_no_change(desk: House) -> None:
     }
 
 
-def test_rows_are_found_by_their_text_however_low_they_ranked(desk: House) -> None:
-    desk.holds(
+def test_rows_are_found_by_their_text_however_low_they_ranked(service: InProcessService) -> None:
+    service.holds(
         *(a_view("/old", at="2026-11-09T12:00:00Z", visitor=f"u{n}") for n in range(3)),
         a_view("/both", at="2026-11-09T12:00:00Z"),
         *(a_view("/both", at="2026-11-10T12:00:00Z", visitor=f"u{n}") for n in range(2)),
         a_view("/new", at="2026-11-10T12:00:00Z"),
     )
 
-    found = entry(desk, "pages", "2026-11-10", "2026-11-10", limit=2)
+    found = entry(service, "pages", "2026-11-10", "2026-11-10", limit=2)
 
     assert [row["name"] for row in found["data"]] == ["/both", "/new"]
     both, new = found["comparison"]["rows"]
@@ -110,22 +110,22 @@ def test_rows_are_found_by_their_text_however_low_they_ranked(desk: House) -> No
     }
 
 
-def test_two_texts_say_together_what_a_row_is(desk: House) -> None:
+def test_two_texts_say_together_what_a_row_is(service: InProcessService) -> None:
     at = "2026-11-09T12:00:00Z"
-    desk.holds(
+    service.holds(
         a_view("/", city="Paris", country="US", visitor="u1", session="s1", at=at),
         a_view("/", city="Paris", country="FR", visitor="u2", session="s2", at=at),
         a_view("/", city="Paris", country="FR", visitor="u3", session="s3", at=at),
         a_view("/", city="Paris", country="FR", at="2026-11-10T12:00:00Z"),
     )
 
-    [row] = entry(desk, "city", "2026-11-10", "2026-11-10")["comparison"]["rows"]
+    [row] = entry(service, "city", "2026-11-10", "2026-11-10")["comparison"]["rows"]
 
     assert (row["previous"]["country"], row["change"]["pageviews"]) == ("FR", -1)
 
 
-def test_points_of_several_rows_are_found_by_place_and_text(desk: House) -> None:
-    desk.holds(
+def test_points_of_several_rows_are_found_by_place_and_text(service: InProcessService) -> None:
+    service.holds(
         an_event("buy", at="2026-11-08T12:00:00Z"),
         an_event("buy", at="2026-11-09T12:00:00Z"),
         an_event("buy", at="2026-11-09T13:00:00Z"),
@@ -133,7 +133,7 @@ def test_points_of_several_rows_are_found_by_place_and_text(desk: House) -> None
         an_event("hello", at="2026-11-11T12:00:00Z"),
     )
 
-    found = entry(desk, "custom_events_trends_by_event", "2026-11-10", "2026-11-11")
+    found = entry(service, "custom_events_trends_by_event", "2026-11-10", "2026-11-11")
 
     buy, hello = found["comparison"]["rows"]
     assert [row["event_name"] for row in found["data"]] == ["buy", "hello"]
@@ -141,14 +141,14 @@ def test_points_of_several_rows_are_found_by_place_and_text(desk: House) -> None
     assert (hello["previous"], hello["change"]["total_events"]) == (None, 1)
 
 
-def test_a_type_with_a_span_of_its_own_is_not_compared(desk: House) -> None:
+def test_a_type_with_a_span_of_its_own_is_not_compared(service: InProcessService) -> None:
     name = next(
         name
         for name, each in QUERY_TYPES.items()
         if each.time_range_override is not requested_range
     )
 
-    found = entry(desk, name, "2026-11-10", "2026-11-11")
+    found = entry(service, name, "2026-11-10", "2026-11-11")
 
     assert found["error"] == (
         f"Query type '{name}' has a fixed time range and does not support 'compare'"

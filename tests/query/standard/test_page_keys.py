@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.query.lake import Stored, a_click_away, a_view, an_error, an_event
-from tests.query.query_service import House, house
+from tests.query.lake import Stored, a_view, an_error, an_event, an_outbound_click
+from tests.query.query_service import InProcessService, start_service
 
 LISTS = {
     "session_list": "first_visit",
@@ -17,8 +17,8 @@ LISTS = {
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> House:
-    return house(tmp_path)
+def service(tmp_path: Path) -> InProcessService:
+    return start_service(tmp_path)
 
 
 def a_visit(number: int, minute: int) -> list[Stored]:
@@ -28,35 +28,37 @@ def a_visit(number: int, minute: int) -> list[Stored]:
     return [
         a_view("/", country="DE", referrer_name=f"r{number}", at=at[0], **who),
         an_event("signup", at=at[1], **who),
-        a_click_away("https://a.example/", at=at[1], **who),
+        an_outbound_click("https://a.example/", at=at[1], **who),
         a_view(f"/{number}", country="FR", at=at[2], **who),
         an_error("lost", at=at[3], **who),
     ]
 
 
-def page(desk: House, name: str, number: int, **more: Any) -> tuple[list[Any], int]:
+def page(service: InProcessService, name: str, number: int, **more: Any) -> tuple[list[Any], int]:
     """Two rows at a time: those of one page, and how many there are in all."""
-    [entry] = desk.query({"name": name}, limit=2, page=number, **more).json["data"]
+    [entry] = service.query({"name": name}, limit=2, page=number, **more).json["data"]
     return entry["data"], entry["meta"]["totalRows"]
 
 
 @pytest.mark.parametrize("name", LISTS)
 def test_pages_are_those_of_the_whole_list_also_when_rows_rank_alike(
-    desk: House, name: str
+    service: InProcessService, name: str
 ) -> None:
-    desk.holds(*(row for n in range(9) for row in a_visit(n, minute=n // 6)))
+    service.holds(*(row for n in range(9) for row in a_visit(n, minute=n // 6)))
     order = [{"field": LISTS[name], "direction": "desc"}]
 
-    pages = [page(desk, name, n) for n in range(1, 7)]
+    pages = [page(service, name, n) for n in range(1, 7)]
 
-    assert pages == [page(desk, name, n, orderBy=order) for n in range(1, 7)]
+    assert pages == [page(service, name, n, orderBy=order) for n in range(1, 7)]
     assert [(len(rows), total) for rows, total in pages] == [(2, 9)] * 4 + [(1, 9), (0, 9)]
 
 
-def test_a_page_says_all_about_its_sessions_and_nothing_of_others(desk: House) -> None:
-    desk.holds(*a_visit(0, minute=0), *a_visit(3, minute=5))
+def test_a_page_says_all_about_its_sessions_and_nothing_of_others(
+    service: InProcessService,
+) -> None:
+    service.holds(*a_visit(0, minute=0), *a_visit(3, minute=5))
 
-    [newest] = desk.rows("session_list", limit=1)
+    [newest] = service.rows("session_list", limit=1)
 
     assert newest["session_id"] == "s3"
     assert (newest["country"], newest["referrer"], newest["page_views"]) == ("DE", "r3", 2)
@@ -69,16 +71,16 @@ def test_a_page_says_all_about_its_sessions_and_nothing_of_others(desk: House) -
 
 
 def test_events_of_two_makings_of_a_topic_are_told_apart_at_the_same_place_and_instant(
-    desk: House,
+    service: InProcessService,
 ) -> None:
     second, first, old = an_event("second"), an_event("first"), an_event("old")
     for row, epoch in ((second, 3), (first, 2), (old, None)):
         row.values |= {"kafka_offset": 7, "epoch": epoch, "session_id": "s1"}
-    desk.lake.holds(second, first, as_they_are=True)
-    desk.lake.holds(old, as_they_are=True, without=("epoch",))
+    service.lake.holds(second, first, as_they_are=True)
+    service.lake.holds(old, as_they_are=True, without=("epoch",))
 
     one = [{"field": "session_id", "op": "eq", "value": "s1"}]
-    events = desk.rows("session_events", filters=one)
+    events = service.rows("session_events", filters=one)
 
     assert [event["event_id"] for event in events] == ["0-7-0", "2-0-7-0", "3-0-7-0"]
     assert [event["event_name"] for event in events] == ["old", "first", "second"]

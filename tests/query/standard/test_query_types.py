@@ -21,14 +21,14 @@ from schemas.tables import ColumnType, Table
 from tests.query.lake import (
     Stored,
     a_click,
-    a_click_away,
-    a_leaving,
     a_view,
     a_vital,
+    an_engagement,
     an_error,
     an_event,
+    an_outbound_click,
 )
-from tests.query.query_service import House, house
+from tests.query.query_service import InProcessService, start_service
 
 ENTRIES = """
     SELECT NULL::VARCHAR AS name, NULL::VARCHAR AS outbound_domain,
@@ -80,7 +80,7 @@ ROWS: list[Stored] = [
         a_view(f"/{n}", session=f"now{n}", visitor=f"u{n}", at=LATELY, received=LATELY, **MORE)
         for n in range(3)
     ),
-    *(a_click_away(f"https://x{n}.example/") for n in range(3)),
+    *(an_outbound_click(f"https://x{n}.example/") for n in range(3)),
     *(an_error(f"e{n}", path=f"/{n}", error_type=f"T{n}") for n in range(3)),
     *(a_click(**FULL | {"country": c, "referrer_name": c}) for c in ("DE", "FR", "IT")),
     *(
@@ -88,7 +88,9 @@ ROWS: list[Stored] = [
         for n in range(3)
     ),
     *(
-        a_leaving(f"/{n}", visitor=f"u{v}", rage_click_count=n, form_field_count=1, active_time=v)
+        an_engagement(
+            f"/{n}", visitor=f"u{v}", rage_click_count=n, form_field_count=1, active_time=v
+        )
         for n in range(3)
         for v in range(5)
     ),
@@ -97,15 +99,15 @@ ROWS: list[Stored] = [
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> House:
-    made = house(tmp_path_factory.mktemp("house"))
-    made.holds(*ROWS)
-    return made
+def service(tmp_path_factory: pytest.TempPathFactory) -> InProcessService:
+    running = start_service(tmp_path_factory.mktemp("service"))
+    running.holds(*ROWS)
+    return running
 
 
 @pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> House:
-    return house(tmp_path_factory.mktemp("empty"))
+def empty(tmp_path_factory: pytest.TempPathFactory) -> InProcessService:
+    return start_service(tmp_path_factory.mktemp("empty"))
 
 
 @pytest.fixture
@@ -116,13 +118,13 @@ def bare() -> Iterator[duckdb.DuckDBPyConnection]:
     connection.close()
 
 
-def asked(desk: House, query_type: QueryType, **more: Any) -> Any:
+def asked(service: InProcessService, query_type: QueryType, **more: Any) -> Any:
     """The rows of a type, with what it needs."""
     subject = "link:go" if query_type.subject is SubjectKind.LINK else "shop"
     own = msgspec.to_builtins(query_type.example) if query_type.example else {}
     given = {"session_id": "s1", "anonymous_id": "u1"}
     filters = [{"field": n, "op": "eq", "value": given[n]} for n in query_type.required_filters]
-    return desk.rows({"name": query_type.name, **own}, subject=subject, filters=filters, **more)
+    return service.rows({"name": query_type.name, **own}, subject=subject, filters=filters, **more)
 
 
 def kinds(table: Table) -> Mapping[str, str]:
@@ -163,7 +165,7 @@ def test_a_type_needs_nothing_but_scoped_and_selects_its_row_shape(
 
 
 @pytest.mark.parametrize("query_type", EVERY, ids=lambda t: t.name)
-def test_a_type_answers_an_empty_span(empty: House, query_type: QueryType) -> None:
+def test_a_type_answers_an_empty_span(empty: InProcessService, query_type: QueryType) -> None:
     rows = asked(empty, query_type)
 
     assert all(list(row) == list(describe_row(query_type.row)) for row in rows)
@@ -171,18 +173,20 @@ def test_a_type_answers_an_empty_span(empty: House, query_type: QueryType) -> No
 
 
 @pytest.mark.parametrize("query_type", EVERY, ids=lambda t: t.name)
-def test_a_type_gives_rows_of_its_shape(desk: House, query_type: QueryType) -> None:
-    rows = asked(desk, query_type)
+def test_a_type_gives_rows_of_its_shape(service: InProcessService, query_type: QueryType) -> None:
+    rows = asked(service, query_type)
 
     assert rows
     assert msgspec.convert(rows, list[query_type.row])  # type: ignore[name-defined]
 
 
 @pytest.mark.parametrize("query_type", EVERY, ids=lambda t: t.name)
-def test_paging_through_gives_the_whole_list_once(desk: House, query_type: QueryType) -> None:
-    whole = asked(desk, query_type, limit=10_000)
+def test_paging_through_gives_the_whole_list_once(
+    service: InProcessService, query_type: QueryType
+) -> None:
+    whole = asked(service, query_type, limit=10_000)
 
-    pages = [asked(desk, query_type, limit=2, page=n) for n in range(1, len(whole) // 2 + 2)]
+    pages = [asked(service, query_type, limit=2, page=n) for n in range(1, len(whole) // 2 + 2)]
 
     assert [row for page in pages for row in page] == whole
 
@@ -213,8 +217,8 @@ def test_every_column_type_is_known_to_the_engine() -> None:
 
 
 def test_the_course_of_a_website_agrees_with_its_totals(tmp_path: Path) -> None:
-    desk = house(tmp_path)
-    desk.holds(
+    service = start_service(tmp_path)
+    service.holds(
         # begins on the 10th and goes on after midnight
         a_view("/a", session="s1", at="2026-11-10T23:59:00Z"),
         a_view("/b", session="s1", at="2026-11-11T00:01:00Z"),
@@ -224,7 +228,7 @@ def test_the_course_of_a_website_agrees_with_its_totals(tmp_path: Path) -> None:
 
     nothing = dict.fromkeys(("pageviews", "visitors", "sessions"), 0)
     ratios = ("bounce_rate", "median_session_duration", "pages_per_session")
-    assert desk.rows("events_by_date", **days) == [
+    assert service.rows("events_by_date", **days) == [
         {
             "date": "2026-11-10",
             "pageviews": 1,
@@ -245,7 +249,7 @@ def test_the_course_of_a_website_agrees_with_its_totals(tmp_path: Path) -> None:
         },
         {"date": "2026-11-12", **nothing, **dict.fromkeys(ratios, 0.0)},
     ]
-    assert desk.rows("session_metrics", **days) == [
+    assert service.rows("session_metrics", **days) == [
         {
             "total_sessions": 2,
             "avg_session_duration": 60.0,
@@ -256,35 +260,35 @@ def test_the_course_of_a_website_agrees_with_its_totals(tmp_path: Path) -> None:
 
 
 def test_the_first_and_last_pages_of_sessions(tmp_path: Path) -> None:
-    desk = house(tmp_path)
-    desk.holds(
+    service = start_service(tmp_path)
+    service.holds(
         # the same instant: the order in which they were sent decides
         a_view("/in"),
         a_view("/out"),
         a_view("/in", session="s2", visitor="u2"),
     )
 
-    assert desk.rows("entry_pages") == [
+    assert service.rows("entry_pages") == [
         {"name": "/in", "pageviews": 2, "visitors": 2, "percentage": 100.0}
     ]
-    assert desk.rows("exit_pages") == [
+    assert service.rows("exit_pages") == [
         {"name": "/in", "pageviews": 1, "visitors": 1, "percentage": 50.0},
         {"name": "/out", "pageviews": 1, "visitors": 1, "percentage": 50.0},
     ]
 
 
 def test_custom_events_are_what_the_sender_named(tmp_path: Path) -> None:
-    desk = house(tmp_path)
-    desk.holds(
+    service = start_service(tmp_path)
+    service.holds(
         a_view("/"),
         an_event("page_exit"),
-        a_click_away("https://x.example/"),
+        an_outbound_click("https://x.example/"),
         an_event("signup", properties='{"plan":"pro"}', at="2026-11-10T12:00:00Z"),
         an_event("signup", properties="{}", visitor="u2", at="2026-11-11T12:00:00Z"),
         an_event("login", path="/in"),
     )
 
-    assert desk.rows("custom_events") == [
+    assert service.rows("custom_events") == [
         {
             "name": "signup",
             "total_events": 2,
@@ -306,7 +310,7 @@ def test_custom_events_are_what_the_sender_named(tmp_path: Path) -> None:
             "percentage": 33.33,
         },
     ]
-    assert desk.rows("custom_events_summary") == [
+    assert service.rows("custom_events_summary") == [
         {
             "total_events": 3,
             "unique_event_types": 2,
@@ -318,10 +322,12 @@ def test_custom_events_are_what_the_sender_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("query_type", EVERY, ids=lambda t: t.name)
-def test_rows_may_be_sorted_by_every_field(desk: House, query_type: QueryType) -> None:
+def test_rows_may_be_sorted_by_every_field(
+    service: InProcessService, query_type: QueryType
+) -> None:
     for field in field_specs(query_type.row):
         order = [{"field": field, "direction": "desc"}]
-        values = [row[field] for row in asked(desk, query_type, orderBy=order)]
+        values = [row[field] for row in asked(service, query_type, orderBy=order)]
 
         there = [value for value in values if value is not None and not isinstance(value, list)]
         assert there == sorted(there, reverse=True)

@@ -19,7 +19,7 @@ from schemas.runtime.environment import to_environment
 from schemas.runtime.settings import Settings
 from tests.http_client import Reply, call
 from tests.installation import ROOT, eventually, free_port
-from tests.query.query_service import NOW, furnish
+from tests.query.query_service import NOW, fill_registry
 
 STALLED_SECONDS = 2.0
 
@@ -77,7 +77,7 @@ def query(folder: Path, **settings: Any) -> Iterator[RunningService]:
     folder.mkdir(parents=True, exist_ok=True)
     migrate(chosen.registry_url)
     store = RegistryStore(chosen.registry_url)
-    key = furnish(store)["acme"]
+    key = fill_registry(store)["acme"]
     store.update(Organization, "acme", NOW, limits={"custom": 10**9})
     store.close()
     command = [sys.executable, "-m", "query"]

@@ -6,27 +6,27 @@ from typing import Any
 import pytest
 
 from tests.query.lake import a_view, an_error, an_event
-from tests.query.query_service import House, house
+from tests.query.query_service import InProcessService, start_service
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> House:
-    return house(tmp_path)
+def service(tmp_path: Path) -> InProcessService:
+    return start_service(tmp_path)
 
 
 def at(clock: str) -> str:
     return f"2026-11-10T{clock}Z"
 
 
-def funnel(desk: House, **more: Any) -> list[tuple[Any, ...]]:
+def funnel(service: InProcessService, **more: Any) -> list[tuple[Any, ...]]:
     """Name, visitors and median seconds of each step from /a by `signup` to /c."""
     steps = [{"path": "/a"}, {"event": "signup"}, {"path": "/c", "label": "done"}]
-    rows = desk.rows({"name": "funnel", "steps": steps, **more})
+    rows = service.rows({"name": "funnel", "steps": steps, **more})
     return [(row["name"], row["visitors"], row["median_seconds"]) for row in rows]
 
 
-def test_a_funnel_counts_who_goes_through_its_steps_in_order(desk: House) -> None:
-    desk.holds(
+def test_a_funnel_counts_who_goes_through_its_steps_in_order(service: InProcessService) -> None:
+    service.holds(
         # u1: all three, 60 s and 30 s apart
         a_view("/a", at=at("12:00:00")),
         an_event("signup", at=at("12:01:00")),
@@ -43,7 +43,7 @@ def test_a_funnel_counts_who_goes_through_its_steps_in_order(desk: House) -> Non
     )
     steps = [{"path": "/a"}, {"event": "signup"}, {"path": "/c", "label": "done"}]
 
-    assert desk.rows({"name": "funnel", "steps": steps}) == [
+    assert service.rows({"name": "funnel", "steps": steps}) == [
         {
             "step": 1,
             "name": "/a",
@@ -77,41 +77,41 @@ def test_a_funnel_counts_who_goes_through_its_steps_in_order(desk: House) -> Non
     ]
 
 
-def test_the_window_begins_with_the_latest_first_step(desk: House) -> None:
-    desk.holds(
+def test_the_window_begins_with_the_latest_first_step(service: InProcessService) -> None:
+    service.holds(
         a_view("/a", at=at("12:00:00")),
         a_view("/a", at=at("12:10:00")),
         an_event("signup", at=at("12:10:30")),
         a_view("/c", at=at("12:11:00")),
     )
 
-    assert funnel(desk, window=60) == [("/a", 1, None), ("signup", 1, 30.0), ("done", 1, 30.0)]
-    assert funnel(desk, window=59) == [("/a", 1, None), ("signup", 1, 30.0), ("done", 0, None)]
-    assert funnel(desk, window=29) == [("/a", 1, None), ("signup", 0, None), ("done", 0, None)]
+    assert funnel(service, window=60) == [("/a", 1, None), ("signup", 1, 30.0), ("done", 1, 30.0)]
+    assert funnel(service, window=59) == [("/a", 1, None), ("signup", 1, 30.0), ("done", 0, None)]
+    assert funnel(service, window=29) == [("/a", 1, None), ("signup", 0, None), ("done", 0, None)]
 
 
-def test_one_event_is_one_step(desk: House) -> None:
-    desk.holds(a_view("/a"))
+def test_one_event_is_one_step(service: InProcessService) -> None:
+    service.holds(a_view("/a"))
     twice = [{"path": "/a"}, {"path": "/a"}]
 
-    assert [r["visitors"] for r in desk.rows({"name": "funnel", "steps": twice})] == [1, 0]
+    assert [r["visitors"] for r in service.rows({"name": "funnel", "steps": twice})] == [1, 0]
 
-    desk.holds(a_view("/a"))
-    assert [r["visitors"] for r in desk.rows({"name": "funnel", "steps": twice})] == [1, 1]
+    service.holds(a_view("/a"))
+    assert [r["visitors"] for r in service.rows({"name": "funnel", "steps": twice})] == [1, 1]
 
 
-def test_a_funnel_by_session_does_not_join_two_visits(desk: House) -> None:
-    desk.holds(
+def test_a_funnel_by_session_does_not_join_two_visits(service: InProcessService) -> None:
+    service.holds(
         a_view("/a", session="s1", at=at("12:00:00")),
         an_event("signup", session="s2", at=at("13:00:00")),
     )
 
-    assert [row[1] for row in funnel(desk)] == [1, 1, 0]
-    assert [row[1] for row in funnel(desk, by="session")] == [1, 0, 0]
+    assert [row[1] for row in funnel(service)] == [1, 1, 0]
+    assert [row[1] for row in funnel(service, by="session")] == [1, 0, 0]
 
 
-def test_a_step_may_have_filters(desk: House) -> None:
-    desk.holds(
+def test_a_step_may_have_filters(service: InProcessService) -> None:
+    service.holds(
         a_view("/a", country="DE", visitor="u1", at=at("12:00:00")),
         a_view("/a", country="FR", visitor="u2", at=at("12:00:00")),
         an_event("signup", visitor="u1", at=at("12:01:00")),
@@ -119,7 +119,7 @@ def test_a_step_may_have_filters(desk: House) -> None:
     )
     german = {"path": "/a", "filters": [{"field": "country", "op": "eq", "value": "DE"}]}
 
-    rows = desk.rows({"name": "funnel", "steps": [german, {"event": "signup"}]})
+    rows = service.rows({"name": "funnel", "steps": [german, {"event": "signup"}]})
 
     assert [row["visitors"] for row in rows] == [1, 1]
 
@@ -145,14 +145,16 @@ def test_a_step_may_have_filters(desk: House) -> None:
         ),
     ],
 )
-def test_a_wrong_option_is_told_by_its_field(desk: House, own: dict[str, Any], said: str) -> None:
-    entry = desk.query({"name": "funnel", **own}, "summary").json["data"]
+def test_a_wrong_option_is_told_by_its_field(
+    service: InProcessService, own: dict[str, Any], said: str
+) -> None:
+    entry = service.query({"name": "funnel", **own}, "summary").json["data"]
 
     assert (entry[0]["success"], entry[0]["error"], entry[1]["success"]) == (False, said, True)
 
 
-def test_goals_are_a_share_of_all_who_came(desk: House) -> None:
-    desk.holds(
+def test_goals_are_a_share_of_all_who_came(service: InProcessService) -> None:
+    service.holds(
         a_view("/a", visitor="u1"),
         a_view("/thanks", visitor="u1"),
         a_view("/a", visitor="u2", session="s2"),
@@ -162,7 +164,7 @@ def test_goals_are_a_share_of_all_who_came(desk: House) -> None:
     )
 
     goals = [{"event": "signup"}, {"path": "/thanks", "label": "bought"}, {"event": "never"}]
-    assert desk.rows({"name": "goals", "goals": goals}) == [
+    assert service.rows({"name": "goals", "goals": goals}) == [
         {
             "name": "signup",
             "conversions": 2,
@@ -181,41 +183,47 @@ def test_goals_are_a_share_of_all_who_came(desk: House) -> None:
     ]
 
 
-def walk(desk: House, session: str, *pages: str) -> None:
+def walk(service: InProcessService, session: str, *pages: str) -> None:
     for second, page in enumerate(pages):
-        desk.holds(a_view(page, session=session, visitor=session, at=at(f"12:00:{second:02}")))
+        service.holds(a_view(page, session=session, visitor=session, at=at(f"12:00:{second:02}")))
 
 
-def ways(desk: House, **own: Any) -> list[tuple[str, int, int, float]]:
-    rows = desk.rows({"name": "paths", **own})
+def ways(service: InProcessService, **own: Any) -> list[tuple[str, int, int, float]]:
+    rows = service.rows({"name": "paths", **own})
     return [(row["name"], row["steps"], row["sessions"], row["percentage"]) for row in rows]
 
 
-def test_ways_collapse_repeats_and_may_have_a_begin_and_an_end(desk: House) -> None:
-    walk(desk, "s1", "/a", "/b", "/b", "/c", "/d")
-    walk(desk, "s2", "/a", "/b", "/c")
-    walk(desk, "s3", "/x", "/a", "/b", "/c")
+def test_ways_collapse_repeats_and_may_have_a_begin_and_an_end(service: InProcessService) -> None:
+    walk(service, "s1", "/a", "/b", "/b", "/c", "/d")
+    walk(service, "s2", "/a", "/b", "/c")
+    walk(service, "s3", "/x", "/a", "/b", "/c")
 
-    assert ways(desk, max_steps=3) == [("/a → /b → /c", 3, 2, 66.67), ("/x → /a → /b", 3, 1, 33.33)]
-    assert ways(desk, **{"from": "/b"}) == [("/b → /c", 2, 2, 66.67), ("/b → /c → /d", 3, 1, 33.33)]
-    assert ways(desk, to="/c", max_steps=2) == [("/b → /c", 2, 3, 100.0)]
-    assert ways(desk, **{"from": "/a", "to": "/c"}) == [("/a → /b → /c", 3, 3, 100.0)]
-    assert ways(desk, **{"from": "/a", "to": "/d"}, max_steps=3) == []
-    assert ways(desk, **{"from": "/d", "to": "/a"}) == []
+    assert ways(service, max_steps=3) == [
+        ("/a → /b → /c", 3, 2, 66.67),
+        ("/x → /a → /b", 3, 1, 33.33),
+    ]
+    assert ways(service, **{"from": "/b"}) == [
+        ("/b → /c", 2, 2, 66.67),
+        ("/b → /c → /d", 3, 1, 33.33),
+    ]
+    assert ways(service, to="/c", max_steps=2) == [("/b → /c", 2, 3, 100.0)]
+    assert ways(service, **{"from": "/a", "to": "/c"}) == [("/a → /b → /c", 3, 3, 100.0)]
+    assert ways(service, **{"from": "/a", "to": "/d"}, max_steps=3) == []
+    assert ways(service, **{"from": "/d", "to": "/a"}) == []
 
 
-def test_steps_of_sessions_leave_out_reloads(desk: House) -> None:
-    walk(desk, "s1", "/a", "/a", "/b", "/a", "/b")
-    walk(desk, "s2", "/b", "/a")
+def test_steps_of_sessions_leave_out_reloads(service: InProcessService) -> None:
+    walk(service, "s1", "/a", "/a", "/b", "/a", "/b")
+    walk(service, "s2", "/b", "/a")
 
-    assert desk.rows("session_flow") == [
+    assert service.rows("session_flow") == [
         {"from_path": "/a", "to_path": "/b", "name": "/a → /b", "transitions": 2, "sessions": 1},
         {"from_path": "/b", "to_path": "/a", "name": "/b → /a", "transitions": 2, "sessions": 2},
     ]
 
 
-def test_retention_follows_cohorts_and_marks_what_is_not_over(desk: House) -> None:
-    desk.holds(
+def test_retention_follows_cohorts_and_marks_what_is_not_over(service: InProcessService) -> None:
+    service.holds(
         a_view("/", visitor="u1", at="2026-11-16T12:00:00Z"),
         a_view("/", visitor="u2", at="2026-11-17T12:00:00Z"),
         a_view("/", visitor="u1", at="2026-11-23T12:00:00Z"),
@@ -225,7 +233,7 @@ def test_retention_follows_cohorts_and_marks_what_is_not_over(desk: House) -> No
     # it is Monday the 30th, 00:53 UTC
     span = {"startDate": "2026-11-16", "endDate": "2026-12-06"}
 
-    rows = desk.rows({"name": "retention", "period": "week"}, **span)
+    rows = service.rows({"name": "retention", "period": "week"}, **span)
 
     assert [tuple(row.values()) for row in rows] == [
         ("2026-11-16", 0, 2, 2, 100.0, True),
@@ -237,14 +245,14 @@ def test_retention_follows_cohorts_and_marks_what_is_not_over(desk: House) -> No
     ]
 
 
-def test_a_day_of_retention_is_a_day_of_the_zone(desk: House) -> None:
-    desk.holds(
+def test_a_day_of_retention_is_a_day_of_the_zone(service: InProcessService) -> None:
+    service.holds(
         a_view("/", at="2026-11-10T22:30:00Z"),  # 23:30 in Berlin
         a_view("/", at="2026-11-10T23:30:00Z"),  # the day after
     )
     span = {"startDate": "2026-11-10", "endDate": "2026-11-11", "timezone": "Europe/Berlin"}
 
-    rows = desk.rows({"name": "retention", "period": "day"}, **span)
+    rows = service.rows({"name": "retention", "period": "day"}, **span)
 
     assert [(row["date"], row["period"], row["visitors"], row["returned"]) for row in rows] == [
         ("2026-11-10", 0, 1, 1),
@@ -253,16 +261,18 @@ def test_a_day_of_retention_is_a_day_of_the_zone(desk: House) -> None:
     ]
 
 
-def test_too_many_cohorts_are_refused(desk: House) -> None:
-    said = desk.query({"name": "retention", "period": "day"}, startDate="2026-01-01").json["data"]
+def test_too_many_cohorts_are_refused(service: InProcessService) -> None:
+    said = service.query({"name": "retention", "period": "day"}, startDate="2026-01-01").json[
+        "data"
+    ]
 
     assert said[0]["error"] == (
         "'period' day makes 334 cohorts in this time range; at most 100 are allowed"
     )
 
 
-def test_a_timeline_is_of_one_visitor_with_their_errors(desk: House) -> None:
-    desk.holds(
+def test_a_timeline_is_of_one_visitor_with_their_errors(service: InProcessService) -> None:
+    service.holds(
         a_view("/a", at=at("12:00:00"), referrer_name="Google"),
         an_event("signup", path="/a", at=at("12:00:10"), properties='{"plan":"pro"}'),
         an_error("boom", path="/a", at=at("12:00:05")),
@@ -271,7 +281,7 @@ def test_a_timeline_is_of_one_visitor_with_their_errors(desk: House) -> None:
     )
     one = [{"field": "anonymous_id", "op": "eq", "value": "u1"}]
 
-    rows = desk.rows("visitor_timeline", filters=one)
+    rows = service.rows("visitor_timeline", filters=one)
 
     assert [(row["time"][11:19], row["kind"], row["name"]) for row in rows] == [
         ("12:00:00", "page_view", "screen_view"),
@@ -289,8 +299,10 @@ def test_a_timeline_is_of_one_visitor_with_their_errors(desk: House) -> None:
         ("session_events", "session_id"),
     ],
 )
-def test_a_missing_filter_fails_its_parameter_alone(desk: House, name: str, field: str) -> None:
-    entries = desk.query(name, "summary").json["data"]
+def test_a_missing_filter_fails_its_parameter_alone(
+    service: InProcessService, name: str, field: str
+) -> None:
+    entries = service.query(name, "summary").json["data"]
 
     assert [entry["success"] for entry in entries] == [False, True]
     assert entries[0]["error"].startswith(f"Missing required filter: '{field}'")

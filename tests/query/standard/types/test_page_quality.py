@@ -6,33 +6,33 @@ from typing import Any
 
 import pytest
 
-from tests.query.lake import a_leaving, a_view, an_event, an_identity
-from tests.query.query_service import House, house
+from tests.query.lake import a_view, an_engagement, an_event, an_identity
+from tests.query.query_service import InProcessService, start_service
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> House:
-    return house(tmp_path)
+def service(tmp_path: Path) -> InProcessService:
+    return start_service(tmp_path)
 
 
 def raged(target: str | None, **more: Any) -> dict[str, Any]:
     return {"rage_click_count": 2, "rage_click_target": target, **more}
 
 
-def test_frustration_needs_five_page_views(desk: House) -> None:
-    desk.holds(
-        a_leaving("/cart", **raged("#pay"), error_count=1),
-        a_leaving("/cart", **raged("#pay"), visitor="u2"),
-        a_leaving("/cart", **raged("#buy"), dead_click_count=1, dead_click_target="img"),
+def test_frustration_needs_five_page_views(service: InProcessService) -> None:
+    service.holds(
+        an_engagement("/cart", **raged("#pay"), error_count=1),
+        an_engagement("/cart", **raged("#pay"), visitor="u2"),
+        an_engagement("/cart", **raged("#buy"), dead_click_count=1, dead_click_target="img"),
         # a target without a click is none, and so is one without a name
-        a_leaving("/cart", rage_click_count=0, rage_click_target="#buy"),
-        a_leaving("/cart", **raged("")),
-        *(a_leaving("/calm", visitor=f"u{n}") for n in range(6)),
-        *(a_leaving("/rare", **raged("#x")) for _ in range(4)),
-        *(a_leaving("/cart", website="blog", **raged("#z")) for _ in range(5)),
+        an_engagement("/cart", rage_click_count=0, rage_click_target="#buy"),
+        an_engagement("/cart", **raged("")),
+        *(an_engagement("/calm", visitor=f"u{n}") for n in range(6)),
+        *(an_engagement("/rare", **raged("#x")) for _ in range(4)),
+        *(an_engagement("/cart", website="blog", **raged("#z")) for _ in range(5)),
     )
 
-    assert desk.rows("frustration_by_page") == [
+    assert service.rows("frustration_by_page") == [
         {
             "name": "/cart",
             "page_views": 5,
@@ -56,18 +56,18 @@ def test_frustration_needs_five_page_views(desk: House) -> None:
     ]
 
 
-def test_a_form_is_abandoned_where_it_was_left(desk: House) -> None:
+def test_a_form_is_abandoned_where_it_was_left(service: InProcessService) -> None:
     left: dict[str, Any] = {"form_field_count": 2, "form_submit_count": 0, "form_abandoned": True}
-    desk.holds(
-        a_leaving("/join", **left, last_form_field="email"),
-        a_leaving("/join", **left, last_form_field="phone"),
-        a_leaving("/join", **left, last_form_field="phone", visitor="u2"),
-        a_leaving("/join", form_field_count=3, form_submit_count=1, last_form_field="name"),
-        a_leaving("/join", form_field_count=0),
-        a_leaving("/ask", form_submit_count=1),
+    service.holds(
+        an_engagement("/join", **left, last_form_field="email"),
+        an_engagement("/join", **left, last_form_field="phone"),
+        an_engagement("/join", **left, last_form_field="phone", visitor="u2"),
+        an_engagement("/join", form_field_count=3, form_submit_count=1, last_form_field="name"),
+        an_engagement("/join", form_field_count=0),
+        an_engagement("/ask", form_submit_count=1),
     )
 
-    assert desk.rows("form_abandonment_by_page") == [
+    assert service.rows("form_abandonment_by_page") == [
         {
             "name": "/join",
             "form_starts": 4,
@@ -85,22 +85,22 @@ def test_a_form_is_abandoned_where_it_was_left(desk: House) -> None:
     ]
 
 
-def test_quality_is_of_what_was_reported(desk: House) -> None:
-    desk.holds(
-        a_leaving(
+def test_quality_is_of_what_was_reported(service: InProcessService) -> None:
+    service.holds(
+        an_engagement(
             "/a", time_on_page=Decimal(40), active_time=Decimal(10), max_scroll_depth=Decimal(100),
             interaction_count=4, time_to_first_interaction=Decimal(800),
         ),
-        a_leaving(
+        an_engagement(
             "/a", time_on_page=Decimal(20), active_time=Decimal(5), max_scroll_depth=Decimal(25),
             interaction_count=1, time_to_first_interaction=Decimal(0),
         ),
         # without its active time it says nothing of attention
-        a_leaving("/a", time_on_page=Decimal(60), time_to_first_interaction=Decimal("1200.5")),
-        a_leaving("/b"),
+        an_engagement("/a", time_on_page=Decimal(60), time_to_first_interaction=Decimal("1200.5")),
+        an_engagement("/b"),
     )  # fmt: skip
 
-    assert desk.rows("engagement_quality_by_page") == [
+    assert service.rows("engagement_quality_by_page") == [
         {
             "name": "/a",
             "page_views": 3,
@@ -124,10 +124,12 @@ def test_quality_is_of_what_was_reported(desk: House) -> None:
     ]
 
 
-def test_a_custom_query_asks_what_was_told_of_a_page(desk: House) -> None:
-    desk.holds(a_leaving("/a", click_count=3), a_leaving("/a", click_count=4), a_leaving("/b"))
+def test_a_custom_query_asks_what_was_told_of_a_page(service: InProcessService) -> None:
+    service.holds(
+        an_engagement("/a", click_count=3), an_engagement("/a", click_count=4), an_engagement("/b")
+    )
 
-    reply = desk.ask(
+    reply = service.ask(
         "POST",
         "/v1/query/custom",
         {
@@ -145,15 +147,15 @@ def test_a_custom_query_asks_what_was_told_of_a_page(desk: House) -> None:
     assert reply.json["data"] == [{"path": "/a", "clicks": 7}, {"path": "/b", "clicks": None}]
 
 
-def who(desk: House, visitor: str) -> tuple[str, str | None]:
+def who(service: InProcessService, visitor: str) -> tuple[str, str | None]:
     """The id and the traits by which a visitor is known."""
     one = [{"field": "anonymous_id", "op": "eq", "value": visitor}]
-    [detail] = desk.rows("profile_detail", filters=one)
+    [detail] = service.rows("profile_detail", filters=one)
     return detail["profile_id"], detail["traits"]
 
 
-def test_a_profile_says_who_the_visitor_was_last_told_to_be(desk: House) -> None:
-    desk.holds(
+def test_a_profile_says_who_the_visitor_was_last_told_to_be(service: InProcessService) -> None:
+    service.holds(
         a_view("/a"),
         an_event("signup", profile_id="old-id"),
         an_identity("user-7", traits='{"plan":"free"}', at="2026-11-10T12:00:01Z"),
@@ -165,12 +167,12 @@ def test_a_profile_says_who_the_visitor_was_last_told_to_be(desk: House) -> None
         an_identity("rival", visitor="u3", website="blog"),
     )
 
-    assert who(desk, "u1") == ("user-8", '{"plan":"pro"}')
-    assert who(desk, "u3") == ("user-3", None)
+    assert who(service, "u1") == ("user-8", '{"plan":"pro"}')
+    assert who(service, "u3") == ("user-3", None)
 
 
-def test_a_stranger_does_not_rename_whom_a_server_has_identified(desk: House) -> None:
-    desk.holds(
+def test_a_stranger_does_not_rename_whom_a_server_has_identified(service: InProcessService) -> None:
+    service.holds(
         a_view("/a"),
         an_identity("user-7", traits='{"plan":"pro"}', trusted=True, at="2026-11-10T12:00:01Z"),
         an_identity("user-7", trusted=True, at="2026-11-10T12:00:02Z"),
@@ -181,15 +183,15 @@ def test_a_stranger_does_not_rename_whom_a_server_has_identified(desk: House) ->
         an_identity("user-2", visitor="u2", trusted=False),
     )
     # before there was a column for it
-    desk.lake.holds(
+    service.lake.holds(
         a_view("/a", visitor="u3", session="s3"),
         an_identity("user-3", visitor="u3", sender='{"trusted":true}'),
         without=("trusted",),
     )
-    desk.holds(an_identity("zz", visitor="u3", trusted=False, at="2026-11-10T12:00:03Z"))
+    service.holds(an_identity("zz", visitor="u3", trusted=False, at="2026-11-10T12:00:03Z"))
 
-    assert who(desk, "u1") == ("user-7", '{"plan":"pro"}')
-    assert who(desk, "u2") == ("user-2", None)
-    assert who(desk, "u3") == ("user-3", None)
-    listed = {row["visitor_id"]: row["profile_id"] for row in desk.rows("profile_list")}
+    assert who(service, "u1") == ("user-7", '{"plan":"pro"}')
+    assert who(service, "u2") == ("user-2", None)
+    assert who(service, "u3") == ("user-3", None)
+    listed = {row["visitor_id"]: row["profile_id"] for row in service.rows("profile_list")}
     assert listed == {"u1": "user-7", "u2": None, "u3": None}

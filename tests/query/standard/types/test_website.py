@@ -5,20 +5,20 @@ from pathlib import Path
 import pytest
 
 from tests.query.lake import Stored, a_view, an_event
-from tests.query.query_service import House, house
+from tests.query.query_service import InProcessService, start_service
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> House:
-    return house(tmp_path)
+def service(tmp_path: Path) -> InProcessService:
+    return start_service(tmp_path)
 
 
 def at(clock: str) -> str:
     return f"2026-11-10T{clock}Z"
 
 
-def test_a_summary_counts_views_visitors_sessions_and_bounces(desk: House) -> None:
-    desk.holds(
+def test_a_summary_counts_views_visitors_sessions_and_bounces(service: InProcessService) -> None:
+    service.holds(
         # u1: two views in 60 s
         a_view("/", visitor="u1", session="s1", at=at("12:00:00")),
         a_view("/pricing", visitor="u1", session="s1", at=at("12:01:00")),
@@ -33,7 +33,7 @@ def test_a_summary_counts_views_visitors_sessions_and_bounces(desk: House) -> No
         a_view("/", website="blog", visitor="u9", session="s9"),
     )
 
-    assert desk.rows("summary") == [
+    assert service.rows("summary") == [
         {
             "pageviews": 4,
             "unique_visitors": 3,
@@ -62,41 +62,41 @@ SLOW_EXIT = an_event("page_exit", at=at("12:00:10"))
     ],
 )
 def test_a_session_bounces_when_nothing_follows_its_one_view(
-    desk: House, after: list[Stored], rate: float
+    service: InProcessService, after: list[Stored], rate: float
 ) -> None:
-    desk.holds(a_view("/", at=at("12:00:00")), *after)
+    service.holds(a_view("/", at=at("12:00:00")), *after)
 
-    assert desk.rows("summary")[0]["bounce_rate"] == rate
+    assert service.rows("summary")[0]["bounce_rate"] == rate
 
 
-def test_a_session_without_a_page_view_is_none(desk: House) -> None:
-    desk.holds(an_event("signup"), a_view("/", session=None, visitor="u2"))
+def test_a_session_without_a_page_view_is_none(service: InProcessService) -> None:
+    service.holds(an_event("signup"), a_view("/", session=None, visitor="u2"))
 
-    summary = desk.rows("summary")[0]
+    summary = service.rows("summary")[0]
 
     assert (summary["pageviews"], summary["sessions"], summary["unique_visitors"]) == (1, 0, 2)
 
 
-def test_both_names_of_a_page_view_count(desk: House) -> None:
-    desk.holds(a_view("/"), an_event("pageview", path="/"))
+def test_both_names_of_a_page_view_count(service: InProcessService) -> None:
+    service.holds(a_view("/"), an_event("pageview", path="/"))
 
-    assert desk.rows("summary")[0]["pageviews"] == 2
+    assert service.rows("summary")[0]["pageviews"] == 2
 
 
-def test_the_median_of_an_even_number_is_between_the_middle_two(desk: House) -> None:
+def test_the_median_of_an_even_number_is_between_the_middle_two(service: InProcessService) -> None:
     for n, seconds in enumerate((10, 20, 31, 59)):
-        desk.holds(
+        service.holds(
             a_view("/", session=f"s{n}", at=at("12:00:00")),
             an_event("page_exit", session=f"s{n}", at=at(f"12:00:{seconds}")),
         )
 
-    assert desk.rows("summary")[0]["median_session_duration"] == 25.5
+    assert service.rows("summary")[0]["median_session_duration"] == 25.5
 
 
-def test_a_ratio_is_rounded_half_up(desk: House) -> None:
+def test_a_ratio_is_rounded_half_up(service: InProcessService) -> None:
     # 1 bounce of 800 sessions is 0.125 %
     views = [a_view("/", session=f"s{n}", at=at("12:00:00")) for n in range(800)]
     exits = [an_event("signup", session=f"s{n}", at=at("12:01:00")) for n in range(1, 800)]
-    desk.holds(*views, *exits)
+    service.holds(*views, *exits)
 
-    assert desk.rows("summary")[0]["bounce_rate"] == 0.13
+    assert service.rows("summary")[0]["bounce_rate"] == 0.13
