@@ -7,7 +7,7 @@ from schemas.runtime.networks import parse_networks
 
 
 @pytest.mark.parametrize(
-    ("address", "kept"),
+    ("address", "truncated"),
     [
         ("203.0.113.77", "203.0.113.0"),
         ("2001:db8:1:2:3:4:5:6", "2001:db8:1::"),
