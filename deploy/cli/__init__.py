@@ -51,8 +51,8 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, _, name = COMMANDS[cmd_name].partition(".")
-        found: click.Command = getattr(import_module(f"deploy.cli.{module}"), name)
-        return found
+        command: click.Command = getattr(import_module(f"deploy.cli.{module}"), name)
+        return command
 
 
 @click.group(
@@ -68,8 +68,8 @@ def tidemark(context: click.Context) -> None:
     """
     try:
         settings = load_settings(os.environ)
-    except InvalidSetting as refused:
-        raise click.UsageError(str(refused)) from None
+    except InvalidSetting as error:
+        raise click.UsageError(str(error)) from None
     context.obj = CliContext(settings, set_umask(settings))
     for sentence in unknown_variables(os.environ):
         click.echo(f"tidemark: {sentence}", err=True)
@@ -81,12 +81,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     os.umask(mask)
     try:
         code = tidemark.main(arguments, prog_name="tidemark", standalone_mode=False)
-    except click.UsageError as refused:
-        click.echo(f"tidemark: {' '.join(refused.format_message().split())}", err=True)
-        sys.exit(refused.exit_code)
-    except click.ClickException as refused:
-        click.echo(f"tidemark: {refused.format_message()}", err=True)
-        sys.exit(refused.exit_code)
+    except click.UsageError as error:
+        click.echo(f"tidemark: {' '.join(error.format_message().split())}", err=True)
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        click.echo(f"tidemark: {error.format_message()}", err=True)
+        sys.exit(error.exit_code)
     except click.Abort:
         sys.exit(130)
     finally:

@@ -64,18 +64,18 @@ query_options = combine_options(
     help="Output format; file formats hold one query type.",
 )
 @click.pass_obj
-def ask(tidemark: CliContext, /, types: tuple[str, ...], format_: str, **given: Any) -> None:
+def ask(tidemark: CliContext, /, types: tuple[str, ...], format_: str, **options: Any) -> None:
     """Run query types by name, e.g. `tidemark ask summary top_pages --preset last_7d`."""
     if format_ in FILE_FORMAT_NAMES and len(types) > 1:
         raise click.UsageError(f"--format {format_} holds one query type; {len(types)} were given")
-    client, asked = _prepare_request(tidemark, given)
-    if asked.get("filters"):
-        asked["filters"] = _parse_filters(asked["filters"])
+    client, request = _prepare_request(tidemark, options)
+    if request.get("filters"):
+        request["filters"] = _parse_filters(request["filters"])
     with _client_errors():
         if format_ in FILE_FORMAT_NAMES:
-            write_output(client.written(types[0], format_, **asked), format_)
+            write_output(client.written(types[0], format_, **request), format_)
         else:
-            _print_results(client.each(types, **asked), json=format_ == "json")
+            _print_results(client.each(types, **request), json=format_ == "json")
 
 
 @click.command()
@@ -97,95 +97,97 @@ def ask(tidemark: CliContext, /, types: tuple[str, ...], format_: str, **given: 
 )
 @click.pass_obj
 def export(
-    tidemark: CliContext, /, table: str, format_: str, output: Path | None, **given: Any
+    tidemark: CliContext, /, table: str, format_: str, output: Path | None, **options: Any
 ) -> None:
     """Export the stored rows of a table, without a row limit."""
-    client, asked = _prepare_request(tidemark, given)
+    client, request = _prepare_request(tidemark, options)
     with _client_errors():
-        pieces = client.exported(table, format=format_, **asked)
+        chunks = client.exported(table, format=format_, **request)
         if output is None:
-            write_output(pieces, format_)
+            write_output(chunks, format_)
             return
         os.umask(tidemark.umask)
         partial = output.with_name(f"{output.name}.part")
         try:
             with partial.open("wb") as file:
-                size = _copy_to(file, pieces, _print_progress)
+                size = _copy_to(file, chunks, _print_progress)
             partial.replace(output)
         finally:
             partial.unlink(missing_ok=True)
         click.echo(f"\r{output}: {size:,} bytes", err=True)
 
 
-def _print_results(answers: Mapping[str, Rows | Refused], json: bool) -> None:
+def _print_results(results: Mapping[str, Rows | Refused], json: bool) -> None:
     """Print the results; then fail with the reasons if any query type failed."""
-    refused = [str(outcome) for outcome in answers.values() if isinstance(outcome, Refused)]
-    good = {name: rows for name, rows in answers.items() if isinstance(rows, Rows)}
+    errors = [str(outcome) for outcome in results.values() if isinstance(outcome, Refused)]
+    good = {name: rows for name, rows in results.items() if isinstance(rows, Rows)}
     if json:
         print_json(good)
     else:
         _print_tables(good)
-    if refused:
-        raise click.ClickException(_with_option_names("; ".join(refused)))
+    if errors:
+        raise click.ClickException(_with_option_names("; ".join(errors)))
 
 
-def _print_tables(answers: Mapping[str, Rows]) -> None:
-    for name, rows in answers.items():
-        if len(answers) > 1:
+def _print_tables(results: Mapping[str, Rows]) -> None:
+    for name, rows in results.items():
+        if len(results) > 1:
             click.echo(f"{name}:")
         print_rows(rows, list(rows[0]) if rows else ["no rows"], json=False)
 
 
-def _prepare_request(tidemark: CliContext, given: dict[str, Any]) -> tuple[Client, dict[str, Any]]:
+def _prepare_request(
+    tidemark: CliContext, options: dict[str, Any]
+) -> tuple[Client, dict[str, Any]]:
     """The client and its request parameters; key and website default to those of the demo."""
     settings = tidemark.settings
     demo = read_demo(settings.data)
-    from_file, from_option = given.pop("key_file"), given.pop("key")
+    from_file, from_option = options.pop("key_file"), options.pop("key")
     key = from_file or from_option or (demo and demo.api_key)
-    url = given.pop("url") or f"http://{settings.host}:{settings.query_port}"
-    website, link = given.pop("website"), given.pop("link")
+    url = options.pop("url") or f"http://{settings.host}:{settings.query_port}"
+    website, link = options.pop("website"), options.pop("link")
     if website is None and link is None and demo is not None:
         website = demo.website_id
     if not key:
         raise click.UsageError("give an API key: TIDEMARK_API_KEY, or --key-file")
     if (website is None) is (link is None):
         raise click.UsageError("give either --website or --link")
-    if bool(given["start"]) is not bool(given["end"]):
-        missing = "--to" if given["start"] else "--from"
+    if bool(options["start"]) is not bool(options["end"]):
+        missing = "--to" if options["start"] else "--from"
         raise click.UsageError(f"--from and --to go together: {missing} is missing")
-    given["include_bots"] = given.pop("bots") or None
-    if not (given["start"] or given["end"] or given["preset"]):
-        given["preset"] = DEFAULT_PRESET
+    options["include_bots"] = options.pop("bots") or None
+    if not (options["start"] or options["end"] or options["preset"]):
+        options["preset"] = DEFAULT_PRESET
         if sys.stderr.isatty():
             click.echo(
                 f"showing {DEFAULT_PRESET}; use --from and --to, or --preset, for another time "
                 "range",
                 err=True,
             )
-    asked = {name: value for name, value in given.items() if value is not None}
-    return Client(url, key), {"website_id": website, "link_id": link, **asked}
+    request = {name: value for name, value in options.items() if value is not None}
+    return Client(url, key), {"website_id": website, "link_id": link, **request}
 
 
-def write_output(pieces: Iterable[bytes], format_: str) -> None:
+def write_output(chunks: Iterable[bytes], format_: str) -> None:
     """Write to standard output; on a terminal, control characters are escaped."""
     if sys.stdout.isatty():
         if format_ not in TEXT_FORMATS:
             raise click.UsageError(
                 f"{format_} is a binary format; redirect it to a file or use --output"
             )
-        pieces = escape_lines(pieces)
-    _copy_to(sys.stdout.buffer, pieces)
+        chunks = escape_lines(chunks)
+    _copy_to(sys.stdout.buffer, chunks)
 
 
 def _copy_to(
-    file: BinaryIO, pieces: Iterable[bytes], tell: Callable[[int], None] | None = None
+    file: BinaryIO, chunks: Iterable[bytes], report: Callable[[int], None] | None = None
 ) -> int:
-    size = told = 0
-    for piece in pieces:
-        size += file.write(piece)
-        if tell and size - told >= PROGRESS_BYTES:
-            told = size
-            tell(size)
+    size = reported = 0
+    for chunk in chunks:
+        size += file.write(chunk)
+        if report and size - reported >= PROGRESS_BYTES:
+            reported = size
+            report(size)
     file.flush()
     return size
 
@@ -206,11 +208,11 @@ def _with_option_names(sentence: str) -> str:
 def _client_errors() -> Iterator[None]:
     try:
         yield
-    except Refused as refused:
-        raise click.ClickException(_with_option_names(str(refused))) from None
-    except Broken as broken:
+    except Refused as error:
+        raise click.ClickException(_with_option_names(str(error))) from None
+    except Broken as error:
         raise click.ClickException(
-            f"{broken}; is the query service running? `tidemark status` shows it"
+            f"{error}; is the query service running? `tidemark status` shows it"
         ) from None
 
 

@@ -42,19 +42,19 @@ class CliContext(Struct, frozen=True):
 
         try:
             store = RegistryStore(prepare_registry(self.settings), cli_actor())
-        except RegistryUnavailable as away:
-            raise click.ClickException(str(away)) from None
+        except RegistryUnavailable as error:
+            raise click.ClickException(str(error)) from None
         try:
             before = store.read_version()
             yield store
             if store.read_version() != before:
                 _write_backup(store, self.settings)
-        except DatabaseError as away:
+        except DatabaseError as error:
             raise click.ClickException(
-                f"the registry cannot be used: {error_reason(away)}"
+                f"the registry cannot be used: {error_reason(error)}"
             ) from None
-        except (Malformed, RecordNotFound, RecordConflict) as refused:
-            raise click.UsageError(str(refused)) from None
+        except (Malformed, RecordNotFound, RecordConflict) as error:
+            raise click.UsageError(str(error)) from None
         finally:
             store.close()
 
@@ -65,17 +65,17 @@ def _write_backup(store: "RegistryStore", settings: Settings) -> None:
 
     try:
         write_backup(store, Backups.for_settings(settings), now_ms())
-    except OSError as refused:
+    except OSError as error:
         click.echo(
-            f"tidemark: the registry was changed, but no backup was written: {refused}", err=True
+            f"tidemark: the registry was changed, but no backup was written: {error}", err=True
         )
 
 
 def _read_key(_context: click.Context, _param: click.Parameter, path: Path | None) -> str | None:
     try:
         return path.read_text().strip() if path else None
-    except (OSError, UnicodeDecodeError) as refused:
-        raise click.BadParameter(f"cannot be read: {refused}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise click.BadParameter(f"cannot be read: {error}") from None
 
 
 def key_options(command: Any) -> Any:

@@ -46,20 +46,20 @@ def debug(
         raise click.UsageError("give a website and an API key: TIDEMARK_API_KEY, or --key-file")
     settings = tidemark.settings
     url = more["url"] or f"http://{settings.host}:{settings.collect_port}"
-    asked = {"website_id": website} if once else {"website_id": website, "follow": "1"}
-    with open_debug(url, asked, key) as answer:
-        for line in recent_lines(answer) if once else follow_lines(answer):
+    parameters = {"website_id": website} if once else {"website_id": website, "follow": "1"}
+    with open_debug(url, parameters, key) as response:
+        for line in recent_lines(response) if once else follow_lines(response):
             click.echo(json.dumps(line) if as_json else format_line(line))
 
 
-def recent_lines(answer: HTTPResponse) -> Iterator[dict[str, Any]]:
+def recent_lines(response: HTTPResponse) -> Iterator[dict[str, Any]]:
     """The recent items, oldest first."""
-    yield from reversed(json.load(answer)["items"])
+    yield from reversed(json.load(response)["items"])
 
 
-def follow_lines(answer: HTTPResponse) -> Iterator[dict[str, Any]]:
+def follow_lines(response: HTTPResponse) -> Iterator[dict[str, Any]]:
     """The recent items and new ones as they arrive, until the collector stops."""
-    for text in answer:
+    for text in response:
         if text.strip():
             yield json.loads(text)
 
@@ -86,22 +86,22 @@ def _format_line(line: Mapping[str, Any]) -> str:
 
 
 @contextmanager
-def open_debug(url: str, asked: Mapping[str, str], key: str) -> Iterator[HTTPResponse]:
+def open_debug(url: str, parameters: Mapping[str, str], key: str) -> Iterator[HTTPResponse]:
     """The collector's response stream; errors become one-line messages."""
     parts = urlsplit(url)
-    made = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-    connection = made(parts.hostname or "", parts.port, timeout=READ_TIMEOUT_SECONDS)
+    connection_type = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+    connection = connection_type(parts.hostname or "", parts.port, timeout=READ_TIMEOUT_SECONDS)
     try:
         connection.request(
-            "GET", f"{parts.path}/debug?{urlencode(asked)}", headers={"x-api-key": key}
+            "GET", f"{parts.path}/debug?{urlencode(parameters)}", headers={"x-api-key": key}
         )
-        answer = connection.getresponse()
-        if answer.status != 200:
-            raise click.ClickException(json.loads(answer.read())["message"])
-        yield answer
-    except (OSError, HTTPException, ValueError) as broken:
+        response = connection.getresponse()
+        if response.status != 200:
+            raise click.ClickException(json.loads(response.read())["message"])
+        yield response
+    except (OSError, HTTPException, ValueError) as error:
         raise click.ClickException(
-            f"{url}: {broken}; is the collector running? `tidemark status` shows it"
+            f"{url}: {error}; is the collector running? `tidemark status` shows it"
         ) from None
     finally:
         connection.close()

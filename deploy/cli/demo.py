@@ -33,13 +33,13 @@ from deploy.demo.sender import DemoSendFailed
 @click.pass_obj
 def demo(tidemark: CliContext, visitors: int, rate: float, seed: int | None) -> None:
     """Generate visits of the last seven days and send them to the collector."""
-    known = read_demo(tidemark.settings.data)
-    if known is None:
+    existing = read_demo(tidemark.settings.data)
+    if existing is None:
         raise click.ClickException(
             f"there is no demo in {tidemark.settings.data}; `tidemark up` creates it"
         )
     seed = secrets.randbits(32) if seed is None else seed
     try:
-        send_week(tidemark.settings, known, visitors, seed, click.echo, lambda: False, rate)
-    except DemoSendFailed as refused:
-        raise click.ClickException(str(refused)) from None
+        send_week(tidemark.settings, existing, visitors, seed, click.echo, lambda: False, rate)
+    except DemoSendFailed as error:
+        raise click.ClickException(str(error)) from None

@@ -15,7 +15,7 @@ MAX_REASON_LENGTH = 500
 
 @click.command()
 @click.option("--repair", is_flag=True, help="Repair what can be repaired safely, and report it.")
-@click.option("--checksums", is_flag=True, help="Read every data file and compare its checksum.")
+@click.option("--checksums", is_flag=True, help="Read every data file and verify its checksum.")
 @click.option(
     "--accept", metavar="FINDING", help="Accept a finding that cannot be repaired, by its id."
 )
@@ -63,21 +63,21 @@ def _accept(
     with tidemark.open_registry() as store:
         try:
             finding = accept(store, findings, finding_id, reason.strip()[:MAX_REASON_LENGTH])
-        except NotAccepted as refused:
-            raise click.UsageError(str(refused)) from None
+        except NotAccepted as error:
+            raise click.UsageError(str(error)) from None
     click.echo(f"accepted: {finding.subject}: {finding.problem}")
 
 
 def _report_lines(outcomes: Sequence[CheckResult]) -> Iterator[str]:
     width = max(len(outcome.check) for outcome in outcomes)
     for outcome in outcomes:
-        said = {
+        summary = {
             "ok": f"ok: {outcome.about}{_but_for(outcome.accepted)}",
             "skipped": f"skipped: {outcome.skipped}",
             "findings": f"{len(outcome.findings)} findings",
         }[outcome.state]
-        yield f"{outcome.check:{width}}  {said}"
-        yield from (f"    repair: {told}" for told in outcome.repairs)
+        yield f"{outcome.check:{width}}  {summary}"
+        yield from (f"    repair: {repair}" for repair in outcome.repairs)
         for finding in outcome.findings:
             yield f"    {finding.subject}: {finding.problem}"
             yield f"        means: {finding.meaning}"

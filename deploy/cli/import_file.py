@@ -55,31 +55,31 @@ def run_dry(opened: SourceFile, mapper: ColumnMapper, website: Website) -> Impor
 def send_import(
     settings: Settings,
     store: RegistryStore,
-    one: Import,
+    record: Import,
     opened: SourceFile,
     mapper: ColumnMapper,
     url: str | None,
 ) -> ImportProgress:
     """Send the remaining lines; an import without an accepted line is undone."""
-    bar, at = ProgressBar(), saved_progress(one)
+    bar, at = ProgressBar(), saved_progress(record)
     with (
-        exclusive_import(settings, one),
-        temporary_key(store, one) as key,
-        _interruptible(one, STOPPED_MESSAGE, bar),
+        exclusive_import(settings, record),
+        temporary_key(store, record) as key,
+        _interruptible(record, STOPPED_MESSAGE, bar),
     ):
         rejects = RejectsFile(rejects_path(opened.path), at.lines)
-        sender = CollectorClient(url or _collector_url(settings), key, one.id, bar.print_line)
+        sender = CollectorClient(url or _collector_url(settings), key, record.id, bar.print_line)
         try:
-            for at in run_import(opened, mapper, saved_progress(one), sender.send, rejects):
-                save_progress(store, one, at)
+            for at in run_import(opened, mapper, saved_progress(record), sender.send, rejects):
+                save_progress(store, record, at)
                 bar.show(
                     f"{opened.fraction_read:4.0%}  {at.accepted:,} sent, {at.rejected:,} rejected"
                 )
-        except ImportSendFailed as cut:
-            raise ImportSendFailed(f"{cut}; {RESUME_HINT.format(one.id)}") from None
-        except InvalidFile as cut:
+        except ImportSendFailed as error:
+            raise ImportSendFailed(f"{error}; {RESUME_HINT.format(record.id)}") from None
+        except InvalidFile as error:
             raise InvalidFile(
-                f"{cut}; `tidemark import undo {one.id}` removes what was sent"
+                f"{error}; `tidemark import undo {record.id}` removes what was sent"
             ) from None
         finally:
             sender.close()
@@ -87,19 +87,19 @@ def send_import(
             bar.end()
     # Undone rather than deleted: a run that was killed may have sent lines without recording them.
     state = ImportState.DONE if at.accepted else ImportState.UNDOING
-    store.update(Import, one.id, now_ms(), state=state)
+    store.update(Import, record.id, now_ms(), state=state)
     _require_accepted(opened, at, rejects)
     return at
 
 
-def wait_until_stored(settings: Settings, one: Import, at: ImportProgress) -> int | None:
+def wait_until_stored(settings: Settings, record: Import, at: ImportProgress) -> int | None:
     """Rows in the table, once all sent lines are stored; None when Tidemark is not running."""
     if read_processes_file(settings.data) is None:
         return None
     bar, rows = ProgressBar(), 0
-    with _interruptible(one, ALL_SENT_MESSAGE, bar):
-        for found in poll_stored_rows(settings, one, now_ms()):
-            rows = found.rows
+    with _interruptible(record, ALL_SENT_MESSAGE, bar):
+        for stored in poll_stored_rows(settings, record, now_ms()):
+            rows = stored.rows
             bar.show(f"{rows:,} of {at.accepted:,} stored")
     bar.end()
     return rows
@@ -109,14 +109,14 @@ def import_summary(
     at: ImportProgress, mapper: ColumnMapper, path: Path, **more: Any
 ) -> dict[str, Any]:
     """The result of an import, as printed."""
-    said = {**more, "accepted": at.accepted, "rejected": at.rejected}
+    summary = {**more, "accepted": at.accepted, "rejected": at.rejected}
     if at.rejected:
-        said["rejects"] = str(rejects_path(path))
+        summary["rejects"] = str(rejects_path(path))
     if mapper.ignored:
-        said["ignoredColumns"] = sorted(mapper.ignored)
+        summary["ignoredColumns"] = sorted(mapper.ignored)
     if mapper.skipped_values:
-        said["factsLeftOut"] = dict(mapper.skipped_values)
-    return said
+        summary["factsLeftOut"] = dict(mapper.skipped_values)
+    return summary
 
 
 def rejects_path(path: Path) -> Path:
@@ -127,19 +127,19 @@ def rejects_path(path: Path) -> Path:
 def _require_accepted(opened: SourceFile, at: ImportProgress, rejects: RejectsFile) -> None:
     if at.accepted:
         return
-    said = NOTHING_ACCEPTED.format(opened.path.name, at.rejected)
+    summary = NOTHING_ACCEPTED.format(opened.path.name, at.rejected)
     if first := rejects.first:
-        said += f", line {first.line} because {first.reason}"
-    raise NothingAccepted(f"{said}; the reasons are in {rejects_path(opened.path)}")
+        summary += f", line {first.line} because {first.reason}"
+    raise NothingAccepted(f"{summary}; the reasons are in {rejects_path(opened.path)}")
 
 
 @contextmanager
-def _interruptible(one: Import, sentence: str, bar: ProgressBar) -> Iterator[None]:
+def _interruptible(record: Import, sentence: str, bar: ProgressBar) -> Iterator[None]:
     """On Ctrl-C print what to do next."""
     try:
         yield
     except KeyboardInterrupt:
-        bar.print_line(sentence.format(one.id))
+        bar.print_line(sentence.format(record.id))
         raise click.Abort from None
 
 

@@ -98,18 +98,18 @@ def import_file(
             if dry_run:
                 at = run_dry(opened, mapper, owner)
                 return print_record(import_summary(at, mapper, path), json)
-            one = begin_or_resume(store, owner, opened, again)
-            at = send_import(settings, store, one, opened, mapper, url)
+            record = begin_or_resume(store, owner, opened, again)
+            at = send_import(settings, store, record, opened, mapper, url)
         except (
             InvalidFile,
             InvalidMapping,
             AlreadyImported,
             ImportSendFailed,
             NothingAccepted,
-        ) as refused:
-            raise click.ClickException(str(refused)) from None
-    rows = wait_until_stored(settings, one, at)
-    print_record(import_summary(at, mapper, path, id=one.id, stored=rows), json)
+        ) as error:
+            raise click.ClickException(str(error)) from None
+    rows = wait_until_stored(settings, record, at)
+    print_record(import_summary(at, mapper, path, id=record.id, stored=rows), json)
     return None
 
 
@@ -131,8 +131,8 @@ def list_imports(tidemark: CliContext, website: str | None, json: bool) -> None:
 def show_import(tidemark: CliContext, record_id: str, json: bool) -> None:
     """Show one import, with the number of stored rows."""
     with tidemark.open_registry() as store:
-        one = store.get(Import, record_id)
-    print_record(record_fields(one, stored=count_rows(tidemark.settings, one)), json)
+        record = store.get(Import, record_id)
+    print_record(record_fields(record, stored=count_rows(tidemark.settings, record)), json)
 
 
 @imports.command("undo")
@@ -143,25 +143,27 @@ def show_import(tidemark: CliContext, record_id: str, json: bool) -> None:
 def undo_import(tidemark: CliContext, record_id: str, yes: bool, json: bool) -> None:
     """Undo an import: remove exactly its rows, in one commit."""
     with tidemark.open_registry() as store:
-        one = store.get(Import, record_id)
+        record = store.get(Import, record_id)
         if not yes and sys.stdin.isatty():
-            click.confirm(f"Remove every row of '{one.name}' ({one.id})?", abort=True)
-        if one.accepts_events:
-            store.update(Import, one.id, now_ms(), state=ImportState.UNDOING)
-        print_record(record_fields(_wait_until_removed(tidemark.settings, store, one.id)), json)
+            click.confirm(f"Remove every row of '{record.name}' ({record.id})?", abort=True)
+        if record.accepts_events:
+            store.update(Import, record.id, now_ms(), state=ImportState.UNDOING)
+        print_record(record_fields(_wait_until_removed(tidemark.settings, store, record.id)), json)
 
 
 def _wait_until_removed(settings: Settings, store: RegistryStore, import_id: str) -> Import:
     """The import once the keeper has removed its rows; its current state when no keeper runs."""
     bar = ProgressBar()
-    while (one := store.get(Import, import_id)).state is not ImportState.UNDONE:
+    while (record := store.get(Import, import_id)).state is not ImportState.UNDONE:
         if read_processes_file(settings.data) is None:
             bar.end("Tidemark is not running; the keeper removes the rows after the next start")
-            return one
-        bar.show(f"removing {one.removed:,} rows" if one.removed else "waiting for the keeper")
+            return record
+        bar.show(
+            f"removing {record.removed:,} rows" if record.removed else "waiting for the keeper"
+        )
         time.sleep(POLL_INTERVAL_SECONDS)
     bar.end()
-    return one
+    return record
 
 
 def _parse_mapping(pairs: Sequence[str]) -> dict[str, str]:

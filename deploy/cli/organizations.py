@@ -86,11 +86,11 @@ def update(
 ) -> None:
     """Update the given fields; --limit changes only the group that it names."""
     with tidemark.open_registry() as store:
-        kept = {} if plan_limits else store.get(Organization, record_id).limits
+        present = {} if plan_limits else store.get(Organization, record_id).limits
         changes = require_changes(
             name=name and validate_name("name", name),
             plan=plan,
-            limits={**kept, **validate_limits(limits)} if limits or plan_limits else None,
+            limits={**present, **validate_limits(limits)} if limits or plan_limits else None,
         )
         record = store.update(Organization, record_id, now_ms(), **changes)
     print_record(record_fields(record), json)

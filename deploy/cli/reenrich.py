@@ -51,25 +51,25 @@ def reenrich(
 
     if last < first:
         raise click.UsageError(f"--to {last.date()} is before --from {first.date()}")
-    asked = ReEnrichmentOptions(first.date(), last.date(), website, dry_run)
+    options = ReEnrichmentOptions(first.date(), last.date(), website, dry_run)
     with tidemark.open_registry() as store:
         if website is not None:
             store.get(Website, website)
         bar, changes, rows, seen = ProgressBar(), ColumnChanges({}), 0, 0
 
-        def tell(more: int) -> None:
+        def report(more: int) -> None:
             nonlocal seen
             seen += more
             bar.show(f"{seen:,} rows read")
 
         days = []
         try:
-            for done in re_enrich(tidemark.settings, _lookups(store), asked, tell):
+            for done in re_enrich(tidemark.settings, _lookups(store), options, report):
                 days.append(done)
                 changes.add(done.changes)
                 rows += done.rows
-        except (DamagedFileError, UnreadableTable) as damaged:
-            raise click.ClickException(f"{damaged}; run tidemark doctor") from None
+        except (DamagedFileError, UnreadableTable) as error:
+            raise click.ClickException(f"{error}; run tidemark doctor") from None
         bar.end()
     if json:
         return print_json([_day_report(day) for day in days])

@@ -48,7 +48,7 @@ def backup(tidemark: CliContext, json: bool) -> None:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Backup file. Default: the newest intact one.",
 )
-@click.option("--replace", is_flag=True, help="Overwrite a registry that is present and readable.")
+@click.option("--replace", is_flag=True, help="Replace a registry that is present and readable.")
 @as_json
 @click.pass_obj
 def restore(tidemark: CliContext, source: Path | None, replace: bool, json: bool) -> None:
@@ -58,21 +58,23 @@ def restore(tidemark: CliContext, source: Path | None, replace: bool, json: bool
     no audit trail: a new one starts, and the old one stays in the renamed file.
     """
     settings, backups = tidemark.settings, Backups.for_settings(tidemark.settings)
-    found = _read_backup_option(source) if source else backups.newest()
-    if found is None:
+    selected = _read_backup_option(source) if source else backups.newest()
+    if selected is None:
         raise click.ClickException(f"there is no backup in {backups.folder}; name one with --from")
     try:
         if not (
             replace or registry_fault(settings.registry_url) or registry_loss(settings, backups)
         ):
             raise click.UsageError(
-                "the registry is present and readable; add --replace to overwrite it"
+                "the registry is present and readable; add --replace to replace it"
             )
-        kept = restore_backup(settings, backups, found)
-    except (DatabaseError, OSError, ImportError) as away:
-        raise click.ClickException(f"the registry was not restored: {error_reason(away)}") from None
-    aside = {"aside": str(kept)} if kept else {}
-    print_record({**_backup_fields(found), **aside}, json)
+        moved = restore_backup(settings, backups, selected)
+    except (DatabaseError, OSError, ImportError) as error:
+        raise click.ClickException(
+            f"the registry was not restored: {error_reason(error)}"
+        ) from None
+    moved_path = {"aside": str(moved)} if moved else {}
+    print_record({**_backup_fields(selected), **moved_path}, json)
 
 
 @registry.command()
@@ -95,12 +97,12 @@ def new(tidemark: CliContext, yes: bool, json: bool) -> None:
         settings.data / DEMO_FILE,
         *((path,) if path else ()),
     )
-    kept = [aside for old in olds if (aside := move_aside(old, at)) is not None]
+    moved = [moved_path for old in olds if (moved_path := move_aside(old, at)) is not None]
     try:
         prepare_registry(settings, anew=True)
-    except RegistryUnavailable as away:
-        raise click.ClickException(str(away)) from None
-    print_record({"new": True, "aside": [str(one) for one in kept]}, json)
+    except RegistryUnavailable as error:
+        raise click.ClickException(str(error)) from None
+    print_record({"new": True, "aside": [str(path_kept) for path_kept in moved]}, json)
 
 
 def _require_unused(settings: Settings) -> None:
@@ -111,8 +113,10 @@ def _require_unused(settings: Settings) -> None:
         store = RegistryStore(settings.registry_url)
         used = store.count(Organization)
         store.close()
-    except (DatabaseError, ImportError) as away:
-        raise click.ClickException(f"the registry cannot be opened: {error_reason(away)}") from None
+    except (DatabaseError, ImportError) as error:
+        raise click.ClickException(
+            f"the registry cannot be opened: {error_reason(error)}"
+        ) from None
     if used:
         raise click.ClickException(
             "the database is in use; create another one and set TIDEMARK_REGISTRY to its URL"
@@ -122,18 +126,18 @@ def _require_unused(settings: Settings) -> None:
 def _read_backup_option(source: Path) -> Backup:
     try:
         return read_backup(source)
-    except (BackupDamaged, OSError) as refused:
-        raise click.UsageError(f"--from: {refused}") from None
+    except (BackupDamaged, OSError) as error:
+        raise click.UsageError(f"--from: {error}") from None
 
 
-def _backup_fields(found: Backup) -> dict[str, object]:
-    head = found.header
+def _backup_fields(selected: Backup) -> dict[str, object]:
+    head = selected.header
     return {
-        "file": str(found.path),
+        "file": str(selected.path),
         "takenAt": format_instant(head.taken_ms),
         "revision": head.stamp.revision,
         "organizations": head.organizations,
-        "websites": len(found.contents.websites),
-        "links": len(found.contents.links),
-        "keys": len(found.contents.keys),
+        "websites": len(selected.contents.websites),
+        "links": len(selected.contents.links),
+        "keys": len(selected.contents.keys),
     }

@@ -25,11 +25,11 @@ def repair(tidemark: CliContext, file: str, accept_loss: bool) -> None:
 
     with tidemark.open_registry() as store:
         try:
-            done = repair_file(
+            repaired = repair_file(
                 tidemark.settings, file, enrichment_lookups(tidemark.settings, store), accept_loss
             )
-        except (NotRepaired, FatalError) as refused:
-            raise click.ClickException(str(refused)) from None
-        except UnreadableTable as damaged:
-            raise click.ClickException(f"{damaged}; run tidemark doctor") from None
-    click.echo(str(done))
+        except (NotRepaired, FatalError) as error:
+            raise click.ClickException(str(error)) from None
+        except UnreadableTable as error:
+            raise click.ClickException(f"{error}; run tidemark doctor") from None
+    click.echo(str(repaired))

@@ -21,20 +21,20 @@ def scrub(context: click.Context, json: bool) -> None:
     from stream.maintenance.scrub import scrub_all  # with the table format
 
     settings = context.find_object(CliContext).settings  # type: ignore[union-attr]
-    bar, done = ProgressBar(), []
-    for one in scrub_all(settings):
-        done.append(one)
-        bar.show(f"{len(done):,} files, {sum(d.size for d in done) // MEGABYTE:,} MB read")
+    bar, files = ProgressBar(), []
+    for file in scrub_all(settings):
+        files.append(file)
+        bar.show(f"{len(files):,} files, {sum(d.size for d in files) // MEGABYTE:,} MB read")
     bar.end()
-    damaged = [one for one in done if one.problem]
+    damaged = [file for file in files if file.problem]
     if json:
         print_json(damaged)
     else:
-        for one in damaged:
-            click.echo(f"{one.table}: {one.path} {one.problem}")
-        adopted = sum(one.is_checksum_new for one in done)
+        for file in damaged:
+            click.echo(f"{file.table}: {file.path} {file.problem}")
+        adopted = sum(file.is_checksum_new for file in files)
         taken = f", {adopted:,} of them had no checksum until now" if adopted else ""
-        read = [one for one in done if one.path != LOG_FOLDER]
+        read = [file for file in files if file.path != LOG_FOLDER]
         click.echo(f"{len(read):,} data files read{taken}; {len(damaged):,} damaged")
         if damaged:
             click.echo("fix: tidemark doctor --repair; for one file: tidemark repair TABLE/PATH")

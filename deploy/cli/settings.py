@@ -17,10 +17,10 @@ def settings(tidemark: CliContext, json: bool) -> None:
     described = list(describe_settings(tidemark.settings))
     if json:
         return print_json(described)
-    for one in described:
-        bounds = f"; {one.bounds}" if one.bounds else ""
-        click.echo(f"{one.variable}={one.value}")
-        click.echo(f"    {one.meaning} (default: {one.default or 'empty'}{bounds})")
+    for setting in described:
+        bounds = f"; {setting.bounds}" if setting.bounds else ""
+        click.echo(f"{setting.variable}={setting.value}")
+        click.echo(f"    {setting.meaning} (default: {setting.default or 'empty'}{bounds})")
     return None
 
 
@@ -40,7 +40,7 @@ def topics(tidemark: CliContext, declare: bool, json: bool) -> None:
         if declare:
             ensure_topics(address, wanted)
         have = partition_counts(address, [topic.name for topic in wanted])
-    except KafkaUnavailable as away:
-        raise click.ClickException(str(away)) from None
+    except KafkaUnavailable as error:
+        raise click.ClickException(str(error)) from None
     rows = [{**msgspec.to_builtins(topic), "in_kafka": have[topic.name]} for topic in wanted]
     print_rows(rows, ("name", "partitions", "in_kafka", "replication", "retention_hours"), json)

@@ -61,9 +61,11 @@ def snippet(
         store.get(Website, website)
     base = (collect_url or collector_url(tidemark.settings)).rstrip("/")
     extras = [name for name, asked in zip(EXTRA_SCRIPTS, (vitals, errors), strict=True) if asked]
-    kept = ("data-persist",) if persist else ()
-    plain = script_tag(base, MAIN_SCRIPT, website, *kept, *(f"data-{extra}" for extra in extras))
-    whole = "\n".join(pinned_tags(base, website, extras, kept))
+    attributes = ("data-persist",) if persist else ()
+    plain = script_tag(
+        base, MAIN_SCRIPT, website, *attributes, *(f"data-{extra}" for extra in extras)
+    )
+    whole = "\n".join(pinned_tags(base, website, extras, attributes))
     if json:
         print_json({"script": plain, "pinned": whole})
         return
@@ -76,16 +78,21 @@ def script_tag(
     base: str, name: str, website: str, *attributes: str, script: BuiltScript | None = None
 ) -> str:
     """One script tag; with an integrity hash when a built script is given."""
-    told = [f'src="{escape(base)}/{file_name(name, script)}"', f'data-website-id="{website}"']
+    tag_attributes = [
+        f'src="{escape(base)}/{file_name(name, script)}"',
+        f'data-website-id="{website}"',
+    ]
     if script is not None:
-        told += [f'integrity="{script.integrity}"', 'crossorigin="anonymous"']
-    return f"<script defer {' '.join((*told, *attributes))}></script>"
+        tag_attributes += [f'integrity="{script.integrity}"', 'crossorigin="anonymous"']
+    return f"<script defer {' '.join((*tag_attributes, *attributes))}></script>"
 
 
-def pinned_tags(base: str, website: str, extras: list[str], kept: tuple[str, ...]) -> Iterator[str]:
+def pinned_tags(
+    base: str, website: str, extras: list[str], attributes: tuple[str, ...]
+) -> Iterator[str]:
     """One tag per script, because a pinned script loads no unpinned ones."""
     manifest = read_manifest()
     for name in (MAIN_SCRIPT, *(f"{MAIN_SCRIPT}-{extra}" for extra in extras)):
         if name not in manifest:
             raise click.ClickException("the tracker scripts are not built; run `make setup`")
-        yield script_tag(base, name, website, *kept, script=manifest[name])
+        yield script_tag(base, name, website, *attributes, script=manifest[name])

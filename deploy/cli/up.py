@@ -27,10 +27,10 @@ def up(tidemark: CliContext, logs: bool) -> None:
     """
     try:
         run_everything(tidemark.settings, logs)
-    except START_ERRORS as refused:
-        raise click.ClickException(str(refused)) from None
-    except OSError as refused:
-        raise click.ClickException(f"cannot start: {refused}") from None
+    except START_ERRORS as error:
+        raise click.ClickException(str(error)) from None
+    except OSError as error:
+        raise click.ClickException(f"cannot start: {error}") from None
 
 
 @click.command()
@@ -60,7 +60,7 @@ def _status_lines(condition: "SystemStatus") -> list[str]:
         runs = [f"no process is running on {condition.data}"]
     else:
         runs = process_table(condition.processes)
-    lane = condition.imports
+    imports = condition.imports
     tables = format_table(
         ("table", "rows", "newest row", "lag chunks", "lag seconds"),
         [
@@ -74,7 +74,7 @@ def _status_lines(condition: "SystemStatus") -> list[str]:
                 )
                 for t in condition.tables
             ),
-            ("imports", "–", "–", _or_dash(lane.lag_chunks), _or_dash(lane.lag_seconds)),
+            ("imports", "–", "–", _or_dash(imports.lag_chunks), _or_dash(imports.lag_seconds)),
         ],
     )
     rest = f"quarantine: {_or_dash(condition.quarantine_rows)} rows; disk: "

@@ -60,9 +60,9 @@ def _count(demo: Demo, table: str) -> int | None:
             msgspec.json.encode(body),
             {"x-api-key": demo.api_key, "Content-Type": "application/json"},
         )
-        answer = connection.getresponse()
-        rows: list[dict[str, Any]] = msgspec.json.decode(answer.read()).get("data") or []
-        return int(rows[0]["items"]) if answer.status == 200 and rows else None
+        response = connection.getresponse()
+        rows: list[dict[str, Any]] = msgspec.json.decode(response.read()).get("data") or []
+        return int(rows[0]["items"]) if response.status == 200 and rows else None
     except (OSError, http.client.HTTPException, msgspec.DecodeError):
         return None
     finally:

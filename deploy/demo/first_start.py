@@ -31,8 +31,8 @@ def first_start(settings: Settings, say: Notify, stopped: IsStopped) -> None:
     if settings.demo:
         try:
             send_week(settings, demo, DEFAULT_VISITORS, DEFAULT_SEED, say, stopped)
-        except DemoSendFailed as refused:
-            say(f"demo traffic: {refused}")
+        except DemoSendFailed as error:
+            say(f"demo traffic: {error}")
 
 
 def send_week(
@@ -45,18 +45,21 @@ def send_week(
     rate: float = 0,
 ) -> None:
     """Send visits of the last seven days, and wait until queries return them."""
-    made = generate_visits(seed, visitors, *last_week(now_ms()))
+    visits = generate_visits(seed, visitors, *last_week(now_ms()))
     before = count_items(demo) or 0
-    told = 0.0
-    for sent in send_visits(demo_target(settings, demo), made, stopped, rate):
-        if sent.visits == sent.total_visits or time.monotonic() - told > PROGRESS_INTERVAL_SECONDS:
-            told = time.monotonic()
+    reported_at = 0.0
+    for sent in send_visits(demo_target(settings, demo), visits, stopped, rate):
+        if (
+            sent.visits == sent.total_visits
+            or time.monotonic() - reported_at > PROGRESS_INTERVAL_SECONDS
+        ):
+            reported_at = time.monotonic()
             say(
                 f"demo traffic: {sent.visits} of {sent.total_visits} visits, "
                 f"{sent.items} items, {sent.clicks} link clicks"
             )
     if not stopped():
-        _wait_until_visible(demo, before, expected_counts(made), say, stopped)
+        _wait_until_visible(demo, before, expected_counts(visits), say, stopped)
 
 
 def demo_target(settings: Settings, demo: Demo) -> DemoTarget:
@@ -103,12 +106,12 @@ class ExpectedCounts(Struct, frozen=True):
         )
 
 
-def expected_counts(made: Sequence[DemoVisit]) -> ExpectedCounts:
+def expected_counts(visits: Sequence[DemoVisit]) -> ExpectedCounts:
     """Count the items of these visits by table."""
-    programs = sum(len(visit.events) for visit in made if visit.user_agent == BOT_USER_AGENT)
+    bots = sum(len(visit.events) for visit in visits if visit.user_agent == BOT_USER_AGENT)
     return ExpectedCounts(
-        human_events=sum(len(visit.events) for visit in made) - programs,
-        bot_events=programs,
-        vitals=sum(len(visit.vitals) for visit in made),
-        errors=sum(len(visit.errors) for visit in made),
+        human_events=sum(len(visit.events) for visit in visits) - bots,
+        bot_events=bots,
+        vitals=sum(len(visit.vitals) for visit in visits),
+        errors=sum(len(visit.errors) for visit in visits),
     )

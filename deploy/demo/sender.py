@@ -48,7 +48,7 @@ def send_visits(
     target: DemoTarget, visits: Sequence[DemoVisit], stopped: IsStopped, rate: float = 0
 ) -> Iterator[SendProgress]:
     """Send the visits in rounds, at most `rate` items/s (0: unlimited); yields the progress."""
-    begun, done, items, clicks = time.monotonic(), 0, 0, 0
+    started, done, items, clicks = time.monotonic(), 0, 0, 0
     with ThreadPoolExecutor(SENDER_THREADS) as senders:
         for number in range(0, len(visits), VISITS_PER_ROUND):
             if stopped():
@@ -61,7 +61,7 @@ def send_visits(
             clicks += sum(visit.by_link for visit in these)
             yield SendProgress(done, len(visits), items, clicks)
             if rate:
-                time.sleep(max(0.0, begun + items / rate - time.monotonic()))
+                time.sleep(max(0.0, started + items / rate - time.monotonic()))
 
 
 def _send_share(target: DemoTarget, share: Sequence[DemoVisit]) -> None:
@@ -109,14 +109,14 @@ def _send(
     while True:
         try:
             connection.request(method, path, body, headers)
-            answer = connection.getresponse()
-            said = answer.read()
+            response = connection.getresponse()
+            body_text = response.read()
         except (OSError, http.client.HTTPException) as error:
             raise DemoSendFailed(f"{method} {path}: {error}") from None
-        if answer.status < 400:
+        if response.status < 400:
             return
-        if answer.status not in RETRYABLE_STATUSES or time.monotonic() > until:
+        if response.status not in RETRYABLE_STATUSES or time.monotonic() > until:
             raise DemoSendFailed(
-                f"{method} {path}: {answer.status} {said[:200].decode(errors='replace')}"
+                f"{method} {path}: {response.status} {body_text[:200].decode(errors='replace')}"
             )
         time.sleep(0.5)

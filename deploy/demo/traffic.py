@@ -56,10 +56,10 @@ WeightedT = TypeVar("WeightedT", bound=Weighted)
 def generate_visits(seed: int, visitors: int, start_ms: int, end_ms: int) -> list[DemoVisit]:
     """All visits that start and end within [start, end), oldest first."""
     chance = random.Random(seed)  # noqa: S311 - generated traffic needs no secure randomness
-    made = [
+    visits = [
         visit for _ in range(visitors) for visit in _visits_of_visitor(chance, start_ms, end_ms)
     ]
-    return sorted(made, key=lambda visit: visit.start_ms)
+    return sorted(visits, key=lambda visit: visit.start_ms)
 
 
 def _visits_of_visitor(chance: random.Random, start_ms: int, end_ms: int) -> Iterator[DemoVisit]:

@@ -17,9 +17,9 @@ ENV_EXAMPLE_HEADER = """\
 def env_example_text() -> str:
     """The text of the file."""
     lines = [ENV_EXAMPLE_HEADER]
-    for one in describe_settings(Settings()):
-        bounds = f" ({one.bounds})" if one.bounds else ""
-        lines += [f"# {one.meaning}{bounds}", f"#{one.variable}={one.default}", ""]
+    for setting in describe_settings(Settings()):
+        bounds = f" ({setting.bounds})" if setting.bounds else ""
+        lines += [f"# {setting.meaning}{bounds}", f"#{setting.variable}={setting.default}", ""]
     return "\n".join(lines)
 
 

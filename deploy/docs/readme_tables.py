@@ -160,7 +160,7 @@ def click_ids_table() -> str:
 
 
 def referrers_table() -> str:
-    rows = ((kind, len(found), ", ".join(found)) for kind, found in REFERRERS.kinds.items())
+    rows = ((kind, len(hosts), ", ".join(hosts)) for kind, hosts in REFERRERS.kinds.items())
     return markdown_table(("kind", "places", "which"), rows)
 
 
@@ -200,9 +200,9 @@ def fill_blocks(text: str, blocks: Mapping[str, Callable[[], str]]) -> str:
     """The text with its blocks as the code has them."""
     for name, block in blocks.items():
         begin, end = f"<!-- begin: {name} -->\n", f"<!-- end: {name} -->"
-        before, found, rest = text.partition(begin)
+        before, opened, rest = text.partition(begin)
         _, closed, after = rest.partition(end)
-        if not (found and closed):
+        if not (opened and closed):
             raise SystemExit(f"no block '{name}'")
         text = f"{before}{begin}{block()}\n{end}{after}"
     return text

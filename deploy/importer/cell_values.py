@@ -30,81 +30,81 @@ def parse_text(cell: Any) -> str | None:
     """Any scalar as text."""
     if cell is None or isinstance(cell, dict | list):
         return None
-    said = str(cell).strip()
-    return None if said.lower() in EMPTY_WORDS else said
+    text = str(cell).strip()
+    return None if text.lower() in EMPTY_WORDS else text
 
 
 def parse_event_name(cell: Any) -> str | None:
-    said = parse_text(cell)
-    return PAGE_VIEW_NAMES.get(said, said) if said else None
+    text = parse_text(cell)
+    return PAGE_VIEW_NAMES.get(text, text) if text else None
 
 
 def parse_instant(cell: Any) -> int | float | str | None:
     """A time: ISO 8601 unchanged; Unix seconds, milliseconds or microseconds as milliseconds."""
-    said = parse_text(cell)
-    if said is None:
+    text = parse_text(cell)
+    if text is None:
         return None
     try:
-        count = float(said)
+        count = float(text)
     except ValueError:
-        parse_instant_ms(said)
-        return said
+        parse_instant_ms(text)
+        return text
     if count < 1e11:
         return round(count * 1000)
     return round(count) if count < 1e14 else round(count / 1000)
 
 
 def parse_number(cell: Any) -> float | None:
-    said = parse_text(cell)
-    return None if said is None else float(said)
+    text = parse_text(cell)
+    return None if text is None else float(text)
 
 
 def parse_integer(cell: Any) -> int | None:
-    found = parse_number(cell)
-    return None if found is None else round(found)
+    value = parse_number(cell)
+    return None if value is None else round(value)
 
 
 def parse_boolean(cell: Any) -> bool | None:
-    said = parse_text(cell)
-    if said is None:
+    text = parse_text(cell)
+    if text is None:
         return None
-    if said.lower() not in BOOLEAN_WORDS:
+    if text.lower() not in BOOLEAN_WORDS:
         raise ValueError("not a boolean")
-    return BOOLEAN_WORDS[said.lower()]
+    return BOOLEAN_WORDS[text.lower()]
 
 
 def parse_properties(cell: Any) -> Mapping[str, Any] | None:
     """A JSON object, also as JSON text."""
-    found = json.loads(cell) if isinstance(cell, str) and cell.strip() else cell
-    if not found:
+    value = json.loads(cell) if isinstance(cell, str) and cell.strip() else cell
+    if not value:
         return None
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise ValueError("not an object")
-    return found
+    return value
 
 
 def parse_referrer(cell: Any) -> str | None:
-    said = parse_text(cell)
-    return None if said is None or said.lower() in DIRECT_WORDS else said
+    text = parse_text(cell)
+    return None if text is None or text.lower() in DIRECT_WORDS else text
 
 
 def parse_device(cell: Any) -> str | None:
-    said = parse_text(cell)
-    if said is None:
+    text = parse_text(cell)
+    if text is None:
         return None
-    if said.lower() not in DEVICE_WORDS:
+    if text.lower() not in DEVICE_WORDS:
         raise ValueError("not a device type")
-    return DEVICE_WORDS[said.lower()]
+    return DEVICE_WORDS[text.lower()]
 
 
 def parse_country(cell: Any) -> str | None:
     """An ISO 3166 code, also from an English country name."""
-    said = parse_text(cell)
-    if said is None:
+    text = parse_text(cell)
+    if text is None:
         return None
-    if len(said) == 2 and said.isascii() and said.isalpha():
-        return said.upper()
-    code = _country_codes().get(said.lower())
+    if len(text) == 2 and text.isascii() and text.isalpha():
+        return text.upper()
+    code = _country_codes().get(text.lower())
     if code is None:
         raise ValueError("not a country")
     return code

@@ -58,7 +58,7 @@ class ColumnMapper:
     def event(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """The event as sent to the collector."""
         plan = self._plan(tuple(fields))
-        found: dict[str, Any] = {}
+        event: dict[str, Any] = {}
         for column, field in plan.columns.items():
             try:
                 value = field.parse(fields[column])
@@ -68,8 +68,8 @@ class ColumnMapper:
                 self.skipped_values[field.name] += 1
                 continue
             if value is not None:
-                found[field.name] = value
-        return _complete_event(found, plan.is_own_export)
+                event[field.name] = value
+        return _complete_event(event, plan.is_own_export)
 
     def _plan(self, columns: tuple[str, ...]) -> ColumnPlan:
         if (plan := self._plans.get(columns)) is None:
@@ -78,22 +78,24 @@ class ColumnMapper:
         return plan
 
 
-def plan_columns(columns: Sequence[str], given: Mapping[str, str]) -> ColumnPlan:
+def plan_columns(columns: Sequence[str], overrides: Mapping[str, str]) -> ColumnPlan:
     """Find the fields of these columns; `overrides` have priority over known column names."""
     known = {normalize_column(column): column for column in reversed(columns)}
-    chosen = {column: FIELD_BY_NAME[name] for column, name in given.items() if column in columns}
-    taken = set(given.values())
+    chosen = {
+        column: FIELD_BY_NAME[name] for column, name in overrides.items() if column in columns
+    }
+    taken = set(overrides.values())
     if set(known) >= SESSION_AS_VISITOR_COLUMNS and "anonymous_id" not in known:
         for column, name in (("session_id", "anonymousId"), ("visit_id", "sessionId")):
             if name not in taken:
                 chosen.setdefault(known[column], FIELD_BY_NAME[name])
                 taken.add(name)
     for field in IMPORT_FIELDS:
-        found = next(
+        match = next(
             (known[c] for c in (normalize_column(field.name), *field.columns) if c in known), None
         )
-        if found is not None and field.name not in taken:
-            chosen.setdefault(found, field)
+        if match is not None and field.name not in taken:
+            chosen.setdefault(match, field)
     return ColumnPlan(chosen, set(known) >= EXPORT_COLUMNS, [c for c in columns if c not in chosen])
 
 
@@ -102,16 +104,16 @@ def normalize_column(column: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", column.strip().lower()).strip("_")
 
 
-def _complete_event(found: dict[str, Any], ours: bool) -> dict[str, Any]:
+def _complete_event(event: dict[str, Any], ours: bool) -> dict[str, Any]:
     """Combine host, path and query of products that export them separately."""
-    found.setdefault("name", PAGE_VIEW)
-    host, query = found.pop("host", None), found.pop("query", None)
-    if page := _page_url(host, found.get("path"), query, ours):
-        found["path"] = page
-    host, path = found.pop("referrerHost", None), found.pop("referrerPath", None)
+    event.setdefault("name", PAGE_VIEW)
+    host, query = event.pop("host", None), event.pop("query", None)
+    if page := _page_url(host, event.get("path"), query, ours):
+        event["path"] = page
+    host, path = event.pop("referrerHost", None), event.pop("referrerPath", None)
     if host:
-        found.setdefault("referrer", f"https://{host}{path or ''}")
-    return found
+        event.setdefault("referrer", f"https://{host}{path or ''}")
+    return event
 
 
 def _page_url(host: str | None, path: str | None, query: str | None, ours: bool) -> str | None:

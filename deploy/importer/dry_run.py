@@ -15,17 +15,19 @@ from schemas.runtime.clock import now_ms
 
 def dry_run_sender(website: Website) -> Callable[[list[bytes]], CollectorReply]:
     """A send function that validates items like the collector, for one website."""
-    decoder, would_be = Decoder(IMPORTED_EVENT), new_import(website, "dry run", now_ms())
+    decoder, record = Decoder(IMPORTED_EVENT), new_import(website, "dry run", now_ms())
 
-    def judge(items: list[bytes]) -> CollectorReply:
+    def validate(items: list[bytes]) -> CollectorReply:
         try:
-            accepted = reject_invalid(decode_body(decoder, b"\n".join(items)), would_be, now_ms())
+            accepted = reject_invalid(decode_body(decoder, b"\n".join(items)), record, now_ms())
         except NoneAccepted as none:
             return CollectorReply(0, _rejected_items(none.details["rejected"]))
         return CollectorReply(len(accepted.items), _rejected_items(accepted.rejected))
 
-    return judge
+    return validate
 
 
 def _rejected_items(rejected: Sequence[RejectedItem]) -> tuple[ItemRejection, ...]:
-    return tuple(ItemRejection(each.index, each.message) for each in rejected)
+    return tuple(
+        ItemRejection(rejected_item.index, rejected_item.message) for rejected_item in rejected
+    )

@@ -27,36 +27,36 @@ def begin_or_resume(
     know of the first import.
     """
     same = store.list(Import, website_id=website.id, fingerprint=file.fingerprint)
-    done = [one for one in same if one.state is ImportState.DONE]
-    if done and not again:
+    finished = [record for record in same if record.state is ImportState.DONE]
+    if finished and not again:
         raise AlreadyImported(
-            f"{file.path.name} was imported as {done[-1].id}; "
-            f"`tidemark import undo {done[-1].id}` undoes it; --again imports it a second time"
+            f"{file.path.name} was imported as {finished[-1].id}; "
+            f"`tidemark import undo {finished[-1].id}` undoes it; --again imports it a second time"
         )
-    if unfinished := [one for one in same if one.state is ImportState.OPEN]:
+    if unfinished := [record for record in same if record.state is ImportState.OPEN]:
         return unfinished[0]
     return store.create(new_import(website, file.path.name, now_ms(), file.fingerprint))
 
 
-def saved_progress(one: Import) -> ImportProgress:
+def saved_progress(record: Import) -> ImportProgress:
     """The recorded progress of an import."""
-    return ImportProgress(one.lines, one.accepted, one.rejected)
+    return ImportProgress(record.lines, record.accepted, record.rejected)
 
 
-def save_progress(store: RegistryStore, one: Import, at: ImportProgress) -> None:
+def save_progress(store: RegistryStore, record: Import, at: ImportProgress) -> None:
     """Record the progress of an import."""
     store.update_progress(
-        Import, one.id, now_ms(), lines=at.lines, accepted=at.accepted, rejected=at.rejected
+        Import, record.id, now_ms(), lines=at.lines, accepted=at.accepted, rejected=at.rejected
     )
 
 
 @contextmanager
-def temporary_key(store: RegistryStore, one: Import) -> Iterator[str]:
+def temporary_key(store: RegistryStore, record: Import) -> Iterator[str]:
     """An API key for this import only; it expires after a day if it is not deleted."""
     expires = now_ms() + KEY_LIFETIME_MS
-    name = f"import {one.id}"
+    name = f"import {record.id}"
     key, text = new_key(
-        one.organization_id, ["track:events"], now_ms(), one.website_id, name, expires
+        record.organization_id, ["track:events"], now_ms(), record.website_id, name, expires
     )
     store.create(key)
     try:
@@ -66,13 +66,13 @@ def temporary_key(store: RegistryStore, one: Import) -> Iterator[str]:
 
 
 @contextmanager
-def exclusive_import(settings: Settings, one: Import) -> Iterator[None]:
+def exclusive_import(settings: Settings, record: Import) -> Iterator[None]:
     """Hold a lock, so that no other process sends this import."""
     folder = settings.data / "run"
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / f"{one.id}.lock").open("w") as lock:
+    with (folder / f"{record.id}.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise AlreadyImported(f"{one.id} is being imported by another process") from None
+            raise AlreadyImported(f"{record.id} is being imported by another process") from None
         yield

@@ -38,27 +38,27 @@ def request_batches(
     file: SourceFile, mapper: ColumnMapper, since: int
 ) -> Iterator[list[PendingItem | FileLine]]:
     """The lines after `since`, in batches for one request each; invalid lines included."""
-    pack: list[PendingItem | FileLine] = []
+    batch: list[PendingItem | FileLine] = []
     size = items = 0
     for line in file.lines():
         if line.number <= since:
             continue
-        made = line if line.reason else _pending_item(line, mapper)
-        length = len(made.item) if isinstance(made, PendingItem) else 0
-        if len(pack) >= MAX_ITEMS or (items and size + length > MAX_BYTES):
-            yield pack
-            pack, size, items = [], 0, 0
-        pack.append(made)
+        pending = line if line.reason else _pending_item(line, mapper)
+        length = len(pending.item) if isinstance(pending, PendingItem) else 0
+        if len(batch) >= MAX_ITEMS or (items and size + length > MAX_BYTES):
+            yield batch
+            batch, size, items = [], 0, 0
+        batch.append(pending)
         size, items = size + length + 1, items + bool(length)
-    if pack:
-        yield pack
+    if batch:
+        yield batch
 
 
 def _pending_item(line: FileLine, mapper: ColumnMapper) -> PendingItem | FileLine:
     try:
         event: dict[str, Any] = {**mapper.event(line.fields), "line": line.number}
-    except InvalidTime as bad:
-        return FileLine(line.number, line.fields, reason=str(bad))
+    except InvalidTime as error:
+        return FileLine(line.number, line.fields, reason=str(error))
     return PendingItem(line, msgspec.json.encode(event))
 
 
@@ -70,23 +70,23 @@ def run_import(
     rejects: RejectsFile,
 ) -> Iterator[ImportProgress]:
     """Send the remaining lines of a file; yields the progress after each response."""
-    for pack in request_batches(file, mapper, progress.lines):
-        sent = [each for each in pack if isinstance(each, PendingItem)]
-        reply = send([each.item for each in sent]) if sent else CollectorReply()
-        broken = [each for each in pack if isinstance(each, FileLine)]
-        rejects.write([*_server_rejects(reply, sent), *_file_rejects(broken)])
+    for batch in request_batches(file, mapper, progress.lines):
+        sent = [entry for entry in batch if isinstance(entry, PendingItem)]
+        reply = send([entry.item for entry in sent]) if sent else CollectorReply()
+        invalid = [entry for entry in batch if isinstance(entry, FileLine)]
+        rejects.write([*_server_rejects(reply, sent), *_file_rejects(invalid)])
         progress = ImportProgress(
-            _line_number(pack[-1]),
+            _line_number(batch[-1]),
             progress.accepted + reply.count,
-            progress.rejected + len(reply.rejected) + len(broken),
+            progress.rejected + len(reply.rejected) + len(invalid),
         )
         yield progress
 
 
 def _server_rejects(reply: CollectorReply, sent: Sequence[PendingItem]) -> Iterator[RejectedLine]:
-    for bad in reply.rejected:
-        line = sent[bad.index].line
-        yield RejectedLine(line.number, bad.message, line.fields)
+    for rejection in reply.rejected:
+        line = sent[rejection.index].line
+        yield RejectedLine(line.number, rejection.message, line.fields)
 
 
 def _file_rejects(lines: Sequence[FileLine]) -> Iterator[RejectedLine]:
@@ -94,5 +94,5 @@ def _file_rejects(lines: Sequence[FileLine]) -> Iterator[RejectedLine]:
         yield RejectedLine(line.number, line.reason, line.fields or line.text)
 
 
-def _line_number(each: PendingItem | FileLine) -> int:
-    return each.line.number if isinstance(each, PendingItem) else each.number
+def _line_number(entry: PendingItem | FileLine) -> int:
+    return entry.line.number if isinstance(entry, PendingItem) else entry.number

@@ -26,16 +26,16 @@ class RejectsFile:
         self.first: RejectedLine | None = None
         """The first reject of this run."""
         if path and path.exists():
-            kept = list(_lines_up_to(path, since)) if since else []
+            lines = list(_lines_up_to(path, since)) if since else []
             path.unlink()
-            self._append(kept)
+            self._append(lines)
 
     def write(self, rejects: list[RejectedLine]) -> None:
         """Append the rejects of one batch; called before the progress is recorded."""
-        ordered = sorted(rejects, key=lambda each: each.line)
+        ordered = sorted(rejects, key=lambda reject: reject.line)
         if ordered and self.first is None:
             self.first = ordered[0]
-        self._append([_to_json_line(each) for each in ordered])
+        self._append([_to_json_line(reject) for reject in ordered])
 
     def close(self) -> None:
         if self._file:
@@ -49,9 +49,9 @@ class RejectsFile:
         self._file.flush()
 
 
-def _to_json_line(each: RejectedLine) -> str:
-    told = {"line": each.line, "reason": each.reason, "content": each.content}
-    return json.dumps(told) + "\n"
+def _to_json_line(reject: RejectedLine) -> str:
+    fields = {"line": reject.line, "reason": reject.reason, "content": reject.content}
+    return json.dumps(fields) + "\n"
 
 
 def _lines_up_to(path: Path, since: int) -> Iterator[str]:

@@ -59,16 +59,16 @@ class CollectorClient:
 
     def send(self, items: Sequence[bytes]) -> CollectorReply:
         """Send with retries until a final response; ImportSendFailed after the timeout."""
-        until, pause, told = time.monotonic() + RETRY_TIMEOUT_SECONDS, 0.1, False
+        until, pause, notified = time.monotonic() + RETRY_TIMEOUT_SECONDS, 0.1, False
         while True:
             status, reply, retry_after = self._request(b"\n".join(items))
             if status == 200 or reply.code == "NO_ITEM_ACCEPTED":
                 return reply
             if not self._is_retryable(status) or time.monotonic() > until:
                 raise ImportSendFailed(reply.message or f"the collector responded with {status}")
-            if status == 0 and not told:
+            if status == 0 and not notified:
                 self._say(self._unreachable_message)
-                told = True
+                notified = True
             time.sleep(min(retry_after or pause, MAX_BACKOFF_SECONDS))
             pause = min(2 * pause, MAX_BACKOFF_SECONDS)
 
@@ -84,10 +84,10 @@ class CollectorClient:
     def _request(self, body: bytes) -> tuple[int, CollectorReply, float]:
         try:
             self._connection.request("POST", self._target, body, self._headers)
-            answer = self._connection.getresponse()
-            said = answer.read()
-            waits = float(answer.headers.get("retry-after") or 0)
-            return answer.status, msgspec.json.decode(said, type=CollectorReply), waits
+            response = self._connection.getresponse()
+            content = response.read()
+            waits = float(response.headers.get("retry-after") or 0)
+            return response.status, msgspec.json.decode(content, type=CollectorReply), waits
         except (OSError, http.client.HTTPException, msgspec.DecodeError) as error:
             self._connection.close()  # reopened by the next request
             return 0, CollectorReply(message=f"no response from the collector: {error!r}"), 0.0

@@ -57,48 +57,48 @@ class SourceFile:
 
     def lines(self) -> Generator[FileLine, None, None]:
         """All lines in order, without empty ones."""
-        with self.path.open("rb") as raw, _decompressed(raw) as unpacked:
-            text = io.TextIOWrapper(unpacked, "utf-8-sig", newline="")
-            found = (
+        with self.path.open("rb") as raw, _decompressed(raw) as plain:
+            text = io.TextIOWrapper(plain, "utf-8-sig", newline="")
+            lines = (
                 _csv_lines(text, self._delimiter) if self.format == "csv" else _ndjson_lines(text)
             )
             try:
-                for line in found:
+                for line in lines:
                     self._read = raw.tell()
                     yield line
-            except (OSError, EOFError, UnicodeDecodeError, csv.Error) as broken:
-                raise InvalidFile(f"{self.path.name} cannot be read further: {broken}") from None
+            except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
+                raise InvalidFile(f"{self.path.name} cannot be read further: {error}") from None
 
 
 @contextmanager
 def _decompressed(raw: IO[bytes]) -> Iterator[IO[bytes]]:
     """The uncompressed bytes."""
-    packed = raw.read(2) == GZIP_MAGIC
+    compressed = raw.read(2) == GZIP_MAGIC
     raw.seek(0)
-    if not packed:
+    if not compressed:
         yield raw
         return
-    with gzip.open(raw) as unpacked:
-        yield cast(IO[bytes], unpacked)
+    with gzip.open(raw) as plain:
+        yield cast(IO[bytes], plain)
 
 
 def _read_sample(path: Path) -> str:
     """The first bytes, decoded."""
     try:
-        with path.open("rb") as raw, _decompressed(raw) as unpacked:
-            return unpacked.read(SAMPLE_BYTES).decode("utf-8-sig", errors="replace")
-    except (OSError, EOFError) as broken:
-        raise InvalidFile(f"{path.name} cannot be read further: {broken}") from None
+        with path.open("rb") as raw, _decompressed(raw) as plain:
+            return plain.read(SAMPLE_BYTES).decode("utf-8-sig", errors="replace")
+    except (OSError, EOFError) as error:
+        raise InvalidFile(f"{path.name} cannot be read further: {error}") from None
 
 
 def _fingerprint(path: Path, size: int) -> str:
     """Identifies the same file again: a hash of its size, first and last bytes."""
-    said = hashlib.sha256(str(size).encode())
+    digest = hashlib.sha256(str(size).encode())
     with path.open("rb") as raw:
         for start in (0, max(0, size - SAMPLE_BYTES)):
             raw.seek(start)
-            said.update(raw.read(SAMPLE_BYTES))
-    return said.hexdigest()
+            digest.update(raw.read(SAMPLE_BYTES))
+    return digest.hexdigest()
 
 
 def _csv_lines(text: IO[str], delimiter: str) -> Iterator[FileLine]:
@@ -130,5 +130,5 @@ def _ndjson_lines(text: IO[str]) -> Iterator[FileLine]:
             continue
         try:
             yield FileLine(number, msgspec.json.decode(line, type=dict[str, Any]))
-        except (msgspec.DecodeError, RecursionError) as bad:
-            yield FileLine(number, text=line.rstrip("\r\n"), reason=f"not a JSON object: {bad}")
+        except (msgspec.DecodeError, RecursionError) as error:
+            yield FileLine(number, text=line.rstrip("\r\n"), reason=f"not a JSON object: {error}")

@@ -26,29 +26,31 @@ class StoredRows(Struct, frozen=True):
     """Whether all imported events in Kafka are in the table."""
 
 
-def count_rows(settings: Settings, one: Import) -> int:
+def count_rows(settings: Settings, record: Import) -> int:
     """Rows of an import in the newest table version."""
     from stream.maintenance.import_deletion import files_of_import
     from stream.storage.delta_commit import LakeTable
 
     if open_table(settings.lake_url, EVENTS) is None:
         return 0
-    return files_of_import(LakeTable(settings, EVENTS), one)[1]
+    return files_of_import(LakeTable(settings, EVENTS), record)[1]
 
 
-def poll_stored_rows(settings: Settings, one: Import, since_ms: int) -> Iterator[StoredRows]:
+def poll_stored_rows(settings: Settings, record: Import, since_ms: int) -> Iterator[StoredRows]:
     """Poll the count until all rows are stored."""
     while True:
-        level = is_complete(settings, since_ms + COMPLETENESS_MARGIN_MS)
-        found = StoredRows(count_rows(settings, one), level)
-        yield found
-        if level:
+        complete = is_complete(settings, since_ms + COMPLETENESS_MARGIN_MS)
+        stored = StoredRows(count_rows(settings, record), complete)
+        yield stored
+        if complete:
             return
         time.sleep(POLL_INTERVAL_SECONDS)
 
 
 def is_complete(settings: Settings, since_ms: int) -> bool:
     """Whether everything that Kafka acknowledged before this time is in the table."""
-    pulses = [pulse for pulse in read_heartbeats(settings.data / "run") if is_fresh(pulse)]
-    complete = complete_until(settings.topic(IMPORTED_EVENT.topic), pulses, settings.partitions)
+    heartbeats = [
+        heartbeat for heartbeat in read_heartbeats(settings.data / "run") if is_fresh(heartbeat)
+    ]
+    complete = complete_until(settings.topic(IMPORTED_EVENT.topic), heartbeats, settings.partitions)
     return complete is not None and complete >= since_ms

@@ -17,21 +17,21 @@ def damage_of(settings: Settings) -> str:
         f"{count} data file{'s are' if count > 1 else ' is'} damaged; queries that need "
         f"{'them' if count > 1 else 'it'} fail, everything else works. Run {REPAIR}"
     )
-    refused = refusal_reason(settings.data / "run", now_ms())
-    return ". ".join([*([files] if count else []), *([refused] if refused else [])])
+    refusal = refusal_reason(settings.data / "run", now_ms())
+    return ". ".join([*([files] if count else []), *([refusal] if refusal else [])])
 
 
 class DamageWatch:
     """Prints a line whenever the damage changes."""
 
-    def __init__(self, found: Callable[[], str], say: Callable[[str], None]) -> None:
-        self._found = found
+    def __init__(self, damage: Callable[[], str], say: Callable[[str], None]) -> None:
+        self._find_damage = damage
         self._say = say
-        self._said = ""
+        self._last = ""
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Print the current damage if it has changed since the last call."""
-        found = self._found()
-        if found != self._said:
-            self._said = found
-            self._say(f"damage: {found or 'none any more'}")
+        damage = self._find_damage()
+        if damage != self._last:
+            self._last = damage
+            self._say(f"damage: {damage or 'none any more'}")

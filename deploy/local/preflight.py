@@ -63,9 +63,9 @@ def check_folder(settings: Settings) -> None:
         probe = folder / f".probe-{os.getpid()}"
         probe.write_bytes(b"tidemark")
         probe.unlink()
-    except OSError as refused:
+    except OSError as error:
         raise CannotStart(
-            f"the data folder {folder} cannot be written to: {refused.strerror}. "
+            f"the data folder {folder} cannot be written to: {error.strerror}. "
             f"Set {PREFIX}DATA_DIR to another folder."
         ) from None
     free, floor = free_mb(folder), floor_mb(settings)
@@ -79,16 +79,16 @@ def check_folder(settings: Settings) -> None:
 def check_ports(needed: Sequence[ListenAddress], seconds: float = PORT_WAIT_SECONDS) -> None:
     """Check that the ports are free; wait a moment for a process that is ending."""
     until = time.monotonic() + seconds
-    taken: dict[int, ListenAddress] = {}
+    used: dict[int, ListenAddress] = {}
     for address in needed:
-        if (other := taken.setdefault(address.port, address)) is not address:
+        if (previous := used.setdefault(address.port, address)) is not address:
             raise CannotStart(
-                f"{PREFIX}{other.setting.upper()} and {PREFIX}{address.setting.upper()} "
+                f"{PREFIX}{previous.setting.upper()} and {PREFIX}{address.setting.upper()} "
                 f"are both {address.port}. Set different ports."
             )
-        while refused := _port_error(address):
+        while error := _port_error(address):
             if time.monotonic() > until:
-                raise CannotStart(refused)
+                raise CannotStart(error)
             time.sleep(0.1)
 
 
@@ -117,15 +117,15 @@ def _port_error(address: ListenAddress) -> str | None:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((address.host, address.port))
-        except OSError as refused:
+        except OSError as error:
             variable = f"{PREFIX}{address.setting.upper()}"
-            if refused.errno == errno.EADDRINUSE:
+            if error.errno == errno.EADDRINUSE:
                 return (
                     f"port {address.port} for {address.service} is in use by another program. "
                     f"Stop that program, or set {variable}."
                 )
             return (
                 f"{address.host}:{address.port} for {address.service} cannot be used: "
-                f"{refused.strerror}. Change {variable} or {PREFIX}HOST."
+                f"{error.strerror}. Change {variable} or {PREFIX}HOST."
             )
     return None

@@ -35,15 +35,17 @@ def prepare_registry(settings: Settings, restores: bool = False, anew: bool = Fa
         newest = backups.newest() if fault else None
         behind = newest and readable_revision(url) > newest.header.stamp.revision if fault else None
         if fault and newest and restores and not settings.registry and not behind:
-            kept = restore_backup(settings, backups, newest)
-            _warn(f"{fault}; it was restored, {describe_backup(newest)}{_moved_file_note(kept)}")
+            old_file = restore_backup(settings, backups, newest)
+            _warn(
+                f"{fault}; it was restored, {describe_backup(newest)}{_moved_file_note(old_file)}"
+            )
         elif fault:
             older = " Its newest backup is older than the damaged registry." if behind else ""
             raise RegistryUnavailable(f"the registry is lost: {fault}.{older} {_remedy(newest)}")
         else:
             migrate(url)
-    except (DatabaseError, OSError, ImportError) as away:
-        raise RegistryUnavailable(f"the registry cannot be opened: {error_reason(away)}") from None
+    except (DatabaseError, OSError, ImportError) as error:
+        raise RegistryUnavailable(f"the registry cannot be opened: {error_reason(error)}") from None
     return url
 
 
@@ -64,8 +66,8 @@ def registry_problem(settings: Settings) -> str | None:
     """The registry's problem as one sentence, for status; None when it can be read."""
     try:
         fault = registry_loss(settings, Backups.for_settings(settings))
-    except (DatabaseError, OSError, ImportError) as away:
-        return f"the registry cannot be read: {error_reason(away)}"
+    except (DatabaseError, OSError, ImportError) as error:
+        return f"the registry cannot be read: {error_reason(error)}"
     return f"the registry is lost: {fault}; run `tidemark registry restore`" if fault else None
 
 
@@ -106,11 +108,11 @@ def cli_actor() -> str:
     return f"cli:{name}"[:64]
 
 
-def error_reason(away: BaseException) -> str:
+def error_reason(error: BaseException) -> str:
     """The first line of an error; the rest is advice of the database driver."""
-    if isinstance(away, DatabaseError):
-        return first_line(away)
-    return str(away).splitlines()[0] if str(away) else type(away).__name__
+    if isinstance(error, DatabaseError):
+        return first_line(error)
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
 def _remedy(newest: Backup | None) -> str:

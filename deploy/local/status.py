@@ -74,18 +74,20 @@ class SystemStatus(Struct, frozen=True, rename="camel"):
 def system_status(settings: Settings) -> SystemStatus:
     """Check processes, heartbeats and tables; sends no requests to the services."""
     at_ms = now_ms()
-    account = read_processes_file(settings.data)
-    pulses = read_heartbeats(settings.data / "run")
+    status = read_processes_file(settings.data)
+    heartbeats = read_heartbeats(settings.data / "run")
     entries = (
-        tuple(check_process(entry, pulses, at_ms) for entry in account.processes) if account else ()
+        tuple(check_process(entry, heartbeats, at_ms) for entry in status.processes)
+        if status
+        else ()
     )
-    heard = relevant_heartbeats(pulses, {entry.pid for entry in entries if entry.pid}, at_ms)
-    tables = tuple(_table_status(settings, kind, heard, at_ms) for kind in KINDS)
+    relevant = relevant_heartbeats(heartbeats, {entry.pid for entry in entries if entry.pid}, at_ms)
+    tables = tuple(_table_status(settings, kind, relevant, at_ms) for kind in KINDS)
     quarantine = _read_table_version(settings, QUARANTINE)
     free = free_mb(settings.data)
     run = settings.data / "run"
     problems = (
-        *_supervisor_problems(account, at_ms),
+        *_supervisor_problems(status, at_ms),
         *_problems_of("topics", lambda: [refusal_reason(run, at_ms)]),
         *_problems_of("what was acknowledged", lambda: _reconciliation_problems(settings, at_ms)),
         *(f"{e.name} is {e.state}" for e in entries if e.state != ProcessState.READY),
@@ -101,7 +103,7 @@ def system_status(settings: Settings) -> SystemStatus:
         problems=problems,
         processes=entries,
         tables=tables,
-        imports=_imports_status(settings.topic(IMPORTED_EVENT.topic), heard, at_ms),
+        imports=_imports_status(settings.topic(IMPORTED_EVENT.topic), relevant, at_ms),
         quarantine_rows=_row_count(quarantine),
         disk_free_mb=free,
     )
@@ -119,7 +121,9 @@ def is_down(entries: Sequence[ProcessStatus]) -> bool:
     return not all(serving.values())
 
 
-def check_process(entry: ProcessStatus, pulses: Sequence[Heartbeat], at_ms: int) -> ProcessStatus:
+def check_process(
+    entry: ProcessStatus, heartbeats: Sequence[Heartbeat], at_ms: int
+) -> ProcessStatus:
     """The supervisor's status of a process, corrected by its pid and heartbeat."""
     if entry.pid is None or entry.state == ProcessState.STOPPING:
         return entry
@@ -127,7 +131,11 @@ def check_process(entry: ProcessStatus, pulses: Sequence[Heartbeat], at_ms: int)
         return msgspec.structs.replace(entry, state=ProcessState.GONE)
     if entry.name == "broker" or entry.state != ProcessState.READY:
         return entry
-    own = [pulse for pulse in pulses if (pulse.process, pulse.pid) == (entry.name, entry.pid)]
+    own = [
+        heartbeat
+        for heartbeat in heartbeats
+        if (heartbeat.process, heartbeat.pid) == (entry.name, entry.pid)
+    ]
     if own and is_fresh(own[0], at_ms):
         return entry
     since = f"no heartbeat for {(at_ms - own[0].at_ms) // 1000} s" if own else "no heartbeat"
@@ -135,11 +143,11 @@ def check_process(entry: ProcessStatus, pulses: Sequence[Heartbeat], at_ms: int)
     return msgspec.structs.replace(entry, state=ProcessState.UNREADY, reason=reason)
 
 
-def _supervisor_problems(account: ProcessesStatus | None, at_ms: int) -> Iterator[str]:
-    if account is None:
+def _supervisor_problems(status: ProcessesStatus | None, at_ms: int) -> Iterator[str]:
+    if status is None:
         yield "Tidemark is not running"
-    elif account.at_ms and abs(at_ms - account.at_ms) > STATUS_MAX_AGE_MS:
-        silent = abs(at_ms - account.at_ms) // 1000
+    elif status.at_ms and abs(at_ms - status.at_ms) > STATUS_MAX_AGE_MS:
+        silent = abs(at_ms - status.at_ms) // 1000
         yield f"the supervisor has not reported for {silent} s; check whether the disk is full"
 
 
@@ -152,22 +160,22 @@ def _reconciliation_problems(settings: Settings, at_ms: int) -> Iterator[str]:
     except (WorkersBehind, LedgerUnreadable):
         return  # reported as other problems
     accepted = accepted_findings(settings) if lost else frozenset()
-    if items := sum(one.items for one in lost if one.id not in accepted):
+    if items := sum(loss.items for loss in lost if loss.id not in accepted):
         yield f"{items} acknowledged items were never received; run tidemark doctor"
 
 
-def _imports_status(topic: str, pulses: Sequence[Heartbeat], at_ms: int) -> ImportsStatus:
-    chunks = lag_chunks(topic, pulses)
-    return ImportsStatus(chunks, lag_seconds(topic, pulses, chunks, at_ms))
+def _imports_status(topic: str, heartbeats: Sequence[Heartbeat], at_ms: int) -> ImportsStatus:
+    chunks = lag_chunks(topic, heartbeats)
+    return ImportsStatus(chunks, lag_seconds(topic, heartbeats, chunks, at_ms))
 
 
 def _table_status(
-    settings: Settings, kind: Kind, pulses: Sequence[Heartbeat], at_ms: int
+    settings: Settings, kind: Kind, heartbeats: Sequence[Heartbeat], at_ms: int
 ) -> TableStatus:
     version = _read_table_version(settings, kind.table)
     topic = settings.topic(kind.topic)
-    chunks = lag_chunks(topic, pulses)
-    seconds = lag_seconds(topic, pulses, chunks, at_ms)
+    chunks = lag_chunks(topic, heartbeats)
+    seconds = lag_seconds(topic, heartbeats, chunks, at_ms)
     if isinstance(version, str):
         return TableStatus(kind.table.name, None, None, chunks, seconds, version)
     rows, newest = (version.rows, version.newest_received_ms) if version else (0, None)
@@ -182,12 +190,12 @@ def _disk_problems(settings: Settings, free: int | None) -> Iterator[str]:
         )
 
 
-def _problems_of(what: str, look: Callable[[], Iterable[str | None]]) -> Sequence[str]:
+def _problems_of(what: str, check: Callable[[], Iterable[str | None]]) -> Sequence[str]:
     """The problems of one part; a failing check is itself a problem."""
     try:
-        return [said for said in look() if said]
-    except Exception as failed:
-        return [f"{what} cannot be checked: {_first_line(failed)}"]
+        return [text for text in check() if text]
+    except Exception as error:
+        return [f"{what} cannot be checked: {_first_line(error)}"]
 
 
 def _row_count(version: TableVersion | str | None) -> int | None:
@@ -201,10 +209,10 @@ def _read_table_version(settings: Settings, table: Table) -> TableVersion | str 
     try:
         handle = open_table(settings.lake_url, table)
         return read_version(handle, table) if handle else None
-    except Exception as unreadable:
-        return _first_line(unreadable)
+    except Exception as error:
+        return _first_line(error)
 
 
-def _first_line(failed: Exception) -> str:
-    said = str(failed).strip().splitlines() or [type(failed).__name__]
-    return said[0][:MAX_PROBLEM_LENGTH]
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0][:MAX_PROBLEM_LENGTH]

@@ -24,16 +24,16 @@ class StatusScreen:
         self._in_place = self.is_terminal if in_place is None else in_place
         self._drawn = 0
         self._printed_states: dict[str, ProcessState] = {}
-        self._account: ProcessesStatus | None = None
+        self._status: ProcessesStatus | None = None
         self._progress = ""
 
-    def show(self, account: ProcessesStatus) -> None:
+    def show(self, status: ProcessesStatus) -> None:
         """Show the new state of the processes."""
-        self._account = account
+        self._status = status
         if self._in_place:
             self._redraw()
         else:
-            self._print_changes(account)
+            self._print_changes(status)
 
     def show_progress(self, line: str) -> None:
         """Show a progress line; on a terminal it replaces the last one."""
@@ -50,8 +50,8 @@ class StatusScreen:
         if self._in_place:
             self._redraw()
 
-    def _print_changes(self, account: ProcessesStatus) -> None:
-        for entry in account.processes:
+    def _print_changes(self, status: ProcessesStatus) -> None:
+        for entry in status.processes:
             if (
                 self._printed_states.get(entry.name) == entry.state
                 or entry.state == ProcessState.WAITING
@@ -63,7 +63,7 @@ class StatusScreen:
             self._write(f"{entry.name:12} {entry.state}{alive}{why}".rstrip() + "\n")
 
     def _redraw(self) -> None:
-        lines = process_table(self._account.processes) if self._account else []
+        lines = process_table(self._status.processes) if self._status else []
         lines += ["", self._progress] if self._progress else []
         self._erase()
         # A wrapped line would take two lines to erase.

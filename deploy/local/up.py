@@ -73,9 +73,9 @@ def log_repair(settings: Settings, screen: StatusScreen) -> Iterator[None]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
-    ) as examining:
+    ) as repair:
         yield
-        for line in (examining.communicate()[1] or "").splitlines():
+        for line in (repair.communicate()[1] or "").splitlines():
             screen.print_line(f"tables: {line}")
 
 
@@ -101,37 +101,39 @@ async def _supervise(
 
         ensure_topics(settings.brokers, required_topics(settings))
 
-    async def declare_again() -> bool:
+    async def redeclare_topics() -> bool:
         try:
             await asyncio.to_thread(declare_topics)
         except (KafkaUnavailable, OSError):
             return False
         return True
 
-    def changed() -> None:
-        account = current_status(supervisor.processes)
+    def refresh() -> None:
+        status = current_status(supervisor.processes)
         with suppress(OSError):  # a full disk must not prevent an ordered stop
-            write_processes_file(settings.data, account)
-        screen.show(account)
+            write_processes_file(settings.data, status)
+        screen.show(status)
 
     supervisor = Supervisor(
         specs,
         environment,
         settings.data / "logs",
         lambda: asyncio.to_thread(declare_topics),
-        changed,
+        refresh,
         settings.hung_seconds,
         settings.log_mb * 1_048_576,
-        declare_again,
+        redeclare_topics,
     )
-    room = DiskSpaceMonitor(floor_mb(settings), lambda: free_mb(settings.data), screen.print_line)
-    damage = DamageWatch(lambda: damage_of(settings), screen.print_line)
-    beside = [asyncio.create_task(_refresh_status(changed, room.check, damage.look))]
+    disk_monitor = DiskSpaceMonitor(
+        floor_mb(settings), lambda: free_mb(settings.data), screen.print_line
+    )
+    damage_watch = DamageWatch(lambda: damage_of(settings), screen.print_line)
+    tasks = [asyncio.create_task(_refresh_status(refresh, disk_monitor.check, damage_watch.check))]
     if logs:
-        beside.append(asyncio.create_task(_follow_logs(supervisor, screen)))
+        tasks.append(asyncio.create_task(_follow_logs(supervisor, screen)))
     with _signals(supervisor):
         await supervisor.run(lambda: _on_ready(settings, supervisor, screen))
-    for task in beside:
+    for task in tasks:
         task.cancel()
 
 
@@ -144,16 +146,16 @@ async def _on_ready(settings: Settings, supervisor: Supervisor, screen: StatusSc
         await asyncio.to_thread(
             first_start, settings, screen.show_progress, supervisor.stopping.is_set
         )
-    if settings.demo and (asked := example_query(settings, screen.is_terminal)):
-        screen.print_line(asked)
+    if settings.demo and (query := example_query(settings, screen.is_terminal)):
+        screen.print_line(query)
 
 
-async def _refresh_status(*looks: Callable[[], None]) -> None:
+async def _refresh_status(*checks: Callable[[], None]) -> None:
     """Repeat the checks: an earlier write may have failed on a full disk."""
     while True:
         await asyncio.sleep(STATUS_INTERVAL_SECONDS)
-        for look in looks:
-            look()
+        for check in checks:
+            check()
 
 
 async def _follow_logs(supervisor: Supervisor, screen: StatusScreen) -> None:

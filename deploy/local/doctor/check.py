@@ -69,15 +69,15 @@ def _run_and_repair(check: Check, scope: CheckContext, repair: bool) -> CheckRes
     outcome = _run_check(check, scope)
     if not repair or check.repair is None or not outcome.findings:
         return outcome
-    done: list[str] = []
+    repaired: list[str] = []
     for finding in outcome.findings:
         try:
-            told = check.repair(scope, finding)
-        except Exception as failed:
-            told = f"{finding.subject}: not repaired: {_reason(failed)}"
-        if told:
-            done.append(told)
-    return _run_check(check, scope, tuple(done))
+            report = check.repair(scope, finding)
+        except Exception as error:
+            report = f"{finding.subject}: not repaired: {_reason(error)}"
+        if report:
+            repaired.append(report)
+    return _run_check(check, scope, tuple(repaired))
 
 
 def _run_check(check: Check, scope: CheckContext, repairs: tuple[str, ...] = ()) -> CheckResult:
@@ -86,40 +86,42 @@ def _run_check(check: Check, scope: CheckContext, repairs: tuple[str, ...] = ())
         findings.extend(check.run(scope))
     except CheckSkipped as skipped:
         return CheckResult(check.name, check.summary, "skipped", str(skipped), repairs=repairs)
-    except Exception as failed:
+    except Exception as error:
         findings.append(
             Finding(
                 subject=check.name,
-                problem=f"the check itself failed: {_reason(failed)}",
+                problem=f"the check itself failed: {_reason(error)}",
                 meaning="The state of this part is unknown; the other checks were run.",
                 remedy="fix what the message names, then run tidemark doctor again",
             )
         )
-    accepted = tuple(one for one in findings if one.id in scope.accepted)
-    left = tuple(one for one in findings if one.id not in scope.accepted)
+    accepted = tuple(finding for finding in findings if finding.id in scope.accepted)
+    left = tuple(finding for finding in findings if finding.id not in scope.accepted)
     return outcome_of(check.name, check.summary, left, repairs, accepted)
 
 
 def fold_full_disk(checks: Sequence[Check], outcomes: Sequence[CheckResult]) -> list[CheckResult]:
     """Merge findings that a full disk explains into the finding of the full disk."""
-    full = next((one for one in outcomes if one.check == FULL_DISK and one.findings), None)
+    full = next(
+        (outcome for outcome in outcomes if outcome.check == FULL_DISK and outcome.findings), None
+    )
     if full is None:
         return list(outcomes)
     followed: list[Finding] = []
     folded: list[CheckResult] = []
     for check, outcome in zip(checks, outcomes, strict=True):
-        follows = tuple(one for one in outcome.findings if check.of_full_disk(one))
+        follows = tuple(finding for finding in outcome.findings if check.of_full_disk(finding))
         followed += follows
-        left = tuple(one for one in outcome.findings if one not in follows)
-        kept = structs.replace(outcome, findings=left)
+        left = tuple(finding for finding in outcome.findings if finding not in follows)
+        result = structs.replace(outcome, findings=left)
         if follows and not left:
             because = f"{len(follows)} findings are explained by the full disk, see above"
-            kept = structs.replace(kept, state="skipped", skipped=because)
-        folded.append(kept)
+            result = structs.replace(result, state="skipped", skipped=because)
+        folded.append(result)
     if followed:
-        told = "; ".join(f"{one.subject} {one.problem}" for one in followed)
+        report = "; ".join(f"{finding.subject} {finding.problem}" for finding in followed)
         first, *others = full.findings
-        meaning = f"{first.meaning} It may also be the cause of: {told}."
+        meaning = f"{first.meaning} It may also be the cause of: {report}."
         findings = (structs.replace(first, meaning=meaning), *others)
         folded[folded.index(full)] = structs.replace(full, findings=findings)
     return folded
@@ -137,6 +139,6 @@ def outcome_of(
     return CheckResult(check, about, state, None, findings, repairs, accepted)
 
 
-def _reason(failed: Exception) -> str:
-    text = str(failed).strip()
-    return f"{type(failed).__name__}: {text.splitlines()[0]}" if text else type(failed).__name__
+def _reason(error: Exception) -> str:
+    text = str(error).strip()
+    return f"{type(error).__name__}: {text.splitlines()[0]}" if text else type(error).__name__

@@ -51,8 +51,8 @@ def find_missing_topics(scope: CheckContext) -> Iterator[Finding]:
         have = partition_counts(
             settings.brokers, [topic.name for topic in wanted], REQUEST_TIMEOUT_SECONDS
         )
-    except KafkaUnavailable as away:
-        yield _unreachable_finding(settings, str(away))
+    except KafkaUnavailable as error:
+        yield _unreachable_finding(settings, str(error))
         return
     for topic in wanted:
         if have[topic.name] < topic.partitions:
@@ -81,14 +81,14 @@ def find_offset_mismatches(scope: CheckContext) -> Iterator[Finding]:
     settings = scope.settings
     _require_running_kafka(settings)
     try:
-        found = asyncio.run(asyncio.wait_for(_topic_offsets(settings), REQUEST_TIMEOUT_SECONDS))
-    except (KafkaError, TimeoutError, OSError) as away:
-        yield _unreachable_finding(settings, str(away) or "no response")
+        offsets = asyncio.run(asyncio.wait_for(_topic_offsets(settings), REQUEST_TIMEOUT_SECONDS))
+    except (KafkaError, TimeoutError, OSError) as error:
+        yield _unreachable_finding(settings, str(error) or "no response")
         return
     for kind in ALL_KINDS:
         topic = settings.topic(kind.topic)
-        if topic in found and (position := table_position(settings, kind, found[topic])):
-            yield from compare_offsets(topic, kind.table.name, position, found[topic])
+        if topic in offsets and (position := table_position(settings, kind, offsets[topic])):
+            yield from compare_offsets(topic, kind.table.name, position, offsets[topic])
 
 
 def compare_offsets(
@@ -108,10 +108,10 @@ def compare_offsets(
         return
     for partition, offset in sorted(position.next.items()):
         end, first = kafka.end.get(partition, 0), kafka.first.get(partition, 0)
-        place = f"{topic}/{partition}"
+        partition_name = f"{topic}/{partition}"
         if offset > end:
             yield Finding(
-                subject=place,
+                subject=partition_name,
                 problem=f"ends at offset {end}, but table {table} has read up to {offset}",
                 meaning="The topic lost messages or was recreated: new messages would count as "
                 "already stored. The worker ends with exit code 78.",
@@ -119,7 +119,7 @@ def compare_offsets(
             )
         elif offset < first:
             yield Finding(
-                subject=place,
+                subject=partition_name,
                 problem=f"starts at offset {first}, but table {table} is only at offset {offset}",
                 meaning=f"{first - offset} messages were deleted by Kafka (its retention) before "
                 "they were stored. The worker records them as lost in the quarantine and "
@@ -156,22 +156,33 @@ async def _topic_offsets(settings: Settings) -> dict[str, TopicOffsets]:
         await consumer.start()
         described = await admin.describe_topics(names)
         identities = await fetch_topic_identities(admin._client, names)
-        places = [
-            TopicPartition(topic["topic"], one["partition"])
+        partitions = [
+            TopicPartition(topic["topic"], metadata["partition"])
             for topic in described
-            for one in topic["partitions"]
+            for metadata in topic["partitions"]
         ]
-        first, end = await consumer.beginning_offsets(places), await consumer.end_offsets(places)
+        first, end = (
+            await consumer.beginning_offsets(partitions),
+            await consumer.end_offsets(partitions),
+        )
     finally:
         await consumer.stop()
         await admin.close()
     return {
         name: TopicOffsets(
             identities.get(name),
-            {place.partition: first[place] for place in places if place.topic == name},
-            {place.partition: end[place] for place in places if place.topic == name},
+            {
+                partition.partition: first[partition]
+                for partition in partitions
+                if partition.topic == name
+            },
+            {
+                partition.partition: end[partition]
+                for partition in partitions
+                if partition.topic == name
+            },
         )
-        for name in {place.topic for place in places}
+        for name in {partition.topic for partition in partitions}
     }
 
 

@@ -22,8 +22,8 @@ MIN_CLOCK_MS = 1_735_689_600_000
 def written_folders(settings: Settings) -> list[Path]:
     """The existing local folders that Tidemark writes to."""
     lake = settings.lake_url.removeprefix("file://")
-    found = [settings.data] if "://" in lake else [settings.data, Path(lake)]
-    return [folder for folder in found if folder.is_dir()]
+    folders = [settings.data] if "://" in lake else [settings.data, Path(lake)]
+    return [folder for folder in folders if folder.is_dir()]
 
 
 def find_full_disks(scope: CheckContext) -> Iterator[Finding]:
@@ -74,8 +74,8 @@ def find_open_permissions(scope: CheckContext) -> Iterator[Finding]:
                 remedy="tidemark doctor --repair",
             )
     # Names with a leading dot are temporary files; see the check for leftovers.
-    kept = (path for path in sorted(data.iterdir()) if not path.name.startswith("."))
-    for path in (data, *kept):
+    files = (path for path in sorted(data.iterdir()) if not path.name.startswith("."))
+    for path in (data, *files):
         if path.stat().st_uid == os.getuid() and not os.access(path, os.W_OK):
             yield _unwritable(path, "is read-only")
         elif path.stat().st_uid != os.getuid():
@@ -139,7 +139,7 @@ def _newest_written(settings: Settings) -> tuple[Path, int] | None:
     ]
     logs = list(lake.glob("*/_delta_log")) if "://" not in str(lake) else []
     written += [(path, path.stat().st_mtime_ns // 1_000_000) for path in logs]
-    return max(written, key=lambda one: one[1], default=None)
+    return max(written, key=lambda entry: entry[1], default=None)
 
 
 DISK_CHECK = Check(FULL_DISK, "every disk that is written to has free space", find_full_disks)

@@ -19,8 +19,8 @@ TEMPORARY_FILE_PATTERN = re.compile(r"^\.(?:processes|probe|[a-z]+(?:-\d+)?)[.-]
 
 def find_unready_processes(scope: CheckContext) -> Iterator[Finding]:
     """Processes that are not ready."""
-    account = _require_running(scope.settings)
-    for entry in account.processes:
+    status = _require_running(scope.settings)
+    for entry in status.processes:
         if entry.state == ProcessState.READY and _has_heartbeat(
             scope.settings, entry.name, entry.pid
         ):
@@ -38,8 +38,8 @@ def find_unready_processes(scope: CheckContext) -> Iterator[Finding]:
 def _has_heartbeat(settings: Settings, name: str, pid: int | None) -> bool:
     if name == "broker":
         return True
-    pulses = read_heartbeats(settings.data / "run")
-    return any(p.process == name and p.pid == pid and is_fresh(p) for p in pulses)
+    heartbeats = read_heartbeats(settings.data / "run")
+    return any(p.process == name and p.pid == pid and is_fresh(p) for p in heartbeats)
 
 
 def _consequence(name: str) -> str:
@@ -73,10 +73,10 @@ def find_port_problems(scope: CheckContext) -> Iterator[Finding]:
     for address in listen_addresses(settings):
         try:
             check_ports([address], seconds=0)
-        except CannotStart as taken:
+        except CannotStart as error:
             yield Finding(
                 subject=f"port {address.port}",
-                problem=str(taken),
+                problem=str(error),
                 meaning="tidemark up refuses to start.",
                 remedy=f"find the program that uses it: ss -ltnp 'sport = :{address.port}'",
             )
@@ -107,16 +107,16 @@ def remove_leftover_file(scope: CheckContext, finding: Finding) -> str | None:
 def _leftover_files(data: Path) -> Iterator[Path]:
     for folder in (data, data / "run"):
         for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-            found = TEMPORARY_FILE_PATTERN.match(path.name)
-            if found and path.is_file() and not pid_exists(int(found["pid"])):
+            match = TEMPORARY_FILE_PATTERN.match(path.name)
+            if match and path.is_file() and not pid_exists(int(match["pid"])):
                 yield path
 
 
 def _require_running(settings: Settings) -> ProcessesStatus:
-    account = read_processes_file(settings.data)
-    if account is None:
+    status = read_processes_file(settings.data)
+    if status is None:
         raise CheckSkipped(f"no process is running on {settings.data}")
-    return account
+    return status
 
 
 PROCESSES_CHECK = Check(

@@ -55,10 +55,10 @@ def find_registry_problems(scope: CheckContext) -> Iterator[Finding]:
             known = Snapshot.read(store)
             yield from _demo_findings(settings, known)
             yield from _unknown_website_findings(settings, known, store.changes(MAX_CHANGES))
-    except (DatabaseError, ImportError) as away:
+    except (DatabaseError, ImportError) as error:
         yield Finding(
             subject=subject,
-            problem=f"it cannot be opened: {error_reason(away)}",
+            problem=f"it cannot be opened: {error_reason(error)}",
             meaning="Services continue with the registry in memory; links, imports, keys and "
             "websites "
             "cannot be created or changed.",
@@ -107,14 +107,16 @@ def _integrity_findings(settings: Settings, subject: str) -> Iterator[Finding]:
     uri = f"file:{quote(str(path))}?mode=ro"
     try:
         with closing(sqlite3.connect(uri, uri=True)) as connection:
-            said = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(1)")]
+            problems = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(1)")]
             orphans = connection.execute("PRAGMA foreign_key_check").fetchall()
-    except sqlite3.DatabaseError as damaged:
-        said, orphans = [str(damaged)], []
-    if said != ["ok"] or orphans:
+    except sqlite3.DatabaseError as error:
+        problems, orphans = [str(error)], []
+    if problems != ["ok"] or orphans:
         yield Finding(
             subject=subject,
-            problem=said[0] if said != ["ok"] else f"{len(orphans)} records have no organization",
+            problem=problems[0]
+            if problems != ["ok"]
+            else f"{len(orphans)} records have no organization",
             meaning="Parts of it are unreadable or wrong: keys, websites or links may fail.",
             remedy=f"{RESTORE_COMMAND} --replace",
         )
@@ -161,10 +163,10 @@ def _damaged_backup_findings(backups: Backups) -> Iterator[Finding]:
     try:
         for path in backups.paths()[:1]:
             read_backup(path)
-    except (BackupDamaged, OSError) as damaged:
+    except (BackupDamaged, OSError) as error:
         yield Finding(
             subject=str(backups.folder),
-            problem=f"the newest backup is unusable: {damaged}",
+            problem=f"the newest backup is unusable: {error}",
             meaning="A restore would use the backup before it.",
             remedy=f"delete that file, then {BACKUP_COMMAND}",
         )
@@ -174,7 +176,7 @@ def _demo_findings(settings: Settings, known: Snapshot) -> Iterator[Finding]:
     demo = read_demo(settings.data)
     if demo is None:
         return
-    absent = [
+    missing = [
         word
         for word, there in (
             ("website", demo.website_id in known.websites),
@@ -183,10 +185,10 @@ def _demo_findings(settings: Settings, known: Snapshot) -> Iterator[Finding]:
         )
         if not there
     ]
-    if absent:
+    if missing:
         yield Finding(
             subject=str(settings.data / DEMO_FILE),
-            problem=f"the registry does not know its {' and its '.join(absent)}",
+            problem=f"the registry does not know its {' and its '.join(missing)}",
             meaning="`tidemark demo` and commands without --key do not work; everything else does.",
             remedy=f"delete {DEMO_FILE}; the next tidemark up creates a new demo",
         )
@@ -203,12 +205,15 @@ def _unknown_website_findings(
     here = known.websites.keys() | known.organizations.keys() | deleted
     day = f"{datetime.now(UTC) - timedelta(days=LOOKBACK_DAYS):%Y-%m-%d}"
     unknown = [
-        one
-        for one in recent_subjects(settings, day)
-        if one.subject_id not in here and one.last_ms >= since
+        subject_rows
+        for subject_rows in recent_subjects(settings, day)
+        if subject_rows.subject_id not in here and subject_rows.last_ms >= since
     ]
     if unknown:
-        shown = ", ".join(f"{one.subject_id} ({one.rows:,} rows)" for one in unknown[:MAX_SHOWN])
+        shown = ", ".join(
+            f"{subject_rows.subject_id} ({subject_rows.rows:,} rows)"
+            for subject_rows in unknown[:MAX_SHOWN]
+        )
         more = f" and {len(unknown) - MAX_SHOWN} more" if len(unknown) > MAX_SHOWN else ""
         yield Finding(
             subject=settings.lake_url,

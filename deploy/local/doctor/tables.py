@@ -43,8 +43,8 @@ def repair_data_file(scope: CheckContext, finding: Finding) -> str | None:
             return str(
                 repair(scope.settings, finding.subject, enrichment_lookups(scope.settings, store))
             )
-        except (NotRepaired, FatalError) as refused:
-            return f"{finding.subject}: not repaired: {refused}"
+        except (NotRepaired, FatalError) as error:
+            return f"{finding.subject}: not repaired: {error}"
 
 
 def find_ledger_mismatches(scope: CheckContext) -> Iterable[Finding]:
@@ -60,8 +60,8 @@ def find_lost_items(scope: CheckContext) -> Iterable[Finding]:
 
     try:
         return list(findings(missing_items(scope.settings)))
-    except WorkersBehind as late:
-        raise CheckSkipped(str(late)) from None
+    except WorkersBehind as behind:
+        raise CheckSkipped(str(behind)) from None
 
 
 def _require_local_lake(scope: CheckContext) -> None:

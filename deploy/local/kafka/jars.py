@@ -23,14 +23,14 @@ def class_path(jars: Sequence[Path]) -> str:
     return ":".join(map(str, jars))
 
 
-def verify_jars(folder: Path, listed: Mapping[str, str]) -> None:
+def verify_jars(folder: Path, checksums: Mapping[str, str]) -> None:
     """Raise InvalidJar unless the folder contains exactly the listed jars."""
-    found = {path.name for path in folder.glob("*.jar")}
-    if missing := sorted(listed.keys() - found):
+    present = {path.name for path in folder.glob("*.jar")}
+    if missing := sorted(checksums.keys() - present):
         raise InvalidJar(f"{folder / missing[0]} is missing. {_advice(folder)}")
-    if unknown := sorted(found - listed.keys()):
+    if unknown := sorted(present - checksums.keys()):
         raise InvalidJar(f"{folder / unknown[0]} is not in {CHECKSUM_FILE.name}. {_advice(folder)}")
-    for name, expected in listed.items():
+    for name, expected in checksums.items():
         if (actual := _sha256(folder / name)) != expected:
             raise InvalidJar(
                 f"{folder / name} has sha256 {actual}, but {CHECKSUM_FILE.name} lists {expected}. "

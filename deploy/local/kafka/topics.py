@@ -68,20 +68,20 @@ def partition_counts(address: str, names: Iterable[str], seconds: float = 10.0) 
 
 
 def _with_admin_client(
-    address: str, question: Callable[[AIOKafkaAdminClient], Awaitable[AdminResult]], seconds: float
+    address: str, request: Callable[[AIOKafkaAdminClient], Awaitable[AdminResult]], seconds: float
 ) -> AdminResult:
-    async def asked() -> AdminResult:
+    async def run() -> AdminResult:
         admin = AIOKafkaAdminClient(bootstrap_servers=address)
         try:
             await admin.start()
-            return await question(admin)
+            return await request(admin)
         finally:
             await admin.close()
 
     try:
-        return asyncio.run(asyncio.wait_for(asked(), seconds))
-    except (KafkaError, TimeoutError) as refused:
-        raise KafkaUnavailable(f"Kafka at {address}: {refused or 'no response'}") from None
+        return asyncio.run(asyncio.wait_for(run(), seconds))
+    except (KafkaError, TimeoutError) as error:
+        raise KafkaUnavailable(f"Kafka at {address}: {error or 'no response'}") from None
 
 
 async def _ensure_topics(admin: AIOKafkaAdminClient, topics: list[TopicSpec]) -> None:
@@ -103,7 +103,7 @@ def _has_partitions(topics: list[TopicSpec], have: dict[str, int]) -> bool:
 
 
 async def _create(admin: AIOKafkaAdminClient, topics: list[TopicSpec]) -> None:
-    answer = await admin.create_topics(
+    response = await admin.create_topics(
         [
             NewTopic(
                 topic.name, topic.partitions, topic.replication, topic_configs=topic.configuration
@@ -111,7 +111,7 @@ async def _create(admin: AIOKafkaAdminClient, topics: list[TopicSpec]) -> None:
             for topic in topics
         ]
     )
-    _raise_first(answer.topic_errors)
+    _raise_first(response.topic_errors)
 
 
 async def _partition_counts(admin: AIOKafkaAdminClient, names: list[str]) -> dict[str, int]:

@@ -15,8 +15,8 @@ def last_lines(path: Path, lines: int = 15) -> str:
     text = _read_tail(path)
     if len(text) < MIN_TAIL_BYTES:  # it was rotated just now
         text = _read_tail(Path(rotated_name(str(path)))) + text
-    told = [line for line in text.splitlines() if not line.startswith("\tat ")]
-    return "\n".join(told[-lines:])
+    lines_kept = [line for line in text.splitlines() if not line.startswith("\tat ")]
+    return "\n".join(lines_kept[-lines:])
 
 
 def _read_tail(path: Path) -> str:
@@ -31,8 +31,8 @@ def exit_reason(path: Path) -> str:
     critical = [line for line in lines if " CRITICAL " in line]
     if not lines:
         return ""
-    said = (critical or lines)[-1]
-    return said.rpartition(" reason=")[2].strip()[:MAX_REASON_LENGTH]
+    line = (critical or lines)[-1]
+    return line.rpartition(" reason=")[2].strip()[:MAX_REASON_LENGTH]
 
 
 class LogTail:

@@ -47,8 +47,8 @@ class LogPipe:
         os.close(self.write_end)
 
     def _unread_bytes(self) -> int:
-        found: int = struct.unpack("i", fcntl.ioctl(self.read_end, termios.FIONREAD, b"\0" * 4))[0]
-        return found
+        unread: int = struct.unpack("i", fcntl.ioctl(self.read_end, termios.FIONREAD, b"\0" * 4))[0]
+        return unread
 
 
 class LogPipes:

@@ -26,24 +26,24 @@ class RotatingLogFile:
         self._size = 0
         self._lost_bytes = 0
 
-    def write(self, piece: bytes) -> None:
+    def write(self, chunk: bytes) -> None:
         """Append; bytes that cannot be written are counted and reported after the next success."""
         try:
             if self._lost_bytes:
                 self._append(b"%d bytes of this log could not be written\n" % self._lost_bytes)
                 self._lost_bytes = 0
-            self._append(piece)
+            self._append(chunk)
         except OSError:
-            self._lost_bytes += len(piece)
+            self._lost_bytes += len(chunk)
 
-    def _append(self, piece: bytes) -> None:
+    def _append(self, chunk: bytes) -> None:
         descriptor = self._descriptor if self._descriptor is not None else self._open()
-        rest = memoryview(piece)
+        rest = memoryview(chunk)
         while rest:
             written = os.write(descriptor, rest)
             self._size += written
             rest = rest[written:]
-        whole = piece.endswith(b"\n")
+        whole = chunk.endswith(b"\n")
         if self._size >= self._limit and (whole or self._size >= self._limit + MAX_OVERRUN_BYTES):
             self._rotate(descriptor)
 
@@ -77,8 +77,8 @@ def main() -> None:
         pipes.register(int(descriptor), selectors.EVENT_READ, RotatingLogFile(path, limit))
     while pipes.get_map():
         for key, _ in pipes.select():
-            if piece := os.read(key.fd, READ_BYTES):
-                key.data.write(piece)
+            if chunk := os.read(key.fd, READ_BYTES):
+                key.data.write(chunk)
             else:
                 pipes.unregister(key.fd)
 

@@ -51,19 +51,17 @@ def current_status(children: Sequence[SupervisedProcess]) -> ProcessesStatus:
     )
 
 
-def write_processes_file(folder: Path, account: ProcessesStatus) -> None:
+def write_processes_file(folder: Path, status: ProcessesStatus) -> None:
     """Replace the file atomically."""
-    text = msgspec.json.format(msgspec.json.encode(account), indent=2)
+    text = msgspec.json.format(msgspec.json.encode(status), indent=2)
     write_atomically(folder / "processes.json", text)
 
 
 def read_processes_file(folder: Path) -> ProcessesStatus | None:
     """The status written by the running supervisor of this folder; None when none runs."""
     try:
-        account = msgspec.json.decode(
-            (folder / "processes.json").read_bytes(), type=ProcessesStatus
-        )
-        os.kill(account.supervisor, 0)
+        status = msgspec.json.decode((folder / "processes.json").read_bytes(), type=ProcessesStatus)
+        os.kill(status.supervisor, 0)
     except (OSError, msgspec.DecodeError):
         return None
-    return account
+    return status

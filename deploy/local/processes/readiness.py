@@ -15,8 +15,11 @@ ReadyCheck = Callable[[int], bool]
 def heartbeat_ready(run: Path, name: str) -> ReadyCheck:
     """Ready when the heartbeat of that name has this pid, is fresh and says ready."""
     return lambda pid: any(
-        pulse.process == name and pulse.pid == pid and is_fresh(pulse) and pulse.state == "ready"
-        for pulse in read_heartbeats(run)
+        heartbeat.process == name
+        and heartbeat.pid == pid
+        and is_fresh(heartbeat)
+        and heartbeat.state == "ready"
+        for heartbeat in read_heartbeats(run)
     )
 
 
@@ -31,9 +34,9 @@ def broker_ready(port: int) -> ReadyCheck:
     return lambda _pid: broker_answers(port)
 
 
-def is_fresh(pulse: Heartbeat, at_ms: int | None = None) -> bool:
+def is_fresh(heartbeat: Heartbeat, at_ms: int | None = None) -> bool:
     """Whether a heartbeat was recent at the given time (default: now)."""
-    return (now_ms() if at_ms is None else at_ms) - pulse.at_ms < STALE_AFTER_MS
+    return (now_ms() if at_ms is None else at_ms) - heartbeat.at_ms < STALE_AFTER_MS
 
 
 def answers_ready(host: str, port: int) -> bool:
@@ -65,5 +68,5 @@ def query_service_url(settings: Settings) -> str:
 
 def service_url(host: str, port: int) -> str:
     """URL of a service that listens on `host` and `port`."""
-    known = local_address(host)
-    return f"http://[{known}]:{port}" if ":" in known else f"http://{known}:{port}"
+    address = local_address(host)
+    return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"

@@ -95,19 +95,19 @@ class SupervisedProcess:
             self.running = await RunningProcess.start(
                 self.spec, self._environment, self._pipe.write_end
             )
-        except (OSError, RuntimeError) as refused:  # no memory, file descriptors or disk space
+        except (OSError, RuntimeError) as error:  # no memory, file descriptors or disk space
             self.consecutive_exits += 1
-            self.reason = f"cannot be started: {refused}"
+            self.reason = f"cannot be started: {error}"
             return
         self._hung = False
         self._set_state(ProcessState.STARTING)
         if self._stopping.is_set():  # stopped while it was starting
             self.running.signal(signal.SIGKILL)
-        watching = asyncio.create_task(self._watch(self.running))
+        watch_task = asyncio.create_task(self._watch(self.running))
         try:
             code = await self.running.wait()
         finally:
-            watching.cancel()
+            watch_task.cancel()
         self.consecutive_exits = (
             1 if self.running.uptime_seconds > STABLE_AFTER_SECONDS else self.consecutive_exits + 1
         )
@@ -164,8 +164,8 @@ class SupervisedProcess:
             return f"did not respond for {self._hung_seconds:.0f} s and was killed"
         if code < 0:
             return f"was ended by {signal.Signals(-code).name}"
-        words = exit_reason(self.log) if code else ""
-        return f"ended with exit code {code}" + (f": {words}" if words else "")
+        reason = exit_reason(self.log) if code else ""
+        return f"ended with exit code {code}" + (f": {reason}" if reason else "")
 
     def _give_up_if_never_ready(self) -> None:
         hopeless = self._failures >= self.spec.max_attempts and not self.became_ready.is_set()

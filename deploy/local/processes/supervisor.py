@@ -61,31 +61,31 @@ class Supervisor:
 
     async def run(self, once_ready: Callable[[], Awaitable[None]]) -> None:
         """Run until `stopping` is set; all processes are stopped before it returns or raises."""
-        writing = asyncio.create_task(self._pipes.run())
-        keeping = [asyncio.create_task(self._run_process(child)) for child in self.processes]
-        ordered = asyncio.create_task(self.stopping.wait())
-        coming_up = asyncio.create_task(self._start_all(once_ready))
-        again = asyncio.create_task(self._look_at_kafka())
+        log_task = asyncio.create_task(self._pipes.run())
+        process_tasks = [asyncio.create_task(self._run_process(child)) for child in self.processes]
+        stop_order = asyncio.create_task(self.stopping.wait())
+        startup = asyncio.create_task(self._start_all(once_ready))
+        recreation = asyncio.create_task(self._follow_broker_restarts())
         pending: set[asyncio.Task[None] | asyncio.Task[bool]] = {
-            ordered,
-            coming_up,
-            again,
-            *keeping,
+            stop_order,
+            startup,
+            recreation,
+            *process_tasks,
         }
         try:
-            while not ordered.done():
+            while not stop_order.done():
                 done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
                 for task in done:
                     task.result()
         finally:
             self.stopping.set()  # also for threads that poll it
-            ordered.cancel()
-            coming_up.cancel()
-            again.cancel()
+            stop_order.cancel()
+            startup.cancel()
+            recreation.cancel()
             await self._stop()
-            await asyncio.gather(coming_up, again, *keeping, return_exceptions=True)
+            await asyncio.gather(startup, recreation, *process_tasks, return_exceptions=True)
             await self._pipes.close()
-            await writing
+            await log_task
 
     def on_signal(self) -> None:
         """The first signal stops all processes in order, the second one immediately."""
@@ -100,8 +100,8 @@ class Supervisor:
     async def _run_process(self, child: SupervisedProcess) -> None:
         try:
             await child.run()
-        except StartFailed as hopeless:
-            raise StartupFailed(str(hopeless)) from None
+        except StartFailed as error:
+            raise StartupFailed(str(error)) from None
 
     async def _start_all(self, once_ready: Callable[[], Awaitable[None]]) -> None:
         try:
@@ -127,7 +127,7 @@ class Supervisor:
             if child.spec.required:
                 await child.became_ready.wait()
 
-    async def _look_at_kafka(self) -> None:
+    async def _follow_broker_restarts(self) -> None:
         """After each restart of the broker, call `kafka_again` until it succeeds."""
         await self._kafka_ready.wait()
         seen = 0

@@ -44,24 +44,24 @@ def heartbeat_changed(path: Path) -> LivenessCheck:
     """A liveness check: the file was replaced or touched since the last call."""
     last: list[tuple[int, int]] = []
 
-    def moved() -> bool:
+    def is_changed() -> bool:
         try:
             now = path.stat()
         except OSError:
             return False
-        seen = [(now.st_mtime_ns, now.st_ino)]
-        if seen == last:
+        stamp = [(now.st_mtime_ns, now.st_ino)]
+        if stamp == last:
             return False
-        last[:] = seen
+        last[:] = stamp
         return True
 
-    return moved
+    return is_changed
 
 
 def http_answers(host: str, port: int) -> LivenessCheck:
     """A liveness check: GET /health/live returns 200. Not for processes that share a port."""
 
-    def answered() -> bool:
+    def is_answering() -> bool:
         connection = http.client.HTTPConnection(host, port, timeout=HTTP_TIMEOUT_SECONDS)
         try:
             connection.request("GET", "/health/live")
@@ -71,7 +71,7 @@ def http_answers(host: str, port: int) -> LivenessCheck:
         finally:
             connection.close()
 
-    return answered
+    return is_answering
 
 
 def first_or_second(
@@ -80,12 +80,12 @@ def first_or_second(
     """A liveness check that tries the second one only after the first has failed repeatedly."""
     missed = 0
 
-    def seen() -> bool:
+    def is_alive() -> bool:
         nonlocal missed
         missed = 0 if first() else missed + 1
         return missed == 0 or (missed > max_missed and second())
 
-    return seen
+    return is_alive
 
 
 def is_writable(folder: Path) -> bool:

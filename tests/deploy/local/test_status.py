@@ -153,7 +153,7 @@ def test_a_stale_ready_of_a_full_disk_is_not_believed(tmp_path: Path) -> None:
     ]
     assert found.state == "down"
     assert found.problems == (
-        "the supervisor has said nothing for 60 s: the disk may be full",
+        "the supervisor has not reported for 60 s; check whether the disk is full",
         "broker is gone",
         "worker-1 is unready",
     )

@@ -171,18 +171,18 @@ def test_damage_that_is_found_while_all_runs_is_said_once_with_what_to_run(tmp_p
     first, second = (DamagedFile("events", f"day=2026-11-20/{n}.parquet", "", 2) for n in "ab")
     watch = DamageWatch(lambda: damage_of(given), said.append)
 
-    watch.look()
+    watch.check()
     for found in (first, second):
         damage.report(found, "")
-        watch.look()
-        watch.look()
+        watch.check()
+        watch.check()
     pulse = Heartbeat("worker-1", 1, now_ms(), reason="events waits: tidemark doctor --repair")
     write_heartbeat(tmp_path / "run", pulse)
-    watch.look()
+    watch.check()
     for found in (first, second):
         damage.clear(found)
     (tmp_path / "run" / "worker-1.json").unlink()
-    watch.look()
+    watch.check()
 
     one = "1 data file is damaged; queries that need it fail, everything else works"
     two = "2 data files are damaged; queries that need them fail, everything else works"

@@ -109,7 +109,7 @@ def test_a_damaged_backup_is_found_before_it_is_needed(
 
     (found,) = findings(settings)
 
-    assert "its checksum differs" in found.problem
+    assert "wrong checksum" in found.problem
 
 
 def test_a_registry_of_another_form_is_found(settings: Settings, website: Website) -> None:

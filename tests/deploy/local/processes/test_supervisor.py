@@ -377,16 +377,16 @@ ORPHANS = """
 import asyncio, os, sys
 from pathlib import Path
 from tests.deploy.local.processes.test_supervisor import Theatre
-from deploy.local.processes.process import Stage
+from deploy.local.processes.process import ShutdownStage
 
 async def say(supervisor):
-    print(*[child.pid for child in supervisor.children], flush=True)
+    print(*[child.pid for child in supervisor.processes], flush=True)
     await asyncio.sleep(600)
 
 theatre = Theatre(Path(sys.argv[1]))
 theatre.play(
-    theatre.spec("broker", Stage.KAFKA),
-    theatre.spec("worker", Stage.STREAM, "stubborn"),
+    theatre.spec("broker", ShutdownStage.KAFKA),
+    theatre.spec("worker", ShutdownStage.STREAM, "stubborn"),
     once_ready=say,
 )
 """
