@@ -10,6 +10,7 @@ from query.request.order import OrderTerm
 from query.request.suggestions import unknown_name_message
 from query.standard.declaration.fields import field_specs
 from query.standard.declaration.query_type import QueryType
+from query.standard.sql.functions import int_div
 from schemas.errors import Malformed
 
 RATIO_SQL: Mapping[tuple[str, ...], tuple[str, str]] = {
@@ -70,5 +71,6 @@ def _value(query_type: QueryType, field: str) -> str:
         return str(position)
     columns = [f"COALESCE({field}{suffix}, 0)" for suffix in spec.suffixes]
     numerator, denominator = (part.format(*columns) for part in RATIO_SQL[spec.suffixes])
-    rounded = f"(({numerator}) * 200 + ({denominator})) // NULLIF(2 * ({denominator}), 0)"
+    dividend = f"({numerator}) * 200 + ({denominator})"
+    rounded = int_div(dividend, f"NULLIF(2 * ({denominator}), 0)")
     return f"COALESCE({rounded}, 0)"

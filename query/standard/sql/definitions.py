@@ -7,6 +7,7 @@ page exit, and a duration under 10 seconds.
 """
 
 from query.standard.declaration.statement import Cte
+from query.standard.sql.functions import first_by, int_128, int_div, last_by
 
 PAGE_VIEW = "name IN ('screen_view', 'pageview')"
 PAGE_EXIT = "page_exit"
@@ -17,7 +18,7 @@ ROW_ORDER = "ms, epoch, kafka_partition, kafka_offset, seq"
 """The total order of rows."""
 NEWEST_FIRST = ", ".join(f"{part} DESC" for part in ROW_ORDER.split(", "))
 ROW_POSITION = (
-    "(((CAST(ms * 256 + epoch % 256 AS HUGEINT) * 65536 + kafka_partition) * 1099511627776"
+    f"((({int_128('ms * 256 + epoch % 256')} * 65536 + kafka_partition) * 1099511627776"
     " + kafka_offset) * 1048576 + seq)"
 )
 """The row order as one number: 42 bits of time, then 8, 16, 40 and 20 of the row's identity."""
@@ -31,23 +32,26 @@ DURATION_MS = "GREATEST(MAX(ms) - MIN(ms), CAST(COALESCE(SUM(time_on_page), 0) *
 IS_BOUNCE = f"CASE WHEN views = 1 AND others = 0 AND lasted < {BOUNCE_MS} THEN 1 ELSE 0 END"
 """Over the columns of one session."""
 
-MEDIAN_LOW = "MAX(CASE WHEN row_rank = (row_count + 1) // 2 THEN lasted END)"
-MEDIAN_HIGH = "MAX(CASE WHEN row_rank = (row_count + 2) // 2 THEN lasted END)"
-"""The two middle durations of ranked sessions; the same one when their number is odd."""
+LOW_RANK = int_div("row_count + 1", "2")
+HIGH_RANK = int_div("row_count + 2", "2")
+"""Ranks of the two middle rows; the same one when their number is odd."""
+MEDIAN_LOW = f"MAX(CASE WHEN row_rank = {LOW_RANK} THEN lasted END)"
+MEDIAN_HIGH = f"MAX(CASE WHEN row_rank = {HIGH_RANK} THEN lasted END)"
+"""The two middle durations of ranked sessions."""
 
 
-def first_value(value: str, aggregate: str = "ARG_MIN_NULL") -> str:
+def first_value(value: str) -> str:
     """The value, NULL or not, of the first row of a group.
 
     One pass that keeps a value per group: a quarter of the time of a window function, which does
-    not fit into memory at millions of rows. Other engines have MIN_BY.
+    not fit into memory at millions of rows.
     """
-    return f"{aggregate}({value}, {ROW_POSITION})"
+    return first_by(value, ROW_POSITION)
 
 
 def last_value(value: str) -> str:
     """The value, NULL or not, of the last row of a group."""
-    return first_value(value, "ARG_MAX_NULL")
+    return last_by(value, ROW_POSITION)
 
 
 SESSIONS = Cte(

@@ -17,7 +17,7 @@ from query.request.subject import SubjectKind
 from query.standard.declaration.fields import FieldSpec, Percent, rounded_seconds
 from query.standard.declaration.query_type import QueryOptions, QueryType
 from query.standard.declaration.statement import Cte, Statement
-from query.standard.sql.definitions import ROW_ORDER
+from query.standard.sql.definitions import HIGH_RANK, LOW_RANK, ROW_ORDER
 from query.standard.sql.steps import Step, step_condition
 from schemas.tables import EVENTS
 
@@ -134,15 +134,15 @@ RANKED = Cte(
 )
 """The first completion of each step by each visitor, ranked by the time since the step before."""
 
-SQL = """
+SQL = f"""
     SELECT stage,
-           COUNT(*)                                                   AS reached,
-           MAX(CASE WHEN row_rank = (row_count + 1) // 2 THEN waited END)   AS low,
-           MAX(CASE WHEN row_rank = (row_count + 2) // 2 THEN waited END)   AS high
+           COUNT(*)                                                AS reached,
+           MAX(CASE WHEN row_rank = {LOW_RANK} THEN waited END)    AS low,
+           MAX(CASE WHEN row_rank = {HIGH_RANK} THEN waited END)   AS high
       FROM ranked
      GROUP BY stage
      ORDER BY stage
-"""
+"""  # noqa: S608
 
 
 def funnel_rows(steps: Sequence[Step], rows: Sequence[Row], *_: object) -> Sequence[Row]:

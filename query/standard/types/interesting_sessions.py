@@ -10,6 +10,7 @@ from query.standard.declaration.listing import Listing, NestedList, PageKeyQuery
 from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.statement import Cte
 from query.standard.sql.definitions import IS_CUSTOM, IS_OUTBOUND, PAGE_VIEW
+from query.standard.sql.functions import int_div
 from query.standard.types.session_groups import session_ctes
 from query.standard.types.session_lists import MAX_SESSIONS, PAGES, SESSION_FACTS
 from schemas.tables import EVENTS
@@ -107,18 +108,18 @@ INTERESTING = (
                    who,
                    began,
                    ended,
-                   lasted // 1000         AS duration_seconds,
+                   {int_div("lasted", "1000")} AS duration_seconds,
                    views,
                    different,
                    engaged,
                    customs,
-                   COALESCE(failures, 0)  AS failures,
+                   COALESCE(failures, 0)       AS failures,
                    land,
                    came_from,
                    device,
                    browser,
                    system,
-                   {SCORE}                AS score
+                   {SCORE}                     AS score
               FROM journeys
               JOIN pages ON viewer = visit
               LEFT JOIN failed ON failer = visit
