@@ -110,7 +110,6 @@ SLOW_TO_LOAD = {"alembic", "aiokafka", "deltalake", "duckdb", "numpy", "pyarrow"
 OPEN_PAIRS = {
     ("deploy/local", "deploy/local/doctor"),
     ("deploy/local", "deploy/local/kafka"),
-    ("query/request", "query/standard/declaration"),
     ("stream/enrich", "stream/rows"),
 }
 """Folders that still import each other; this list only shrinks."""
