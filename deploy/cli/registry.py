@@ -99,7 +99,7 @@ def new(tidemark: CliContext, yes: bool, json: bool) -> None:
     )
     moved = [moved_path for old in olds if (moved_path := move_aside(old, at)) is not None]
     try:
-        prepare_registry(settings, anew=True)
+        prepare_registry(settings, create_new=True)
     except RegistryUnavailable as error:
         raise click.ClickException(str(error)) from None
     print_record({"new": True, "aside": [str(path_kept) for path_kept in moved]}, json)

@@ -60,7 +60,9 @@ def snippet(
     with tidemark.open_registry() as store:
         store.get(Website, website)
     base = (collect_url or collector_url(tidemark.settings)).rstrip("/")
-    extras = [name for name, asked in zip(EXTRA_SCRIPTS, (vitals, errors), strict=True) if asked]
+    extras = [
+        name for name, enabled in zip(EXTRA_SCRIPTS, (vitals, errors), strict=True) if enabled
+    ]
     attributes = ("data-persist",) if persist else ()
     plain = script_tag(
         base, MAIN_SCRIPT, website, *attributes, *(f"data-{extra}" for extra in extras)

@@ -22,16 +22,16 @@ from schemas.runtime.settings import Settings
 NEW_REGISTRY_HINT = "`tidemark registry new` creates an empty one, with new ids and keys"
 
 
-def prepare_registry(settings: Settings, restores: bool = False, anew: bool = False) -> str:
+def prepare_registry(settings: Settings, restores: bool = False, create_new: bool = False) -> str:
     """Migrate the registry and return its URL; RegistryUnavailable when it is lost.
 
     With `restores` a lost registry is restored from its backup, but only at the default location: a
     configured URL may simply be wrong. It is not restored to a revision older than the damaged
-    registry still shows: revoked keys would work again. `anew` creates a new one in any case.
+    registry still shows: revoked keys would work again. `create_new` creates a new one in any case.
     """
     url, backups = settings.registry_url, Backups.for_settings(settings)
     try:
-        fault = None if anew else registry_loss(settings, backups)
+        fault = None if create_new else registry_loss(settings, backups)
         newest = backups.newest() if fault else None
         behind = newest and readable_revision(url) > newest.header.stamp.revision if fault else None
         if fault and newest and restores and not settings.registry and not behind:
