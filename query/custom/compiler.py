@@ -77,7 +77,7 @@ def _body(engine: Engine, plan: ValidatedQuery, scope: Scope) -> Sql:
 
 def _group(engine: Engine, plan: ValidatedQuery, group: CustomColumn, scope: Scope) -> Sql:
     if group.granularity is not None:
-        return scope.span.bucket_sql(engine.unix_ms(plan.table.time), group.granularity)
+        return scope.time_range.bucket_sql(engine.unix_ms(plan.table.time), group.granularity)
     return Sql(_output_sql(engine, group, group.sql), group.values)
 
 

@@ -57,7 +57,7 @@ class CustomQuery(Struct, frozen=True):
             pinned=pinned,
             subject_column=self.row_access.column,
             subject=self.row_access.value,
-            span=self.time_range,
+            time_range=self.time_range,
             where=Sql(table_where + filters.text, filters.values),
             include_bots=self.include_bots,
         )

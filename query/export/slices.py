@@ -80,7 +80,7 @@ async def _batches(
         pinned=pinned,
         subject_column=access.column,
         subject=access.value,
-        span=slice_range,
+        time_range=slice_range,
         where=export_query.where,
         include_bots=export_query.include_bots,
     )

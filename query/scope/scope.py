@@ -29,7 +29,7 @@ class Scope(Struct, frozen=True):
     pinned: PinnedVersion
     subject_column: str
     subject: str
-    span: TimeRange
+    time_range: TimeRange
     granularity: Granularity = Granularity.DAILY
     where: Sql = Sql("")
     """Further conditions on columns of the table, each line beginning with AND."""
@@ -46,7 +46,7 @@ class Scope(Struct, frozen=True):
         """The data files that may hold rows of the subject and the time range."""
         same = self.subject_column == self.table.subject_column
         subject = self.subject if same else None
-        return self.pinned.data_files(subject, self.span.start_ms, self.span.end_ms)
+        return self.pinned.data_files(subject, self.time_range.start_ms, self.time_range.end_ms)
 
 
 async def scoped_rows(engine: Engine, scope: Scope, names: Sequence[str]) -> Sql:
@@ -54,10 +54,10 @@ async def scoped_rows(engine: Engine, scope: Scope, names: Sequence[str]) -> Sql
 
     Besides the columns of the table there are `ms` (Unix milliseconds of `ts`) and `bucket`.
     """
-    table, span = scope.table, scope.span
+    table, time_range = scope.table, scope.time_range
     relation = await engine.relation(scope.data_files, _columns(table, scope, names))
     ms = engine.unix_ms("ts")
-    bucket = span.bucket_sql(ms, scope.granularity) if BUCKET in names else Sql("")
+    bucket = time_range.bucket_sql(ms, scope.granularity) if BUCKET in names else Sql("")
     expressions = {
         MS: f"{ms} AS {MS}",
         BUCKET: f"{bucket.text} AS {BUCKET}",
@@ -73,8 +73,8 @@ async def scoped_rows(engine: Engine, scope: Scope, names: Sequence[str]) -> Sql
     )
     values = {
         "subject": scope.subject,
-        "start": _instant(span.start_ms),
-        "end": _instant(span.end_ms),
+        "start": _instant(time_range.start_ms),
+        "end": _instant(time_range.end_ms),
     }
     return Sql(text, merge_values(relation.values, values, bucket.values, scope.where.values))
 

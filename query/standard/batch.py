@@ -115,5 +115,5 @@ async def _execute_and_compare(prepared: PreparedQuery, versions: Versions) -> C
         comparison = await compare(structs.replace(prepared, scope=scope), result, points)
     if query_type.starts_with_time:
         scope = prepared.bucket_scope
-        partial_bucket = scope.span.current_bucket_label(query.now_ms, scope.granularity)
+        partial_bucket = scope.time_range.current_bucket_label(query.now_ms, scope.granularity)
     return ComparedResult(result, partial_bucket, comparison)

@@ -63,7 +63,7 @@ class PreparedQuery(Struct, frozen=True):
     @property
     def points(self) -> list[SeriesPoint]:
         """Every bucket of the time range."""
-        return self.bucket_scope.span.points(self.bucket_scope.granularity)
+        return self.bucket_scope.time_range.points(self.bucket_scope.granularity)
 
     def to_rows(self, rows: Sequence[Row]) -> list[Struct]:
         """Rows of the result from rows of SQL."""
@@ -156,7 +156,7 @@ def _build_result(
     if query_type.series:
         rows = fill_series(rows, points, field_specs(query_type.row))
     if (finish := prepared.statement.finish) is not None:
-        rows = finish(rows, prepared.scope.span, query.now_ms)
+        rows = finish(rows, prepared.scope.time_range, query.now_ms)
     ordered = sort_order.sort_rows(enumerate(prepared.to_rows(rows)), query.page.order)
     default_limit = MAX_ROWS if query_type.series else query_type.default_limit
     limit, offset = query.page.limit_offset(default_limit, query_type.max_limit)

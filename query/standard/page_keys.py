@@ -65,7 +65,7 @@ async def find_page_keys(
 def _narrowed_scope(scope: Scope, key: str, rows: list[Row]) -> Scope:
     """The scope, limited to these keys and to the time between their first and last row."""
     time_range = TimeRange(
-        min(row[1] for row in rows), max(row[2] for row in rows) + 1, scope.span.zone
+        min(row[1] for row in rows), max(row[2] for row in rows) + 1, scope.time_range.zone
     )
     narrowed = narrow_scope(scope, key, [row[0] for row in rows], "key")
-    return structs.replace(narrowed, span=time_range, other_tables=scope.other_tables)
+    return structs.replace(narrowed, time_range=time_range, other_tables=scope.other_tables)

@@ -27,7 +27,7 @@ def scope_of(query: Query, query_type: QueryType, versions: Mapping[str, PinnedV
         pinned=versions[main.name],
         subject_column=main.subject_column,
         subject=query.subject.id,
-        span=query_type.time_range_override(query.time_range, query.now_ms),
+        time_range=query_type.time_range_override(query.time_range, query.now_ms),
         granularity=query.granularity,
         where=compile_conditions(query.filters, fields, f"table '{main.name}'"),
         include_bots=query.include_bots,
