@@ -21,8 +21,6 @@ ACROSS_MODULES = {
     "query/test_authorization.py": "every key on every route, against a second access model",
     "query/test_hostile_queries.py": "hostile bodies of every query endpoint",
     "schemas/http/test_memory_under_flood.py": "memory of both services under attack",
-    "stream/enrich/rules/test_traffic_source_rules.py": "the rule tables of traffic sources",
-    "stream/enrich/steps/test_traffic_source.py": "the steps that tell where a visit came from",
     "stream/state/test_forged_ids.py": "ids that strangers choose, through a whole batch writer",
     "stream/storage/test_table_files.py": "stored tables, read as any engine reads them",
     "stream/test_worker_with_kafka.py": "whole workers on a real broker",

@@ -1,4 +1,4 @@
-"""One item down the line, as a row by column name."""
+"""One enriched item as a row by column name."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from tests.stream.builders import an_envelope
 
 
 def rows_of(kind: Kind, items: list[Any], **envelope: Any) -> RowBatch:
-    """Items of one envelope, before the line."""
+    """Items of one envelope, before enrichment."""
     from_one = an_envelope(items, **envelope)
     count = len(items)
     return RowBatch(
@@ -45,3 +45,20 @@ def facts(item: dict[str, Any], *columns: str, **others: Any) -> tuple[Any, ...]
     """These columns of the row that an item becomes."""
     found = row(item, **others)
     return tuple(found[column] for column in columns)
+
+
+def case_facts(case: dict[str, Any], *columns: str) -> dict[str, Any]:
+    """These columns of the page view of a golden case, without those that are NULL.
+
+    A case has the page (`page`) and its referrer (`referrer`), and whatever else is sent (`item`,
+    `headers`, `trusted`); `domain` is the website's in the registry.
+    """
+    item = {"name": "screen_view", "path": case.get("page"), "referrer": case.get("referrer")}
+    values = facts(
+        item | case.get("item", {}),
+        *columns,
+        lookups=Lookups(domain_of=lambda website: case.get("domain")),
+        headers=case.get("headers", {}),
+        trusted=case.get("trusted", False),
+    )
+    return {name: value for name, value in zip(columns, values, strict=True) if value is not None}

@@ -1,0 +1,13 @@
+"""Hashes of ids are numbers of 63 bits."""
+
+from stream.enrich.rules.hashes import optional_hash63
+from tests.stream.enrich.enriched_rows import facts
+
+
+def test_ids_are_hashed_to_signed_numbers_of_63_bits() -> None:
+    # BLAKE2b of "a" with 8 bytes is 40f89e395b66422f
+    assert facts({"name": "x", "anonymousId": "a"}, "visitor_hash", "session_hash") == (
+        0x40F89E395B66422F >> 1,
+        None,
+    )
+    assert all(0 <= (optional_hash63(str(n)) or 0) < 2**63 for n in range(1000))

@@ -1,0 +1,46 @@
+"""Fields that are stored as sent."""
+
+import pytest
+
+from schemas.kinds import (
+    ERROR_REPORT,
+    VISITOR_IDENTITY,
+    WEB_VITAL,
+)
+from tests.stream.enrich.enriched_rows import facts, row
+
+
+def test_an_error_is_of_level_error_unless_it_says_otherwise() -> None:
+    assert facts({"message": "m"}, "level", kind=ERROR_REPORT) == ("error",)
+    assert facts({"message": "m", "level": "warning"}, "level", kind=ERROR_REPORT) == ("warning",)
+
+
+def test_timings_of_a_page_view_are_carried_over_in_milliseconds() -> None:
+    timings = {
+        "load_time": 1200,
+        "dom_ready_time": 800,
+        "dom_interactive": 700,
+        "ttfb": 90,
+        "request_time": 40,
+        "render_time": 60_000,
+    }
+    told = {**timings, "interaction_count": 3, "page_count": 2, "connection_type": "4g"}
+
+    found = row({"name": "screen_view", "path": "/", **told})
+
+    assert {name: found[name] for name in told} == told
+
+
+def test_a_vital_is_kept_to_four_decimals() -> None:
+    item = {"path": "/", "metricName": "CLS", "metricValue": 0.12345}
+
+    assert str(row(item, WEB_VITAL)["metric_value"]) == "0.1235"
+
+
+@pytest.mark.parametrize(
+    ("traits", "text"), [({"plan": "pro"}, '{"plan":"pro"}'), ({}, "{}"), (None, None)]
+)
+def test_traits_are_kept_as_text(traits: object, text: str | None) -> None:
+    item = {"profileId": "p1", "traits": traits}
+
+    assert facts(item, "profile_id", "traits", kind=VISITOR_IDENTITY) == ("p1", text)
