@@ -64,8 +64,8 @@ def test_a_registry_deleted_beside_a_lake_is_not_made_anew_by_a_command(
     code, _, err = run("websites", "list")
 
     assert code == 1
-    assert f"the registry is lost: {path} is missing. `tidemark registry restore` brings" in err
-    assert "`tidemark registry new` begins anew" in err
+    assert f"the registry is lost: {path} is missing. `tidemark registry restore` restores" in err
+    assert "`tidemark registry new` creates an empty one" in err
     assert not path.exists()
 
 
@@ -73,7 +73,7 @@ def test_a_lake_without_any_registry_or_backup_is_not_given_a_new_one(settings: 
     (settings.data / "lake" / "events" / "_delta_log").mkdir(parents=True)
 
     with pytest.raises(
-        RegistryUnavailable, match="There is no backup of it: put a copy of your own back"
+        RegistryUnavailable, match="There is no backup: restore your own copy of the file"
     ):
         prepare_registry(settings, restores=True)
     assert not (settings.data / "registry.db").exists()
@@ -121,7 +121,7 @@ def test_a_start_at_night_brings_a_zeroed_registry_back_and_says_so(
 
     said = capsys.readouterr().err
     assert f"the registry was lost: {path} is not a database any more; it was restored" in said
-    assert "what was there is kept as registry.db." in said
+    assert "the old file is kept as registry.db." in said
     assert run("organizations", "show", "org_acme")[0] == 0
 
 
@@ -154,7 +154,7 @@ def test_a_whole_registry_is_not_overwritten_by_a_restore(run: Run, settings: Se
     older = sorted(Backups.for_settings(settings).folder.iterdir())[-2]
 
     code, _, err = run("registry", "restore", "--from", str(older))
-    assert (code, "give --replace as well" in err) == (2, True)
+    assert (code, "add --replace" in err) == (2, True)
     assert run("registry", "restore", "--from", str(older), "--replace")[0] == 0
 
     assert "Acme" in run("organizations", "show", "org_acme")[1]
@@ -232,7 +232,7 @@ def test_a_damaged_registry_with_later_changes_than_its_backup_is_not_set_back_a
         file.seek((number - 1) * 4096)
         file.write(b"\xff" * 4096)
 
-    with pytest.raises(RegistryUnavailable, match="backup is older than what can still be read"):
+    with pytest.raises(RegistryUnavailable, match="backup is older than the damaged registry"):
         prepare_registry(settings, restores=True)
     assert run("registry", "restore")[0] == 0
     assert "Acme" in run("organizations", "show", "org_acme")[1]
