@@ -55,7 +55,7 @@ def count_request(
     """Count accepted items and their bytes; RateLimitExceeded if they do not fit."""
     admission = dependencies.middleware.admission
     if sender.trusted:
-        admission.more(scope, buckets[0], size, items)
+        admission.count_size(scope, buckets[0], size, items)
         return
     now = dependencies.clock()
     try:

@@ -71,7 +71,7 @@ class Admission:
         size: int = 0,
         items: int = 0,
     ) -> RateLimitBucket:
-        """Count a request with an API key; `more` counts its bytes and items later."""
+        """Count a request with an API key; `count_size` counts its bytes and items later."""
         now = self._clock()
         bucket = self._tenant(owner, group, owner.id, now).total
         if not bucket.fits(now, cost, size, items):
@@ -80,7 +80,7 @@ class Admission:
         scope[RATE_LIMIT_KEY] = bucket
         return bucket
 
-    def more(self, scope: Scope, bucket: RateLimitBucket, size: int, items: int) -> None:
+    def count_size(self, scope: Scope, bucket: RateLimitBucket, size: int, items: int) -> None:
         """Count bytes and items of a request that is counted already."""
         now = self._clock()
         if not bucket.fits(now, 0, size, items):

@@ -57,7 +57,7 @@ class OpenConnections:
         self.limits = limits
         self.error_shape = shape
         """Shape of error bodies."""
-        self.turns = PipelineScheduler()
+        self.pipelines = PipelineScheduler()
         self.now = 0.0
         """Time of the event loop, as of the last sweep."""
         self._trusted = trusted

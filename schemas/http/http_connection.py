@@ -107,7 +107,7 @@ class HttpConnection(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         if self.pipeline:
-            self.open_connections.turns.take(self)
+            self.open_connections.pipelines.start_or_queue(self)
         elif self.pending_error is not None:
             self._send_error(self.pending_error)
         elif self.eof_at is not None:

@@ -26,36 +26,37 @@ class PipelineScheduler:
 
     def __init__(self) -> None:
         self._waiting: deque[Pipelined] = deque()
-        self._last = 0
+        self._last_started = 0
         self._since = 0.0
-        self._begun = 0
+        self._started = 0
 
-    def take(self, connection: Pipelined) -> None:
+    def start_or_queue(self, connection: Pipelined) -> None:
         """Start the next request of the connection now or later."""
         if self._waiting:
             self._waiting.append(connection)
-        elif id(connection) == self._last or self._has_turn():
-            self._last = id(connection)
+        elif id(connection) == self._last_started or self._may_start():
+            self._last_started = id(connection)
             connection.begin_next()
         else:
             self._waiting.append(connection)
-            self._go_on_later()
+            self._schedule()
 
-    def _has_turn(self) -> bool:
+    def _may_start(self) -> bool:
         now = asyncio.get_running_loop().time()
         if now - self._since >= PAUSE_SECONDS:
-            self._since, self._begun = now, 0
-        self._begun += 1
-        return self._begun <= STARTS
+            self._since, self._started = now, 0
+        self._started += 1
+        return self._started <= STARTS
 
-    def _go_on_later(self) -> None:
-        asyncio.get_running_loop().call_later(PAUSE_SECONDS, self._go_on)
+    def _schedule(self) -> None:
+        asyncio.get_running_loop().call_later(PAUSE_SECONDS, self._start_queued)
 
-    def _go_on(self) -> None:
-        self._since, self._begun, self._last = asyncio.get_running_loop().time(), STARTS, 0
+    def _start_queued(self) -> None:
+        self._since = asyncio.get_running_loop().time()
+        self._started, self._last_started = STARTS, 0
         # All are dequeued before any starts: a connection with more requests goes to the end.
-        turns = [self._waiting.popleft() for _ in range(min(STARTS, len(self._waiting)))]
+        batch = [self._waiting.popleft() for _ in range(min(STARTS, len(self._waiting)))]
         if self._waiting:
-            self._go_on_later()
-        for connection in turns:
+            self._schedule()
+        for connection in batch:
             connection.begin_next()

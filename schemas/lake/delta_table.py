@@ -13,9 +13,8 @@ from msgspec import Struct
 
 from schemas.lake.delta_log import LOG_FOLDER, damaged_entries, named
 from schemas.lake.table_location import local_folder, table_url
+from schemas.runtime.clock import UNIX_EPOCH
 from schemas.tables import Table
-
-UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class UnreadableTable(Exception):

@@ -1,8 +1,8 @@
 """Write transaction: raises the revision and appends to the audit trail.
 
-The log is the audit trail, and what followers read instead of everything: a change has the number
-of the revision that it made, so who has seen one revision knows that nothing is left out.
-It names fields, never values; only of a finding that was accepted it says which, and why.
+Followers read the trail instead of all records: each entry has the number of its revision, so a
+follower that counts them knows that none is missing. Entries have field names, never values; an
+entry for an accepted finding has the finding and the reason.
 """
 
 from collections.abc import Callable, Sequence

@@ -11,22 +11,22 @@ begun: Counter[str] = Counter()
 class Endless:
     """A connection on which always one more request waits; each is answered at once."""
 
-    def __init__(self, name: str, turns: PipelineScheduler) -> None:
+    def __init__(self, name: str, scheduler: PipelineScheduler) -> None:
         self._name = name
-        self._turns = turns
+        self._turns = scheduler
 
     def begin_next(self) -> None:
         begun[self._name] += 1
-        asyncio.get_running_loop().call_soon(self._turns.take, self)
+        asyncio.get_running_loop().call_soon(self._turns.start_or_queue, self)
 
 
 async def pipelined_for(seconds: float, *names: str) -> float:
     """Let such connections go on for a while; how long that was."""
     begun.clear()
-    turns, loop = PipelineScheduler(), asyncio.get_running_loop()
+    scheduler, loop = PipelineScheduler(), asyncio.get_running_loop()
     began = loop.time()
     for name in names:
-        turns.take(Endless(name, turns))
+        scheduler.start_or_queue(Endless(name, scheduler))
     await asyncio.sleep(seconds)
     return loop.time() - began
 
