@@ -23,7 +23,7 @@ def test_every_kind_of_item_is_described_with_its_fields() -> None:
             assert set(schema["properties"]) == set(kind.item.__struct_encode_fields__)
 
 
-def test_a_batch_has_the_bounds_of_the_collector() -> None:
+def test_a_batch_has_the_limits_of_the_collector() -> None:
     body = openapi_document(collector_api())["paths"]["/vitals"]["post"]["requestBody"]
 
     assert body["content"]["application/json"]["schema"] == {
@@ -34,7 +34,7 @@ def test_a_batch_has_the_bounds_of_the_collector() -> None:
     }
 
 
-def test_every_route_of_several_shapes_is_described() -> None:
+def test_every_mixed_route_is_described() -> None:
     paths = openapi_document(collector_api())["paths"]
 
     assert {(route.operation.path, route.operation.method.lower()) for route in MIXED_ROUTES} <= {
@@ -42,7 +42,7 @@ def test_every_route_of_several_shapes_is_described() -> None:
     }
 
 
-def test_an_item_of_any_shape_says_which_it_is_of() -> None:
+def test_items_of_mixed_routes_have_type_as_discriminator() -> None:
     body = openapi_document(collector_api())["paths"]["/"]["post"]["requestBody"]
 
     schema = body["content"]["application/json"]["schema"]
@@ -50,7 +50,7 @@ def test_an_item_of_any_shape_says_which_it_is_of() -> None:
     assert set(schema["discriminator"]["mapping"]) == set(TRACKER_FORMATS)
 
 
-def test_every_route_that_takes_no_item_is_described() -> None:
+def test_every_route_without_items_is_described() -> None:
     paths = openapi_document(collector_api())["paths"]
 
     assert set(paths["/robots.txt"]["get"]["responses"]["200"]["content"]) == {"text/plain"}

@@ -31,7 +31,7 @@ def sent(
     return collector.post(path, [{"name": "a"}], headers=headers)
 
 
-def test_a_page_of_somebody_else_cannot_send_for_a_website_with_a_list(
+def test_a_page_of_another_origin_cannot_send_to_a_website_with_a_list(
     collector: InMemoryCollector,
 ) -> None:
     reply = sent(collector, "https://evil.example")
@@ -45,13 +45,13 @@ def test_a_page_of_somebody_else_cannot_send_for_a_website_with_a_list(
 
 
 @pytest.mark.parametrize("origin", ["https://shop.example", "https://a.b.shop.example", None])
-def test_its_own_pages_and_programs_without_origin_can(
+def test_allowed_origins_and_clients_without_origin_can_send(
     collector: InMemoryCollector, origin: str | None
 ) -> None:
     assert sent(collector, origin).status == 200
 
 
-def test_an_item_that_names_the_website_is_no_way_round(collector: InMemoryCollector) -> None:
+def test_a_website_id_in_the_item_does_not_bypass_the_list(collector: InMemoryCollector) -> None:
     item = {"name": "a", "websiteId": "shop"}
 
     for path in ("/track", "/batch", "/events"):
@@ -66,7 +66,7 @@ def test_a_key_sends_from_anywhere(collector: InMemoryCollector) -> None:
     assert collector.post("/track?website_id=shop", [{"name": "a"}], "acme", headers).status == 200
 
 
-def test_a_website_without_a_list_takes_from_every_origin(collector: InMemoryCollector) -> None:
+def test_a_website_without_a_list_accepts_every_origin(collector: InMemoryCollector) -> None:
     assert sent(collector, "https://evil.example", "/track?website_id=blog").status == 200
 
 
@@ -84,7 +84,7 @@ def test_a_website_without_a_list_takes_from_every_origin(collector: InMemoryCol
         "",
     ],
 )
-def test_what_only_looks_like_an_allowed_origin_is_none(origin: str) -> None:
+def test_an_origin_that_resembles_an_allowed_one_is_refused(origin: str) -> None:
     assert not origin_allowed(LIST, origin)
 
 
@@ -92,6 +92,6 @@ def test_what_only_looks_like_an_allowed_origin_is_none(origin: str) -> None:
     "value",
     ["shop.example", "https://", "https://*", "ftp://a.example", "https://a.example/path", "null"],
 )
-def test_what_is_no_origin_cannot_be_listed(value: str) -> None:
+def test_an_invalid_origin_cannot_be_listed(value: str) -> None:
     with pytest.raises(Malformed, match="'allowedOrigins' has"):
         validate_origins([value])

@@ -41,7 +41,7 @@ def test_the_first_items_website_is_enough(collector: InMemoryCollector) -> None
     assert subjects(collector) == [("blog", "acme", 2)]
 
 
-def test_without_a_key_a_request_reaches_one_website(collector: InMemoryCollector) -> None:
+def test_a_request_without_a_key_has_access_to_one_website(collector: InMemoryCollector) -> None:
     reply = collector.post(
         "/track?website_id=shop", [{"name": "a"}, {"name": "b", "websiteId": "blog"}]
     )
@@ -73,7 +73,7 @@ def test_a_key_may_send_for_all_websites_of_its_organization(collector: InMemory
     assert collector.producer.sent[0].items == [body[0], body[4]]
 
 
-def test_rejects_are_named_by_their_place_in_the_request(collector: InMemoryCollector) -> None:
+def test_rejects_have_their_index_in_the_request(collector: InMemoryCollector) -> None:
     body = [{"name": 1}, {"name": "b", "websiteId": "solo"}, {"name": "c"}, {"nam": "d"}]
 
     reply = collector.post("/track?website_id=shop", body, key="acme")
@@ -82,7 +82,7 @@ def test_rejects_are_named_by_their_place_in_the_request(collector: InMemoryColl
     assert collector.producer.sent[0].items == [{"name": "c"}]
 
 
-def test_nothing_is_left_when_all_websites_are_out_of_reach(collector: InMemoryCollector) -> None:
+def test_a_request_is_refused_when_no_website_is_accessible(collector: InMemoryCollector) -> None:
     reply = collector.post("/track", {"name": "a", "websiteId": "solo"}, key="acme")
 
     assert (reply.status, reply.json["code"]) == (400, "NO_ITEM_ACCEPTED")
@@ -99,7 +99,7 @@ def test_nothing_is_left_when_all_websites_are_out_of_reach(collector: InMemoryC
         ("acme", "", "acme"),
     ],
 )
-def test_a_key_says_where_an_item_goes_that_names_no_website(
+def test_an_item_without_a_website_belongs_to_the_subject_of_the_key(
     collector: InMemoryCollector, key: str, query: str, subject: str
 ) -> None:
     collector.post(f"/track{query}", {"name": "a"}, key=key)
@@ -125,7 +125,7 @@ def test_an_x_api_key_is_a_key(collector: InMemoryCollector) -> None:
         ("/vitals?client_id=nobody", {}, 403, "ACCESS_DENIED"),
     ],
 )
-def test_who_cannot_be_identified_is_refused(
+def test_an_unauthenticated_request_is_refused(
     collector: InMemoryCollector, path: str, headers: dict[str, str], status: int, code: str
 ) -> None:
     body = [{"name": "a", "path": "/", "metricName": "LCP", "metricValue": 1}]
@@ -139,7 +139,7 @@ def test_who_cannot_be_identified_is_refused(
 @pytest.mark.parametrize(
     ("key", "query"), [("reader", ""), ("acme", "solo"), ("acme-shop", "blog"), ("acme", "nobody")]
 )
-def test_a_key_does_not_reach_beyond_its_scope_and_tenant(
+def test_a_key_has_no_access_beyond_its_scope_and_tenant(
     collector: InMemoryCollector, key: str, query: str
 ) -> None:
     path = f"/track?website_id={query}" if query else "/track"

@@ -108,7 +108,7 @@ def test_a_reject_names_the_field_and_the_rule(item: object, message: str) -> No
         ),
     ],
 )
-def test_a_word_that_is_not_allowed_is_answered_with_those_that_are(
+def test_the_message_for_an_unknown_value_lists_the_allowed_ones(
     kind: Kind, item: object, message: str
 ) -> None:
     assert reject(item, kind) == message
@@ -131,19 +131,19 @@ def test_a_line_number_is_no_text() -> None:
         {"k" * 128: -(2**63), "x": 1.5, "y": True, "z": "…"},
     ],
 )
-def test_properties_within_their_bounds_travel_untouched(properties: object) -> None:
+def test_properties_within_the_limits_are_published_unchanged(properties: object) -> None:
     body = json.dumps(GOOD | {"properties": properties}, ensure_ascii=False).encode()
 
     assert EVENTS.decode(body).array == b"[" + body + b"]"
 
 
-def test_a_good_array_travels_untouched() -> None:
+def test_a_valid_array_is_published_unchanged() -> None:
     body = b' [ {"name":"a","name":"b"} ,\n{"name":"\\u00e9\xc3\xa9","unknown":{"deep":[[1]]}}]\n'
 
     assert EVENTS.decode(body).array == body.strip()
 
 
-def test_a_large_batch_of_small_items_is_good() -> None:
+def test_a_large_batch_of_small_items_is_accepted() -> None:
     item = GOOD | {"properties": {"a": {"b": "x" * 200}}}
     accepted = EVENTS.decode(json.dumps([item] * 500).encode())
 
@@ -155,7 +155,7 @@ def test_five_hundred_and_one_items_are_too_many() -> None:
         EVENTS.decode(json.dumps([GOOD] * 501).encode())
 
 
-def test_rejects_keep_their_place() -> None:
+def test_rejects_keep_their_index() -> None:
     accepted = EVENTS.decode(b'[{"nam":1},{"name":"a"},7,{"name":"b"}]')
 
     assert accepted.array == b'[{"name":"a"},{"name":"b"}]'
@@ -166,13 +166,13 @@ def test_rejects_keep_their_place() -> None:
     ]
 
 
-def test_the_one_bad_item_is_named_in_the_refusal() -> None:
+def test_the_error_has_the_message_of_the_only_invalid_item() -> None:
     with pytest.raises(NoneAccepted, match=r"No item was accepted\. 'name' is required"):
         EVENTS.decode(b"{}")
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_what_is_accepted_is_what_the_floor_can_read(kind: Kind) -> None:
+def test_accepted_items_decode_with_the_types_of_schemas(kind: Kind) -> None:
     fields: dict[str, object] = {"timestamp": "2026-11-21T10:00:00Z", "websiteId": "w"}
     needed: dict[str, dict[str, object]] = {
         "custom_event": {"name": "a", "properties": {"a": [1, {"b": None}]}},

@@ -36,7 +36,7 @@ def made(kind: Kind, item: dict[str, Any]) -> Any:
         (PAGE_ENGAGEMENT, {"path": "/", "active_time": 2}, {"path": "/", "activeTime": 2}),
     ],
 )
-def test_the_other_spelling_becomes_the_wire_name(
+def test_an_alias_becomes_the_wire_name(
     kind: Kind, given: dict[str, Any], expected: dict[str, Any]
 ) -> None:
     assert made(kind, given) == expected
@@ -45,15 +45,13 @@ def test_the_other_spelling_becomes_the_wire_name(
 @pytest.mark.parametrize(
     ("wire", "spelled", "kept"), [("a", "b", "a"), (None, "b", "b"), ("a", None, "a")]
 )
-def test_the_wire_name_wins_where_it_says_something(
-    wire: object, spelled: object, kept: object
-) -> None:
+def test_the_wire_name_wins_unless_it_is_null(wire: object, spelled: object, kept: object) -> None:
     item = {"name": "x", "anonymousId": wire, "anonymous_id": spelled}
 
     assert made(CUSTOM_EVENT, item) == {"name": "x", "anonymousId": kept}
 
 
-def test_what_is_wrong_in_the_other_spelling_is_named() -> None:
+def test_messages_have_the_alias_that_was_sent() -> None:
     body = b'[{"name":"a"},{"name":"b","anonymous_id":7},{"name":"c","anonymousId":7},{"nam":1}]'
     accepted = Decoder(CUSTOM_EVENT).decode(body)
 
@@ -64,14 +62,14 @@ def test_what_is_wrong_in_the_other_spelling_is_named() -> None:
     ]
 
 
-def test_properties_keep_their_own_spelling() -> None:
+def test_names_inside_properties_are_not_aliases() -> None:
     body = b'[{"name":"a","properties":{"session_id":"s","utmSource":"x"}}]'
 
     assert Decoder(CUSTOM_EVENT).decode(body).array == body
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_every_name_of_two_words_has_another_spelling(kind: Kind) -> None:
+def test_every_name_of_two_words_has_an_alias(kind: Kind) -> None:
     names = kind.item.__struct_encode_fields__
 
     spelled = {old: name for old, name in aliases_of(kind.item).items() if old != "url"}

@@ -13,14 +13,14 @@ PROXY = "203.0.113.0/24"
 """The tests' own address is in it."""
 
 
-def test_all_readers_see_the_same() -> None:
+def test_all_readers_see_the_same_value() -> None:
     scope = http_scope("GET", "/", {"accept": "a\nb", "x-other": "1"})
 
     assert header(scope, b"accept") == "a, b"
     assert headers_by_name(scope) == {b"accept": b"a, b", b"x-other": b"1"}
 
 
-def test_what_a_client_writes_before_its_proxy_does_is_not_believed(tmp_path: Path) -> None:
+def test_a_header_line_of_the_client_before_that_of_its_proxy_is_ignored(tmp_path: Path) -> None:
     collector = in_memory_collector(tmp_path, trusted_proxies=PROXY)
     headers = {"x-forwarded-for": "6.6.6.6\n198.51.100.9", "cf-ipcountry": "KP\nDE"}
 
@@ -41,7 +41,7 @@ def test_what_a_client_writes_before_its_proxy_does_is_not_believed(tmp_path: Pa
         ({"user-agent": "A\nB"}, 200),
     ],
 )
-def test_two_values_where_one_is_taken_are_a_wrong_one(
+def test_two_values_of_a_single_header_are_invalid(
     tmp_path: Path, headers: dict[str, str], status: int
 ) -> None:
     collector = in_memory_collector(tmp_path)

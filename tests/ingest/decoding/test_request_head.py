@@ -6,7 +6,7 @@ from schemas.envelope import CLIENT_HINTS
 from tests.ingest.in_memory_collector import in_memory_collector
 
 
-def test_all_client_hints_are_kept_and_cut(tmp_path: Path) -> None:
+def test_all_client_hints_are_kept_and_truncated(tmp_path: Path) -> None:
     collector = in_memory_collector(tmp_path)
     sent = {name: f'"{number}"' for number, name in enumerate(CLIENT_HINTS)}
     long = {**sent, "sec-ch-ua-full-version-list": "x" * 600, "sec-ch-ua-arch": '"x86"'}

@@ -25,7 +25,7 @@ def collector(tmp_path: Path) -> InMemoryCollector:
     return in_memory_collector(tmp_path)
 
 
-def test_one_event_is_sent_as_it_came(collector: InMemoryCollector, tmp_path: Path) -> None:
+def test_an_event_is_published_unchanged(collector: InMemoryCollector, tmp_path: Path) -> None:
     body = b'{"name":"signup", "properties":{"plan":"pro"},"unknown":1}'
 
     reply = collector.post("/track?website_id=shop", body, headers={"user-agent": AGENT})
@@ -87,7 +87,7 @@ def test_what_must_be_an_array_is_refused_as_an_object(
     )
 
 
-def test_good_items_are_taken_and_bad_ones_named(collector: InMemoryCollector) -> None:
+def test_valid_items_are_accepted_and_invalid_ones_listed(collector: InMemoryCollector) -> None:
     body = [{"name": "a"}, {"nam": "b"}, {"name": "c"}, {"name": "d", "timestamp": "yesterday"}]
 
     reply = collector.post("/track?website_id=shop", body)
@@ -110,7 +110,7 @@ def test_good_items_are_taken_and_bad_ones_named(collector: InMemoryCollector) -
     assert collector.producer.sent[0].envelopes[0].count == 2
 
 
-def test_a_batch_without_a_good_item_is_refused(collector: InMemoryCollector) -> None:
+def test_a_batch_without_a_valid_item_is_refused(collector: InMemoryCollector) -> None:
     reply = collector.post("/track?website_id=shop", [{"name": ""}, 7])
 
     assert reply.status == 400
@@ -144,7 +144,7 @@ def test_any_content_type_is_read_as_json(collector: InMemoryCollector, type_: s
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "x-gzip", "GZIP"])
-def test_a_packed_body_is_unpacked(collector: InMemoryCollector, encoding: str) -> None:
+def test_a_compressed_body_is_decompressed(collector: InMemoryCollector, encoding: str) -> None:
     packed = gzip.compress(b'[{"name":"a"}]')
 
     collector.post("/track?website_id=shop", packed, headers={"content-encoding": encoding})
@@ -182,7 +182,7 @@ def test_only_the_headers_that_enrichment_reads_are_kept(collector: InMemoryColl
     assert envelope.address == "203.0.113.0"
 
 
-def test_a_visitors_requests_share_a_place(collector: InMemoryCollector) -> None:
+def test_requests_of_a_visitor_share_a_partition_key(collector: InMemoryCollector) -> None:
     for visitor in ("u1", "u2", "u1"):
         collector.post("/track?website_id=shop", {"name": "a", "anonymousId": visitor})
 
@@ -191,7 +191,7 @@ def test_a_visitors_requests_share_a_place(collector: InMemoryCollector) -> None
     assert places == [3_615_511_926, 1_317_602_508, 3_615_511_926]
 
 
-def test_who_has_no_anonymous_id_is_placed_by_address_and_agent(
+def test_requests_without_anonymous_id_are_keyed_by_address_and_user_agent(
     collector: InMemoryCollector,
 ) -> None:
     for agent in ("one", "two", "one"):
@@ -205,7 +205,7 @@ def test_who_has_no_anonymous_id_is_placed_by_address_and_agent(
     ("outcome", "code"),
     [(DeliveryStatus.NOT_SENT, "SERVICE_UNAVAILABLE"), (DeliveryStatus.UNKNOWN, "OUTCOME_UNKNOWN")],
 )
-def test_what_kafka_does_not_acknowledge_is_no_success(
+def test_a_request_without_acknowledgement_is_no_success(
     collector: InMemoryCollector, outcome: DeliveryStatus, code: str
 ) -> None:
     collector.producer.outcome = outcome
@@ -215,7 +215,7 @@ def test_what_kafka_does_not_acknowledge_is_no_success(
     assert (reply.status, reply.json["code"], reply.headers["retry-after"]) == (503, code, "5")
 
 
-def test_nothing_is_taken_while_kafka_is_away(collector: InMemoryCollector) -> None:
+def test_requests_are_refused_while_kafka_is_unavailable(collector: InMemoryCollector) -> None:
     collector.producer.unavailable_reason = "away"
 
     reply = collector.post("/track?website_id=shop", {"name": "a"})
@@ -238,7 +238,7 @@ def test_nothing_is_taken_while_kafka_is_away(collector: InMemoryCollector) -> N
         ("GET", "/health/ready", 200),
     ],
 )
-def test_every_answer_tells_the_allowance(
+def test_every_response_has_rate_limit_headers(
     collector: InMemoryCollector, method: str, path: str, status: int
 ) -> None:
     reply = request_once(collector.app, method, path, {"name": "a"} if method == "POST" else None)
@@ -253,7 +253,7 @@ def test_every_answer_tells_the_allowance(
         assert reply.json["status"] == "error"
 
 
-def test_an_answer_tells_what_is_left_to_its_network(collector: InMemoryCollector) -> None:
+def test_rate_limit_headers_describe_the_client_network(collector: InMemoryCollector) -> None:
     for _ in range(2):
         reply = collector.post("/track?website_id=shop", {"name": "a"})
 
@@ -263,7 +263,7 @@ def test_an_answer_tells_what_is_left_to_its_network(collector: InMemoryCollecto
     assert reply.headers["x-ratelimit-reset"] == str((NOW + 60_000) // 1000)
 
 
-def test_an_answer_to_a_key_tells_what_is_left_to_the_organization(
+def test_rate_limit_headers_with_a_key_describe_the_organization(
     collector: InMemoryCollector,
 ) -> None:
     for _ in range(2):
@@ -273,7 +273,7 @@ def test_an_answer_to_a_key_tells_what_is_left_to_the_organization(
     assert reply.headers["x-ratelimit-remaining"] == "5998"
 
 
-def test_who_has_used_the_allowance_up_is_told_when_to_come_back(
+def test_a_rate_limited_request_has_retry_after(
     collector: InMemoryCollector,
 ) -> None:
     collector.set_limits("acme", collect=1)
@@ -314,7 +314,7 @@ def test_an_unready_collector_says_why(collector: InMemoryCollector) -> None:
     assert request_once(collector.app, "GET", "/health/live").status == 200
 
 
-def test_a_collector_without_its_registry_is_ready_and_says_what_it_does_without(
+def test_a_collector_without_its_registry_is_ready_and_degraded(
     collector: InMemoryCollector,
 ) -> None:
     collector.registry.error = "lost"
@@ -330,7 +330,7 @@ def test_a_collector_without_its_registry_is_ready_and_says_what_it_does_without
     }
 
 
-def test_a_collector_says_which_table_is_left_out_and_goes_on_taking(tmp_path: Path) -> None:
+def test_health_names_a_table_that_is_not_written_and_requests_are_accepted(tmp_path: Path) -> None:
     reason = "what is sent for events waits in Kafka: tidemark doctor --repair"
     write_heartbeat(tmp_path / "run", Heartbeat("worker-1", 1, NOW, "ready", reason=reason))
 

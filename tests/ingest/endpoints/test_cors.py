@@ -23,7 +23,7 @@ def collector(tmp_path: Path) -> InMemoryCollector:
 
 
 @pytest.mark.parametrize("preflight", PREFLIGHTS, ids=range(len(PREFLIGHTS)))
-def test_a_recorded_preflight_is_let_through(
+def test_a_recorded_preflight_is_allowed(
     collector: InMemoryCollector, preflight: dict[str, Any]
 ) -> None:
     url = f"{preflight['path']}?{urlencode(preflight['query'])}"
@@ -40,7 +40,7 @@ def test_a_recorded_preflight_is_let_through(
 
 
 @pytest.mark.parametrize("body", [{"name": "a"}, {"nam": "a"}])
-def test_a_credentialed_beacon_may_read_its_answer(
+def test_a_credentialed_beacon_may_read_its_response(
     collector: InMemoryCollector, body: object
 ) -> None:
     headers = {"origin": "https://shop.example", "cookie": "a=b", "content-type": "text/plain"}
@@ -75,7 +75,7 @@ def test_a_preflight_names_the_methods_of_the_route(
 
 
 @pytest.mark.parametrize("path", POSTED)
-def test_options_of_a_route_are_told_without_an_origin_too(
+def test_options_are_answered_without_an_origin_too(
     collector: InMemoryCollector, path: str
 ) -> None:
     reply = request_once(collector.app, "OPTIONS", path)

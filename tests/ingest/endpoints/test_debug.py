@@ -35,7 +35,7 @@ def debug_items(collector: InMemoryCollector, website: str = "shop", key: str = 
     return reply.json["items"]
 
 
-def test_what_was_taken_is_shown_the_newest_first(collector: InMemoryCollector) -> None:
+def test_accepted_items_are_listed_newest_first(collector: InMemoryCollector) -> None:
     headers = {
         "user-agent": "Firefox",
         "origin": "https://shop.example",
@@ -62,7 +62,7 @@ def test_what_was_taken_is_shown_the_newest_first(collector: InMemoryCollector) 
     ]
 
 
-def test_what_was_left_out_is_shown_with_its_reason(collector: InMemoryCollector) -> None:
+def test_rejects_are_listed_with_their_reason(collector: InMemoryCollector) -> None:
     collector.post("/track?website_id=shop", [{"name": "a"}, {"nam": "b"}])
 
     rejected, accepted = debug_items(collector)
@@ -85,7 +85,7 @@ def test_what_was_left_out_is_shown_with_its_reason(collector: InMemoryCollector
          "VALIDATION_ERROR"),
     ],
 )  # fmt: skip
-def test_a_request_that_was_refused_is_shown(
+def test_a_refused_request_is_listed(
     collector: InMemoryCollector,
     path: str,
     body: object,
@@ -117,7 +117,7 @@ def test_each_item_of_a_refused_batch_has_its_reason(collector: InMemoryCollecto
     ]
 
 
-def test_of_many_refused_items_the_first_are_shown_in_few_words(
+def test_the_first_of_many_rejects_are_listed_with_truncated_messages(
     collector: InMemoryCollector,
 ) -> None:
     bad = {"path": "/", "metricName": "x" * 1_900, "metricValue": 1}
@@ -131,7 +131,7 @@ def test_of_many_refused_items_the_first_are_shown_in_few_words(
     assert request.size == 512 + 50 * (192 + 256)
 
 
-def test_what_kafka_does_not_take_is_shown_as_refused(collector: InMemoryCollector) -> None:
+def test_requests_refused_without_kafka_are_listed(collector: InMemoryCollector) -> None:
     collector.producer.unavailable_reason = "Kafka is away"
     collector.post("/track?website_id=shop", {"name": "a"})
 
@@ -140,7 +140,7 @@ def test_what_kafka_does_not_take_is_shown_as_refused(collector: InMemoryCollect
     ]
 
 
-def test_what_a_browser_asks_beforehand_is_not_shown(collector: InMemoryCollector) -> None:
+def test_preflight_requests_are_not_listed(collector: InMemoryCollector) -> None:
     asking = {"origin": "https://shop.example", "access-control-request-method": "POST"}
 
     assert (
@@ -150,7 +150,7 @@ def test_what_a_browser_asks_beforehand_is_not_shown(collector: InMemoryCollecto
     assert debug_items(collector) == []
 
 
-def test_items_of_several_websites_are_shown_at_their_own(collector: InMemoryCollector) -> None:
+def test_items_of_several_websites_are_listed_at_their_own(collector: InMemoryCollector) -> None:
     collector.post("/track", [{"name": "a", "websiteId": "shop"}, {"name": "b"}], key="acme")
 
     assert [line["item"]["name"] for line in debug_items(collector)] == ["a"]
@@ -159,7 +159,7 @@ def test_items_of_several_websites_are_shown_at_their_own(collector: InMemoryCol
     ] == [("b", True)]
 
 
-def test_items_that_are_many_are_counted_instead_of_kept(collector: InMemoryCollector) -> None:
+def test_items_of_large_requests_are_counted_only(collector: InMemoryCollector) -> None:
     collector.post("/track?website_id=shop", [{"name": "a" * 200}] * 100)
 
     [line] = debug_items(collector)
@@ -172,7 +172,7 @@ def test_items_that_are_many_are_counted_instead_of_kept(collector: InMemoryColl
     [(None, "shop", 401), ("acme", "shop", 403), ("reader", "solo", 403), ("reader", "x", 403),
      ("reader", "", 400)],
 )  # fmt: skip
-def test_only_who_may_read_data_of_the_website_sees_it(
+def test_only_keys_that_may_read_the_website_see_its_items(
     collector: InMemoryCollector, key: str | None, website: str, status: int
 ) -> None:
     headers = {"x-api-key": collector.keys[key]} if key else {}
@@ -190,7 +190,7 @@ def an_event(size: int = 0) -> RecentRequest:
     return RecentRequest(0, "events", 1, b"x" * size, "r")
 
 
-def test_a_website_has_so_many_requests_kept() -> None:
+def test_requests_per_website_are_bounded() -> None:
     remembered = RecentRequests()
     for _ in range(recent_requests.MAX_REQUESTS + 5):
         remembered.add("shop", an_event())
@@ -202,7 +202,7 @@ def test_a_website_has_so_many_requests_kept() -> None:
     )
 
 
-def test_a_website_has_so_many_bytes_kept() -> None:
+def test_bytes_per_website_are_bounded() -> None:
     remembered = RecentRequests()
     size = recent_requests.MAX_WEBSITE_BYTES // 4
     for _ in range(5):
@@ -211,7 +211,7 @@ def test_a_website_has_so_many_bytes_kept() -> None:
     assert len(remembered.latest("shop")) == 3  # each costs a little more than its items
 
 
-def test_the_website_that_was_silent_for_longest_is_forgotten_first(
+def test_the_website_that_was_silent_longest_is_evicted_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
@@ -273,7 +273,7 @@ def run(test: Callable[[], Coroutine[None, None, None]]) -> None:
     asyncio.run(test())
 
 
-def test_who_follows_sees_what_was_there_and_then_what_comes(collector: InMemoryCollector) -> None:
+def test_a_follower_gets_past_and_then_new_requests(collector: InMemoryCollector) -> None:
     async def test() -> None:
         await post(collector, "a", "b")
         async with following(collector) as follower:
@@ -284,7 +284,7 @@ def test_who_follows_sees_what_was_there_and_then_what_comes(collector: InMemory
     run(test)
 
 
-def test_who_hears_nothing_is_told_so(
+def test_an_idle_stream_sends_empty_lines(
     collector: InMemoryCollector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(debug, "KEEPALIVE_SECONDS", 0.02)
@@ -323,7 +323,7 @@ def test_the_stream_ends_with_its_key(collector: InMemoryCollector) -> None:
     run(test)
 
 
-def test_who_does_not_keep_up_misses_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_follower_misses_the_oldest_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recent_requests, "MAX_QUEUED_REQUESTS", 2)
     remembered = RecentRequests()
     with remembered.follow("shop", "acme") as queue:
@@ -335,7 +335,7 @@ def test_who_does_not_keep_up_misses_the_oldest(monkeypatch: pytest.MonkeyPatch)
     assert [None if request is None else len(request.envelope) for request in waiting] == [3, None]
 
 
-def test_one_organization_leaves_others_a_place() -> None:
+def test_followers_per_organization_are_bounded() -> None:
     remembered = RecentRequests()
     with ExitStack() as following:
         for _ in range(recent_requests.MAX_FOLLOWERS_PER_ORGANIZATION):

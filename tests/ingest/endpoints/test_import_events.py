@@ -34,7 +34,7 @@ def lines(*items: Any) -> bytes:
     )
 
 
-def test_lines_are_sent_in_one_envelope_to_the_topic_of_history(
+def test_lines_are_published_in_one_envelope_to_the_backfill_topic(
     collector: InMemoryCollector,
 ) -> None:
     body = lines(an_item(line=1, country="AT"), an_item(line=2, user_agent="x")) + b"\n"
@@ -56,13 +56,13 @@ def test_lines_are_sent_in_one_envelope_to_the_topic_of_history(
     ]
 
 
-def test_an_array_is_taken_too(collector: InMemoryCollector) -> None:
+def test_an_array_is_accepted_too(collector: InMemoryCollector) -> None:
     reply = collector.post("/import?import_id=imp_1", [an_item(), an_item()], key="acme-shop")
 
     assert (reply.status, reply.json["count"]) == (200, 2)
 
 
-def test_each_line_that_is_not_good_is_named(collector: InMemoryCollector) -> None:
+def test_each_invalid_line_is_listed(collector: InMemoryCollector) -> None:
     body = lines(
         an_item(),
         b'{"name": "broken"',
@@ -91,14 +91,14 @@ def test_each_line_that_is_not_good_is_named(collector: InMemoryCollector) -> No
     assert [item["timestamp"] for item in sent] == [THEN, "2019-03-01T12:00:00+01:00"]
 
 
-def test_a_request_has_so_many_lines_whatever_is_in_them(collector: InMemoryCollector) -> None:
+def test_the_number_of_lines_is_limited_whatever_is_in_them(collector: InMemoryCollector) -> None:
     reply = collector.post("/import?import_id=imp_1", lines(an_item(), *[b"x"] * 500), key="acme")
 
     assert (reply.status, collector.producer.sent) == (400, [])
     assert reply.json["message"] == "A request may have 1 to 500 items; this one has 501"
 
 
-def test_a_request_without_any_good_line_is_refused(collector: InMemoryCollector) -> None:
+def test_a_request_without_a_valid_line_is_refused(collector: InMemoryCollector) -> None:
     reply = collector.post(
         "/import?import_id=imp_1", lines(an_item(timestamp=None), b"{"), key="acme"
     )
@@ -119,7 +119,7 @@ def test_a_request_without_any_good_line_is_refused(collector: InMemoryCollector
         ("/import?import_id=imp_2", "acme", 409),
     ],
 )
-def test_the_past_takes_a_key_and_an_open_import(
+def test_historical_events_need_a_key_and_an_open_import(
     collector: InMemoryCollector, target: str, key: str | None, status: int
 ) -> None:
     reply = collector.post(target, [an_item()], key=key)
@@ -127,7 +127,7 @@ def test_the_past_takes_a_key_and_an_open_import(
     assert (reply.status, collector.producer.sent) == (status, [])
 
 
-def test_imports_take_turns_and_few_may_wait() -> None:
+def test_imports_are_processed_one_at_a_time_and_few_may_wait() -> None:
     async def crowd() -> list[str]:
         turns, order = CpuThrottle("wait"), []
 

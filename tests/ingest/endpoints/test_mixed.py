@@ -62,7 +62,7 @@ def plain(reply: Reply) -> dict[str, Any]:
         ),
     ],
 )
-def test_one_item_goes_where_its_type_says(
+def test_an_item_goes_to_the_topic_of_its_type(
     collector: InMemoryCollector, item: object, type_: str, topic: str, made: object
 ) -> None:
     reply = collector.post("/?client_id=shop", item)
@@ -99,7 +99,7 @@ def test_several_web_vitals_in_one_item_become_one_each(collector: InMemoryColle
     ]
 
 
-def test_several_web_vitals_in_each_item_do_not_outgrow_a_message(
+def test_several_web_vitals_per_item_do_not_exceed_a_message(
     collector: InMemoryCollector,
 ) -> None:
     vitals = dict.fromkeys(("fcp", "lcp", "cls", "inp", "ttfb"), 1)
@@ -139,7 +139,7 @@ def test_several_web_vitals_in_each_item_do_not_outgrow_a_message(
         ({"name": "x", "websiteId": "solo"}, "'websiteId' is a website that this sender"),
     ],
 )
-def test_an_item_that_is_not_good_is_named(
+def test_an_invalid_item_is_rejected_with_a_message(
     collector: InMemoryCollector, item: object, message: str
 ) -> None:
     reply = collector.post("/?client_id=shop", item)
@@ -182,7 +182,7 @@ def test_a_huge_item_is_refused_for_its_size_before_anything_else(
         ("/events", b"7", "The body must be JSON in UTF-8: an array of items"),
     ],
 )
-def test_what_is_no_body_is_refused(
+def test_a_malformed_body_is_refused(
     collector: InMemoryCollector, path: str, body: bytes, message: str
 ) -> None:
     reply = collector.post(f"{path}?client_id=shop", body)
@@ -190,7 +190,7 @@ def test_what_is_no_body_is_refused(
     assert (reply.status, reply.json["message"]) == (400, message)
 
 
-def test_a_batch_is_sorted_by_kind_and_answered_item_by_item(collector: InMemoryCollector) -> None:
+def test_a_batch_is_grouped_by_kind_with_a_result_per_item(collector: InMemoryCollector) -> None:
     reply = collector.post("/batch?client_id=shop", [VIEW, OOPS, {"eventId": "bad"}, 8, AWAY])
 
     assert reply.status == 200
@@ -224,14 +224,14 @@ def test_a_batch_is_sorted_by_kind_and_answered_item_by_item(collector: InMemory
     ]
 
 
-def test_a_batch_of_good_items_is_a_success(collector: InMemoryCollector) -> None:
+def test_a_batch_of_valid_items_is_a_success(collector: InMemoryCollector) -> None:
     reply = collector.post("/batch", [VIEW, AWAY], headers={"databuddy-client-id": "shop"})
 
     body = plain(reply)
     assert (body["status"], body["processed"], len(body["results"])) == ("success", 2, 2)
 
 
-def test_a_batch_without_a_good_item_is_refused_item_by_item(collector: InMemoryCollector) -> None:
+def test_a_batch_without_a_valid_item_is_refused_item_by_item(collector: InMemoryCollector) -> None:
     reply = collector.post("/batch?client_id=shop", [{"eventId": "a"}, {"name": 7}])
 
     assert (reply.status, reply.json["code"]) == (400, "NO_ITEM_ACCEPTED")
@@ -241,7 +241,7 @@ def test_a_batch_without_a_good_item_is_refused_item_by_item(collector: InMemory
     ]
 
 
-def test_what_kafka_has_of_a_batch_is_told_when_it_does_not_have_all(
+def test_a_partly_acknowledged_batch_lists_what_was_acknowledged(
     collector: InMemoryCollector,
 ) -> None:
     collector.producer.outcomes["errors"] = DeliveryStatus.NOT_SENT
@@ -271,7 +271,7 @@ def test_what_kafka_has_of_a_batch_is_told_when_it_does_not_have_all(
         (DeliveryStatus.UNKNOWN, DeliveryStatus.ACKNOWLEDGED, "OUTCOME_UNKNOWN"),
     ],
 )
-def test_nothing_is_a_success_that_kafka_did_not_acknowledge(
+def test_no_batch_is_a_success_without_acknowledgement(
     collector: InMemoryCollector, events: DeliveryStatus, errors: DeliveryStatus, code: str
 ) -> None:
     collector.producer.outcomes = {"events": events, "errors": errors}
@@ -281,7 +281,7 @@ def test_nothing_is_a_success_that_kafka_did_not_acknowledge(
     assert (reply.status, reply.json["code"]) == (503, code)
 
 
-def test_a_part_that_will_never_fit_is_rejected_and_not_sent_for_ever(
+def test_a_kind_that_never_fits_is_rejected_and_not_retried(
     collector: InMemoryCollector,
 ) -> None:
     collector.producer.too_large = {"errors"}
@@ -301,7 +301,7 @@ def test_a_part_that_will_never_fit_is_rejected_and_not_sent_for_ever(
     )
 
 
-def test_what_may_be_sent_again_is_said_before_what_never_fits(
+def test_retryable_errors_rank_before_too_large(
     collector: InMemoryCollector,
 ) -> None:
     collector.producer.too_large = {"events"}
@@ -313,7 +313,7 @@ def test_what_may_be_sent_again_is_said_before_what_never_fits(
 
 
 @pytest.mark.parametrize("path", ["/", "/batch", "/events", "/identify", "/engagement"])
-def test_nothing_is_taken_on_any_route_while_kafka_is_away(
+def test_every_route_refuses_while_kafka_is_unavailable(
     collector: InMemoryCollector, path: str
 ) -> None:
     collector.producer.unavailable_reason = "away"
@@ -374,9 +374,7 @@ def test_a_server_identifies_a_person_with_its_key(collector: InMemoryCollector)
         ),
     ],
 )
-def test_who_is_nobody_is_not_identified(
-    collector: InMemoryCollector, body: object, message: str
-) -> None:
+def test_identify_needs_a_visitor(collector: InMemoryCollector, body: object, message: str) -> None:
     reply = collector.post("/identify?client_id=shop", body)
 
     assert (reply.status, reply.json["rejected"][0]["message"]) == (400, message)
@@ -398,14 +396,14 @@ def test_a_key_may_send_a_batch_for_several_websites(collector: InMemoryCollecto
     ]
 
 
-def test_the_first_good_item_may_name_the_website(collector: InMemoryCollector) -> None:
+def test_the_first_accepted_item_may_have_the_website_id(collector: InMemoryCollector) -> None:
     collector.post("/batch", [{"nam": 1, "websiteId": "solo"}, OOPS | {"websiteId": "blog"}])
 
     assert [sent.envelopes[0].subject_id for sent in collector.producer.sent] == ["blog"]
 
 
 @pytest.mark.parametrize("path", ["/", "/batch", "/events", "/px.jpg", "/identify", "/engagement"])
-def test_who_names_no_website_is_refused_on_every_route(
+def test_a_request_without_a_website_is_refused_on_every_route(
     collector: InMemoryCollector, path: str
 ) -> None:
     item = VIEW | {"eventName": "a", "profileId": "p"}
@@ -417,7 +415,7 @@ def test_who_names_no_website_is_refused_on_every_route(
 
 
 @pytest.mark.parametrize("name", ["eventName", "event_name", "name"])
-def test_what_is_wrong_with_an_events_name_is_said_by_the_senders_word(
+def test_messages_about_an_event_name_have_the_name_that_was_sent(
     collector: InMemoryCollector, name: str
 ) -> None:
     reply = collector.post("/events?client_id=shop", [{name: 5, "session_id": "s"}])
@@ -427,7 +425,9 @@ def test_what_is_wrong_with_an_events_name_is_said_by_the_senders_word(
     ]
 
 
-def test_a_member_of_a_payload_is_named_as_it_was_sent(collector: InMemoryCollector) -> None:
+def test_messages_about_payload_fields_have_the_name_that_was_sent(
+    collector: InMemoryCollector,
+) -> None:
     payload = {"path": "/", "message": "m", "error_type": 5}
 
     reply = collector.post("/?client_id=shop", {"type": "error", "payload": payload})

@@ -33,7 +33,7 @@ def _nothing_sent(collector: InMemoryCollector) -> None:
 
 
 @pytest.mark.parametrize("what", BODIES)
-def test_an_item_that_is_none_is_refused(collector: InMemoryCollector, what: str) -> None:
+def test_a_malformed_item_is_refused(collector: InMemoryCollector, what: str) -> None:
     body, status = BODIES[what]
 
     reply = collector.post("/?client_id=shop", body)
@@ -43,7 +43,7 @@ def test_an_item_that_is_none_is_refused(collector: InMemoryCollector, what: str
 
 
 @pytest.mark.parametrize("what", [what for what in BODIES if what != "two objects"])
-def test_a_bad_item_leaves_the_others_of_its_batch_alone(
+def test_an_invalid_item_does_not_affect_others_of_its_batch(
     collector: InMemoryCollector, what: str
 ) -> None:
     body, _ = BODIES[what]
@@ -93,7 +93,7 @@ BOUNDED = settings(
 @given(
     st.lists(odd_items | anything, min_size=1, max_size=6), st.sampled_from(["/batch", "/events"])
 )
-def test_whatever_is_sent_is_answered_item_by_item(
+def test_any_batch_gets_a_result_per_item(
     collector: InMemoryCollector, items: list[Any], path: str
 ) -> None:
     collector.producer.sent.clear()
@@ -113,7 +113,7 @@ def test_whatever_is_sent_is_answered_item_by_item(
 @given(
     st.dictionaries(st.sampled_from([*NAMES, "type", "payload[lcp]", "properties[a]"]), st.text())
 )
-def test_whatever_a_pixel_asks_is_answered(
+def test_any_query_string_of_the_pixel_gets_a_response(
     collector: InMemoryCollector, query: dict[str, str]
 ) -> None:
     collector.producer.sent.clear()

@@ -25,7 +25,7 @@ def item(collector: InMemoryCollector, **query: object) -> tuple[str, Any]:
     return sent.topic, published
 
 
-def test_the_answer_is_a_picture_that_nobody_keeps(collector: InMemoryCollector) -> None:
+def test_the_response_is_an_image_that_is_not_cached(collector: InMemoryCollector) -> None:
     reply = collector.get("/px.jpg?client_id=shop&name=hello")
 
     assert (reply.status, reply.headers["content-type"]) == (200, "image/gif")
@@ -45,7 +45,7 @@ def test_an_event_without_id_and_path_is_stored(collector: InMemoryCollector) ->
     )
 
 
-def test_properties_may_stand_key_by_key(collector: InMemoryCollector) -> None:
+def test_properties_may_be_sent_key_by_key(collector: InMemoryCollector) -> None:
     query = {"name": "a", "properties[plan]": "pro", "properties[deep][er]": "x"}
 
     assert item(collector, **query) == (
@@ -54,7 +54,7 @@ def test_properties_may_stand_key_by_key(collector: InMemoryCollector) -> None:
     )
 
 
-def test_properties_may_stand_both_ways(collector: InMemoryCollector) -> None:
+def test_properties_may_be_sent_both_ways(collector: InMemoryCollector) -> None:
     query = {"name": "a", "properties": '{"plan":"pro","deep":{"er":"x"}}', "properties[plan]": "x"}
 
     assert item(collector, **query) == (
@@ -133,14 +133,14 @@ def test_every_type_may_be_sent(
         ("x=1&" * 501, "The query string may have at most 500 parameters"),
     ],
 )
-def test_what_is_no_item_is_refused(collector: InMemoryCollector, query: str, message: str) -> None:
+def test_an_invalid_item_is_refused(collector: InMemoryCollector, query: str, message: str) -> None:
     reply = collector.get(f"/px.jpg?client_id=shop&{query}")
 
     assert (reply.status, collector.producer.sent) == (400, [])
     assert message in reply.json["message"]
 
 
-def test_a_failure_is_a_failure(collector: InMemoryCollector) -> None:
+def test_an_error_has_its_http_status(collector: InMemoryCollector) -> None:
     collector.producer.unavailable_reason = "away"
 
     reply = collector.get("/px.jpg?client_id=shop&name=a")

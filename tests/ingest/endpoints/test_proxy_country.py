@@ -30,7 +30,7 @@ PROXY = "203.0.113.0/24"
         ({"trusted_proxies": PROXY, "country_headers": ""}, {"cf-ipcountry": "DE"}, {}),
     ],
 )
-def test_only_a_trusted_proxy_tells_the_country(
+def test_only_a_trusted_proxy_sets_the_country(
     tmp_path: Path, settings: dict[str, Any], headers: dict[str, str], kept_headers: dict[str, str]
 ) -> None:
     collector = in_memory_collector(tmp_path, **settings)

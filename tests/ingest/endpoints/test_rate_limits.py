@@ -29,7 +29,9 @@ def statuses(
     return [collector.post(path, body, address=address).status for _ in range(times)]
 
 
-def test_a_stranger_with_a_public_id_closes_nobody_else_out(collector: InMemoryCollector) -> None:
+def test_one_network_without_a_key_cannot_use_up_the_limit_of_others(
+    collector: InMemoryCollector,
+) -> None:
     assert statuses(collector, 11, SHOP, EVENT, HOME) == [200] * 10 + [429]
 
     assert (
@@ -39,7 +41,7 @@ def test_a_stranger_with_a_public_id_closes_nobody_else_out(collector: InMemoryC
     assert collector.post(SHOP, EVENT, address=OFFICE).status == 200  # other visitors of the same
 
 
-def test_strangers_of_many_networks_close_one_website_and_no_key(
+def test_many_networks_without_a_key_use_up_one_website_and_no_key(
     collector: InMemoryCollector,
 ) -> None:
     for address in (HOME, OFFICE):
@@ -52,7 +54,7 @@ def test_strangers_of_many_networks_close_one_website_and_no_key(
     assert collector.post(BLOG, EVENT, address=CAFE).status == 200
 
 
-def test_a_server_with_a_key_closes_no_visitor_out(collector: InMemoryCollector) -> None:
+def test_a_server_with_a_key_does_not_limit_visitors(collector: InMemoryCollector) -> None:
     for _ in range(20):
         assert collector.post(SHOP, EVENT, key="acme", address=HOME).status == 200
 
@@ -61,7 +63,7 @@ def test_a_server_with_a_key_closes_no_visitor_out(collector: InMemoryCollector)
 
 
 @pytest.mark.parametrize("body", [b"{", {"name": 7}, b'{"name":"a","websiteId":"solo"}'])
-def test_what_a_stranger_sends_badly_costs_its_own_network_only(
+def test_invalid_requests_count_against_their_network_only(
     collector: InMemoryCollector, body: bytes | dict[str, int]
 ) -> None:
     collector.app.admission.charge_network("203.0.113.0", PUBLIC_GROUP_LIMIT.requests - 30)
@@ -75,7 +77,7 @@ def test_what_a_stranger_sends_badly_costs_its_own_network_only(
 
 
 @pytest.mark.parametrize("path", ["/track", "/batch", "/events"])
-def test_who_names_nobody_is_refused_before_the_body_is_decoded(
+def test_a_limited_network_is_refused_before_its_body_is_decoded(
     collector: InMemoryCollector, path: str
 ) -> None:
     """500 bad items in 22 KB take a collector some 5 ms; they count as 52 requests of 6,000."""
@@ -89,7 +91,9 @@ def test_who_names_nobody_is_refused_before_the_body_is_decoded(
     assert collector.post(path, bad, address=OFFICE).status == 400
 
 
-def test_bad_items_beside_a_good_one_cost_the_network_as_well(collector: InMemoryCollector) -> None:
+def test_rejects_of_an_accepted_request_count_against_the_network(
+    collector: InMemoryCollector,
+) -> None:
     collector.app.admission.charge_network("203.0.113.0", PUBLIC_GROUP_LIMIT.requests - 60)
     one_good = [{"name": "good"}, *[{"name": 7}] * 499]
 
@@ -112,7 +116,7 @@ def test_megabytes_are_limited_as_requests_are(collector: InMemoryCollector) -> 
     assert [collector.post(SHOP, LARGE, key="acme").status for _ in range(5)] == [200] * 4 + [429]
 
 
-def test_packed_bytes_count_unpacked(collector: InMemoryCollector) -> None:
+def test_compressed_bytes_count_decompressed(collector: InMemoryCollector) -> None:
     collector.set_limits("acme", collect_mib=2)
     packed = gzip.compress(msgspec.json.encode(LARGE))
     assert len(packed) < 10_000
@@ -148,14 +152,14 @@ def test_items_of_several_kinds_count_together(collector: InMemoryCollector) -> 
     assert statuses(collector, 26, "/batch?website_id=shop", body, HOME) == [200] * 25 + [429]
 
 
-def test_only_good_items_count(collector: InMemoryCollector) -> None:
+def test_only_accepted_items_count(collector: InMemoryCollector) -> None:
     collector.set_limits("acme", collect_items=40)
     one_good = [EVENT, *[{"name": 7}] * 99]
 
     assert statuses(collector, 10, SHOP, one_good, HOME) == [200] * 10
 
 
-def test_who_may_send_30_000_items_a_minute_may_not_send_them_at_once(
+def test_the_items_of_a_minute_may_not_be_sent_at_once(
     collector: InMemoryCollector,
 ) -> None:
     """On the free plan 5,000 of one network within five seconds, and 10,000 of a website."""
@@ -189,7 +193,7 @@ def test_batches_that_do_not_fit_are_not_decoded_for_ever(collector: InMemoryCol
         (gzip.compress(b" " * 9_000_000), 413, 1 + 68),  # 1 MiB and one step more
     ],
 )
-def test_a_body_that_cannot_be_unpacked_costs_what_was_unpacked(
+def test_a_body_that_cannot_be_decompressed_counts_what_was_decompressed(
     collector: InMemoryCollector, packed: bytes, status: int, requests: int
 ) -> None:
     reply = collector.post(SHOP, packed, address=HOME, headers={"content-encoding": "gzip"})
@@ -207,7 +211,7 @@ def test_bodies_that_do_not_fit_are_not_decoded_for_ever(collector: InMemoryColl
     assert collector.post(BLOG, b"not even JSON", address=HOME).status == 429
 
 
-def test_a_stranger_does_not_close_the_links_of_an_organization(
+def test_one_network_cannot_use_up_the_redirects_of_an_organization(
     collector: InMemoryCollector,
 ) -> None:
     def follow(address: str) -> int:
@@ -217,7 +221,7 @@ def test_a_stranger_does_not_close_the_links_of_an_organization(
     assert follow(OFFICE) == 302
 
 
-def test_who_guesses_slugs_may_still_follow_a_link(collector: InMemoryCollector) -> None:
+def test_a_network_that_guesses_slugs_can_still_follow_a_link(collector: InMemoryCollector) -> None:
     collector.app.admission.charge_network("203.0.113.0", PUBLIC_GROUP_LIMIT.requests)
 
     assert request_once(collector.app, "GET", "/l/nothing", address=HOME).status == 429

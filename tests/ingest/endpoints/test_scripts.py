@@ -38,7 +38,7 @@ def test_the_script_is_at_most_1638_bytes_on_the_wire() -> None:
 
 
 @pytest.mark.parametrize("name", SCRIPT_SUMMARIES)
-def test_a_script_is_what_its_manifest_says(name: str) -> None:
+def test_a_script_matches_its_manifest(name: str) -> None:
     script = read_manifest()[name]
     plain, packed = (
         get(f"/{name}.js", accept_encoding=encoding) for encoding in ("identity", "gzip")
@@ -54,13 +54,13 @@ def test_a_script_is_what_its_manifest_says(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SCRIPT_SUMMARIES)
-def test_a_strict_policy_has_nothing_to_forbid(name: str) -> None:
+def test_scripts_comply_with_a_strict_content_security_policy(name: str) -> None:
     text = get(f"/{name}.js").body.decode()
 
     assert not [word for word in ("eval(", "Function(", ".cookie", "innerHTML") if word in text]
 
 
-def test_the_plain_name_is_asked_about_again_and_the_hashed_one_never() -> None:
+def test_the_plain_name_is_revalidated_and_the_hashed_one_never() -> None:
     script = read_manifest()["tidemark"]
 
     now = get("/tidemark.js", accept_encoding="gzip, br")
@@ -80,7 +80,7 @@ def test_the_plain_name_is_asked_about_again_and_the_hashed_one_never() -> None:
 
 
 @pytest.mark.parametrize("if_none_match", ['"{}-gzip"', 'W/"{}-gzip"', '"other", "{}-gzip"', "*"])
-def test_what_the_browser_has_is_not_sent_again(if_none_match: str) -> None:
+def test_an_unchanged_script_is_not_sent_again(if_none_match: str) -> None:
     tag = if_none_match.format(read_manifest()["tidemark"].hash)
 
     reply = get("/tidemark.js", accept_encoding="gzip", if_none_match=tag)
@@ -90,13 +90,13 @@ def test_what_the_browser_has_is_not_sent_again(if_none_match: str) -> None:
     assert "content-length" not in reply.headers
 
 
-def test_another_coding_is_another_thing_to_have() -> None:
+def test_each_content_encoding_has_its_own_etag() -> None:
     tag = get("/tidemark.js", accept_encoding="br").headers["etag"]
 
     assert get("/tidemark.js", accept_encoding="gzip", if_none_match=tag).status == 200
 
 
-def test_head_tells_the_size_and_sends_nothing() -> None:
+def test_head_has_the_size_and_no_body() -> None:
     reply = get("/tidemark.js", "HEAD", accept_encoding="gzip")
 
     assert reply.body == b""
@@ -104,7 +104,7 @@ def test_head_tells_the_size_and_sends_nothing() -> None:
     assert reply.headers["content-length"] == str(size)
 
 
-def test_a_script_is_not_posted_to() -> None:
+def test_a_script_cannot_be_posted_to() -> None:
     with pytest.raises(MethodNotAllowed):
         get("/tidemark.js", "POST")
 
@@ -126,11 +126,11 @@ def test_a_script_is_not_posted_to() -> None:
         ("zstd, identity;q=0", "identity"),
     ],
 )
-def test_the_coding_is_the_one_that_is_wished_for_most(accepted: str | None, coding: str) -> None:
+def test_the_content_encoding_is_the_preferred_one(accepted: str | None, coding: str) -> None:
     assert negotiate_encoding(accepted, ("br", "gzip")) == coding
 
 
-def test_where_nothing_was_built_there_is_nothing_to_serve(tmp_path: Path) -> None:
+def test_without_a_build_no_script_is_served(tmp_path: Path) -> None:
     assert list(script_routes(tmp_path)) == []
 
 

@@ -70,7 +70,7 @@ def partition_name(collector: InMemoryCollector) -> str:
     return f"1/events/{collector.producer.sent.pop().partition_key % 8}"
 
 
-def test_who_waits_on_a_topic_made_anew_is_not_told_of_the_old_one(
+def test_waiting_on_a_recreated_topic_ignores_offsets_of_the_old_one(
     collector: InMemoryCollector, tmp_path: Path
 ) -> None:
     worker, old = Worker(tmp_path), partition_name(collector)
@@ -104,7 +104,7 @@ def test_a_success_says_that_the_items_are_stored(
     assert int(reply.headers["content-length"]) == len(reply.body)
 
 
-def test_what_is_not_stored_in_time_is_accepted_all_the_same(
+def test_items_not_stored_in_time_are_accepted(
     collector: InMemoryCollector, tmp_path: Path
 ) -> None:
     worker, name = Worker(tmp_path), partition_name(collector)
@@ -117,7 +117,7 @@ def test_what_is_not_stored_in_time_is_accepted_all_the_same(
     assert reply.json["count"] == 1
 
 
-def test_what_was_committed_before_it_was_sent_is_another(
+def test_commits_before_the_request_do_not_count(
     collector: InMemoryCollector, tmp_path: Path
 ) -> None:
     worker, name = Worker(tmp_path), partition_name(collector)
@@ -152,7 +152,7 @@ def test_every_kind_of_a_batch_is_waited_for(collector: InMemoryCollector, tmp_p
     assert (complete.status, complete.json["stored"]) == (200, True)
 
 
-def test_a_pixel_says_it_in_its_head(collector: InMemoryCollector, tmp_path: Path) -> None:
+def test_a_pixel_has_it_in_a_header(collector: InMemoryCollector, tmp_path: Path) -> None:
     Worker(tmp_path)
 
     url = "/px.jpg?client_id=shop&type=track&name=screen_view&wait=stored&timeout=0.01"
@@ -162,7 +162,7 @@ def test_a_pixel_says_it_in_its_head(collector: InMemoryCollector, tmp_path: Pat
     assert reply.headers["content-type"].startswith("image/")
 
 
-def test_a_refusal_is_answered_at_once(collector: InMemoryCollector) -> None:
+def test_an_error_is_not_held_back(collector: InMemoryCollector) -> None:
     reply = request_once(collector.app, "POST", TRACK, b'{"name":""}')
 
     assert (reply.status, "stored" in reply.json) == (400, False)
@@ -172,19 +172,19 @@ def test_a_refusal_is_answered_at_once(collector: InMemoryCollector) -> None:
     "query", ["wait=yes", "wait=", "wait=stored&timeout=0", "wait=stored&timeout=16",
               "wait=stored&timeout=nan", "wait=stored&timeout=x"],
 )  # fmt: skip
-def test_what_cannot_be_waited_for_is_not_taken(collector: InMemoryCollector, query: str) -> None:
+def test_invalid_wait_parameters_are_refused(collector: InMemoryCollector, query: str) -> None:
     reply = request_once(collector.app, "POST", f"/track?website_id=shop&{query}", EVENT)
 
     assert (reply.status, collector.producer.sent) == (400, [])
 
 
-def test_who_does_not_wait_is_not_told(collector: InMemoryCollector) -> None:
+def test_without_wait_the_response_has_no_stored(collector: InMemoryCollector) -> None:
     reply = request_once(collector.app, "POST", "/track?website_id=shop&await=stored", EVENT)
 
     assert (reply.status, "stored" in reply.json) == (200, False)
 
 
-def test_only_so_many_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_requests_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage_watch, "MAX_WAITING_REQUESTS", 1)
     collector = in_memory_collector(tmp_path)
 
@@ -202,7 +202,9 @@ def test_only_so_many_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert request_once(collector.app, "POST", f"{TRACK}&timeout=0.05", EVENT).status == 202
 
 
-def test_who_sends_nothing_takes_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_without_a_body_takes_no_slot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(storage_watch, "MAX_WAITING_REQUESTS", 1)
     collector = in_memory_collector(tmp_path)
 
@@ -216,7 +218,7 @@ def test_who_sends_nothing_takes_no_place(tmp_path: Path, monkeypatch: pytest.Mo
     assert asyncio.run(beside_a_silent_one()).status == 202
 
 
-def test_tables_that_cannot_be_seen_cannot_be_waited_for(tmp_path: Path) -> None:
+def test_waiting_is_refused_without_access_to_the_tables(tmp_path: Path) -> None:
     collector = in_memory_collector(tmp_path, lake="s3://bucket/lake")
 
     reply = request_once(collector.app, "POST", TRACK, EVENT)
@@ -228,5 +230,5 @@ def test_tables_that_cannot_be_seen_cannot_be_waited_for(tmp_path: Path) -> None
     )
 
 
-def test_nobody_waits_longer_than_a_collector_takes_to_stop() -> None:
+def test_the_wait_is_shorter_than_the_shutdown_timeout() -> None:
     assert wait_for_storage.MAX_TIMEOUT_SECONDS + 1 < SHUTDOWN_TIMEOUT_SECONDS

@@ -38,7 +38,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(click_queue, "RETRY_INTERVAL_SECONDS", 0.01)
 
 
-def test_clicks_wait_until_kafka_is_back_in_the_order_in_which_they_came() -> None:
+def test_clicks_wait_in_order_until_kafka_is_available() -> None:
     async def test(producer: InMemoryProducer, kept: ClickQueue) -> None:
         producer.unavailable_reason = "away"
         for name in ("a", "b"):
@@ -53,7 +53,7 @@ def test_clicks_wait_until_kafka_is_back_in_the_order_in_which_they_came() -> No
     run(test)
 
 
-def test_a_click_that_never_left_is_sent_again() -> None:
+def test_a_click_that_was_not_sent_is_retried() -> None:
     async def test(producer: InMemoryProducer, kept: ClickQueue) -> None:
         producer.outcome = DeliveryStatus.NOT_SENT
         kept.record(a_click("a"))
@@ -65,7 +65,7 @@ def test_a_click_that_never_left_is_sent_again() -> None:
     run(test)
 
 
-def test_a_click_that_kafka_may_have_is_not_sent_again() -> None:
+def test_a_click_that_kafka_may_have_is_not_retried() -> None:
     async def test(producer: InMemoryProducer, kept: ClickQueue) -> None:
         producer.outcome = DeliveryStatus.UNKNOWN
         kept.record(a_click("a"))
@@ -75,7 +75,7 @@ def test_a_click_that_kafka_may_have_is_not_sent_again() -> None:
     run(test)
 
 
-def test_only_so_many_wait_and_the_rest_is_counted(
+def test_the_queue_is_bounded_and_lost_clicks_are_counted(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(click_queue, "MAX_WAITING_CLICKS", 2)
@@ -95,7 +95,7 @@ def test_only_so_many_wait_and_the_rest_is_counted(
     ]
 
 
-def test_a_collector_that_stops_sends_what_waits_or_counts_it() -> None:
+def test_a_stopping_collector_sends_queued_clicks_or_counts_them() -> None:
     async def test(producer: InMemoryProducer, kept: ClickQueue) -> None:
         producer.unavailable_reason = "away"
         kept.record(a_click("a"))
@@ -110,7 +110,7 @@ def test_a_collector_that_stops_sends_what_waits_or_counts_it() -> None:
     run(test)
 
 
-def test_what_the_last_flush_did_not_send_is_counted() -> None:
+def test_clicks_that_the_last_flush_did_not_send_are_counted() -> None:
     async def test(producer: InMemoryProducer, kept: ClickQueue) -> None:
         late = [asyncio.get_running_loop().create_future() for _ in range(3)]
         answers = iter(late)
@@ -127,7 +127,7 @@ def test_what_the_last_flush_did_not_send_is_counted() -> None:
     run(test)
 
 
-def test_the_visitor_waits_for_nothing_and_health_tells_what_waits(tmp_path: Path) -> None:
+def test_redirects_work_without_kafka_and_health_counts_waiting_clicks(tmp_path: Path) -> None:
     collector = in_memory_collector(tmp_path)
 
     async def clicked() -> None:

@@ -24,7 +24,7 @@ def collector(tmp_path: Path) -> InMemoryCollector:
     return in_memory_collector(tmp_path)
 
 
-def test_a_click_is_recorded_and_sent_on(collector: InMemoryCollector, tmp_path: Path) -> None:
+def test_a_click_is_recorded_and_redirected(collector: InMemoryCollector, tmp_path: Path) -> None:
     headers = {"referer": "https://news.example/", "user-agent": "Firefox"}
 
     reply = request_once(collector.app, "GET", "/l/spring", headers=headers)
@@ -49,14 +49,14 @@ def test_a_click_is_recorded_and_sent_on(collector: InMemoryCollector, tmp_path:
     ]
 
 
-def test_a_look_at_the_head_is_no_click(collector: InMemoryCollector) -> None:
+def test_a_head_request_is_no_click(collector: InMemoryCollector) -> None:
     reply = request_once(collector.app, "HEAD", "/l/spring")
 
     assert (reply.status, reply.headers["location"]) == (302, "https://t.example/a?b=c")
     assert collector.producer.sent == []
 
 
-def test_a_browser_that_was_here_is_counted_and_told_nothing_new(
+def test_a_revalidation_is_a_click_and_not_modified(
     collector: InMemoryCollector,
 ) -> None:
     tag = request_once(collector.app, "GET", "/l/spring").headers["etag"]
@@ -87,17 +87,17 @@ def test_a_browser_that_was_here_is_counted_and_told_nothing_new(
         ("shop://cart?item=1", "x=1", "shop://cart?item=1"),
     ],
 )  # fmt: skip
-def test_parameters_are_passed_on(target: str, query: str, led: str) -> None:
+def test_query_parameters_are_added_to_the_target(target: str, query: str, led: str) -> None:
     assert with_visitor_query(target, query.encode()) == led
 
 
-def test_the_visitors_parameters_get_to_the_target(collector: InMemoryCollector) -> None:
+def test_the_redirect_has_the_query_parameters_of_the_visitor(collector: InMemoryCollector) -> None:
     reply = request_once(collector.app, "GET", "/l/spring?x=1&b=other")
 
     assert reply.headers["location"] == "https://t.example/a?b=c&x=1"
 
 
-def test_an_expired_link_may_lead_elsewhere(collector: InMemoryCollector) -> None:
+def test_an_expired_link_may_have_another_target(collector: InMemoryCollector) -> None:
     reply = request_once(collector.app, "GET", "/l/moved")
 
     assert (reply.status, reply.headers["location"]) == (302, "https://t.example/over")
@@ -111,7 +111,7 @@ def test_an_expired_link_may_lead_elsewhere(collector: InMemoryCollector) -> Non
         ("Mozilla/5.0 (Windows NT 10.0)", "https://t.example/a?b=c"),
     ],
 )
-def test_a_phone_is_sent_to_its_own_address(
+def test_phones_are_redirected_to_their_own_target(
     collector: InMemoryCollector, agent: str, target: str
 ) -> None:
     reply = request_once(collector.app, "GET", "/l/app", headers={"user-agent": agent})
@@ -136,7 +136,7 @@ def test_an_unknown_slug_is_not_found(collector: InMemoryCollector, path: str) -
     assert person.headers["x-ratelimit-remaining"] == "5998"
 
 
-def test_an_expired_link_leads_nowhere(collector: InMemoryCollector) -> None:
+def test_an_expired_link_is_not_found(collector: InMemoryCollector) -> None:
     reply = request_once(collector.app, "GET", "/l/gone")
 
     assert (reply.status, reply.json["message"]) == (404, "This link has expired")
@@ -147,7 +147,7 @@ def test_an_expired_link_leads_nowhere(collector: InMemoryCollector) -> None:
     assert collector.producer.sent == []
 
 
-def test_a_flood_of_events_holds_nobody_up_who_follows_a_link(collector: InMemoryCollector) -> None:
+def test_a_flood_of_events_limits_no_redirects(collector: InMemoryCollector) -> None:
     collector.set_limits("acme", collect=1)
 
     posted = [collector.post("/track?website_id=shop", {"name": "a"}).status for _ in range(2)]
@@ -155,7 +155,7 @@ def test_a_flood_of_events_holds_nobody_up_who_follows_a_link(collector: InMemor
     assert (posted, request_once(collector.app, "GET", "/l/spring").status) == ([200, 429], 302)
 
 
-def test_one_too_many_is_told_so_as_they_read_it(collector: InMemoryCollector) -> None:
+def test_a_rate_limited_visitor_gets_a_page_or_json(collector: InMemoryCollector) -> None:
     collector.set_limits("acme", redirects=1)
     assert request_once(collector.app, "GET", "/l/spring", headers=BROWSER).status == 302
 
@@ -185,9 +185,7 @@ def test_one_too_many_is_told_so_as_they_read_it(collector: InMemoryCollector) -
         "WhatsApp/2.24.8 A",
     ],
 )
-def test_who_previews_a_link_is_shown_what_it_says_of_itself(
-    collector: InMemoryCollector, agent: str
-) -> None:
+def test_a_preview_bot_gets_the_preview_page(collector: InMemoryCollector, agent: str) -> None:
     reply = request_once(collector.app, "GET", "/l/shown", headers={"user-agent": agent})
 
     assert (reply.status, reply.headers["x-robots-tag"]) == (200, "noindex")
@@ -200,7 +198,9 @@ def test_who_previews_a_link_is_shown_what_it_says_of_itself(
     assert len(collector.producer.sent) == 1  # the stream flags it as a program's
 
 
-def test_who_previews_a_link_that_says_nothing_is_sent_on(collector: InMemoryCollector) -> None:
+def test_a_preview_bot_is_redirected_from_a_link_without_preview(
+    collector: InMemoryCollector,
+) -> None:
     assert (
         request_once(
             collector.app, "GET", "/l/spring", headers={"user-agent": "Twitterbot/1.0"}
@@ -209,14 +209,14 @@ def test_who_previews_a_link_that_says_nothing_is_sent_on(collector: InMemoryCol
     )
 
 
-def test_a_person_is_sent_on_from_a_link_that_says_something(collector: InMemoryCollector) -> None:
+def test_a_visitor_is_redirected_from_a_link_with_preview(collector: InMemoryCollector) -> None:
     assert (
         request_once(collector.app, "GET", "/l/shown", headers={"user-agent": "Firefox"}).status
         == 302
     )
 
 
-def test_programs_may_look_at_links_only(collector: InMemoryCollector) -> None:
+def test_crawlers_may_fetch_links_only(collector: InMemoryCollector) -> None:
     reply = request_once(collector.app, "GET", "/robots.txt")
 
     assert reply.headers["content-type"] == "text/plain; charset=utf-8"
@@ -226,7 +226,7 @@ def test_programs_may_look_at_links_only(collector: InMemoryCollector) -> None:
 # Its code
 
 
-def test_a_link_has_a_code_that_leads_to_it(collector: InMemoryCollector) -> None:
+def test_a_link_has_a_qr_code(collector: InMemoryCollector) -> None:
     reply = request_once(collector.app, "GET", "/l/spring/qr.svg", headers={"host": "go.example"})
 
     assert (reply.status, reply.headers["content-type"]) == (200, "image/svg+xml")
@@ -234,7 +234,7 @@ def test_a_link_has_a_code_that_leads_to_it(collector: InMemoryCollector) -> Non
     assert collector.producer.sent == []
 
 
-def test_a_code_knows_the_scheme_that_a_trusted_proxy_tells(tmp_path: Path) -> None:
+def test_a_qr_code_has_the_scheme_of_a_trusted_proxy(tmp_path: Path) -> None:
     headers = {"host": "a.example", "x-forwarded-proto": "https"}
     behind = in_memory_collector(tmp_path, trusted_proxies="203.0.113.0/24")
 
@@ -247,7 +247,7 @@ def test_a_code_knows_the_scheme_that_a_trusted_proxy_tells(tmp_path: Path) -> N
     assert read_qr_code(stranger.body) == "http://a.example/l/spring"
 
 
-def test_codes_are_drawn_in_turns_and_kept_and_links_lead_on_meanwhile(
+def test_qr_codes_are_throttled_and_cached_and_redirects_continue(
     collector: InMemoryCollector,
 ) -> None:
     async def codes(*hosts: str) -> list[int]:
@@ -267,7 +267,7 @@ def test_codes_are_drawn_in_turns_and_kept_and_links_lead_on_meanwhile(
 # Who clicked
 
 
-def test_a_visitor_has_one_name_a_day_and_another_tomorrow(tmp_path: Path) -> None:
+def test_a_visitor_has_one_id_per_day(tmp_path: Path) -> None:
     known = anonymous_ids(tmp_path)
     name = known.for_links("acme", "203.0.113.0", "Firefox", NOW)
 

@@ -22,7 +22,7 @@ def collector(tmp_path: Path, acknowledged_counter: AcknowledgedCounter) -> InMe
     return in_memory_collector(tmp_path, acknowledged_counter=acknowledged_counter)
 
 
-def test_each_website_has_its_own_sum_also_in_a_request_of_several(
+def test_each_website_has_its_own_count_also_in_a_request_of_several(
     collector: InMemoryCollector, acknowledged_counter: AcknowledgedCounter, tmp_path: Path
 ) -> None:
     collector.post("/track?website_id=shop", [{"name": "a"}, {"name": "b"}])
@@ -55,7 +55,7 @@ def test_what_was_not_acknowledged_is_not_counted(
     assert read_hours(tmp_path / ACKNOWLEDGED_FOLDER) == {}
 
 
-def test_a_full_disk_keeps_the_sums_for_later(
+def test_counts_are_kept_while_the_disk_is_full(
     acknowledged_counter: AcknowledgedCounter, tmp_path: Path
 ) -> None:
     acknowledged_counter.add("events", "shop", NOW, 2)

@@ -22,7 +22,7 @@ def names(folder: Path) -> Sequence[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_day_has_one_secret_for_its_owner_only(tmp_path: Path) -> None:
+def test_a_day_has_one_salt_readable_by_its_owner_only(tmp_path: Path) -> None:
     folder = tmp_path / "visitors"
     first, other = DailySalts(folder), DailySalts(folder)
 
@@ -35,7 +35,7 @@ def test_a_day_has_one_secret_for_its_owner_only(tmp_path: Path) -> None:
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
-def test_collectors_that_begin_a_day_together_have_the_same_secret(tmp_path: Path) -> None:
+def test_collectors_that_start_a_day_at_once_share_a_salt(tmp_path: Path) -> None:
     barrier, salts = threading.Barrier(8), []
 
     def begin() -> None:
@@ -51,9 +51,7 @@ def test_collectors_that_begin_a_day_together_have_the_same_secret(tmp_path: Pat
     assert (len(salts), len(set(salts)), names(tmp_path)) == (8, 1, ["2026-11-18"])
 
 
-def test_a_day_that_is_over_has_no_secret_any_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_salt_of_a_past_day_is_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(anonymous_id, "CLEANUP_INTERVAL_SECONDS", 0)
     secrets = DailySalts(tmp_path)
     before, today = secrets.get(MIDNIGHT - 1), secrets.get(MIDNIGHT)
@@ -82,7 +80,7 @@ def test_a_day_that_is_over_has_no_secret_any_more(
     assert secrets.get(MIDNIGHT - 1) != before
 
 
-def test_only_the_first_request_of_a_day_looks_at_the_disk(tmp_path: Path) -> None:
+def test_only_the_first_request_of_a_day_reads_the_disk(tmp_path: Path) -> None:
     secrets = DailySalts(tmp_path)
     today = secrets.get(MIDNIGHT)
     delete_salts_before(tmp_path, "2026-11-19")
@@ -91,7 +89,7 @@ def test_only_the_first_request_of_a_day_looks_at_the_disk(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("broken", ["no folder", "cut short"])
-def test_without_its_disk_a_collector_has_a_secret_of_its_own(
+def test_without_its_disk_a_collector_uses_a_salt_of_its_own(
     tmp_path: Path, broken: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = tmp_path / "visitors"

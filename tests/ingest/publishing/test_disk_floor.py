@@ -35,7 +35,7 @@ def is_full(floor: DiskFloor, size: int = 0) -> bool:
     return False
 
 
-def test_nothing_is_taken_below_the_floor_and_again_above_it() -> None:
+def test_requests_are_refused_below_the_floor_and_accepted_above_it() -> None:
     disk = Disk(total=100_000, free=513)
     floor = disk.floor()
     assert not is_full(floor)
@@ -57,12 +57,12 @@ def test_nothing_is_taken_below_the_floor_and_again_above_it() -> None:
 @pytest.mark.parametrize(
     ("total", "kept"), [(64, 16), (700, 35), (5_000, 250), (10_240, 512), (1_000_000, 512)]
 )
-def test_the_floor_suits_a_small_volume(total: int, kept: int) -> None:
+def test_the_floor_is_lower_on_a_small_disk(total: int, kept: int) -> None:
     assert not is_full(Disk(total, kept).floor())
     assert is_full(Disk(total, kept - 1).floor())
 
 
-def test_what_is_sent_between_two_looks_counts_twice() -> None:
+def test_bytes_sent_between_two_polls_count_twice() -> None:
     """Once in its topic, and no more than once in the tables."""
     floor = Disk(total=700, free=35 + 20).floor()
 
@@ -71,18 +71,18 @@ def test_what_is_sent_between_two_looks_counts_twice() -> None:
     assert not is_full(floor, 4 * MIB)
 
 
-def test_other_collectors_send_as_much() -> None:
+def test_other_collectors_are_assumed_to_send_as_much() -> None:
     floor = Disk(total=700, free=35 + 20).floor(collectors=3)
 
     assert [is_full(floor, 3 * MIB) for _ in range(2)] == [False, True]
 
 
-def test_a_kafka_elsewhere_has_a_disk_of_its_own() -> None:
+def test_the_disk_is_not_watched_when_kafka_is_elsewhere() -> None:
     assert not is_full(Disk(700, 1).floor(kafka="kafka.example:9092"))
     assert is_full(Disk(700, 99).floor(kafka="kafka.example:9092", disk_floor_mb=100))
 
 
-def test_a_full_disk_is_the_reason_that_is_told_and_health_says_it(tmp_path: Path) -> None:
+def test_a_full_disk_is_the_error_and_shown_in_health(tmp_path: Path) -> None:
     settings = Settings(data_dir=str(tmp_path), disk_floor_mb=2**40)
     producer, registry = KafkaProducer(settings, ["events"]), in_memory_collector(tmp_path).registry
     assert isinstance(registry, FixedSnapshotSource)
@@ -98,14 +98,14 @@ def test_a_full_disk_is_the_reason_that_is_told_and_health_says_it(tmp_path: Pat
     assert health.json["checks"]["disk"] == refused.json["message"]
 
 
-def test_with_room_it_is_kafka_that_is_missing(tmp_path: Path) -> None:
+def test_with_free_space_the_error_is_kafka(tmp_path: Path) -> None:
     producer = KafkaProducer(Settings(data_dir=str(tmp_path), disk_floor_mb=1), ["events"])
 
     with pytest.raises(Unavailable, match=KAFKA_UNAVAILABLE):
         producer.enqueue("events", 0, [b"x"], 1)
 
 
-def test_what_is_refused_for_another_reason_takes_no_room(tmp_path: Path) -> None:
+def test_a_request_refused_for_another_reason_reserves_no_bytes(tmp_path: Path) -> None:
     producer = KafkaProducer(Settings(data_dir=str(tmp_path), disk_floor_mb=1), ["events"])
 
     for _ in range(3):

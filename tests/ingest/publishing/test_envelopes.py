@@ -39,7 +39,7 @@ def partition_key_of(
     return collector.producer.sent[-1].partition_key
 
 
-def test_a_browser_goes_where_its_visitor_is(collector: InMemoryCollector) -> None:
+def test_browser_requests_are_keyed_by_visitor(collector: InMemoryCollector) -> None:
     ann, ben = (event("a", anonymousId=who, eventId="1") for who in ("ann", "ben"))
 
     keys = [partition_key_of(collector, *items) for items in ((ann,), (ann, ben), (ben,))]
@@ -47,7 +47,7 @@ def test_a_browser_goes_where_its_visitor_is(collector: InMemoryCollector) -> No
     assert keys[0] == keys[1] != keys[2]
 
 
-def test_a_browser_without_a_visitor_goes_by_address_and_agent(
+def test_browser_requests_without_a_visitor_are_keyed_by_address_and_user_agent(
     collector: InMemoryCollector,
 ) -> None:
     firefox = partition_key_of(collector, event("a"), headers=FIREFOX)
@@ -56,7 +56,7 @@ def test_a_browser_without_a_visitor_goes_by_address_and_agent(
     assert partition_key_of(collector, event("a"), headers={"user-agent": "Chrome"}) != firefox
 
 
-def test_a_request_with_a_key_of_its_own_goes_by_what_a_retry_has_too(
+def test_requests_with_an_idempotency_key_are_keyed_by_what_a_retry_shares(
     collector: InMemoryCollector,
 ) -> None:
     keyed = {"idempotency-key": "r1"}
@@ -75,7 +75,7 @@ def test_a_request_with_a_key_of_its_own_goes_by_what_a_retry_has_too(
 
 
 @pytest.mark.parametrize("key", ["acme-shop", "acme"])
-def test_items_of_a_server_with_ids_meet_in_any_batch(
+def test_server_items_with_ids_share_a_key_in_any_batch(
     collector: InMemoryCollector, key: str
 ) -> None:
     ann, ben = (event("a", anonymousId=w, eventId=w, websiteId="shop") for w in ("ann", "ben"))
@@ -87,7 +87,9 @@ def test_items_of_a_server_with_ids_meet_in_any_batch(
     )
 
 
-def test_items_of_several_websites_with_ids_meet_in_any_batch(collector: InMemoryCollector) -> None:
+def test_server_items_of_several_websites_with_ids_share_a_key_in_any_batch(
+    collector: InMemoryCollector,
+) -> None:
     shop, blog = (event("a", eventId="1", websiteId=website) for website in ("shop", "blog"))
 
     assert partition_key_of(collector, shop, blog, key="acme") == partition_key_of(
@@ -95,7 +97,7 @@ def test_items_of_several_websites_with_ids_meet_in_any_batch(collector: InMemor
     )
 
 
-def test_items_of_a_server_without_ids_go_by_their_visitor(collector: InMemoryCollector) -> None:
+def test_server_items_without_ids_are_keyed_by_visitor(collector: InMemoryCollector) -> None:
     ann, ben = (event("a", anonymousId=who, websiteId="shop") for who in ("ann", "ben"))
 
     assert partition_key_of(collector, ann, key="acme") != partition_key_of(
@@ -110,7 +112,7 @@ def named(collector: InMemoryCollector, *items: object, key: str | None = None) 
     return [envelope.visitor for envelope in collector.producer.sent[-1].envelopes]
 
 
-def test_who_names_nobody_is_named_for_a_day_and_website(
+def test_items_without_a_visitor_get_an_id_for_the_day_and_website(
     collector: InMemoryCollector, tmp_path: Path
 ) -> None:
     known = anonymous_ids(tmp_path)
@@ -128,9 +130,9 @@ def test_who_names_nobody_is_named_for_a_day_and_website(
     }
 
 
-def test_who_names_a_visitor_is_not_named(collector: InMemoryCollector) -> None:
+def test_items_with_a_visitor_get_no_derived_id(collector: InMemoryCollector) -> None:
     assert named(collector, event("a", anonymousId="ann")) == [""]
 
 
-def test_a_server_is_not_its_visitor(collector: InMemoryCollector) -> None:
+def test_server_items_get_no_derived_id(collector: InMemoryCollector) -> None:
     assert named(collector, event("a", websiteId="shop"), key="acme") == [""]

@@ -57,7 +57,7 @@ async def settle() -> None:
     await asyncio.sleep(2 * LINGER_SECONDS)
 
 
-def test_what_arrives_meanwhile_goes_into_the_next_chunk() -> None:
+def test_requests_during_a_delivery_go_into_the_next_chunk() -> None:
     async def test(kafka: Kafka) -> None:
         first = kafka.put("a")
         await settle()
@@ -89,7 +89,7 @@ def test_a_request_is_never_split() -> None:
     run(test)
 
 
-def test_a_request_larger_than_a_chunk_goes_alone() -> None:
+def test_a_request_larger_than_a_chunk_is_sent_alone() -> None:
     async def test(kafka: Kafka) -> None:
         for subject, size in (("a", 10), ("huge", 5_000), ("b", 10)):
             kafka.put(subject, size=size)
@@ -103,7 +103,7 @@ def test_a_request_larger_than_a_chunk_goes_alone() -> None:
     run(test)
 
 
-def test_what_is_not_acknowledged_in_time_is_unknown() -> None:
+def test_a_chunk_that_is_not_acknowledged_in_time_is_unknown() -> None:
     async def test(kafka: Kafka) -> None:
         under_way = kafka.put("a")
         await settle()
@@ -119,7 +119,7 @@ def test_what_is_not_acknowledged_in_time_is_unknown() -> None:
     run(test)
 
 
-def test_bytes_wait_until_kafka_has_answered_not_until_the_deadline() -> None:
+def test_bytes_are_in_flight_until_kafka_responds_not_until_the_deadline() -> None:
     async def test(kafka: Kafka) -> None:
         await kafka.put("a", size=10_000).report
         assert not kafka.in_flight_bytes.fits(1)
@@ -130,7 +130,7 @@ def test_bytes_wait_until_kafka_has_answered_not_until_the_deadline() -> None:
     run(test)
 
 
-def test_a_lane_knows_how_long_kafka_has_been_silent() -> None:
+def test_a_queue_reports_how_long_its_chunk_is_unacknowledged() -> None:
     async def test(kafka: Kafka) -> None:
         assert kafka.queue.unacknowledged_seconds() == 0.0
         await kafka.put("a").report

@@ -56,9 +56,7 @@ def test_a_producer_whose_sender_died_is_replaced(tmp_path: Path, broker: Broker
     assert published_names(collector) == ["before", "after"]
 
 
-def test_a_broker_that_is_away_while_ids_are_asked_for_costs_no_delivery(
-    tmp_path: Path, broker: Broker
-) -> None:
+def test_a_failed_read_of_topic_ids_fails_no_delivery(tmp_path: Path, broker: Broker) -> None:
     collector = start_collector(tmp_path, broker)
 
     async def running() -> list[DeliveryReport]:
@@ -87,7 +85,7 @@ def test_a_broker_that_is_away_while_ids_are_asked_for_costs_no_delivery(
     assert before.topic_id == after.topic_id
 
 
-def test_a_request_that_no_message_holds_is_refused(tmp_path: Path, broker: Broker) -> None:
+def test_a_request_larger_than_a_message_is_refused(tmp_path: Path, broker: Broker) -> None:
     collector = start_collector(tmp_path, broker)
 
     async def running() -> DeliveryStatus:
@@ -104,7 +102,7 @@ def test_a_request_that_no_message_holds_is_refused(tmp_path: Path, broker: Brok
     assert asyncio.run(running()) is DeliveryStatus.ACKNOWLEDGED
 
 
-def test_what_waits_for_kafka_is_bounded(tmp_path: Path, broker: Broker) -> None:
+def test_bytes_in_flight_are_bounded(tmp_path: Path, broker: Broker) -> None:
     collector = start_collector(tmp_path, broker, in_flight_bytes=2_097_152)
 
     async def running() -> DeliveryStatus:

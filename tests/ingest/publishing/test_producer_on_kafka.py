@@ -182,7 +182,9 @@ def test_links_work_without_kafka(tmp_path: Path, own_broker: Broker) -> None:
         assert follow().headers["location"] == "https://t.example/"
 
 
-def test_a_killed_collector_had_told_the_truth(tmp_path: Path, broker: Broker) -> None:
+def test_a_killed_collector_acknowledged_only_what_kafka_has(
+    tmp_path: Path, broker: Broker
+) -> None:
     with start_collector(tmp_path, broker) as collector_process:
         eventually(collector_process.ready)
         sent = senders(collector_process, 8)
@@ -197,9 +199,7 @@ def test_a_killed_collector_had_told_the_truth(tmp_path: Path, broker: Broker) -
         assert set(stored.values()) == {1}
 
 
-def test_a_collector_that_is_told_to_stop_finishes_what_it_took(
-    tmp_path: Path, broker: Broker
-) -> None:
+def test_a_stopping_collector_finishes_its_requests(tmp_path: Path, broker: Broker) -> None:
     with start_collector(tmp_path, broker) as collector_process:
         eventually(collector_process.ready)
         sent = senders(collector_process, 8)
@@ -218,7 +218,7 @@ def test_a_collector_without_kafka_stops_at_once(tmp_path: Path, own_broker: Bro
         assert collector_process.stop() == 0
 
 
-def test_a_topic_may_grow(tmp_path: Path, broker: Broker) -> None:
+def test_a_topic_may_get_more_partitions(tmp_path: Path, broker: Broker) -> None:
     with start_collector(tmp_path, broker, partitions=1) as collector_process:
         eventually(collector_process.ready)
         topic = collector_process.settings.topic("events")

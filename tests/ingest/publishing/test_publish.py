@@ -19,7 +19,7 @@ def read(collector: InMemoryCollector, reply: Reply) -> Receipt:
     return collector.registry.snapshot.receipts.read(reply.json["receipt"])
 
 
-def test_a_receipt_says_where_the_items_lie(collector: InMemoryCollector) -> None:
+def test_a_receipt_has_the_offsets_of_the_items(collector: InMemoryCollector) -> None:
     reply = collector.post("/track?website_id=shop", [{"name": "a"}, {"name": "b"}])
 
     # InMemoryProducer keeps the n-th request at offset n, behind seven items of others
@@ -29,7 +29,7 @@ def test_a_receipt_says_where_the_items_lie(collector: InMemoryCollector) -> Non
     )
 
 
-def test_a_receipt_names_the_places_of_the_good_items(collector: InMemoryCollector) -> None:
+def test_a_receipt_has_the_indexes_of_the_accepted_items(collector: InMemoryCollector) -> None:
     reply = collector.post("/track?website_id=shop", [{"nam": "a"}, {"name": "b"}, {"name": "c"}])
 
     assert (read(collector, reply).count, read(collector, reply).indexes) == (2, [1, 2])

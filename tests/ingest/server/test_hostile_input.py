@@ -104,7 +104,7 @@ BODIES = {
 
 
 @pytest.mark.parametrize("what", BODIES)
-def test_a_body_that_is_none_is_refused(collector_process: CollectorProcess, what: str) -> None:
+def test_a_malformed_body_is_refused(collector_process: CollectorProcess, what: str) -> None:
     body, status = BODIES[what]
 
     assert is_refusal(send(collector_process, packed(body)), status)
@@ -120,14 +120,16 @@ def test_a_body_that_is_none_is_refused(collector_process: CollectorProcess, wha
     ],
     ids=["bomb", "cut off", "two members", "not packed"],
 )
-def test_a_packed_body_that_cannot_be_unpacked_is_refused(
+def test_a_compressed_body_that_cannot_be_decompressed_is_refused(
     collector_process: CollectorProcess, body: bytes, status: int
 ) -> None:
     assert is_refusal(send(collector_process, packed(body, GZIP)), status)
 
 
 @pytest.mark.parametrize("encoding", ["br", "deflate", "gzip, gzip"])
-def test_an_unknown_packing_is_refused(collector_process: CollectorProcess, encoding: str) -> None:
+def test_an_unknown_content_encoding_is_refused(
+    collector_process: CollectorProcess, encoding: str
+) -> None:
     reply = send(collector_process, packed(GOOD, f"Content-Encoding: {encoding}\r\n"))
 
     assert is_refusal(reply, 400)
@@ -148,13 +150,15 @@ HEADS = {
 
 
 @pytest.mark.parametrize("what", HEADS)
-def test_a_head_that_is_none_is_refused(collector_process: CollectorProcess, what: str) -> None:
+def test_a_malformed_request_head_is_refused(
+    collector_process: CollectorProcess, what: str
+) -> None:
     head, status = HEADS[what]
 
     assert is_refusal(send(collector_process, head.encode()), status)
 
 
-def test_a_chunked_body_is_taken(collector_process: CollectorProcess) -> None:
+def test_a_chunked_body_is_accepted(collector_process: CollectorProcess) -> None:
     data = HEAD + 'Transfer-Encoding: chunked\r\n\r\n5\r\n{"nam\r\n7\r\ne":"a"}\r\n0\r\n\r\n'
 
     assert send(collector_process, data.encode()).json["count"] == 1
@@ -169,7 +173,7 @@ def test_a_chunked_body_without_end_is_refused(collector_process: CollectorProce
         assert is_refusal(reply_to(connection), 413)
 
 
-def test_requests_in_one_piece_are_answered_in_order(collector_process: CollectorProcess) -> None:
+def test_pipelined_requests_are_answered_in_order(collector_process: CollectorProcess) -> None:
     requests = packed(GOOD) + b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n" + packed(b"[]")
 
     with collector_process.connect() as connection:
@@ -181,7 +185,7 @@ def test_requests_in_one_piece_are_answered_in_order(collector_process: Collecto
     assert [part[:3] for part in received.split(b"HTTP/1.1 ")[1:]] == [b"200", b"200", b"400"]
 
 
-def test_who_waits_for_a_go_ahead_gets_it(collector_process: CollectorProcess) -> None:
+def test_expect_100_continue_is_answered(collector_process: CollectorProcess) -> None:
     with collector_process.connect() as connection:
         connection.sendall(f"{HEAD}Content-Length: 12\r\nExpect: 100-continue\r\n\r\n".encode())
         assert connection.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -200,7 +204,7 @@ def test_a_connection_is_closed_when_the_client_asks_for_it(
         assert connection.recv(1) == b""
 
 
-def test_a_client_that_leaves_in_mid_body_leaves_no_trace(
+def test_a_client_that_disconnects_during_its_body_publishes_nothing(
     collector_process: CollectorProcess,
 ) -> None:
     with collector_process.connect() as connection:
@@ -211,7 +215,7 @@ def test_a_client_that_leaves_in_mid_body_leaves_no_trace(
     assert "Traceback" not in collector_process.log.read_text()
 
 
-def test_a_client_that_leaves_before_the_answer_is_still_kept(
+def test_items_of_a_client_that_disconnects_before_the_response_are_published(
     collector_process: CollectorProcess,
 ) -> None:
     with collector_process.connect() as connection:
@@ -221,7 +225,7 @@ def test_a_client_that_leaves_before_the_answer_is_still_kept(
     assert "Traceback" not in collector_process.log.read_text()
 
 
-def test_the_slow_are_not_waited_for(collector_process: CollectorProcess) -> None:
+def test_slow_clients_time_out(collector_process: CollectorProcess) -> None:
     begun = time.monotonic()
     idle, slow_head, slow_body, no_body = (collector_process.connect() for _ in range(4))
     slow_head.sendall(HEAD.encode())
