@@ -93,7 +93,7 @@ def test_the_doctor_finds_topics_that_are_not_there(stack: Installation) -> None
 
     assert next((f.subject, f.problem) for f in TOPICS_CHECK.run(other)) == (
         "topic staging.events",
-        "is not in Kafka",
+        "does not exist in Kafka",
     )
     assert next((f.subject, f.problem) for f in TOPICS_CHECK.run(more)) == (
         "topic events",
