@@ -1,6 +1,6 @@
 """The live data files of a table, and which of a day to merge."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, time
 from itertools import groupby
 
@@ -152,11 +152,3 @@ def closed_day_files(of_day: Sequence[LiveDataFile]) -> Sequence[LiveDataFile]:
     if any(file.has_late_rows for file in mergeable) or late > 1 or len(mergeable) - late > 1:
         return mergeable
     return ()
-
-
-def file_counts(data_files: Sequence[LiveDataFile]) -> Mapping[str, int]:
-    """Number of data files, and how many of them are small."""
-    return {
-        "parts": len(data_files),
-        "small": sum(file.size < SMALL_FILE_BYTES for file in data_files),
-    }

@@ -1,4 +1,4 @@
-"""Stored rows walk newer rules: what changes is shown first, and a day changes at one moment."""
+"""Re-enrichment: a dry run shows the changes, and each day changes in one version."""
 
 import os
 import signal
@@ -96,7 +96,7 @@ def shown(done: ReEnrichedDay) -> dict[str, Any]:
     }
 
 
-def test_rows_that_walk_the_rules_that_made_them_do_not_change(tmp_path: Path) -> None:
+def test_rows_of_the_present_rules_do_not_change(tmp_path: Path) -> None:
     fill(tmp_path, headers={"origin": "https://a.example", "sec-ch-ua-platform": '"Linux"'})
     a_backfill(tmp_path).write([a_message(0, lines(1, 3))])
     before = everything(tmp_path)
@@ -216,7 +216,7 @@ def test_each_day_is_one_version_with_as_many_rows(tmp_path: Path) -> None:
 
 @pytest.fixture
 def compacting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int]:
-    """The keeper joins the parts between the first rewrite and its commit."""
+    """A compaction merges the files between the first rewrite and its commit."""
     left = [1]
     swap = LakeTable.replace_files
 

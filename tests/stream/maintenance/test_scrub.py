@@ -1,4 +1,4 @@
-"""The scrub finds what readers do not notice, adopts old files, and goes on after a kill."""
+"""The scrub finds silent damage, stores checksums of old files, and resumes after a kill."""
 
 import shutil
 import threading
@@ -51,7 +51,7 @@ def a_round(given: Settings) -> None:
     Scrubber(given, threading.Event()).run_cycle(EVENTS)
 
 
-def test_a_flipped_bit_is_found_and_forgotten_once_the_file_is_put_back(given: Settings) -> None:
+def test_a_flipped_bit_is_reported_until_the_file_is_restored(given: Settings) -> None:
     file = Path(version(given, EVENTS).data_files[2].path)
     data = file.read_bytes()
     flip(file)
@@ -65,7 +65,7 @@ def test_a_flipped_bit_is_found_and_forgotten_once_the_file_is_put_back(given: S
     assert noted(given) == {}
 
 
-def test_a_file_without_checksum_is_adopted_and_held_to_it(given: Settings) -> None:
+def test_a_file_without_a_checksum_gets_one_and_is_compared_with_it(given: Settings) -> None:
     part = version(given, EVENTS).data_files[0]
     old = replace_data_file(
         LakeTable(given, EVENTS), part, pq.read_table(part.path, partitioning=None)
@@ -80,7 +80,7 @@ def test_a_file_without_checksum_is_adopted_and_held_to_it(given: Settings) -> N
     assert problems == {path: "has a wrong checksum"}
 
 
-def test_a_round_that_was_killed_goes_on_where_it_was(given: Settings) -> None:
+def test_a_killed_cycle_resumes_at_the_next_file(given: Settings) -> None:
     table, state = LakeTable(given, EVENTS), ScrubState()
     killed = scrub(table, state, lambda read: None)
     first = [next(killed).path, next(killed).path]
@@ -93,7 +93,7 @@ def test_a_round_that_was_killed_goes_on_where_it_was(given: Settings) -> None:
     assert not set(first) & set(rest)
 
 
-def test_a_round_is_made_once_a_day_and_a_rate_of_0_makes_none(given: Settings) -> None:
+def test_a_cycle_runs_once_a_day_and_never_at_a_rate_of_0(given: Settings) -> None:
     a_round(given)
     ended = load(given, EVENTS)
     a_round(given)
@@ -108,7 +108,7 @@ def test_a_round_is_made_once_a_day_and_a_rate_of_0_makes_none(given: Settings) 
     assert load(given, EVENTS).ended_ms >= ended.ended_ms
 
 
-def test_the_doctor_names_bad_files_and_entries_and_mends_what_has_a_copy(given: Settings) -> None:
+def test_the_doctor_names_damage_and_restores_entries_from_copies(given: Settings) -> None:
     files = [Path(part.path) for part in version(given, EVENTS).data_files]
     copy_log(LakeTable(given, EVENTS), given)
     log = given.data / "lake" / "events" / "_delta_log"

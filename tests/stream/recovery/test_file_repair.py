@@ -1,4 +1,4 @@
-"""A data file is gone, flipped, truncated or empty: only what it held is harmed."""
+"""A data file is missing, flipped, truncated or empty: only its own rows are affected."""
 
 import random
 import re
@@ -104,7 +104,9 @@ def test_storing_goes_on_for_all_tenants_when_a_data_file_is(
     assert len(noted(given)) == 1
 
 
-def test_copies_of_what_other_files_hold_are_still_known(given: Settings, file: Path) -> None:
+def test_duplicates_of_rows_in_other_files_are_still_recognised(
+    given: Settings, file: Path
+) -> None:
     lost = Path(file).name
     kept = {Path(part.path).name for part in version(given, EVENTS).data_files} - {lost}
     file.unlink()
@@ -210,7 +212,7 @@ def test_a_compaction_that_fails_leaves_nothing_behind(
     assert [left.name for left in table.store.scratch_directory().iterdir()] == [LOCK_FILE]
 
 
-def test_no_flipped_bit_of_an_old_file_ends_the_reading_back(given: Settings) -> None:
+def test_no_flipped_bit_of_an_old_file_stops_the_rebuild_of_state(given: Settings) -> None:
     table = LakeTable(given, EVENTS)
     part = version(given, EVENTS).data_files[1]
     old = replace_data_file(table, part, pq.read_table(part.path, partitioning=None))
@@ -227,7 +229,9 @@ def test_no_flipped_bit_of_an_old_file_ends_the_reading_back(given: Settings) ->
             table.damage_reports.clear(note)
 
 
-def test_a_note_is_seen_by_others_at_once_and_taken_away(given: Settings, file: Path) -> None:
+def test_a_damage_report_is_seen_by_other_processes_until_it_is_cleared(
+    given: Settings, file: Path
+) -> None:
     mine, others = DamageReports(given.data), DamageReports(given.data)
     assert others.files() == {}
     file.unlink()
@@ -265,6 +269,6 @@ def test_a_file_of_a_side_table_goes_only_when_its_loss_is_accepted(given: Setti
         repair(given, subject, Lookups(), accept_loss=True)
 
 
-def test_a_whole_file_is_never_taken_out(given: Settings, file: Path) -> None:
+def test_an_undamaged_file_is_never_removed(given: Settings, file: Path) -> None:
     with pytest.raises(NotRepaired, match="is not damaged"):
         repair(given, f"events/{file.parent.name}/{file.name}", Lookups(), accept_loss=True)
