@@ -1,4 +1,4 @@
-"""A client of Tidemark in one file that needs Python 3.11 and nothing else.
+"""Python client in one file, standard library only (Python 3.11 or later).
 
 Copy it, or take it from a running service: /docs/tidemark_client.py.
 
@@ -9,8 +9,8 @@ Copy it, or take it from a running service: /docs/tidemark_client.py.
     for row in client.export("events", website_id="…", start="2026-11-01", end="2026-11-30"): …
     client.track({"name": "signup", "properties": {"plan": "pro"}}, website_id="…")
 
-What fails for a while (429, 503, a connection that breaks) is tried again; what is sent keeps its
-event ids meanwhile, so that what came twice is counted once. A refusal is raised as Refused.
+Temporary failures (429, 503, broken connections) are retried; items keep their event ids, so that
+repeated ones are stored once. A rejected request raises Refused.
 """
 
 import json
@@ -32,7 +32,7 @@ LONGEST_PAUSE = 60.0
 
 
 class Refused(Exception):
-    """The service said no: `status`, `code`, and a sentence."""
+    """The service rejected the request: `status`, `code` and message."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(message)
@@ -41,7 +41,7 @@ class Refused(Exception):
 
 
 class Broken(Exception):
-    """No answer came, or only a part of one."""
+    """No response came, or only a part of one."""
 
 
 class Rows(list[dict[str, Any]]):
@@ -66,23 +66,23 @@ class Rows(list[dict[str, Any]]):
 
 @dataclass(frozen=True)
 class Sent:
-    """How many items were taken, and which were not and why."""
+    """Accepted and rejected items."""
 
     count: int
     rejected: list[dict[str, Any]] = field(default_factory=list)
     receipts: list[str] = field(default_factory=list)
-    """One for each request; /v1/receipts/{receipt} tells what became of its items."""
+    """One for each request; /v1/receipts/{receipt} has the status of its items."""
 
 
 @dataclass(frozen=True)
 class Client:
-    """Asks and sends on behalf of one key."""
+    """Queries and sends with one API key."""
 
     query_url: str
     key: str | None = None
     collect_url: str | None = None
     seconds: float = 60.0
-    """How long one answer may be waited for."""
+    """Timeout of one response."""
     tries: int = 5
     sleep: Callable[[float], None] = time.sleep
 
@@ -101,26 +101,26 @@ class Client:
         return found[names[0]] if isinstance(types, str) else found
 
     def each(self, types: Sequence[str], **asked: Any) -> dict[str, "Rows | Refused"]:
-        """The rows of several query types by name, or why there are none."""
+        """The rows of several query types by name, or the error of each."""
         query, body = _split(asked)
         answer = self._json("POST", f"/v1/query?{query}", {"parameters": list(types), **body})
         return {entry["parameter"]: _rows(entry) for entry in answer["data"]}
 
     def custom(self, query: Mapping[str, Any], **asked: Any) -> Rows:
-        """The rows of a free-form question."""
+        """The rows of a custom query."""
         subject, body = _split(asked)
         answer = self._json("POST", f"/v1/query/custom?{subject}", {"query": query, **body})
         return Rows(answer["data"])
 
     def export(self, table: str, **asked: Any) -> Iterator[dict[str, Any]]:
-        """The stored rows of a table, one after the other, however many there are."""
+        """The stored rows of a table, one by one, of any number."""
         held = b""
         for piece in self.exported(table, **{**asked, "format": "ndjson"}):
             *lines, held = (held + piece).split(b"\n")
             yield from (json.loads(line) for line in lines)
 
     def exported(self, table: str, **asked: Any) -> Iterator[bytes]:
-        """The bytes of an export in the asked `format`; Broken when they do not come whole."""
+        """The bytes of an export in `format`; Broken when the response ends early."""
         query = urlencode(_flat(asked))
         target = f"/v1/export/{table}?{query}"
         return _pieces(self._tried(lambda: self._once(self.query_url, "GET", target)))
@@ -133,7 +133,7 @@ class Client:
         return _pieces(self._tried(lambda: self._once(self.query_url, "POST", target, payload)))
 
     def save(self, file: BinaryIO, table: str, **asked: Any) -> int:
-        """An export into a file; how many bytes it has."""
+        """Write an export to a file; returns its size in bytes."""
         return sum(file.write(piece) for piece in self.exported(table, **asked))
 
     def track(
@@ -180,7 +180,7 @@ class Client:
     def _once(
         self, where: str, method: str, target: str, body: bytes | None = None
     ) -> HTTPResponse:
-        """A good answer whose body is still to be read."""
+        """A successful response with an unread body."""
         parts = urlsplit(where)
         kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         connection = kind(parts.hostname or "", parts.port, timeout=self.seconds)
@@ -196,7 +196,7 @@ class Client:
         return answer
 
     def _tried(self, once: Callable[[], T]) -> T:
-        """What `once` gives, tried again with growing pauses while there is hope."""
+        """Call `once`, with retries and exponential backoff for temporary errors."""
         for attempt in range(1, self.tries + 1):
             try:
                 return once()
@@ -212,7 +212,7 @@ class Client:
 
 
 class _Wait(Refused):
-    """A refusal that is worth another try."""
+    """A temporary error that is retried."""
 
     seconds: float = 0.0
 
@@ -257,7 +257,7 @@ def _rows(entry: Mapping[str, Any]) -> Rows | Refused:
 
 SUBJECTS = ("website_id", "link_id")
 ASIDE = (*SUBJECTS, "formulas")
-"""What goes into the query string."""
+"""Arguments that go into the query string."""
 NAMES = {"start": "startDate", "end": "endDate"}
 
 
@@ -269,7 +269,7 @@ def _split(asked: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def _flat(asked: Mapping[str, Any]) -> dict[str, str]:
-    """The same for a query string: lists of columns by commas, filters as JSON."""
+    """Arguments as a query string: columns separated by commas, filters as JSON."""
     flat = {}
     for name, value in asked.items():
         if value is None:

@@ -8,31 +8,22 @@ from msgspec import Struct
 from query.custom.aggregates import ResultType
 from query.custom.compiler import compile_count, compile_page
 from query.custom.request import MAX_DAYS, CustomRequest
-from query.custom.tables import CustomTable
+from query.custom.row_access import RowAccess, row_access
 from query.custom.validation import ValidatedQuery, validate
 from query.dependencies import QueryDependencies
 from query.engine.engine import Row, Sql
 from query.engine.snapshots import AsOf, PinnedVersion, PinnedVersions
-from query.request.subject import QuerySubject, SubjectKind
+from query.request.subject import QuerySubject
 from query.request.time_parameters import parse_time_range
 from query.request.time_range import TimeRange, check_time_zone
 from query.response.response_budget import ResponseBudget
 from query.scope.scope import Scope
-from schemas.errors import Forbidden, Malformed
-from schemas.http.auth import OUT_OF_REACH
 from schemas.registry import Key
 from schemas.runtime.clock import format_instant
-from schemas.tables import CLICKS, ColumnType
+from schemas.tables import ColumnType
 
 DECIMALS = 6
 """Decimals of a mean, a quantile or a sum of fractions."""
-
-
-class RowAccess(Struct, frozen=True):
-    """Which rows of the stored table the caller sees."""
-
-    column: str
-    value: str
 
 
 class CustomQuery(Struct, frozen=True):
@@ -109,18 +100,6 @@ def parse_custom_query(
         body.as_of,
         body.include_bots,
     )
-
-
-def row_access(table: CustomTable, subject: QuerySubject, key: Key) -> RowAccess:
-    """Rows of the website or link; for clicks of a website, of all links of its organization."""
-    stored = table.table
-    if subject.kind is SubjectKind.LINK and stored is not CLICKS:
-        raise Malformed(f"Table '{table.name}' requires 'website_id', not 'link_id'")
-    if subject.kind is SubjectKind.WEBSITE and stored is CLICKS:
-        if key.website_id is not None:
-            raise Forbidden(OUT_OF_REACH.format(what="links of the organization"))
-        return RowAccess("organization_id", key.organization_id)
-    return RowAccess(stored.subject_column, subject.id)
 
 
 async def execute_custom_query(

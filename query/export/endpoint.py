@@ -6,7 +6,7 @@ from contextlib import aclosing
 from starlette.requests import Request
 from starlette.responses import Response
 
-from query.custom.execute import row_access
+from query.custom.row_access import row_access
 from query.dependencies import QueryDependencies
 from query.engine.engine import Row
 from query.export.request import parse_export_query

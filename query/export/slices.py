@@ -9,7 +9,7 @@ slice is read twice. A version that the request named is never replaced.
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 
-from query.custom.execute import RowAccess
+from query.custom.row_access import RowAccess
 from query.custom.tables import CustomColumn
 from query.dependencies import QueryDependencies
 from query.engine.engine import DataFileMissing, Engine, Row, Sql
