@@ -244,9 +244,9 @@ def _registry_follower(settings: Settings) -> RegistryFollower:
         exit_fatally(RegistryMissing(registry_unavailable(error)))
 
 
-def _website_domain(follower: RegistryFollower, website: str) -> str | None:
-    found = follower.snapshot.websites.get(website)
-    return found.domain if found else None
+def _website_domain(follower: RegistryFollower, website_id: str) -> str | None:
+    website = follower.snapshot.websites.get(website_id)
+    return website.domain if website else None
 
 
 async def _heartbeat_loop(worker: Worker, name: str, damaged_tables: str) -> None:

@@ -261,7 +261,7 @@ def crash_after(self, actions, moves):
     if len(done) == 2:
         os.kill(os.getpid(), signal.SIGKILL)
 
-LakeTable._write = dying
+LakeTable._write = crash_after
 days = ReEnrichmentOptions(date(2026, 11, 20), date(2026, 11, 21))
 list(re_enrich(load_settings(), Lookups(), days))
 """
