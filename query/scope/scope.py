@@ -34,8 +34,6 @@ class Scope(Struct, frozen=True):
     where: Sql = Sql("")
     """Further conditions on columns of the table, each line beginning with AND."""
     include_bots: bool = False
-    other_tables: tuple["Scope", ...] = ()
-    """The same subject and time range in other tables."""
 
     @property
     def table(self) -> Table:

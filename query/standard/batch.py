@@ -16,7 +16,7 @@ from query.response.worker_threads import run_in_worker
 from query.standard.comparison import Comparison, compare
 from query.standard.execute import PreparedQuery, QueryResult, execute, prepare
 from query.standard.query_types import tables_read
-from query.standard.scope import scope_of
+from query.standard.scope import scopes_of
 from schemas.errors import ApiError, Unavailable
 
 CONCURRENCY = 4
@@ -111,8 +111,8 @@ async def _execute_and_compare(prepared: PreparedQuery, versions: Versions) -> C
     if query.comparison_range is not None:
         points = prepared.points if query_type.starts_with_time else []
         other = structs.replace(query, time_range=query.comparison_range)
-        scope = scope_of(other, query_type, versions)
-        comparison = await compare(structs.replace(prepared, scope=scope), result, points)
+        scopes = scopes_of(other, query_type, versions)
+        comparison = await compare(structs.replace(prepared, scopes=scopes), result, points)
     if query_type.starts_with_time:
         scope = prepared.bucket_scope
         partial_bucket = scope.time_range.current_bucket_label(query.now_ms, scope.granularity)

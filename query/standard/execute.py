@@ -24,7 +24,7 @@ from query.standard.declaration.statement import Cte, Statement
 from query.standard.nested_lists import fill_nested_lists
 from query.standard.page_keys import PageKeys, find_page_keys
 from query.standard.query_types import find_query_type
-from query.standard.scope import scope_of
+from query.standard.scope import scopes_of
 from query.standard.statement import build_statement
 
 
@@ -39,12 +39,13 @@ class QueryResult(Struct, frozen=True):
 
 
 class PreparedQuery(Struct, frozen=True):
-    """A query with its statement and scope; all its SQL shares the time until the deadline."""
+    """A query with its statement and scopes; all its SQL shares the time until the deadline."""
 
     query: Query
     query_type: QueryType
     statement: Statement
-    scope: Scope
+    scopes: Mapping[str, Scope]
+    """By table name."""
     engine: Engine
     deadline: float
     """In the time of the event loop."""
@@ -53,6 +54,11 @@ class PreparedQuery(Struct, frozen=True):
     def seconds_left(self) -> float:
         """Time until the deadline."""
         return max(0.0, self.deadline - asyncio.get_running_loop().time())
+
+    @property
+    def scope(self) -> Scope:
+        """The scope in the type's own table."""
+        return self.scopes[self.query_type.table.name]
 
     @property
     def bucket_scope(self) -> Scope:
@@ -72,7 +78,7 @@ class PreparedQuery(Struct, frozen=True):
 
     async def fetch(self, statement: Statement) -> list[Row]:
         """The rows that the engine gives for a statement."""
-        sql = await build_statement(self.engine, self.bucket_scope, statement)
+        sql = await build_statement(self.engine, self.bucket_scope, statement, self.scopes)
         return await self.engine.rows(sql, self.seconds_left)
 
     async def fetch_labelled(self, statement: Statement) -> list[Row]:
@@ -87,13 +93,13 @@ class PreparedQuery(Struct, frozen=True):
 def prepare(
     query: Query, versions: Mapping[str, PinnedVersion], engine: Engine, deadline: float
 ) -> PreparedQuery:
-    """The query with its statement and scope; Malformed when the request is wrong."""
+    """The query with its statement and scopes; Malformed when the request is wrong."""
     query_type = find_query_type(query.name, query.subject.kind)
     options = query_type.options and convert(query.options, query_type.options, query.path)
-    scope = scope_of(query, query_type, versions)
+    scopes = scopes_of(query, query_type, versions)
     sort_order.check_order(query_type, query.page.order)
     statement = query_type.statement(options)
-    return PreparedQuery(query, query_type, statement, scope, engine, deadline)
+    return PreparedQuery(query, query_type, statement, scopes, engine, deadline)
 
 
 async def execute(prepared: PreparedQuery) -> QueryResult:
@@ -101,7 +107,8 @@ async def execute(prepared: PreparedQuery) -> QueryResult:
     query_type = prepared.query_type
     page_keys = await _page_keys(prepared)
     if page_keys is not None:
-        prepared = structs.replace(prepared, scope=page_keys.scope)
+        scopes = {**prepared.scopes, query_type.table.name: page_keys.scope}
+        prepared = structs.replace(prepared, scopes=scopes)
     by_engine = not query_type.series and prepared.statement.finish is None
     result = await (_execute_paged(prepared) if by_engine else _execute_whole(prepared))
     rows = await with_nested_lists(prepared, result.rows)
@@ -113,7 +120,7 @@ async def with_nested_lists(prepared: PreparedQuery, rows: Sequence[Struct]) -> 
     filled = list(rows)
     for nested in prepared.query_type.listing.nested_lists:
         filled = await fill_nested_lists(
-            prepared.engine, nested, prepared.scope, filled, prepared.seconds_left
+            prepared.engine, nested, prepared.scopes, filled, prepared.seconds_left
         )
     return filled
 
@@ -126,7 +133,12 @@ async def _page_keys(prepared: PreparedQuery) -> PageKeys | None:
         return None
     limit, offset = page.limit_offset(query_type.default_limit, query_type.max_limit)
     return await find_page_keys(
-        prepared.engine, key_query, prepared.scope, offset + limit, prepared.seconds_left
+        prepared.engine,
+        key_query,
+        prepared.scope,
+        prepared.scopes,
+        offset + limit,
+        prepared.seconds_left,
     )
 
 

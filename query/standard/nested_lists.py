@@ -1,6 +1,6 @@
 """Lists inside rows, filled by one further query for all rows of the page."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct, structs
@@ -15,13 +15,16 @@ from query.standard.statement import build_statement
 
 
 async def fill_nested_lists(
-    engine: Engine, nested: NestedList, scope: Scope, rows: Sequence[Struct], seconds: float
+    engine: Engine,
+    nested: NestedList,
+    scopes: Mapping[str, Scope],
+    rows: Sequence[Struct],
+    seconds: float,
 ) -> list[Struct]:
     """The rows with the nested list of each."""
     keys = {key: None for row in rows if (key := getattr(row, nested.key[0])) is not None}
     if not keys:
         return list(rows)
-    scopes = {each.table.name: each for each in (*scope.other_tables, scope)}
     narrowed = narrow_scope(scopes[nested.table.name], nested.filter_column, list(keys))
     statement = Statement(sql=nested.sql, ctes=nested.ctes)
     elements = await engine.rows(await build_statement(engine, narrowed, statement), seconds)
@@ -56,4 +59,4 @@ def narrow_scope(scope: Scope, column: str, values: Sequence[object], prefix: st
         f"{scope.where.text}\n AND {column} IN ({placeholders})",
         merge_values(scope.where.values, bound),
     )
-    return structs.replace(scope, where=where, other_tables=())
+    return structs.replace(scope, where=where)

@@ -5,6 +5,8 @@ takes ten times as long as sorting their keys. So a first statement sorts only t
 type's own statement then reads the few that are on the page.
 """
 
+from collections.abc import Mapping
+
 from msgspec import Struct, structs
 
 from query.engine.engine import Engine, Row
@@ -45,7 +47,12 @@ class PageKeys(Struct, frozen=True):
 
 
 async def find_page_keys(
-    engine: Engine, key_query: PageKeyQuery, scope: Scope, last: int, seconds: float
+    engine: Engine,
+    key_query: PageKeyQuery,
+    scope: Scope,
+    other_scopes: Mapping[str, Scope],
+    last: int,
+    seconds: float,
 ) -> PageKeys | None:
     """The keys of the rows up to the `last`; None when there are too many to be worth it."""
     if last > MAX_KEYS:
@@ -56,7 +63,7 @@ async def find_page_keys(
         values={"last": last},
         not_materialized=key_query.not_materialized,
     )
-    rows = await engine.rows(await build_statement(engine, scope, statement), seconds)
+    rows = await engine.rows(await build_statement(engine, scope, statement, other_scopes), seconds)
     if not rows or len(rows) > MAX_KEYS:
         return None
     return PageKeys(_narrowed_scope(scope, key_query.key, rows), rows[0][-1])
@@ -68,4 +75,4 @@ def _narrowed_scope(scope: Scope, key: str, rows: list[Row]) -> Scope:
         min(row[1] for row in rows), max(row[2] for row in rows) + 1, scope.time_range.zone
     )
     narrowed = narrow_scope(scope, key, [row[0] for row in rows], "key")
-    return structs.replace(narrowed, time_range=time_range, other_tables=scope.other_tables)
+    return structs.replace(narrowed, time_range=time_range)

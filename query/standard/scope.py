@@ -1,4 +1,4 @@
-"""Scope of a standard query in every table that it reads."""
+"""Scopes of a standard query: one in every table that it reads."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,8 +18,13 @@ def filterable_fields(table: Table) -> Mapping[str, FilterField]:
     return {c.name: FilterField(c.type, c.name) for c in table.columns if c.public}
 
 
-def scope_of(query: Query, query_type: QueryType, versions: Mapping[str, PinnedVersion]) -> Scope:
-    """The scope of a query; Malformed when its filters are wrong or a required one is missing."""
+def scopes_of(
+    query: Query, query_type: QueryType, versions: Mapping[str, PinnedVersion]
+) -> Mapping[str, Scope]:
+    """The scopes of a query by table name, that of the type's own table first.
+
+    Malformed when a filter is wrong or a required one is missing.
+    """
     check_required_filters(query_type.required_filters, query.filters)
     main, *others = query_type.tables
     fields = filterable_fields(main)
@@ -32,12 +37,11 @@ def scope_of(query: Query, query_type: QueryType, versions: Mapping[str, PinnedV
         where=compile_conditions(query.filters, fields, f"table '{main.name}'"),
         include_bots=query.include_bots,
     )
-    return structs.replace(
-        scope,
-        other_tables=tuple(
-            _scope_of_other_table(scope, versions[t.name], query.filters) for t in others
-        ),
-    )
+    other_scopes = {
+        table.name: _scope_of_other_table(scope, versions[table.name], query.filters)
+        for table in others
+    }
+    return {main.name: scope, **other_scopes}
 
 
 def check_required_filters(required: Sequence[str], filters: Sequence[Filter]) -> None:

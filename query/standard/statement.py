@@ -17,7 +17,12 @@ from query.standard.declaration.statement import (
 UNFILTERED = "unfiltered"
 
 
-async def build_statement(engine: Engine, scope: Scope, statement: Statement) -> Sql:
+async def build_statement(
+    engine: Engine,
+    scope: Scope,
+    statement: Statement,
+    other_scopes: Mapping[str, Scope] | None = None,
+) -> Sql:
     """The statement with a CTE for each relation that it names."""
     identifiers = statement.identifiers
     relations = {"scoped": await scoped_rows(engine, scope, columns_used(scope.table, identifiers))}
@@ -27,7 +32,7 @@ async def build_statement(engine: Engine, scope: Scope, statement: Statement) ->
         relations[UNFILTERED] = prefix_values(base, UNFILTERED)
     if PROPERTY_ENTRIES in identifiers:
         relations[PROPERTY_ENTRIES] = Sql(engine.property_entries("scoped", ENTRY_COLUMNS))
-    for other in scope.other_tables:
+    for other in (other_scopes or {}).values():
         name = table_cte_name(other.table)
         if name in identifiers:
             relations[name] = prefix_values(

@@ -26,7 +26,7 @@ async def left(engine: DuckDBEngine, seconds: float, lapse: float) -> tuple[floa
     session_list = QUERY_TYPES["session_list"]
     deadline = asyncio.get_running_loop().time() + seconds
     prepared = PreparedQuery(
-        query, session_list, session_list.statement(None), scope, engine, deadline
+        query, session_list, session_list.statement(None), {"events": scope}, engine, deadline
     )
     first = prepared.seconds_left
     await asyncio.sleep(lapse)
