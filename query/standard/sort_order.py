@@ -1,6 +1,6 @@
-"""Sorting: the rows of an answer in the order that was asked, then in the order of their type.
+"""`orderBy` in SQL and in Python: the requested order first, then that of the query type.
 
-A ratio or a median is sorted by the two decimals that are shown, so that pages fit what is seen.
+A ratio or a median is sorted by its two decimals, so that pages agree with the values sent.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -98,7 +98,7 @@ TOTALS = Cte(
     """,
 )
 
-# A session that failed and whose page views never came counts as a session all the same.
+# A session with an error counts as a session even when its page views never arrived.
 VISITED = Cte(
     "visited",
     f"""
