@@ -140,7 +140,7 @@ class Chromium:
 
 
 def executable() -> str:
-    """Where Chromium is; NoChromium says how to get it."""
+    """Where Chromium is; ChromiumMissing says how to get it."""
     for name in NAMES:
         if found := shutil.which(name):
             return found

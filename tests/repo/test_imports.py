@@ -107,22 +107,6 @@ USERS = {
 SLOW_TO_LOAD = {"alembic", "aiokafka", "deltalake", "duckdb", "numpy", "pyarrow", "sqlalchemy"}
 
 
-OPEN_PAIRS = {
-    ("deploy/local", "deploy/local/doctor"),
-    ("deploy/local", "deploy/local/kafka"),
-    ("stream/enrich", "stream/rows"),
-}
-"""Folders that still import each other; this list only shrinks."""
-
-OPEN_CIRCLE = {
-    "deploy.local.kafka.broker",
-    "deploy.local.kafka.class_archive",
-    "deploy.local.kafka.jar_download",
-    "deploy.local.kafka.jars",
-}
-"""Modules that still import each other in a circle; this list only shrinks."""
-
-
 def node_of(module: str) -> str:
     """The folder of a module; a module at the root of a package is a node of its own.
 
@@ -152,7 +136,7 @@ def test_no_two_folders_import_each_other() -> None:
                 imports[node_of(module), node_of(target)].add(f"{module} imports {target}")
 
     both_ways = {pair for pair in imports if pair < pair[::-1] and pair[::-1] in imports}
-    assert {pair: imports[pair] | imports[pair[::-1]] for pair in both_ways - OPEN_PAIRS} == {}
+    assert {pair: imports[pair] | imports[pair[::-1]] for pair in both_ways} == {}
 
 
 def test_no_module_imports_itself_through_others() -> None:
@@ -168,7 +152,7 @@ def test_no_module_imports_itself_through_others() -> None:
             if targets & remaining.keys() and module in imported
         }
 
-    assert remaining.keys() <= OPEN_CIRCLE, "these modules are part of a circle, or between two"
+    assert remaining == {}, "these modules are part of a circle, or between two"
 
 
 def test_every_library_is_listed() -> None:

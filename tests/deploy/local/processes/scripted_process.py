@@ -1,6 +1,6 @@
 """A process for tests of the supervisor: says what happens to it in a journal, obeys its script.
 
-python puppet.py <journal> <name> [stubborn] [dies=<seconds>] [sulks] [beats] [chatters]
+python scripted_process.py <journal> <name> [stubborn] [dies=<seconds>] [sulks] [beats] [chatters]
 """
 
 import os
