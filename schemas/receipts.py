@@ -70,7 +70,8 @@ class ReceiptKey:
     """Signs and verifies receipts with a keyed BLAKE2s (RFC 7693).
 
     All collectors and query services have the secret from the registry. A process without one (its
-    registry is an old backup) uses a random secret: it accepts no receipts, and nobody its own.
+    registry is an old backup) uses a random secret: it rejects the receipts of all other processes,
+    and they reject those that it signs.
     """
 
     def __init__(self, secret: str) -> None:

@@ -1,4 +1,4 @@
-"""The seam to Faust: batches without acknowledgement, and a consumer that seeks to table offsets.
+"""Adapter of Faust: batches without acknowledgement, and a consumer that seeks to table offsets.
 
 Faust's `take` and `events` acknowledge a batch even when storing it raised, and `noack_take`, which
 does not, limits messages but not bytes; so batches are collected here, without acknowledgements.

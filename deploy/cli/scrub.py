@@ -15,8 +15,8 @@ MEGABYTE = 1_048_576
 def scrub(context: click.Context, json: bool) -> None:
     """Read every data file of every table and verify its checksum.
 
-    The keeper does the same in the background. Damage is recorded: queries that need a damaged file
-    fail until it is restored or removed. Exit code 1 when there is damage.
+    The process `keeper` does the same in the background. Damage is recorded: queries that need a
+    damaged file fail until it is repaired. Exit code 1 when there is damage.
     """
     from stream.maintenance.scrub import scrub_all  # with the table format
 

@@ -161,7 +161,7 @@ def click_ids_table() -> str:
 
 def referrers_table() -> str:
     rows = ((kind, len(hosts), ", ".join(hosts)) for kind, hosts in REFERRERS.kinds.items())
-    return markdown_table(("kind", "places", "which"), rows)
+    return markdown_table(("type", "referrers", "names"), rows)
 
 
 def scripts_table() -> str:
@@ -191,7 +191,7 @@ BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
         "channels": channels_table,
         "paid": paid_patterns,
         "click ids": click_ids_table,
-        "places": referrers_table,
+        "referrers": referrers_table,
     },
 }
 

@@ -11,7 +11,7 @@ RECEIPT_OPERATIONS = (
         operation_id="lookUpReceipt",
         tag="Receipts",
         summary="Show the status of the items of a request",
-        description="The key needs `track:events` or `read:data`, and must reach the website. "
+        description="The key needs `track:events` or `read:data`, and access to the website. "
         "Rejected items are not included: the response of the collector named them.",
         parameters=(
             Parameter(

@@ -1,7 +1,7 @@
-"""Engine: the seam behind which SQL runs; DuckDB is one engine over the lake.
+"""Engine: the interface through which queries run SQL; DuckDB implements it over the lake.
 
-Code above the seam writes one SQL dialect and asks the engine for what differs: the relation over a
-list of data files, an instant as Unix milliseconds, and the entries of the JSON properties.
+Callers write one SQL dialect and ask the engine for what differs: the relation over a list of data
+files, an instant as Unix milliseconds, and the entries of the JSON properties.
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The website or link of a request, if the API key reaches it."""
+"""The website or link of a request, if the API key has access to it."""
 
 from enum import StrEnum
 

@@ -98,7 +98,7 @@ async def receipt_status(dependencies: QueryDependencies, request: Request) -> R
 
 
 def _owners(dependencies: QueryDependencies, key: Key, receipt: Receipt) -> Sequence[str]:
-    """The ids under which the items were sent; Forbidden if the key does not reach them."""
+    """Ids of the websites and organization that own the items; Forbidden without access to them."""
     owner = receipt.owner_id
     if owner not in dependencies.registry.organizations:
         return (authorize_website(dependencies.registry, key, owner).id,)

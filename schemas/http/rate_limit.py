@@ -206,7 +206,7 @@ class ExceededLimit(Struct, frozen=True, gc=False):
 
 
 class RateLimiter(Protocol):
-    """Creates buckets; the seam for counts that processes share.
+    """Creates buckets; the extension point for counts that processes share.
 
     A shared limiter would return buckets whose `add` informs the other processes.
     """

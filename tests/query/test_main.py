@@ -45,7 +45,7 @@ def test_the_service_starts_answers_and_stops(tmp_path: Path) -> None:
                 )
             )
             eventually(lambda: read_heartbeats(tmp_path / "run")[0].state == "ready")
-            told = [pulse.process for pulse in read_heartbeats(tmp_path / "run")]
+            process_names = [heartbeat.process for heartbeat in read_heartbeats(tmp_path / "run")]
         finally:
             process.send_signal(signal.SIGTERM)
 
@@ -57,6 +57,6 @@ def test_the_service_starts_answers_and_stops(tmp_path: Path) -> None:
         "ready": True,
         "checks": {"lake": "ok", "registry": "ok", "dataFiles": "ok", "storing": "ok"},
     }
-    assert told == ["query-7"]
+    assert process_names == ["query-7"]
     assert read_heartbeats(tmp_path / "run") == []  # what it said holds no longer
     store.close()

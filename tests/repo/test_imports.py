@@ -1,4 +1,4 @@
-"""Imports point one way: services to schemas, roots to stages, and each library behind its seam."""
+"""Imports point one way: services to schemas, roots to stages; one module imports each library."""
 
 import re
 import subprocess

@@ -19,7 +19,7 @@ def find_damaged_entries(scope: CheckContext) -> Iterable[Finding]:
 
 
 def repair_entry(scope: CheckContext, finding: Finding) -> str | None:
-    """Move the entry away, or restore it from its copy."""
+    """Restore the log entry from its copy, or move it aside when there is none."""
     from stream.recovery.diagnosis import repair_finding
 
     return repair_finding(scope.settings, finding)
@@ -34,7 +34,7 @@ def find_damaged_files(scope: CheckContext) -> Iterable[Finding]:
 
 
 def repair_data_file(scope: CheckContext, finding: Finding) -> str | None:
-    """Remove the file and store its rows again, if Kafka still has every row."""
+    """Replace the file with its rows, read again from Kafka, if Kafka still has all of them."""
     from stream.recovery.file_repair import NotRepaired, repair
     from stream.runtime.errors import FatalError
 

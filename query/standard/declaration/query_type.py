@@ -1,11 +1,11 @@
 """QueryType: name, row shape and SQL of a standard query.
 
     QueryType(
-        name="errors_by_class",
-        description="errors by class",
+        name="errors_by_type",
+        description="errors by type",
         subject=SubjectKind.WEBSITE,
         table=ERRORS,
-        row=ErrorClass,
+        row=ErrorType,
         sql="SELECT error_type, COUNT(*) AS errors FROM scoped GROUP BY error_type ORDER BY ...",
     )
 

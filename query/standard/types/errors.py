@@ -1,4 +1,4 @@
-"""Query types of error reports: by message, path, class and bucket."""
+"""Query types of error reports: by message, page, error type and time bucket."""
 
 from msgspec import Struct
 

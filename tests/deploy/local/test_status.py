@@ -28,7 +28,7 @@ def working(process: str, *progress: PartitionProgress, level_ms: int = NOW) -> 
 
 
 def test_the_lag_of_a_topic_is_that_of_all_its_partitions() -> None:
-    pulses = [
+    heartbeats = [
         working(
             "worker-1",
             PartitionProgress("events", 0, 10, 14),
@@ -39,8 +39,8 @@ def test_the_lag_of_a_topic_is_that_of_all_its_partitions() -> None:
         ),
     ]
 
-    assert lag_chunks("events", pulses) == 7
-    assert lag_chunks("clicks", pulses) is None
+    assert lag_chunks("events", heartbeats) == 7
+    assert lag_chunks("clicks", heartbeats) is None
 
 
 def test_a_partition_that_was_read_past_its_last_look_does_not_lag() -> None:
@@ -48,40 +48,43 @@ def test_a_partition_that_was_read_past_its_last_look_does_not_lag() -> None:
 
 
 def test_the_worker_that_is_furthest_behind_says_since_when() -> None:
-    pulses = [
+    heartbeats = [
         working("worker-1", PartitionProgress("events", 0, 1, 2), level_ms=NOW - 1_500),
         working("worker-2", PartitionProgress("events", 1, 1, 2), level_ms=NOW - 4_250),
     ]
 
-    assert lag_seconds("events", pulses, 3, NOW) == 4.2
-    assert lag_seconds("events", pulses, 0, NOW) == 0.0
-    assert lag_seconds("events", pulses, None, NOW) is None
+    assert lag_seconds("events", heartbeats, 3, NOW) == 4.2
+    assert lag_seconds("events", heartbeats, 0, NOW) == 0.0
+    assert lag_seconds("events", heartbeats, None, NOW) is None
 
 
-def test_a_pulse_is_believed_when_it_is_fresh_ready_and_of_this_process(tmp_path: Path) -> None:
+def test_a_process_is_ready_by_a_fresh_heartbeat_of_its_own_pid(tmp_path: Path) -> None:
     ready = heartbeat_ready(tmp_path, "worker-1")
-    now, believed = now_ms(), []
-    for pulse in (
+    now, answers = now_ms(), []
+    for heartbeat in (
         Heartbeat("worker-1", 7, now),
         Heartbeat("worker-1", 8, now),
         Heartbeat("worker-1", 7, now, state="starting"),
         Heartbeat("worker-1", 7, now - STALE_AFTER_MS - 1),
     ):
-        write_heartbeat(tmp_path, pulse)
-        believed.append(ready(7))
+        write_heartbeat(tmp_path, heartbeat)
+        answers.append(ready(7))
 
-    assert believed == [True, False, False, False]
+    assert answers == [True, False, False, False]
 
 
-def test_a_pulse_of_long_ago_is_of_nobody() -> None:
+def test_an_old_heartbeat_is_not_fresh() -> None:
     assert not is_fresh(Heartbeat("worker-1", 7, NOW - 1_000_000_000_000))
 
 
 def test_a_worker_that_cannot_say_yet_leaves_the_lag_open() -> None:
     joined = Heartbeat("worker-2", 2, NOW, progress=(PartitionProgress("events", 1, 10, 446),))
-    pulses = [working("worker-1", PartitionProgress("events", 0, 5, 5)), joined]
+    heartbeats = [working("worker-1", PartitionProgress("events", 0, 5, 5)), joined]
 
-    assert (lag_chunks("events", pulses), lag_seconds("events", pulses, 436, NOW)) == (436, None)
+    assert (lag_chunks("events", heartbeats), lag_seconds("events", heartbeats, 436, NOW)) == (
+        436,
+        None,
+    )
 
 
 def test_a_frozen_worker_still_counts_until_another_holds_its_partitions() -> None:

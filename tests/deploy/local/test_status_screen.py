@@ -176,8 +176,8 @@ def test_damage_that_is_found_while_all_runs_is_said_once_with_what_to_run(tmp_p
         damage.report(found, "")
         watch.check()
         watch.check()
-    pulse = Heartbeat("worker-1", 1, now_ms(), reason="events waits: tidemark doctor --repair")
-    write_heartbeat(tmp_path / "run", pulse)
+    heartbeat = Heartbeat("worker-1", 1, now_ms(), reason="events waits: tidemark doctor --repair")
+    write_heartbeat(tmp_path / "run", heartbeat)
     watch.check()
     for found in (first, second):
         damage.clear(found)

@@ -1,4 +1,4 @@
-"""The engine behind its seam: walls, deadline, memory, and columns that no file has yet."""
+"""DuckDB through the engine interface: hardening, deadline, memory, columns that no file has yet."""
 
 import asyncio
 from collections.abc import Iterator

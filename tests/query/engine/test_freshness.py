@@ -26,15 +26,15 @@ def worker(name: str, *partitions: int, level: int | None, at: int = NOW) -> Hea
 
 
 def freshness(
-    run: Path, pins: list[PinnedVersion], *pulses: Heartbeat, prefix: str = ""
+    run: Path, pins: list[PinnedVersion], *heartbeats: Heartbeat, prefix: str = ""
 ) -> Freshness:
-    for pulse in pulses:
-        write_heartbeat(run, pulse)
+    for heartbeat in heartbeats:
+        write_heartbeat(run, heartbeat)
     return asyncio.run(FreshnessTracker(run, lambda: NOW, prefix).freshness_of(pins))
 
 
 @pytest.mark.parametrize(
-    ("pulses", "seconds"),
+    ("heartbeats", "seconds"),
     [
         ([], 60.0),
         ([worker("w1", 0, 1, level=NOW - 1_500)], 1.5),
@@ -43,7 +43,7 @@ def freshness(
         ([worker("w1", 0, level=NOW - 1_500), worker("w2", 1, level=None)], 60.0),
         # partition 0 has no holder
         ([worker("w2", 1, level=NOW - 1_500)], 60.0),
-        # the pulse is of a worker that is gone
+        # the heartbeat is of a worker that is gone
         ([worker("w1", 0, 1, level=NOW - 20_000, at=NOW - 20_000)], 60.0),
         # a process that holds nothing says nothing
         ([worker("w1", 0, level=NOW - 500), worker("keeper", level=None)], 0.5),
@@ -52,9 +52,9 @@ def freshness(
     ],
 )
 def test_the_watermark_is_the_newest_row_or_the_workers_word(
-    tmp_path: Path, pulses: list[Heartbeat], seconds: float
+    tmp_path: Path, heartbeats: list[Heartbeat], seconds: float
 ) -> None:
-    found = freshness(tmp_path, [pinned(NOW - 60_000)], *pulses)
+    found = freshness(tmp_path, [pinned(NOW - 60_000)], *heartbeats)
 
     assert found.lag_seconds == seconds
 
@@ -79,8 +79,8 @@ def test_nothing_is_said_when_nothing_was_ever_stored(tmp_path: Path) -> None:
 
 
 def test_topics_are_known_by_their_name_in_kafka(tmp_path: Path) -> None:
-    pulse = Heartbeat(
+    heartbeat = Heartbeat(
         "w", 1, NOW, "ready", (PartitionProgress("t1.events", 0, 1, 1),), {"t1.events": NOW}
     )
 
-    assert freshness(tmp_path, [pinned(None)], pulse, prefix="t1.").lag_seconds == 0.0
+    assert freshness(tmp_path, [pinned(None)], heartbeat, prefix="t1.").lag_seconds == 0.0

@@ -1,0 +1,73 @@
+"""Files and folders that the documents name exist, so that a reader finds what a page refers to."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.repo.source_tree import PACKAGES, ROOT
+
+INSTALLED_FOLDERS = {"node_modules", "dist", "__pycache__"}
+TOP_FOLDERS = (*PACKAGES, "tests")
+
+FILE = re.compile(r"(?<![\w./:-])((?:[\w.-]+/)*\w[\w.-]*\.(?:py|toml|md|sha256))\b")
+FOLDER = re.compile(rf"`((?:{'|'.join(TOP_FOLDERS)})(?:/[\w-]+)*)/?`")
+FOLDER_OF_README = re.compile(r"`((?:[\w-]+/)+)`")
+LINK = re.compile(r"\[[^\]]*\]\(([^)#:]+)(?:#[\w-]*)?\)")
+
+
+@cache
+def repository_paths() -> frozenset[str]:
+    """All files and folders of the repository, relative to its root."""
+    found = [path for folder in TOP_FOLDERS for path in (ROOT / folder).rglob("*")]
+    kept = [path for path in found if not INSTALLED_FOLDERS & set(path.parts)]
+    top = [path for path in ROOT.iterdir() if path.is_file()]
+    return frozenset(path.relative_to(ROOT).as_posix() for path in (*kept, *top)) | {*TOP_FOLDERS}
+
+
+def documents() -> list[str]:
+    return sorted(path for path in repository_paths() if path.endswith(".md"))
+
+
+def current_text(document: str) -> str:
+    """The text of a document; of the changelog only the unreleased section."""
+    text = (ROOT / document).read_text()
+    if document == "CHANGELOG.md":
+        return text.partition("## Unreleased")[2].partition("\n## ")[0]
+    return text
+
+
+def exists(path: str, document: str) -> bool:
+    """Whether a path exists from the root, or below the folder of the document.
+
+    Below its folder a document may leave out the first folders of a path.
+    """
+    folder = Path(document).parent.as_posix()
+    inside = "" if folder == "." else f"{folder}/"
+    return any(
+        known == path or (known.startswith(inside) and known.endswith(f"/{path}"))
+        for known in repository_paths()
+    )
+
+
+def named_paths(document: str) -> Iterator[str]:
+    text = current_text(document)
+    without_links = LINK.sub("", text)
+    yield from FILE.findall(without_links)
+    yield from FOLDER.findall(without_links)
+    if document in {f"{package}/README.md" for package in PACKAGES}:
+        yield from (path.rstrip("/") for path in FOLDER_OF_README.findall(without_links))
+
+
+@pytest.mark.parametrize("document", documents())
+def test_the_files_and_folders_that_a_document_names_exist(document: str) -> None:
+    assert [path for path in named_paths(document) if not exists(path, document)] == []
+
+
+@pytest.mark.parametrize("document", documents())
+def test_the_links_of_a_document_lead_to_files(document: str) -> None:
+    links = LINK.findall(current_text(document))
+
+    assert [link for link in links if not (ROOT / document).parent.joinpath(link).exists()] == []
