@@ -1,4 +1,4 @@
-"""DuckDB through the engine interface: hardening, deadline, memory, columns that no file has yet."""
+"""DuckDB as the engine: hardening, deadline, memory, and columns that no file has yet."""
 
 import asyncio
 from collections.abc import Iterator
