@@ -1,4 +1,4 @@
-"""The access model, written down a second time: which key reaches what, as tests expect it.
+"""The access model, implemented a second time for tests: which key has access to what.
 
 Acme has the websites shop and blog and the link go; Globex has rival and away.
 """

@@ -56,7 +56,7 @@ _ports = _ports_of_this_process()
 
 
 def free_port() -> int:
-    """A port that nobody uses and that this process was not given before."""
+    """A port that no process uses and that was not returned before."""
     return next(port for port in _ports if _is_free(port))
 
 

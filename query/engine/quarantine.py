@@ -51,7 +51,7 @@ async def quarantined_items(
     owners: Sequence[str],
     seconds: float,
 ) -> list[QuarantinedItem]:
-    """The quarantine rows about the items of a receipt that belong to its owners, or to nobody."""
+    """Quarantine rows of a receipt's items that belong to its owners, or to no website."""
     until = receipt.received_ms + MAX_SEND_DELAY_MS
     data_files = pinned.data_files(None, receipt.received_ms, until)
     if not data_files:

@@ -39,7 +39,7 @@ AsOf = dict[str, VersionNumber] | VersionNumber | None
 """Table versions to read, as in `meta.versions` of a response; one number goes for every table."""
 
 UNREADABLE = "The stored data cannot be read right now; retry"
-"""What a query meets whose data files were compacted away twice."""
+"""Message for a query when its data files were compacted away twice."""
 
 T = TypeVar("T")
 

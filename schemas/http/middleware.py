@@ -181,7 +181,7 @@ def _peer(scope: Scope) -> str:
 
 
 async def send_options(send: Send, scope: Scope, methods: str) -> None:
-    """Send 204 with the methods, and the preflight headers if asked for."""
+    """Send 204 with the methods, and the preflight headers for a CORS preflight."""
     headers: Headers = [(b"content-length", b"0"), (b"allow", f"{methods}, OPTIONS".encode())]
     if header(scope, b"access-control-request-method"):
         headers += cors.preflight_headers(scope, methods)

@@ -60,7 +60,7 @@ def middle(ours: RunningService, query: BenchmarkQuery) -> float:
 
 @contextmanager
 def post_traffic(ours: RunningService, data_set: DataSet) -> Iterator[list[float]]:
-    """Heavy queries all the while; the times of those that were answered."""
+    """Run heavy queries in the background; the response times of the completed ones, in ms."""
     over, answered = Event(), list[float]()
     heavy = custom("heavy", HEAVY, data_set.span())
 

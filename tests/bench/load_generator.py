@@ -16,7 +16,7 @@ import uvloop
 
 
 class Client(asyncio.Protocol):
-    """One connection: the next request goes out when the last one was answered."""
+    """One connection: the next request is sent after the response to the previous one."""
 
     def __init__(self, requests: Any, load: "Load") -> None:
         self._requests = requests
@@ -49,7 +49,7 @@ class Client(asyncio.Protocol):
 
 
 class Load:
-    """What was answered."""
+    """Counts and latencies of the responses."""
 
     def __init__(self) -> None:
         self.good = self.bad = self.lost = 0

@@ -134,7 +134,7 @@ class PlainDuckDB:
 
 
 class OneFile(DuckDBEngine):
-    """The engine over one file per table, without walls."""
+    """The DuckDB engine over one file per table, without hardening."""
 
     seconds = 0.0
     spent = 0.0

@@ -150,7 +150,7 @@ class TrafficMix(Struct, frozen=True):
 
 
 def traffic_mix(mine: bool, rows: int, days: int) -> TrafficMix:
-    """The website that is asked, or all the others together."""
+    """Traffic of the queried website, or of all other websites together."""
     few = OTHERS // 20
     other = f"'web_' || CASE n % 2 WHEN 0 THEN draw(n, 50) % {few} ELSE draw(n, 50) % {OTHERS} END"
     website = f"'{MINE}'" if mine else other

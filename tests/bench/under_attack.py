@@ -39,7 +39,7 @@ class Client:
         self._headers = {"x-api-key": key, "content-type": "application/json"}
 
     def p99_ms(self, seconds: float, look: Callable[[], None]) -> float:
-        """How long the slowest hundredth of its requests took; each was answered well."""
+        """99th percentile of the response times in ms; each request must succeed."""
         times: list[float] = []
         until = time.monotonic() + seconds
         while time.monotonic() < until:

@@ -44,7 +44,7 @@ class ChromiumMissing(Exception):
 
 
 class ProtocolError(Exception):
-    """Chromium did not do what it was told."""
+    """Chromium returned an error for a DevTools command."""
 
 
 class Chromium:

@@ -36,7 +36,7 @@ class Tab:
 
     @classmethod
     def opened(cls, browser: Chromium) -> Self:
-        """A tab of somebody who was never here."""
+        """A tab of a new visitor, in a browser context of its own."""
         return cls(browser, browser.tell("Target.createBrowserContext")["browserContextId"])
 
     def beside(self) -> "Tab":
@@ -115,12 +115,12 @@ class Tab:
 
     @property
     def requests(self) -> list[tuple[str, str]]:
-        """Method and address of everything that was asked for."""
+        """Method and URL of every request of the tab."""
         sent = [e["params"]["request"] for e in self.events if e["method"] == ASKED]
         return [(request["method"], request["url"]) for request in sent]
 
     def received(self, part: str) -> list[tuple[int, str]]:
-        """Status and media type of the answers from addresses that contain `part`."""
+        """Status and media type of the responses from URLs that contain `part`."""
         came = [e["params"]["response"] for e in self.events if e["method"] == ANSWERED]
         return [(each["status"], each["mimeType"]) for each in came if part in each["url"]]
 

@@ -51,11 +51,11 @@ class TrackedWebsite(Struct, frozen=True):
         return self.site.url(path, host)
 
     def other_website(self) -> str:
-        """The address of a page of somebody else."""
+        """The URL of a page on another host."""
         return self.add_page("/other", "<p>Somebody else", host="127.0.0.1")
 
     def query(self, query_type: str, path: str) -> list[Row]:
-        """What a question answers about the pages below a place."""
+        """The rows of a query type, filtered by path."""
         rows: list[Row] = self.client.ask(
             query_type, website_id=self.tenant.website.id, filters=[path_filter(path)], **TIME_RANGE
         )

@@ -24,7 +24,7 @@ class Html(Struct, frozen=True):
 
 
 class WebSite:
-    """Serves pages; what is asked for under OWN_PATH is handed to the collector."""
+    """Serves pages and proxies requests under OWN_PATH to the collector."""
 
     def __init__(self, collect_url: str) -> None:
         self.port = free_port()
@@ -32,7 +32,7 @@ class WebSite:
         self.posted: list[bytes] = []
         """What was sent to the collector through this site."""
         self.refusals = 0
-        """How many posts are still answered with a 503 instead of being handed on."""
+        """How many of the next POST requests get a 503 instead of being proxied."""
         self._server = ThreadingHTTPServer(("127.0.0.1", self.port), handler(self, collect_url))
         self._server.daemon_threads = True
 

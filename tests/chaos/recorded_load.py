@@ -88,7 +88,7 @@ class LoadSender:
 
 
 def query_lake(lake: str, table: str, sql: str) -> list[tuple[int | str, ...]]:
-    """Rows of a question to one table, answered by an engine that is not ours."""
+    """Rows of an SQL query on one table, run by DataFusion instead of our query engine."""
     opened = QueryBuilder().register(table, DeltaTable(f"{lake}/{table}"))
     response = opened.execute(sql).read_all()
     columns = [response.column(name).to_pylist() for name in response.schema.names]

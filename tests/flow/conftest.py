@@ -8,5 +8,5 @@ from tests.installation import Installation
 
 @pytest.fixture
 def tenant(stack: Installation) -> Tenant:
-    """A tenant that nobody else has sent anything for."""
+    """A new tenant without any events."""
     return Tenant.create(stack)

@@ -16,7 +16,7 @@ ANYTHING = "…"
 
 
 def run(command: str, names: dict[str, str]) -> Reply:
-    """What curl would do, which need not be on the machine; it knows the options of the page."""
+    """Sends what curl would send, without curl; supports the options that the page uses."""
     words = iter(shlex.split(Template(command.replace("\\\n", " ")).substitute(names))[1:])
     url, body = "", b""
     headers = {"user-agent": "curl/8.5.0", "content-type": "application/x-www-form-urlencoded"}

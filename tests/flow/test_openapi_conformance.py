@@ -155,7 +155,7 @@ TRIED = [(way, name, operation) for name, operation in OPERATIONS for way in way
 def test_nothing_is_answered_that_is_not_described(
     stack: Installation, caller: Tenant, way: str, name: str, operation: Operation
 ) -> None:
-    """With what reaches something, what the document allows, what it does not, what is answered."""
+    """Valid and invalid requests get only the responses that the OpenAPI document describes."""
     shown = openapi_document(SERVICES[name])
     schema = schemathesis.openapi.from_dict(
         narrow_document(shown, caller.website.id) if way == "deep" else shown

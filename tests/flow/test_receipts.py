@@ -1,4 +1,4 @@
-"""The fate of items: by receipt, by `?wait=stored` and by the debug endpoint."""
+"""The status of items: by receipt, by `?wait=stored` and by the debug endpoint."""
 
 import http.client
 import json

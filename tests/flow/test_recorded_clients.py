@@ -121,7 +121,7 @@ def decided(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def described_columns(row: dict[str, Any]) -> str:
-    """When it happened, in words where that depends on when it came."""
+    """The event time; in words when it depends on the time of receipt."""
     came = datetime.fromisoformat(row["received_at"])
     words = {came: ON_RECEIPT, came - KEPT: A_WEEK_BEFORE}
     ts: str = row["ts"]

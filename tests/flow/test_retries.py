@@ -44,7 +44,7 @@ def view(clock: str, **more: Any) -> dict[str, Any]:
 
 
 def browse(tenant: Tenant, *items: dict[str, Any], agent: str = CHROME_USER_AGENT) -> None:
-    """Views of somebody without any id, one request each."""
+    """Page views of a visitor without any id, one request each."""
     for item in items:
         settled(tenant, item, {"user-agent": agent})
 

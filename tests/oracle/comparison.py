@@ -62,7 +62,7 @@ def previous(
 
 
 def places(query: StandardQuery) -> dict[str, int]:
-    """Buckets of the span by label; a type may have days whatever is asked."""
+    """Index of each bucket of the time range by its label; daily buckets are always included."""
     start, beyond = wall_clock.bounds(query.start, query.end, query.zone)
     found: dict[str, int] = {}
     for granularity in {"daily", query.granularity}:

@@ -75,9 +75,9 @@ def distance(times: Sequence[int], ms: int) -> int:
 
 
 def visitor(post: Post, item: Mapping[str, Any]) -> Named | None:
-    """Whose item it is: who the item says, else whoever has this address and agent today.
+    """The visitor of an item: its anonymous id, else its address and user agent of the UTC day.
 
-    Behind a server's address there may be anybody.
+    Items of servers without an anonymous id have no visitor.
     """
     if "anonymousId" in item:
         return (item["anonymousId"],)

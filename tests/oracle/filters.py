@@ -33,7 +33,7 @@ OPPOSITES = {
 
 
 def holds(row: Row, condition: FilterJson) -> bool:
-    """Whether one filter, or a group of them, lets the row through."""
+    """Whether the row matches one filter or a group of filters."""
     if "and" in condition:
         return all(holds(row, each) for each in condition["and"])
     if "or" in condition:

@@ -66,9 +66,9 @@ class ScopedRows:
         return other
 
     def rows(self, table: str, filtered: bool = True) -> list[Row]:
-        """Rows of the subject and the span; programs only when they are asked for.
+        """Rows of the subject in the time range; bots only when the query includes them.
 
-        A filter on a column that the table does not have leaves its rows alone.
+        A filter on a column that the table does not have is ignored.
         """
         query = self.query
         known = [condition for condition in query.filters if fields_of(condition) <= COLUMNS[table]]

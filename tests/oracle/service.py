@@ -91,7 +91,7 @@ class Service:
         self.open()
 
     def post(self, path: str, body: object, subject: str) -> Reply:
-        """One request about a subject, with a key that reaches it."""
+        """One request about a subject, with a key that has access to it."""
         kind = "link_id" if subject in ("go", "away") else "website_id"
         key = registry().keys["globex" if subject in ("rival", "away") else "acme"]
         return request_once(
@@ -99,7 +99,7 @@ class Service:
         )
 
     def results(self, queries: Sequence[StandardQuery]) -> list[list[ResultRow]]:
-        """The answer to each question."""
+        """The result of each query."""
         return [entry["data"] for entry in self.entries(queries)]
 
     def entries(self, queries: Sequence[StandardQuery]) -> list[Any]:
@@ -127,7 +127,7 @@ class Service:
 
 
 def every_type(frame: QueryFrame) -> list[StandardQuery]:
-    """Every query type, asked of the shop or its link."""
+    """A query of every query type, about the shop or its link."""
     return [
         frame.of(
             name,

@@ -18,7 +18,7 @@ def test_every_aggregate_has_an_oracle() -> None:
 
 @st.composite
 def scenes(draw: st.DrawFn) -> tuple[Traffic, list[CustomQuery]]:
-    """What is stored, and what is asked of it."""
+    """Stored traffic, and custom queries about it."""
     stage = draw(stages)
     stored = draw(traffic(stage))
     return stored, draw(st.lists(custom_queries(stage), min_size=10, max_size=20))
@@ -40,7 +40,7 @@ def test_the_service_agrees_with_the_oracle(
 
 @st.composite
 def fixed_traffic_scenes(draw: st.DrawFn) -> tuple[Stage, list[CustomQuery]]:
-    """Where there is a town, and what is asked of it."""
+    """A stage with fixed traffic, and custom queries about it."""
     stage = draw(st.sampled_from(STAGES[:4]))
     return stage, draw(st.lists(custom_queries(stage), min_size=25, max_size=25))
 

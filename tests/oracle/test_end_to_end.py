@@ -118,7 +118,7 @@ def origin(row: Mapping[str, Any]) -> tuple[int, int, int]:
 
 
 def same_people(held: Sequence[Expected], stored: Sequence[Mapping[str, Any]]) -> None:
-    """Made ids tell apart whom the oracle tells apart, and nobody else."""
+    """Derived ids are one to one with the visitors and sessions of the oracle."""
     for column, own in (("anonymous_id", "visitor"), ("session_id", "visit")):
         pairs = {(getattr(e, own), row[column]) for e, row in zip(held, stored, strict=True)}
         assert one_to_one(pairs), column
@@ -126,7 +126,7 @@ def same_people(held: Sequence[Expected], stored: Sequence[Mapping[str, Any]]) -
 
 
 def one_to_one(pairs: set[tuple[Hashable, Hashable]]) -> bool:
-    """Whether each has one partner."""
+    """Whether the pairs are a one-to-one mapping."""
     return len({a for a, _ in pairs}) == len(pairs) == len({b for _, b in pairs})
 
 

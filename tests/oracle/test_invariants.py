@@ -31,14 +31,14 @@ Scene = tuple[Stage, Traffic, QueryFrame]
 
 @st.composite
 def scenes(draw: st.DrawFn) -> Scene:
-    """Where it plays, what is stored, and how it is asked."""
+    """A stage, its stored traffic, and the parameters of the queries."""
     stage = draw(stages)
     return stage, draw(traffic(stage)), draw(frames(stage, tuple(Granularity)))
 
 
 @st.composite
 def neighbours(draw: st.DrawFn) -> tuple[Scene, Traffic]:
-    """A scene, and what happens elsewhere meanwhile."""
+    """A scene, and the traffic of other tenants at the same time."""
     scene = draw(scenes())
     return scene, draw(traffic(scene[0]))
 

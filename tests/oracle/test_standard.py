@@ -21,7 +21,7 @@ def test_every_query_type_has_an_oracle() -> None:
 
 @st.composite
 def scenes(draw: st.DrawFn) -> tuple[Traffic, list[QueryFrame]]:
-    """What is stored, and what is asked of it."""
+    """Stored traffic, and the parameters of standard queries about it."""
     stage = draw(stages)
     stored = draw(traffic(stage))
     return stored, [draw(plain(stage, WIDE)), draw(frames(stage, GRANULARITIES))]

@@ -25,7 +25,7 @@ def wall(ms: int, zone: str) -> datetime:
 
 
 def first_instant(day: date, zone: str) -> int:
-    """When the day begins: the first quarter of an hour at which the wall shows it, or more."""
+    """The start of a day: the first quarter of an hour with its local date, or a later one."""
     midnight = datetime(day.year, day.month, day.day, tzinfo=UTC)
     ms = round(midnight.timestamp()) * 1000 - 30 * 4 * QUARTER
     while wall(ms, zone).date() < day:

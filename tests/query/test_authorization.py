@@ -30,14 +30,14 @@ ORGANIZATIONS = ("acme", "globex", "nobody")
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """One route asked about one subject, and what it takes to be answered."""
+    """One request about one subject, and the permissions that it needs."""
 
     route: tuple[str, str]
     path: str
     scopes: tuple[str, ...] = ()
     subject: str | None = None
     hidden: bool = False
-    """Whether what is out of reach answers like what does not exist."""
+    """Whether a subject without access gets the same response as one that does not exist."""
     whole: bool = False
     """Whether a key that is bound to one website is refused."""
     query: Mapping[str, str] = {}
@@ -58,7 +58,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 def requests() -> Iterator[Request]:
-    """Each documented route, for every subject that it can be asked about."""
+    """A request to each documented route about every possible subject."""
     for name in ("/health/live", "/v1/query/types", "/v1/query/tables"):
         yield Request(route=("GET", name), path=name)
     for name in ("/health", "/health/ready"):  # nothing runs beside the application in this test
@@ -159,7 +159,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 def deviation(service: Service, caller: Caller, request: Request) -> Iterator[str]:
-    """What is answered otherwise than the model says."""
+    """The responses that differ from the access model."""
     url = f"{request.path}?{urlencode(request.query)}"
     for headers in headers_with_key(caller):
         reply = request_once(service.app, request.route[0], url, request.body, headers)

@@ -32,7 +32,7 @@ class Said(Struct, frozen=True):
 
 
 class Script(Struct):
-    """What is answered, and what was asked."""
+    """Scripted responses, and the requests that were made."""
 
     answers: list[Said]
     asked: list[tuple[str, dict[str, str], Any]] = []

@@ -1,4 +1,4 @@
-"""Any JSON at all: an answer or a refusal, never a fault of ours; and no word of it in the SQL."""
+"""Any JSON gets a result or a 4xx, never a 500, and none of its text becomes SQL."""
 
 import asyncio
 import json

@@ -17,7 +17,7 @@ from tests.query.query_service import NOVEMBER, fill_registry
 
 
 def ready(base: str) -> bool:
-    """Whether the service says so."""
+    """Whether the service is ready."""
     try:
         return call("GET", f"{base}/health/ready").status == 200
     except ConnectionRefusedError:

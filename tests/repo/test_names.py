@@ -1,4 +1,4 @@
-"""Modules and classes carry the words of the glossary, and each class name stands for one thing."""
+"""Modules and classes are named with the words of the glossary; each class name is used once."""
 
 import re
 from collections import defaultdict

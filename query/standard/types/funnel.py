@@ -146,7 +146,7 @@ SQL = f"""
 
 
 def funnel_rows(steps: Sequence[Step], rows: Sequence[Row], *_: object) -> Sequence[Row]:
-    """A row for each step, zeros for those that nobody completed."""
+    """A row for each step, zeros for steps without a visitor."""
     by_stage = {row[0]: row[1:] for row in rows}
     reached = [by_stage.get(n, (0, None, None)) for n in range(1, len(steps) + 1)]
     first = reached[0][0]

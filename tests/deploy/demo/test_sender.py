@@ -12,7 +12,7 @@ SEEN = tuple[str, str, str | None]
 
 
 class Collector(ThreadingHTTPServer):
-    """Answers the given statuses one after the other, then 200; keeps what it was asked."""
+    """Responds with the given statuses in order, then 200; records the requests."""
 
     def __init__(self, *statuses: int) -> None:
         super().__init__(("127.0.0.1", 0), Answer)

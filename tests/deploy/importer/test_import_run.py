@@ -1,4 +1,4 @@
-"""Files of events of the past: what is read of them, and what is sent, in which order."""
+"""Import of files: which lines are read, which items are sent, and in which order."""
 
 import gzip
 import json
@@ -267,7 +267,7 @@ def lines(count: int) -> str:
 
 
 class Collector:
-    """Takes everything but what it is told to refuse, and may go away."""
+    """Accepts all items except the refused names; may become unavailable."""
 
     def __init__(self, refused: Sequence[str] = (), gone_after: int = 99) -> None:
         self.names: list[str] = []

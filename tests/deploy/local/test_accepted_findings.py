@@ -1,4 +1,4 @@
-"""What a lost Kafka took along is told until an operator accepts it, and again when it grows."""
+"""Items lost with Kafka are a finding until an operator accepts it; more items are a new one."""
 
 import json
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""POST /import: who may write the past, which items are taken, and how they travel."""
+"""POST /import: which keys may import, which items are accepted, and how they are published."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""POST /, /batch, /events, /identify, /engagement: what is sent on, and what is answered."""
+"""POST /, /batch, /events, /identify, /engagement: published items, and responses."""
 
 from pathlib import Path
 from typing import Any

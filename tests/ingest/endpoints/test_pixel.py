@@ -1,4 +1,4 @@
-"""GET /px.jpg: an item in a query string, and the picture that is answered."""
+"""GET /px.jpg: an item in a query string, and an image as the response."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Our own scripts: small, packed for whoever asks, and kept by browsers as long as is right."""
+"""The tracker scripts: size, compression by `Accept-Encoding`, and caching by browsers."""
 
 import base64
 import gzip

@@ -1,4 +1,4 @@
-"""`?wait=stored`: answered when the items can be asked for, or when the time is up."""
+"""`?wait=stored`: responds when the items can be queried, or after the timeout."""
 
 import asyncio
 import json

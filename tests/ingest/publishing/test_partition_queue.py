@@ -17,7 +17,7 @@ Test = Callable[["Kafka"], Coroutine[None, None, None]]
 
 
 class Kafka:
-    """Acknowledges a message when it is told to."""
+    """Acknowledges each message when the test says so."""
 
     def __init__(self) -> None:
         self.messages: list[list[str]] = []

@@ -27,7 +27,7 @@ SLACK_SECONDS = 1.5
 
 
 class Sender(threading.Thread):
-    """Posts events one after the other on one connection; remembers what was answered."""
+    """Posts events one after the other on one connection; records the response statuses."""
 
     def __init__(self, collector_process: CollectorProcess, name: str) -> None:
         super().__init__(name=name, daemon=True)

@@ -42,7 +42,7 @@ def packed(body: bytes, extra: str = "") -> bytes:
 
 @pytest.fixture(autouse=True)
 def neighbour(collector_process: CollectorProcess) -> Iterator[None]:
-    """Whatever is sent, the next request of somebody else is answered as ever."""
+    """After any input the next request of another client succeeds."""
     eventually(collector_process.ready)
     yield
     reply = collector_process.post({"name": "neighbour"})

@@ -136,7 +136,7 @@ def turns(views: list[Row]) -> list[Row]:
 
 
 def stretch(pages: list[Row], options: Mapping[str, Any]) -> list[Row]:
-    """The part of a session's pages that is asked."""
+    """The pages of a session from `from` to `to`, at most `max_steps`."""
     start, end, most = options.get("from"), options.get("to"), options.get("max_steps", 5)
     names = [row["path"] for row in pages]
     first = 0

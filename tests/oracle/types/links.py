@@ -61,7 +61,7 @@ def different(fact: Callable[[Row], str | None]) -> Oracle:
 
 
 def known_source(row: Row) -> str | None:
-    """Who referred, unless nobody did."""
+    """The name of the referrer; None for direct clicks."""
     return None if source(row) == "Direct" else source(row)
 
 

@@ -169,7 +169,7 @@ def profile_detail(scoped: ScopedRows) -> list[ResultRow]:
 
 
 def known_visitors(scoped: ScopedRows, who: str, held: list[Row]) -> ResultRow:
-    """What the website last told of a visitor."""
+    """Newest profile id and traits of a visitor."""
     told = [row for row in scoped.rows("identities") if row["anonymous_id"] == who]
     traits = [row["traits"] for row in told if row.get("traits") is not None]
     ids = [row["profile_id"] for row in held if row.get("profile_id") is not None]

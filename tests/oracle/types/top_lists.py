@@ -72,7 +72,7 @@ def source(row: Row) -> str:
 
 
 def referrer(row: Row) -> str | None:
-    """Who referred, when it was somebody else."""
+    """The name of the referrer; None for direct views."""
     return None if source(row) == "Direct" else source(row)
 
 

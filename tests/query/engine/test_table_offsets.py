@@ -1,4 +1,4 @@
-"""Positions of tables, asked for by receipts that may be made up."""
+"""Stored offsets of tables, looked up by receipts that may be invalid."""
 
 import asyncio
 import threading
@@ -16,7 +16,7 @@ from tests.query.lake import Lake
 
 @pytest.fixture
 def known(tmp_path: Path) -> TableOffsets:
-    """Partition 2 of events is at 41, as the table says; its log has been read past that."""
+    """A table of events with the next offset 41 of partition 2, and 7 of partition 3."""
     lake = Lake(tmp_path / "lake")
     lake.moves(EVENTS, 2, 41)
     lake.moves(EVENTS, 3, 7)

@@ -15,7 +15,7 @@ from schemas.errors import QueryTimeout, Unavailable
 
 
 class Slow:
-    """An engine whose questions end when they are told to; it notes whose they are."""
+    """An engine with queries that end when the test says so; it records their tenants."""
 
     dialect = "slow"
 

@@ -1,4 +1,4 @@
-"""Every endpoint with every kind of key: who reaches what, and that nothing tells what exists."""
+"""Every endpoint with every kind of key: access to subjects, and no hint at what exists."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Imports over HTTP: who may make, see and undo them, and what is told of them."""
+"""Imports over HTTP: permissions to create, list and undo them, and their fields."""
 
 from pathlib import Path
 from typing import Any

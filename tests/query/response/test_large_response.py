@@ -1,4 +1,4 @@
-"""The query service under callers who ask for too much, or take nothing of what they asked for.
+"""The query service with callers that request too much, or never read the response.
 
 One process over 3,000 paths, with answers of at most 8 MiB; the figures are those of larger ones in
 small.
@@ -39,7 +39,7 @@ WHOLE = {"parameters": ["top_pages"] * 100, "limit": 10_000, **NOVEMBER}
 
 
 class Service(Struct):
-    """The process, and how it is asked."""
+    """A query process, and requests to it."""
 
     pid: int
     port: int
@@ -52,13 +52,13 @@ class Service(Struct):
         return call("POST", url, body, {"x-api-key": self.key})
 
     def begin(self, body: object) -> socket.socket:
-        """A request whose answer nobody reads yet."""
+        """Send a query without reading the response."""
         payload = json.dumps(body).encode()
         head = f"POST /v1/query?website_id=shop HTTP/1.1\r\ncontent-length: {len(payload)}\r\n"
         return self.sent(head.encode(), self.key, payload)
 
     def sent(self, head: bytes, key: str, body: bytes = b"") -> socket.socket:
-        """A request on a connection of its own; the kernel takes little of its answer."""
+        """A request on a connection of its own with a small receive buffer."""
         client = socket.socket()
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
         client.connect(("127.0.0.1", self.port))

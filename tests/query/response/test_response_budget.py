@@ -1,4 +1,4 @@
-"""The budget of one HTTP request: what fits is answered, what does not says so, and work ends."""
+"""The budget of one HTTP request: results within it, errors above it, and work that stops then."""
 
 import asyncio
 import json

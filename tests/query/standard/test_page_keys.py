@@ -1,4 +1,4 @@
-"""The page of a long list is made of its own sessions or visitors alone."""
+"""A page of a long list is computed from its own sessions or visitors only."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What every query type promises, asked of each: a new one is under test once it is declared."""
+"""Rules for every query type; a new one is tested as soon as it is declared."""
 
 import re
 from collections.abc import Iterator, Mapping

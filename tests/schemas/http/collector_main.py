@@ -32,7 +32,7 @@ class DiscardingProducer:
 
 
 def main(settings: Settings) -> None:
-    """Serve until told to stop."""
+    """Serve until SIGTERM."""
     registry = in_memory_collector(settings.data).registry
     organizations = {
         name: msgspec.structs.replace(one, plan="enterprise")

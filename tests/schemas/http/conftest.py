@@ -28,7 +28,7 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Run
 def service(
     request: pytest.FixtureRequest, services: dict[str, RunningService]
 ) -> Iterator[RunningService]:
-    """Each of both; whatever is sent, the next request of somebody else is answered as ever."""
+    """Each HTTP service; after each test the next request of another client succeeds."""
     one = services[request.param]
     yield one
     with one.connect() as connection:

@@ -43,7 +43,7 @@ class RunningService(Struct, frozen=True):
         return socket.create_connection(("127.0.0.1", self.port), seconds)
 
     def say(self, *segments: bytes) -> list[Reply]:
-        """What is answered until the service closes; each segment is sent on its own."""
+        """Send each segment separately; the responses until the service closes the connection."""
         with self.connect() as connection:
             for segment in segments:
                 connection.sendall(segment)

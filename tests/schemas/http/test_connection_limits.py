@@ -21,7 +21,7 @@ BUFFERED = 16_000_000
 
 @pytest.fixture(scope="module")
 def hasty() -> Iterator[int]:
-    """A server that waits for nobody longer than about a second."""
+    """A server with timeouts of about a second."""
     with running_server(
         head_seconds=0.5, body_seconds=0.6, keep_alive_seconds=0.7, linger_seconds=0.3
     ) as port:

@@ -33,7 +33,7 @@ FLOODS = {
 
 
 def flood(service: RunningService, begin: bytes, piece: bytes) -> tuple[bytes, float]:
-    """Send without end and read nothing; what was answered, and by how many MB memory grew."""
+    """Send without reading; returns the response, and the growth of memory in MB."""
     before, max_bytes, until = service.memory_mb, 0.0, time.monotonic() + FLOOD_SECONDS
     block = piece * (MB // len(piece))
     with service.connect(FLOOD_SECONDS) as connection:

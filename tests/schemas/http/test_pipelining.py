@@ -9,7 +9,7 @@ begun: Counter[str] = Counter()
 
 
 class Endless:
-    """A connection on which always one more request waits; each is answered at once."""
+    """A connection that always has one more pipelined request; each completes at once."""
 
     def __init__(self, name: str, scheduler: PipelineScheduler) -> None:
         self._name = name

@@ -22,7 +22,7 @@ PUPPET = Path(__file__).with_name("scripted_process.py")
 
 
 class Theatre:
-    """Puppets under a supervisor, and the journal of what they were told."""
+    """Scripted processes under a supervisor, and the journal that they write."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -1,4 +1,4 @@
-"""Programs are flagged with the rule that says so; hints flag nobody."""
+"""Bots are flagged with the rule that detected them; hints set no flag."""
 
 from typing import Any
 
