@@ -40,7 +40,7 @@ def authorized_subject(dependencies: QueryDependencies, key: Key, request: Reque
     owner = key.organization_id
     if kind is SubjectKind.LINK:
         return QuerySubject(kind, authorize_link(dependencies.registry, key, name).id, owner)
-    if name == owner:  # items sent without a website by a key that reaches several
+    if name == owner:  # items sent without a website by a key with access to several
         return QuerySubject(
             kind, authorize_organization(dependencies.registry, key, name).id, owner
         )

@@ -1,4 +1,4 @@
-"""Previews: what programs are shown that preview a link."""
+"""Previews: what bots get that show a preview of a link."""
 
 import sqlalchemy as sa
 from alembic import op
