@@ -17,7 +17,7 @@ DAYS = {"start": str(DAY), "end": str(DAY)}
 
 
 @pytest.fixture(scope="module")
-def parsed_rows(stack: Installation) -> tuple[Tenant, Client]:
+def tenant_with_views(stack: Installation) -> tuple[Tenant, Client]:
     """A tenant whose two page views were sent and are stored."""
     tenant = Tenant.create(stack)
     client = Client(stack.query_url, tenant.key, stack.collect_url)
@@ -36,8 +36,8 @@ def parsed_rows(stack: Installation) -> tuple[Tenant, Client]:
     return tenant, client
 
 
-def test_the_client_asks_what_it_sent(told: tuple[Tenant, Client]) -> None:
-    tenant, client = told
+def test_the_client_asks_what_it_sent(tenant_with_views: tuple[Tenant, Client]) -> None:
+    tenant, client = tenant_with_views
     subject = {"website_id": tenant.website.id, **DAYS}
 
     pages = client.ask("top_pages", **subject)
@@ -63,8 +63,8 @@ def tidemark(tenant: Tenant, *arguments: str) -> subprocess.CompletedProcess[str
     )
 
 
-def test_the_command_line_asks(told: tuple[Tenant, Client]) -> None:
-    tenant, _ = told
+def test_the_command_line_asks(tenant_with_views: tuple[Tenant, Client]) -> None:
+    tenant, _ = tenant_with_views
     where = ("--website", tenant.website.id, "--from", str(DAY), "--to", str(DAY))
 
     table = tidemark(tenant, "ask", "top_pages", *where)
@@ -86,8 +86,8 @@ def test_the_command_line_asks(told: tuple[Tenant, Client]) -> None:
     )
 
 
-def test_the_command_line_exports(told: tuple[Tenant, Client], tmp_path: Path) -> None:
-    tenant, _ = told
+def test_the_command_line_exports(tenant_with_views: tuple[Tenant, Client], tmp_path: Path) -> None:
+    tenant, _ = tenant_with_views
     where = ("--website", tenant.website.id, "--from", str(DAY), "--to", str(DAY))
     file = tmp_path / "events.parquet"
 
@@ -102,8 +102,8 @@ def test_the_command_line_exports(told: tuple[Tenant, Client], tmp_path: Path) -
     assert [path.name for path in tmp_path.iterdir()] == ["events.parquet"]
 
 
-def test_a_service_that_is_not_there_is_one_line(told: tuple[Tenant, Client]) -> None:
-    tenant, _ = told
+def test_a_service_that_is_not_there_is_one_line(tenant_with_views: tuple[Tenant, Client]) -> None:
+    tenant, _ = tenant_with_views
 
     done = tidemark(tenant, "export", "events", "--website", "w", "--url", "http://127.0.0.1:1")
 

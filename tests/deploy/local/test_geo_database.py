@@ -4,9 +4,9 @@ import base64
 import hashlib
 import io
 import json
-import sys
 import tarfile
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -170,7 +170,7 @@ def test_of_what_npm_says_the_reason_is_told(said: str, why: str) -> None:
 def test_a_database_that_cannot_be_had_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    command = sys.modules["deploy.cli.geo"]  # the package's own `geo` is the command itself
+    command = import_module("deploy.cli.geo")
     monkeypatch.setattr(
         command, "install_database", lambda name: install_database(name, tmp_path, away)
     )
