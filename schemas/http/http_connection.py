@@ -26,6 +26,8 @@ IDLE, HEAD, BODY, UPGRADE = range(4)
 """Parser stages; UPGRADE: the head is parsed again without its `Upgrade` header."""
 
 MAX_PROBES = 2
+CLOSE_DELAY_SECONDS = 0.05
+"""Between an error response and the close: it paces a client that reconnects at once."""
 CONTINUE_RESPONSE = b"HTTP/1.1 100 Continue\r\n\r\n"
 TOO_MANY_CONNECTIONS = "Too many connections, in total or from this address; retry later"
 
@@ -75,7 +77,9 @@ class HttpConnection(HttpToolsProtocol):
         if self.open_connections.admit(self, self.client[0] if self.client else ""):
             self.since = self.open_connections.now
         else:
-            self._send_error(Unavailable(TOO_MANY_CONNECTIONS, retry_after=5))
+            error = Unavailable(TOO_MANY_CONNECTIONS, retry_after=5)
+            transport.write(error_response(error, self.open_connections.error_shape))
+            self._half_close()
             self.open_connections.linger(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -168,8 +172,14 @@ class HttpConnection(HttpToolsProtocol):
         )
 
     def _send_error(self, error: ApiError) -> None:
+        """Send the error at once, but close a little later.
+
+        Otherwise a client that sends invalid bytes on one connection after the other, as fast as
+        they are closed, would take the event loop from everybody else.
+        """
+        self.discarding = True
         self.transport.write(error_response(error, self.open_connections.error_shape))
-        self._half_close()
+        self.loop.call_later(CLOSE_DELAY_SECONDS, self._half_close)
 
     def _half_close(self) -> None:
         """Close the sending half, and discard further input.

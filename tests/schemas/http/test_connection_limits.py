@@ -293,3 +293,16 @@ def test_input_after_a_rejection_is_discarded_up_to_a_limit() -> None:
 
     assert response.status == 400
     assert taken < max_bytes + BUFFERED
+
+
+def test_a_client_that_speaks_no_http_cannot_reconnect_as_fast_as_it_is_rejected(
+    hasty: int,
+) -> None:
+    until, connections = time.monotonic() + 0.4, 0
+    while time.monotonic() < until:
+        with connect(hasty) as connection:
+            connection.sendall(b"rubbish\r\n\r\n")
+            assert [reply.status for reply in read_replies(connection)] == [400]
+        connections += 1
+
+    assert connections <= 9  # closed 0.05 s after the response
