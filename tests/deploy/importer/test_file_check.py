@@ -1,0 +1,66 @@
+"""Files and mappings that are rejected before anything is sent."""
+
+from pathlib import Path
+
+import pytest
+
+from deploy.importer.column_mapping import ColumnMapper, InvalidMapping
+from deploy.importer.file_check import check_file
+from deploy.importer.source_file import InvalidFile, SourceFile
+from tests.deploy.importer.builders import a_file
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "said"),
+    [
+        ("ts\n1\n", {"ts": "colour"}, "'colour' is not a field"),
+        ("ts,b\n1,2\n", {"a": "name"}, "the file has no column 'a'; it has ts, b$"),
+        (
+            "a,b\n1,2\n",
+            {},
+            "^no column is recognised; the file has the columns a, b; known names are ",
+        ),
+        ("url,b\n1,2\n", {}, "^no column contains the time; the file has the columns url, b; "),
+    ],
+)
+def test_a_mapping_without_what_an_event_needs_is_refused(
+    tmp_path: Path, text: str, given: dict[str, str], said: str
+) -> None:
+    with pytest.raises(InvalidMapping, match=said):
+        check_file(a_file(tmp_path, text), ColumnMapper(given))
+
+
+@pytest.mark.parametrize(
+    ("text", "format_", "said"),
+    [
+        ("", None, "^visits contains no events$"),
+        ("\n1\n", None, "the first line must be a header"),
+        ("ts,name\n", None, "visits contains no events"),
+        ("\n\n", "ndjson", "visits contains no events"),
+        ("ts,name\n1,a\n", "ndjson", "visits cannot be read as NDJSON: line 1: not a JSON object"),
+        ("ts,name\n1\n", "csv", "visits cannot be read as CSV: line 2: 1 cells under 2 columns"),
+        ("{}\n", None, "line 1: an object without fields"),
+    ],
+)
+def test_a_file_of_which_nothing_can_be_taken_is_refused(
+    tmp_path: Path, text: str, format_: str | None, said: str
+) -> None:
+    path = tmp_path / "visits"
+    path.write_text(text)
+
+    with pytest.raises(InvalidFile, match=said):
+        check_file(SourceFile(path, format_), ColumnMapper({}))
+
+
+def test_lines_of_json_need_not_all_have_a_column_that_is_named(tmp_path: Path) -> None:
+    file, mapper = (
+        a_file(tmp_path, '{"ts": 1}\n{"ts": 2, "who": "a"}\n'),
+        ColumnMapper({"who": "eventId"}),
+    )
+
+    check_file(file, mapper)
+
+    assert [mapper.event(line.fields) for line in file.lines()] == [
+        {"timestamp": 1000, "name": "pageview"},
+        {"timestamp": 2000, "name": "pageview", "eventId": "a"},
+    ]

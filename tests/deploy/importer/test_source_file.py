@@ -1,0 +1,77 @@
+"""CSV and NDJSON files, packed or not: their lines, faults and fingerprints."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from deploy.importer.column_mapping import EXPORT_COLUMNS
+from deploy.importer.source_file import FileLine, InvalidFile, SourceFile
+from query.formats.columns import ColumnKind, ResultColumn
+from query.formats.csv_ndjson import CsvWriter
+from tests.deploy.importer.builders import a_file
+
+
+def test_texts_that_an_export_kept_from_being_formulas_are_read_as_they_were(
+    tmp_path: Path,
+) -> None:
+    names = ["=1+1", "'=1+1", "'", "'tis", "-1", "plain"]
+    columns = [ResultColumn(name, ColumnKind.TEXT) for name in (*sorted(EXPORT_COLUMNS), "name")]
+    writer = CsvWriter(columns)
+    body = writer.start() + writer.rows([["", "", "", name] for name in names])
+
+    exported = a_file(tmp_path, body.decode())
+    foreign = a_file(tmp_path, "name,ts\r\n'=1,2\r\n", "foreign")
+
+    assert [line.fields["name"] for line in exported.lines()] == names
+    assert [line.fields["name"] for line in foreign.lines()] == ["'=1"]
+
+
+def test_csv_is_read_with_quotes_and_lines_within_cells(tmp_path: Path) -> None:
+    found = a_file(tmp_path, '\ufeffts;name\n1;"a;\nb"\n\n2\n3;c\n')
+
+    assert (found.format, list(found.lines())) == (
+        "csv",
+        [
+            FileLine(3, {"ts": "1", "name": "a;\nb"}),
+            FileLine(5, text="2", reason="1 cells under 2 columns"),
+            FileLine(6, {"ts": "3", "name": "c"}),
+        ],
+    )
+    assert found.fraction_read == 1.0
+
+
+def test_ndjson_is_read_packed_too(tmp_path: Path) -> None:
+    path = tmp_path / "visits.gz"
+    path.write_bytes(gzip.compress(b'{"a": 1}\n\n[2]\n{"a":\n{"a": 3}'))
+
+    found = list(SourceFile(path).lines())
+
+    assert [(line.number, line.fields) for line in found] == [
+        (1, {"a": 1}), (3, {}), (4, {}), (5, {"a": 3}),
+    ]  # fmt: skip
+    assert all(line.reason.startswith("not a JSON object: ") for line in found[1:3])
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (gzip.compress(b'{"a": 1}\n' * 9, mtime=0)[:-9], "cannot be read further"),
+        (b'{"a": "\xff"}\n', "cannot be read further"),
+        (b"a,b,a\n1,2,3\n", "must be a header with unique column names"),
+    ],
+)
+def test_a_broken_file_is_named(tmp_path: Path, content: bytes, said: str) -> None:
+    path = tmp_path / "visits"
+    path.write_bytes(content)
+
+    with pytest.raises(InvalidFile, match=said):
+        list(SourceFile(path).lines())
+
+
+def test_the_same_file_is_known_again_by_any_name(tmp_path: Path) -> None:
+    first = a_file(tmp_path, "ts\n1\n", "a.csv")
+    again = a_file(tmp_path, "ts\n1\n", "b.csv")
+    other = a_file(tmp_path, "ts\n2\n", "c.csv")
+
+    assert first.fingerprint == again.fingerprint != other.fingerprint

@@ -1,0 +1,45 @@
+"""Scroll depth and interactions."""
+
+from decimal import Decimal
+
+from tests.query.lake import a_view
+from tests.query.query_service import InProcessService
+
+
+def test_scrolling_is_told_by_quarters(service: InProcessService) -> None:
+    depths = (Decimal(0), Decimal(10), Decimal(25), Decimal("74.9"), Decimal(75), Decimal(100))
+    service.holds(
+        *(
+            a_view("/a", scroll_depth=depth, visitor=f"u{n}", session=f"s{n}")
+            for n, depth in enumerate(depths)
+        )
+    )
+
+    assert [tuple(row.values()) for row in service.rows("scroll_depth_distribution")] == [
+        ("0-25%", 1, 1, 20.0),
+        ("25-50%", 1, 1, 20.0),
+        ("50-75%", 1, 1, 20.0),
+        ("75-100%", 2, 2, 40.0),
+    ]
+    # five of them are above 0, and sum up to 284.9
+    assert service.rows("scroll_depth_summary") == [
+        {"avg_scroll_depth": 56.98, "total_sessions": 5, "visitors": 5}
+    ]
+
+
+def test_sessions_that_interact_are_a_share_of_all(service: InProcessService) -> None:
+    service.holds(
+        a_view("/", interaction_count=3, session="s1"),
+        a_view("/", interaction_count=0, session="s1"),
+        a_view("/", interaction_count=0, session="s2"),
+        a_view("/", session="s3"),
+    )
+
+    assert service.rows("interaction_summary") == [
+        {
+            "avg_interactions": 1.0,
+            "interactive_sessions": 1,
+            "interaction_rate": 33.33,
+            "total_sessions": 3,
+        }
+    ]

@@ -1,0 +1,58 @@
+"""Errors by group, and the share of sessions with one."""
+
+from typing import Any
+
+from tests.query.lake import a_view, an_error
+from tests.query.query_service import InProcessService
+from tests.query.times import at
+
+
+def test_the_error_rate_is_of_sessions(service: InProcessService) -> None:
+    service.holds(
+        *(a_view("/", session=f"s{n}") for n in range(1, 5)),
+        an_error("boom", session="s1"),
+        an_error("boom", session="s1", visitor="u2"),
+    )
+
+    assert service.rows("error_summary") == [
+        {
+            "totalErrors": 2,
+            "uniqueErrorTypes": 1,
+            "affectedUsers": 2,
+            "affectedSessions": 1,
+            "errorRate": 25.0,
+        }
+    ]
+    # the website's sessions know no messages: that filter is for errors only
+    other = [{"field": "message", "op": "eq", "value": "other"}]
+    assert service.rows("error_summary", filters=other)[0]["errorRate"] == 0.0
+
+
+def test_errors_of_one_place_are_a_group(service: InProcessService) -> None:
+    where: dict[str, Any] = {"error_type": "TypeError", "filename": "a.js", "lineno": 7}
+    service.holds(
+        an_error("boom", at=at("12:00:00"), path="/old", stack="s1", **where),
+        an_error("boom", at=at("13:00:00"), path="/new", stack="s2", visitor="u2", **where),
+        an_error("boom", at=at("12:30:00"), path="/new"),
+    )
+
+    assert [tuple(row.values()) for row in service.rows("error_fingerprints")] == [
+        (
+            "boom",
+            2,
+            2,
+            1,
+            "/new",
+            "TypeError",
+            "a.js",
+            7,
+            "s2",
+            "2026-11-10T12:00:00.000Z",
+            "2026-11-10T13:00:00.000Z",
+        ),
+        (
+            *("boom", 1, 1, 1, "/new", None, None, None, None),
+            "2026-11-10T12:30:00.000Z",
+            "2026-11-10T12:30:00.000Z",
+        ),
+    ]

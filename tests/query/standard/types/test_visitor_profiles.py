@@ -1,0 +1,25 @@
+"""A visitor over all sessions."""
+
+from tests.query.lake import a_view, a_vital, an_event
+from tests.query.query_service import InProcessService
+from tests.query.times import at
+
+
+def test_a_profile_is_one_visitor_over_all_sessions(service: InProcessService) -> None:
+    service.holds(
+        a_view("/a", session="s1", country="DE", at=at("12:00:00")),
+        an_event("signup", session="s1", at=at("12:01:05")),
+        a_view("/b", session="s2", country="FR", at=at("14:00:00")),
+        a_vital("LCP", 1200.5, session="s2", at=at("14:00:01")),
+        a_view("/", visitor="u2", session="s3"),
+    )
+    one = [{"field": "anonymous_id", "op": "eq", "value": "u1"}]
+
+    [detail] = service.rows("profile_detail", filters=one)
+    assert (detail["total_sessions"], detail["total_pageviews"], detail["country"]) == (2, 2, "FR")
+    assert (detail["total_duration"], detail["total_duration_formatted"]) == (65.0, "1m 5s")
+    newest, oldest = service.rows("profile_sessions", filters=one)
+    assert (newest["session_name"], oldest["session_name"]) == ("Session 2", "Session 1")
+    assert newest["web_vitals"] == [["2026-11-10T14:00:01.000Z", "LCP", 1200.5, "/"]]
+    assert [event[2] for event in oldest["events"]] == ["screen_view", "signup"]
+    assert [row["visitor_id"] for row in service.rows("profile_list")] == ["u1", "u2"]

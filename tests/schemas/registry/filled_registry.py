@@ -1,0 +1,46 @@
+"""A registry with a record of each kind, and the ways in which its file may be lost."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from schemas.registry import (
+    Key,
+    Organization,
+    RegistryStore,
+    Website,
+    validation,
+)
+
+NOW = 1_795_248_000_000
+
+
+def furnished(store: RegistryStore) -> tuple[Organization, Website, Key, str]:
+    owner = store.create(validation.new_organization("Acme", "pro", NOW, {"query": 500}))
+    website = store.create(validation.new_website(owner.id, "shop.example", NOW, "Europe/Berlin"))
+    key, text = validation.new_key(owner.id, ["admin"], NOW, website.id, "Server")
+    store.create(key)
+    store.create(validation.new_link(owner.id, "A", "https://a.example/", NOW, slug="spring"))
+    store.create(validation.new_import(website, "old.csv", NOW))
+    return owner, website, key, text
+
+
+def removed(path: Path) -> None:
+    path.unlink()
+
+
+def emptied(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def zeroed(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.write(bytes(path.stat().st_size))
+
+
+def replaced_by_another_file(path: Path) -> None:
+    other = path.with_name("other")
+    other.write_bytes(b"no database\n" * 400)
+    other.replace(path)
+
+
+LOSSES: tuple[Callable[[Path], None], ...] = (removed, emptied, zeroed, replaced_by_another_file)

@@ -1,0 +1,145 @@
+"""Followers of a registry that is lost, restored or holds an invalid row."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from schemas.receipts import RECEIPT_FORMAT, Receipt
+from schemas.registry import (
+    Backups,
+    Organization,
+    RegistryFollower,
+    RegistryLost,
+    RegistryStore,
+    Website,
+    validation,
+)
+from schemas.registry.backups import write_backup
+from schemas.registry.database import create_engine
+from schemas.registry.restore import restore
+from tests.schemas.registry.filled_registry import LOSSES, NOW, furnished, removed
+
+RECEIPT = Receipt(RECEIPT_FORMAT, "events", 1, 3, 17, 0, 2, NOW, "shop")
+
+
+@pytest.mark.parametrize("lose", LOSSES)
+def test_a_registry_lost_while_open_is_served_from_memory_until_it_is_restored(
+    lose: Callable[[Path], None],
+    url: str,
+    path: Path,
+    store: RegistryStore,
+    backups: Backups,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    owner, website, key, text = furnished(store)
+    write_backup(store, backups, NOW)
+    other = RegistryStore(url)
+    follower, waiting = RegistryFollower(other, backups, 0.005), asyncio.Event()
+
+    async def watched() -> None:
+        following = asyncio.create_task(follower.run())
+        lose(path)
+        await until(lambda: (follower.error or "").startswith("lost since 20"))
+        await asyncio.sleep(0.05)
+        assert follower.snapshot.find_key(text, NOW) == key
+        with pytest.raises(RegistryLost):
+            other.create(validation.new_organization("Nowhere", "free", NOW))
+        newest = backups.newest()
+        assert newest is not None
+        restore(url, newest.contents, backups.last_revision() + 1, NOW)
+        await until(lambda: follower.error is None)
+        other.update(Website, website.id, NOW + 1, name="Written again")
+        await until(lambda: follower.snapshot.websites[website.id].name == "Written again")
+        following.cancel()
+        with suppress(asyncio.CancelledError):
+            await following
+        waiting.set()
+
+    asyncio.run(watched())
+    other.close()
+
+    assert waiting.is_set()
+    assert store.list(Organization) == [owner]
+    told = [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING]
+    assert told == ["registry unavailable", "registry available again"]
+
+
+async def until(check: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not check():  # noqa: ASYNC110 - what is waited for is no task of ours
+            await asyncio.sleep(0.005)
+
+
+@pytest.mark.parametrize("lose", LOSSES)
+def test_a_process_that_starts_without_the_registry_uses_the_backup(
+    lose: Callable[[Path], None], url: str, path: Path, store: RegistryStore, backups: Backups
+) -> None:
+    _, _, key, text = furnished(store)
+    write_backup(store, backups, NOW)
+    store.close()
+    lose(path)
+    before = path.stat().st_size if path.exists() else None
+
+    follower = RegistryFollower(RegistryStore(url), backups)
+
+    assert follower.snapshot.find_key(text, NOW) == key
+    assert str(follower.error).startswith("lost since 20")
+    assert (path.stat().st_size if path.exists() else None) == before
+    with pytest.raises(RegistryLost):
+        RegistryFollower(RegistryStore(url), Backups(path.parent / "none"))
+
+
+def test_receipts_are_read_by_every_process_and_after_the_registry_was_lost(
+    url: str, path: Path, store: RegistryStore, backups: Backups
+) -> None:
+    furnished(store)
+    write_backup(store, backups, NOW)
+    other = RegistryStore(url)
+    collector, query = RegistryFollower(store), RegistryFollower(other)
+    text = collector.snapshot.receipts.written(RECEIPT)
+    assert query.snapshot.receipts.read(text) == RECEIPT
+
+    removed(path)
+    newest = backups.newest()
+    assert newest is not None
+    assert RegistryFollower(store, backups).snapshot.receipts.read(text) == RECEIPT
+    restore(url, newest.contents, backups.last_revision() + 1, NOW)
+    other.create(validation.new_organization("Later", "free", NOW))
+    assert query.refresh().receipts.read(text) == RECEIPT
+    other.close()
+
+
+def test_an_invalid_row_does_not_stop_the_follower(
+    url: str, store: RegistryStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    owner, *_ = furnished(store)
+    follower, engine = RegistryFollower(store, seconds=0.005), create_engine(url)
+
+    def put(limits: str) -> None:
+        with engine.begin() as connection:
+            connection.execute(sa.text("UPDATE organizations SET limits = :it"), {"it": limits})
+            connection.execute(sa.text("UPDATE revision SET number = number + 1"))
+
+    async def watched() -> None:
+        following = asyncio.create_task(follower.run())
+        put("no JSON")
+        await until(lambda: follower.error is not None)
+        assert follower.stale_seconds > 0
+        put('{"query": 7}')
+        await until(lambda: follower.snapshot.organizations[owner.id].limits == {"query": 7})
+        await until(lambda: follower.stale_seconds == 0)
+        following.cancel()
+        with suppress(asyncio.CancelledError):
+            await following
+
+    asyncio.run(watched())
+    engine.dispose()
+    assert [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING] == [
+        "registry unavailable",
+        "registry available again",
+    ]
