@@ -1,7 +1,7 @@
 """The query service as one ASGI application: routes, dependencies, errors."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from math import inf
@@ -9,15 +9,14 @@ from shutil import rmtree
 from typing import Any
 
 from msgspec import Struct, structs
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import Route, Router
 
-from query.custom.endpoint import run_custom_query
-from query.custom.explain import explain_custom_query
-from query.custom.table_catalogue import list_tables
-from query.dependencies import QueryDependencies
-from query.docs.openapi import OPENAPI_SERVICE
+import query.custom.endpoint
+import query.export.endpoint
+import query.standard.endpoint
+from query.custom import explain, table_catalogue
+from query.dependencies import QueryDependencies, QueryEndpoint
+from query.docs.openapi import describe_api
 from query.docs.pages import PAGES
 from query.engine.damaged_files import DamagedFiles
 from query.engine.duckdb_engine import DuckDBEngine, PoolLimits
@@ -26,13 +25,10 @@ from query.engine.quarantine import LostMessages
 from query.engine.snapshots import SnapshotCache
 from query.engine.table_offsets import TableOffsets
 from query.engine.tenant_limits import ExportLimiter, TenantLimiter
-from query.export.endpoint import export_rows
-from query.resources import imports, links
+from query.resources import imports, links, receipts
 from query.resources.readiness import ReadinessProbe
-from query.resources.receipts import receipt_status
 from query.response.response_budget import ResponseMemory
-from query.standard.endpoint import run_standard_queries
-from query.standard.type_catalogue import list_types
+from query.standard import type_catalogue
 from schemas.errors import MethodNotAllowed
 from schemas.http.error_bodies import query_error
 from schemas.http.health import HEALTH_PATHS as HEALTH
@@ -53,26 +49,18 @@ STANDARD_CONCURRENCY, CUSTOM_CONCURRENCY = 3, 2
 ROW_MEMORY_FACTOR = 4
 """Memory of rows in Python, as a multiple of the maximum size of a response."""
 
-Endpoint = Callable[[QueryDependencies, Request], Awaitable[Response]]
-
-ROUTES: tuple[tuple[str, str, Endpoint], ...] = (
-    ("POST", "/v1/query", run_standard_queries),
-    ("GET", "/v1/query/types", list_types),
-    ("POST", "/v1/query/custom", run_custom_query),
-    ("GET", "/v1/query/tables", list_tables),
-    ("POST", "/v1/query/compile", explain_custom_query),
-    ("GET", "/v1/export/{table}", export_rows),
-    ("GET", "/v1/receipts/{receipt}", receipt_status),
-    ("POST", "/v1/links", links.create_link),
-    ("GET", "/v1/links", links.list_links),
-    ("GET", "/v1/links/{link_id}", links.show_link),
-    ("PATCH", "/v1/links/{link_id}", links.update_link),
-    ("DELETE", "/v1/links/{link_id}", links.delete_link),
-    ("POST", "/v1/imports", imports.create_import),
-    ("GET", "/v1/imports", imports.list_imports),
-    ("GET", "/v1/imports/{import_id}", imports.show_import),
-    ("DELETE", "/v1/imports/{import_id}", imports.delete_import),
+ENDPOINTS: tuple[QueryEndpoint, ...] = (
+    *query.standard.endpoint.ENDPOINTS,
+    *query.custom.endpoint.ENDPOINTS,
+    *explain.ENDPOINTS,
+    *type_catalogue.ENDPOINTS,
+    *table_catalogue.ENDPOINTS,
+    *query.export.endpoint.ENDPOINTS,
+    *receipts.ENDPOINTS,
+    *links.ENDPOINTS,
+    *imports.ENDPOINTS,
 )
+OPENAPI_SERVICE = describe_api(ENDPOINTS)
 
 
 class QueryService(Struct, frozen=True):
@@ -92,6 +80,7 @@ def create_app(
     name: str = "query-1",
     clock: Clock = now_ms,
     fresh_seconds: float = SNAPSHOT_MAX_AGE_SECONDS,
+    endpoints: Sequence[QueryEndpoint] = ENDPOINTS,
 ) -> QueryService:
     """The query service over the lake and the registry of the settings."""
     damaged = DamagedFiles(settings.lake_url, settings.data)
@@ -118,7 +107,7 @@ def create_app(
     )
     probe = ReadinessProbe(dependencies, settings.data / "run")
     router = Router(
-        _routes(dependencies, probe),
+        _routes(endpoints, dependencies, probe),
         redirect_slashes=False,
         lifespan=_lifespan(dependencies, probe),
     )
@@ -155,10 +144,16 @@ def _pool(
     return DuckDBEngine(pool, settings.lake_url, spill, limits, damaged)
 
 
-def _routes(dependencies: QueryDependencies, probe: ReadinessProbe) -> list[Route]:
+def _routes(
+    endpoints: Sequence[QueryEndpoint], dependencies: QueryDependencies, probe: ReadinessProbe
+) -> list[Route]:
     routes = [
-        Route(path, partial(endpoint, dependencies), methods=[method])
-        for method, path, endpoint in ROUTES
+        Route(
+            endpoint.operation.path,
+            partial(endpoint.handler, dependencies),
+            methods=[endpoint.operation.method],
+        )
+        for endpoint in endpoints
     ]
     degraded = {
         "registry": probe.registry_problem,
@@ -166,16 +161,17 @@ def _routes(dependencies: QueryDependencies, probe: ReadinessProbe) -> list[Rout
         "storing": probe.storage_problem,
     }
     checked = AsgiEndpoint(health_endpoint("query", {"lake": probe.lake_problem}, spared=degraded))
-    document = Route(OPENAPI_PATH, AsgiEndpoint(openapi_endpoint(lambda: OPENAPI_SERVICE)))
+    document = Route(OPENAPI_PATH, AsgiEndpoint(openapi_endpoint(partial(describe_api, endpoints))))
     fixed = [document, *PAGES, *(Route(path, checked) for path in HEALTH)]
-    return [*routes, *_other_methods(), *fixed]
+    return [*routes, *_other_methods(endpoints), *fixed]
 
 
-def _other_methods() -> list[Route]:
+def _other_methods(endpoints: Sequence[QueryEndpoint]) -> list[Route]:
     """Routes for the other methods of each path: 405 with the allowed ones."""
     methods: dict[str, list[str]] = {}
-    for method, path, _ in ROUTES:
-        methods.setdefault(path, []).append("GET, HEAD" if method == "GET" else method)
+    for operation in (endpoint.operation for endpoint in endpoints):
+        allowed = "GET, HEAD" if operation.method == "GET" else operation.method
+        methods.setdefault(operation.path, []).append(allowed)
     return [
         Route(path, AsgiEndpoint(method_not_allowed(", ".join(allowed))))
         for path, allowed in methods.items()

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from math import inf
 from typing import Any, TypeVar
@@ -19,10 +19,26 @@ from query.engine.table_offsets import TableOffsets
 from query.engine.tenant_limits import ExportLimiter, TenantLimiter
 from query.response.large_response import cancel_on_disconnect
 from query.response.response_budget import ResponseBudget, ResponseMemory
-from schemas.errors import Unavailable
+from schemas.errors import (
+    ApiError,
+    DataDamaged,
+    Forbidden,
+    Malformed,
+    NotAcceptable,
+    PayloadTooLarge,
+    QueryTimeout,
+    QueryTooHeavy,
+    RateLimitExceeded,
+    RequestTimeout,
+    ResultTooLarge,
+    Unauthorized,
+    Unavailable,
+    VersionGone,
+)
 from schemas.http.asgi import header
 from schemas.http.auth import read_api_key, require_key
 from schemas.http.middleware import HttpMiddleware
+from schemas.http.openapi import Operation
 from schemas.plans import Group
 from schemas.registry import (
     DatabaseError,
@@ -127,3 +143,36 @@ class QueryDependencies(Struct, frozen=True):
         middleware.admission.count_with_key(
             request.scope, self.registry.organizations[key.organization_id], group, cost
         )
+
+
+Handler = Callable[[QueryDependencies, Request], Awaitable[Response]]
+
+KEY_ERRORS: tuple[type[ApiError], ...] = (Unauthorized, Forbidden, RateLimitExceeded, Unavailable)
+"""Errors of every endpoint that needs an API key."""
+
+BODY_ERRORS: tuple[type[ApiError], ...] = (Malformed, RequestTimeout, PayloadTooLarge)
+"""Errors of every endpoint that reads a body."""
+
+QUERY_ERRORS: tuple[type[ApiError], ...] = (
+    Malformed,
+    ResultTooLarge,
+    Unauthorized,
+    Forbidden,
+    NotAcceptable,
+    VersionGone,
+    RequestTimeout,
+    PayloadTooLarge,
+    RateLimitExceeded,
+    Unavailable,
+    QueryTimeout,
+    QueryTooHeavy,
+    DataDamaged,
+)
+"""Errors of every endpoint that reads stored rows."""
+
+
+class QueryEndpoint(Struct, frozen=True):
+    """A route: the handler, and the operation with its method, path and OpenAPI description."""
+
+    handler: Handler
+    operation: Operation

@@ -18,19 +18,21 @@ from query.custom.execute import (
 )
 from query.custom.request import CustomRequest
 from query.custom.validation import SelectedValue, ValidatedQuery
-from query.dependencies import QueryDependencies
+from query.dependencies import QUERY_ERRORS, QueryDependencies, QueryEndpoint
 from query.formats.columns import COLUMN_KINDS, ColumnKind, ResultColumn
-from query.formats.negotiation import negotiate_format
+from query.formats.negotiation import FILE_MEDIA_TYPES, FORMAT_PARAMETERS, negotiate_format
 from query.formats.output_formats import FORMATS, JSON, Format
 from query.formats.result_table import row_values
 from query.formats.table_response import table_response
 from query.request.body import read_json
-from query.request.subject import authorized_subject
+from query.request.subject import SUBJECT_PARAMETERS, authorized_subject
+from query.request.time_parameters import EXAMPLE_DATES, TIME_ZONE_PARAMETER
 from query.response.bodies import CustomMeta, CustomResponse
 from query.response.json_response import EncodedJson, encode_within, json_pieces
 from query.response.large_response import LargeResponse
 from query.response.response_budget import ResponseBudget
 from query.response.worker_threads import run_in_worker
+from schemas.http import openapi
 from schemas.plans import Group
 from schemas.registry import KeyScope as KeyScope
 
@@ -110,3 +112,43 @@ def _kind(select: SelectedValue) -> ColumnKind:
     if select.aggregate.result is ResultType.SAME and select.column is not None:
         return COLUMN_KINDS[select.column.type]
     return ColumnKind.INTEGER if select.aggregate.name in ("count", "uniq") else ColumnKind.NUMBER
+
+
+ENDPOINTS = (
+    QueryEndpoint(
+        run_custom_query,
+        openapi.Operation(
+            method="POST",
+            path="/v1/query/custom",
+            operation_id="runCustomQuery",
+            tag="Queries",
+            summary="Run a custom query",
+            description="Aggregates over one table, optionally grouped. "
+            "`clicks` takes link_id, or website_id for all links of its organization.",
+            parameters=(*SUBJECT_PARAMETERS, TIME_ZONE_PARAMETER, *FORMAT_PARAMETERS),
+            body=CustomRequest,
+            examples={
+                "visitors by country": {
+                    "query": {
+                        "table": "events",
+                        "selects": [{"field": "anonymous_id", "aggregate": "uniq", "alias": "n"}],
+                        "groupBy": ["country"],
+                    },
+                    **EXAMPLE_DATES,
+                },
+                "errors that are not warnings": {
+                    "query": {
+                        "table": "errors",
+                        "selects": [{"field": "*", "aggregate": "count", "alias": "errors"}],
+                        "filters": [{"field": "level", "operator": "ne", "value": "warning"}],
+                        "groupBy": ["message"],
+                    },
+                    "limit": 10,
+                    **EXAMPLE_DATES,
+                },
+            },
+            responses=(openapi.Response(200, "the rows", CustomResponse, FILE_MEDIA_TYPES),),
+            errors=QUERY_ERRORS,
+        ),
+    ),
+)

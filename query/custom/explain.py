@@ -14,16 +14,19 @@ from starlette.responses import Response
 
 from query.custom.execute import CustomQuery, parse_custom_query
 from query.custom.request import CustomRequest
-from query.dependencies import QueryDependencies
+from query.dependencies import QUERY_ERRORS, QueryDependencies, QueryEndpoint
 from query.engine.engine import Sql
 from query.engine.snapshots import PinnedVersion, PinnedVersions
 from query.request.body import read_json
-from query.request.subject import authorized_subject
+from query.request.subject import SUBJECT_PARAMETERS, authorized_subject
+from query.request.time_parameters import EXAMPLE_DATES, TIME_ZONE_PARAMETER
 from query.response.bodies import ExplainResponse, TableScan
 from query.response.json_response import json_pieces
 from query.response.large_response import LargeResponse
 from query.response.response_budget import ResponseBudget
 from query.scope.scope import scoped_rows
+from schemas.errors import NotAcceptable
+from schemas.http import openapi
 from schemas.plans import Group
 from schemas.registry import KeyScope as KeyScope
 from schemas.runtime.clock import format_instant, parse_instant_ms
@@ -86,3 +89,27 @@ def _shown(value: object) -> object:
     if isinstance(value, datetime):
         return format_instant(parse_instant_ms(value.isoformat()))
     return float(value) if isinstance(value, Decimal) else value
+
+
+ENDPOINTS = (
+    QueryEndpoint(
+        explain_custom_query,
+        openapi.Operation(
+            method="POST",
+            path="/v1/query/compile",
+            operation_id="explainCustomQuery",
+            tag="Queries",
+            summary="Show the SQL of a custom query and the rows it would read, without running it",
+            parameters=(*SUBJECT_PARAMETERS, TIME_ZONE_PARAMETER),
+            body=CustomRequest,
+            examples={
+                "a count": {
+                    "query": {"table": "events", "selects": [{"field": "*", "aggregate": "count"}]},
+                    **EXAMPLE_DATES,
+                }
+            },
+            responses=(openapi.Response(200, "the statement", ExplainResponse),),
+            errors=tuple(error for error in QUERY_ERRORS if error is not NotAcceptable),
+        ),
+    ),
+)

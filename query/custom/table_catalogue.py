@@ -8,13 +8,15 @@ from starlette.responses import Response
 from query.custom.aggregates import AGGREGATES
 from query.custom.tables import CUSTOM_TABLES, CustomColumn, CustomTable
 from query.custom.validation import TIME_PREFIX
-from query.dependencies import QueryDependencies
+from query.dependencies import QueryDependencies, QueryEndpoint
 from query.request.buckets import Granularity
 from query.request.operators import OPERATORS
 from query.request.property_path import PREFIX, PROPERTIES_COLUMN
 from query.request.subject import SubjectKind
 from query.response.bodies import TablesResponse
 from query.response.json_response import json_response
+from schemas.errors import RateLimitExceeded
+from schemas.http import openapi
 from schemas.tables import CLICKS, ColumnType
 
 
@@ -55,3 +57,22 @@ def _column(column: CustomColumn) -> dict[str, Any]:
         ],
         "aggregates": [a.name for a in AGGREGATES if column.type in a.types],
     }
+
+
+ENDPOINTS = (
+    QueryEndpoint(
+        list_tables,
+        openapi.Operation(
+            method="GET",
+            path="/v1/query/tables",
+            operation_id="listTables",
+            tag="Queries",
+            summary="List tables, columns, aggregates and operators for custom queries",
+            responses=(
+                openapi.Response(200, "tables, columns, aggregates, operators", TablesResponse),
+            ),
+            errors=(RateLimitExceeded,),
+            security=({},),
+        ),
+    ),
+)

@@ -1,14 +1,13 @@
 """The OpenAPI document of the query service."""
 
+from collections.abc import Sequence
+
 from msgspec import defstruct
 
 from query.custom.aggregates import AGGREGATES
 from query.custom.request import ALIAS
 from query.custom.tables import CUSTOM_TABLES
-from query.docs.import_operations import IMPORT_OPERATIONS
-from query.docs.link_operations import LINK_OPERATIONS
-from query.docs.query_operations import QUERY_OPERATIONS
-from query.docs.receipt_operations import RECEIPT_OPERATIONS
+from query.dependencies import QueryEndpoint
 from query.request.buckets import GRANULARITIES
 from query.request.operators import OPERATORS
 from query.request.time_parameters import PRESETS
@@ -23,33 +22,30 @@ ROW_SCHEMAS = defstruct(
     namespace={"__doc__": "The rows of every query type."},
 )
 
-OPENAPI_SERVICE = ApiDescription(
-    title="Tidemark Query API",
-    description="Query analytics of websites and short links. Every response carries the remaining "
-    "rate limit; every error names what was wrong.",
-    operations=(
-        *QUERY_OPERATIONS,
-        *RECEIPT_OPERATIONS,
-        *LINK_OPERATIONS,
-        *IMPORT_OPERATIONS,
-        *HEALTH,
-    ),
-    error_body=ErrorResponse,
-    rate_limit_body=RateLimitResponse,
-    extra_types=(ROW_SCHEMAS,),
-    property_overrides={
-        ("Filter", "operator"): {"examples": [operator.name for operator in OPERATORS]},
-        ("Filter", "field"): {"description": "a column of the table, or properties.<key>"},
-        ("SelectTerm", "aggregate"): {"enum": [aggregate.name for aggregate in AGGREGATES]},
-        ("CustomQueryBody", "table"): {"enum": list(CUSTOM_TABLES)},
-        ("SelectTerm", "alias"): {"pattern": f"^{ALIAS.pattern}$"},
-        ("StandardRequestBody", "granularity"): {"enum": list(GRANULARITIES)},
-        ("StandardRequestBody", "preset"): {"examples": list(PRESETS)},
-        ("CustomRequest", "preset"): {"examples": list(PRESETS)},
-        ("StandardRequestBody", "parameters"): {
-            "description": "names of query types, or objects {name, start_date, end_date, preset, "
-            "granularity, id}; the types are "
-            + ", ".join(t.name for family in FAMILIES for t in family)
+
+def describe_api(endpoints: Sequence[QueryEndpoint]) -> ApiDescription:
+    """The OpenAPI description of the service with these endpoints."""
+    return ApiDescription(
+        title="Tidemark Query API",
+        description="Query analytics of websites and short links. Every response carries the "
+        "remaining rate limit; every error names what was wrong.",
+        operations=(*(endpoint.operation for endpoint in endpoints), *HEALTH),
+        error_body=ErrorResponse,
+        rate_limit_body=RateLimitResponse,
+        extra_types=(ROW_SCHEMAS,),
+        property_overrides={
+            ("Filter", "operator"): {"examples": [operator.name for operator in OPERATORS]},
+            ("Filter", "field"): {"description": "a column of the table, or properties.<key>"},
+            ("SelectTerm", "aggregate"): {"enum": [aggregate.name for aggregate in AGGREGATES]},
+            ("CustomQueryBody", "table"): {"enum": list(CUSTOM_TABLES)},
+            ("SelectTerm", "alias"): {"pattern": f"^{ALIAS.pattern}$"},
+            ("StandardRequestBody", "granularity"): {"enum": list(GRANULARITIES)},
+            ("StandardRequestBody", "preset"): {"examples": list(PRESETS)},
+            ("CustomRequest", "preset"): {"examples": list(PRESETS)},
+            ("StandardRequestBody", "parameters"): {
+                "description": "names of query types, or objects {name, start_date, end_date, "
+                "preset, granularity, id}; the types are "
+                + ", ".join(t.name for family in FAMILIES for t in family)
+            },
         },
-    },
-)
+    )

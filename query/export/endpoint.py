@@ -7,16 +7,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from query.custom.row_access import row_access
-from query.dependencies import QueryDependencies
+from query.dependencies import QUERY_ERRORS, QueryDependencies, QueryEndpoint
 from query.engine.engine import Row
-from query.export.request import parse_export_query
+from query.export.request import EXPORT_TABLES, parse_export_query
 from query.export.slices import export_batches
 from query.formats.columns import COLUMN_KINDS, ResultColumn
-from query.formats.negotiation import negotiate_format
+from query.formats.negotiation import FILE_MEDIA_TYPES, format_parameters, negotiate_format
 from query.formats.output_formats import FILE_FORMATS, NDJSON
 from query.formats.streamed_response import StreamedResponse
-from query.request.subject import authorized_subject
+from query.request.subject import SUBJECT_PARAMETERS, authorized_subject
+from query.request.time_parameters import PRESETS
 from schemas.errors import ApiError
+from schemas.http import openapi
 from schemas.plans import Group
 from schemas.registry import KeyScope as KeyScope
 
@@ -50,3 +52,51 @@ async def export_rows(dependencies: QueryDependencies, request: Request) -> Resp
         return True
 
     return StreamedResponse(format_, export_query.table.name, columns, batches(), allowed)
+
+
+ENDPOINTS = (
+    QueryEndpoint(
+        export_rows,
+        openapi.Operation(
+            method="GET",
+            path="/v1/export/{table}",
+            operation_id="exportRows",
+            tag="Queries",
+            summary="Export the stored rows of a table",
+            description="Rows are ordered by time. "
+            "If the connection closes early, the export is incomplete.",
+            parameters=(
+                openapi.Parameter(
+                    "table",
+                    "the table",
+                    {"type": "string", "enum": list(EXPORT_TABLES)},
+                    required=True,
+                    location="path",
+                    example="events",
+                ),
+                *SUBJECT_PARAMETERS,
+                openapi.Parameter("startDate", "first day, or instant", example="2026-11-01"),
+                openapi.Parameter("endDate", "last day, inclusive", example="2026-11-30"),
+                openapi.Parameter("preset", f"instead of dates: {', '.join(PRESETS)}"),
+                openapi.Parameter(
+                    "timezone", "IANA time zone of the dates", example="Europe/Berlin"
+                ),
+                openapi.Parameter("columns", "comma-separated; all when absent", example="ts,name"),
+                openapi.Parameter(
+                    "filters",
+                    "a JSON array of filters, as in queries",
+                    example='[{"field":"country","operator":"eq","value":"DE"}]',
+                ),
+                openapi.Parameter("include_bots", "include bot traffic", {"type": "boolean"}),
+                openapi.Parameter(
+                    "asOf",
+                    "table version, from 'meta.versions' of an earlier response",
+                    {"type": "integer", "minimum": -1},
+                ),
+                *format_parameters(FILE_FORMATS, NDJSON),
+            ),
+            responses=(openapi.Response(200, "a file", None, FILE_MEDIA_TYPES),),
+            errors=QUERY_ERRORS,
+        ),
+    ),
+)

@@ -5,15 +5,42 @@ from collections.abc import Sequence
 from msgspec import structs
 from starlette.requests import Request
 
-from query.formats.output_formats import Format
+from query.formats.output_formats import FILE_FORMATS, FORMATS, JSON, Format
 from schemas.errors import Malformed, NotAcceptable
 from schemas.http.asgi import header
+from schemas.http.openapi import Parameter
 
 MAX_ACCEPT_LENGTH = 1_000
 
 
 FORMULAS = ("text", "keep")
 """Escape text that a spreadsheet would run as a formula, or keep it; default: escape."""
+
+FILE_MEDIA_TYPES = tuple(format_.media_type for format_ in FILE_FORMATS)
+
+
+def format_parameters(formats: Sequence[Format], default: Format) -> tuple[Parameter, ...]:
+    """The OpenAPI parameters of an endpoint with these formats."""
+    return (
+        Parameter(
+            "format",
+            "response format; overrides Accept. Formats other than json support a single query",
+            {
+                "type": "string",
+                "enum": [format_.name for format_ in formats],
+                "default": default.name,
+            },
+        ),
+        Parameter(
+            "formulas",
+            "in CSV: `text` puts an apostrophe before values that a spreadsheet would run as "
+            "formulas; `keep` leaves them unchanged",
+            {"type": "string", "enum": list(FORMULAS), "default": FORMULAS[0]},
+        ),
+    )
+
+
+FORMAT_PARAMETERS = format_parameters(FORMATS, JSON)
 
 
 def negotiate_format(request: Request, formats: Sequence[Format], default: Format) -> Format:

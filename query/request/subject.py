@@ -8,6 +8,7 @@ from starlette.requests import Request
 from query.dependencies import QueryDependencies
 from schemas.errors import Malformed
 from schemas.http.auth import authorize_link, authorize_organization, authorize_website
+from schemas.http.openapi import Parameter
 from schemas.registry import Key
 
 
@@ -16,6 +17,12 @@ class SubjectKind(StrEnum):
 
     LINK = "link_id"
     WEBSITE = "website_id"
+
+
+SUBJECT_PARAMETERS = (
+    Parameter(SubjectKind.WEBSITE, "the website to query; either this or link_id"),
+    Parameter(SubjectKind.LINK, "the short link to query"),
+)
 
 
 class QuerySubject(Struct, frozen=True):

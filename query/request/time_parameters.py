@@ -13,6 +13,7 @@ from query.request.suggestions import unknown_name_message
 from query.request.time_range import FIRST_DAY, LAST_DAY, TimeRange, check_days, time_range
 from query.request.time_zones import DAY_MS
 from schemas.errors import Malformed
+from schemas.http.openapi import Parameter
 
 ACCEPTED_FORMATS = "use a date (YYYY-MM-DD), a time (YYYY-MM-DD HH:MM:SS) or an ISO 8601 instant"
 TIME_PATTERN = re.compile(
@@ -20,6 +21,11 @@ TIME_PATTERN = re.compile(
 )
 
 DateRange = tuple[date, date]
+
+EXAMPLE_DATES = {"startDate": "2026-11-01", "endDate": "2026-11-30"}
+TIME_ZONE_PARAMETER = Parameter(
+    "timezone", "IANA time zone; overrides the body's", example="Europe/Berlin"
+)
 
 
 def _last_days(days: int) -> Callable[[date], DateRange]:

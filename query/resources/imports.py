@@ -7,14 +7,15 @@ from msgspec import UNSET, Struct, UnsetType
 from starlette.requests import Request
 from starlette.responses import Response
 
-from query.dependencies import QueryDependencies
+from query.dependencies import BODY_ERRORS, KEY_ERRORS, QueryDependencies, QueryEndpoint
 from query.engine.engine import Sql, merge_values
 from query.engine.snapshots import PinnedVersions
 from query.request.body import read_json
-from query.resources.pagination import list_page
-from query.response.bodies import ImportResource, ImportResponse
+from query.resources.pagination import list_page, page_parameters
+from query.response.bodies import ImportListResponse, ImportResource, ImportResponse
 from query.response.json_response import json_response
-from schemas.errors import Conflict, NotFound
+from schemas.errors import Conflict, Malformed, NotFound
+from schemas.http import openapi
 from schemas.http.auth import authorize_website
 from schemas.plans import Group
 from schemas.registry import (
@@ -149,3 +150,70 @@ async def _count_rows(dependencies: QueryDependencies, import_: Import) -> int:
         return int(rows)
 
     return await dependencies.snapshots.with_pinned([EVENTS], None, run)
+
+
+ID_PARAMETER = openapi.Parameter("import_id", "the import", required=True, location="path")
+
+ENDPOINTS = (
+    QueryEndpoint(
+        create_import,
+        openapi.Operation(
+            method="POST",
+            path="/v1/imports",
+            operation_id="createImport",
+            tag="Imports",
+            summary="Create an import of historical data",
+            description="Send its items to POST /import of the collector. The key needs "
+            "`manage:websites`. An organization has at most 1,000 imports; undone ones do not "
+            "count.",
+            body=NewImport,
+            examples={},
+            responses=(openapi.Response(201, "the import", ImportResponse),),
+            errors=(*KEY_ERRORS, *BODY_ERRORS, Conflict),
+        ),
+    ),
+    QueryEndpoint(
+        list_imports,
+        openapi.Operation(
+            method="GET",
+            path="/v1/imports",
+            operation_id="listImports",
+            tag="Imports",
+            summary="List imports, oldest first",
+            parameters=(
+                openapi.Parameter("websiteId", "only those of this website"),
+                *page_parameters("imports"),
+            ),
+            responses=(openapi.Response(200, "one page", ImportListResponse),),
+            errors=(*KEY_ERRORS, Malformed),
+        ),
+    ),
+    QueryEndpoint(
+        show_import,
+        openapi.Operation(
+            method="GET",
+            path="/v1/imports/{import_id}",
+            operation_id="showImport",
+            tag="Imports",
+            summary="Show an import and the number of its stored rows",
+            parameters=(ID_PARAMETER,),
+            responses=(openapi.Response(200, "the import", ImportResponse),),
+            errors=(*KEY_ERRORS, NotFound),
+        ),
+    ),
+    QueryEndpoint(
+        delete_import,
+        openapi.Operation(
+            method="DELETE",
+            path="/v1/imports/{import_id}",
+            operation_id="undoImport",
+            tag="Imports",
+            summary="Undo an import",
+            description="No further items are accepted; the maintenance worker removes exactly its "
+            "rows in one commit. Then its state is `undone`.",
+            parameters=(ID_PARAMETER,),
+            responses=(openapi.Response(202, "it is being undone", ImportResponse),),
+            errors=(*KEY_ERRORS, NotFound),
+        ),
+    ),
+)

@@ -5,65 +5,30 @@ A link of another organization answers like one that does not exist.
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
-from msgspec import UNSET, Meta, Struct, UnsetType, structs
+from msgspec import UNSET, structs
 from starlette.requests import Request
 from starlette.responses import Response
 
-from query.dependencies import QueryDependencies
+from query.dependencies import BODY_ERRORS, KEY_ERRORS, QueryDependencies, QueryEndpoint
 from query.request.body import read_json
-from query.resources.pagination import list_page
-from query.response.bodies import LinkResource, LinkResponse, SuccessResponse
+from query.resources.link_bodies import Instant, LinkChanges, NewLink
+from query.resources.pagination import list_page, page_parameters
+from query.response.bodies import LinkListResponse, LinkResource, LinkResponse, SuccessResponse
 from query.response.json_response import json_response
 from schemas.errors import Conflict, Forbidden, Malformed, NotFound
+from schemas.http import openapi
 from schemas.http.auth import OUT_OF_REACH, authorize_organization
 from schemas.plans import Group
 from schemas.registry import Key, KeyScope, Link, RecordConflict, RecordNotFound, validation
 from schemas.registry.link_validation import TEXT_FIELDS, URL_FIELDS, validate_field
 from schemas.runtime.clock import format_instant
 
-ExternalId = Annotated[str, Meta(max_length=255)]
-Instant = str | int | None
 T = TypeVar("T")
 
 MAX_MS = 253_402_300_799_000
 """The end of the year 9999."""
-
-
-class NewLink(Struct, frozen=True, rename="camel"):
-    """The body that creates a link."""
-
-    name: str
-    target_url: str
-    organization_id: str | None = None
-    slug: str | None = None
-    external_id: ExternalId | None = None
-    expires_at: Instant = None
-    expired_redirect_url: str | None = None
-    ios_url: str | None = None
-    android_url: str | None = None
-    og_title: str | None = None
-    og_description: str | None = None
-    og_image_url: str | None = None
-    og_video_url: str | None = None
-
-
-class LinkChanges(Struct, frozen=True, rename="camel"):
-    """The body that updates a link: absent fields stay, null clears a field."""
-
-    name: str | UnsetType = UNSET
-    target_url: str | UnsetType = UNSET
-    slug: str | UnsetType = UNSET
-    external_id: ExternalId | UnsetType | None = UNSET
-    expires_at: Instant | UnsetType = UNSET
-    expired_redirect_url: str | UnsetType | None = UNSET
-    ios_url: str | UnsetType | None = UNSET
-    android_url: str | UnsetType | None = UNSET
-    og_title: str | UnsetType | None = UNSET
-    og_description: str | UnsetType | None = UNSET
-    og_image_url: str | UnsetType | None = UNSET
-    og_video_url: str | UnsetType | None = UNSET
 
 
 async def create_link(dependencies: QueryDependencies, request: Request) -> Response:
@@ -222,3 +187,83 @@ def _instant(value: Instant) -> int | None:
     if not 0 <= ms <= MAX_MS:
         raise Malformed("'expiresAt' must lie between 1970 and 9999")
     return ms
+
+
+ID_PARAMETER = openapi.Parameter("link_id", "the link", required=True, location="path")
+
+ENDPOINTS = (
+    QueryEndpoint(
+        create_link,
+        openapi.Operation(
+            method="POST",
+            path="/v1/links",
+            operation_id="createLink",
+            tag="Links",
+            summary="Create a short link",
+            description="The collector redirects /l/{slug} to the target and counts the clicks.",
+            body=NewLink,
+            examples={"a link": {"name": "Spring", "targetUrl": "https://shop.example/spring"}},
+            responses=(openapi.Response(201, "the link", LinkResponse),),
+            errors=(*KEY_ERRORS, *BODY_ERRORS, Conflict),
+        ),
+    ),
+    QueryEndpoint(
+        list_links,
+        openapi.Operation(
+            method="GET",
+            path="/v1/links",
+            operation_id="listLinks",
+            tag="Links",
+            summary="List links, oldest first",
+            parameters=(
+                openapi.Parameter(
+                    "organizationId", "organization of the links; default: that of the API key"
+                ),
+                openapi.Parameter("externalId", "only links with this external id"),
+                *page_parameters("links"),
+            ),
+            responses=(openapi.Response(200, "one page", LinkListResponse),),
+            errors=(*KEY_ERRORS, Malformed),
+        ),
+    ),
+    QueryEndpoint(
+        show_link,
+        openapi.Operation(
+            method="GET",
+            path="/v1/links/{link_id}",
+            operation_id="showLink",
+            tag="Links",
+            summary="Show a link",
+            parameters=(ID_PARAMETER,),
+            responses=(openapi.Response(200, "the link", LinkResponse),),
+            errors=(*KEY_ERRORS, NotFound),
+        ),
+    ),
+    QueryEndpoint(
+        update_link,
+        openapi.Operation(
+            method="PATCH",
+            path="/v1/links/{link_id}",
+            operation_id="changeLink",
+            tag="Links",
+            summary="Update a link: absent fields stay, null clears a field",
+            parameters=(ID_PARAMETER,),
+            body=LinkChanges,
+            responses=(openapi.Response(200, "the link", LinkResponse),),
+            errors=(*KEY_ERRORS, *BODY_ERRORS, Conflict, NotFound),
+        ),
+    ),
+    QueryEndpoint(
+        delete_link,
+        openapi.Operation(
+            method="DELETE",
+            path="/v1/links/{link_id}",
+            operation_id="deleteLink",
+            tag="Links",
+            summary="Delete a link; its clicks stay stored",
+            parameters=(ID_PARAMETER,),
+            responses=(openapi.Response(200, "deleted", SuccessResponse),),
+            errors=(*KEY_ERRORS, NotFound),
+        ),
+    ),
+)

@@ -13,10 +13,11 @@ from msgspec import UNSET, Struct, UnsetType
 from starlette.requests import Request
 from starlette.responses import Response
 
-from query.dependencies import QueryDependencies
+from query.dependencies import KEY_ERRORS, QueryDependencies, QueryEndpoint
 from query.engine.quarantine import EpochPartition, QuarantinedItem, quarantined_items
 from query.response.json_response import json_response
 from schemas.errors import NotFound
+from schemas.http import openapi
 from schemas.http.auth import authorize_organization, authorize_website
 from schemas.kinds import ALL_KINDS, Kind
 from schemas.plans import Group
@@ -167,3 +168,29 @@ def _status(index: int, item: QuarantinedItem | None) -> ItemStatus:
 
 def _indexes(receipt: Receipt) -> Sequence[int]:
     return range(receipt.count) if receipt.indexes is None else receipt.indexes
+
+
+ENDPOINTS = (
+    QueryEndpoint(
+        receipt_status,
+        openapi.Operation(
+            method="GET",
+            path="/v1/receipts/{receipt}",
+            operation_id="lookUpReceipt",
+            tag="Receipts",
+            summary="Show the status of the items of a request",
+            description="The key needs `track:events` or `read:data`, and access to the website. "
+            "Rejected items are not included: the response of the collector named them.",
+            parameters=(
+                openapi.Parameter(
+                    "receipt",
+                    "receipt from a response of the collector",
+                    required=True,
+                    location="path",
+                ),
+            ),
+            responses=(openapi.Response(200, "status of each item", ReceiptResponse),),
+            errors=(*KEY_ERRORS, NotFound),
+        ),
+    ),
+)

@@ -7,22 +7,28 @@ fails alone; all of them share one budget of time, rows and bytes.
 import secrets
 from collections.abc import Sequence
 from functools import partial
-from typing import cast
+from typing import Annotated, cast
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Meta
 from starlette.requests import Request
 from starlette.responses import Response
 
-from query.dependencies import QueryDependencies
-from query.formats.negotiation import check_single_query, negotiate_format
+from query.dependencies import QUERY_ERRORS, QueryDependencies, QueryEndpoint
+from query.formats.negotiation import (
+    FILE_MEDIA_TYPES,
+    FORMAT_PARAMETERS,
+    check_single_query,
+    negotiate_format,
+)
 from query.formats.output_formats import FORMATS, JSON, Format
 from query.formats.result_table import result_table
 from query.formats.table_response import table_response
 from query.request.body import decode_json, read_bytes
 from query.request.filters import count_conditions
 from query.request.query import Query
-from query.request.subject import QuerySubject, authorized_subject
+from query.request.subject import SUBJECT_PARAMETERS, QuerySubject, authorized_subject
+from query.request.time_parameters import EXAMPLE_DATES, TIME_ZONE_PARAMETER
 from query.response.bodies import (
     BatchResponse,
     QueryComparison,
@@ -33,11 +39,12 @@ from query.response.bodies import (
 )
 from query.response.json_response import EncodedJson, encode_within, json_pieces
 from query.response.large_response import LargeResponse
-from query.response.response_budget import ResponseBudget
+from query.response.response_budget import MAX_ROWS, ResponseBudget
 from query.standard.batch import ComparedResult, Versions, run_all
 from query.standard.query_types import QUERY_TYPES
 from query.standard.request import DEFAULT_LIMIT, StandardRequestBody, parse_request
 from schemas.errors import ApiError, Malformed
+from schemas.http import openapi
 from schemas.http.error_bodies import encode_json, query_error
 from schemas.plans import Group
 from schemas.registry import Key, KeyScope
@@ -204,3 +211,49 @@ async def _meta(
         lag_seconds=freshness.lag_seconds,
         versions={name: pinned.version.number for name, pinned in versions.items()},
     )
+
+
+ENDPOINTS = (
+    QueryEndpoint(
+        run_standard_queries,
+        openapi.Operation(
+            method="POST",
+            path="/v1/query",
+            operation_id="runQueries",
+            tag="Queries",
+            summary="Run one or more standard queries for a website or a link",
+            description="Up to ten queries count as one request against the rate limit, every "
+            "further ten as one more. Each query succeeds or fails on its own. All queries of an "
+            f"HTTP request share one timeout and {MAX_ROWS:,} rows; a query that exceeds the limit "
+            "fails with RESULT_TOO_LARGE.",
+            parameters=(*SUBJECT_PARAMETERS, TIME_ZONE_PARAMETER, *FORMAT_PARAMETERS),
+            body=StandardRequestBody
+            | Annotated[list[StandardRequestBody], Meta(min_length=1, max_length=MAX_REQUESTS)],
+            examples={
+                "three queries": {
+                    "parameters": ["summary", "top_pages", "traffic"],
+                    **EXAMPLE_DATES,
+                },
+                "an hourly series": {
+                    "parameters": ["events_by_date"],
+                    "startDate": "2026-11-20",
+                    "endDate": "2026-11-20",
+                    "granularity": "hourly",
+                    "timezone": "Europe/Berlin",
+                },
+                "filtered by country": {
+                    "parameters": [{"name": "top_pages", "id": "pages in Germany"}],
+                    "preset": "last_7d",
+                    "filters": [{"field": "country", "operator": "eq", "value": "DE"}],
+                    "limit": 5,
+                },
+            },
+            responses=(
+                openapi.Response(
+                    200, "the rows", (StandardResponse, BatchResponse), FILE_MEDIA_TYPES
+                ),
+            ),
+            errors=QUERY_ERRORS,
+        ),
+    ),
+)

@@ -7,7 +7,7 @@ from msgspec import UNSET
 from starlette.requests import Request
 from starlette.responses import Response
 
-from query.dependencies import QueryDependencies
+from query.dependencies import QueryDependencies, QueryEndpoint
 from query.formats.result_table import declared_columns
 from query.request.buckets import Granularity
 from query.request.time_parameters import PRESETS
@@ -17,7 +17,8 @@ from query.standard.declaration.fields import field_specs
 from query.standard.declaration.query_type import QueryType
 from query.standard.query_types import QUERY_TYPES
 from query.standard.scope import filterable_fields
-from schemas.errors import Malformed
+from schemas.errors import Malformed, RateLimitExceeded
+from schemas.http import openapi
 
 FLAGS = {"true": True, "1": True, "false": False, "0": False}
 
@@ -60,3 +61,25 @@ def type_config(query_type: QueryType) -> Mapping[str, object]:
         "options": msgspec.json.schema(options) if options else None,
         "example": query_type.example,
     }
+
+
+ENDPOINTS = (
+    QueryEndpoint(
+        list_types,
+        openapi.Operation(
+            method="GET",
+            path="/v1/query/types",
+            operation_id="listQueryTypes",
+            tag="Queries",
+            summary="List the query types",
+            parameters=(
+                openapi.Parameter(
+                    "include_meta", "with columns, units, filters, limits", {"type": "boolean"}
+                ),
+            ),
+            responses=(openapi.Response(200, "the query types", TypesResponse),),
+            errors=(Malformed, RateLimitExceeded),
+            security=({},),
+        ),
+    ),
+)

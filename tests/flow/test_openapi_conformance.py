@@ -17,7 +17,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 import ingest.app
-import query.docs.openapi
+import query.app
 import schemas.errors
 from schemas.errors import ApiError, MethodNotAllowed
 from schemas.http.openapi import PROTOCOL_ERRORS, Operation, openapi_document
@@ -47,7 +47,7 @@ BOUNDED = settings(
 )
 
 SERVICES = {
-    "query": query.docs.openapi.OPENAPI_SERVICE,
+    "query": query.app.OPENAPI_SERVICE,
     "collect": ingest.app.collector_api(),
 }
 OPERATIONS = [(name, o) for name, service in SERVICES.items() for o in service.operations]

@@ -11,7 +11,8 @@ from urllib.parse import urlencode
 
 from msgspec import Struct
 
-from query.app import create_app
+from query.app import ENDPOINTS, create_app
+from query.dependencies import QueryEndpoint
 from schemas.http.middleware import HttpMiddleware
 from schemas.registry import Link, Organization, RegistryFollower, RegistryStore, Website
 from schemas.registry.migrate import migrate
@@ -83,13 +84,20 @@ class InProcessService(Struct, weakref=True):
 NOVEMBER = {"startDate": "2026-11-01", "endDate": "2026-11-30"}
 
 
-def start_service(root: Path, fresh_seconds: float = 0, **settings: Any) -> InProcessService:
+def start_service(
+    root: Path,
+    fresh_seconds: float = 0,
+    endpoints: Sequence[QueryEndpoint] = ENDPOINTS,
+    **settings: Any,
+) -> InProcessService:
     """A service over a new registry and an empty lake."""
     options = Settings(data_dir=str(root), query_memory_mb=256, query_threads=1, **settings)
     migrate(options.registry_url)
     store = RegistryStore(options.registry_url)
     keys = fill_registry(store)
-    service = create_app(options, store, clock=lambda: NOW, fresh_seconds=fresh_seconds)
+    service = create_app(
+        options, store, clock=lambda: NOW, fresh_seconds=fresh_seconds, endpoints=endpoints
+    )
     in_process = InProcessService(
         service.app, Lake(root / "lake"), store, root, keys, service.close, service.follower
     )

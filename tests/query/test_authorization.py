@@ -7,8 +7,7 @@ from urllib.parse import urlencode
 import pytest
 from msgspec import Struct
 
-from query.app import create_app
-from query.docs.openapi import OPENAPI_SERVICE
+from query.app import OPENAPI_SERVICE, create_app
 from schemas.http.middleware import HttpMiddleware
 from schemas.registry import RegistryStore
 from schemas.registry.migrate import migrate

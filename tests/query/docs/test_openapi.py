@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from openapi_spec_validator import validate
 
-from query.app import ROUTES
-from query.docs.openapi import OPENAPI_SERVICE
+from query.app import ENDPOINTS, OPENAPI_SERVICE
 from query.standard.query_types import FAMILIES
 from schemas.http.health import HEALTH_PATHS as HEALTH
 from schemas.http.openapi import openapi_document
@@ -37,7 +36,8 @@ def test_every_route_is_described_and_nothing_else() -> None:
         for method in methods
     }
 
-    assert described == {(m, p) for m, p, _ in ROUTES} | {("GET", path) for path in HEALTH}
+    routes = {(e.operation.method, e.operation.path) for e in ENDPOINTS}
+    assert described == routes | {("GET", path) for path in HEALTH}
 
 
 def test_the_rows_of_every_query_type_are_described() -> None:
