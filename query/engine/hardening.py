@@ -4,8 +4,10 @@ The order of the settings matters: the spill folder must be set before external 
 and `lock_configuration` comes last.
 """
 
+import logging
 import os
 import sys
+from functools import cache
 from pathlib import Path
 from threading import get_native_id
 
@@ -13,6 +15,8 @@ import duckdb
 from msgspec import Struct
 
 from query.engine.landlock import restrict_writes_to
+
+log = logging.getLogger(__name__)
 
 
 class PoolLimits(Struct, frozen=True):
@@ -34,11 +38,21 @@ def restrict_thread(nice: int, spill: Path) -> None:
     """Set the nice value of this thread and its children, and restrict their writes to `spill`.
 
     DuckDB itself may write wherever it may read; where the kernel has no Landlock, only the check
-    that a statement is a SELECT prevents writes.
+    that a statement is a SELECT prevents writes, and one log line says so.
     """
     if nice and sys.platform == "linux":
         os.setpriority(os.PRIO_PROCESS, get_native_id(), nice)
-    restrict_writes_to(spill)
+    if not restrict_writes_to(spill):
+        _warn_unrestricted()
+
+
+@cache
+def _warn_unrestricted() -> None:
+    """Once for each process, not once for each of its threads."""
+    log.warning(
+        "no Landlock: the kernel does not keep query threads from writing to the lake;"
+        " run the service as a user with read-only access to it"
+    )
 
 
 def connect_hardened(lake: str, spill: Path, limits: PoolLimits) -> duckdb.DuckDBPyConnection:

@@ -7,7 +7,9 @@ built here from its protocol types. For older Kafka the cluster id is used inste
 
 import asyncio
 import base64
+import logging
 from collections.abc import Iterable, Mapping
+from functools import cache
 from io import BytesIO
 
 from aiokafka.client import AIOKafkaClient
@@ -25,6 +27,8 @@ from aiokafka.protocol.types import (
     TaggedFields,
 )
 from msgspec import Struct
+
+log = logging.getLogger(__name__)
 
 METADATA_API_KEY = 3
 NO_ID = bytes(16)
@@ -129,6 +133,9 @@ async def fetch_topic_identities(
     try:
         metadata = await client.send(node, IdentityRequest(topics))
     except (NotImplementedError, IncompatibleBrokerVersion):
+        # Kafka before 2.8 has no topic ids. The id of its cluster stands in for them: another
+        # cluster is noticed, a topic that was recreated within the cluster is not.
+        _log_fallback()
         return await _identities_by_cluster(client, node, topics)
     cluster = metadata.cluster_id or ""
     topic_ids = {name: topic_id for error, name, topic_id, *_ in metadata.topics if not error}
@@ -137,6 +144,12 @@ async def fetch_topic_identities(
         for name, topic_id in topic_ids.items()
         if topic_id != NO_ID or cluster
     }
+
+
+@cache
+def _log_fallback() -> None:
+    """Once for each process: topic identities are fetched again and again."""
+    log.warning("this Kafka has no topic ids (2.8 and later do); its cluster id is used instead")
 
 
 async def _identities_by_cluster(

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +9,13 @@ import duckdb
 import pytest
 from msgspec import structs
 
-from query.engine import landlock
 from query.engine.deadline import Deadline
 from query.engine.duckdb_engine import DuckDBEngine, PoolLimits, connect_hardened
 from query.engine.engine import DataFileMissing, Row, Sql, merge_values
-from query.engine.hardening import restrict_thread
 from schemas.errors import QueryTimeout, QueryTooHeavy, ResultTooLarge, Unavailable
 from schemas.lake.delta_table import DataFile
 from schemas.tables import EVENTS
+from tests.query.engine.forbidden_writes import WRITES
 
 BOUNDS = PoolLimits(memory_mb=64, threads=1, concurrency=1, max_queued=1)
 CROSS = Sql(
@@ -58,7 +56,9 @@ def part(path: Path) -> DataFile:
         "RESET memory_limit",
     ],
 )
-def test_the_walls_hold(tmp_path: Path, text: str) -> None:
+def test_a_hardened_connection_neither_writes_nor_reads_elsewhere(
+    tmp_path: Path, text: str
+) -> None:
     lake = tmp_path / "lake"
     lake.mkdir()
     (tmp_path / "secret.csv").write_text("a,b\n1,2\n")
@@ -69,18 +69,6 @@ def test_the_walls_hold(tmp_path: Path, text: str) -> None:
         connection.execute(text.format(outside=tmp_path, lake=lake)).fetchall()
 
     assert not (tmp_path / "made.csv").exists()
-
-
-WRITES = (
-    "COPY (SELECT 1) TO '{lake}/made.csv'",
-    "COPY (SELECT 1) TO '{lake}/made.parquet' (FORMAT parquet)",
-    "COPY (SELECT 1 AS a, 2 AS b) TO '{lake}' (FORMAT parquet, PARTITION_BY (a), OVERWRITE true)",
-    "ATTACH '{lake}/made.db'",
-    "ATTACH '{lake}/made.db' AS made (READ_WRITE)",
-    "EXPORT DATABASE '{lake}/made'",
-    "COPY (SELECT 1) TO '{lake}/kept.parquet' (FORMAT parquet)",
-)
-"""What would write into the lake, which DuckDB's own settings let pass."""
 
 
 @pytest.mark.parametrize(
@@ -116,27 +104,6 @@ def test_only_one_select_is_ever_run(engine: DuckDBEngine, tmp_path: Path, text:
         asyncio.run(engine.rows(Sql(text.format(lake=tmp_path / "lake")), 1))
 
     assert sorted(tmp_path.rglob("*")) == before
-
-
-@pytest.mark.skipif(not landlock.version(), reason="this kernel has no Landlock")
-def test_the_kernel_lets_the_threads_of_an_engine_write_nowhere_in_the_lake(tmp_path: Path) -> None:
-    lake, spill = tmp_path / "lake", tmp_path / "spill"
-    lake.mkdir()
-    spill.mkdir()
-    duckdb.execute(f"COPY (SELECT 7 AS n) TO '{lake}/kept.parquet'")
-    kept = (lake / "kept.parquet").read_bytes()
-
-    with ThreadPoolExecutor(1, initializer=restrict_thread, initargs=(0, spill)) as threads:
-        connection = threads.submit(connect_hardened, str(lake), spill, BOUNDS).result()
-        for text in WRITES:
-            with pytest.raises(duckdb.Error):
-                threads.submit(connection.execute, text.format(lake=lake)).result()
-        spilled = "SELECT COUNT(*) FROM (SELECT DISTINCT hash(range) FROM range(3_000_000))"
-        assert threads.submit(lambda: connection.execute(spilled).fetchall()).result()
-
-    assert [path.name for path in lake.iterdir()] == ["kept.parquet"]
-    assert (lake / "kept.parquet").read_bytes() == kept
-    (lake / "others.txt").write_text("threads of another kind write as before")
 
 
 def test_rows_beyond_what_may_be_held_are_refused_while_they_are_fetched(tmp_path: Path) -> None:
