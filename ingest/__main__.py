@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from ingest.app import SALTS_FOLDER, create_app
-from ingest.links.click_queue import ClickQueue
 from ingest.publishing.acknowledged_counts import AcknowledgedCounter
 from ingest.publishing.anonymous_id import DailySalts
+from ingest.publishing.click_queue import ClickQueue
 from ingest.publishing.producer import KafkaProducer
 from ingest.publishing.recent_requests import RecentRequests
 from ingest.server.http_protocol import CollectorProtocol

@@ -1,26 +1,25 @@
 """create_app: the collector as an ASGI application, with routes, middleware and health checks."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 
 from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ingest.dependencies import Dependencies, SnapshotSource
-from ingest.endpoints.collect import collect, collect_operation
-from ingest.endpoints.debug import DEBUG_OPERATION, DEBUG_PATH, debug
+from ingest.dependencies import CollectorEndpoint, Dependencies, SnapshotSource
+from ingest.endpoints.collect import collect_endpoint
+from ingest.endpoints.debug import DEBUG_ENDPOINT
 from ingest.endpoints.debug_log import error_recorder
-from ingest.endpoints.import_events import IMPORT_OPERATION, import_events
-from ingest.endpoints.mixed import mixed_endpoint
-from ingest.endpoints.mixed_routes import MIXED_ROUTES
+from ingest.endpoints.import_events import IMPORT_ENDPOINT
+from ingest.endpoints.mixed_routes import MIXED_ENDPOINTS
 from ingest.endpoints.responses import CollectErrorBody, CollectRateLimitBody
-from ingest.endpoints.robots import ROBOTS_OPERATIONS, ROBOTS_PATH, robots
+from ingest.endpoints.robots import ROBOTS_ENDPOINT
 from ingest.endpoints.scripts import SCRIPT_OPERATIONS, script_routes
-from ingest.endpoints.wait_for_storage import wait_for_storage, with_wait
-from ingest.links.click_queue import ClickQueue
-from ingest.links.redirect import LINK_OPERATIONS, LINKS_PATH, redirect_endpoint
+from ingest.links.redirect import LINKS_ENDPOINT
 from ingest.publishing.acknowledged_counts import AcknowledgedCounter
 from ingest.publishing.anonymous_id import AnonymousIds, DailySalts
+from ingest.publishing.click_queue import ClickQueue
 from ingest.publishing.disk_floor import DiskFloor
 from ingest.publishing.publish import Producer, Publisher
 from ingest.publishing.recent_requests import RecentRequests
@@ -32,7 +31,7 @@ from schemas.http.middleware import HttpMiddleware
 from schemas.http.openapi import ApiDescription
 from schemas.http.openapi_endpoint import OPENAPI_PATH, openapi_endpoint
 from schemas.http.rate_limit import LocalRateLimiter
-from schemas.kinds import IMPORTED_EVENT, KINDS
+from schemas.kinds import KINDS
 from schemas.runtime.clock import Clock
 from schemas.runtime.heartbeat import refusal_reason
 from schemas.runtime.networks import parse_networks
@@ -43,6 +42,18 @@ FALLBACK_PATH = ""
 
 SALTS_FOLDER = "visitors"
 """Folder of the daily salts, inside the data folder."""
+
+COLLECT_ENDPOINTS: tuple[CollectorEndpoint, ...] = (
+    *(collect_endpoint(kind) for kind in KINDS if kind.path),
+    *MIXED_ENDPOINTS,
+)
+ENDPOINTS: tuple[CollectorEndpoint, ...] = (
+    *COLLECT_ENDPOINTS,
+    IMPORT_ENDPOINT,
+    DEBUG_ENDPOINT,
+    LINKS_ENDPOINT,
+    ROBOTS_ENDPOINT,
+)
 
 Lifespan = Callable[[object], AbstractAsyncContextManager[None]]
 """ASGI lifespan: starts background tasks and stops them."""
@@ -59,11 +70,13 @@ def create_app(
     salts: DailySalts | None = None,
     disk_floor: DiskFloor | None = None,
     acknowledged_counter: AcknowledgedCounter | None = None,
+    endpoints: Sequence[CollectorEndpoint] = ENDPOINTS,
 ) -> HttpMiddleware:
     """The collector as an ASGI application."""
     routes: dict[str, ASGIApp] = {}
+    prefixes = tuple(endpoint.path for endpoint in endpoints if endpoint.serves_paths_below)
     middleware = HttpMiddleware(
-        dispatcher(routes),
+        dispatcher(routes, prefixes),
         shape=collect_error,
         limiter=LocalRateLimiter(),
         clock=clock,
@@ -77,7 +90,10 @@ def create_app(
         settings.data, "collector", clock
     )
     publisher = Publisher(producer, acknowledged_counter, settings.ingest_epoch, recent_requests)
-    dependencies = Dependencies(middleware, registry, clock, anonymous_ids, publisher)
+    clicks = clicks or ClickQueue(producer)
+    dependencies = Dependencies(
+        middleware, registry, clock, anonymous_ids, publisher, clicks, StorageWatch(settings)
+    )
     disk_floor = disk_floor or DiskFloor(settings)
     checks = {
         "kafka": lambda: producer.unavailable_reason,
@@ -88,65 +104,48 @@ def create_app(
         "registry": lambda: registry.error,
         "storing": remembered(lambda: refusal_reason(settings.data / "run", clock())),
     }
-    clicks = clicks or ClickQueue(producer)
     counts = {
         "clicksWaiting": lambda: clicks.waiting,
         "clicksLost": lambda: clicks.lost,
         "clicksUnknown": lambda: clicks.unknown,
     }
-    storage_watch = StorageWatch(settings)
-    collect_endpoints = {kind.path: collect(kind, dependencies) for kind in KINDS if kind.path}
-    collect_endpoints |= {
-        route.operation.path: mixed_endpoint(route, dependencies) for route in MIXED_ROUTES
-    }
-    routes.update(
-        {path: wait_for_storage(app, storage_watch) for path, app in collect_endpoints.items()}
+    middleware.on_error = error_recorder(
+        dependencies, {endpoint.path for endpoint in COLLECT_ENDPOINTS}
     )
-    middleware.on_error = error_recorder(dependencies, collect_endpoints)
-    routes[DEBUG_PATH] = debug(dependencies)
-    routes[IMPORTED_EVENT.path] = import_events(dependencies)
+    routes.update({endpoint.path: endpoint.app(dependencies) for endpoint in endpoints})
     routes.update(
         dict.fromkeys(
             HEALTH_PATHS, health_endpoint("collector", checks, counts, noncritical_checks)
         )
     )
-    routes[OPENAPI_PATH] = openapi_endpoint(collector_api)
+    routes[OPENAPI_PATH] = openapi_endpoint(partial(collector_api, endpoints))
     routes.update(script_routes())
-    routes[LINKS_PATH] = redirect_endpoint(dependencies, clicks)
-    routes[ROBOTS_PATH] = robots
     routes[FALLBACK_PATH] = Router(redirect_slashes=False, lifespan=lifespan)
     return middleware
 
 
-def dispatcher(routes: Mapping[str, ASGIApp]) -> ASGIApp:
-    """Routes by exact path; every path under /l/ goes to the redirect endpoint."""
+def dispatcher(routes: Mapping[str, ASGIApp], prefixes: Sequence[str]) -> ASGIApp:
+    """Routes by exact path, then by the prefixes whose endpoints serve every path below."""
 
     async def dispatch(scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("path", FALLBACK_PATH)
-        endpoint = (
-            routes.get(path) or routes[LINKS_PATH if path.startswith(LINKS_PATH) else FALLBACK_PATH]
-        )
+        endpoint = routes.get(path)
+        if endpoint is None:
+            prefix = next((prefix for prefix in prefixes if path.startswith(prefix)), FALLBACK_PATH)
+            endpoint = routes[prefix]
         await endpoint(scope, receive, send)
 
     return dispatch
 
 
-def collector_api() -> ApiDescription:
+def collector_api(endpoints: Sequence[CollectorEndpoint] = ENDPOINTS) -> ApiDescription:
     """The collector's OpenAPI description."""
-    collect_operations = (
-        *(collect_operation(kind) for kind in KINDS if kind.path),
-        *(route.operation for route in MIXED_ROUTES),
-    )
     return ApiDescription(
         title="Tidemark: collection",
         description="Accepts events, web vitals and errors from trackers and servers. "
         "Every response has X-RateLimit headers.",
         operations=(
-            *map(with_wait, collect_operations),
-            IMPORT_OPERATION,
-            DEBUG_OPERATION,
-            *LINK_OPERATIONS,
-            *ROBOTS_OPERATIONS,
+            *(operation for endpoint in endpoints for operation in endpoint.operations),
             *SCRIPT_OPERATIONS,
             *HEALTH_OPERATIONS,
         ),

@@ -1,12 +1,17 @@
-"""Dependencies: what every endpoint is handed at start (publisher, registry, clock, …)."""
+"""Dependencies of the endpoints (publisher, registry, clock, …), and how endpoints are declared."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 from msgspec import Struct
+from starlette.types import ASGIApp
 
 from ingest.publishing.anonymous_id import AnonymousIds
+from ingest.publishing.click_queue import ClickQueue
 from ingest.publishing.publish import Publisher
+from ingest.publishing.storage_watch import StorageWatch
 from schemas.http.middleware import HttpMiddleware
+from schemas.http.openapi import Operation
 from schemas.registry import Snapshot
 from schemas.runtime.clock import Clock
 
@@ -30,3 +35,22 @@ class Dependencies(Struct, frozen=True):
     clock: Clock
     anonymous_ids: AnonymousIds
     publisher: Publisher
+    clicks: ClickQueue
+    storage_watch: StorageWatch
+
+
+class CollectorEndpoint(Struct, frozen=True):
+    """A route: the operations with its path and OpenAPI description, and its ASGI application."""
+
+    operations: tuple[Operation, ...]
+    app: Callable[[Dependencies], ASGIApp]
+
+    @property
+    def path(self) -> str:
+        """The path, up to its first variable; the endpoint then serves every path below."""
+        return self.operations[0].path.partition("{")[0]
+
+    @property
+    def serves_paths_below(self) -> bool:
+        """Whether its path has a variable."""
+        return self.path != self.operations[0].path

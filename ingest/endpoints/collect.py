@@ -1,5 +1,6 @@
 """POST /track, /vitals, /errors, …: authenticate, rate-limit, decode, encode, publish, respond."""
 
+from functools import partial
 from typing import Annotated
 
 from msgspec import Meta
@@ -10,11 +11,12 @@ from ingest.decoding.body import receive_body
 from ingest.decoding.decoder import Decoder
 from ingest.decoding.limits import MAX_ITEMS
 from ingest.decoding.request_head import read_request_head
-from ingest.dependencies import Dependencies
+from ingest.dependencies import CollectorEndpoint, Dependencies
 from ingest.endpoints.debug_log import record_rejects
 from ingest.endpoints.item_schemas import SECURITY, WEBSITE_PARAMETERS, documented_item
 from ingest.endpoints.rate_limits import admit_request, charge_rejects, count_request
 from ingest.endpoints.responses import COLLECT_ERRORS, CollectResponse
+from ingest.endpoints.wait_for_storage import waiting_endpoint
 from ingest.publishing.envelopes import EncodedRequest, EnvelopeHeader, encode_request
 from schemas.errors import MethodNotAllowed
 from schemas.http.asgi import send_json
@@ -63,6 +65,11 @@ EXAMPLES: dict[str, dict[str, object]] = {
         }
     },
 }
+
+
+def collect_endpoint(kind: Kind) -> CollectorEndpoint:
+    """The endpoint of the route of `kind`."""
+    return waiting_endpoint(collect_operation(kind), partial(collect, kind))
 
 
 def collect_operation(kind: Kind) -> Operation:

@@ -14,7 +14,7 @@ from msgspec import Raw
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ingest.decoding.request_head import read_request_head
-from ingest.dependencies import Dependencies
+from ingest.dependencies import CollectorEndpoint, Dependencies
 from ingest.endpoints.responses import DebugResponse
 from ingest.publishing.recent_requests import FollowerQueue, RecentRequest
 from schemas.envelope import decode_envelope
@@ -218,3 +218,6 @@ async def _next_lines(queue: FollowerQueue, disconnected: "asyncio.Task[None]") 
 async def _client_disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
+
+
+DEBUG_ENDPOINT = CollectorEndpoint((DEBUG_OPERATION,), debug)

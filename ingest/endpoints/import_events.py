@@ -17,7 +17,7 @@ from ingest.decoding.decoder import AcceptedItems, Decoder, RejectedItem, none_a
 from ingest.decoding.limits import MAX_ITEMS
 from ingest.decoding.ndjson import decode_body
 from ingest.decoding.request_head import read_request_head
-from ingest.dependencies import Dependencies
+from ingest.dependencies import CollectorEndpoint, Dependencies
 from ingest.endpoints.item_schemas import documented_item
 from ingest.endpoints.responses import COLLECT_ERRORS
 from ingest.publishing.envelopes import WEBSITE_OUT_OF_REACH
@@ -199,3 +199,6 @@ def import_success_body(accepted: AcceptedItems) -> bytes:
     if accepted.rejected:
         body["rejected"] = accepted.rejected
     return encode_json(body)
+
+
+IMPORT_ENDPOINT = CollectorEndpoint((IMPORT_OPERATION,), import_events)

@@ -1,5 +1,6 @@
 """MIXED_ROUTES: `/`, `/batch`, `/events` and the pixel, declared once each."""
 
+from functools import partial
 from typing import Annotated
 
 import msgspec
@@ -18,7 +19,7 @@ from ingest.decoding.tracker_formats import (
     format_by_type,
 )
 from ingest.endpoints.item_schemas import SECURITY, WEBSITE_PARAMETERS, AnyItem, EventItem
-from ingest.endpoints.mixed import MixedRoute, RawItems
+from ingest.endpoints.mixed import MixedRoute, RawItems, mixed_endpoint
 from ingest.endpoints.mixed_responses import (
     MixedResult,
     batch_body,
@@ -30,6 +31,7 @@ from ingest.endpoints.mixed_responses import (
 )
 from ingest.endpoints.pixel import parse_query_fields, send_pixel
 from ingest.endpoints.responses import COLLECT_ERRORS, CollectBatchResponse, CollectResponse
+from ingest.endpoints.wait_for_storage import waiting_endpoint
 from schemas.errors import Malformed
 from schemas.http.asgi import send_json
 from schemas.http.openapi import Operation, Parameter, Response
@@ -170,4 +172,8 @@ MIXED_ROUTES = (
     MixedRoute(BATCH_OPERATION, read_items, format_by_type, respond_batch, item_details),
     MixedRoute(EVENTS_OPERATION, read_items, event_format, respond_events, no_details),
     MixedRoute(PIXEL_OPERATION, read_query, format_by_type, respond_pixel, no_details),
+)
+
+MIXED_ENDPOINTS = tuple(
+    waiting_endpoint(route.operation, partial(mixed_endpoint, route)) for route in MIXED_ROUTES
 )

@@ -2,21 +2,19 @@
 
 from starlette.types import Receive, Scope, Send
 
+from ingest.dependencies import CollectorEndpoint
 from schemas.errors import MethodNotAllowed
 from schemas.http.openapi import Operation, Response
 
-ROBOTS_PATH = "/robots.txt"
-ROBOTS_OPERATIONS = (
-    Operation(
-        method="GET",
-        path=ROBOTS_PATH,
-        operation_id="robots",
-        tag="Links",
-        summary="Rules for crawlers",
-        responses=(Response(200, "the rules", media_types=("text/plain",)),),
-        errors=(),
-        security=({},),
-    ),
+ROBOTS_OPERATION = Operation(
+    method="GET",
+    path="/robots.txt",
+    operation_id="robots",
+    tag="Links",
+    summary="Rules for crawlers",
+    responses=(Response(200, "the rules", media_types=("text/plain",)),),
+    errors=(),
+    security=({},),
 )
 ROBOTS_TXT = b"User-agent: *\nAllow: /l/\nDisallow: /\n"
 
@@ -33,3 +31,6 @@ async def robots(scope: Scope, _receive: Receive, send: Send) -> None:
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     body = ROBOTS_TXT if scope["method"] == "GET" else b""
     await send({"type": "http.response.body", "body": body})
+
+
+ROBOTS_ENDPOINT = CollectorEndpoint((ROBOTS_OPERATION,), lambda _dependencies: robots)

@@ -92,11 +92,12 @@ def file_name(name: str, script: BuiltScript | None = None) -> str:
 
 
 def script_routes(folder: Path = BUILD_FOLDER) -> Iterator[tuple[str, ASGIApp]]:
-    """Both paths of every script, with their endpoints."""
+    """Both paths of every described script, with their endpoints."""
     manifest = read_manifest(folder)
     if not manifest:
         log.warning("tracker scripts are not built", extra={"folder": str(folder)})
-    for name, script in manifest.items():
+    for name in SCRIPT_SUMMARIES.keys() & manifest.keys():
+        script = manifest[name]
         bodies = {
             coding: (folder / f"{name}.js{suffix}").read_bytes()
             for coding, suffix in FILE_SUFFIXES.items()

@@ -4,7 +4,7 @@ What to wait for is read from the receipts in the response, so it works for ever
 returns receipts.
 """
 
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qs
@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ingest.decoding.limits import BODY_TIMEOUT_SECONDS, MAX_BODY_BYTES
+from ingest.dependencies import CollectorEndpoint, Dependencies
 from ingest.publishing.publish import RECEIPT_HEADER
 from ingest.publishing.storage_watch import StorageWatch
 from schemas.errors import Malformed
@@ -46,6 +47,16 @@ WAIT_PARAMETERS = (
         },
     ),
 )
+
+
+def waiting_endpoint(
+    operation: Operation, app: Callable[[Dependencies], ASGIApp]
+) -> CollectorEndpoint:
+    """An endpoint with support for `?wait=stored`."""
+    return CollectorEndpoint(
+        (with_wait(operation),),
+        lambda dependencies: wait_for_storage(app(dependencies), dependencies.storage_watch),
+    )
 
 
 def with_wait(operation: Operation) -> Operation:

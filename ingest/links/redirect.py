@@ -9,8 +9,7 @@ import msgspec
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ingest.decoding.request_head import RequestHead, read_request_head
-from ingest.dependencies import Dependencies
-from ingest.links.click_queue import ClickQueue, EncodedClick
+from ingest.dependencies import CollectorEndpoint, Dependencies
 from ingest.links.error_pages import (
     EXPIRED_LINK_PAGE,
     HTML_HEADERS,
@@ -20,6 +19,7 @@ from ingest.links.error_pages import (
 from ingest.links.link_previews import has_preview, is_preview_bot, preview_page
 from ingest.links.qr_codes import QrCodes
 from ingest.links.targets import choose_target, location_header, with_visitor_query
+from ingest.publishing.click_queue import EncodedClick
 from schemas.envelope import Envelope, encode_envelope
 from schemas.errors import ApiError, MethodNotAllowed, NotFound, RateLimitExceeded
 from schemas.http.asgi import header
@@ -45,7 +45,7 @@ SLUG_PARAMETER = Parameter("slug", "the last part of the link", required=True, l
 LINK_OPERATIONS = (
     Operation(
         method="GET",
-        path="/l/{slug}",
+        path=LINKS_PATH + "{slug}",
         operation_id="follow",
         tag="Links",
         summary="Redirect to the link's target and record a click",
@@ -62,7 +62,7 @@ LINK_OPERATIONS = (
     ),
     Operation(
         method="GET",
-        path="/l/{slug}/qr.svg",
+        path=LINKS_PATH + "{slug}" + QR_CODE_SUFFIX,
         operation_id="code",
         tag="Links",
         summary="QR code of the link (SVG)",
@@ -75,7 +75,7 @@ LINK_OPERATIONS = (
 )
 
 
-def redirect_endpoint(dependencies: Dependencies, clicks: ClickQueue) -> ASGIApp:
+def redirect_endpoint(dependencies: Dependencies) -> ASGIApp:
     """The endpoint of every path under /l/."""
     qr_codes = QrCodes()
 
@@ -97,7 +97,7 @@ def redirect_endpoint(dependencies: Dependencies, clicks: ClickQueue) -> ASGIApp
         elif wants_qr_code:
             await _qr_code(dependencies, qr_codes, link, scope, send)
         else:
-            await _redirect(dependencies, clicks, link, scope, send)
+            await _redirect(dependencies, link, scope, send)
 
     return endpoint
 
@@ -119,9 +119,7 @@ def _admit(dependencies: Dependencies, link: Link | None, scope: Scope) -> None:
     admission.count_anonymous(scope, buckets, now)
 
 
-async def _redirect(
-    dependencies: Dependencies, clicks: ClickQueue, link: Link, scope: Scope, send: Send
-) -> None:
+async def _redirect(dependencies: Dependencies, link: Link, scope: Scope, send: Send) -> None:
     """Redirect the visitor; a HEAD request is not a click."""
     head, now = read_request_head(scope), dependencies.clock()
     target = choose_target(link, head.user_agent, now)
@@ -129,7 +127,7 @@ async def _redirect(
         await _send_error(scope, send, EXPIRED_LINK_PAGE, NotFound("This link has expired"))
         return
     if scope["method"] == "GET":
-        clicks.record(
+        dependencies.clicks.record(
             _encode_click(
                 dependencies, link, head, truncate_ip(dependencies.middleware.client_ip(scope)), now
             )
@@ -205,3 +203,6 @@ def _encode_click(
         headers=head.headers,
     )
     return EncodedClick(zlib.crc32(f"{link.id}\0{visitor}".encode()), encode_envelope(envelope))
+
+
+LINKS_ENDPOINT = CollectorEndpoint(LINK_OPERATIONS, redirect_endpoint)

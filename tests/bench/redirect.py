@@ -65,7 +65,9 @@ def measure() -> BenchmarkResult:
             create_app(DiscardingProducer(refusing), registry, lambda: NOW, settings)
             for refusing in (None, "away")
         )
-        logging.getLogger("ingest.links.click_queue").setLevel(logging.CRITICAL)  # it loses many
+        logging.getLogger("ingest.publishing.click_queue").setLevel(
+            logging.CRITICAL
+        )  # it loses many
         return asyncio.run(_compared(with_kafka, without, plain()))
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from ingest.app import SALTS_FOLDER, create_app
+from ingest.app import ENDPOINTS, SALTS_FOLDER, create_app
+from ingest.dependencies import CollectorEndpoint
 from ingest.publishing.acknowledged_counts import AcknowledgedCounter
 from ingest.publishing.anonymous_id import AnonymousIds, DailySalts
 from ingest.publishing.partition_queue import DeliveryReport, DeliveryStatus, PendingDelivery
@@ -132,7 +133,10 @@ class InMemoryCollector(Struct):
 
 
 def in_memory_collector(
-    folder: Path, acknowledged_counter: AcknowledgedCounter | None = None, **settings: Any
+    folder: Path,
+    acknowledged_counter: AcknowledgedCounter | None = None,
+    endpoints: Sequence[CollectorEndpoint] = ENDPOINTS,
+    **settings: Any,
 ) -> InMemoryCollector:
     """Acme has shop and blog, Solo has solo; each has a link."""
     producer = InMemoryProducer()
@@ -146,6 +150,7 @@ def in_memory_collector(
         resolved_settings,
         recent_requests=recent,
         acknowledged_counter=acknowledged_counter,
+        endpoints=endpoints,
     )
     return InMemoryCollector(app, producer, registry, texts, recent)
 

@@ -1,12 +1,18 @@
 """The collector's OpenAPI document covers every route, kind and tracker format."""
 
-from openapi_spec_validator import validate
+from pathlib import Path
 
-from ingest.app import collector_api
+from openapi_spec_validator import validate
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ingest.app import ENDPOINTS, collector_api
 from ingest.decoding.tracker_formats import TRACKER_FORMATS
+from ingest.dependencies import CollectorEndpoint, Dependencies
 from ingest.endpoints.mixed_routes import MIXED_ROUTES
-from schemas.http.openapi import openapi_document
+from schemas.http.asgi import send_json
+from schemas.http.openapi import Operation, Response, openapi_document
 from schemas.kinds import KINDS
+from tests.ingest.in_memory_collector import NOW, in_memory_collector
 
 
 def test_the_document_is_openapi_3_1() -> None:
@@ -55,3 +61,42 @@ def test_every_route_without_items_is_described() -> None:
 
     assert set(paths["/robots.txt"]["get"]["responses"]["200"]["content"]) == {"text/plain"}
     assert {"/l/{slug}", "/tidemark.js", "/debug", "/robots.txt", "/health"} <= set(paths)
+
+
+def time_endpoint(dependencies: Dependencies) -> ASGIApp:
+    async def endpoint(scope: Scope, _receive: Receive, send: Send) -> None:
+        dependencies.middleware.admit_anonymous(scope)
+        await send_json(send, 200, {"time": dependencies.clock(), "path": scope["path"]})
+
+    return endpoint
+
+
+def time_operation(path: str) -> Operation:
+    return Operation(
+        method="GET",
+        path=path,
+        operation_id="time",
+        tag="Time",
+        summary="Time of the collector",
+        responses=(Response(200, "the time"),),
+        errors=(),
+        security=({},),
+    )
+
+
+def test_one_more_endpoint_needs_its_declaration_only(tmp_path: Path) -> None:
+    one_more = CollectorEndpoint((time_operation("/time"),), time_endpoint)
+    collector = in_memory_collector(tmp_path, endpoints=(*ENDPOINTS, one_more))
+
+    assert collector.get("/time").json == {"time": NOW, "path": "/time"}
+    assert collector.get("/time/zone").status == 404
+    assert collector.get("/openapi.json").json["paths"]["/time"]["get"]["operationId"] == "time"
+
+
+def test_an_endpoint_whose_path_has_a_variable_serves_every_path_below(tmp_path: Path) -> None:
+    one_more = CollectorEndpoint((time_operation("/time/{zone}"),), time_endpoint)
+    collector = in_memory_collector(tmp_path, endpoints=(*ENDPOINTS, one_more))
+
+    assert collector.get("/time/UTC").json == {"time": NOW, "path": "/time/UTC"}
+    assert collector.get("/time").status == 404
+    assert collector.get("/l/none").status == 404

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ingest.links import click_queue
-from ingest.links.click_queue import ClickQueue, EncodedClick
+from ingest.publishing import click_queue
+from ingest.publishing.click_queue import ClickQueue, EncodedClick
 from ingest.publishing.partition_queue import DeliveryReport, DeliveryStatus, PendingDelivery
 from schemas.envelope import Envelope, encode_envelope
 from tests.asgi_client import send_request
