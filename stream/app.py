@@ -22,7 +22,7 @@ from stream.faust_adapter import (
     end_offset,
     table_offset_transport,
 )
-from stream.rows.decoder import KafkaMessage, split_batch
+from stream.rows.kafka_message import KafkaMessage, split_batch
 from stream.rows.quarantine import OffsetRange
 from stream.runtime.errors import (
     FatalError,
@@ -157,8 +157,8 @@ class Worker:
                 p: bounds.next for (name, p), bounds in kafka_offsets.items() if name == topic
             }
             if end_offsets:
-                writer.assign_epoch(client.get(topic), end_offsets)
-            for partition, offset in writer.next_offsets(end_offsets).items():
+                writer.assign_topic(client.get(topic), end_offsets)
+            for partition, offset in writer.assign_partitions(end_offsets).items():
                 topic_partition = topic, partition
                 next_offsets[topic_partition] = self._start_offset(
                     topic_partition, kafka_offsets[topic_partition], offset
@@ -188,7 +188,8 @@ class Worker:
                     "to": kafka_offsets.first,
                 },
             )
-            self._writers[topic].lost_ranges[partition] = OffsetRange(offset, kafka_offsets.first)
+            lost = OffsetRange(offset, kafka_offsets.first)
+            self._writers[topic].add_lost_range(partition, lost)
             return kafka_offsets.first
         return offset
 
@@ -203,7 +204,7 @@ class Worker:
         except KafkaError:
             return
         for topic, identity in identities.items():
-            expected = self._writers[topic].identity
+            expected = self._writers[topic].topic_identity
             if expected is not None and identity != expected:
                 self._end(TopicReplaced(f"{topic} was {expected}, and is {identity}"))
 

@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from stream.consumer.fetch_budget import FetchBudget
 from stream.consumer.message_queue import BatchLimits, MessageQueue
-from stream.rows.decoder import KafkaMessage, count_items
+from stream.rows.kafka_message import KafkaMessage, open_message
 from stream.runtime.errors import Unreachable
 
 log = logging.getLogger(__name__)
@@ -88,15 +88,15 @@ async def _fill_queue(stream: faust.Stream[Any], queue: MessageQueue) -> None:
 
 
 def _to_message(event: EventT[Any]) -> KafkaMessage:
+    """The event's message with its chunk decoded; Faust's own copy of the bytes is released.
+
+    Faust holds the event until it is acknowledged, which is after its batch was stored.
+    """
     message = event.message
     body = message.value or b""
-    return KafkaMessage(
-        partition=message.partition,
-        offset=message.offset,
-        timestamp_ms=int(message.timestamp * 1000),
-        body=body,
-        acknowledge=event.ack,
-        items=count_items(body),
+    event.value = message.value = None
+    return open_message(
+        message.partition, message.offset, int(message.timestamp * 1000), body, event.ack
     )
 
 

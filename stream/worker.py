@@ -183,8 +183,8 @@ def _writers(
     damaged_tables: dict[str, str] = {}
     for kind in role.kinds:
         try:
-            writers[settings.topic(kind.topic)] = role.writer(
-                settings, kind, lookups, memory_budget=memory_budget
+            writers[settings.topic(kind.topic)] = BatchWriter(
+                settings, kind, lookups, memory_budget=memory_budget, role=role.writer
             )
         except DamagedLog as error:
             damaged_tables[kind.table.name] = str(error)

@@ -11,7 +11,7 @@ from heapq import heappop, heappush
 
 from msgspec import Struct
 
-from stream.rows.decoder import KafkaMessage
+from stream.rows.kafka_message import KafkaMessage
 
 
 class BatchLimits(Struct, frozen=True):
@@ -27,7 +27,7 @@ class BatchLimits(Struct, frozen=True):
 
     def share(self, message: KafkaMessage) -> float:
         """The part of a full batch that the message takes."""
-        return max(message.items / self.items, len(message.body) / self.bytes)
+        return max(message.items / self.items, message.size / self.bytes)
 
 
 class MessageQueue:
@@ -49,7 +49,7 @@ class MessageQueue:
             self.messages = self._bytes = self._items = 0
             self._generation = generation
         self._partitions.setdefault(message.partition, deque()).append(message)
-        self._count(1, len(message.body), message.items)
+        self._count(1, message.size, message.items)
 
     def take(self, generation: int | None) -> list[KafkaMessage]:
         """The next batch; empty when the generation has changed."""
@@ -61,7 +61,7 @@ class MessageQueue:
             waiting = self._partitions[partition]
             message = waiting.popleft()
             taken.append(message)
-            size += len(message.body)
+            size += message.size
             items += message.items
             if waiting:
                 heappush(heap, (share + self._size.share(message), order, partition))

@@ -16,17 +16,21 @@ from msgspec import Struct
 from schemas.kinds import Kind
 from schemas.lake.committed_offsets import app_id, epoch_app_id, identity_app_id
 from schemas.runtime.settings import Settings
-from schemas.tables import QUARANTINE
+from schemas.tables import LEDGER, QUARANTINE
 from stream.enrich.rules.lookups import Lookups
 from stream.maintenance.merge_plan import live_data_files
 from stream.maintenance.verification import verified_files
 from stream.recovery.topic_replay import ReplayRange, replay, topic_identity
-from stream.rows.decoder import KafkaMessage
+from stream.rows.kafka_message import KafkaMessage
 from stream.rows.ledger import LedgerCounts
 from stream.rows.quarantine import QuarantineEntry, QuarantineStage
+from stream.state.memory_budget import MemoryBudget
+from stream.state.table_state import TableState
 from stream.storage.delta_commit import LakeTable
-from stream.writing.batch_writer import BatchWriter
+from stream.storage.table_schema import arrow_schema
+from stream.writing.batch_preparation import prepare_batch
 from stream.writing.ledger_repair import MAX_PARTITIONS
+from stream.writing.writer_role import LIVE_WRITER, CommittedOffsets
 
 ROW_IDENTITY = ("kafka_partition", "kafka_offset", "seq")
 
@@ -83,8 +87,18 @@ class RecoveredRows(Struct, frozen=True):
     """Epoch of the topic that Kafka has."""
 
 
-class RowRecovery(BatchWriter):
-    """A batch writer that decodes and enriches rows and stores none."""
+class RowRecovery:
+    """Decodes and enriches rows as the batch writer does, and stores none."""
+
+    def __init__(self, settings: Settings, kind: Kind, lookups: Lookups) -> None:
+        self._settings = settings
+        self._kind = kind
+        self._lookups = lookups
+        self._topic = settings.topic(kind.topic)
+        self._main = LakeTable(settings, kind.table)
+        self._quarantine = LakeTable(settings, QUARANTINE)
+        self._ledger = LakeTable(settings, LEDGER)
+        self._state = TableState(self._main, self._topic, MemoryBudget.of(settings))
 
     def recover(self, table: LakeTable, received: ReceivedRange, wanted: int) -> RecoveredRows:
         """The lost rows of the time range; stops when `wanted` rows are found."""
@@ -92,42 +106,49 @@ class RowRecovery(BatchWriter):
         epoch = self._epoch()
         end_offsets = self._end_offsets(epoch)
         if epoch is None or not end_offsets:
-            return RecoveredRows(_no_rows(self), (), self.epoch)
-        self.epoch = epoch
-        known = pa.concat_tables(
+            return RecoveredRows(self._no_rows(), (), self._settings.ingest_epoch)
+        offsets = CommittedOffsets(self._topic, epoch, self._main, self._ledger)
+        received_elsewhere = pa.concat_tables(
             [_stored_identities(table, received, epoch), self._duplicate_identities(received)]
         )
         lost: list[pa.Table] = []
 
         def handle(messages: Sequence[KafkaMessage]) -> bool:
-            rows = _within(self._to_batch(messages, LedgerCounts({})).table, received)
-            lost.append(_without(rows, known))
+            rows = _within(self._prepare(messages, offsets), received)
+            lost.append(_without(rows, received_elsewhere))
             return bool(sum(rows.num_rows for rows in lost) < wanted)
 
         replay_range = ReplayRange(
             received.first_ms - MAX_EARLY_MS, received.last_ms + MAX_LATE_MS, end_offsets
         )
-        replay(self._settings.brokers, self.topic, replay_range, handle)
+        replay(self._settings.brokers, self._topic, replay_range, handle)
         if not lost:
-            return RecoveredRows(_no_rows(self), (), self.epoch)
-        resolved = self._state.resolve(
-            pa.concat_tables(lost).combine_chunks(),
-            lambda p: self._main.next_offset(self._offset_key(p)),
-        )
+            return RecoveredRows(self._no_rows(), (), epoch)
+        resolved = self._state.resolve(pa.concat_tables(lost).combine_chunks(), offsets.next_offset)
         return RecoveredRows(resolved.rows, resolved.duplicates, epoch)
+
+    def _prepare(self, messages: Sequence[KafkaMessage], offsets: CommittedOffsets) -> pa.Table:
+        counts = LedgerCounts({})  # the ledger has these items
+        return prepare_batch(self._kind, messages, self._lookups, LIVE_WRITER, offsets, counts).rows
+
+    def _no_rows(self) -> pa.Table:
+        return arrow_schema(self._kind.table).empty_table()
 
     def _epoch(self) -> int | None:
         """The epoch of the topic that Kafka has; None when the table read another topic."""
-        identity = topic_identity(self._settings.brokers, self.topic)
-        if identity and (epoch := self._main.next_offset(identity_app_id(self.topic, identity.id))):
+        identity = topic_identity(self._settings.brokers, self._topic)
+        if identity and (
+            epoch := self._main.next_offset(identity_app_id(self._topic, identity.id))
+        ):
             return epoch
-        return None if self._main.next_offset(epoch_app_id(self.topic)) else self.epoch
+        has_read_another = self._main.next_offset(epoch_app_id(self._topic)) > 0
+        return None if has_read_another else self._settings.ingest_epoch
 
     def _end_offsets(self, epoch: int | None) -> dict[int, int]:
         if epoch is None:
             return {}
         next_offsets = {
-            partition: self._main.next_offset(app_id(epoch, self.topic, partition))
+            partition: self._main.next_offset(app_id(epoch, self._topic, partition))
             for partition in range(MAX_PARTITIONS)
         }
         return {partition: offset for partition, offset in next_offsets.items() if offset}
@@ -144,7 +165,7 @@ class RowRecovery(BatchWriter):
                     file, columns=["topic", "stage", *ROW_IDENTITY], partitioning=None
                 )
             is_duplicate = pc.and_(
-                pc.equal(rows["topic"], self.topic),
+                pc.equal(rows["topic"], self._topic),
                 pc.equal(rows["stage"], QuarantineStage.DUPLICATE.value),
             )
             identities.append(
@@ -163,10 +184,6 @@ def recover_rows(
 ) -> RecoveredRows:
     """The lost rows of a table; DamagedFileError when another file of their time is damaged."""
     return RowRecovery(settings, kind, lookups).recover(table, received, wanted)
-
-
-def _no_rows(recovery: RowRecovery) -> pa.Table:
-    return recovery._to_batch([], LedgerCounts({})).table
 
 
 def _stored_identities(table: LakeTable, received: ReceivedRange, epoch: int) -> pa.Table:

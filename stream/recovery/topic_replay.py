@@ -11,7 +11,7 @@ from aiokafka.errors import KafkaError
 from msgspec import Struct
 
 from schemas.lake.topic_identity import TopicIdentity, TopicIdentityClient
-from stream.rows.decoder import KafkaMessage
+from stream.rows.kafka_message import KafkaMessage, open_message
 from stream.runtime.errors import Unreachable
 
 BATCH_BYTES = 32 * 1024 * 1024
@@ -78,7 +78,7 @@ async def _replay(brokers: str, topic: str, replay_range: ReplayRange, handle: H
             if not records:
                 return
             messages = [
-                KafkaMessage(m.partition, m.offset, m.timestamp, m.value or b"", lambda: None)
+                open_message(m.partition, m.offset, m.timestamp, m.value or b"")
                 for partition in unread
                 for m in records.get(partition, ())
                 if m.offset < end_offsets[TopicPartition(topic, m.partition)]
@@ -112,7 +112,7 @@ def _split_by_size(messages: Iterable[KafkaMessage]) -> Iterable[Sequence[KafkaM
     size = 0
     for message in messages:
         batch.append(message)
-        size += len(message.body)
+        size += message.size
         if size >= BATCH_BYTES:
             yield batch
             batch, size = [], 0

@@ -1,16 +1,16 @@
-"""Decodes Kafka messages into rows: chunk, envelopes, items; the rest is quarantined."""
+"""Decodes the items of Kafka messages into rows; what cannot be decoded is quarantined."""
 
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
-from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
-from schemas.envelope import Envelope, decode_chunk
+from schemas.envelope import Envelope
 from schemas.items import Item
 from schemas.kinds import Kind
+from stream.rows.kafka_message import KafkaMessage, UnreadableChunk
 from stream.rows.ledger import LedgerCounts
 from stream.rows.quarantine import QuarantineEntry, QuarantineStage
 from stream.rows.row_batch import ROW_IDENTITY, RowBatch
@@ -21,19 +21,6 @@ DECODE_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 MAX_RECEIVED_MS = 4_102_444_800_000
 """Year 2100: no collector writes a later time of receipt."""
-
-
-class KafkaMessage(Struct, frozen=True):
-    """One Kafka message."""
-
-    partition: int
-    offset: int
-    timestamp_ms: int
-    body: bytes
-    acknowledge: Callable[[], Any]
-    """Acknowledges it to Kafka, for dashboards only: the table's offsets decide."""
-    items: int = 1
-    """The number of items that its envelopes declare."""
 
 
 class DecodedBatch(Struct, frozen=True):
@@ -53,28 +40,6 @@ def decode_batch(
     return DecodedBatch(decoder.rows, decoder.quarantined)
 
 
-def split_batch(
-    messages: Sequence[KafkaMessage], rows: int, size: int
-) -> Iterator[Sequence[KafkaMessage]]:
-    """The messages in parts of about `rows` items or `size` bytes, whichever comes first."""
-    start = items = total_bytes = 0
-    for index, message in enumerate(messages):
-        if items >= rows or total_bytes >= size:
-            yield messages[start:index]
-            start, items, total_bytes = index, 0, 0
-        items += message.items
-        total_bytes += len(message.body)
-    yield messages[start:]
-
-
-def count_items(body: bytes) -> int:
-    """The number of items that a message declares; 1 when it is no chunk."""
-    try:
-        return sum(envelope.count for envelope in decode_chunk(body).envelopes)
-    except ValueError:
-        return 1
-
-
 class _Decoder:
     def __init__(self, kind: Kind, counts: LedgerCounts) -> None:
         self.rows = RowBatch(kind, [], [], {name: [] for name in ROW_IDENTITY})
@@ -83,16 +48,13 @@ class _Decoder:
         self._counts = counts
 
     def decode_message(self, message: KafkaMessage) -> None:
-        try:
-            chunk = decode_chunk(message.body)
-        except ValueError as error:
+        chunk = message.chunk
+        if isinstance(chunk, UnreadableChunk):
             self._receive(message, None, message.timestamp_ms, 1)
-            self._quarantine(message, 0, None, message.timestamp_ms, str(error), message.body)
+            self._quarantine(message, 0, None, message.timestamp_ms, chunk.reason, chunk.body)
             return
         seq = 0
         for envelope in chunk.envelopes:
-            if envelope.request_id:
-                self.rows.first_seq[id(envelope)] = seq
             if 0 <= envelope.received_ms < MAX_RECEIVED_MS:
                 seq += self._envelope(message, envelope, seq)
             else:
@@ -105,7 +67,7 @@ class _Decoder:
         except DECODE_ERRORS:
             return self._item_by_item(message, envelope, seq)
         self._receive(message, envelope.subject_id, envelope.received_ms, len(items))
-        self._add(message, envelope, items, range(seq, seq + len(items)))
+        self._add(message, envelope, items, seq, 0)
         return len(items)
 
     def _envelope_without_time(self, message: KafkaMessage, envelope: Envelope, seq: int) -> int:
@@ -130,19 +92,24 @@ class _Decoder:
             except DECODE_ERRORS as error:
                 self._quarantine_item(message, index, envelope, str(error), bytes(raw))
             else:
-                self._add(message, envelope, [item], range(index, index + 1))
+                self._add(message, envelope, [item], index, index - seq)
         return len(raws)
 
     def _add(
-        self, message: KafkaMessage, envelope: Envelope, items: list[Item], positions: range
+        self, message: KafkaMessage, envelope: Envelope, items: list[Item], seq: int, position: int
     ) -> None:
+        """Add decoded items; the first one has this position in the chunk and in its envelope."""
         count = len(items)
         rows = self.rows
+        if envelope.request_id:
+            rows.request_positions |= zip(
+                range(len(rows), len(rows) + count), range(position, position + count), strict=True
+            )
         rows.items += items
         rows.envelopes += [envelope] * count
         rows.columns["kafka_partition"] += [message.partition] * count
         rows.columns["kafka_offset"] += [message.offset] * count
-        rows.columns["seq"] += positions
+        rows.columns["seq"] += range(seq, seq + count)
 
     def _receive(
         self, message: KafkaMessage, subject: str | None, received_ms: int, count: int

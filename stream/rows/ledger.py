@@ -45,7 +45,7 @@ class LedgerCounts:
     def __init__(self, since: Mapping[int, int]) -> None:
         self._since = since
         self._entries: dict[LedgerKey, LedgerEntry] = defaultdict(LedgerEntry)
-        self._known_drops: dict[str, OffsetUpdate] = {}
+        self._drop_updates: dict[str, OffsetUpdate] = {}
 
     def add_received(
         self, subject: str | None, received_ms: int, partition: int, offset: int, count: int
@@ -71,31 +71,33 @@ class LedgerCounts:
 
     def add_dropped(
         self,
-        known: tuple[str, int],
+        key: str,
+        counted: OffsetUpdate,
         reason: str,
         subject: str,
         received_ms: int,
         partition: int,
-        offset: int,
     ) -> None:
-        """Count one received item as dropped on purpose.
+        """Count the received item before offset `counted.next` as dropped on purpose.
 
-        `known`: the name under which the ledger keeps up to which offset it knows of such drops,
-        and that offset. From there on it counted such items as stored, which this corrects.
+        The ledger keeps under `key` the offset below which such drops are counted already, which is
+        `counted.expected` before this batch. From there on it counted such items as stored, which
+        this corrects.
         """
-        name, known_offset = known
-        if offset >= known_offset:
+        if counted.next > counted.expected:
             sums = self._entry(subject, received_ms, partition)
             sums.dropped += 1
             sums.drop_reason = reason
-            sums.last_offset = max(sums.last_offset, offset)
-            last = self._known_drops.get(name, OffsetUpdate(known_offset, known_offset))
-            self._known_drops[name] = OffsetUpdate(known_offset, max(last.next, offset + 1))
+            sums.last_offset = max(sums.last_offset, counted.next - 1)
+            previous = self._drop_updates.get(key, counted)
+            self._drop_updates[key] = OffsetUpdate(
+                counted.expected, max(previous.next, counted.next)
+            )
 
     @property
-    def known_drops(self) -> OffsetUpdates:
-        """Updates of the offsets up to which drops are known, for the commit of these rows."""
-        return self._known_drops
+    def drop_updates(self) -> OffsetUpdates:
+        """Updates of the offsets below which drops are counted, for the commit of these rows."""
+        return self._drop_updates
 
     def stored_count(self) -> int:
         """How many rows the topic's table must get, by these counts."""

@@ -69,16 +69,15 @@ def quarantine_entry(
     )
 
 
-def lost_range_entry(partition: int, first: int, next_: int, timestamp_ms: int) -> QuarantineEntry:
-    """The entry of messages first to next - 1, which Kafka deleted before they were read."""
-    reason = lost_messages_reason(first, next_)
+def lost_range_entry(partition: int, lost: OffsetRange, timestamp_ms: int) -> QuarantineEntry:
+    """The entry of messages that Kafka deleted before they were read."""
     return QuarantineEntry(
         QuarantineStage.LOST,
-        reason,
+        lost_messages_reason(lost.first, lost.next),
         b"",
         timestamp_ms,
         partition,
-        first,
+        lost.first,
         0,
         counts_as_received=False,
     )

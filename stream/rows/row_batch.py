@@ -42,8 +42,8 @@ class RowBatch:
         self.item_fields = frozenset(kind.item.__struct_fields__)
         self.facts = Facts()
         """Values that one step leaves for later steps."""
-        self.first_seq: dict[int, int] = {}
-        """Position of the first item of each envelope with an `Idempotency-Key`, by `id()`."""
+        self.request_positions: dict[int, int] = {}
+        """Position in its envelope of each row with an `Idempotency-Key`, by row index."""
         self._item_fields: dict[str, Column] = {}
         self._runs: list[Envelope] = []
         self._lengths: list[int] = []
@@ -78,11 +78,11 @@ class RowBatch:
         return self.repeat_runs(map(fact, self.envelope_runs()))
 
     def envelope_runs(self) -> list[Envelope]:
-        """The envelopes, one for each run of rows of the same envelope."""
+        """The envelopes, one for each run of rows of equal envelopes."""
         if not self._runs:
-            runs = [list(run) for _, run in groupby(self.envelopes, id)]
-            self._runs = [run[0] for run in runs]
-            self._lengths = list(map(len, runs))
+            runs = [(envelope, len(list(run))) for envelope, run in groupby(self.envelopes)]
+            self._runs = [envelope for envelope, _ in runs]
+            self._lengths = [length for _, length in runs]
         return self._runs
 
     def repeat_runs(self, values: Iterable[Fact]) -> list[Fact]:
@@ -97,7 +97,12 @@ class RowBatch:
             [self.envelopes[i] for i in indexes],
             {name: [self.columns[name][i] for i in indexes] for name in ROW_IDENTITY},
         )
-        selected.first_seq = self.first_seq
+        if self.request_positions:
+            selected.request_positions = {
+                index: self.request_positions[i]
+                for index, i in enumerate(indexes)
+                if i in self.request_positions
+            }
         return selected
 
 

@@ -5,9 +5,9 @@ items of an import that was deleted are dropped. Both are in the ledger. All req
 are in one topic partition, in line order, so that one number suffices for a file of any length.
 
 An import may be deleted after the ledger counted its rows and before the table has them. The batch
-is then written again: each item gets the same verdict as before (duplicate, quarantined, good), but
-the good ones are dropped. So dropping comes last, and the ledger records up to which offset it
-knows of the drops.
+is then written again: each item is classified as before (duplicate, quarantined or to be stored),
+but those to be stored are dropped. So dropping comes last, and the ledger records the offset below
+which it has counted drops.
 """
 
 from collections.abc import Callable
@@ -21,67 +21,78 @@ from stream.enrich.backfill_pipeline import BACKFILL_PIPELINE
 from stream.rows.ledger import LedgerCounts
 from stream.rows.row_batch import RowBatch
 from stream.storage.delta_commit import OffsetUpdate
-from stream.writing.batch_writer import BatchWriter, FilteredRows
 from stream.writing.import_watermarks import SEALED, watermark_key, watermark_line
 from stream.writing.ledger_repair import warn_ledger_behind
+from stream.writing.writer_role import CommittedOffsets, SelectedRows, WriterRole
 
 DELETED_IMPORT = "import undone"
 OFFSET_COLUMNS = ("kafka_partition", "kafka_offset")
 
 
-class BackfillWriter(BatchWriter):
-    """Stores imported events."""
+def select_new_lines(
+    rows: RowBatch, offsets: CommittedOffsets, counts: LedgerCounts
+) -> SelectedRows:
+    """The items at or above their import's watermark; the others are counted as duplicates."""
+    watermarks = _ImportWatermarks(offsets.main.next_offset)
+    new: list[int] = []
+    columns = [rows.columns[name] for name in OFFSET_COLUMNS]
+    for index, (item, envelope, *partition_offset) in enumerate(
+        zip(rows.items, rows.envelopes, *columns, strict=True)
+    ):
+        line = getattr(item, "line", None)
+        if not envelope.import_id or watermarks.is_new(envelope.import_id, line):
+            new.append(index)
+        else:
+            counts.add_duplicate(envelope.subject_id, envelope.received_ms, *partition_offset)
+    new_rows = rows.subset(new)
+    new_rows.envelopes = _with_own_visitor(new_rows)
+    return SelectedRows(new_rows, watermarks.updates())
 
-    pipeline = BACKFILL_PIPELINE
-    state_columns = frozenset()  # line numbers replace deduplication, and files name their sessions
-    catch_up_ledger = staticmethod(warn_ledger_behind)
 
-    def _filter(self, rows: RowBatch, counts: LedgerCounts) -> FilteredRows:
-        watermarks = _ImportWatermarks(self._main.next_offset)
-        kept: list[int] = []
-        offsets = [rows.columns[name] for name in OFFSET_COLUMNS]
-        for index, (item, envelope, *partition_offset) in enumerate(
-            zip(rows.items, rows.envelopes, *offsets, strict=True)
-        ):
-            line = getattr(item, "line", None)
-            if not envelope.import_id or watermarks.is_new(envelope.import_id, line):
-                kept.append(index)
-            else:
-                counts.add_duplicate(envelope.subject_id, envelope.received_ms, *partition_offset)
-        new_rows = rows.subset(kept)
-        new_rows.envelopes = _with_own_visitor(new_rows)
-        return FilteredRows(new_rows, watermarks.updates())
+def finish_imported_rows(
+    rows: pa.Table, offsets: CommittedOffsets, counts: LedgerCounts
+) -> pa.Table:
+    """The rows of imports that exist, with negative partitions: the live topic has the others."""
+    rows = _drop_deleted_imports(rows, offsets, counts)
+    index = rows.schema.get_field_index("kafka_partition")
+    negative = pc.subtract(pa.scalar(-1, pa.int32()), rows.column(index))
+    return rows.set_column(index, rows.schema.field(index), negative)
 
-    def _to_stored(self, table: pa.Table, counts: LedgerCounts) -> pa.Table:
-        """The rows to store, with negative partitions: the live topic has the others."""
-        table = self._without_deleted_imports(table, counts)
-        index = table.schema.get_field_index("kafka_partition")
-        negative = pc.subtract(pa.scalar(-1, pa.int32()), table.column(index))
-        return table.set_column(index, table.schema.field(index), negative)
 
-    def _without_deleted_imports(self, table: pa.Table, counts: LedgerCounts) -> pa.Table:
-        """The rows without those of deleted imports."""
-        imports = pc.unique(table["import_id"]).drop_null().to_pylist()
-        sealed = [
-            import_id
-            for import_id in imports
-            if self._main.next_offset(watermark_key(import_id)) >= SEALED
-        ]
-        if not sealed:
-            return table
-        is_deleted = pc.is_in(table["import_id"], pa.array(sealed, pa.string()))
-        self._drop(table.filter(is_deleted), counts)
-        return table.filter(pc.invert(is_deleted))
+BACKFILL_WRITER = WriterRole(
+    pipeline=BACKFILL_PIPELINE,
+    state_columns=frozenset(),  # line numbers replace deduplication, and files name their sessions
+    select_rows=select_new_lines,
+    finish_rows=finish_imported_rows,
+    catch_up_ledger=warn_ledger_behind,
+)
 
-    def _drop(self, rows: pa.Table, counts: LedgerCounts) -> None:
-        received = pc.divide(rows["received_at"].cast(pa.int64()), 1000)
-        columns = rows["import_id"], rows["website_id"], received, *map(rows.column, OFFSET_COLUMNS)
-        for import_id, website, received_ms, partition, offset in zip(
-            *(column.to_pylist() for column in columns), strict=True
-        ):
-            key = f"{self._offset_key(partition)}/{watermark_key(import_id)}"
-            known = key, self._ledger.next_offset(key)
-            counts.add_dropped(known, DELETED_IMPORT, website, received_ms, partition, offset)
+
+def _drop_deleted_imports(
+    rows: pa.Table, offsets: CommittedOffsets, counts: LedgerCounts
+) -> pa.Table:
+    """The rows without those of deleted imports, which are counted as dropped."""
+    deleted = [
+        import_id
+        for import_id in pc.unique(rows["import_id"]).drop_null().to_pylist()
+        if offsets.main.next_offset(watermark_key(import_id)) >= SEALED
+    ]
+    if not deleted:
+        return rows
+    is_deleted = pc.is_in(rows["import_id"], pa.array(deleted, pa.string()))
+    _count_dropped(rows.filter(is_deleted), offsets, counts)
+    return rows.filter(pc.invert(is_deleted))
+
+
+def _count_dropped(rows: pa.Table, offsets: CommittedOffsets, counts: LedgerCounts) -> None:
+    received = pc.divide(rows["received_at"].cast(pa.int64()), 1000)
+    columns = rows["import_id"], rows["website_id"], received, *map(rows.column, OFFSET_COLUMNS)
+    for import_id, website, received_ms, partition, offset in zip(
+        *(column.to_pylist() for column in columns), strict=True
+    ):
+        key = f"{offsets.key(partition)}/{watermark_key(import_id)}"
+        counted = OffsetUpdate(offsets.ledger.next_offset(key), offset + 1)
+        counts.add_dropped(key, counted, DELETED_IMPORT, website, received_ms, partition)
 
 
 class _ImportWatermarks:
@@ -119,12 +130,19 @@ class _ImportWatermarks:
 
 def _with_own_visitor(rows: RowBatch) -> list[Envelope]:
     """An envelope per user agent of the file, not that of the client that sends the file."""
-    by_user_agent: dict[tuple[int, str], Envelope] = {}
-    envelopes = []
+    envelopes: dict[tuple[object, ...], Envelope] = {}
+    own_envelopes = []
     for item, envelope in zip(rows.items, rows.envelopes, strict=True):
         user_agent = item.user_agent or "" if isinstance(item, ImportedEvent) else ""
-        if (own := by_user_agent.get((id(envelope), user_agent))) is None:
-            own = by_user_agent[id(envelope), user_agent] = Envelope(
+        key = (
+            envelope.subject_id,
+            envelope.organization_id,
+            envelope.received_ms,
+            envelope.import_id,
+            user_agent,
+        )
+        if (own := envelopes.get(key)) is None:
+            own = envelopes[key] = Envelope(
                 envelope.subject_id,
                 envelope.organization_id,
                 envelope.received_ms,
@@ -134,5 +152,5 @@ def _with_own_visitor(rows: RowBatch) -> list[Envelope]:
                 trusted=not user_agent,
                 import_id=envelope.import_id,
             )
-        envelopes.append(own)
-    return envelopes
+        own_envelopes.append(own)
+    return own_envelopes

@@ -6,8 +6,8 @@ unsealed value is refused from then on, by the compare-and-swap of the table.
 """
 
 SEALED = 2**62
-"""Added to the watermark of a deleted import. The line stays in it and still advances, so that a
-repeated batch gets the same verdicts as before the deletion."""
+"""Added to the watermark of a deleted import. The line stays in it and still advances, so that
+the items of a repeated batch are classified as before the deletion."""
 
 
 def watermark_line(watermark: int) -> int:

@@ -76,7 +76,7 @@ def commit_ledger(
         )
     rows = counts.rows(offsets.topic, offsets.epoch)
     if rows.num_rows:
-        _commit(table, rows, offsets, counts.known_drops)
+        _commit(table, rows, offsets, counts.drop_updates)
 
 
 def write_files(table: LakeTable, rows: pa.Table) -> list[NewDataFile]:

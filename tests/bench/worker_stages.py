@@ -19,7 +19,7 @@ from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
 from stream.enrich.rules.geo_database import GeoDatabase
 from stream.enrich.rules.lookups import Lookups
-from stream.rows.decoder import KafkaMessage
+from stream.rows.kafka_message import KafkaMessage, open_message
 from stream.runtime.allocator import tune_allocator
 from stream.writing.batch_writer import BatchWriter
 from tests.bench.diverse_traffic import DiverseTraffic
@@ -35,9 +35,7 @@ def batches(
     for _ in range(count):
         batch = []
         for _ in range(rows // chunk):
-            batch.append(
-                KafkaMessage(0, offset, now, a_chunk(traffic, now, events, chunk), lambda: None)
-            )
+            batch.append(open_message(0, offset, now, a_chunk(traffic, now, events, chunk)))
             offset += 1
         data_set.append(batch)
     return data_set

@@ -19,7 +19,7 @@ from schemas.registry import Snapshot
 from schemas.runtime.settings import Settings
 from schemas.tables import LEDGER, TABLES, Table
 from stream.enrich.rules.lookups import Lookups
-from stream.rows.decoder import KafkaMessage
+from stream.rows.kafka_message import KafkaMessage
 from stream.writing.batch_writer import BatchWriter
 from tests.asgi_client import request_once
 from tests.ingest.in_memory_collector import FixedSnapshotSource, InMemoryProducer

@@ -14,7 +14,7 @@ from schemas.envelope import Envelope, encode_chunk, encode_envelope
 from schemas.lake.delta_table import DataFile, TableVersion, open_table, read_version
 from schemas.runtime.settings import Settings
 from schemas.tables import Table
-from stream.rows.decoder import KafkaMessage, count_items
+from stream.rows.kafka_message import KafkaMessage, open_message
 from stream.storage.delta_commit import LakeTable
 from stream.storage.parquet_writer import NewDataFile, statistics
 
@@ -51,14 +51,7 @@ def a_message(
         if body is None
         else body
     )
-    return KafkaMessage(
-        partition=partition,
-        offset=offset,
-        timestamp_ms=NOON_MS,
-        body=whole,
-        acknowledge=lambda: None,
-        items=count_items(whole),
-    )
+    return open_message(partition, offset, NOON_MS, whole)
 
 
 def named(*names: str) -> Envelope:

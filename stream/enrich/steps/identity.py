@@ -93,11 +93,9 @@ def _scatter(indexes: list[int], hashes: list[int], count: int) -> Column:
 
 def _request_hashes(rows: RowBatch, ids: Column) -> Iterator[tuple[int, bytes]]:
     """Index and digest of rows with an `Idempotency-Key` and without an `eventId`."""
-    if not rows.first_seq:
-        return
-    for index, (envelope, seq) in enumerate(zip(rows.envelopes, rows.columns["seq"], strict=True)):
-        if envelope.request_id and not ids[index]:
-            yield index, _request_digest(envelope, seq - rows.first_seq[id(envelope)])
+    for index, position in rows.request_positions.items():
+        if not ids[index]:
+            yield index, _request_digest(rows.envelopes[index], position)
 
 
 def _request_digest(envelope: Envelope, position: int) -> bytes:

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from stream.consumer.fetch_budget import FetchBudget
 from stream.consumer.message_queue import BatchLimits, MessageQueue
-from stream.rows.decoder import KafkaMessage
+from stream.rows.kafka_message import KafkaMessage
 from tests.stream.builders import a_message
 
 SIZE = BatchLimits(messages=4, bytes=1000, items=1000, seconds=1.0)
@@ -21,7 +21,7 @@ def a_queue(*messages: KafkaMessage, generation: int = 1) -> MessageQueue:
 
 
 def message(partition: int, offset: int, size: int = 10, items: int = 1) -> KafkaMessage:
-    return structs.replace(a_message(offset, partition=partition, body=b"x" * size), items=items)
+    return structs.replace(a_message(offset, partition=partition), size=size, items=items)
 
 
 def places(taken: Sequence[KafkaMessage]) -> list[tuple[int, int]]:

@@ -41,10 +41,10 @@ def acknowledged(given: Settings, process: str, hour_ms: int = NOON_MS, **items:
 def test_items_that_a_lost_kafka_took_along_are_named_and_counted(tmp_path: Path) -> None:
     given = settings(tmp_path)
     drain = BatchWriter(given, CUSTOM_EVENT, Lookups())
-    drain.assign_epoch(TopicIdentity("first", "home"), {0: 9})
+    drain.assign_topic(TopicIdentity("first", "home"), {0: 9})
     drain.write([a_message(0, named("a", "b")), a_message(1, named("c"))])
     drain = BatchWriter(given, CUSTOM_EVENT, Lookups())
-    drain.assign_epoch(TopicIdentity("second", "home"), {0: 9})
+    drain.assign_topic(TopicIdentity("second", "home"), {0: 9})
     other = an_envelope([{"name": "d"}], subject_id="w2")
     drain.write([a_message(0, named("x")), a_message(1, other)])
     # Two collectors: 3 + 1 of w1 are stored, and so is the one of w2; 5 + 2 more were told so.

@@ -15,7 +15,7 @@ from schemas.tables import EVENTS, LEDGER, QUARANTINE
 from stream.enrich.pipeline import enrich_rows
 from stream.enrich.rules.lookups import Lookups
 from stream.rows.arrow_tables import to_arrow
-from stream.rows.decoder import decode_batch, split_batch
+from stream.rows.decoder import decode_batch
 from stream.rows.ledger import LedgerCounts
 from stream.rows.quarantine import decode_payload
 from stream.writing.batch_writer import BatchWriter, WriteResult
@@ -87,25 +87,6 @@ def test_a_value_that_does_not_fit_its_column_quarantines_its_row_only(tmp_path:
 
     assert table["name"].to_pylist() == ["a", "c"]
     assert [(q.seq, q.stage.value) for q in refused] == [(1, "write")]
-
-
-def test_a_batch_is_split_by_rows_between_messages() -> None:
-    arrived = [a_message(offset, named(*"abcd")) for offset in range(5)]
-
-    assert [[m.offset for m in portion] for portion in split_batch(arrived, 6, 9999)] == [
-        [0, 1],
-        [2, 3],
-        [4],
-    ]
-    assert [len(portion) for portion in split_batch(arrived, 1000, 9999)] == [5]
-
-
-def test_a_batch_of_large_items_is_split_by_its_bytes() -> None:
-    body = b"x" * 100
-    arrived = [a_message(offset, body=body) for offset in range(5)]
-
-    assert [len(portion) for portion in split_batch(arrived, 1000, 200)] == [2, 2, 1]
-    assert [len(portion) for portion in split_batch(arrived, 1000, 50)] == [1, 1, 1, 1, 1]
 
 
 anything = st.recursive(

@@ -66,7 +66,7 @@ def test_a_new_worker_rebuilds_the_ids_from_the_table(tmp_path: Path) -> None:
     a_writer(tmp_path).write([a_message(0, sent("a")), a_message(0, sent("b"), partition=1)])
 
     later = a_writer(tmp_path)
-    later.next_offsets([0, 1])
+    later.assign_partitions([0, 1])
 
     assert later.write([a_message(1, sent("a", "c"))]) == WriteResult(1, 0, {0: 2}, 1)
     assert later.write([a_message(1, sent("b"), partition=1)]) == WriteResult(0, 0, {1: 2}, 1)
@@ -206,11 +206,11 @@ def test_compacted_data_files_are_scanned_too(tmp_path: Path) -> None:
 
 def test_a_revoked_partition_is_dropped_and_scanned_again_when_it_returns(tmp_path: Path) -> None:
     writer = a_writer(tmp_path)
-    writer.next_offsets([0, 1])
+    writer.assign_partitions([0, 1])
     writer.write([a_message(0, sent("a")), a_message(0, sent("b"), partition=1)])
 
-    writer.next_offsets([1])
+    writer.assign_partitions([1])
     assert writer.write([a_message(1, sent("b"), partition=1)]) == WriteResult(0, 0, {1: 2}, 1)
 
-    writer.next_offsets([0, 1])
+    writer.assign_partitions([0, 1])
     assert writer.write([a_message(1, sent("a", "c"))]) == WriteResult(1, 0, {0: 2}, 1)

@@ -1,5 +1,6 @@
 """Imported events are stored once by line, keep their times and never mix with live events."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,10 @@ from schemas.envelope import Envelope
 from schemas.kinds import CUSTOM_EVENT, IMPORTED_EVENT
 from schemas.tables import EVENTS, LEDGER
 from stream.enrich.rules.lookups import Lookups
-from stream.rows.decoder import KafkaMessage
+from stream.rows.kafka_message import KafkaMessage
 from stream.runtime.errors import Fenced
 from stream.storage.delta_commit import LakeTable, OffsetUpdate
-from stream.writing.backfill_writer import DELETED_IMPORT, BackfillWriter
+from stream.writing.backfill_writer import BACKFILL_WRITER, DELETED_IMPORT
 from stream.writing.batch_writer import BatchWriter
 from stream.writing.import_watermarks import SEALED, watermark_key
 from tests.stream.builders import CHROME, a_message, an_envelope, named, rows, settings
@@ -22,8 +23,8 @@ MARCH_2019 = 1_551_441_600_000
 """2019-03-01 12:00:00 UTC."""
 
 
-def a_backfill(folder: Path) -> BackfillWriter:
-    return BackfillWriter(settings(folder), IMPORTED_EVENT, Lookups())
+def a_backfill(folder: Path, on_step: Callable[[str], None] = lambda step: None) -> BatchWriter:
+    return BatchWriter(settings(folder), IMPORTED_EVENT, Lookups(), on_step, role=BACKFILL_WRITER)
 
 
 def lines(first: int, last: int, import_id: str = "i1", **others: Any) -> Envelope:
@@ -106,7 +107,7 @@ def test_a_deletion_before_the_commit_fences_it(tmp_path: Path) -> None:
             LakeTable(config, EVENTS).commit([], {watermark_key("i1"): OffsetUpdate(0, SEALED)})
 
     with pytest.raises(Fenced):
-        BackfillWriter(config, IMPORTED_EVENT, Lookups(), undo).write([a_message(0, lines(1, 2))])
+        a_backfill(tmp_path, undo).write([a_message(0, lines(1, 2))])
 
     a_backfill(tmp_path).write([a_message(0, lines(1, 2))])
     assert stored(tmp_path) == []

@@ -71,7 +71,7 @@ def test_a_new_worker_starts_at_the_offsets_of_the_table(tmp_path: Path) -> None
 
     later = a_writer(tmp_path)
 
-    assert later.next_offsets([0, 1]) == {0: 2, 1: 0}
+    assert later.assign_partitions([0, 1]) == {0: 2, 1: 0}
 
 
 @pytest.mark.parametrize("step", ["enrich", "write"])
@@ -192,7 +192,7 @@ def test_an_offset_gap_within_a_batch_ends_the_worker(tmp_path: Path) -> None:
 
 def test_messages_that_kafka_deleted_are_quarantined_and_the_rest_is_stored(tmp_path: Path) -> None:
     writer = a_writer(tmp_path)
-    writer.lost_ranges[0] = OffsetRange(0, 5)
+    writer.add_lost_range(0, OffsetRange(0, 5))
 
     assert writer.write([a_message(5, named("b"))]) == WriteResult(1, 1, {0: 6})
     assert rows(settings(tmp_path), QUARANTINE, "kafka_offset", "stage", "reason") == [

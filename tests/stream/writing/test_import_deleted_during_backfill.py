@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from schemas.kinds import IMPORTED_EVENT
 from schemas.tables import EVENTS, LEDGER, QUARANTINE
@@ -14,7 +15,8 @@ from stream.maintenance.import_deletion import seal_import
 from stream.rows.row_batch import RowBatch
 from stream.runtime.errors import Fenced
 from stream.storage.delta_commit import LakeTable
-from stream.writing.backfill_writer import DELETED_IMPORT, BackfillWriter
+from stream.writing.backfill_writer import BACKFILL_WRITER, DELETED_IMPORT
+from stream.writing.batch_writer import BatchWriter
 from tests.stream.builders import a_message, an_envelope, rows, settings
 from tests.stream.writing.test_backfill_writer import ledger, lines, stored
 from tests.stream.writing.test_exactly_once import STEPS, PowerCut
@@ -34,17 +36,13 @@ def fail_on_line_4(rows: RowBatch, _: Lookups) -> None:
         raise ValueError("no such thing")
 
 
-FAILING_PIPELINE = (*BACKFILL_PIPELINE, EnrichmentStep(fail_on_line_4))
+FAILING_WRITER = structs.replace(
+    BACKFILL_WRITER, pipeline=(*BACKFILL_PIPELINE, EnrichmentStep(fail_on_line_4))
+)
 
 
-class FailingWriter(BackfillWriter):
-    """Its pipeline fails on the fourth line of a file."""
-
-    pipeline = FAILING_PIPELINE
-
-
-def a_worker(folder: Path, on_step: Callable[[str], None] = lambda step: None) -> BackfillWriter:
-    return FailingWriter(settings(folder), IMPORTED_EVENT, Lookups(), on_step)
+def a_worker(folder: Path, on_step: Callable[[str], None] = lambda step: None) -> BatchWriter:
+    return BatchWriter(settings(folder), IMPORTED_EVENT, Lookups(), on_step, role=FAILING_WRITER)
 
 
 def crash_after(after: str) -> Callable[[str], None]:

@@ -56,7 +56,7 @@ def test_a_ledger_that_lost_its_newest_entry_is_rebuilt(
     problems = [finding.problem for finding in check_balance(config)]
 
     for _ in range(2):
-        BatchWriter(config, CUSTOM_EVENT, Lookups()).next_offsets([0])
+        BatchWriter(config, CUSTOM_EVENT, Lookups()).assign_partitions([0])
 
     assert before == [("None", 1, 0, 0, 1, 0), ("w1", 3, 2, 1, 0, 0), ("w2", 2, 2, 0, 0, 0)]
     assert short == [("w1", 2, 2, 0, 0, 0)]
@@ -79,7 +79,7 @@ def test_a_ledger_that_cannot_be_rebuilt_from_a_damaged_file_says_what_to_do_fir
     newest.write_bytes(b"")
     list(scrub_all(config))  # notes it
 
-    BatchWriter(config, CUSTOM_EVENT, Lookups()).next_offsets([0])  # a start goes on without it
+    BatchWriter(config, CUSTOM_EVENT, Lookups()).assign_partitions([0])  # goes on without it
     [finding] = check_balance(config)
 
     assert finding.problem == (
@@ -91,7 +91,7 @@ def test_a_ledger_that_cannot_be_rebuilt_from_a_damaged_file_says_what_to_do_fir
     )
     newest.write_bytes(whole)
     list(scrub_all(config))
-    BatchWriter(config, CUSTOM_EVENT, Lookups()).next_offsets([0])
+    BatchWriter(config, CUSTOM_EVENT, Lookups()).assign_partitions([0])
     assert (list(check_balance(config)), account(config)) == ([], before)
 
 
@@ -126,5 +126,5 @@ def test_a_ledger_that_is_ahead_of_its_table_is_correct(tmp_path: Path) -> None:
         )
 
     assert list(check_balance(config)) == []
-    assert BatchWriter(config, CUSTOM_EVENT, Lookups()).next_offsets([0]) == {0: 0}
+    assert BatchWriter(config, CUSTOM_EVENT, Lookups()).assign_partitions([0]) == {0: 0}
     assert account(config) == [("w1", 1, 1, 0, 0, 0)]

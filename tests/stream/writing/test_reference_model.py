@@ -167,7 +167,7 @@ class Workers:
                 self._workers[which].write([arrived(each) for each in batch])
             except PowerCut:
                 self._workers[which] = self._born()
-            nexts = self._workers[which].next_offsets([0, 1])
+            nexts = self._workers[which].assign_partitions([0, 1])
 
 
 def arrived(sent: Sent) -> Any:

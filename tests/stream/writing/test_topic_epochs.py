@@ -28,8 +28,8 @@ def assigned(
 ) -> BatchWriter:
     """A worker that was given partition 0 of the topic that has this identity."""
     writer = BatchWriter(config, CUSTOM_EVENT, Lookups())
-    writer.assign_epoch(identity, ends or {0: 1_000})
-    writer.next_offsets([0])
+    writer.assign_topic(identity, ends or {0: 1_000})
+    writer.assign_partitions([0])
     return writer
 
 
@@ -51,7 +51,7 @@ def test_a_recreated_topic_is_detected_also_when_it_has_more_messages_than_the_t
     later = assigned(config, SECOND, {0: 1_000})
 
     assert later.epoch == 2
-    assert later.next_offsets([0]) == {0: 0}
+    assert later.assign_partitions([0]) == {0: 0}
     later.write([a_message(n, named(f"new {n}")) for n in range(3)])
     assert stored(config) == [
         *[(1, 0, "old 0"), (1, 1, "old 1")],
@@ -97,8 +97,8 @@ def test_a_topic_that_returns_is_read_from_its_earlier_offset(tmp_path: Path) ->
 
     back = assigned(config, FIRST)
 
-    assert (back.epoch, back.next_offsets([0])) == (1, {0: 2})
-    assert assigned(config, SECOND).next_offsets([0]) == {0: 1}
+    assert (back.epoch, back.assign_partitions([0])) == (1, {0: 2})
+    assert assigned(config, SECOND).assign_partitions([0]) == {0: 1}
 
 
 def test_another_cluster_is_refused_until_it_is_confirmed(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_another_cluster_is_refused_until_it_is_confirmed(tmp_path: Path) -> Non
     assert stored(config) == [(1, 0, "ours")]
 
     confirmed = outside(tmp_path, ingest_epoch=2)
-    assert assigned(confirmed, ELSEWHERE).next_offsets([0]) == {0: 0}
+    assert assigned(confirmed, ELSEWHERE).assign_partitions([0]) == {0: 0}
     assert assigned(confirmed, TopicIdentity("third", "elsewhere")).epoch == 3
 
 
@@ -129,7 +129,7 @@ def test_a_lake_from_before_topic_ids_adopts_the_topic(tmp_path: Path) -> None:
 
     adopted = assigned(config, FIRST, {0: 3})
 
-    assert (adopted.epoch, adopted.next_offsets([0])) == (1, {0: 3})
+    assert (adopted.epoch, adopted.assign_partitions([0])) == (1, {0: 3})
     assert assigned(config, SECOND).epoch == 2
 
 
@@ -143,14 +143,14 @@ def test_a_lake_from_before_topic_ids_does_not_adopt_a_topic_that_ends_before_it
 
     refused = assigned(config, SECOND, {0: 2})
 
-    assert refused.next_offsets([0]) == {0: 3}  # which the worker refuses
+    assert refused.assign_partitions([0]) == {0: 3}  # which the worker refuses
     assert assigned(config, FIRST, {0: 3}).epoch == 1
 
 
 def test_a_kafka_without_topic_ids_is_accepted_until_one_was_recorded(tmp_path: Path) -> None:
     config = outside(tmp_path)
     assigned(config, None).write([a_message(0, named("a"))])
-    assert assigned(config, None).next_offsets([0]) == {0: 1}
+    assert assigned(config, None).assign_partitions([0]) == {0: 1}
 
     assigned(config, FIRST, {0: 1})
     with pytest.raises(Unreachable, match="does not report a topic id"):
@@ -161,7 +161,7 @@ def test_a_topic_recreated_under_a_worker_ends_it(tmp_path: Path) -> None:
     writer = assigned(outside(tmp_path), FIRST)
 
     with pytest.raises(TopicReplaced):
-        writer.assign_epoch(SECOND, {0: 5})
+        writer.assign_topic(SECOND, {0: 5})
 
 
 def test_the_identity_outlives_checkpoints(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_the_identity_outlives_checkpoints(tmp_path: Path) -> None:
         entry.unlink()
 
     assert open_table(config.lake_url, EVENTS) is not None
-    assert assigned(config, FIRST).next_offsets([0]) == {0: 1}
+    assert assigned(config, FIRST).assign_partitions([0]) == {0: 1}
     assert assigned(config, SECOND).epoch == 2
 
 
@@ -183,11 +183,11 @@ def test_two_workers_that_see_a_new_topic_at_once_agree(tmp_path: Path) -> None:
         BatchWriter(config, CUSTOM_EVENT, Lookups()),
         BatchWriter(config, CUSTOM_EVENT, Lookups()),
     )
-    one.assign_epoch(FIRST, {0: 0})
-    other.assign_epoch(FIRST, {1: 0})
+    one.assign_topic(FIRST, {0: 0})
+    other.assign_topic(FIRST, {1: 0})
     stale = BatchWriter(config, CUSTOM_EVENT, Lookups())
 
     assigned(config, SECOND)
-    stale.assign_epoch(SECOND, {1: 0})
+    stale.assign_topic(SECOND, {1: 0})
 
     assert (one.epoch, other.epoch, stale.epoch) == (1, 1, 2)
