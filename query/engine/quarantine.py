@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from query.engine.engine import Engine, Sql, merge_values
 from query.engine.snapshots import PinnedVersion
-from schemas.lake.committed_offsets import lost_offsets
 from schemas.lake.delta_table import DataFile
+from schemas.lake.lost_ranges import lost_offsets
 from schemas.receipts import Receipt
 from schemas.tables import QUARANTINE
 from schemas.tables.column import ROW_KEY
@@ -20,7 +20,7 @@ LOST = "lost"
 MAX_SEND_DELAY_MS = 120_000
 """Maximum delay from receipt to produce; the row of a torn chunk has the time of the latter."""
 
-COLUMNS = ("subject_id", "ts", "topic", *ROW_KEY, "stage", "reason")
+COLUMNS = ("subject_id", "ts", "topic", *ROW_KEY, "stage", "reason", "first_offset", "next_offset")
 READ_COLUMNS = tuple(column for column in QUARANTINE.columns if column.name in COLUMNS)
 
 
@@ -116,8 +116,10 @@ class LostMessages:
             if data_file.path not in self._read_files
         ]
         if new:
-            for topic, epoch, number, reason in await _read_lost_ranges(engine, new, seconds):
-                self._ranges.setdefault((topic, epoch, number), set()).add(lost_offsets(reason))
+            for *key, first, next_, reason in await _read_lost_ranges(engine, new, seconds):
+                topic, epoch, number = key
+                offsets = lost_offsets(first, next_, reason)
+                self._ranges.setdefault((topic, epoch, number), set()).add(offsets)
         self._read_files = paths
         epochs = (
             (partition.epoch, None)
@@ -136,7 +138,12 @@ async def _read_lost_ranges(
 ) -> list[tuple[Any, ...]]:
     relation = await engine.relation(data_files, READ_COLUMNS)
     text = (
-        "SELECT topic, epoch, kafka_partition, reason\n"  # noqa: S608 - every name is ours
+        "SELECT topic,\n"  # noqa: S608 - every name is ours
+        "       epoch,\n"
+        "       kafka_partition,\n"
+        "       first_offset,\n"
+        "       next_offset,\n"
+        "       reason\n"
         f"  FROM {relation.text} AS quarantine\n"
         f" WHERE stage = '{LOST}'\n"
         " ORDER BY topic, epoch, kafka_partition, reason"

@@ -4,7 +4,6 @@ Requests that wait for storage poll this many times a second, so a poll is only 
 the next log entry. For lakes on a local disk only.
 """
 
-import re
 import time
 from pathlib import Path
 
@@ -34,7 +33,6 @@ class _LogAction(Struct):
     txn: _Transaction | None = None
 
 
-_LOST_PATTERN = re.compile(r"messages (\d+) to (\d+) were gone")
 _decoder = msgspec.json.Decoder(_LogAction)
 
 
@@ -62,25 +60,6 @@ def log_folder(lake: str, table: Table) -> Path | None:
     """Folder of a table's log; None when it is not on a local disk."""
     folder = local_folder(table_url(lake, table))
     return folder / LOG_FOLDER if folder else None
-
-
-def lost_messages_reason(first: int, next_: int) -> str:
-    """Quarantine reason of messages that Kafka deleted before they were read."""
-    return f"messages {first} to {next_ - 1} were gone from Kafka, unread"
-
-
-def topic_recreated_reason(epoch: int, next_: int) -> str:
-    """Quarantine reason of a recreated topic: how far its predecessor was read."""
-    return (
-        f"the topic was made anew: of the one before (epoch {epoch}) messages up to {next_ - 1} "
-        "are stored; any acknowledged after them are lost"
-    )
-
-
-def lost_offsets(reason: str) -> range:
-    """Offsets that such a reason names."""
-    match = _LOST_PATTERN.match(reason)
-    return range(int(match[1]), int(match[2]) + 1) if match else range(0)
 
 
 class LogFollower:

@@ -20,6 +20,16 @@ QUARANTINE = Table(
         Column("stage", ColumnType.STRING, "decode, enrich, write, duplicate or lost"),
         Column("reason", ColumnType.STRING, "what was wrong, or which stored item it duplicates"),
         Column("payload", ColumnType.STRING, "bytes of the item as base64, cut at 64 KiB"),
+        Column(
+            "first_offset",
+            ColumnType.LONG,
+            "stage lost: first offset of the messages that Kafka deleted unread",
+        ),
+        Column(
+            "next_offset",
+            ColumnType.LONG,
+            "stage lost: offset after the last of these messages",
+        ),
         EPOCH_COLUMN,
         DAY_COLUMN,
     ),

@@ -9,7 +9,7 @@ import msgspec
 import pyarrow as pa
 from msgspec import Struct
 
-from schemas.lake.committed_offsets import lost_messages_reason, topic_recreated_reason
+from schemas.lake.lost_ranges import lost_messages_reason, topic_recreated_reason
 from schemas.tables import QUARANTINE
 from stream.rows.row_batch import RowBatch
 from stream.storage.table_schema import arrow_schema
@@ -30,6 +30,13 @@ class QuarantineStage(StrEnum):
     """Kafka deleted messages before they were read: one entry for the range of offsets."""
 
 
+class OffsetRange(Struct, frozen=True):
+    """Messages that Kafka deleted before they were read: offsets first to next - 1."""
+
+    first: int
+    next: int
+
+
 class QuarantineEntry(Struct, frozen=True):
     """One item that was not stored; a whole chunk or envelope when it could not be decoded."""
 
@@ -43,13 +50,8 @@ class QuarantineEntry(Struct, frozen=True):
     subject_id: str | None = None
     counts_as_received: bool = True
     """Whether the ledger counts it as received; messages that Kafka deleted were not."""
-
-
-class OffsetRange(Struct, frozen=True):
-    """Messages that Kafka deleted before they were read: offsets first to next - 1."""
-
-    first: int
-    next: int
+    lost: OffsetRange | None = None
+    """The messages that Kafka deleted, where the entry is about some."""
 
 
 def quarantine_entry(
@@ -80,6 +82,7 @@ def lost_range_entry(partition: int, lost: OffsetRange, timestamp_ms: int) -> Qu
         lost.first,
         0,
         counts_as_received=False,
+        lost=lost,
     )
 
 
@@ -113,6 +116,8 @@ def quarantine_rows(topic: str, epoch: int, entries: Sequence[QuarantineEntry]) 
             "stage": [q.stage.value for q in entries],
             "reason": [q.reason[:MAX_REASON_LENGTH] for q in entries],
             "payload": [_text(q.payload) for q in entries],
+            "first_offset": [q.lost.first if q.lost else None for q in entries],
+            "next_offset": [q.lost.next if q.lost else None for q in entries],
             "epoch": [epoch] * len(entries),
         },
         schema=arrow_schema(QUARANTINE),

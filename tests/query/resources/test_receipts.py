@@ -15,8 +15,8 @@ from schemas.lake.committed_offsets import (
     app_id,
     epoch_app_id,
     identity_app_id,
-    lost_messages_reason,
 )
+from schemas.lake.lost_ranges import lost_messages_reason
 from schemas.receipts import RECEIPT_FORMAT, InvalidReceipt, Receipt, ReceiptKey, unverified
 from schemas.tables import EVENTS, QUARANTINE
 from tests.http_client import Reply
@@ -159,6 +159,16 @@ def test_a_chunk_that_was_unreadable_is_so_for_all(service: InProcessService) ->
 
 
 def test_what_kafka_deleted_unread_is_lost(service: InProcessService) -> None:
+    later = {"ts": datetime(2026, 11, 25, tzinfo=UTC), "kafka_offset": 30, "subject_id": None}
+    stored(service, aside(0, "lost", "deleted", first_offset=30, next_offset=41, **later))
+
+    assert {state for _, state in states(asked(service))} == {"lost"}
+    assert {state for _, state in states(asked(service, replace(THREE, offset=29)))} == {"stored"}
+
+
+def test_lost_ranges_of_rows_without_their_columns_are_read_from_the_reason(
+    service: InProcessService,
+) -> None:
     later = {"ts": datetime(2026, 11, 25, tzinfo=UTC), "kafka_offset": 30, "subject_id": None}
     stored(service, aside(0, "lost", lost_messages_reason(30, 41), **later))
 

@@ -11,8 +11,6 @@ from schemas.lake.committed_offsets import (
     LogFollower,
     app_id,
     log_folder,
-    lost_messages_reason,
-    lost_offsets,
 )
 from schemas.tables import EVENTS
 
@@ -78,8 +76,3 @@ def test_only_a_lake_on_a_disk_has_a_log_to_follow() -> None:
     assert log_folder("s3://bucket/lake", EVENTS) is None
     assert log_folder("/data/lake/", EVENTS) == Path("/data/lake/events/_delta_log")
     assert log_folder("file:///data/lake", EVENTS) == Path("/data/lake/events/_delta_log")
-
-
-def test_a_lost_messages_reason_names_the_offsets() -> None:
-    assert lost_offsets(lost_messages_reason(5, 10)) == range(5, 10)
-    assert lost_offsets("an item with this eventId was stored before") == range(0)

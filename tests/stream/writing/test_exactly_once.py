@@ -193,10 +193,11 @@ def test_an_offset_gap_within_a_batch_ends_the_worker(tmp_path: Path) -> None:
 def test_messages_that_kafka_deleted_are_quarantined_and_the_rest_is_stored(tmp_path: Path) -> None:
     writer = a_writer(tmp_path)
     writer.add_lost_range(0, OffsetRange(0, 5))
+    columns = ("kafka_offset", "stage", "reason", "first_offset", "next_offset")
 
     assert writer.write([a_message(5, named("b"))]) == WriteResult(1, 1, {0: 6})
-    assert rows(settings(tmp_path), QUARANTINE, "kafka_offset", "stage", "reason") == [
-        (0, "lost", "messages 0 to 4 were gone from Kafka, unread")
+    assert rows(settings(tmp_path), QUARANTINE, *columns) == [
+        (0, "lost", "messages 0 to 4 were gone from Kafka, unread", 0, 5)
     ]
     assert balance(settings(tmp_path), LEDGER) == (1, 1, 0)
 
