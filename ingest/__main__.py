@@ -27,6 +27,7 @@ from schemas.registry import (
 from schemas.runtime.clock import now_ms
 from schemas.runtime.environment import InvalidSetting, load_settings
 from schemas.runtime.file_permissions import set_umask
+from schemas.runtime.log_setup import silence
 from schemas.runtime.settings import Settings
 
 FLUSH_TIMEOUT_SECONDS = 10.0
@@ -49,6 +50,7 @@ def main() -> None:
 def run(settings: Settings, name: str) -> None:
     """Run one collector with these settings."""
     set_umask(settings)
+    silence("aiokafka")
     producer = KafkaProducer(settings, [kind.topic for kind in ALL_KINDS])
     follower = RegistryFollower(
         RegistryStore(settings.registry_url), Backups.for_settings(settings)

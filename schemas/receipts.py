@@ -78,21 +78,21 @@ class ReceiptKey:
         key = bytes.fromhex(secret) or os.urandom(32)
         self._keyed = hashlib.blake2s(digest_size=SIGNATURE, key=key, person=b"receipt")
 
-    def written(self, receipt: Receipt) -> str:
+    def sign(self, receipt: Receipt) -> str:
         """The signed receipt as URL-safe text."""
         payload = _encode(receipt)
         signed = payload + self._signature(payload)
         return binascii.b2a_base64(signed, newline=False).translate(_URL_SAFE, b"=").decode()
 
-    def read(self, text: str) -> Receipt:
-        """Verify and decode a receipt that was signed with this key; InvalidReceipt."""
-        signed = _bytes_of(text)
+    def verify(self, text: str) -> Receipt:
+        """Decode a receipt that was signed with this key; InvalidReceipt for any other text."""
+        signed = _decode_base64(text)
         payload, signature = signed[:-SIGNATURE], signed[-SIGNATURE:]
         if not hmac.compare_digest(self._signature(payload), signature):
             raise InvalidReceipt(
                 InvalidReceipt.OLD if _is_unsigned(signed) else InvalidReceipt.UNKNOWN
             )
-        return _opened(payload)
+        return _decode_payload(payload)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ReceiptKey) and self._signature(b"") == other._signature(b"")
@@ -112,10 +112,10 @@ _decoder = msgspec.msgpack.Decoder(Receipt)
 
 def unverified(text: str) -> Receipt:
     """Decode a receipt without verification: this process has just signed it."""
-    return _opened(_bytes_of(text)[:-SIGNATURE])
+    return _decode_payload(_decode_base64(text)[:-SIGNATURE])
 
 
-def _bytes_of(text: str) -> bytes:
+def _decode_base64(text: str) -> bytes:
     if len(text) > MAX_LENGTH:
         raise InvalidReceipt(InvalidReceipt.UNKNOWN)
     try:
@@ -125,7 +125,7 @@ def _bytes_of(text: str) -> bytes:
         raise InvalidReceipt(InvalidReceipt.UNKNOWN) from None
 
 
-def _opened(payload: bytes) -> Receipt:
+def _decode_payload(payload: bytes) -> Receipt:
     try:
         receipt = _decoder.decode(payload)
     except (ValueError, msgspec.DecodeError):

@@ -34,6 +34,7 @@ from schemas.tables import TABLES
 from stream.app import EndProcess, Worker
 from stream.enrich.rules.geo_database import GeoDatabase
 from stream.enrich.rules.lookups import Lookups
+from stream.enrich.rules.user_agent_parser import user_agent_parser
 from stream.faust_adapter import start, topics_exist
 from stream.runtime.allocator import tune_allocator
 from stream.runtime.errors import (
@@ -115,6 +116,7 @@ async def _run(settings: Settings, name: str, role: WorkerRole, hand_over: HandO
         writers, damaged_tables = await asyncio.to_thread(
             _writers, settings, role, lookups, memory_budget, quiet=True
         )
+    await asyncio.to_thread(user_agent_parser)  # compiled here rather than in the first batch
     tune_allocator()
     worker = Worker(settings, name, writers, fatal_handler(settings, name), role.group_suffix)
     follower_task = asyncio.create_task(follower.run())

@@ -10,6 +10,7 @@ import click
 from deploy.cli.context import CliContext
 from schemas.runtime.environment import InvalidSetting, load_settings, unknown_variables
 from schemas.runtime.file_permissions import set_umask
+from schemas.runtime.log_setup import silence
 
 COMMANDS = {
     "up": "up.up",
@@ -79,6 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point: every error is one line, and the exit code tells usage errors from others."""
     mask = os.umask(0o077)
     os.umask(mask)
+    silence("aiokafka")
     try:
         code = tidemark.main(arguments, prog_name="tidemark", standalone_mode=False)
     except click.UsageError as error:

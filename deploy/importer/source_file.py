@@ -20,7 +20,7 @@ FILE_FORMATS = ("csv", "ndjson")
 SAMPLE_BYTES = 2**20
 DELIMITERS = ",;\t|"
 
-csv.field_size_limit(2**22)
+MAX_FIELD_CHARACTERS = 2**22
 
 
 class InvalidFile(Exception):
@@ -102,6 +102,7 @@ def _fingerprint(path: Path, size: int) -> str:
 
 
 def _csv_lines(text: IO[str], delimiter: str) -> Iterator[FileLine]:
+    csv.field_size_limit(MAX_FIELD_CHARACTERS)
     rows = csv.reader(text, delimiter=delimiter)
     if (first := next(rows, None)) is None:
         return

@@ -47,9 +47,6 @@ REQUEST_TOO_LARGE = (
 QUEUE_FULL = "The Kafka queue is full; nothing was accepted. Retry later"
 KAFKA_UNAVAILABLE = "Kafka is unavailable; nothing was accepted. Retry later"
 
-# We log one line when Kafka is unavailable; aiokafka would log an error for every attempt.
-logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
-
 
 class DeliveryCounts(Struct):
     """Chunks and producers since the start."""

@@ -53,7 +53,7 @@ class Publisher(Struct, frozen=True):
         )
         report = require_acknowledged(await delivery.report)
         self.acknowledged_counter.add_request(topic, request)
-        receipt = receipt_key.written(
+        receipt = receipt_key.sign(
             Receipt(
                 RECEIPT_FORMAT,
                 topic,

@@ -111,3 +111,8 @@ def set_up_logging(level: str, quiet: tuple[str, ...] = ()) -> None:
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     for name in quiet:
         logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def silence(logger: str) -> None:
+    """Log nothing but critical records of a client that logs every attempt; we log the outcome."""
+    logging.getLogger(logger).setLevel(logging.CRITICAL)

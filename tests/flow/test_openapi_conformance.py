@@ -89,9 +89,7 @@ def receipt_of(caller: Tenant) -> str:
         key = Snapshot.read(store).receipts
     finally:
         store.close()
-    return key.written(
-        Receipt(RECEIPT_FORMAT, "events", 1, 0, 0, 0, 1, now_ms(), caller.website.id)
-    )
+    return key.sign(Receipt(RECEIPT_FORMAT, "events", 1, 0, 0, 0, 1, now_ms(), caller.website.id))
 
 
 def import_of(caller: Tenant) -> str:

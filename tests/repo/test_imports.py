@@ -1,5 +1,6 @@
 """Imports point one way: services to schemas, roots to stages; one module imports each library."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from tests.repo.source_tree import (
     modules,
     relative,
     sources,
+    syntax,
 )
 
 MAY_IMPORT = {
@@ -194,3 +196,32 @@ def test_what_every_start_waits_for_loads_little(module: str) -> None:
     ).stdout.split()
 
     assert SLOW_TO_LOAD & set(loaded) == set()
+
+
+def test_no_import_changes_the_process() -> None:
+    """Log levels and limits are set in `__main__` or by a call; only commands are registered."""
+    effects = {
+        (relative(source), ast.unparse(node.value.func))
+        for source in modules().values()
+        for node in syntax(source).body
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+    }
+
+    assert {
+        (path, call)
+        for path, call in effects
+        if call != "add_record_commands" and path != "schemas/registry/migrations/env.py"
+    } == set()
+
+
+def test_no_import_compiles_the_user_agent_parser() -> None:
+    program = (
+        "import stream.worker, stream.maintenance.scheduler\n"
+        "from stream.enrich.rules.user_agent_parser import user_agent_parser\n"
+        "print(user_agent_parser.cache_info().currsize)"
+    )
+    compiled = subprocess.run(
+        (sys.executable, "-c", program), cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+
+    assert compiled == "0\n"

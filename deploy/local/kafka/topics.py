@@ -1,7 +1,6 @@
 """Creates missing topics and adds partitions; never removes any."""
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
@@ -15,9 +14,6 @@ from schemas.kinds import ALL_KINDS
 from schemas.runtime.settings import Settings
 
 REQUEST_TIMEOUT_SECONDS = 30.0
-
-# While a cluster starts, aiokafka logs an error for every attempt; the final error is raised.
-logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
 
 
 AdminResult = TypeVar("AdminResult")

@@ -9,7 +9,7 @@ import re
 
 from stream.enrich.rules.client_hints import ClientHints
 from stream.enrich.rules.user_agent_overrides import OS_NAMES, UNVERSIONED
-from stream.enrich.rules.user_agent_parser import USER_AGENT_PARSER
+from stream.enrich.rules.user_agent_parser import user_agent_parser
 
 LINUX = "Linux"
 FROZEN_VERSIONS = (
@@ -39,7 +39,7 @@ def system_of(text: str, hints: ClientHints) -> OsVersion:
 
 def parse_system(text: str) -> OsVersion:
     """Name and version by the user agent alone, without frozen versions."""
-    parsed = USER_AGENT_PARSER.os.extract(text)
+    parsed = user_agent_parser().os.extract(text)
     name = OS_NAMES.get(parsed.family, parsed.family) if parsed else ""
     if parsed is None or not name:
         return None, None

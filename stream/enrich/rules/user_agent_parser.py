@@ -6,6 +6,7 @@ replaces it. The published rules for devices are not used, because they give mod
 """
 
 from collections.abc import Iterable
+from functools import cache, cached_property
 
 from ua_parser.loaders import load_lazy_builtins
 from ua_parser.matchers import OSMatcher, UserAgentMatcher
@@ -17,14 +18,18 @@ from stream.enrich.rules.user_agent_overrides import APP_BROWSERS, OS_PATTERNS
 PatternRule = tuple[str, str]
 """Category of the user agents that match, and the pattern."""
 
-_browsers, _systems, _ = load_lazy_builtins()
-USER_AGENT_PARSER = Resolver(
-    (
-        [*(UserAgentMatcher(pattern, name) for name, pattern in APP_BROWSERS), *_browsers],
-        [*(OSMatcher(pattern, name) for name, pattern in OS_PATTERNS), *_systems],
-        [],
+
+@cache
+def user_agent_parser() -> Resolver:
+    """The parser of this process, compiled by the first call."""
+    browsers, systems, _ = load_lazy_builtins()
+    return Resolver(
+        (
+            [*(UserAgentMatcher(pattern, name) for name, pattern in APP_BROWSERS), *browsers],
+            [*(OSMatcher(pattern, name) for name, pattern in OS_PATTERNS), *systems],
+            [],
+        )
     )
-)
 
 
 class PatternRules:
@@ -34,9 +39,14 @@ class PatternRules:
     """
 
     def __init__(self, rules: Iterable[PatternRule]) -> None:
+        self._rules = tuple(rules)
+
+    @cached_property
+    def _engine(self) -> UserAgentExtractor:
+        """Compiled by the first match."""
         # The engine is made for browsers: the matched text is the name, the category the version.
-        self._engine = UserAgentExtractor(
-            (pattern, None, category, "0", "0", "0") for category, pattern in rules
+        return UserAgentExtractor(
+            (pattern, None, category, "0", "0", "0") for category, pattern in self._rules
         )
 
     def first_match(self, text: str) -> PatternRule | None:

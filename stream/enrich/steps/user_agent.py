@@ -20,7 +20,7 @@ from stream.enrich.rules.device_rules import device_type
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.rules.operating_systems import short_version, system_of
 from stream.enrich.rules.user_agent_overrides import BROWSER_NAMES
-from stream.enrich.rules.user_agent_parser import USER_AGENT_PARSER
+from stream.enrich.rules.user_agent_parser import user_agent_parser
 from stream.rows.row_batch import RowBatch
 
 COLUMNS = ("browser_name", "browser_version", "os_name", "os_version", "device_type")
@@ -81,7 +81,7 @@ def browser_of(text: str, hints: ClientHints) -> Browser:
 
 def parse_browser(text: str) -> Browser:
     """Name and version by the user agent alone."""
-    parsed = USER_AGENT_PARSER.ua.extract(text)
+    parsed = user_agent_parser().ua.extract(text)
     if parsed is None or text.startswith("Dalvik/"):
         return None, None
     if parsed.family == "Apple Mail":  # the bare engine in some app

@@ -65,7 +65,7 @@ def asked(service: InProcessService, receipt: Receipt = THREE, key: str = "acme"
 
 def written(service: InProcessService, receipt: Receipt = THREE) -> str:
     """As a collector of this installation writes it."""
-    return service.follower.snapshot.receipts.written(receipt)
+    return service.follower.snapshot.receipts.sign(receipt)
 
 
 def states(reply: Reply) -> list[tuple[int, str]]:
@@ -250,7 +250,7 @@ def test_a_made_up_receipt_tells_nothing_of_how_far_a_partition_is(
     stored(service)
     real = written(service)
     # made with a key of the maker's own; and the bits of a real one turned, one after the other
-    made_up = [ReceiptKey("").written(replace(THREE, offset=n)) for n in (0, 40, 41, 2**40, -1)]
+    made_up = [ReceiptKey("").sign(replace(THREE, offset=n)) for n in (0, 40, 41, 2**40, -1)]
     altered = [
         real[:n] + ("A" if real[n] != "A" else "B") + real[n + 1 :] for n in range(len(real))
     ]
