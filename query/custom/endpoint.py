@@ -25,6 +25,7 @@ from query.formats.output_formats import FORMATS, JSON, Format
 from query.formats.result_table import row_values
 from query.formats.table_response import table_response
 from query.request.body import read_json
+from query.request.query_string import check_query_string
 from query.request.subject import SUBJECT_PARAMETERS, authorized_subject
 from query.request.time_parameters import EXAMPLE_DATES, TIME_ZONE_PARAMETER
 from query.response.bodies import CustomMeta, CustomResponse
@@ -40,6 +41,7 @@ from schemas.registry import KeyScope as KeyScope
 async def run_custom_query(dependencies: QueryDependencies, request: Request) -> Response:
     """Run a custom query; the rows as JSON or as a file."""
     key = dependencies.authorize(request, KeyScope.READ_DATA, Group.CUSTOM)
+    check_query_string(request, ENDPOINTS[0].operation)
     subject = authorized_subject(dependencies, key, request)
     format_ = negotiate_format(request, FORMATS, JSON)
     started = time.perf_counter()

@@ -18,6 +18,7 @@ from query.dependencies import QUERY_ERRORS, QueryDependencies, QueryEndpoint
 from query.engine.engine import Sql
 from query.engine.snapshots import PinnedVersion, PinnedVersions
 from query.request.body import read_json
+from query.request.query_string import check_query_string
 from query.request.subject import SUBJECT_PARAMETERS, authorized_subject
 from query.request.time_parameters import EXAMPLE_DATES, TIME_ZONE_PARAMETER
 from query.response.bodies import ExplainResponse, TableScan
@@ -38,6 +39,7 @@ FILES_PARAMETER = "parts"
 async def explain_custom_query(dependencies: QueryDependencies, request: Request) -> Response:
     """Explain a custom query without running it."""
     key = dependencies.authorize(request, KeyScope.READ_DATA, Group.CUSTOM)
+    check_query_string(request, ENDPOINTS[0].operation)
     subject = authorized_subject(dependencies, key, request)
     body = await read_json(request, CustomRequest)
     query = parse_custom_query(

@@ -12,6 +12,7 @@ from query.dependencies import QueryDependencies, QueryEndpoint
 from query.request.buckets import Granularity
 from query.request.operators import OPERATORS
 from query.request.property_path import PREFIX, PROPERTIES_COLUMN
+from query.request.query_string import check_query_string
 from query.request.subject import SubjectKind
 from query.response.bodies import TablesResponse
 from query.response.json_response import json_response
@@ -23,6 +24,7 @@ from schemas.tables import CLICKS, ColumnType
 async def list_tables(dependencies: QueryDependencies, request: Request) -> Response:
     """List the tables; no key is needed, as nothing in it belongs to a tenant."""
     dependencies.admit_public(request)
+    check_query_string(request, ENDPOINTS[0].operation)
     response = TablesResponse(
         success=True,
         tables=[_table(table) for table in CUSTOM_TABLES.values()],

@@ -13,7 +13,7 @@ from query.engine.engine import Sql
 from query.request.buckets import GRANULARITIES, Granularity
 from query.request.filters import FilterField, compile_conditions
 from query.request.property_path import PROPERTIES_COLUMN, is_property, parse_property
-from query.request.suggestions import unknown_name_message
+from query.request.suggestions import unknown_column_message, unknown_name_message
 from schemas.errors import Malformed
 from schemas.tables import ColumnType
 
@@ -108,7 +108,7 @@ def _column(
     column = table.column(name)
     if column is None:
         known = table.fields
-        raise Malformed(unknown_name_message("column", name, known, f" in table '{table.name}'"))
+        raise Malformed(unknown_column_message(name, known, f" in table '{table.name}'"))
     return column
 
 

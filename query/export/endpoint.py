@@ -15,6 +15,7 @@ from query.formats.columns import COLUMN_KINDS, ResultColumn
 from query.formats.negotiation import FILE_MEDIA_TYPES, format_parameters, negotiate_format
 from query.formats.output_formats import FILE_FORMATS, NDJSON
 from query.formats.streamed_response import StreamedResponse
+from query.request.query_string import check_query_string
 from query.request.subject import SUBJECT_PARAMETERS, authorized_subject
 from query.request.time_parameters import PRESETS
 from schemas.errors import ApiError
@@ -26,6 +27,7 @@ from schemas.registry import KeyScope as KeyScope
 async def export_rows(dependencies: QueryDependencies, request: Request) -> Response:
     """Stream the rows of an export."""
     key = dependencies.authorize(request, KeyScope.READ_DATA, Group.CUSTOM)
+    check_query_string(request, ENDPOINTS[0].operation)
     subject = authorized_subject(dependencies, key, request)
     format_ = negotiate_format(request, FILE_FORMATS, NDJSON)
     export_query = parse_export_query(

@@ -11,7 +11,7 @@ from query.engine.engine import Sql
 from query.engine.snapshots import VersionNumber
 from query.request.body import decode_json
 from query.request.filters import Filter, compile_conditions
-from query.request.suggestions import unknown_name_message
+from query.request.suggestions import unknown_column_message, unknown_name_message
 from query.request.time_parameters import parse_time_range
 from query.request.time_range import TimeRange
 from query.request.time_zones import check_time_zone
@@ -74,9 +74,7 @@ def _columns(text: str | None, table: CustomTable) -> tuple[CustomColumn, ...]:
     names = [name.strip() for name in text.split(",")]
     for name in names:
         if table.column(name) is None:
-            raise Malformed(
-                unknown_name_message("column", name, table.fields, f" in table '{table.name}'")
-            )
+            raise Malformed(unknown_column_message(name, table.fields, f" in table '{table.name}'"))
         if names.count(name) > 1:
             raise Malformed(f"'columns' names '{name}' twice")
     return tuple(column for name in names if (column := table.column(name)))

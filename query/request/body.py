@@ -1,17 +1,21 @@
 """Decodes JSON bodies into structs; errors name the field and the rule."""
 
 import re
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
+from msgspec import Struct
 from starlette.requests import Request
 
+from query.request.member_names import rename_members
 from schemas.errors import Malformed
 from schemas.http.asgi import read_body
 from schemas.http.validation_messages import rule_message
 
 MAX_BODY_BYTES = 1_048_576
 BODY_SECONDS = 15.0
+
+UNKNOWN_MEMBER = "Object contains unknown field"
 
 T = TypeVar("T")
 
@@ -31,18 +35,54 @@ def decode_json(body: bytes, shape: type[T], at: str = "") -> T:
     try:
         return msgspec.json.decode(body, type=shape)
     except msgspec.ValidationError as error:
-        raise Malformed(_sentence(str(error), at)) from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        where = f"'{at}'" if at else "The body"
-        raise Malformed(f"{where} is not valid JSON") from None
+        if not str(error).startswith(UNKNOWN_MEMBER):
+            raise Malformed(_sentence(str(error), at)) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Malformed(_not_json(body, error, at)) from None
+    return _convert_renamed(decode_json(body, Any, at), shape, at)
 
 
-def convert(value: object, shape: type[T], at: str) -> T:
-    """A part of a body as `shape`; `at` is its path in the body."""
+def convert(value: object, shape: type[T], at: str, outer: type[Struct] | None = None) -> T:
+    """A part of a body as `shape`; `at` is its path in the body, `outer` the shape of the body."""
     try:
         return msgspec.convert(value, shape)
     except msgspec.ValidationError as error:
+        if not str(error).startswith(UNKNOWN_MEMBER):
+            raise Malformed(_sentence(str(error), at)) from None
+    return _convert_renamed(value, shape, at, outer)
+
+
+def _convert_renamed(
+    value: object, shape: type[T], at: str, outer: type[Struct] | None = None
+) -> T:
+    """The value as `shape`, when some of its members are spelled differently or unknown."""
+    try:
+        return msgspec.convert(rename_members(value, shape, at, outer), shape)
+    except msgspec.ValidationError as error:
         raise Malformed(_sentence(str(error), at)) from None
+    except RecursionError:
+        raise Malformed(f"{_subject(at)} is nested too deep") from None
+
+
+def _not_json(body: bytes, error: Exception, at: str) -> str:
+    """`The body is not valid JSON: … at line 3, column 8`."""
+    problem = f"{_subject(at)} is not valid JSON"
+    if isinstance(error, RecursionError):
+        return f"{problem}: it is nested too deep"
+    if isinstance(error, UnicodeDecodeError):
+        return f"{problem}: it is not UTF-8"
+    if not body.strip():
+        return f"{problem}: it is empty"
+    match = re.search(r"JSON is malformed: (.+) \(byte (\d+)\)", str(error))
+    if match is None:
+        return f"{problem}: it ends too early" if "truncated" in str(error) else problem
+    before = body[: int(match[2])].decode(errors="replace")
+    line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+    return f"{problem}: {match[1]} at line {line}, column {column}"
+
+
+def _subject(at: str) -> str:
+    return f"'{at}'" if at else "The body"
 
 
 def _sentence(error: str, at: str = "") -> str:

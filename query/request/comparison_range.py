@@ -13,24 +13,24 @@ from schemas.errors import Malformed
 PERIODS = ("previous_period", "previous_year")
 
 
-class ComparisonDates(Struct, frozen=True, rename="camel"):
+class ComparisonDates(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """Explicit dates to compare with."""
 
     start_date: str
     end_date: str
 
 
-class CompareOptions(Struct, frozen=True):
+class CompareOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """The time range that a result is compared with."""
 
     to: str | ComparisonDates
 
 
 def comparison_range(
-    compare: CompareOptions, requested: TimeRange, now_ms: int, max_days: int
+    compare: str | CompareOptions, requested: TimeRange, now_ms: int, max_days: int
 ) -> TimeRange:
     """The time range to compare with; Malformed names the member and the rule."""
-    to = compare.to
+    to = compare if isinstance(compare, str) else compare.to
     if isinstance(to, ComparisonDates):
         return parse_time_range(to.start_date, to.end_date, None, requested.zone, now_ms, max_days)
     if to not in PERIODS:

@@ -14,7 +14,7 @@ from query.engine.engine import Sql, merge_values
 from query.request.filter_values import CONVERTERS, EPOCH, EXPECTED, Value, decimal_of
 from query.request.operators import BY_NAME, Arity, Operator
 from query.request.property_path import PROPERTIES_COLUMN, is_property, parse_property
-from query.request.suggestions import unknown_name_message
+from query.request.suggestions import unknown_column_message, unknown_name_message
 from schemas.errors import Malformed
 from schemas.tables import ColumnType
 
@@ -29,6 +29,7 @@ class Filter(
     Struct,
     frozen=True,
     omit_defaults=True,
+    forbid_unknown_fields=True,
     rename={"all_of": "and", "any_of": "or", "none_of": "not"},
 ):
     """One condition, or a group of conditions; `operator` and `op` are the same."""
@@ -141,9 +142,7 @@ def _compile_condition(filter_: Filter, target: FilterTarget, path: str, prefix:
         return _compile_property(filter_, filter_.field, path, prefix)
     field = target.fields.get(filter_.field)
     if field is None:
-        raise Malformed(
-            unknown_name_message("column", filter_.field, target.fields, f" in {target.table}")
-        )
+        raise Malformed(unknown_column_message(filter_.field, target.fields, f" in {target.table}"))
     operator = _operator(filter_, path)
     if operator.text_only and field.type is not ColumnType.STRING:
         raise Malformed(

@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 FieldName = Annotated[str, Meta(max_length=256)]
 
 
-class OrderTerm(Struct, frozen=True):
+class OrderTerm(Struct, frozen=True, forbid_unknown_fields=True):
     """A field of the result, and the direction."""
 
     field: FieldName

@@ -37,6 +37,11 @@ class Query(Struct, frozen=True, kw_only=True):
     now_ms: int
     """When the request was parsed."""
     filters: Sequence[Filter] = ()
+    """Those of the body, then those of the parameter."""
+    own_filters: Sequence[Filter] = ()
+    """Those of the parameter."""
+    own_members: frozenset[str] = frozenset()
+    """Members of the parameter, which apply to this query alone."""
     include_bots: bool = False
     as_of: AsOf = None
     page: PageOptions = PageOptions()

@@ -41,8 +41,8 @@ def authorized_subject(dependencies: QueryDependencies, key: Key, request: Reque
     values = {kind: request.query_params.get(kind) for kind in SubjectKind}
     named = [(kind, value) for kind, value in values.items() if value]
     if len(named) != 1:
-        problem = "both" if named else "neither"
-        raise Malformed(f"Give either 'website_id' or 'link_id' in the query string, not {problem}")
+        problem = "not both" if named else "as in ?website_id=…; the body does not name it"
+        raise Malformed(f"Give either 'website_id' or 'link_id' in the query string, {problem}")
     kind, name = named[0]
     owner = key.organization_id
     if kind is SubjectKind.LINK:

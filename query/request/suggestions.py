@@ -1,15 +1,104 @@
 """Error text for an unknown name, with a suggestion."""
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
 from difflib import get_close_matches
 
+MAX_SHOWN = 60
+MAX_LISTED = 20
 
-def unknown_name_message(what: str, name: str, known: Iterable[str], where: str = "") -> str:
-    """`Unknown column 'contry' in table 'events'; did you mean 'country'?`"""
+COLUMN_WORDS: Mapping[str, tuple[str, ...]] = {
+    "browser": ("browser_name",),
+    "campaign": ("utm_campaign",),
+    "client_id": ("anonymous_id",),
+    "device": ("device_type",),
+    "event": ("name",),
+    "event_name": ("name",),
+    "hostname": ("host",),
+    "medium": ("utm_medium",),
+    "os": ("os_name",),
+    "page": ("path",),
+    "page_path": ("path",),
+    "pathname": ("path",),
+    "referer": ("referrer",),
+    "source": ("utm_source", "referrer_name"),
+    "url": ("path",),
+    "user_id": ("anonymous_id", "profile_id"),
+    "visit_id": ("session_id",),
+    "visitor_id": ("anonymous_id",),
+}
+"""Words of other products: the columns that hold it here."""
+
+COUNTED_WORDS: Mapping[str, str] = {
+    "people": "anonymous_id",
+    "sessions": "session_id",
+    "unique_users": "anonymous_id",
+    "unique_visitors": "anonymous_id",
+    "users": "anonymous_id",
+    "visitors": "anonymous_id",
+    "visits": "session_id",
+}
+"""Numbers: the column whose distinct values they count."""
+
+TIME_WORDS: Mapping[str, str] = {
+    "date": "daily",
+    "day": "daily",
+    "hour": "hourly",
+    "minute": "minute",
+    "month": "monthly",
+    "time": "daily",
+    "timestamp": "daily",
+    "week": "weekly",
+}
+"""Words for time: the bucket that a custom query groups by."""
+
+
+def unknown_name_message(
+    what: str,
+    name: str,
+    known: Iterable[str],
+    where: str = "",
+    likeness: float = 0.6,
+    advice: str = "",
+) -> str:
+    """`Unknown column 'contry' in table 'events'; did you mean 'country'?`
+
+    A name is suggested when its likeness is at least that; else all are listed, if they are few;
+    else there is the advice.
+    """
     names = list(known)
-    shown = name if len(name) <= 60 else name[:60] + "…"
-    sentence = f"Unknown {what} '{shown}'{where}"
-    close = get_close_matches(name[:100].lower(), names, n=1, cutoff=0.6)
+    sentence = f"Unknown {what} '{shorten(name)}'{where}"
+    close = get_close_matches(name[:100].lower(), names, n=1, cutoff=likeness)
     if close:
         return f"{sentence}; did you mean '{close[0]}'?"
-    return f"{sentence}; known are {', '.join(names)}" if len(names) <= 20 else sentence
+    if len(names) <= MAX_LISTED:
+        return f"{sentence}; known are {', '.join(names)}"
+    return f"{sentence}; {advice}" if advice else sentence
+
+
+def unknown_column_message(name: str, known: Iterable[str], where: str) -> str:
+    """The error for an unknown column; other products' words for one are understood."""
+    columns = list(known)
+    advice = _column_advice(name[:100].lower(), columns)
+    if advice is None:
+        return unknown_name_message("column", name, columns, where)
+    return f"Unknown column '{shorten(name)}'{where}; {advice}"
+
+
+def shorten(name: str) -> str:
+    """The name as errors show it."""
+    return name if len(name) <= MAX_SHOWN else name[:MAX_SHOWN] + "…"
+
+
+def _column_advice(word: str, columns: Container[str]) -> str | None:
+    meant = [f"'{column}'" for column in COLUMN_WORDS.get(word, ()) if column in columns]
+    if meant:
+        return f"did you mean {' or '.join(meant)}?"
+    counted = COUNTED_WORDS.get(word)
+    if counted is not None and counted in columns:
+        return f"they are counted by {{'field': '{counted}', 'aggregate': 'uniq'}}"
+    if word in TIME_WORDS:
+        return (
+            f"in 'groupBy' of a custom query, use 'time:{TIME_WORDS[word]}'; a time range is given "
+            "by 'startDate' and 'endDate'"
+        )
+    return None

@@ -5,6 +5,7 @@ its own precision: the whole day, minute, second or millisecond.
 """
 
 import re
+from calendar import month_name, monthrange
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, timedelta
 
@@ -19,6 +20,9 @@ ACCEPTED_FORMATS = "use a date (YYYY-MM-DD), a time (YYYY-MM-DD HH:MM:SS) or an 
 TIME_PATTERN = re.compile(
     r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?P<second>:\d\d(?P<fraction>\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?"
 )
+
+DATE_PATTERN = re.compile(r"(\d{4})-(\d\d)-(\d\d)", re.ASCII)
+MONTHS = 12
 
 DateRange = tuple[date, date]
 
@@ -105,12 +109,27 @@ def parse_date(field: str, text: str) -> date:
             return date.fromisoformat(text)
     except ValueError:
         pass
-    raise Malformed(f"'{field}' is '{text[:40]}'; {ACCEPTED_FORMATS}")
+    raise Malformed(_invalid_time(field, text))
+
+
+def _invalid_time(field: str, text: str) -> str:
+    """The error for text that is no time; it says which day or month does not exist."""
+    match = DATE_PATTERN.match(text)
+    problem = f"'{field}' is '{text[:40]}'"
+    if match is None:
+        return f"{problem}; {ACCEPTED_FORMATS}"
+    year, month, day = (int(part) for part in match.groups())
+    if not 1 <= month <= MONTHS:
+        return f"{problem}; there is no month {month}: dates are YYYY-MM-DD"
+    days = monthrange(max(year, 1), month)[1]
+    if not 1 <= day <= days:
+        return f"{problem}, but {month_name[month]} {year} has {days} days"
+    return f"{problem}; {ACCEPTED_FORMATS}"
 
 
 def _preset(name: str) -> Callable[[date], DateRange]:
     if name not in PRESETS:
-        raise Malformed(unknown_name_message("preset", name, PRESETS))
+        raise Malformed(unknown_name_message("preset", name, PRESETS, likeness=0.8))
     return PRESETS[name]
 
 
@@ -143,4 +162,4 @@ def _parse_time(field: str, text: str) -> tuple[datetime, timedelta]:
             return local.replace(microsecond=local.microsecond // 1000 * 1000), unit
     except ValueError:
         pass
-    raise Malformed(f"'{field}' is '{text[:40]}'; {ACCEPTED_FORMATS}")
+    raise Malformed(_invalid_time(field, text))

@@ -85,6 +85,7 @@ class StandardResponse(Struct, rename="camel"):
 
     success: Literal[True]
     query_id: str
+    failed: Annotated[int, Meta(description="queries of the request that failed", ge=0)]
     data: list[QueryOutcome]
     meta: StandardMeta
 

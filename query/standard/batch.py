@@ -13,6 +13,7 @@ from query.engine.snapshots import PinnedVersion, PinnedVersions
 from query.request.query import Query
 from query.response.response_budget import ResponseBudget
 from query.response.worker_threads import run_in_worker
+from query.standard.applicability import check_own_members
 from query.standard.comparison import Comparison, compare
 from query.standard.execute import PreparedQuery, QueryResult, execute, prepare
 from query.standard.query_types import tables_read
@@ -92,6 +93,7 @@ async def _run_one(
     try:
         budget.check()
         async with asyncio.timeout_at(budget.ends):
+            check_own_members(query)
             engine = dependencies.standard_limiter.for_tenant(query.subject.organization_id)
             prepared = prepare(query, versions, engine, budget.ends)
             compared = await _execute_and_compare(prepared, versions)

@@ -5,7 +5,6 @@ fails alone; all of them share one budget of time, rows and bytes.
 """
 
 import secrets
-from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, cast
 
@@ -27,6 +26,7 @@ from query.formats.table_response import table_response
 from query.request.body import decode_json, read_bytes
 from query.request.filters import count_conditions
 from query.request.query import Query
+from query.request.query_string import check_query_string
 from query.request.subject import SUBJECT_PARAMETERS, QuerySubject, authorized_subject
 from query.request.time_parameters import EXAMPLE_DATES, TIME_ZONE_PARAMETER
 from query.response.bodies import (
@@ -42,7 +42,12 @@ from query.response.large_response import LargeResponse
 from query.response.response_budget import MAX_ROWS, ResponseBudget
 from query.standard.batch import ComparedResult, Versions, run_all
 from query.standard.query_types import QUERY_TYPES
-from query.standard.request import DEFAULT_LIMIT, StandardRequestBody, parse_request
+from query.standard.request import (
+    DEFAULT_LIMIT,
+    StandardRequest,
+    StandardRequestBody,
+    parse_request,
+)
 from schemas.errors import ApiError, Malformed
 from schemas.http import openapi
 from schemas.http.error_bodies import encode_json, query_error
@@ -58,6 +63,7 @@ TYPES_PER_REQUEST_COUNT = 10
 async def run_standard_queries(dependencies: QueryDependencies, request: Request) -> Response:
     """Respond to a request, or to an array of them."""
     key = dependencies.authorize(request, KeyScope.READ_DATA, Group.QUERY)
+    check_query_string(request, ENDPOINTS[0].operation)
     subject = authorized_subject(dependencies, key, request)
     format_ = negotiate_format(request, FORMATS, JSON)
     body = await read_bytes(request)
@@ -65,12 +71,12 @@ async def run_standard_queries(dependencies: QueryDependencies, request: Request
         bodies = _split_bodies(body, format_)
         respond = partial(_batch_response, dependencies, request, key, subject, bodies)
     else:
-        queries = _parse_request(dependencies, request, key, subject, body)
+        parsed = _parse_request(dependencies, request, key, subject, body)
         if format_ is JSON:
-            respond = partial(_single_response, dependencies, queries)
+            respond = partial(_single_response, dependencies, parsed)
         else:
-            check_single_query(format_, len(queries))
-            respond = partial(_file_response, dependencies, queries[0], format_)
+            check_single_query(format_, len(parsed.queries))
+            respond = partial(_file_response, dependencies, parsed.queries[0], format_)
     return await dependencies.run_within_budget(request, subject.organization_id, respond)
 
 
@@ -80,14 +86,14 @@ def _parse_request(
     key: Key,
     subject: QuerySubject,
     body: bytes,
-) -> Sequence[Query]:
+) -> StandardRequest:
     """The queries of a request that is counted once already."""
     time_zone = request.query_params.get("timezone")
     wire_body = decode_json(body, StandardRequestBody)
-    queries = parse_request(wire_body, subject, time_zone, dependencies.clock())
-    if more := (len(queries) - 1) // TYPES_PER_REQUEST_COUNT:
+    parsed = parse_request(wire_body, subject, time_zone, dependencies.clock())
+    if more := (len(parsed.queries) - 1) // TYPES_PER_REQUEST_COUNT:
         dependencies.count_request(request, key, Group.QUERY, more)
-    return queries
+    return parsed
 
 
 def _split_bodies(body: bytes, format_: Format) -> list[bytes]:
@@ -105,9 +111,9 @@ def _split_bodies(body: bytes, format_: Format) -> list[bytes]:
 
 
 async def _single_response(
-    dependencies: QueryDependencies, queries: Sequence[Query], budget: ResponseBudget
+    dependencies: QueryDependencies, request: StandardRequest, budget: ResponseBudget
 ) -> Response:
-    return _response(await _response_body(dependencies, queries, budget), budget)
+    return _response(await _response_body(dependencies, request, budget), budget)
 
 
 async def _batch_response(
@@ -125,8 +131,8 @@ async def _batch_response(
         try:
             if i:
                 dependencies.count_request(request, key, Group.QUERY)
-            queries = _parse_request(dependencies, request, key, subject, body)
-            result: object = await _response_body(dependencies, queries, budget)
+            parsed = _parse_request(dependencies, request, key, subject, body)
+            result: object = await _response_body(dependencies, parsed, budget)
         except ApiError as error:
             budget.roll_back(savepoint)
             result = query_error(error)
@@ -150,23 +156,24 @@ async def _file_response(
 
 
 async def _response_body(
-    dependencies: QueryDependencies, queries: Sequence[Query], budget: ResponseBudget
+    dependencies: QueryDependencies, request: StandardRequest, budget: ResponseBudget
 ) -> StandardResponse:
     """The response to one request: an entry for each query, and what they have in common."""
 
     def shape(query: Query, compared: ComparedResult) -> EncodedJson:
         return encode_within(_success_entry(query, compared), budget)
 
-    versions, outcomes = await run_all(queries, dependencies, budget, shape)
+    versions, outcomes = await run_all(request.queries, dependencies, budget, shape)
     entries = [
         _error_entry(query, outcome) if isinstance(outcome, ApiError) else outcome
-        for query, outcome in zip(queries, outcomes, strict=True)
+        for query, outcome in zip(request.queries, outcomes, strict=True)
     ]
     return StandardResponse(
         success=True,
-        query_id=f"q_{secrets.token_hex(8)}",
+        query_id=request.body.id or f"q_{secrets.token_hex(8)}",
+        failed=sum(isinstance(outcome, ApiError) for outcome in outcomes),
         data=cast(list[QueryOutcome], entries),  # each is a QueryOutcome, encoded already
-        meta=await _meta(dependencies, queries, versions),
+        meta=await _meta(dependencies, request, versions),
     )
 
 
@@ -195,18 +202,18 @@ def _success_entry(query: Query, compared: ComparedResult) -> QueryOutcome:
 
 
 async def _meta(
-    dependencies: QueryDependencies, queries: Sequence[Query], versions: Versions
+    dependencies: QueryDependencies, request: StandardRequest, versions: Versions
 ) -> StandardMeta:
-    """What all queries of the request have in common, read from the first."""
+    """What all queries of the request have in common."""
     freshness = await dependencies.freshness.freshness_of(versions.values())
-    first = queries[0]
+    body, queries = request.body, request.queries
     return StandardMeta(
         parameters=[query.label for query in queries],
         total_parameters=len(queries),
-        page=first.page.number,
-        limit=first.page.limit or DEFAULT_LIMIT,
-        filters_applied=count_conditions(first.filters),
-        timezone=first.time_range.zone,
+        page=body.page,
+        limit=body.limit or DEFAULT_LIMIT,
+        filters_applied=count_conditions(body.filters),
+        timezone=queries[0].time_range.zone,
         watermark=freshness.watermark,
         lag_seconds=freshness.lag_seconds,
         versions={name: pinned.version.number for name, pinned in versions.items()},

@@ -78,7 +78,8 @@ def find_query_type(name: str, kind: SubjectKind) -> QueryType:
     query_type = QUERY_TYPES.get(name)
     if query_type is None:
         known = [known for known, each in QUERY_TYPES.items() if each.subject is kind]
-        raise Malformed(unknown_name_message("query type", name, known))
+        advice = "GET /v1/query/types lists all query types"
+        raise Malformed(unknown_name_message("query type", name, known, advice=advice))
     if query_type.subject is not kind:
         raise Malformed(f"Query type '{name}' requires '{query_type.subject}', not '{kind}'")
     return query_type

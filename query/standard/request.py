@@ -1,20 +1,23 @@
 """Body of a standard query request, parsed into one Query for each parameter."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct, field
+from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from query.engine.snapshots import AsOf
 from query.request.body import convert
 from query.request.buckets import GRANULARITIES
 from query.request.comparison_range import CompareOptions, comparison_range
 from query.request.filters import Filter
+from query.request.member_names import check_names, member_names
 from query.request.order import OrderTerm
 from query.request.query import PageOptions, Query
 from query.request.subject import QuerySubject
 from query.request.time_parameters import parse_time_range
 from query.request.time_range import Granularity, check_time_zone
+from query.standard.applicability import check_body_members
+from query.standard.query_types import QUERY_TYPES
 from schemas.errors import Malformed
 
 MAX_DAYS = 3_660
@@ -22,20 +25,30 @@ MAX_PARAMETERS = 100
 DEFAULT_LIMIT = 100
 
 ShortText = Annotated[str, Meta(max_length=256)]
+Limit = Annotated[int, Meta(ge=1, le=10_000)]
+Page = Annotated[int, Meta(ge=1, le=1_000_000)]
+Order = Annotated[list[OrderTerm], Meta(max_length=25)]
 
 
-class ParameterOptions(Struct, frozen=True):
-    """A parameter that is an object: its time range and granularity override those of the body."""
+class ParameterOptions(Struct, frozen=True, forbid_unknown_fields=True):
+    """A parameter that is an object: its members override those of the body.
+
+    Its filters apply in addition to those of the body.
+    """
 
     name: ShortText
     start_date: str | None = None
     end_date: str | None = None
     preset: str | None = None
     granularity: str | None = None
+    filters: list[Filter] = []
+    limit: Limit | None = None
+    page: Page | None = None
+    order_by: Order | None = field(name="orderBy", default=None)
     id: ShortText | None = None
 
 
-class StandardRequestBody(Struct, frozen=True, rename="camel"):
+class StandardRequestBody(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """Standard queries about one subject."""
 
     parameters: Annotated[
@@ -45,37 +58,53 @@ class StandardRequestBody(Struct, frozen=True, rename="camel"):
     end_date: str | None = None
     preset: str | None = None
     granularity: str = "daily"
-    limit: Annotated[int, Meta(ge=1, le=10_000)] | None = None
-    page: Annotated[int, Meta(ge=1, le=1_000_000)] = 1
+    limit: Limit | None = None
+    page: Page = 1
     timezone: str | None = None
     filters: list[Filter] = []
-    order_by: Annotated[list[OrderTerm], Meta(max_length=25)] = []
+    order_by: Order = []
     sort_by: ShortText | None = None
-    sort_order: Literal["asc", "desc"] = "desc"
-    compare: CompareOptions | None = None
+    sort_order: Literal["asc", "desc"] | UnsetType = UNSET
+    compare: str | CompareOptions | None = None
     as_of: AsOf = None
     include_bots: bool = field(name="include_bots", default=False)
+    id: ShortText | None = None
+    """Echoed as `queryId`."""
+
+
+class StandardRequest(Struct, frozen=True):
+    """The queries of one request, and the body they were made from."""
+
+    body: StandardRequestBody
+    queries: tuple[Query, ...]
 
 
 def parse_request(
     body: StandardRequestBody, subject: QuerySubject, time_zone: str | None, now_ms: int
-) -> tuple[Query, ...]:
+) -> StandardRequest:
     """One query for each parameter of the body.
 
     The time zone is that of the query string, else of the body, else of the subject.
     """
     zone = check_time_zone("timezone", time_zone or body.timezone or subject.time_zone)
     page = PageOptions(body.page, body.limit, _order(body))
-    return tuple(
+    queries = tuple(
         _parse_query(parameter, body, subject, page, zone, now_ms, f"parameters[{i}]")
         for i, parameter in enumerate(body.parameters)
     )
+    check_body_members(queries, _granularity(body.granularity, "granularity"), body.limit)
+    return StandardRequest(body, queries)
 
 
 def _order(body: StandardRequestBody) -> Sequence[OrderTerm]:
-    if body.sort_by is None or body.order_by:
+    if body.sort_by is None:
+        if body.sort_order is not UNSET:
+            raise Malformed("'sortOrder' needs 'sortBy', the field to sort by")
         return body.order_by
-    return [OrderTerm(body.sort_by, body.sort_order)]
+    if body.order_by:
+        raise Malformed("'sortBy' and 'orderBy' are both given; give one of them")
+    direction = "desc" if body.sort_order is UNSET else body.sort_order
+    return [OrderTerm(body.sort_by, direction)]
 
 
 def _parse_query(
@@ -87,8 +116,9 @@ def _parse_query(
     now_ms: int,
     path: str,
 ) -> Query:
-    fields = {"name": parameter} if isinstance(parameter, str) else parameter
-    own = convert(fields, ParameterOptions, path)
+    members = {"name": parameter} if isinstance(parameter, str) else parameter
+    fields, options = _split_members(members, path)
+    own = convert(fields, ParameterOptions, path, StandardRequestBody)
     start, end, preset = own.start_date, own.end_date, own.preset
     if preset is None:
         start, end, preset = start or body.start_date, end or body.end_date, body.preset
@@ -100,21 +130,52 @@ def _parse_query(
         subject=subject,
         time_range=requested,
         now_ms=now_ms,
-        filters=body.filters,
+        filters=[*body.filters, *own.filters],
+        own_filters=own.filters,
+        own_members=frozenset(fields),
         include_bots=body.include_bots,
         as_of=body.as_of,
-        page=page,
-        granularity=_granularity(own.granularity or body.granularity),
+        page=_own_page(page, own),
+        granularity=_granularity(own.granularity or body.granularity, "granularity"),
         comparison_range=compared,
         name=own.name,
         label=own.id or own.name,
-        options={n: v for n, v in fields.items() if n not in ParameterOptions.__struct_fields__},
+        options=options,
         path=path,
     )
 
 
-def _granularity(name: str) -> Granularity:
+def _split_members(
+    members: Mapping[str, Any], path: str
+) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """The members that every parameter may have, and the options of its query type.
+
+    Malformed for a member that is neither. A type that does not exist fails alone.
+    """
+    common = member_names(ParameterOptions)
+    query_type = QUERY_TYPES.get(str(members.get("name")))
+    shape = query_type and query_type.options
+    known = (*common, *(member_names(shape) if shape else ()))
+    if query_type is None:
+        known = (*known, *(name for name in members if name not in known))
+    names = check_names(members, known, path, StandardRequestBody)
+    named = {names[name]: value for name, value in members.items()}
+    return (
+        {name: value for name, value in named.items() if name in common},
+        {name: value for name, value in named.items() if name not in common},
+    )
+
+
+def _own_page(page: PageOptions, own: ParameterOptions) -> PageOptions:
+    return PageOptions(
+        own.page or page.number,
+        own.limit or page.limit,
+        page.order if own.order_by is None else own.order_by,
+    )
+
+
+def _granularity(name: str, path: str) -> Granularity:
     if name not in GRANULARITIES:
         known = ", ".join(Granularity)
-        raise Malformed(f"'granularity' is '{name[:40]}'; it must be one of {known}")
+        raise Malformed(f"'{path}' is '{name[:40]}'; it must be one of {known}")
     return GRANULARITIES[name]

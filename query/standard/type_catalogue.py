@@ -10,6 +10,7 @@ from starlette.responses import Response
 from query.dependencies import QueryDependencies, QueryEndpoint
 from query.formats.result_table import declared_columns
 from query.request.buckets import Granularity
+from query.request.query_string import check_query_string
 from query.request.time_parameters import PRESETS
 from query.response.bodies import TypesResponse
 from query.response.json_response import json_response
@@ -26,6 +27,7 @@ FLAGS = {"true": True, "1": True, "false": False, "0": False}
 async def list_types(dependencies: QueryDependencies, request: Request) -> Response:
     """The query types; public, because the response holds no data of a tenant."""
     dependencies.admit_public(request)
+    check_query_string(request, ENDPOINTS[0].operation)
     include_meta = request.query_params.get("include_meta", "false")
     if include_meta not in FLAGS:
         raise Malformed(f"'include_meta' is '{include_meta[:40]}'; it must be true or false")

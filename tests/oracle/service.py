@@ -145,19 +145,21 @@ def named(query: StandardQuery) -> Any:
 
 
 def body_of(query: StandardQuery, parameters: Iterable[Any]) -> dict[str, Any]:
-    """What is sent."""
+    """What is sent: a granularity to series only, and no limit beyond that of the type."""
+    query_type = QUERY_TYPES[query.name]
     body: dict[str, Any] = {
         "parameters": list(parameters),
         "startDate": query.start.isoformat(),
         "endDate": query.end.isoformat(),
         "timezone": query.zone,
-        "granularity": query.granularity,
         "filters": list(query.filters),
         "include_bots": query.include_bots,
         "page": query.page,
     }
+    if query_type.starts_with_time and not query_type.options:
+        body["granularity"] = query.granularity
     if query.limit is not None:
-        body["limit"] = query.limit
+        body["limit"] = min(query.limit, query_type.max_limit)
     if query.order_by:
         body["orderBy"] = list(query.order_by)
     if query.compare:

@@ -160,13 +160,16 @@ def valid_standard_requests(draw: st.DrawFn) -> dict[str, Any]:
     comparable = (
         span["startDate"] > "1972" and QUERY_TYPES[name].time_range_override is requested_range
     )
+    widths = [g for g in GRANULARITIES if g != "minute"]
     return {
         "parameters": [name],
         **span,
-        "granularity": draw(st.sampled_from([g for g in GRANULARITIES if g != "minute"])),
+        "granularity": draw(
+            st.sampled_from(widths if QUERY_TYPES[name].starts_with_time else ["daily"])
+        ),
         "filters": draw(valid_filters(filterable_fields(EVENTS))) + draw(property_filters()),
         "page": draw(st.integers(1, 3) | st.integers(1, 1_000_000)),
-        "limit": draw(st.integers(1, 10_000)),
+        "limit": draw(st.integers(1, QUERY_TYPES[name].max_limit)),
         "orderBy": [
             {"field": field, "direction": draw(st.sampled_from(["asc", "desc"]))}
             for field in draw(st.lists(st.sampled_from(sorted(sortable(name))), max_size=2))

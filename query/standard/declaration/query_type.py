@@ -35,7 +35,7 @@ from query.standard.declaration.statement import (
 from schemas.tables import Table
 
 
-class QueryOptions(Struct, frozen=True):
+class QueryOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """Base of the options that a parameter may have beside its name."""
 
     @classmethod

@@ -18,7 +18,7 @@ FIELDS: Mapping[str, FilterField] = {
 }
 
 
-class Step(Struct, frozen=True, omit_defaults=True):
+class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """An event with that name, or a page view of that path."""
 
     event: StepText | None = None

@@ -184,7 +184,7 @@ def test_an_export_without_rows_is_an_empty_file_of_its_format(service: InProces
         (
             "events",
             {"filters": "["},
-            "'filters' is not valid JSON",
+            "'filters' is not valid JSON: it ends too early",
         ),
     ],
 )

@@ -25,6 +25,7 @@ def test_an_answer_has_the_whole_envelope_also_when_nothing_is_stored(
     assert query_id.startswith("q_")
     assert body == {
         "success": True,
+        "failed": 0,
         "data": [
             {"parameter": "summary", "success": True, "data": [], "meta": {"totalRows": 1}},
             {"parameter": "pages", "success": True, "data": [], "meta": {"totalRows": 0}},
@@ -94,7 +95,7 @@ def test_a_parameter_may_have_dates_granularity_and_a_name_of_its_own(
         ({"parameters": []}, "'parameters' must not be empty"),
         ({"parameters": "summary"}, "'parameters' must be an array, not a string"),
         ({"startDate": "10.11.2026"}, "'startDate' is '10.11.2026'; use a date (YYYY-MM-DD)"),
-        ({"endDate": "2026-02-30"}, "'endDate' is '2026-02-30'; use a date (YYYY-MM-DD)"),
+        ({"endDate": "2026-02-30"}, "'endDate' is '2026-02-30', but February 2026 has 28 days"),
         (
             {"startDate": None},
             "'startDate' is missing: use 'startDate' and 'endDate', or 'preset'",

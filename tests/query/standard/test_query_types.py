@@ -184,7 +184,7 @@ def test_a_type_gives_rows_of_its_shape(service: InProcessService, query_type: Q
 def test_paging_through_gives_the_whole_list_once(
     service: InProcessService, query_type: QueryType
 ) -> None:
-    whole = asked(service, query_type, limit=10_000)
+    whole = asked(service, query_type, limit=query_type.max_limit)
 
     pages = [asked(service, query_type, limit=2, page=n) for n in range(1, len(whole) // 2 + 2)]
 

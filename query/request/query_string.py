@@ -1,0 +1,46 @@
+"""Refuses unknown parameters in the query string of a question."""
+
+import typing
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+from starlette.requests import Request
+
+from query.request.member_names import fold, member_names
+from query.request.suggestions import shorten, unknown_name_message
+from schemas.errors import Malformed
+from schemas.http.openapi import Operation
+
+
+def check_query_string(request: Request, operation: Operation) -> None:
+    """Malformed when the query string has a parameter that the operation has not, or one twice."""
+    known = [each.name for each in operation.parameters if each.location == "query"]
+    counts = Counter(name for name, _ in request.query_params.multi_items())
+    for name, count in counts.items():
+        if name not in known:
+            raise Malformed(_unknown(name, known, operation))
+        if count > 1:
+            raise Malformed(f"'{name}' is given {count} times in the query string; give it once")
+
+
+def _unknown(name: str, known: Sequence[str], operation: Operation) -> str:
+    where = " in the query string"
+    members = [name for shape in _structs(operation.body) for name in member_names(shape)]
+    if meant := _by_fold(known).get(fold(name)):
+        return f"Unknown parameter '{shorten(name)}'{where}; did you mean '{meant}'?"
+    if meant := _by_fold(members).get(fold(name)):
+        return f"Unknown parameter '{meant}'{where}; it belongs in the body"
+    return unknown_name_message("parameter", name, known, where)
+
+
+def _by_fold(names: Sequence[str]) -> Mapping[str, str]:
+    return {fold(name): name for name in names}
+
+
+def _structs(body: Any) -> Iterator[type[Struct]]:
+    """The shapes of a body and of the options of a union."""
+    for option in typing.get_args(body) or (body,):
+        if isinstance(option, type) and issubclass(option, Struct):
+            yield option

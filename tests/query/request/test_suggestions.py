@@ -1,0 +1,70 @@
+"""What an error suggests in place of an unknown name."""
+
+from typing import Any
+
+import pytest
+
+from query.request.suggestions import unknown_name_message
+from tests.query.query_service import InProcessService, start_service
+
+COUNT = {"field": "*", "aggregate": "count"}
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> InProcessService:
+    return start_service(tmp_path_factory.mktemp("service"))
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        (
+            {"groupBy": ["date"]},
+            "Unknown column 'date' in table 'events'; in 'groupBy' of a custom query, use "
+            "'time:daily'; a time range is given by 'startDate' and 'endDate'",
+        ),
+        ({"groupBy": ["page"]}, "Unknown column 'page' in table 'events'; did you mean 'path'?"),
+        (
+            {"selects": [{"field": "visitors", "aggregate": "count"}]},
+            "Unknown column 'visitors' in table 'events'; they are counted by {'field': "
+            "'anonymous_id', 'aggregate': 'uniq'}",
+        ),
+        (
+            {"groupBy": ["user_id"]},
+            "Unknown column 'user_id' in table 'events'; did you mean 'anonymous_id' or "
+            "'profile_id'?",
+        ),
+    ],
+)
+def test_words_of_other_products_are_understood(
+    service: InProcessService, query: dict[str, Any], said: str
+) -> None:
+    reply = service.custom("events", **{"selects": [COUNT], **query})
+
+    assert (reply.status, reply.json["error"]) == (400, said)
+
+
+def test_a_preset_that_is_not_alike_is_answered_with_the_list(service: InProcessService) -> None:
+    body = {"parameters": ["summary"], "preset": "last_12m"}
+
+    reply = service.ask("POST", "/v1/query", body, website_id="shop")
+
+    assert reply.json["error"].startswith(
+        "Unknown preset 'last_12m'; known are today, yesterday, last_7d"
+    )
+
+
+def test_a_query_type_that_is_not_alike_is_answered_with_the_place_of_the_list(
+    service: InProcessService,
+) -> None:
+    [entry] = service.query("nothing_of_the_kind").json["data"]
+
+    assert entry["error"] == (
+        "Unknown query type 'nothing_of_the_kind'; GET /v1/query/types lists all query types"
+    )
+
+
+def test_few_names_are_listed_and_long_ones_are_cut() -> None:
+    said = unknown_name_message("word", "x" * 100, ("one", "two"))
+
+    assert said == f"Unknown word '{'x' * 60}…'; known are one, two"
