@@ -78,7 +78,7 @@ def test_the_command_line_asks(tenant_with_views: tuple[Tenant, Client]) -> None
     assert list(json.loads(rows.stdout)) == ["top_pages", "summary_metrics"]
     assert [row["name"] for row in csv.DictReader(lines.stdout.splitlines())] == ["/0", "/1"]
     assert usual.returncode == 0, usual.stderr
-    assert undated.stderr.startswith("tidemark: --from is '2026-13-01'; use a date")
+    assert undated.stderr.startswith("tidemark: --from is '2026-13-01'; there is no month 13")
     assert wrong.returncode == 1
     assert wrong.stdout == table.stdout
     assert wrong.stderr == (
