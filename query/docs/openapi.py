@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 
-from msgspec import defstruct
-
 from query.custom.aggregates import AGGREGATES
 from query.custom.request import ALIAS
 from query.custom.tables import CUSTOM_TABLES
 from query.dependencies import QueryEndpoint
+from query.docs.row_schemas import ROW_NAMES, ROW_SCHEMAS
 from query.request.buckets import GRANULARITIES
 from query.request.operators import OPERATORS
 from query.request.time_parameters import PRESETS
@@ -15,12 +14,6 @@ from query.response.bodies import ErrorResponse, RateLimitResponse
 from query.standard.query_types import FAMILIES
 from schemas.http.health import HEALTH_OPERATIONS as HEALTH
 from schemas.http.openapi import ApiDescription
-
-ROW_SCHEMAS = defstruct(
-    "Rows",
-    [(t.name, list.__class_getitem__(t.row)) for family in FAMILIES for t in family],
-    namespace={"__doc__": "The rows of every query type."},
-)
 
 
 def describe_api(endpoints: Sequence[QueryEndpoint]) -> ApiDescription:
@@ -33,6 +26,7 @@ def describe_api(endpoints: Sequence[QueryEndpoint]) -> ApiDescription:
         error_body=ErrorResponse,
         rate_limit_body=RateLimitResponse,
         extra_types=(ROW_SCHEMAS,),
+        schema_names=ROW_NAMES,
         property_overrides={
             ("Filter", "operator"): {"examples": [operator.name for operator in OPERATORS]},
             ("Filter", "field"): {"description": "a column of the table, or properties.<key>"},

@@ -80,9 +80,7 @@ ENDPOINTS = (
                 openapi.Parameter("startDate", "first day, or instant", example="2026-11-01"),
                 openapi.Parameter("endDate", "last day, inclusive", example="2026-11-30"),
                 openapi.Parameter("preset", f"instead of dates: {', '.join(PRESETS)}"),
-                openapi.Parameter(
-                    "timezone", "IANA time zone of the dates", example="Europe/Berlin"
-                ),
+                openapi.Parameter("timezone", "IANA time zone of the dates, such as Europe/Berlin"),
                 openapi.Parameter("columns", "comma-separated; all when absent", example="ts,name"),
                 openapi.Parameter(
                     "filters",

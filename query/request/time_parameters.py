@@ -28,7 +28,7 @@ DateRange = tuple[date, date]
 
 EXAMPLE_DATES = {"startDate": "2026-11-01", "endDate": "2026-11-30"}
 TIME_ZONE_PARAMETER = Parameter(
-    "timezone", "IANA time zone; overrides the body's", example="Europe/Berlin"
+    "timezone", "IANA time zone, such as Europe/Berlin; overrides the body's"
 )
 
 

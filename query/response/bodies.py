@@ -59,7 +59,9 @@ class QueryOutcome(Struct):
 
     parameter: str
     success: bool
-    data: Annotated[Objects, Meta(description="rows; see Rows for each type's")]
+    data: Annotated[
+        Objects, Meta(description="rows; RowsByQueryType has the fields of each query type")
+    ]
     error: str | UnsetType = UNSET
     code: str | UnsetType = UNSET
     meta: QueryMeta | UnsetType = UNSET

@@ -11,11 +11,11 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from schemas.errors import ApiError, HeadersTooLarge
+from schemas.http.openapi_components import Schema, component_schemas
 
-Schema = dict[str, Any]
-
-SCHEMA_REF = "#/components/schemas/{name}"
 API_VERSION = "0.1.0"
+TEXT_MEDIA_TYPES = ("application/x-ndjson", "image/svg+xml")
+"""Media types of texts, besides those that begin with text/."""
 PROTOCOL_ERRORS: tuple[type[ApiError], ...] = (HeadersTooLarge,)
 """Errors of the HTTP protocol that every operation can return."""
 
@@ -90,6 +90,8 @@ class ApiDescription(Struct, frozen=True):
     """Further security schemes by name."""
     extra_types: tuple[Any, ...] = ()
     """Further types to list under components."""
+    schema_names: Mapping[type, str] = {}
+    """Names of types in the document, where these differ from those in the code."""
     property_overrides: Mapping[tuple[str, str], Mapping[str, Any]] = {}
     """Further JSON schema keywords, by type and member."""
 
@@ -97,10 +99,9 @@ class ApiDescription(Struct, frozen=True):
 def openapi_document(service: ApiDescription) -> dict[str, Any]:
     """The OpenAPI document as plain values."""
     types = list(dict.fromkeys(_types(service)))
-    schemas, components = msgspec.json.schema_components(types, ref_template=SCHEMA_REF)
+    type_schemas, components = component_schemas(types, service.schema_names)
     for (name, member), more in service.property_overrides.items():
         components[name]["properties"][member].update(more)
-    type_schemas = dict(zip(types, schemas, strict=True))
     paths: dict[str, dict[str, Any]] = {}
     for operation in service.operations:
         described = _operation(operation, service, type_schemas)
@@ -182,7 +183,9 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
 
 
 def _response(response: Response, type_schemas: Mapping[Any, Schema]) -> dict[str, Any]:
-    content: dict[str, Any] = {media_type: {"schema": {}} for media_type in response.media_types}
+    content: dict[str, Any] = {
+        media_type: {"schema": _file_schema(media_type)} for media_type in response.media_types
+    }
     if shapes := [type_schemas[shape] for shape in _body_types(response)]:
         schema = shapes[0] if len(shapes) == 1 else {"anyOf": shapes}
         content = {"application/json": {"schema": schema}, **content}
@@ -191,6 +194,11 @@ def _response(response: Response, type_schemas: Mapping[Any, Schema]) -> dict[st
         "headers": _headers(response.headers),
     }
     return described | ({"content": content} if content else {})
+
+
+def _file_schema(media_type: str) -> Schema:
+    is_text = media_type.startswith("text/") or media_type in TEXT_MEDIA_TYPES
+    return {"type": "string"} if is_text else {"type": "string", "format": "binary"}
 
 
 def _error_responses(

@@ -8,7 +8,6 @@ import pytest
 from openapi_spec_validator import validate
 
 from query.app import ENDPOINTS, OPENAPI_SERVICE
-from query.standard.query_types import FAMILIES
 from schemas.http.health import HEALTH_PATHS as HEALTH
 from schemas.http.openapi import openapi_document
 from tests.asgi_client import request_once
@@ -38,12 +37,6 @@ def test_every_route_is_described_and_nothing_else() -> None:
 
     routes = {(e.operation.method, e.operation.path) for e in ENDPOINTS}
     assert described == routes | {("GET", path) for path in HEALTH}
-
-
-def test_the_rows_of_every_query_type_are_described() -> None:
-    rows = openapi_document(OPENAPI_SERVICE)["components"]["schemas"]["Rows"]["properties"]
-
-    assert list(rows) == [t.name for family in FAMILIES for t in family]
 
 
 def test_a_document_that_is_known_is_not_sent_again(service: InProcessService) -> None:
