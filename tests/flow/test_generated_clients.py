@@ -175,4 +175,4 @@ def test_responses_of_the_collector_are_read(called: Callable[..., Any], caller:
 
     assert (answer.status, answer.count) == ("success", 1)
     assert health.status == "ok"
-    assert image.startswith("<?xml")
+    assert image.startswith("<svg")
