@@ -18,6 +18,7 @@ COMMANDS = {
     "doctor": "doctor.doctor",
     "settings": "settings.settings",
     "topics": "settings.topics",
+    "quickstart": "quickstart.quickstart",
     "organizations": "organizations.organizations",
     "websites": "websites.websites",
     "snippet": "snippet.snippet",

@@ -149,6 +149,7 @@ def _prepare_request(
     if website is None and link is None and demo is not None:
         website = demo.website_id
     if not key:
+        tidemark.require_data_folder()
         raise click.UsageError("give an API key: TIDEMARK_API_KEY, or --key-file")
     if (website is None) is (link is None):
         raise click.UsageError("give either --website or --link")

@@ -32,9 +32,19 @@ class CliContext(Struct, frozen=True):
     umask: int = 0o022
     """The umask of the user, for files that are theirs, not Tidemark's."""
 
+    def require_data_folder(self) -> None:
+        """Fail when there is no data folder, so that no command creates one in a wrong place."""
+        folder = self.settings.data
+        if not self.settings.registry and not folder.exists():
+            raise click.ClickException(
+                f"no data folder here ({folder.absolute()}); nothing has been started; "
+                "set TIDEMARK_DATA_DIR or run `make run`"
+            )
+
     @contextmanager
     def open_registry(self) -> Iterator["RegistryStore"]:
         """The registry, migrated to this version; its errors become one-line messages."""
+        self.require_data_folder()
         # Imported here: most commands need no registry and no database driver.
         from deploy.local.preflight import RegistryUnavailable
         from deploy.local.registry_startup import cli_actor, error_reason, prepare_registry

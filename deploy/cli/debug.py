@@ -43,6 +43,7 @@ def debug(
     website = website or (demo.website_id if demo else None)
     key = more["key_file"] or more["key"] or (demo.api_key if demo else None)
     if not website or not key:
+        tidemark.require_data_folder()
         raise click.UsageError("give a website and an API key: TIDEMARK_API_KEY, or --key-file")
     settings = tidemark.settings
     url = more["url"] or f"http://{settings.host}:{settings.collect_port}"

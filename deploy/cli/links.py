@@ -59,13 +59,13 @@ def links() -> None:
 def create(
     tidemark: CliContext, /, organization: str, name: str, target_url: str, json: bool, **more: Any
 ) -> None:
-    """Create a short link and print its URL on this machine."""
+    """Create a short link and print its URL and that of its QR code on this machine."""
     with tidemark.open_registry() as store:
         apps = parse_app_schemes(tidemark.settings.link_schemes)
         link = new_link(organization, name, target_url, now_ms(), apps=apps, **more)
         record = create_owned(store, link)
     address = f"{collector_url(tidemark.settings)}/l/{record.slug}"
-    print_record(record_fields(record, shortUrl=address), json)
+    print_record(record_fields(record, shortUrl=address, qrCodeUrl=f"{address}/qr.svg"), json)
 
 
 @links.command()

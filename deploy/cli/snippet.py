@@ -34,14 +34,17 @@ def _validate_collect_url(
     return url
 
 
-@click.command()
-@click.argument("website")
-@click.option(
+collect_url_option = click.option(
     "--collect-url",
     metavar="URL",
     callback=_validate_collect_url,
     help="Public URL of the collector, or a path of the site. Default: its local address.",
 )
+
+
+@click.command()
+@click.argument("website")
+@collect_url_option
 @click.option("--vitals", is_flag=True, help="Also measure web vitals.")
 @click.option("--errors", is_flag=True, help="Also report uncaught errors.")
 @click.option("--persist", is_flag=True, help="Keep visitor and session ids in localStorage.")

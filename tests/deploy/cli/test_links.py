@@ -33,6 +33,7 @@ def test_a_link_is_created_changed_and_deleted(ask: Callable[..., Any]) -> None:
         "createdAt": made["createdAt"],
         "updatedAt": made["createdAt"],
         "shortUrl": "http://127.0.0.1:4000/l/autumn",
+        "qrCodeUrl": "http://127.0.0.1:4000/l/autumn/qr.svg",
     }
 
     changed = ask("links", "update", made["id"], "--target-url", "https://shop.example/winter")
