@@ -42,13 +42,13 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join([*PARTS, SCALE]))
     parser.add_argument("--data", type=Path, help=f"folder of the data set of '{SCALE}'; kept")
     parser.add_argument("--events", type=int, default=MANY, help="of the website, when it is made")
-    asked = parser.parse_args()
-    if strange := set(asked.parts) - {*PARTS, SCALE}:
+    options = parser.parse_args()
+    if strange := set(options.parts) - {*PARTS, SCALE}:
         parser.error(f"no such part: {', '.join(strange)}; there are {', '.join([*PARTS, SCALE])}")
-    for name in asked.parts or usual(asked.data):
+    for name in options.parts or usual(options.data):
         print(f"{name}: measuring", flush=True)
         began = time.monotonic()
-        part = scale.measure(asked.data, asked.events) if name == SCALE else PARTS[name]()
+        part = scale.measure(options.data, options.events) if name == SCALE else PARTS[name]()
         save([part])
         print(f"\n{part.text()}\n{name}: {time.monotonic() - began:.0f} s\n", flush=True)
 

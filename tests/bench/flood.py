@@ -95,10 +95,10 @@ def _flood(
     while time.monotonic() < until:
         target = f"/track?website_id={stranger.website.id}"
         connection.request("POST", target, bodies[number % BODIES], headers)
-        answer = connection.getresponse()
-        answer.read()
+        response = connection.getresponse()
+        response.read()
         number += 1
-        if answer.status == 200:
+        if response.status == 200:
             accepted.append(1)
         else:
             time.sleep(REJECTED_SECONDS)

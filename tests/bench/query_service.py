@@ -189,12 +189,12 @@ def _json(body: Any) -> bytes:
     return json.dumps(body).encode()
 
 
-def _data(query: BenchmarkQuery, answer: Any) -> Any:
-    if not answer["success"]:
+def _data(query: BenchmarkQuery, body: Any) -> Any:
+    if not body["success"]:
         return None
     if query.path.endswith("custom"):
-        return answer["data"]
-    entry = answer["data"][0]
+        return body["data"]
+    entry = body["data"][0]
     if entry["success"]:
         return entry["data"]
     assert entry["code"] in ("QUERY_TIMEOUT", "QUERY_TOO_HEAVY"), (query, entry)

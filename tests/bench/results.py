@@ -52,9 +52,9 @@ class BenchmarkResult(Struct, frozen=True):
 
 def save(parts: Sequence[BenchmarkResult]) -> None:
     """Put the parts in place of those of the same title; others stay."""
-    kept = _read_results()
-    kept.update({part.title: part.text() for part in parts})
-    RESULTS.write_text(f"{_head()}\n" + "\n".join(kept[title] for title in kept))
+    results = _read_results()
+    results.update({part.title: part.text() for part in parts})
+    RESULTS.write_text(f"{_head()}\n" + "\n".join(results[title] for title in results))
 
 
 def _read_results() -> dict[str, str]:

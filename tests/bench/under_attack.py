@@ -45,10 +45,10 @@ class Client:
         while time.monotonic() < until:
             began = time.perf_counter()
             self._connection.request("POST", self._target, self._body, self._headers)
-            answer = self._connection.getresponse()
-            answer.read()
+            response = self._connection.getresponse()
+            response.read()
             times.append((time.perf_counter() - began) * 1000)
-            assert answer.status == 200, answer.status
+            assert response.status == 200, response.status
             look()
             time.sleep(PAUSE_SECONDS)
         return sorted(times)[len(times) * 99 // 100]

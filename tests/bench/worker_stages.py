@@ -52,14 +52,14 @@ def a_chunk(traffic: DiverseTraffic, now: int, events: int | None, least: int) -
     return encode_chunk(requests)
 
 
-def measure(given: Sequence[Sequence[KafkaMessage]]) -> tuple[float, int]:
+def measure(message_batches: Sequence[Sequence[KafkaMessage]]) -> tuple[float, int]:
     """CPU µs per event of storing the batches, and bytes per event on the disk."""
     lookups = Lookups(GeoDatabase(Settings().geo_files))
     with tempfile.TemporaryDirectory() as folder:
         drain = BatchWriter(Settings(data_dir=folder), CUSTOM_EVENT, lookups)
         tune_allocator()
         begun = time.process_time()
-        events = sum(drain.write(batch).rows for batch in given)
+        events = sum(drain.write(batch).rows for batch in message_batches)
         spent = time.process_time() - begun
         parts = (Path(folder) / "lake" / "events").rglob("*.parquet")
         size = sum(part.stat().st_size for part in parts)
@@ -73,15 +73,17 @@ def main() -> None:
     parser.add_argument("--events", type=int, help="in a request; else 1 to 12, as they come")
     parser.add_argument("--chunk", type=int, default=200, help="events in a Kafka message, about")
     parser.add_argument("--profile", action="store_true")
-    asked = parser.parse_args()
-    given = batches(DiverseTraffic(), asked.batches, asked.rows, asked.events, asked.chunk)
+    options = parser.parse_args()
+    message_batches = batches(
+        DiverseTraffic(), options.batches, options.rows, options.events, options.chunk
+    )
     profile = cProfile.Profile()
-    if asked.profile:
+    if options.profile:
         profile.enable()
-    cpu, size = measure(given)
+    cpu, size = measure(message_batches)
     profile.disable()
     print(f"{cpu:.1f} µs CPU per event, {size} bytes per event before compaction")
-    if asked.profile:
+    if options.profile:
         pstats.Stats(profile).sort_stats("tottime").print_stats(25)
 
 

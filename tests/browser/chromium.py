@@ -112,10 +112,10 @@ class Chromium:
             came = self._told.wait_for(lambda: number in self._answers, SECONDS)
             if not came:
                 raise ProtocolError(f"{method}: no answer within {SECONDS:.0f} s")
-            answer = self._answers.pop(number)
-        if "error" in answer:
-            raise ProtocolError(f"{method}: {answer['error']['message']}")
-        result: Message = answer["result"]
+            response = self._answers.pop(number)
+        if "error" in response:
+            raise ProtocolError(f"{method}: {response['error']['message']}")
+        result: Message = response["result"]
         return result
 
     def listen(self, session: str, listener: Callable[[Message], None]) -> None:

@@ -49,9 +49,9 @@ class Tab:
     def go(self, url: str) -> None:
         """Open an address, and wait until it has loaded."""
         before = self._count(LOADED)
-        answer = self.tell("Page.navigate", url=url)
-        if "errorText" in answer:
-            raise ProtocolError(f"{url}: {answer['errorText']}")
+        response = self.tell("Page.navigate", url=url)
+        if "errorText" in response:
+            raise ProtocolError(f"{url}: {response['errorText']}")
         with self._news:
             assert self._news.wait_for(lambda: self._count(LOADED) > before, SECONDS), url
 
@@ -61,16 +61,16 @@ class Tab:
 
     def js(self, expression: str) -> Any:
         """What an expression comes to in the page; promises are waited for."""
-        answer = self.tell(
+        response = self.tell(
             "Runtime.evaluate",
             expression=expression,
             awaitPromise=True,
             returnByValue=True,
             userGesture=True,
         )
-        if "exceptionDetails" in answer:
-            raise ProtocolError(f"{expression}: {answer['exceptionDetails']}")
-        return answer["result"].get("value")
+        if "exceptionDetails" in response:
+            raise ProtocolError(f"{expression}: {response['exceptionDetails']}")
+        return response["result"].get("value")
 
     def click(self, selector: str, button: str = "left") -> None:
         """Press and release the mouse in the middle of an element."""
@@ -104,13 +104,13 @@ class Tab:
         """What the page logged as an error, threw, or was refused."""
         found = []
         for event in self.events:
-            given = event["params"]
-            if event["method"] == "Log.entryAdded" and given["entry"]["level"] == "error":
-                found.append(given["entry"]["text"])
-            elif event["method"] == "Runtime.consoleAPICalled" and given["type"] == "error":
-                found.append(str(given["args"]))
+            params = event["params"]
+            if event["method"] == "Log.entryAdded" and params["entry"]["level"] == "error":
+                found.append(params["entry"]["text"])
+            elif event["method"] == "Runtime.consoleAPICalled" and params["type"] == "error":
+                found.append(str(params["args"]))
             elif event["method"] == "Runtime.exceptionThrown":
-                found.append(given["exceptionDetails"]["text"])
+                found.append(params["exceptionDetails"]["text"])
         return found
 
     @property

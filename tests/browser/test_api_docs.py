@@ -29,9 +29,9 @@ def test_an_operation_can_be_tried_on_the_api_page(tracked: TrackedWebsite, page
     page.js(f"document.querySelector('#key').value = {tracked.tenant.key!r}")
     page.js(f"{details}.open = true, {details}.querySelector('button').click()")
 
-    said = f"{details}.querySelector('pre').innerText"
-    eventually(lambda: "requests left" in page.js(said))
-    first, second, *_ = page.js(said).splitlines()
+    response_text = f"{details}.querySelector('pre').innerText"
+    eventually(lambda: "requests left" in page.js(response_text))
+    first, second, *_ = page.js(response_text).splitlines()
     assert first == "GET /v1/query/types"
     assert second.startswith("200, ")
     assert page.complaints == []

@@ -32,8 +32,8 @@ def test_clicks_that_lead_to_another_host_are_kept_with_their_text(
     page.back()
     page.click("#away")
 
-    kept = tracked.stored("/links", 7, "name", "href", "link_text", "outbound_domain")
-    assert [row[1:] for row in kept if row[0] == OUTBOUND] == [
+    rows = tracked.stored("/links", 7, "name", "href", "link_text", "outbound_domain")
+    assert [row[1:] for row in rows if row[0] == OUTBOUND] == [
         (f"{away}?m", "In the middle", "127.0.0.1"),
         (f"{away}?i", "Icon", "127.0.0.1"),
         (f"{away}?a", "Away", "127.0.0.1"),
@@ -56,8 +56,8 @@ def test_events_are_kept_with_their_properties_also_from_before_the_script(
     page.js('tidemark("event", "bare"), tidemark("no such thing")')
 
     page.leave()
-    kept = tracked.stored("/events", 5, "name", "properties")
-    assert [(name, json.loads(text or "null")) for name, text in kept] == [
+    rows = tracked.stored("/events", 5, "name", "properties")
+    assert [(name, json.loads(text or "null")) for name, text in rows] == [
         (VIEW, None),
         ("early", {"n": 1}),
         ("late", {"plan": "pro", "seats": 2}),
@@ -81,8 +81,8 @@ def test_elements_say_what_event_they_are(tracked: TrackedWebsite, page: Tab) ->
     page.click("#field")
     page.click("#submit")
 
-    kept = tracked.stored("/marks", 4, "name", "path", "properties")
-    assert [(*row[:2], json.loads(row[2])) for row in kept if row[0] not in (VIEW, EXIT)] == [
+    rows = tracked.stored("/marks", 4, "name", "path", "properties")
+    assert [(*row[:2], json.loads(row[2])) for row in rows if row[0] not in (VIEW, EXIT)] == [
         ("buy", "/marks", {"plan": "pro", "seat_count": "2"}),
         ("sign up", "/marks", {"list": "news"}),
     ]

@@ -11,8 +11,8 @@ def test_who_does_not_want_to_be_seen_is_not(tracked: TrackedWebsite, page: Tab,
     extras, own = "data-persist data-vitals data-errors", "/t/tidemark.js"
     if way == "control":
         page.before_each("Object.defineProperty(navigator, 'globalPrivacyControl', {value: true})")
-    said = f"{extras} data-optout" if way == "attribute" else extras
-    url = tracked.add_page(f"/unseen/{way}", tracked.tag(said, own))
+    attributes = f"{extras} data-optout" if way == "attribute" else extras
+    url = tracked.add_page(f"/unseen/{way}", tracked.tag(attributes, own))
     if way == "command":
         page.go(url)
         page.js('tidemark("optout")')
@@ -23,8 +23,8 @@ def test_who_does_not_want_to_be_seen_is_not(tracked: TrackedWebsite, page: Tab,
     page.go(url)
 
     assert tracked.site.posted == []
-    kept = {"tidemark": "optout"} if way == "command" else {}
-    assert page.js("({...localStorage})") == kept
+    storage = {"tidemark": "optout"} if way == "command" else {}
+    assert page.js("({...localStorage})") == storage
 
 
 def test_who_opts_in_again_is_seen_again(tracked: TrackedWebsite, page: Tab) -> None:
@@ -45,11 +45,11 @@ def test_ids_are_kept_only_when_asked_for(tracked: TrackedWebsite, page: Tab) ->
     cookies = page.js("document.cookie")
     page.leave()
 
-    kept = tracked.stored("/kept", 5, "name", "anonymous_id", "session_id")
-    assert [row[0] for row in kept] == [VIEW, EXIT, VIEW, "after the break", EXIT]
-    assert len({row[1] for row in kept}) == 1
-    assert len({row[2] for row in kept[:3]}) == len({row[2] for row in kept[3:]}) == 1
-    assert kept[3][2] not in (None, kept[0][2])
+    rows = tracked.stored("/kept", 5, "name", "anonymous_id", "session_id")
+    assert [row[0] for row in rows] == [VIEW, EXIT, VIEW, "after the break", EXIT]
+    assert len({row[1] for row in rows}) == 1
+    assert len({row[2] for row in rows[:3]}) == len({row[2] for row in rows[3:]}) == 1
+    assert rows[3][2] not in (None, rows[0][2])
     assert cookies == ""
 
 
@@ -60,8 +60,8 @@ def test_a_visitor_without_ids_is_one_visitor_all_the_same(
         page.go(tracked.add_page(place, tracked.tag()))
     page.leave()
 
-    kept = tracked.stored("/nobody", 4, "anonymous_id", "session_id")
-    assert len(set(kept)) == 1, kept
+    rows = tracked.stored("/nobody", 4, "anonymous_id", "session_id")
+    assert len(set(rows)) == 1, rows
     (summary,) = tracked.query("summary_metrics", "/nobody")
     counted = {name: summary[name] for name in ("pageviews", "unique_visitors", "sessions")}
     assert counted == {"pageviews": 2, "unique_visitors": 1, "sessions": 1}

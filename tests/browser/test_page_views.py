@@ -13,7 +13,7 @@ def test_a_page_view_has_what_the_browser_knows(tracked: TrackedWebsite, page: T
     size = page.js("[screen.width + 'x' + screen.height, innerWidth + 'x' + innerHeight]")
     language = page.js("navigator.language")
     zone = page.js("Intl.DateTimeFormat().resolvedOptions().timeZone")
-    kept = page.js("[document.cookie, localStorage.length, sessionStorage.length]")
+    rows = page.js("[document.cookie, localStorage.length, sessionStorage.length]")
     page.leave()
     row, _ = tracked.stored("/welcome", 2)
     expected = {
@@ -33,7 +33,7 @@ def test_a_page_view_has_what_the_browser_knows(tracked: TrackedWebsite, page: T
     }
     assert {name: row[name] for name in expected} == expected
     assert page.complaints == []
-    assert kept == ["", 0, 0]
+    assert rows == ["", 0, 0]
 
 
 def test_the_history_makes_views_and_a_title_that_comes_late_is_seen(
@@ -53,8 +53,8 @@ def test_the_history_makes_views_and_a_title_that_comes_late_is_seen(
     })""")
 
     page.leave()
-    kept = tracked.stored("/app", 6, "name", "path", "title")
-    assert [row for row in kept if row[0] == VIEW] == [
+    rows = tracked.stored("/app", 6, "name", "path", "title")
+    assert [row for row in rows if row[0] == VIEW] == [
         (VIEW, "/app", "App"),
         (VIEW, "/app/two", "Two"),
         (VIEW, "/app", "Two"),
@@ -70,8 +70,8 @@ def test_routes_in_the_fragment_are_pages_and_places_on_a_page_are_not(
         page.js("new Promise((done) => setTimeout(done, 150))")
     page.leave()
 
-    kept = tracked.stored("/shop", 6, "name", "path")
-    assert [path for name, path in kept if name == VIEW] == ["/shop", "/shop#/cart", "/shop#/done"]
+    rows = tracked.stored("/shop", 6, "name", "path")
+    assert [path for name, path in rows if name == VIEW] == ["/shop", "/shop#/cart", "/shop#/done"]
 
 
 def test_a_page_that_is_only_prepared_is_not_viewed(tracked: TrackedWebsite, page: Tab) -> None:

@@ -24,8 +24,8 @@ def test_a_page_without_a_secure_connection_is_tracked_too(
 
 
 def test_the_script_travels_packed(tracked: TrackedWebsite) -> None:
-    url, asked = f"{tracked.collect_url}/tidemark.js", {"accept-encoding": "gzip"}
-    whole, head = (call(method, url, None, asked) for method in ("GET", "HEAD"))
+    url, requests = f"{tracked.collect_url}/tidemark.js", {"accept-encoding": "gzip"}
+    whole, head = (call(method, url, None, requests) for method in ("GET", "HEAD"))
 
     assert (whole.headers["content-encoding"], head.body) == ("gzip", b"")
     assert len(whole.body) == int(head.headers["content-length"]) <= 1638
@@ -35,7 +35,9 @@ def test_nothing_is_asked_before_it_is_sent(tracked: TrackedWebsite, page: Tab) 
     page.go(tracked.add_page("/simple", tracked.tag()))
     tracked.stored("/simple", 1)
 
-    to_collector = [asked for asked in page.requests if asked[1].startswith(tracked.collect_url)]
+    to_collector = [
+        requests for requests in page.requests if requests[1].startswith(tracked.collect_url)
+    ]
     assert [method for method, _ in to_collector] == ["GET", "POST"]
 
 

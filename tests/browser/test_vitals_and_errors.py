@@ -26,9 +26,9 @@ def test_web_vitals_are_measured(tracked: TrackedWebsite, page: Tab, way: str) -
     page.js("new Promise((done) => setTimeout(done, 1200))")
     page.leave()
 
-    kept = tracked.stored(place, 5, "metric_name", "metric_value", table="vitals")
-    assert sorted(name for name, _ in kept) == ["CLS", "FCP", "INP", "LCP", "TTFB"]
-    values = {name: float(value) for name, value in kept}
+    rows = tracked.stored(place, 5, "metric_name", "metric_value", table="vitals")
+    assert sorted(name for name, _ in rows) == ["CLS", "FCP", "INP", "LCP", "TTFB"]
+    values = {name: float(value) for name, value in rows}
     assert values["CLS"] == 0
     assert values["INP"] >= 56
     assert 0 < values["TTFB"] <= values["FCP"] <= values["LCP"]
@@ -55,18 +55,18 @@ def test_errors_that_nobody_caught_are_kept_once(
     page.js("new Promise((done) => setTimeout(done, 200))")
     page.leave()
 
-    kept = tracked.stored(
+    rows = tracked.stored(
         place, 5, "message", "error_type", "filename", "lineno", "stack", table="errors"
     )
-    assert [(row[0], row[1]) for row in kept] == [
+    assert [(row[0], row[1]) for row in rows] == [
         ("Uncaught TypeError: not today", "TypeError"),
         ("too far", "RangeError"),
         ("just words", None),
         ("[object Object]", "7"),
         ("undefined", None),
     ]
-    assert kept[0][2:4] == (url, 1)
-    assert kept[0][4].startswith(f"TypeError: not today\n    at twice ({url}:1:")
+    assert rows[0][2:4] == (url, 1)
+    assert rows[0][4].startswith(f"TypeError: not today\n    at twice ({url}:1:")
 
 
 def test_a_page_reports_at_most_ten_errors(tracked: TrackedWebsite, page: Tab) -> None:
@@ -75,8 +75,8 @@ def test_a_page_reports_at_most_ten_errors(tracked: TrackedWebsite, page: Tab) -
     page.js("new Promise((done) => setTimeout(done, 100))")
     page.leave()
 
-    kept = tracked.stored("/many", 10, "message", table="errors")
-    assert kept == [f"Uncaught Error: {n}" for n in range(10)]
+    rows = tracked.stored("/many", 10, "message", table="errors")
+    assert rows == [f"Uncaught Error: {n}" for n in range(10)]
 
 
 def test_what_is_not_the_pages_own_is_left_out(tracked: TrackedWebsite, page: Tab) -> None:

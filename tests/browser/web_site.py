@@ -77,11 +77,15 @@ def handler(site: WebSite, collect_url: str) -> type[BaseHTTPRequestHandler]:
                 site.refusals -= 1
                 self._answer(503, {}, b"")
                 return
-            given = {name: self.headers[name] for name in FORWARDED_HEADERS if name in self.headers}
+            forwarded = {
+                name: self.headers[name] for name in FORWARDED_HEADERS if name in self.headers
+            }
             url = collect_url + "/" + self.path.removeprefix(OWN_PATH)
-            reply = call(self.command, url, body or None, given)
-            kept = {k: v for k, v in reply.headers.items() if k not in ("date", "server")}
-            self._answer(reply.status, kept, reply.body)
+            reply = call(self.command, url, body or None, forwarded)
+            response_headers = {
+                k: v for k, v in reply.headers.items() if k not in ("date", "server")
+            }
+            self._answer(reply.status, response_headers, reply.body)
 
         def _answer(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
             self.send_response(status)

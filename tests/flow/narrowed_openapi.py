@@ -80,18 +80,20 @@ PARAMETERS: Mapping[str, Mapping[str, Any]] = {
 
 def narrow_document(document: Mapping[str, Any], website_id: str) -> dict[str, Any]:
     """The document for questions about one website."""
-    made: dict[str, Any] = deepcopy(dict(document))
+    narrowed: dict[str, Any] = deepcopy(dict(document))
     for (name, member), rule in PROPERTY_OVERRIDES.items():
-        shape = made["components"]["schemas"][name]
+        shape = narrowed["components"]["schemas"][name]
         if member in shape["properties"]:
             shape["properties"][member] = dict(rule)
     for name, members in REQUIRED.items():
-        made["components"]["schemas"][name]["required"] = members
-    for methods in made["paths"].values():
+        narrowed["components"]["schemas"][name]["required"] = members
+    for methods in narrowed["paths"].values():
         for operation in methods.values():
-            given = [p for p in operation["parameters"] if p["name"] != "link_id" or p["required"]]
-            operation["parameters"] = [_narrow_parameter(p, website_id) for p in given]
-    return made
+            parameters = [
+                p for p in operation["parameters"] if p["name"] != "link_id" or p["required"]
+            ]
+            operation["parameters"] = [_narrow_parameter(p, website_id) for p in parameters]
+    return narrowed
 
 
 def _narrow_parameter(parameter: dict[str, Any], website_id: str) -> dict[str, Any]:

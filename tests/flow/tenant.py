@@ -61,9 +61,9 @@ class Tenant(Struct, frozen=True):
 
     def is_known(self) -> bool:
         """Whether both services have read the registry since."""
-        asked = self.custom({"table": "events", "selects": []})
+        error_reply = self.custom({"table": "events", "selects": []})
         sent = self.send([])
-        return not {asked.status, sent.status} & {401, 403}
+        return not {error_reply.status, sent.status} & {401, 403}
 
     def send(self, items: object, route: str = "/track", agent: str = CHROME_USER_AGENT) -> Reply:
         """Post items from a browser."""

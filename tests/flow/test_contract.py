@@ -144,7 +144,7 @@ def test_the_documented_columns_may_be_asked(tenant: Tenant, table: str, column:
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "message"),
     [
         ({"groupBy": ["contry"]}, "Unknown column 'contry' in table 'events'"),
         ({"table": "evnts"}, "evnts"),
@@ -160,13 +160,13 @@ def test_the_documented_columns_may_be_asked(tenant: Tenant, table: str, column:
     ],
 )
 def test_a_wrong_custom_query_is_told_what_is_wrong(
-    tenant: Tenant, query: dict[str, Any], said: str
+    tenant: Tenant, query: dict[str, Any], message: str
 ) -> None:
     reply = custom(tenant, **query)
 
     assert reply.status == 400
     assert reply.json["success"] is False
-    assert said in reply.json["error"]
+    assert message in reply.json["error"]
 
 
 # 2.5 to 2.7, 4.4 to 4.6: the collection
@@ -233,9 +233,9 @@ def test_a_link_is_made_read_changed_listed_and_deleted(tenant: Tenant) -> None:
         "externalId": "campaign-7",
     }
 
-    made = call("POST", base, body, headers)
-    link = made.json["data"]
-    assert made.status in (200, 201)
+    created = call("POST", base, body, headers)
+    link = created.json["data"]
+    assert created.status in (200, 201)
     assert {n: link[n] for n in body} == body
 
     listed = call(
@@ -321,8 +321,8 @@ def test_every_answer_carries_the_three_headers(stack: Installation, tenant: Ten
         call("PUT", f"{stack.collect_url}/track"),
     ]
 
-    for answer in answers:
-        limit, remaining, reset = (int(answer.headers[name]) for name in LIMITS)
+    for response in answers:
+        limit, remaining, reset = (int(response.headers[name]) for name in LIMITS)
         assert 0 <= remaining <= limit
         assert time.time() - 2 <= reset <= time.time() + 62
 

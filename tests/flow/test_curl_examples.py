@@ -33,13 +33,15 @@ def run(command: str, names: dict[str, str]) -> Reply:
     return call("POST", url, body, headers)
 
 
-def same(answer: Any, shown: Any) -> bool:
+def same(response_body: Any, shown: Any) -> bool:
     """Whether an answer is what is shown, where that says what it is."""
-    if isinstance(shown, dict) and isinstance(answer, dict):
-        return shown.keys() == answer.keys() and all(same(answer[k], shown[k]) for k in shown)
-    if isinstance(shown, list) and isinstance(answer, list):
-        return len(shown) == len(answer) and all(map(same, answer, shown))
-    return bool(shown in (ANYTHING, answer))
+    if isinstance(shown, dict) and isinstance(response_body, dict):
+        return shown.keys() == response_body.keys() and all(
+            same(response_body[k], shown[k]) for k in shown
+        )
+    if isinstance(shown, list) and isinstance(response_body, list):
+        return len(shown) == len(response_body) and all(map(same, response_body, shown))
+    return bool(shown in (ANYTHING, response_body))
 
 
 def test_every_command_of_the_page_answers_what_is_shown(tenant: Tenant) -> None:
@@ -53,5 +55,5 @@ def test_every_command_of_the_page_answers_what_is_shown(tenant: Tenant) -> None
 
     assert len(examples) == PAGE.read_text().count("\ncurl ")
     for command, shown in examples:
-        answer = run(command, names).json
-        assert same(answer, json.loads(shown)), (command, answer)
+        response_body = run(command, names).json
+        assert same(response_body, json.loads(shown)), (command, response_body)

@@ -69,13 +69,13 @@ def imports(tenant: Tenant) -> Sequence[Import]:
 
 def tidemark(stack: Installation, *arguments: str) -> dict[str, Any]:
     """The command in this process, which saves starting one."""
-    said = io.StringIO()
-    with pytest.MonkeyPatch.context() as within, contextlib.redirect_stdout(said):
+    output = io.StringIO()
+    with pytest.MonkeyPatch.context() as within, contextlib.redirect_stdout(output):
         for name, value in stack.environment.items():
             within.setenv(name, value)
         main([*arguments, "--json"])
-    told: dict[str, Any] = json.loads(said.getvalue())
-    return told
+    result: dict[str, Any] = json.loads(output.getvalue())
+    return result
 
 
 @pytest.fixture(scope="module")
@@ -188,15 +188,15 @@ def test_an_import_goes_over_http_alone(stack: Installation) -> None:
     tenant = Tenant.create(stack)
     key = {"x-api-key": tenant.key}
     imports = f"{stack.query_url}/v1/imports"
-    made = call("POST", imports, {"websiteId": tenant.website.id, "name": "a"}, key).json["data"]
+    record = call("POST", imports, {"websiteId": tenant.website.id, "name": "a"}, key).json["data"]
     items = [{**a_line(n), "country": "AT", "timestamp": MARCH_2019, "line": n} for n in (1, 2, 3)]
 
     def sent() -> Reply:
-        return call("POST", f"{stack.collect_url}/import?import_id={made['id']}", items, key)
+        return call("POST", f"{stack.collect_url}/import?import_id={record['id']}", items, key)
 
     eventually(lambda: sent().status == 200)
     assert sent().json["count"] == 3  # a retry
-    one = f"{imports}/{made['id']}"
+    one = f"{imports}/{record['id']}"
     eventually(lambda: call("GET", one, headers=key).json["data"]["stored"] == 3)
 
     assert call("DELETE", one, headers=key).json["data"]["state"] == "undoing"

@@ -73,11 +73,11 @@ def where(caller: Tenant, operation: Operation) -> dict[str, Any]:
         "receipt": receipt_of(caller),
     }
     path = {n: mine[n] for n, p in named.items() if p.location == "path"}
-    asked = {n: p for n, p in named.items() if p.location == "query"}
+    query_parameters = {n: p for n, p in named.items() if p.location == "query"}
     query = brief(operation) | {
         n: value
         for n, value in (("website_id", caller.website.id), ("import_id", mine["import_id"]))
-        if n in asked
+        if n in query_parameters
     }
     return ({"path_parameters": path} if path else {}) | ({"query": query} if query else {})
 
@@ -169,13 +169,13 @@ def test_nothing_is_answered_that_is_not_described(
     @given(case=described.as_strategy(generation_mode=mode, **own))
     def check(case: schemathesis.Case[Any]) -> None:
         nonlocal good
-        answer = case.call_and_validate(
+        response = case.call_and_validate(
             url(stack, name),
             headers={"x-api-key": caller.key},
             checks=CHECKS,
             allow_redirects=False,
         )
-        good += answer.status_code == 200
+        good += response.status_code == 200
 
     check()
     assert way != "deep" or good > BOUNDED.max_examples / 4

@@ -38,11 +38,11 @@ def sites(stack: Installation) -> Tenant:
     """A tenant with the two websites that the recording names."""
     tenant = Tenant.create(stack)
     store = RegistryStore(stack.settings.registry_url)
-    made = [replace(tenant.website, id=website_id) for website_id in SITES]
-    for site in made:
+    websites = [replace(tenant.website, id=website_id) for website_id in SITES]
+    for site in websites:
         store.create(site)
     store.close()
-    eventually(lambda: all(replace(tenant, website=site).is_known() for site in made))
+    eventually(lambda: all(replace(tenant, website=site).is_known() for site in websites))
     return tenant
 
 
@@ -68,9 +68,9 @@ def test_the_node_sdk_is_answered_as_it_expects_and_stored_whole(sites: Tenant) 
         assert (reply.status, reply.json["status"]) == (200, "success"), request["step"]
         assert (reply.json["type"], reply.json["count"]) == (type_, count)
     for path, kind in KINDS.items():
-        given = items(SDK, path)
+        sdk_items = items(SDK, path)
         for website_id in (*SITES, MANY_SITES):
-            of_site = [item for item in given if item.get("websiteId") == website_id]
+            of_site = [item for item in sdk_items if item.get("websiteId") == website_id]
             subject = website_id or sites.organization.id
             found = stored(sites, kind, subject, len(of_site))
             assert in_order(map(decided, found)) == in_order(
@@ -131,13 +131,13 @@ def described_columns(row: dict[str, Any]) -> str:
 def expected(kind: Kind, item: dict[str, Any]) -> dict[str, Any]:
     """The row that an item becomes."""
     fields = dict(zip(kind.item.__struct_encode_fields__, kind.item.__struct_fields__, strict=True))
-    said = {fields[name]: value for name, value in item.items() if name in fields}
-    stamp = said.pop("timestamp", None)
-    said.pop("website_id", None)
+    fields_of_item = {fields[name]: value for name, value in item.items() if name in fields}
+    stamp = fields_of_item.pop("timestamp", None)
+    fields_of_item.pop("website_id", None)
     if stamp is None:
-        return {**said, "ts": ON_RECEIPT}
+        return {**fields_of_item, "ts": ON_RECEIPT}
     old = datetime.fromtimestamp(stamp / 1000, UTC) < datetime.now(UTC) - KEPT
-    return {**said, "ts": A_WEEK_BEFORE if old else format_instant(stamp)}
+    return {**fields_of_item, "ts": A_WEEK_BEFORE if old else format_instant(stamp)}
 
 
 def in_order(found: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -152,9 +152,11 @@ def test_a_recorded_preflight_lets_the_browser_go_on(
 
     reply = call("OPTIONS", f"{stack.collect_url}{asking['path']}?{query}", None, asking["headers"])
 
-    asked = asking["headers"]["access-control-request-headers"]
+    request_headers = asking["headers"]["access-control-request-headers"]
     assert reply.status == 204
     assert reply.headers["access-control-allow-origin"] == asking["headers"]["origin"]
     assert reply.headers["access-control-allow-credentials"] == "true"
-    assert set(asked.split(",")) <= set(reply.headers["access-control-allow-headers"].split(","))
+    assert set(request_headers.split(",")) <= set(
+        reply.headers["access-control-allow-headers"].split(",")
+    )
     assert reply.headers["access-control-allow-methods"] == "POST, OPTIONS"

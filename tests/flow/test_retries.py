@@ -86,8 +86,8 @@ def test_visitors_and_sessions_are_told_without_any_id(tenant: Tenant) -> None:
     summary = tenant.rows("summary")[0]
 
     assert (summary["pageviews"], summary["unique_visitors"], summary["sessions"]) == (4, 2, 3)
-    made = tenant.grouped_counts("events", "visitor_made", "session_made")
-    assert made == [(True, True, 4)]
+    derived = tenant.grouped_counts("events", "visitor_made", "session_made")
+    assert derived == [(True, True, 4)]
     assert sorted(row[0] for row in tenant.grouped_counts("sessions", "duration")) == [0, 1200]
 
 

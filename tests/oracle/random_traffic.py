@@ -125,8 +125,8 @@ PROPERTIES = (
     None,
     "{}",
     *(
-        json.dumps(given, ensure_ascii=False)
-        for given in (
+        json.dumps(property_values, ensure_ascii=False)
+        for property_values in (
             {"plan": "pro", "seats": 3, "price": 9.5, "trial": True},
             {"plan": "Pro", "seats": 10, "nothing": None},
             {"plan": "größer", "deep": {"a": [1, 2], "b": "x"}, "at": "2026-11-10"},

@@ -88,8 +88,8 @@ def test_rows_are_held_against_those_of_the_days_before() -> None:
                 {table.name: () for table in TABLES},
                 OPTIONS[0],
             )
-            asked = [each for each in every_type(frame) if each.name in COMPARABLE]
-            for query, entry in zip(asked, service.entries(asked), strict=True):
+            comparable = [each for each in every_type(frame) if each.name in COMPARABLE]
+            for query, entry in zip(comparable, service.entries(comparable), strict=True):
                 expected = comparison(service.facts, query, entry["data"])
                 for one, other in zip(entry["comparison"]["rows"], expected["rows"], strict=True):
                     assert one == other, query

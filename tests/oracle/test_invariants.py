@@ -45,8 +45,8 @@ def neighbours(draw: st.DrawFn) -> tuple[Scene, Traffic]:
 
 def whole(frame: QueryFrame, name: str, **other: Any) -> StandardQuery:
     """A question about all rows of the frame's span."""
-    asked = frame.of(name, QUERY_TYPES[name].table.name, "shop")
-    fields = {field: getattr(asked, field) for field in StandardQuery.__struct_fields__}
+    queries = frame.of(name, QUERY_TYPES[name].table.name, "shop")
+    fields = {field: getattr(queries, field) for field in StandardQuery.__struct_fields__}
     return StandardQuery(**fields | {"limit": None, "page": 1} | other)
 
 
@@ -58,14 +58,14 @@ def whole(frame: QueryFrame, name: str, **other: Any) -> StandardQuery:
 def test_compaction_and_a_restart_change_no_answer(scene: Scene) -> None:
     _, stored, frame = scene
     with Service(stored, portions=3) as service:
-        asked = every_type(frame)
-        before = service.results(asked)
+        queries = every_type(frame)
+        before = service.results(queries)
 
         compacted(service)
-        assert service.results(asked) == before
+        assert service.results(queries) == before
 
         service.reopen()
-        assert service.results(asked) == before
+        assert service.results(queries) == before
 
 
 def compacted(service: Service) -> None:
@@ -86,12 +86,12 @@ def test_what_others_do_changes_no_answer(scene: tuple[Scene, Traffic]) -> None:
     (_, stored, frame), elsewhere = scene
     own = [row for row in stored if mine(row)]
     others = [row for row in elsewhere if not mine(row)]
-    asked = every_type(frame)
+    queries = every_type(frame)
     with Service(own) as alone:
-        results = alone.results(asked)
+        results = alone.results(queries)
 
     with Service([*own, *others]) as together:
-        assert together.results(asked) == results
+        assert together.results(queries) == results
 
 
 def mine(row: Stored) -> bool:
@@ -107,17 +107,17 @@ def mine(row: Stored) -> bool:
 def test_paging_through_gives_the_unpaged_list_once(scene: Scene) -> None:
     _, stored, frame = scene
     with Service(stored) as service:
-        asked = every_type(frame)
-        wholes = service.results([again(each, limit=12, page=1) for each in asked])
+        queries = every_type(frame)
+        wholes = service.results([again(each, limit=12, page=1) for each in queries])
         pages = [
-            service.results([again(each, limit=4, page=number) for each in asked])
+            service.results([again(each, limit=4, page=number) for each in queries])
             for number in (1, 2, 3)
         ]
-        beyond = service.results([again(each, limit=500, page=21) for each in asked])
+        beyond = service.results([again(each, limit=500, page=21) for each in queries])
 
-    for query, everything, *parts in zip(asked, wholes, *pages, strict=True):
+    for query, everything, *parts in zip(queries, wholes, *pages, strict=True):
         assert [row for part in parts for row in part] == everything, query
-    assert beyond == [[]] * len(asked)
+    assert beyond == [[]] * len(queries)
 
 
 def again(query: StandardQuery, **other: Any) -> StandardQuery:
@@ -183,15 +183,15 @@ def test_a_filter_and_its_negation_share_all_rows(table: str, data: st.DataObjec
         everything = counted(service, stage, table, [])
         for filter_ in data.draw(st.lists(filters_of_named(table), min_size=12, max_size=12)):
             negation = {"not": filter_}
-            kept = counted(service, stage, table, [filter_])
+            counts = counted(service, stage, table, [filter_])
 
-            assert kept + counted(service, stage, table, [negation]) == everything, filter_
-            assert counted(service, stage, table, [{"not": negation}]) == kept
+            assert counts + counted(service, stage, table, [negation]) == everything, filter_
+            assert counted(service, stage, table, [{"not": negation}]) == counts
             assert counted(service, stage, table, [filter_, negation]) == 0
             assert counted(service, stage, table, [{"or": [filter_, negation]}]) == everything
             opposite = opposite_of(filter_)
             if opposite:
-                assert kept + counted(service, stage, table, [opposite]) == everything, filter_
+                assert counts + counted(service, stage, table, [opposite]) == everything, filter_
 
 
 OPPOSITES = {"eq": "ne", "in": "not_in", "contains": "not_contains", "is_null": "is_not_null"}

@@ -86,11 +86,11 @@ class Lake:
         handle = self._opened(table)
         columns = [c for c in table.columns if c.name not in ("day", *without)]
         schema = pa.schema([(c.name, ARROW[c.type]) for c in columns])
-        made = pa.Table.from_pylist(
+        rows_table = pa.Table.from_pylist(
             [{c.name: row.get(c.name) for c in columns} for row in rows], schema
         )
         sink = pa.BufferOutputStream()
-        pq.write_table(made, sink)
+        pq.write_table(rows_table, sink)
         data = sink.getvalue().to_pybytes()
         path = data_file_path(day, checksum(data))
         target = Path(table_url(str(self.root), table)) / path
@@ -195,9 +195,14 @@ def an_error(
     **more: Any,
 ) -> Stored:
     """A row of `errors`."""
-    given = {"level": "error", "path": "/", "message": message, **more}
+    columns_of_row = {"level": "error", "path": "/", "message": message, **more}
     return Stored(
-        ERRORS, {**_visitor_columns(website, visitor, session), **_time_columns(at, None), **given}
+        ERRORS,
+        {
+            **_visitor_columns(website, visitor, session),
+            **_time_columns(at, None),
+            **columns_of_row,
+        },
     )
 
 
@@ -229,10 +234,14 @@ def an_engagement(
     **more: Any,
 ) -> Stored:
     """A row of `engagement`."""
-    given = {"path": path, "form_abandoned": False, **more}
+    columns_of_row = {"path": path, "form_abandoned": False, **more}
     return Stored(
         ENGAGEMENT,
-        {**_visitor_columns(website, visitor, session), **_time_columns(at, None), **given},
+        {
+            **_visitor_columns(website, visitor, session),
+            **_time_columns(at, None),
+            **columns_of_row,
+        },
     )
 
 
@@ -245,9 +254,10 @@ def an_identity(
     **more: Any,
 ) -> Stored:
     """A row of `identities`."""
-    given = {"profile_id": profile, **more}
+    columns_of_row = {"profile_id": profile, **more}
     return Stored(
-        IDENTITIES, {**_visitor_columns(website, visitor, None), **_time_columns(at, None), **given}
+        IDENTITIES,
+        {**_visitor_columns(website, visitor, None), **_time_columns(at, None), **columns_of_row},
     )
 
 

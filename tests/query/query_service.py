@@ -116,8 +116,10 @@ def fill_registry(store: RegistryStore) -> Mapping[str, str]:
         store.create(Website(id=website, organization_id=owner, domain=domain, **when))
     for link, owner in (("go", "acme"), ("away", "globex")):
         target = "https://target.example/"
-        made = Link(id=link, organization_id=owner, name=link, target_url=target, slug=link, **when)
-        store.create(made)
+        record = Link(
+            id=link, organization_id=owner, name=link, target_url=target, slug=link, **when
+        )
+        store.create(record)
     texts = {}
     for name, (owner, scopes, bound) in KEYS.items():
         key, texts[name] = new_key(owner, scopes, NOW, website_id=bound, name=name)

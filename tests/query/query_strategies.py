@@ -70,7 +70,7 @@ ZONES = st.sampled_from(sorted(available_timezones()))
 
 @st.composite
 def valid_filters(draw: st.DrawFn, fields: Mapping[str, FilterField]) -> list[dict[str, Any]]:
-    made = []
+    values = []
     for name in draw(st.lists(st.sampled_from(sorted(fields)), max_size=4)):
         kind = fields[name].type
         fitting = [o for o in OPERATORS if kind is ColumnType.STRING or not o.text_only]
@@ -80,8 +80,8 @@ def valid_filters(draw: st.DrawFn, fields: Mapping[str, FilterField]) -> list[di
             one = VALUES[kind]
             many = operator.arity is Arity.MANY
             value = draw(st.lists(one, min_size=1, max_size=3) if many else one)
-        made.append({"field": name, "operator": operator.name, "value": value})
-    return [draw(grouped(each)) for each in made]
+        values.append({"field": name, "operator": operator.name, "value": value})
+    return [draw(grouped(each)) for each in values]
 
 
 @st.composite

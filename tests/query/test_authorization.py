@@ -71,7 +71,7 @@ def requests() -> Iterator[Request]:
 
 
 def _queries() -> Iterator[Request]:
-    asked: Any = {"scopes": ("read:data",)}
+    access: Any = {"scopes": ("read:data",)}
     export = "/v1/export/{table}"
     standard = {"parameters": ["summary"], **NOVEMBER}
     clicks = {"parameters": ["link_total_clicks"], **NOVEMBER}
@@ -79,12 +79,12 @@ def _queries() -> Iterator[Request]:
         about: Any = {"subject": subject, "query": {"website_id": subject}}
         for path, body in (("", standard), ("/custom", CUSTOM), ("/compile", CUSTOM)):
             target = f"/v1/query{path}"
-            yield Request(route=("POST", target), path=target, body=body, **asked, **about)
+            yield Request(route=("POST", target), path=target, body=body, **access, **about)
         rows: Any = {"subject": subject, "query": {"website_id": subject, **NOVEMBER}}
-        yield Request(route=("GET", export), path="/v1/export/events", **asked, **rows)
+        yield Request(route=("GET", export), path="/v1/export/events", **access, **rows)
     for subject in ("go", "away", "nowhere"):
         about = {"subject": subject, "query": {"link_id": subject}, "whole": True}
-        yield Request(route=("POST", "/v1/query"), path="/v1/query", body=clicks, **asked, **about)
+        yield Request(route=("POST", "/v1/query"), path="/v1/query", body=clicks, **access, **about)
 
 
 def _links() -> Iterator[Request]:
@@ -151,9 +151,9 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     store = RegistryStore(settings.registry_url)
     populate(store, NOW)
     everybody = tuple(callers(store, NOW))
-    made = create_app(settings, store, clock=lambda: NOW, fresh_seconds=60)
-    yield Service(made.app, everybody)
-    made.close()
+    application = create_app(settings, store, clock=lambda: NOW, fresh_seconds=60)
+    yield Service(application.app, everybody)
+    application.close()
     store.close()
 
 

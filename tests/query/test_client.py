@@ -35,7 +35,7 @@ class Script(Struct):
     """Scripted responses, and the requests that were made."""
 
     answers: list[Said]
-    asked: list[tuple[str, dict[str, str], Any]] = []
+    requests: list[tuple[str, dict[str, str], Any]] = []
     paused: list[float] = []
 
 
@@ -65,15 +65,15 @@ def handler(script: Script) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
             headers = {name.lower(): value for name, value in self.headers.items()}
-            script.asked.append((self.path, headers, json.loads(body) if body else None))
-            said = script.answers.pop(0)
-            self.send_response(said.status)
-            for name, value in said.headers.items():
+            script.requests.append((self.path, headers, json.loads(body) if body else None))
+            response = script.answers.pop(0)
+            self.send_response(response.status)
+            for name, value in response.headers.items():
                 self.send_header(name, value)
-            if "transfer-encoding" not in said.headers:
-                self.send_header("content-length", str(len(said.body) + said.missing))
+            if "transfer-encoding" not in response.headers:
+                self.send_header("content-length", str(len(response.body) + response.missing))
             self.end_headers()
-            self.wfile.write(said.body)
+            self.wfile.write(response.body)
 
         do_GET = do_POST  # noqa: N815
 
@@ -92,11 +92,11 @@ def test_what_is_sent_again_keeps_its_event_ids(playing: Playing) -> None:
 
     assert client.track({"name": "signup"}, website_id="w") == Sent(1, [], ["r1"])
 
-    first, second, third = (body for _, _, body in script.asked)
+    first, second, third = (body for _, _, body in script.requests)
     assert first == second == third
     assert len(first[0]["eventId"]) == 32
-    assert script.asked[0][0] == "/track?website_id=w"
-    assert script.asked[0][1]["x-api-key"] == "tk_x"
+    assert script.requests[0][0] == "/track?website_id=w"
+    assert script.requests[0][1]["x-api-key"] == "tk_x"
     assert script.paused == [3.0, 1.0]
 
 
@@ -105,7 +105,7 @@ def test_an_event_id_of_the_senders_own_is_kept(playing: Playing) -> None:
 
     client.track([{"name": "signup", "eventId": "mine", "timestamp": 5}])
 
-    assert script.asked[0][2] == [{"name": "signup", "eventId": "mine", "timestamp": 5}]
+    assert script.requests[0][2] == [{"name": "signup", "eventId": "mine", "timestamp": 5}]
 
 
 def test_many_items_go_in_several_requests(playing: Playing) -> None:
@@ -115,7 +115,7 @@ def test_many_items_go_in_several_requests(playing: Playing) -> None:
 
     sent = client.track({"name": f"n{i}"} for i in range(601))
 
-    assert [len(body) for _, _, body in script.asked] == [500, 101]
+    assert [len(body) for _, _, body in script.requests] == [500, 101]
     assert sent == Sent(101, [{**rejected[0], "index": 501}], ["r1", "r2"])
 
 
@@ -127,7 +127,7 @@ def test_a_refusal_is_raised_at_once_with_its_sentence(playing: Playing) -> None
         client.ask("summary", website_id="w")
 
     assert (raised.value.status, raised.value.code) == (400, "VALIDATION_ERROR")
-    assert len(script.asked) == 1
+    assert len(script.requests) == 1
 
 
 def test_a_refusal_that_does_not_end_is_raised_in_the_end(playing: Playing) -> None:
@@ -148,14 +148,14 @@ def test_a_question_that_failed_alone_is_raised(playing: Playing) -> None:
 
 
 def test_a_question_is_asked_in_the_words_of_the_contract(playing: Playing) -> None:
-    answer = {"data": [{"parameter": "pages", "success": True, "data": [{"name": "/"}]}]}
-    client, script = playing(Said(200, json.dumps(answer).encode()))
+    response_body = {"data": [{"parameter": "pages", "success": True, "data": [{"name": "/"}]}]}
+    client, script = playing(Said(200, json.dumps(response_body).encode()))
 
     rows = client.ask(["pages"], website_id="w", start="2026-11-01", end="2026-11-02", limit=5)
 
     assert rows == {"pages": Rows([{"name": "/"}])}
-    assert script.asked[0][0] == "/v1/query?website_id=w"
-    assert script.asked[0][2] == {
+    assert script.requests[0][0] == "/v1/query?website_id=w"
+    assert script.requests[0][2] == {
         "parameters": ["pages"],
         "startDate": "2026-11-01",
         "endDate": "2026-11-02",
@@ -170,7 +170,7 @@ def test_an_export_gives_rows_as_they_come(playing: Playing) -> None:
     rows = client.export("events", link_id="l", columns=["a"], filters=filters, include_bots=True)
 
     assert list(rows) == [{"a": 1}, {"a": 2}]
-    assert script.asked[0][0] == (
+    assert script.requests[0][0] == (
         "/v1/export/events?link_id=l&columns=a&filters=%5B%7B%22field%22%3A+%22a%22%2C+%22operator"
         "%22%3A+%22gt%22%2C+%22value%22%3A+0%7D%5D&include_bots=true&format=ndjson"
     )
@@ -180,7 +180,7 @@ CHUNKED = {"transfer-encoding": "chunked"}
 
 
 @pytest.mark.parametrize(
-    "said",
+    "response",
     [
         Said(200, b'{"a":1}\n', missing=100),
         Said(200, b'8\r\n{"a":1}\n\r\n', CHUNKED),
@@ -188,8 +188,8 @@ CHUNKED = {"transfer-encoding": "chunked"}
     ],
     ids=["shorter than said", "no last chunk", "half a chunk"],
 )
-def test_an_export_that_breaks_off_is_not_taken_for_whole(playing: Playing, said: Said) -> None:
-    client, _ = playing(said)
+def test_an_export_that_breaks_off_is_not_taken_for_whole(playing: Playing, response: Said) -> None:
+    client, _ = playing(response)
 
     with pytest.raises(Broken, match="broke off"):
         list(client.export("events", website_id="w"))

@@ -122,11 +122,13 @@ IMPORT = {"websiteId": "shop", "name": "a.csv"}
 def test_any_filters_of_an_export_are_answered_or_refused(
     service: InProcessService, filters: Any
 ) -> None:
-    told = as_json(filters["f"] if isinstance(filters, dict) and "f" in filters else filters)
+    filter_value = as_json(
+        filters["f"] if isinstance(filters, dict) and "f" in filters else filters
+    )
     began = time.monotonic()
 
     reply = service.ask(
-        "GET", "/v1/export/events", website_id="shop", filters=told.decode(), **NOVEMBER
+        "GET", "/v1/export/events", website_id="shop", filters=filter_value.decode(), **NOVEMBER
     )
 
     assert reply.status in (200, 400), reply.body
@@ -201,7 +203,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DuckDBEngine]:
 def test_no_word_of_a_request_gets_into_the_sql(
     engine: DuckDBEngine, value: str, name: str
 ) -> None:
-    def made(value: str, name: str) -> str:
+    def create(value: str, name: str) -> str:
         query = {
             "table": "sessions",
             "selects": [{"field": "duration", "aggregate": "avg", "alias": name}],
@@ -210,7 +212,7 @@ def test_no_word_of_a_request_gets_into_the_sql(
         }
         return sql_of(engine, query)
 
-    assert made(value, name) == made("x", "y")
+    assert create(value, name) == create("x", "y")
 
 
 def sql_of(engine: DuckDBEngine, query: dict[str, Any]) -> str:

@@ -37,11 +37,11 @@ def test_the_service_starts_answers_and_stops(tmp_path: Path) -> None:
             eventually(lambda: ready(base))
             healthy = call("GET", f"{base}/health").json
             lake.holds(a_view("/"))
-            asked = {"parameters": ["summary"], **NOVEMBER}
+            body = {"parameters": ["summary"], **NOVEMBER}
             url = f"{base}/v1/query?website_id=shop"
             eventually(
                 lambda: (
-                    call("POST", url, asked, headers).json["data"][0]["data"][0]["pageviews"] == 1
+                    call("POST", url, body, headers).json["data"][0]["data"][0]["pageviews"] == 1
                 )
             )
             eventually(lambda: read_heartbeats(tmp_path / "run")[0].state == "ready")

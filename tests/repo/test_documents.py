@@ -22,9 +22,11 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)#:]+)(?:#[\w-]*)?\)")
 def repository_paths() -> frozenset[str]:
     """All files and folders of the repository, relative to its root."""
     found = [path for folder in TOP_FOLDERS for path in (ROOT / folder).rglob("*")]
-    kept = [path for path in found if not INSTALLED_FOLDERS & set(path.parts)]
+    tracked = [path for path in found if not INSTALLED_FOLDERS & set(path.parts)]
     top = [path for path in ROOT.iterdir() if path.is_file()]
-    return frozenset(path.relative_to(ROOT).as_posix() for path in (*kept, *top)) | {*TOP_FOLDERS}
+    return frozenset(path.relative_to(ROOT).as_posix() for path in (*tracked, *top)) | {
+        *TOP_FOLDERS
+    }
 
 
 def documents() -> list[str]:

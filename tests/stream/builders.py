@@ -79,17 +79,17 @@ def rows(config: Settings, table: Table, *columns: str) -> list[tuple[Any, ...]]
 def replace_data_file(table: LakeTable, part: DataFile, held: pa.Table) -> Path:
     """Other rows in place of a data file's, in one without a checksum; its path."""
     folder = Path(part.path).parent
-    made = folder / f"old-{uuid.uuid4().hex}.parquet"
-    pq.write_table(held, made)
+    path = folder / f"old-{uuid.uuid4().hex}.parquet"
+    pq.write_table(held, path)
     new = NewDataFile(
-        f"{folder.name}/{made.name}",
+        f"{folder.name}/{path.name}",
         part.day,
-        made.stat().st_size,
+        path.stat().st_size,
         statistics(table.table, held),
     )
     table.replace_same_rows([f"{folder.name}/{Path(part.path).name}"], [new], part.day)
     table.refresh()
-    return made
+    return path
 
 
 def balance(config: Settings, ledger: Table) -> tuple[int, int, int]:

@@ -328,8 +328,8 @@ def created_again(site: Site) -> bool:
     codes: list[int] = []
 
     async def create(client: AIOKafkaAdminClient) -> None:
-        answer = await client.create_topics([NewTopic(site.topic, 1, 1)])
-        codes.extend(error[1] for error in answer.topic_errors)
+        response = await client.create_topics([NewTopic(site.topic, 1, 1)])
+        codes.extend(error[1] for error in response.topic_errors)
 
     site.manage(create)
     return codes == [0]

@@ -80,10 +80,10 @@ def test_bad_input_is_one_line(run: Run, arguments: tuple[str, ...], message: st
 def test_status_speaks_when_nothing_runs(ask: Callable[..., Any], tmp_path: Path) -> None:
     nothing = {"rows": 0, "newest": None, "lagChunks": None, "lagSeconds": None, "problem": None}
 
-    said = ask("status")
+    status = ask("status")
 
-    assert said.pop("diskFreeMb") > 0
-    assert said == {
+    assert status.pop("diskFreeMb") > 0
+    assert status == {
         "data": str(tmp_path),
         "state": "down",
         "problems": ["Tidemark is not running"],

@@ -40,11 +40,11 @@ class Answer(BaseHTTPRequestHandler):
         self.server.names += [name for name in names if name != "bad"]
         bad = [ItemRejection(index, "no") for index, name in enumerate(names) if name == "bad"]
         code = "NO_ITEM_ACCEPTED" if len(bad) == len(names) else ""
-        said = msgspec.json.encode(CollectorReply(len(names) - len(bad), bad, code=code))
+        reply_body = msgspec.json.encode(CollectorReply(len(names) - len(bad), bad, code=code))
         self.send_response(400 if code else 200)
-        self.send_header("Content-Length", str(len(said)))
+        self.send_header("Content-Length", str(len(reply_body)))
         self.end_headers()
-        self.wfile.write(said)
+        self.wfile.write(reply_body)
 
     def log_message(self, *_: object) -> None:
         return

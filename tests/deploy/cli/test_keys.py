@@ -65,16 +65,16 @@ def test_commands_go_on_with_the_demo_whose_key_was_rotated(
 def test_the_text_of_a_key_is_shown_once(ask: Callable[..., Any], tmp_path: Path) -> None:
     owner = ask("organizations", "create", "--name", "Acme")["id"]
     website = ask("websites", "create", "--organization", owner, "--domain", "shop.example")["id"]
-    made = ask(
+    created = ask(
         "keys", "create", "--organization", owner, "--website", website,
         "--scope", "track:events", "--scope", "read:data", "--name", "Server",
     )  # fmt: skip
-    text = made.pop("key")
+    text = created.pop("key")
     store = RegistryStore(Settings(data_dir=str(tmp_path)).registry_url)
-    known = Snapshot.read(store).find_key(text, parse_instant_ms(made["createdAt"]))
+    known = Snapshot.read(store).find_key(text, parse_instant_ms(created["createdAt"]))
 
-    assert made == {
-        "id": made["id"],
+    assert created == {
+        "id": created["id"],
         "organizationId": owner,
         "websiteId": website,
         "name": "Server",
@@ -82,19 +82,19 @@ def test_the_text_of_a_key_is_shown_once(ask: Callable[..., Any], tmp_path: Path
         "expiresAt": None,
         "revokedAt": None,
         "lastUsedAt": None,
-        "createdAt": made["createdAt"],
-        "updatedAt": made["createdAt"],
+        "createdAt": created["createdAt"],
+        "updatedAt": created["createdAt"],
     }
-    assert known == store.get(Key, made["id"])
-    assert ask("keys", "show", made["id"]) == made
+    assert known == store.get(Key, created["id"])
+    assert ask("keys", "show", created["id"]) == created
 
-    revoked = ask("keys", "update", made["id"], "--revoke", "--scope", "read:data")
+    revoked = ask("keys", "update", created["id"], "--revoke", "--scope", "read:data")
     assert revoked["scopes"] == ["read:data"]
     assert revoked["revokedAt"] == revoked["updatedAt"]
     assert Snapshot.read(store).find_key(text, parse_instant_ms(revoked["updatedAt"])) is None
     store.close()
 
-    ask("keys", "delete", made["id"])
+    ask("keys", "delete", created["id"])
     assert ask("keys", "list") == []
 
 
@@ -132,9 +132,9 @@ def test_a_key_need_not_stand_in_the_list_of_processes(run: Run, tmp_path: Path)
         threading.Thread(target=service.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{service.server_port}"
         for command in (("ask", "summary", "--website"), ("debug",)):
-            asked = (*command, "web_1", "--url", url)
-            assert run(*asked, TIDEMARK_API_KEY="tm_of_a_variable").code == 1
-            assert run(*asked, "--key-file", str(tmp_path / "key")).code == 1
+            arguments = (*command, "web_1", "--url", url)
+            assert run(*arguments, TIDEMARK_API_KEY="tm_of_a_variable").code == 1
+            assert run(*arguments, "--key-file", str(tmp_path / "key")).code == 1
         service.shutdown()
 
     assert Refusing.keys == ["tm_of_a_variable", "tm_of_a_file"] * 2

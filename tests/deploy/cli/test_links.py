@@ -6,7 +6,7 @@ from typing import Any
 
 def test_a_link_is_created_changed_and_deleted(ask: Callable[..., Any]) -> None:
     owner = ask("organizations", "create", "--name", "Acme")["id"]
-    made = ask(
+    link = ask(
         "links", "create", "--organization", owner, "--name", "Autumn",
         "--target-url", "https://shop.example/autumn", "--slug", "autumn",
         "--external-id", "c-17", "--expires-at", "2026-12-31T00:00:00Z",
@@ -15,8 +15,8 @@ def test_a_link_is_created_changed_and_deleted(ask: Callable[..., Any]) -> None:
         "--og-title", "Leaves", "--og-description", "All of them",
         "--og-image-url", "https://shop.example/a.png", "--og-video-url", "https://shop.example/a",
     )  # fmt: skip
-    assert made == {
-        "id": made["id"],
+    assert link == {
+        "id": link["id"],
         "organizationId": owner,
         "name": "Autumn",
         "targetUrl": "https://shop.example/autumn",
@@ -30,15 +30,15 @@ def test_a_link_is_created_changed_and_deleted(ask: Callable[..., Any]) -> None:
         "ogDescription": "All of them",
         "ogImageUrl": "https://shop.example/a.png",
         "ogVideoUrl": "https://shop.example/a",
-        "createdAt": made["createdAt"],
-        "updatedAt": made["createdAt"],
+        "createdAt": link["createdAt"],
+        "updatedAt": link["createdAt"],
         "shortUrl": "http://127.0.0.1:4000/l/autumn",
         "qrCodeUrl": "http://127.0.0.1:4000/l/autumn/qr.svg",
     }
 
-    changed = ask("links", "update", made["id"], "--target-url", "https://shop.example/winter")
+    changed = ask("links", "update", link["id"], "--target-url", "https://shop.example/winter")
     assert changed["targetUrl"] == "https://shop.example/winter"
-    assert ask("links", "show", made["id"]) == changed
+    assert ask("links", "show", link["id"]) == changed
 
-    ask("links", "delete", made["id"])
+    ask("links", "delete", link["id"])
     assert ask("links", "list") == []

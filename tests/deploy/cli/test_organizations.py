@@ -7,22 +7,29 @@ from tests.deploy.cli.command_result import Run
 
 
 def test_an_organization_is_created_changed_and_deleted(ask: Callable[..., Any], run: Run) -> None:
-    made = ask("organizations", "create", "--name", "Acme", "--plan", "pro", "--limit", "query=500")
-    assert made == {
-        "id": made["id"],
+    organization = ask(
+        "organizations", "create", "--name", "Acme", "--plan", "pro", "--limit", "query=500"
+    )
+    assert organization == {
+        "id": organization["id"],
         "name": "Acme",
         "plan": "pro",
         "limits": {"query": 500},
-        "createdAt": made["createdAt"],
-        "updatedAt": made["createdAt"],
+        "createdAt": organization["createdAt"],
+        "updatedAt": organization["createdAt"],
     }
-    assert ask("organizations", "show", made["id"]) == made
-    assert ask("organizations", "list") == [made]
+    assert ask("organizations", "show", organization["id"]) == organization
+    assert ask("organizations", "list") == [organization]
 
-    changed = ask("organizations", "update", made["id"], "--plan", "scale", "--limit", "custom=7")
+    changed = ask(
+        "organizations", "update", organization["id"], "--plan", "scale", "--limit", "custom=7"
+    )
     assert (changed["plan"], changed["limits"]) == ("scale", {"query": 500, "custom": 7})
-    assert ask("organizations", "update", made["id"], "--plan-limits")["limits"] == {}
+    assert ask("organizations", "update", organization["id"], "--plan-limits")["limits"] == {}
 
-    assert ask("organizations", "delete", made["id"]) == {"id": made["id"], "deleted": True}
-    gone = run("organizations", "show", made["id"])
-    assert (gone.code, gone.err) == (2, f"tidemark: no organization '{made['id']}'\n")
+    assert ask("organizations", "delete", organization["id"]) == {
+        "id": organization["id"],
+        "deleted": True,
+    }
+    gone = run("organizations", "show", organization["id"])
+    assert (gone.code, gone.err) == (2, f"tidemark: no organization '{organization['id']}'\n")

@@ -30,14 +30,14 @@ def test_a_damaged_data_file_is_named_by_scrub_doctor_and_status(
     file.write_bytes(data)
     with pytest.raises(SystemExit) as ill:
         main(["scrub"])
-    said = capsys.readouterr().out.splitlines()
+    lines = capsys.readouterr().out.splitlines()
 
     path, scope = (
         f"{file.parent.name}/{file.name}",
         CheckContext(Settings(data_dir=str(tmp_path)), True),
     )
     assert ill.value.code == 1
-    assert said == [
+    assert lines == [
         f"events: {path} has a wrong checksum",
         "1 data files read; 1 damaged",
         "fix: tidemark doctor --repair; for one file: tidemark repair TABLE/PATH",

@@ -31,10 +31,10 @@ def test_a_variable_that_no_setting_reads_is_named(run: Run) -> None:
 def test_settings_never_print_a_password(run: Run) -> None:
     url = "postgresql://tidemark:s3cret@127.0.0.1/registry"
 
-    said = run("settings", TIDEMARK_REGISTRY=url)
+    result = run("settings", TIDEMARK_REGISTRY=url)
 
-    assert "s3cret" not in said.out
-    assert "TIDEMARK_REGISTRY=postgresql://tidemark:***@127.0.0.1/registry" in said.out
+    assert "s3cret" not in result.out
+    assert "TIDEMARK_REGISTRY=postgresql://tidemark:***@127.0.0.1/registry" in result.out
 
 
 def test_settings_shows_every_setting(run: Run, ask: Callable[..., Any]) -> None:

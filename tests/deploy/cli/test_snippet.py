@@ -28,8 +28,8 @@ def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 @pytest.fixture
 def website(ask: Ask) -> str:
     organization = ask("organizations", "create", "--name", "Acme")["id"]
-    made = ask("websites", "create", "--organization", organization, "--domain", "shop.example")
-    return str(made["id"])
+    created = ask("websites", "create", "--organization", organization, "--domain", "shop.example")
+    return str(created["id"])
 
 
 def test_a_snippet_names_collector_and_website(ask: Ask, website: str) -> None:
@@ -45,13 +45,13 @@ def test_a_snippet_names_collector_and_website(ask: Ask, website: str) -> None:
 
 
 def test_what_is_asked_for_is_in_both(ask: Ask, website: str) -> None:
-    made = ask("snippet", website, "--vitals", "--errors", "--persist", "--collect-url", "/t/")
+    tag = ask("snippet", website, "--vitals", "--errors", "--persist", "--collect-url", "/t/")
 
-    assert made["script"] == (
+    assert tag["script"] == (
         f'<script defer src="/t/tidemark.js" data-website-id="{website}" '
         "data-persist data-vitals data-errors></script>"
     )
-    pinned = made["pinned"].splitlines()
+    pinned = tag["pinned"].splitlines()
     for line, (name, script) in zip(pinned, read_manifest().items(), strict=True):
         assert f'src="/t/{name}.{script.hash}.js"' in line
         assert f'integrity="{script.integrity}"' in line

@@ -24,7 +24,7 @@ class Answer(BaseHTTPRequestHandler):
     server: Collector
     protocol_version = "HTTP/1.1"
 
-    def answer(self) -> None:
+    def respond(self) -> None:
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.server.seen.append((self.command, self.path, self.headers["User-Agent"]))
         status = self.server.statuses.pop(0) if self.server.statuses else 200
@@ -33,7 +33,7 @@ class Answer(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(b"no")
 
-    do_GET = do_POST = answer  # noqa: N815 - names of the standard library
+    do_GET = do_POST = respond  # noqa: N815 - names of the standard library
 
     def log_message(self, *_: object) -> None:
         return

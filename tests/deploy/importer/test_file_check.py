@@ -11,7 +11,7 @@ from tests.deploy.importer.builders import a_file
 
 
 @pytest.mark.parametrize(
-    ("text", "given", "said"),
+    ("text", "columns", "message"),
     [
         ("ts\n1\n", {"ts": "colour"}, "'colour' is not a field"),
         ("ts,b\n1,2\n", {"a": "name"}, "the file has no column 'a'; it has ts, b$"),
@@ -24,14 +24,14 @@ from tests.deploy.importer.builders import a_file
     ],
 )
 def test_a_mapping_without_what_an_event_needs_is_refused(
-    tmp_path: Path, text: str, given: dict[str, str], said: str
+    tmp_path: Path, text: str, columns: dict[str, str], message: str
 ) -> None:
-    with pytest.raises(InvalidMapping, match=said):
-        check_file(a_file(tmp_path, text), ColumnMapper(given))
+    with pytest.raises(InvalidMapping, match=message):
+        check_file(a_file(tmp_path, text), ColumnMapper(columns))
 
 
 @pytest.mark.parametrize(
-    ("text", "format_", "said"),
+    ("text", "format_", "message"),
     [
         ("", None, "^visits contains no events$"),
         ("\n1\n", None, "the first line must be a header"),
@@ -43,12 +43,12 @@ def test_a_mapping_without_what_an_event_needs_is_refused(
     ],
 )
 def test_a_file_of_which_nothing_can_be_taken_is_refused(
-    tmp_path: Path, text: str, format_: str | None, said: str
+    tmp_path: Path, text: str, format_: str | None, message: str
 ) -> None:
     path = tmp_path / "visits"
     path.write_text(text)
 
-    with pytest.raises(InvalidFile, match=said):
+    with pytest.raises(InvalidFile, match=message):
         check_file(SourceFile(path, format_), ColumnMapper({}))
 
 

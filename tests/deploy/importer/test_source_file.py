@@ -54,18 +54,18 @@ def test_ndjson_is_read_packed_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (gzip.compress(b'{"a": 1}\n' * 9, mtime=0)[:-9], "cannot be read further"),
         (b'{"a": "\xff"}\n', "cannot be read further"),
         (b"a,b,a\n1,2,3\n", "must be a header with unique column names"),
     ],
 )
-def test_a_broken_file_is_named(tmp_path: Path, content: bytes, said: str) -> None:
+def test_a_broken_file_is_named(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "visits"
     path.write_bytes(content)
 
-    with pytest.raises(InvalidFile, match=said):
+    with pytest.raises(InvalidFile, match=message):
         list(SourceFile(path).lines())
 
 

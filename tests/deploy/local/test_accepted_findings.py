@@ -26,8 +26,8 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     monkeypatch.setenv("TIDEMARK_DATA_DIR", str(tmp_path))
     for port in ("COLLECT_PORT", "QUERY_PORT", "BROKER_PORT", "BROKER_CONTROLLER_PORT"):
         monkeypatch.setenv(f"TIDEMARK_{port}", str(free_port()))
-    given = Settings(data_dir=str(tmp_path))
-    migrate(given.registry_url)
+    config = Settings(data_dir=str(tmp_path))
+    migrate(config.registry_url)
     write_hour(tmp_path / ACKNOWLEDGED_FOLDER, LOST, "collector-1-0-1", {("events", "web_1"): 5})
     at = now_ms() + 60_000  # as a worker says that goes on to be level
     write_heartbeat(
@@ -36,7 +36,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
             "worker-1", 1, at, "ready", (PartitionProgress("events", 0, 0, 0),), {"events": at}
         ),
     )
-    return given
+    return config
 
 
 @pytest.fixture

@@ -147,7 +147,7 @@ def test_what_is_not_as_it_should_be_leaves_the_old_one_there(
 
 
 @pytest.mark.parametrize(
-    ("said", "why"),
+    ("message", "why"),
     [
         (
             "npm warn x\nnpm error code E404\nnpm error 404 Not Found - GET https://r.example/no\n"
@@ -163,8 +163,8 @@ def test_what_is_not_as_it_should_be_leaves_the_old_one_there(
         ("", ""),
     ],
 )
-def test_of_what_npm_says_the_reason_is_told(said: str, why: str) -> None:
-    assert npm_error(said) == why
+def test_of_what_npm_says_the_reason_is_told(message: str, why: str) -> None:
+    assert npm_error(message) == why
 
 
 def test_a_database_that_cannot_be_had_is_one_line(

@@ -100,14 +100,14 @@ def test_no_command_shows_the_secret_that_signs_receipts(run: Run, settings: Set
     secret = store.read_contents().receipt_secret
     store.close()
 
-    said = [
+    output = [
         run(*command, "--json")
         for command in (("registry", "backup"), ("registry", "restore", "--replace"), ("audit",))
     ]
 
     assert len(secret) == 64
-    assert [code for code, *_ in said] == [0, 0, 0]
-    assert secret not in repr(said)
+    assert [code for code, *_ in output] == [0, 0, 0]
+    assert secret not in repr(output)
 
 
 def test_a_start_at_night_brings_a_zeroed_registry_back_and_says_so(
@@ -119,9 +119,9 @@ def test_a_start_at_night_brings_a_zeroed_registry_back_and_says_so(
 
     prepare_registry(settings, restores=True)
 
-    said = capsys.readouterr().err
-    assert f"the registry was lost: {path} is not a database any more; it was restored" in said
-    assert "the old file is kept as registry.db." in said
+    output = capsys.readouterr().err
+    assert f"the registry was lost: {path} is not a database any more; it was restored" in output
+    assert "the old file is kept as registry.db." in output
     assert run("organizations", "show", "org_acme")[0] == 0
 
 
@@ -211,9 +211,9 @@ def test_status_says_that_the_registry_is_lost(run: Run, settings: Settings) -> 
     path = settings.data / "registry.db"
     path.unlink()
 
-    said = f"the registry is lost: {path} is missing; run `tidemark registry restore`"
+    output = f"the registry is lost: {path} is missing; run `tidemark registry restore`"
 
-    assert said in system_status(settings).problems
+    assert output in system_status(settings).problems
 
 
 def test_a_damaged_registry_with_later_changes_than_its_backup_is_not_set_back_at_night(

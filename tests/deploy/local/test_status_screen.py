@@ -79,9 +79,9 @@ def test_an_account_of_a_supervisor_that_is_gone_is_none(tmp_path: Path) -> None
 
 def test_followed_logs_say_each_new_whole_line_once(tmp_path: Path) -> None:
     worker, query = tmp_path / "worker.log", tmp_path / "query.log"
-    said: list[str] = []
+    lines: list[str] = []
     worker.write_text("of the last start\n")
-    followed = LogTail({"worker-1": worker, "query": query}, said.append)
+    followed = LogTail({"worker-1": worker, "query": query}, lines.append)
 
     followed.poll()
     with worker.open("a") as file:
@@ -92,14 +92,14 @@ def test_followed_logs_say_each_new_whole_line_once(tmp_path: Path) -> None:
         file.write("ished\n")
     followed.poll()
 
-    assert said == ["worker-1 | one", "query    | here", "worker-1 | two, not finished"]
+    assert lines == ["worker-1 | one", "query    | here", "worker-1 | two, not finished"]
 
 
 def test_followed_logs_go_on_in_the_next_file(tmp_path: Path) -> None:
     log = tmp_path / "worker.log"
-    said: list[str] = []
+    lines: list[str] = []
     log.write_text("a longer line of before\n")
-    followed = LogTail({"w": log}, said.append)
+    followed = LogTail({"w": log}, lines.append)
     with log.open("a") as file:
         file.write("last of the old\n")
 
@@ -107,7 +107,7 @@ def test_followed_logs_go_on_in_the_next_file(tmp_path: Path) -> None:
     log.write_text("first of the new\n")
     followed.poll()
 
-    assert said == ["w | last of the old", "w | first of the new"]
+    assert lines == ["w | last of the old", "w | first of the new"]
 
 
 def test_why_a_process_ended_is_told_in_its_own_words(tmp_path: Path) -> None:
@@ -152,24 +152,24 @@ def test_the_end_of_a_log_leaves_out_the_frames_of_java(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_gets_short_is_said_once_and_so_is_room_again() -> None:
-    said: list[str] = []
+    lines: list[str] = []
     free = iter([900, 511, 300, None, 100, 600, 700])
-    watch = DiskSpaceMonitor(512, lambda: next(free), said.append)
+    watch = DiskSpaceMonitor(512, lambda: next(free), lines.append)
 
     for _ in range(7):
         watch.check()
 
-    assert said == [
+    assert lines == [
         "disk: only 511 MB free, minimum 512 MB: free some space",
         "disk: 600 MB free again",
     ]
 
 
 def test_damage_that_is_found_while_all_runs_is_said_once_with_what_to_run(tmp_path: Path) -> None:
-    given, said = Settings(data_dir=str(tmp_path)), list[str]()
+    given, lines = Settings(data_dir=str(tmp_path)), list[str]()
     damage = DamageReports(tmp_path)
     first, second = (DamagedFile("events", f"day=2026-11-20/{n}.parquet", "", 2) for n in "ab")
-    watch = DamageWatch(lambda: damage_of(given), said.append)
+    watch = DamageWatch(lambda: damage_of(given), lines.append)
 
     watch.check()
     for found in (first, second):
@@ -186,7 +186,7 @@ def test_damage_that_is_found_while_all_runs_is_said_once_with_what_to_run(tmp_p
 
     one = "1 data file is damaged; queries that need it fail, everything else works"
     two = "2 data files are damaged; queries that need them fail, everything else works"
-    assert said == [
+    assert lines == [
         f"damage: {one}. Run tidemark doctor --repair",
         f"damage: {two}. Run tidemark doctor --repair",
         f"damage: {two}. Run tidemark doctor --repair. "

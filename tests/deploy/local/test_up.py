@@ -79,11 +79,11 @@ def test_a_first_start_says_how_to_reach_the_demo(stack: Installation) -> None:
 
 
 def test_no_other_user_can_read_what_it_makes(stack: Installation) -> None:
-    made = [path for path in stack.data.rglob("*") if path != stack.output]
-    open_to_others = [path for path in made if path.lstat().st_mode & 0o077]
+    created = [path for path in stack.data.rglob("*") if path != stack.output]
+    open_to_others = [path for path in created if path.lstat().st_mode & 0o077]
 
     assert stat.S_IMODE(stack.data.stat().st_mode) == 0o700  # the test had made it 0755
-    assert {"registry.db", "meta.properties", "keeper.json"} <= {path.name for path in made}
+    assert {"registry.db", "meta.properties", "keeper.json"} <= {path.name for path in created}
     assert open_to_others == []
 
 
@@ -237,10 +237,10 @@ def test_what_a_power_cut_tore_is_put_aside_before_anything_starts(tmp_path: Pat
     with log_repair(settings, StatusScreen(out)):
         out.write("prepared\n")
 
-    said = out.getvalue().splitlines()
+    lines = out.getvalue().splitlines()
     assert (torn.exists(), (log / f"_torn-{torn.name}").exists()) == (False, True)
-    assert said[0] == "prepared"
-    assert "torn log entry moved aside" in said[1]
+    assert lines[0] == "prepared"
+    assert "torn log entry moved aside" in lines[1]
 
 
 def test_a_port_in_use_ends_it_with_one_message(tmp_path: Path) -> None:

@@ -16,12 +16,12 @@ LIST = ("https://shop.example", "https://*.shop.example", "http://localhost:8080
 
 @pytest.fixture
 def collector(tmp_path: Path) -> InMemoryCollector:
-    made = in_memory_collector(tmp_path)
-    known = made.registry.snapshot
+    in_memory = in_memory_collector(tmp_path)
+    known = in_memory.registry.snapshot
     shop = structs.replace(known.websites["shop"], allowed_origins=LIST)
     websites = MappingProxyType({**known.websites, "shop": shop})
-    made.registry.snapshot = structs.replace(known, websites=websites)
-    return made
+    in_memory.registry.snapshot = structs.replace(known, websites=websites)
+    return in_memory
 
 
 def sent(

@@ -10,12 +10,12 @@ from ingest.decoding.field_aliases import alias_of, aliases_of
 from schemas.kinds import CUSTOM_EVENT, ERROR_REPORT, KINDS, PAGE_ENGAGEMENT, WEB_VITAL, Kind
 
 
-def made(kind: Kind, item: dict[str, Any]) -> Any:
+def decoded(kind: Kind, item: dict[str, Any]) -> Any:
     return json.loads(Decoder(kind).decode(json.dumps([item]).encode()).array)[0]
 
 
 @pytest.mark.parametrize(
-    ("kind", "given", "expected"),
+    ("kind", "aliased", "expected"),
     [
         (
             CUSTOM_EVENT,
@@ -37,18 +37,18 @@ def made(kind: Kind, item: dict[str, Any]) -> Any:
     ],
 )
 def test_an_alias_becomes_the_wire_name(
-    kind: Kind, given: dict[str, Any], expected: dict[str, Any]
+    kind: Kind, aliased: dict[str, Any], expected: dict[str, Any]
 ) -> None:
-    assert made(kind, given) == expected
+    assert decoded(kind, aliased) == expected
 
 
 @pytest.mark.parametrize(
-    ("wire", "spelled", "kept"), [("a", "b", "a"), (None, "b", "b"), ("a", None, "a")]
+    ("wire", "spelled", "value"), [("a", "b", "a"), (None, "b", "b"), ("a", None, "a")]
 )
-def test_the_wire_name_wins_unless_it_is_null(wire: object, spelled: object, kept: object) -> None:
+def test_the_wire_name_wins_unless_it_is_null(wire: object, spelled: object, value: object) -> None:
     item = {"name": "x", "anonymousId": wire, "anonymous_id": spelled}
 
-    assert made(CUSTOM_EVENT, item) == {"name": "x", "anonymousId": kept}
+    assert decoded(CUSTOM_EVENT, item) == {"name": "x", "anonymousId": value}
 
 
 def test_messages_have_the_alias_that_was_sent() -> None:

@@ -45,7 +45,9 @@ def test_two_values_of_a_single_header_are_invalid(
     tmp_path: Path, headers: dict[str, str], status: int
 ) -> None:
     collector = in_memory_collector(tmp_path)
-    given = {name: value.format(key=collector.keys["acme"]) for name, value in headers.items()}
-    path = "/track" if "databuddy-client-id" in given else "/track?website_id=shop"
+    request_headers = {
+        name: value.format(key=collector.keys["acme"]) for name, value in headers.items()
+    }
+    path = "/track" if "databuddy-client-id" in request_headers else "/track?website_id=shop"
 
-    assert collector.post(path, {"name": "a"}, headers=given).status == status
+    assert collector.post(path, {"name": "a"}, headers=request_headers).status == status

@@ -14,7 +14,7 @@ def collector(tmp_path: Path) -> InMemoryCollector:
 
 
 @pytest.mark.parametrize(
-    ("item", "type_", "topic", "made"),
+    ("item", "type_", "topic", "published"),
     [
         (VIEW, "track", "events", VIEW),
         (VIEW | {"type": "track"}, "track", "events", VIEW | {"type": "track"}),
@@ -44,13 +44,13 @@ def collector(tmp_path: Path) -> InMemoryCollector:
     ],
 )
 def test_an_item_goes_to_the_topic_of_its_type(
-    collector: InMemoryCollector, item: object, type_: str, topic: str, made: object
+    collector: InMemoryCollector, item: object, type_: str, topic: str, published: object
 ) -> None:
     reply = collector.post("/?client_id=shop", item)
 
     assert reply.status == 200
     assert plain(reply) == {"status": "success", "type": type_, "count": 1}
-    assert sent(collector) == [(topic, [made])]
+    assert sent(collector) == [(topic, [published])]
 
 
 def test_several_web_vitals_in_one_item_become_one_each(collector: InMemoryCollector) -> None:

@@ -103,10 +103,10 @@ def test_any_batch_gets_a_result_per_item(
     assert reply.status in (200, 400)
     readable(collector)
     if path == "/batch" and "results" in reply.json:
-        kept = [result for result in reply.json["results"] if result["status"] == "success"]
+        accepted = [result for result in reply.json["results"] if result["status"] == "success"]
         assert len(reply.json["results"]) == len(items)
-        assert reply.json["processed"] == len(kept)
-        assert bool(kept) == bool(collector.producer.sent)
+        assert reply.json["processed"] == len(accepted)
+        assert bool(accepted) == bool(collector.producer.sent)
 
 
 @BOUNDED

@@ -251,12 +251,12 @@ def test_qr_codes_are_throttled_and_cached_and_redirects_continue(
     collector: InMemoryCollector,
 ) -> None:
     async def codes(*hosts: str) -> list[int]:
-        asked = [
+        replies = [
             send_request(collector.app, "GET", "/l/spring/qr.svg", headers={"host": host})
             for host in hosts
         ]
         led = send_request(collector.app, "GET", "/l/spring")
-        return [reply.status for reply in await asyncio.gather(*asked, led)]
+        return [reply.status for reply in await asyncio.gather(*replies, led)]
 
     hosts = [f"{number}.example" for number in range(10)]
 

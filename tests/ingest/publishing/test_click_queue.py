@@ -26,9 +26,9 @@ def sent(producer: InMemoryProducer) -> list[str]:
 def run(test: Callable[[InMemoryProducer, ClickQueue], Coroutine[None, None, None]]) -> None:
     async def running() -> None:
         producer = InMemoryProducer()
-        kept = ClickQueue(producer)
-        await test(producer, kept)
-        kept.close()
+        queue = ClickQueue(producer)
+        await test(producer, queue)
+        queue.close()
 
     asyncio.run(running())
 
@@ -39,38 +39,38 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_clicks_wait_in_order_until_kafka_is_available() -> None:
-    async def test(producer: InMemoryProducer, kept: ClickQueue) -> None:
+    async def test(producer: InMemoryProducer, queue: ClickQueue) -> None:
         producer.unavailable_reason = "away"
         for name in ("a", "b"):
-            kept.record(a_click(name))
+            queue.record(a_click(name))
         await asyncio.sleep(0.05)
-        assert (kept.waiting, sent(producer)) == (2, [])
+        assert (queue.waiting, sent(producer)) == (2, [])
         producer.unavailable_reason = None
-        kept.record(a_click("c"))
+        queue.record(a_click("c"))
         await asyncio.sleep(0.05)
-        assert (kept.waiting, kept.lost, sent(producer)) == (0, 0, ["a", "b", "c"])
+        assert (queue.waiting, queue.lost, sent(producer)) == (0, 0, ["a", "b", "c"])
 
     run(test)
 
 
 def test_a_click_that_was_not_sent_is_retried() -> None:
-    async def test(producer: InMemoryProducer, kept: ClickQueue) -> None:
+    async def test(producer: InMemoryProducer, queue: ClickQueue) -> None:
         producer.outcome = DeliveryStatus.NOT_SENT
-        kept.record(a_click("a"))
+        queue.record(a_click("a"))
         await asyncio.sleep(0)
         producer.outcome = DeliveryStatus.ACKNOWLEDGED
         await asyncio.sleep(0.05)
-        assert (kept.waiting, kept.lost, sent(producer)) == (0, 0, ["a", "a"])
+        assert (queue.waiting, queue.lost, sent(producer)) == (0, 0, ["a", "a"])
 
     run(test)
 
 
 def test_a_click_that_kafka_may_have_is_not_retried() -> None:
-    async def test(producer: InMemoryProducer, kept: ClickQueue) -> None:
+    async def test(producer: InMemoryProducer, queue: ClickQueue) -> None:
         producer.outcome = DeliveryStatus.UNKNOWN
-        kept.record(a_click("a"))
+        queue.record(a_click("a"))
         await asyncio.sleep(0.05)
-        assert (kept.waiting, kept.lost, kept.unknown, sent(producer)) == (0, 0, 1, ["a"])
+        assert (queue.waiting, queue.lost, queue.unknown, sent(producer)) == (0, 0, 1, ["a"])
 
     run(test)
 
@@ -80,11 +80,11 @@ def test_the_queue_is_bounded_and_lost_clicks_are_counted(
 ) -> None:
     monkeypatch.setattr(click_queue, "MAX_WAITING_CLICKS", 2)
 
-    async def test(producer: InMemoryProducer, kept: ClickQueue) -> None:
+    async def test(producer: InMemoryProducer, queue: ClickQueue) -> None:
         producer.unavailable_reason = "away"
         for name in ("a", "b", "c", "d"):
-            kept.record(a_click(name))
-        assert (kept.waiting, kept.lost) == (2, 2)
+            queue.record(a_click(name))
+        assert (queue.waiting, queue.lost) == (2, 2)
 
     with caplog.at_level(logging.WARNING):
         run(test)
@@ -96,33 +96,33 @@ def test_the_queue_is_bounded_and_lost_clicks_are_counted(
 
 
 def test_a_stopping_collector_sends_queued_clicks_or_counts_them() -> None:
-    async def test(producer: InMemoryProducer, kept: ClickQueue) -> None:
+    async def test(producer: InMemoryProducer, queue: ClickQueue) -> None:
         producer.unavailable_reason = "away"
-        kept.record(a_click("a"))
+        queue.record(a_click("a"))
         producer.unavailable_reason = None
-        kept.close()
-        assert (sent(producer), kept.lost) == (["a"], 0)
+        queue.close()
+        assert (sent(producer), queue.lost) == (["a"], 0)
         producer.unavailable_reason = "away"
-        kept.record(a_click("b"))
-        kept.close()
-        assert (kept.waiting, kept.lost) == (0, 1)
+        queue.record(a_click("b"))
+        queue.close()
+        assert (queue.waiting, queue.lost) == (0, 1)
 
     run(test)
 
 
 def test_clicks_that_the_last_flush_did_not_send_are_counted() -> None:
-    async def test(producer: InMemoryProducer, kept: ClickQueue) -> None:
+    async def test(producer: InMemoryProducer, queue: ClickQueue) -> None:
         late = [asyncio.get_running_loop().create_future() for _ in range(3)]
         answers = iter(late)
         producer.enqueue = lambda *_: PendingDelivery(next(answers), 0)  # type: ignore[method-assign]  # slow
         for name in ("a", "b", "c"):
-            kept.record(a_click(name))
-        kept.close()
+            queue.record(a_click(name))
+        queue.close()
         late[0].set_result(DeliveryReport(DeliveryStatus.ACKNOWLEDGED))
         late[1].set_result(DeliveryReport(DeliveryStatus.NOT_SENT))
         await asyncio.sleep(0)
-        kept.count_unacknowledged()
-        assert (kept.waiting, kept.lost, kept.unknown) == (0, 1, 1)
+        queue.count_unacknowledged()
+        assert (queue.waiting, queue.lost, queue.unknown) == (0, 1, 1)
 
     run(test)
 

@@ -55,11 +55,11 @@ def test_requests_are_refused_below_the_floor_and_accepted_above_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("total", "kept"), [(64, 16), (700, 35), (5_000, 250), (10_240, 512), (1_000_000, 512)]
+    ("total", "floor_mb"), [(64, 16), (700, 35), (5_000, 250), (10_240, 512), (1_000_000, 512)]
 )
-def test_the_floor_is_lower_on_a_small_disk(total: int, kept: int) -> None:
-    assert not is_full(Disk(total, kept).floor())
-    assert is_full(Disk(total, kept - 1).floor())
+def test_the_floor_is_lower_on_a_small_disk(total: int, floor_mb: int) -> None:
+    assert not is_full(Disk(total, floor_mb).floor())
+    assert is_full(Disk(total, floor_mb - 1).floor())
 
 
 def test_bytes_sent_between_two_polls_count_twice() -> None:

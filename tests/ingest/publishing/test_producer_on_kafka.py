@@ -47,16 +47,16 @@ class Sender(threading.Thread):
             begun = time.monotonic()
             try:
                 connection.request("POST", "/track?website_id=shop", body)
-                answer = connection.getresponse()
-                answer.read()
+                response = connection.getresponse()
+                response.read()
             except (OSError, HTTPException):
                 connection.close()
                 time.sleep(0.05)
                 continue
             self.slowest = max(self.slowest, time.monotonic() - begun)
-            self.answered[name] = answer.status
-            if answer.status == 503:
-                self.retry_after.add(answer.headers["retry-after"])
+            self.answered[name] = response.status
+            if response.status == 503:
+                self.retry_after.add(response.headers["retry-after"])
                 time.sleep(0.05)
         connection.close()
 

@@ -83,10 +83,10 @@ def forms(scoped: ScopedRows) -> list[ResultRow]:
 def quality(scoped: ScopedRows) -> list[ResultRow]:
     result: list[ResultRow] = []
     for path, held in by_path(scoped.rows("engagement")).items():
-        told = [row for row in held if row.get("active_time") is not None]
-        told = [row for row in told if row.get("time_on_page") is not None]
-        active = sum(Fraction(row["active_time"]) for row in told)
-        whole = sum(Fraction(row["time_on_page"]) for row in told)
+        measured = [row for row in held if row.get("active_time") is not None]
+        measured = [row for row in measured if row.get("time_on_page") is not None]
+        active = sum(Fraction(row["active_time"]) for row in measured)
+        whole = sum(Fraction(row["time_on_page"]) for row in measured)
         first = [value for value in there(held, "time_to_first_interaction") if value > 0]
         result.append(
             {

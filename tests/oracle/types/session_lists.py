@@ -110,11 +110,11 @@ def profile_list(scoped: ScopedRows) -> list[ResultRow]:
         viewed = views(held)
         newest = viewed[-1] if viewed else {}
         customs = [row for row in held if is_custom(row)]
-        told = [row["profile_id"] for row in held if row.get("profile_id") is not None]
+        identities = [row["profile_id"] for row in held if row.get("profile_id") is not None]
         result.append(
             {
                 "visitor_id": who,
-                "profile_id": max(told, default=None),
+                "profile_id": max(identities, default=None),
                 "first_visit": iso(held[0]["ms"]),
                 "last_visit": iso(held[-1]["ms"]),
                 "session_count": distinct(viewed, "session_id"),
@@ -170,11 +170,11 @@ def profile_detail(scoped: ScopedRows) -> list[ResultRow]:
 
 def known_visitors(scoped: ScopedRows, who: str, held: list[Row]) -> ResultRow:
     """Newest profile id and traits of a visitor."""
-    told = [row for row in scoped.rows("identities") if row["anonymous_id"] == who]
-    traits = [row["traits"] for row in told if row.get("traits") is not None]
+    identities = [row for row in scoped.rows("identities") if row["anonymous_id"] == who]
+    traits = [row["traits"] for row in identities if row.get("traits") is not None]
     ids = [row["profile_id"] for row in held if row.get("profile_id") is not None]
     return {
-        "profile_id": told[-1]["profile_id"] if told else max(ids, default=None),
+        "profile_id": identities[-1]["profile_id"] if identities else max(ids, default=None),
         "traits": traits[-1] if traits else None,
     }
 

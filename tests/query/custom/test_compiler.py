@@ -192,13 +192,13 @@ WRONG: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("query", "said"), WRONG)
+@pytest.mark.parametrize(("query", "message"), WRONG)
 def test_a_wrong_query_is_told_what_is_wrong(
-    service: InProcessService, query: Any, said: str
+    service: InProcessService, query: Any, message: str
 ) -> None:
     reply = ask(service, query)
 
-    assert (reply.status, said in reply.json["error"]) == (400, True), reply.json
+    assert (reply.status, message in reply.json["error"]) == (400, True), reply.json
 
 
 # What it would run

@@ -53,9 +53,9 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("query", "said"), WRONG)
+@pytest.mark.parametrize(("query", "message"), WRONG)
 def test_a_wrong_query_is_told_what_is_wrong(
-    service: InProcessService, query: dict[str, Any], said: str
+    service: InProcessService, query: dict[str, Any], message: str
 ) -> None:
     reply = service.custom(**{"table": "events", "selects": [COUNT], **query})
 
@@ -64,11 +64,11 @@ def test_a_wrong_query_is_told_what_is_wrong(
         False,
         "VALIDATION_ERROR",
     )
-    assert said in reply.json["error"]
+    assert message in reply.json["error"]
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ({"endDate": "2027-12-06"}, "401 days; at most 400 are allowed"),
         ({"limit": 10_001}, "'limit' must be at most 10,000"),
@@ -77,10 +77,10 @@ def test_a_wrong_query_is_told_what_is_wrong(
     ],
 )
 def test_a_wrong_body_is_told_which_field(
-    service: InProcessService, body: dict[str, Any], said: str
+    service: InProcessService, body: dict[str, Any], message: str
 ) -> None:
     whole = {"query": {"table": "events", "selects": [COUNT]}, **NOVEMBER, **body}
 
     reply = service.ask("POST", "/v1/query/custom", whole, website_id="shop")
 
-    assert (reply.status, said in reply.json["error"]) == (400, True), reply.json
+    assert (reply.status, message in reply.json["error"]) == (400, True), reply.json

@@ -83,10 +83,10 @@ def test_the_export_is_answered_as_its_examples_say(service: InProcessService) -
         for operation in OPENAPI_SERVICE.operations
         if operation.operation_id == "exportRows"
     ]
-    given = {p.name: str(p.example) for p in export.parameters if isinstance(p.example, str)}
+    examples = {p.name: str(p.example) for p in export.parameters if isinstance(p.example, str)}
     service.holds(a_view("/", country="DE"))
 
-    reply = service.ask("GET", f"/v1/export/{given.pop('table')}", website_id="shop", **given)
+    reply = service.ask("GET", f"/v1/export/{examples.pop('table')}", website_id="shop", **examples)
 
     assert reply.status == 200
     assert reply.json == {"ts": "2026-11-10T12:00:00.000Z", "name": "screen_view"}

@@ -39,7 +39,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessService
 
 
 @pytest.fixture
-def asked(built: InProcessService) -> InProcessService:
+def service(built: InProcessService) -> InProcessService:
     """The same, with whole files."""
     shutil.copytree(built.data / "whole", built.lake.root, dirs_exist_ok=True)
     damage = DamageReports(built.data)
@@ -49,22 +49,22 @@ def asked(built: InProcessService) -> InProcessService:
 
 
 @pytest.fixture
-def file(asked: InProcessService) -> Path:
+def file(service: InProcessService) -> Path:
     """The file of the tenth."""
-    return next(path for path in asked.lake.paths(EVENTS) if "2026-11-10" in str(path))
+    return next(path for path in service.lake.paths(EVENTS) if "2026-11-10" in str(path))
 
 
 @accidents
 def test_a_question_fails_by_table_and_day_when_a_data_file_it_needs_is(
-    asked: InProcessService, file: Path, accident: str, caplog: pytest.LogCaptureFixture
+    service: InProcessService, file: Path, accident: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     ACCIDENTS[accident](file)
 
     replies = [
-        asked.query("top_pages"),
-        asked.query("top_pages"),
-        asked.custom("events", [{"field": "path", "aggregate": "count", "alias": "n"}]),
-        asked.ask("GET", "/v1/export/events", website_id="shop", **NOVEMBER),
+        service.query("top_pages"),
+        service.query("top_pages"),
+        service.custom("events", [{"field": "path", "aggregate": "count", "alias": "n"}]),
+        service.ask("GET", "/v1/export/events", website_id="shop", **NOVEMBER),
     ]
 
     for reply in replies:
@@ -73,21 +73,21 @@ def test_a_question_fails_by_table_and_day_when_a_data_file_it_needs_is(
             "A data file of table 'events' with rows received on 2026-11-10 cannot be read, "
             "so the result would be incomplete"
         )
-    said = [r.__dict__ for r in caplog.records if r.getMessage() == "data file is damaged"]
-    assert [(one["table"], one["file"]) for one in said] == [
+    log_records = [r.__dict__ for r in caplog.records if r.getMessage() == "data file is damaged"]
+    assert [(one["table"], one["file"]) for one in log_records] == [
         ("events", f"{file.parent.name}/{file.name}")
     ]
 
 
 @accidents
 def test_questions_that_do_not_need_it_are_answered_when_a_data_file_is(
-    asked: InProcessService, file: Path, accident: str
+    service: InProcessService, file: Path, accident: str
 ) -> None:
     ACCIDENTS[accident](file)
 
-    both = asked.query("top_pages", "vitals_overview")
-    [later] = asked.query("top_pages", startDate="2026-11-20").json["data"]
-    other = asked.query("top_pages", subject="blog")
+    both = service.query("top_pages", "vitals_overview")
+    [later] = service.query("top_pages", startDate="2026-11-20").json["data"]
+    other = service.query("top_pages", subject="blog")
 
     pages, vitals = both.json["data"]
     assert (both.status, pages["success"], vitals["success"]) == (200, False, True)
@@ -97,48 +97,48 @@ def test_questions_that_do_not_need_it_are_answered_when_a_data_file_is(
 
 
 def test_health_names_the_damage_and_the_service_stays_ready(
-    asked: InProcessService, file: Path
+    service: InProcessService, file: Path
 ) -> None:
-    well = asked.ask("GET", "/health", key=None).json["checks"]["dataFiles"]
+    well = service.ask("GET", "/health", key=None).json["checks"]["dataFiles"]
     file.unlink()
-    asked.query("top_pages")
+    service.query("top_pages")
 
-    ill = asked.ask("GET", "/health", key=None).json["checks"]["dataFiles"]
+    ill = service.ask("GET", "/health", key=None).json["checks"]["dataFiles"]
 
     assert (well, ill) == ("ok", "damaged: 1 data file")
 
 
-def test_a_file_that_is_well_again_is_read_again(asked: InProcessService, file: Path) -> None:
+def test_a_file_that_is_well_again_is_read_again(service: InProcessService, file: Path) -> None:
     data = file.read_bytes()
     file.unlink()
-    refused = asked.query("top_pages").status
+    refused = service.query("top_pages").status
     file.write_bytes(data)
-    damage = DamageReports(asked.data)
+    damage = DamageReports(service.data)
 
     for note in damage.files().values():
         damage.clear(note)
 
     assert refused == 503
-    assert {row["name"] for row in asked.rows("top_pages")} == {"/old", "/new"}
+    assert {row["name"] for row in service.rows("top_pages")} == {"/old", "/new"}
 
 
 def test_what_the_keeper_noted_is_never_silently_left_out(
-    asked: InProcessService, file: Path
+    service: InProcessService, file: Path
 ) -> None:
     """A flipped bit may give wrong numbers without an error: the scrub alone sees it."""
     path = f"{file.parent.name}/{file.name}"
-    DamageReports(asked.data).report(DamagedFile("events", path, "holds other bytes", 2), "")
+    DamageReports(service.data).report(DamagedFile("events", path, "holds other bytes", 2), "")
 
-    assert asked.query("top_pages").json["code"] == "DATA_DAMAGED"
+    assert service.query("top_pages").json["code"] == "DATA_DAMAGED"
 
 
-def test_the_regular_look_reads_the_newest_data_file(asked: InProcessService) -> None:
-    handle = open_table(str(asked.lake.root), EVENTS)
+def test_the_regular_look_reads_the_newest_data_file(service: InProcessService) -> None:
+    handle = open_table(str(service.lake.root), EVENTS)
     assert handle is not None
     version = read_version(handle, EVENTS)
     newest = next(Path(part.path) for part in version.data_files if part.day == "2026-11-20")
     newest.write_bytes(newest.read_bytes()[:-1])
-    found = DamagedFiles(str(asked.lake.root), asked.data)
+    found = DamagedFiles(str(service.lake.root), service.data)
 
     asyncio.run(found.check_newest(version))
 

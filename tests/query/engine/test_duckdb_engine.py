@@ -26,9 +26,9 @@ CROSS = Sql(
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[DuckDBEngine]:
     (tmp_path / "lake").mkdir()
-    made = DuckDBEngine("test", str(tmp_path / "lake"), tmp_path / "spill", BOUNDS)
-    yield made
-    made.close()
+    duckdb_engine = DuckDBEngine("test", str(tmp_path / "lake"), tmp_path / "spill", BOUNDS)
+    yield duckdb_engine
+    duckdb_engine.close()
 
 
 def part(path: Path) -> DataFile:
@@ -140,10 +140,10 @@ def test_columns_of_many_files_are_no_rows_of_an_answer(tmp_path: Path) -> None:
 
 def test_a_question_that_nobody_waits_for_any_more_is_interrupted(engine: DuckDBEngine) -> None:
     async def scene() -> list[Row]:
-        asked = asyncio.create_task(engine.rows(CROSS, 60))
+        running_query = asyncio.create_task(engine.rows(CROSS, 60))
         await asyncio.sleep(0.1)
-        asked.cancel()
-        await asyncio.wait([asked])
+        running_query.cancel()
+        await asyncio.wait([running_query])
         return await engine.rows(Sql("SELECT 1"), 5)  # in the one thread that there is
 
     assert asyncio.run(scene()) == [(1,)]
@@ -197,8 +197,8 @@ def test_a_question_that_waits_too_long_is_overdue_too(engine: DuckDBEngine) -> 
 
 def test_a_question_beyond_the_queue_is_turned_away(engine: DuckDBEngine) -> None:
     async def three() -> list[object]:
-        asked = [engine.rows(CROSS, 0.3) for _ in range(3)]
-        return list(await asyncio.gather(*asked, return_exceptions=True))
+        running_query = [engine.rows(CROSS, 0.3) for _ in range(3)]
+        return list(await asyncio.gather(*running_query, return_exceptions=True))
 
     assert [type(outcome) for outcome in asyncio.run(three())] == [
         QueryTimeout,
@@ -261,9 +261,9 @@ def types(engine: DuckDBEngine, files: list[Path], *names: str) -> list[tuple[ob
 def _asked(
     engine: DuckDBEngine, files: list[Path], names: tuple[str, ...], text: str
 ) -> list[tuple[object, ...]]:
-    async def asked() -> list[tuple[object, ...]]:
+    async def running_query() -> list[tuple[object, ...]]:
         columns = [column for column in EVENTS.columns if column.name in names]
         relation = await engine.relation([part(file) for file in files], columns)
         return await engine.rows(Sql(text.format(relation.text), relation.values), 5)
 
-    return asyncio.run(asked())
+    return asyncio.run(running_query())

@@ -51,8 +51,8 @@ def service(tmp_path: Path) -> InProcessService:
 def exported(
     service: InProcessService, table: str = "events", key: str = "acme", **query: str
 ) -> Any:
-    given = {"website_id": "shop", **NOVEMBER, **query}
-    return service.ask("GET", f"/v1/export/{table}", None, key, **given)
+    parameters = {"website_id": "shop", **NOVEMBER, **query}
+    return service.ask("GET", f"/v1/export/{table}", None, key, **parameters)
 
 
 def lines(body: bytes) -> list[Any]:
@@ -151,7 +151,7 @@ def test_an_export_without_rows_is_an_empty_file_of_its_format(service: InProces
 
 
 @pytest.mark.parametrize(
-    ("table", "query", "said"),
+    ("table", "query", "error_message"),
     [
         ("event", {}, "Unknown table 'event'; did you mean 'events'?"),
         (
@@ -189,12 +189,12 @@ def test_an_export_without_rows_is_an_empty_file_of_its_format(service: InProces
     ],
 )
 def test_what_is_wrong_is_named(
-    service: InProcessService, table: str, query: dict[str, str], said: str
+    service: InProcessService, table: str, query: dict[str, str], error_message: str
 ) -> None:
     reply = exported(service, table, **query)
 
     assert reply.status == 400
-    assert reply.json["error"] == said
+    assert reply.json["error"] == error_message
 
 
 @pytest.mark.parametrize(
@@ -337,9 +337,9 @@ def test_a_client_that_leaves_frees_the_export() -> None:
             return {"type": "http.disconnect"}
 
         columns = [ResultColumn("n", ColumnKind.INTEGER)]
-        answer = StreamedResponse(CSV, "n", columns, endless(), allowed=lambda: True)
+        response = StreamedResponse(CSV, "n", columns, endless(), allowed=lambda: True)
         async with asyncio.timeout(10):
-            await answer({"type": "http"}, receive, send)
+            await response({"type": "http"}, receive, send)
 
     asyncio.run(leave_after_three())
     assert closed.is_set()

@@ -125,18 +125,22 @@ FORMULAS = ('=HYPERLINK("//x")', "+1", "-1+1", "@SUM(1)", "\t=1", "\r=1", "\n=1"
 def test_a_visitor_cannot_send_a_formula_to_who_opens_a_csv(tmp_path: Path) -> None:
     running = start_service(tmp_path)
     running.holds(*(an_event(name) for name in (*FORMULAS, "a=1", "1-1")))
-    given = {"columns": "name,ts", "website_id": "shop", **NOVEMBER}
+    export_parameters = {"columns": "name,ts", "website_id": "shop", **NOVEMBER}
 
-    safe = read_csv(running.ask("GET", "/v1/export/events", format="csv", **given).body)
-    kept = running.ask("GET", "/v1/export/events", format="csv", formulas="keep", **given)
-    lines = read_ndjson(running.ask("GET", "/v1/export/events", **given).body)
-    answer = read_csv(standard(running, "custom_events", format="csv").body)
-    refused = running.ask("GET", "/v1/export/events", formulas="off", **given)
+    safe = read_csv(running.ask("GET", "/v1/export/events", format="csv", **export_parameters).body)
+    unescaped = running.ask(
+        "GET", "/v1/export/events", format="csv", formulas="keep", **export_parameters
+    )
+    lines = read_ndjson(running.ask("GET", "/v1/export/events", **export_parameters).body)
+    csv_rows = read_csv(standard(running, "custom_events", format="csv").body)
+    refused = running.ask("GET", "/v1/export/events", formulas="off", **export_parameters)
 
     names = {*FORMULAS, "a=1", "1-1"}
     assert {row["name"] for row in safe} == {*(f"'{name}" for name in FORMULAS), "a=1", "1-1"}
-    assert {row["name"] for row in answer} == {row["name"] for row in safe}
-    assert {row["name"] for row in read_csv(kept.body)} == {row["name"] for row in lines} == names
+    assert {row["name"] for row in csv_rows} == {row["name"] for row in safe}
+    assert (
+        {row["name"] for row in read_csv(unescaped.body)} == {row["name"] for row in lines} == names
+    )
     assert refused.json["error"] == "'formulas' is 'off'; it must be text or keep"
 
 
@@ -341,11 +345,11 @@ def test_every_query_type_is_a_table_in_every_format(
     busy: InProcessService, query_type: QueryType
 ) -> None:
     link = query_type.subject is SubjectKind.LINK
-    asked = {**(msgspec.to_builtins(query_type.example) or {}), "name": query_type.name}
+    query_parameters = {**(msgspec.to_builtins(query_type.example) or {}), "name": query_type.name}
     where = {"link_id": "go"} if link else {"website_id": "shop"}
     who = {"session_id": "s1", "anonymous_id": "u1"}
     filters = [{"field": n, "operator": "eq", "value": who[n]} for n in query_type.required_filters]
-    body = {"parameters": [asked], "filters": filters, **NOVEMBER}
+    body = {"parameters": [query_parameters], "filters": filters, **NOVEMBER}
     counts = set()
 
     for name, read in READERS.items():

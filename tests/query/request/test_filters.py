@@ -92,15 +92,15 @@ def test_a_number_of_hundreds_of_digits_is_refused_by_its_name(
         "/v1/query/compile": f'{{"query": {{{free}, "filters": {filters}}}, {span}}}',
     }
 
-    told = []
+    messages = []
     for path, body in bodies.items():
         reply = service.ask("POST", path, body.encode(), website_id="shop")
         outcome = reply.json["data"][0] if reply.status == 200 else reply.json
-        told.append((outcome["success"], outcome["code"], outcome["error"]))
+        messages.append((outcome["success"], outcome["code"], outcome["error"]))
     export = service.ask("GET", "/v1/export/events", website_id="shop", filters=filters, **DATES)
-    told.append((export.json["success"], export.json["code"], export.json["error"]))
+    messages.append((export.json["success"], export.json["code"], export.json["error"]))
 
-    for success, code, error in told:
+    for success, code, error in messages:
         assert (success, code) == (False, "VALIDATION_ERROR")
         assert "filters[0].value" in error or "having[0].value" in error
         assert len(error) < 200
@@ -162,12 +162,14 @@ WRONG: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("filter_", "said"), WRONG)
-def test_a_wrong_filter_is_told_where(service: InProcessService, filter_: Any, said: str) -> None:
+@pytest.mark.parametrize(("filter_", "message"), WRONG)
+def test_a_wrong_filter_is_told_where(
+    service: InProcessService, filter_: Any, message: str
+) -> None:
     reply = service.custom("events", [COUNT], filters=[filter_])
 
     assert reply.status == 400
-    assert said in reply.json["error"]
+    assert message in reply.json["error"]
 
 
 def test_groups_as_deep_as_allowed_are_answered(service: InProcessService) -> None:

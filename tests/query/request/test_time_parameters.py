@@ -115,7 +115,7 @@ def test_no_preset_is_left_untested() -> None:
 
 
 @pytest.mark.parametrize(
-    ("start", "end", "preset", "said"),
+    ("start", "end", "preset", "message"),
     [
         (None, None, None, "'startDate' is missing: use 'startDate' and 'endDate', or 'preset'"),
         ("2026-11-01", None, None, "'endDate' is missing"),
@@ -128,12 +128,12 @@ def test_no_preset_is_left_untested() -> None:
     ],
 )
 def test_a_span_that_is_none_is_refused(
-    start: str | None, end: str | None, preset: str | None, said: str
+    start: str | None, end: str | None, preset: str | None, message: str
 ) -> None:
     with pytest.raises(Malformed) as refused:
         bounds(start, end, preset)
 
-    assert said in refused.value.message
+    assert message in refused.value.message
 
 
 def test_own_dates_go_before_a_preset() -> None:

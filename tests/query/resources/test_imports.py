@@ -19,7 +19,7 @@ def service(tmp_path: Path) -> InProcessService:
     return start_service(tmp_path)
 
 
-def made(service: InProcessService, **more: Any) -> dict[str, Any]:
+def create(service: InProcessService, **more: Any) -> dict[str, Any]:
     reply = service.ask("POST", IMPORTS, {**BODY, **more}, key=ADMIN)
     assert reply.status == 201, reply.json
     one: dict[str, Any] = reply.json["data"]
@@ -27,7 +27,7 @@ def made(service: InProcessService, **more: Any) -> dict[str, Any]:
 
 
 def test_an_import_is_made_and_found(service: InProcessService) -> None:
-    one = made(service)
+    one = create(service)
 
     assert one.pop("id").startswith("imp_")
     assert one == {
@@ -44,7 +44,7 @@ def test_an_import_is_made_and_found(service: InProcessService) -> None:
 
 
 def test_imports_are_listed_by_website_page_by_page(service: InProcessService) -> None:
-    first, second, other = made(service), made(service), made(service, websiteId="blog")
+    first, second, other = create(service), create(service), create(service, websiteId="blog")
 
     everything = service.ask("GET", IMPORTS, key=ADMIN).json
     of_shop = service.ask("GET", IMPORTS, key=ADMIN, websiteId="shop", limit="1", page="2").json
@@ -55,7 +55,7 @@ def test_imports_are_listed_by_website_page_by_page(service: InProcessService) -
 
 
 def test_the_rows_that_are_stored_are_counted(service: InProcessService) -> None:
-    one = made(service)
+    one = create(service)
     path = f"{IMPORTS}/{one['id']}"
     assert service.ask("GET", path, key=ADMIN).json["data"] == {**one, "stored": 0}
 
@@ -70,7 +70,7 @@ def test_the_rows_that_are_stored_are_counted(service: InProcessService) -> None
 def test_nothing_is_stored_of_what_is_undone_though_the_pinned_version_is_a_moment_old(
     service: InProcessService,
 ) -> None:
-    one = made(service)
+    one = create(service)
     service.holds(an_event(import_id=one["id"]))
     service.store.update(Import, one["id"], NOW, state=ImportState.UNDONE, removed=1)
 
@@ -80,7 +80,7 @@ def test_nothing_is_stored_of_what_is_undone_though_the_pinned_version_is_a_mome
 
 
 def test_an_import_that_is_deleted_is_being_undone(service: InProcessService) -> None:
-    one = made(service)
+    one = create(service)
     path = f"{IMPORTS}/{one['id']}"
 
     first, second = service.ask("DELETE", path, key=ADMIN), service.ask("DELETE", path, key=ADMIN)
@@ -96,7 +96,7 @@ def test_an_import_that_is_deleted_is_being_undone(service: InProcessService) ->
 def test_imports_take_a_key_that_manages_websites(
     service: InProcessService, key: str | None
 ) -> None:
-    one = made(service)
+    one = create(service)
     status = 401 if key is None else 403
 
     answers = [
@@ -106,7 +106,7 @@ def test_imports_take_a_key_that_manages_websites(
         service.ask("DELETE", f"{IMPORTS}/{one['id']}", key=key),
     ]
 
-    assert [answer.status for answer in answers] == [status] * 4
+    assert [response.status for response in answers] == [status] * 4
 
 
 def test_imports_of_others_are_as_if_they_were_not(service: InProcessService) -> None:
@@ -128,7 +128,7 @@ def test_too_many_imports_are_refused(
     service: InProcessService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "MAX_RECORDS", {Import: 1})
-    made(service)
+    create(service)
 
     reply = service.ask("POST", IMPORTS, BODY, key=ADMIN)
 

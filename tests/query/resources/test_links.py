@@ -18,7 +18,7 @@ def service(tmp_path: Path) -> InProcessService:
     return start_service(tmp_path)
 
 
-def made(service: InProcessService, **more: Any) -> dict[str, Any]:
+def create(service: InProcessService, **more: Any) -> dict[str, Any]:
     reply = service.ask(
         "POST", LINKS, {"name": "Launch", "targetUrl": "https://t.example/", **more}
     )
@@ -28,7 +28,7 @@ def made(service: InProcessService, **more: Any) -> dict[str, Any]:
 
 
 def test_a_link_is_made_with_every_field(service: InProcessService) -> None:
-    link = made(
+    link = create(
         service,
         organizationId="acme",
         slug="launch",
@@ -64,14 +64,14 @@ def test_a_link_is_made_with_every_field(service: InProcessService) -> None:
 
 
 def test_the_keys_organization_and_a_slug_are_given_when_absent(service: InProcessService) -> None:
-    link = made(service)
+    link = create(service)
 
     assert link["organizationId"] == "acme"
     assert len(link["slug"]) == 8
 
 
 def test_a_link_is_read_changed_and_deleted(service: InProcessService) -> None:
-    path = f"{LINKS}/{made(service, externalId='a', expiresAt=1_800_000_000_000)['id']}"
+    path = f"{LINKS}/{create(service, externalId='a', expiresAt=1_800_000_000_000)['id']}"
     changes = {"name": "Relaunch", "externalId": "b", "expiresAt": None}
 
     changed = service.ask("PATCH", path, changes).json["data"]
@@ -84,13 +84,13 @@ def test_a_link_is_read_changed_and_deleted(service: InProcessService) -> None:
 
 
 def test_a_new_link_can_be_asked_about_at_once(service: InProcessService) -> None:
-    link = made(service)
+    link = create(service)
 
     assert service.rows("link_total_clicks", subject=f"link:{link['id']}") == [{"total": 0}]
 
 
 def test_links_are_listed_by_page_and_external_id(service: InProcessService) -> None:
-    first, second = made(service, externalId="a"), made(service, externalId="b")
+    first, second = create(service, externalId="a"), create(service, externalId="b")
 
     assert service.ask("GET", LINKS, externalId="b").json == {
         "success": True,
@@ -117,7 +117,7 @@ def test_a_slug_that_is_taken_is_a_conflict(service: InProcessService) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ({"name": ""}, "'name' must have 1 to 255 characters"),
         ({"name": None}, "'name' must be a string, not null"),
@@ -133,11 +133,13 @@ def test_a_slug_that_is_taken_is_a_conflict(service: InProcessService) -> None:
         ({"expiresAt": 10**18}, "'expiresAt' must lie between 1970 and 9999"),
     ],
 )
-def test_a_wrong_field_is_named(service: InProcessService, body: dict[str, Any], said: str) -> None:
+def test_a_wrong_field_is_named(
+    service: InProcessService, body: dict[str, Any], message: str
+) -> None:
     whole = {"name": "x", "targetUrl": "https://t.example/", **body}
 
     for reply in (service.ask("POST", LINKS, whole), service.ask("PATCH", f"{LINKS}/go", body)):
-        assert (reply.status, said in reply.json["error"]) == (400, True), reply.json
+        assert (reply.status, message in reply.json["error"]) == (400, True), reply.json
 
 
 @pytest.mark.parametrize("query", [{"limit": "0"}, {"limit": "1001"}, {"page": "x"}, {"page": "²"}])
@@ -156,9 +158,12 @@ def test_a_wrong_page_is_refused(service: InProcessService, query: dict[str, str
 def test_a_preflight_names_every_method_of_the_route(
     service: InProcessService, path: str, methods: set[str]
 ) -> None:
-    asked = {"origin": "https://service.example", "access-control-request-method": "PATCH"}
+    preflight_headers = {
+        "origin": "https://service.example",
+        "access-control-request-method": "PATCH",
+    }
 
-    reply = request_once(service.app, "OPTIONS", path, headers=asked)
+    reply = request_once(service.app, "OPTIONS", path, headers=preflight_headers)
 
     assert reply.status == 204
     assert set(reply.headers["access-control-allow-methods"].split(", ")) == methods
@@ -167,7 +172,7 @@ def test_a_preflight_names_every_method_of_the_route(
 def test_targets_may_have_schemes_of_apps_that_are_on_the_list(tmp_path: Path) -> None:
     service = start_service(tmp_path, link_schemes="shop, market")
 
-    link = made(service, iosUrl="shop://cart?item=1", androidUrl="market:details")
+    link = create(service, iosUrl="shop://cart?item=1", androidUrl="market:details")
     changed = service.ask("PATCH", f"{LINKS}/{link['id']}", {"targetUrl": "shop://cart"}).json[
         "data"
     ]
@@ -203,7 +208,7 @@ def test_a_link_is_never_written_to_a_registry_whose_file_was_deleted(
         (503, "SERVICE_UNAVAILABLE")
     ] * 3
     assert (answered.status, answered.json["success"]) == (200, True)
-    assert made(service)["name"] == "Launch"
+    assert create(service)["name"] == "Launch"
 
 
 def test_keys_read_nothing_once_the_registry_was_away_for_too_long(

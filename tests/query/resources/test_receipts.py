@@ -59,7 +59,7 @@ def stored(service: InProcessService, *rows: Stored) -> None:
     service.lake.moves(EVENTS, 2, 41)
 
 
-def asked(service: InProcessService, receipt: Receipt = THREE, key: str = "acme") -> Reply:
+def look_up(service: InProcessService, receipt: Receipt = THREE, key: str = "acme") -> Reply:
     return service.ask("GET", f"/v1/receipts/{written(service, receipt)}", key=key)
 
 
@@ -76,11 +76,11 @@ def states(reply: Reply) -> list[tuple[int, str]]:
 def test_what_no_worker_has_read_is_pending(service: InProcessService) -> None:
     service.lake.moves(EVENTS, 2, 40)
 
-    assert states(asked(service)) == [(0, "pending"), (1, "pending"), (2, "pending")]
+    assert states(look_up(service)) == [(0, "pending"), (1, "pending"), (2, "pending")]
 
 
 def test_before_anything_was_ever_stored_everything_is_pending(tmp_path: Path) -> None:
-    assert states(asked(start_service(tmp_path))) == [
+    assert states(look_up(start_service(tmp_path))) == [
         (0, "pending"),
         (1, "pending"),
         (2, "pending"),
@@ -88,10 +88,10 @@ def test_before_anything_was_ever_stored_everything_is_pending(tmp_path: Path) -
 
 
 def test_what_a_worker_has_read_is_stored_from_the_next_look_on(service: InProcessService) -> None:
-    assert states(asked(service))[0] == (0, "pending")
+    assert states(look_up(service))[0] == (0, "pending")
     stored(service)
 
-    reply = asked(service)
+    reply = look_up(service)
 
     assert reply.json == {
         "success": True,
@@ -114,7 +114,7 @@ def test_each_item_has_a_fate_of_its_own(service: InProcessService) -> None:
         service, aside(10, "duplicate", "seen before"), aside(12, "enrich", "'ts' is no instant")
     )
 
-    data = asked(service).json["data"]
+    data = look_up(service).json["data"]
 
     assert data["items"] == [
         {"index": 0, "state": "duplicate", "reason": "seen before"},
@@ -131,7 +131,7 @@ def test_each_item_has_a_fate_of_its_own(service: InProcessService) -> None:
 def test_items_are_named_by_their_place_in_the_request(service: InProcessService) -> None:
     stored(service, aside(11))
 
-    reply = asked(service, replace(THREE, indexes=[0, 3, 1]))
+    reply = look_up(service, replace(THREE, indexes=[0, 3, 1]))
 
     assert states(reply) == [(0, "stored"), (3, "quarantined"), (1, "stored")]
 
@@ -149,13 +149,13 @@ def test_what_became_of_others_is_nothing_to_it(service: InProcessService) -> No
     ]
     stored(service, *(aside(**{"seq": 11, **other}) for other in others))
 
-    assert states(asked(service)) == [(0, "stored"), (1, "stored"), (2, "stored")]
+    assert states(look_up(service)) == [(0, "stored"), (1, "stored"), (2, "stored")]
 
 
 def test_a_chunk_that_was_unreadable_is_so_for_all(service: InProcessService) -> None:
     stored(service, aside(0, "decode", "not a chunk", subject_id=None))
 
-    assert {state for _, state in states(asked(service))} == {"quarantined"}
+    assert {state for _, state in states(look_up(service))} == {"quarantined"}
 
 
 def test_what_kafka_deleted_unread_is_lost(service: InProcessService) -> None:
@@ -172,42 +172,44 @@ def test_lost_ranges_of_rows_without_their_columns_are_read_from_the_reason(
     later = {"ts": datetime(2026, 11, 25, tzinfo=UTC), "kafka_offset": 30, "subject_id": None}
     stored(service, aside(0, "lost", lost_messages_reason(30, 41), **later))
 
-    assert {state for _, state in states(asked(service))} == {"lost"}
-    assert {state for _, state in states(asked(service, replace(THREE, offset=29)))} == {"stored"}
+    assert {state for _, state in states(look_up(service))} == {"lost"}
+    assert {state for _, state in states(look_up(service, replace(THREE, offset=29)))} == {"stored"}
 
 
 def test_what_a_topic_took_along_when_it_was_made_anew_is_lost(tmp_path: Path) -> None:
     service = start_service(tmp_path, ingest_epoch=2)
     service.lake.moves(EVENTS, 2, 40)
 
-    assert {state for _, state in states(asked(service))} == {"lost"}
-    assert {state for _, state in states(asked(service, replace(THREE, offset=39)))} == {"stored"}
+    assert {state for _, state in states(look_up(service))} == {"lost"}
+    assert {state for _, state in states(look_up(service, replace(THREE, offset=39)))} == {"stored"}
 
 
 def test_receipts_of_two_makings_of_a_topic_are_told_apart(service: InProcessService) -> None:
     old, new = replace(THREE, topic_id="old"), replace(THREE, topic_id="new")
-    assert {state for _, state in states(asked(service, old))} == {
+    assert {state for _, state in states(look_up(service, old))} == {
         "pending"
     }  # no worker met it yet
     service.lake.keeps(EVENTS, identity_app_id("events", "old"), 1)
     service.lake.keeps(EVENTS, epoch_app_id("events"), 1)
-    assert {state for _, state in states(asked(service, old))} == {"pending"}
+    assert {state for _, state in states(look_up(service, old))} == {"pending"}
 
     service.lake.keeps(EVENTS, identity_app_id("events", "new"), 2)
     service.lake.keeps(EVENTS, epoch_app_id("events"), 2)
-    assert {state for _, state in states(asked(service, old))} == {"lost"}
-    assert {state for _, state in states(asked(service, new))} == {"pending"}
+    assert {state for _, state in states(look_up(service, old))} == {"lost"}
+    assert {state for _, state in states(look_up(service, new))} == {"pending"}
 
     service.lake.holds(aside(11, epoch=2), aside(12, epoch=1), as_they_are=True)
     for table in (QUARANTINE, EVENTS):
         service.lake.keeps(table, app_id(2, "events", 2), 41)
-    assert states(asked(service, new)) == [(0, "stored"), (1, "quarantined"), (2, "stored")]
+    assert states(look_up(service, new)) == [(0, "stored"), (1, "quarantined"), (2, "stored")]
 
 
 def test_a_place_that_kafka_could_not_tell_is_unknown(service: InProcessService) -> None:
     stored(service)
 
-    assert {state for _, state in states(asked(service, replace(THREE, offset=-1)))} == {"unknown"}
+    assert {state for _, state in states(look_up(service, replace(THREE, offset=-1)))} == {
+        "unknown"
+    }
 
 
 def test_a_receipt_of_several_websites_is_looked_up_in_all_of_them(
@@ -215,7 +217,7 @@ def test_a_receipt_of_several_websites_is_looked_up_in_all_of_them(
 ) -> None:
     stored(service, aside(10), aside(11, subject_id="blog"), aside(12, subject_id="rival"))
 
-    reply = asked(service, replace(THREE, owner_id="acme"))
+    reply = look_up(service, replace(THREE, owner_id="acme"))
 
     assert states(reply) == [(0, "quarantined"), (1, "quarantined"), (2, "stored")]
 
@@ -232,7 +234,7 @@ def test_a_key_looks_up_what_it_reaches(service: InProcessService) -> None:
     ]
 
     assert reach == [
-        (key, owner, asked(service, replace(THREE, owner_id=owner), key).status)
+        (key, owner, look_up(service, replace(THREE, owner_id=owner), key).status)
         for key, owner, _ in reach
     ]
 
@@ -258,7 +260,7 @@ def test_a_made_up_receipt_tells_nothing_of_how_far_a_partition_is(
 
     replies = [service.ask("GET", f"/v1/receipts/{text}") for text in (*made_up, *altered)]
 
-    assert asked(service).status == 200
+    assert look_up(service).status == 200
     assert unverified(made_up[1]) == THREE
     [told] = {(reply.status, reply.body) for reply in replies}
     assert told[0] == 404
@@ -269,9 +271,11 @@ def test_a_receipt_of_before_they_were_signed_is_refused_and_told_so(
     service: InProcessService,
 ) -> None:
     stored(service)
-    said = msgspec.msgpack.encode(replace(THREE, format=1))
-    crc = zlib.crc32(said).to_bytes(4)
+    encoded = msgspec.msgpack.encode(replace(THREE, format=1))
+    crc = zlib.crc32(encoded).to_bytes(4)
 
-    reply = service.ask("GET", f"/v1/receipts/{urlsafe_b64encode(said + crc).decode().rstrip('=')}")
+    reply = service.ask(
+        "GET", f"/v1/receipts/{urlsafe_b64encode(encoded + crc).decode().rstrip('=')}"
+    )
 
     assert (reply.status, reply.json["error"]) == (404, InvalidReceipt.OLD)

@@ -104,7 +104,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     Lake(root / "lake").holds(*(a_view(f"/products/{n:0100}") for n in range(PATHS)))
     command = [sys.executable, "-m", "query"]
     with subprocess.Popen(command, cwd=ROOT, env=to_environment(settings)) as process:
-        made = Service(
+        running = Service(
             process.pid,
             settings.query_port,
             keys["acme"],
@@ -112,9 +112,9 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
             settings.registry_url,
         )
         try:
-            eventually(made.ready)
-            made.ask({**WHOLE, "parameters": ["top_pages"]})  # what it needs for one, it has
-            yield made
+            eventually(running.ready)
+            running.ask({**WHOLE, "parameters": ["top_pages"]})  # what it needs for one, it has
+            yield running
         finally:
             process.terminate()
 
@@ -134,9 +134,9 @@ def test_one_body_of_2500_questions_takes_bounded_memory_and_time(service: Servi
         huge = threads.submit(service.ask, [WHOLE] * 25)
         others = []
         while not huge.done():
-            asked = time.monotonic()
+            started = time.monotonic()
             assert service.ask(ORDINARY).json["data"][0]["data"][0]["pageviews"] == PATHS
-            others.append(time.monotonic() - asked)
+            others.append(time.monotonic() - started)
         reply = huge.result()
 
     entries = [entry for result in reply.json["results"] for entry in result.get("data", ())]

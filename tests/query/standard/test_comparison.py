@@ -190,16 +190,16 @@ def test_times_are_held_against_as_much_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("to", "said"),
+    ("to", "message"),
     [
         ("last_period", "did you mean 'previous_period'?"),
         (ComparisonDates("2026-11-02", "2026-11-01"), "which is before 'startDate'"),
     ],
 )
-def test_a_comparison_with_nothing_is_refused(to: Any, said: str) -> None:
+def test_a_comparison_with_nothing_is_refused(to: Any, message: str) -> None:
     whole = parse_time_range("2026-11-01", "2026-11-30", None, "UTC", 0, 400)
 
     with pytest.raises(Malformed) as refused:
         comparison_range(CompareOptions(to), whole, 0, 400)
 
-    assert said in refused.value.message
+    assert message in refused.value.message

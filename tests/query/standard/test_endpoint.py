@@ -90,7 +90,7 @@ def test_a_parameter_may_have_dates_granularity_and_a_name_of_its_own(
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ({"parameters": []}, "'parameters' must not be empty"),
         ({"parameters": "summary"}, "'parameters' must be an array, not a string"),
@@ -113,7 +113,7 @@ def test_a_parameter_may_have_dates_granularity_and_a_name_of_its_own(
     ],
 )
 def test_a_wrong_request_is_told_which_field(
-    service: InProcessService, body: object, said: str
+    service: InProcessService, body: object, message: str
 ) -> None:
     assert isinstance(body, dict)
     whole = {
@@ -126,7 +126,7 @@ def test_a_wrong_request_is_told_which_field(
     reply = service.ask("POST", "/v1/query", whole, website_id="shop")
 
     assert (reply.status, reply.json["success"]) == (400, False)
-    assert said in reply.json["error"]
+    assert message in reply.json["error"]
     assert reply.json["code"] == "VALIDATION_ERROR"
 
 

@@ -118,12 +118,14 @@ def bare() -> Iterator[duckdb.DuckDBPyConnection]:
     connection.close()
 
 
-def asked(service: InProcessService, query_type: QueryType, **more: Any) -> Any:
+def run_query(service: InProcessService, query_type: QueryType, **more: Any) -> Any:
     """The rows of a type, with what it needs."""
     subject = "link:go" if query_type.subject is SubjectKind.LINK else "shop"
     own = msgspec.to_builtins(query_type.example) if query_type.example else {}
-    given = {"session_id": "s1", "anonymous_id": "u1"}
-    filters = [{"field": n, "op": "eq", "value": given[n]} for n in query_type.required_filters]
+    parameters = {"session_id": "s1", "anonymous_id": "u1"}
+    filters = [
+        {"field": n, "op": "eq", "value": parameters[n]} for n in query_type.required_filters
+    ]
     return service.rows({"name": query_type.name, **own}, subject=subject, filters=filters, **more)
 
 
@@ -150,10 +152,10 @@ def test_a_type_needs_nothing_but_scoped_and_selects_its_row_shape(
         )
         bare.execute(f"CREATE TABLE {relation} ({columns or 'nothing INTEGER'})")
     bare.execute(f"CREATE VIEW entries AS {ENTRIES}")
-    given = ", ".join(f"{cte.name} AS ({cte.sql})" for cte in statement.ctes)
+    parameters = ", ".join(f"{cte.name} AS ({cte.sql})" for cte in statement.ctes)
 
     described = bare.execute(
-        f"{'WITH ' + given if given else ''} {statement.sql}", dict(statement.values)
+        f"{'WITH ' + parameters if parameters else ''} {statement.sql}", dict(statement.values)
     ).description
 
     if statement.finish is not None:
@@ -166,7 +168,7 @@ def test_a_type_needs_nothing_but_scoped_and_selects_its_row_shape(
 
 @pytest.mark.parametrize("query_type", EVERY, ids=lambda t: t.name)
 def test_a_type_answers_an_empty_span(empty: InProcessService, query_type: QueryType) -> None:
-    rows = asked(empty, query_type)
+    rows = run_query(empty, query_type)
 
     assert all(list(row) == list(describe_row(query_type.row)) for row in rows)
     assert all(value in (0, None) or name in LABELS for row in rows for name, value in row.items())
@@ -174,7 +176,7 @@ def test_a_type_answers_an_empty_span(empty: InProcessService, query_type: Query
 
 @pytest.mark.parametrize("query_type", EVERY, ids=lambda t: t.name)
 def test_a_type_gives_rows_of_its_shape(service: InProcessService, query_type: QueryType) -> None:
-    rows = asked(service, query_type)
+    rows = run_query(service, query_type)
 
     assert rows
     assert msgspec.convert(rows, list[query_type.row])  # type: ignore[name-defined]
@@ -184,9 +186,9 @@ def test_a_type_gives_rows_of_its_shape(service: InProcessService, query_type: Q
 def test_paging_through_gives_the_whole_list_once(
     service: InProcessService, query_type: QueryType
 ) -> None:
-    whole = asked(service, query_type, limit=query_type.max_limit)
+    whole = run_query(service, query_type, limit=query_type.max_limit)
 
-    pages = [asked(service, query_type, limit=2, page=n) for n in range(1, len(whole) // 2 + 2)]
+    pages = [run_query(service, query_type, limit=2, page=n) for n in range(1, len(whole) // 2 + 2)]
 
     assert [row for page in pages for row in page] == whole
 
@@ -327,7 +329,7 @@ def test_rows_may_be_sorted_by_every_field(
 ) -> None:
     for field in field_specs(query_type.row):
         order = [{"field": field, "direction": "desc"}]
-        values = [row[field] for row in asked(service, query_type, orderBy=order)]
+        values = [row[field] for row in run_query(service, query_type, orderBy=order)]
 
         there = [value for value in values if value is not None and not isinstance(value, list)]
         assert there == sorted(there, reverse=True)

@@ -81,13 +81,13 @@ def test_requests_of_gone_clients_are_cancelled_and_of_half_closed_ones_served()
         there.shutdown(socket.SHUT_WR)
         gone.sendall(b"GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
         gone.close()
-        said = there.recv(1_000)
-        whole = said + b"".join(iter(lambda: there.recv(1_000), b""))
+        received = there.recv(1_000)
+        whole = received + b"".join(iter(lambda: there.recv(1_000), b""))
 
         eventually(lambda: disconnected == ["/wait"], 4)
 
     # The interim answer that finds out who left, which clients pass over.
-    assert said.startswith(b"HTTP/1.1 100 Continue\r\n\r\n")
+    assert received.startswith(b"HTTP/1.1 100 Continue\r\n\r\n")
     assert [reply.status for reply in split_replies(whole)] == [200]
 
 

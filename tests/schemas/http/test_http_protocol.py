@@ -22,10 +22,12 @@ def is_refusal(service: RunningService, reply: Reply, status: int) -> bool:
     """Whether it has the status, the contract's body of that service, and the three headers."""
     body = json.loads(reply.body)
     text = body["message"] if service.name == "collector" else body["error"]
-    said = body["status"] == "error" if service.name == "collector" else body["success"] is False
+    is_error = (
+        body["status"] == "error" if service.name == "collector" else body["success"] is False
+    )
     return (
         reply.status == status
-        and said
+        and is_error
         and isinstance(text, str)
         and isinstance(body["code"], str)
         and set(reply.headers) >= RATE_HEADERS
@@ -59,9 +61,9 @@ def test_an_upgrade_to_http_2_is_ignored_and_the_request_is_served(
 def test_an_upgrade_to_any_other_protocol_is_ignored(
     service: RunningService, protocol: str
 ) -> None:
-    asked = service.good(f"UPGRADE: {protocol}\r\nconnection: keep-alive, upgrade\r\n")
+    request = service.good(f"UPGRADE: {protocol}\r\nconnection: keep-alive, upgrade\r\n")
 
-    replies = service.say(asked + LIVE + service.good("Connection: close\r\n"))
+    replies = service.say(request + LIVE + service.good("Connection: close\r\n"))
 
     assert statuses(replies) == [200, 200, 200]
 
@@ -98,11 +100,11 @@ def test_two_thousand_pipelined_requests_are_answered_in_order(
     services: dict[str, RunningService],
 ) -> None:
     collector = services["collector"]
-    asked = (collector.good() * 49 + LIVE) * 40
+    request = (collector.good() * 49 + LIVE) * 40
 
     with collector.connect() as connection:
-        connection.sendall(asked[:-1])
-        connection.sendall(asked[-1:])
+        connection.sendall(request[:-1])
+        connection.sendall(request[-1:])
         connection.shutdown(socket.SHUT_WR)
         replies = read_replies(connection)
 
@@ -252,9 +254,9 @@ def test_every_response_has_nosniff(service: RunningService) -> None:
 
 @pytest.mark.parametrize(("name", "path"), [("collector", "/l/none"), ("query", "/docs")])
 def test_pages_forbid_frames(services: dict[str, RunningService], name: str, path: str) -> None:
-    asked = f"GET {path} HTTP/1.1\r\nHost: x\r\nAccept: text/html\r\nConnection: close\r\n\r\n"
+    request = f"GET {path} HTTP/1.1\r\nHost: x\r\nAccept: text/html\r\nConnection: close\r\n\r\n"
 
-    [page] = services[name].say(asked.encode())
+    [page] = services[name].say(request.encode())
 
     assert page.headers["content-type"].startswith("text/html")
     assert "frame-ancestors 'none'" in page.headers["content-security-policy"]

@@ -129,14 +129,14 @@ def test_responses_that_no_client_reads_are_dropped(services: dict[str, RunningS
     eventually(lambda: collector.memory_mb - before["collector"] < 2 * FLAT_MB)
 
 
-def asking(service: RunningService, asked: bytes) -> socket.socket:
+def asking(service: RunningService, data: bytes) -> socket.socket:
     """A connection whose requests are sent as far as they are taken, and whose answers wait."""
     connection = service.connect()
     connection.setblocking(False)
     until = time.monotonic() + 0.3
-    while asked and time.monotonic() < until:
+    while data and time.monotonic() < until:
         try:
-            asked = asked[connection.send(asked) :]
+            data = data[connection.send(data) :]
         except BlockingIOError:
             time.sleep(0.02)
     return connection
@@ -181,14 +181,14 @@ def test_no_bytes_make_a_service_fail(service: RunningService) -> None:
     requests = [service.good(), chunked, b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n"]
     before = service.memory_mb
     for _ in range(600 * ROUNDS):
-        said = b"".join(
+        garbage = b"".join(
             chance.choice(MUTATIONS)(chance, chance.choice(requests))
             for _ in range(chance.randrange(1, 6))
         )
-        cut = chance.randrange(len(said) + 1)
+        cut = chance.randrange(len(garbage) + 1)
         with service.connect() as connection:
             with suppress(OSError):
-                for segment in (said[:cut], said[cut:]):
+                for segment in (garbage[:cut], garbage[cut:]):
                     connection.sendall(segment)
                 connection.shutdown(socket.SHUT_WR)
             seen = b""
@@ -198,7 +198,7 @@ def test_no_bytes_make_a_service_fail(service: RunningService) -> None:
         replies = list(split_replies(seen))
         assert {reply.status for reply in replies} <= {
             200, 204, 400, 401, 403, 404, 405, 408, 413, 429, 431,
-        }, said  # fmt: skip
-        assert all("x-ratelimit-limit" in reply.headers for reply in replies), said
+        }, garbage  # fmt: skip
+        assert all("x-ratelimit-limit" in reply.headers for reply in replies), garbage
 
     assert service.memory_mb - before < FLAT_MB

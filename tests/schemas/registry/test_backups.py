@@ -81,11 +81,11 @@ def test_a_recreated_empty_registry_does_not_replace_backups(
     url: str, path: Path, store: RegistryStore, backups: Backups
 ) -> None:
     furnished(store)
-    kept = write_backup(store, backups, NOW)
+    backup = write_backup(store, backups, NOW)
     move_aside(path, NOW)
     migrate(url)
     owner = store.create(validation.new_organization("Another", "free", NOW))
     store.delete(Organization, owner.id)
 
     assert write_backup(store, backups, NOW + 1) is None
-    assert list(backups.folder.iterdir()) == [kept]
+    assert list(backups.folder.iterdir()) == [backup]

@@ -65,8 +65,8 @@ def test_a_registry_lost_while_open_is_served_from_memory_until_it_is_restored(
 
     assert waiting.is_set()
     assert store.list(Organization) == [owner]
-    told = [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING]
-    assert told == ["registry unavailable", "registry available again"]
+    messages = [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING]
+    assert messages == ["registry unavailable", "registry available again"]
 
 
 async def until(check: Callable[[], bool]) -> None:

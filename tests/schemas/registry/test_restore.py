@@ -31,7 +31,7 @@ def test_a_restored_registry_equals_the_lost_one(
     newest = backups.newest()
     assert newest is not None
 
-    kept = restore(url, newest.contents, backups.last_revision() + 1, NOW)
+    moved_to = restore(url, newest.contents, backups.last_revision() + 1, NOW)
 
     again = RegistryStore(url)
     restored = again.read_contents()
@@ -41,7 +41,7 @@ def test_a_restored_registry_equals_the_lost_one(
     assert restored.stamp.revision == whole.stamp.revision + 1
     assert restored.stamp.incarnation != whole.stamp.incarnation
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert (kept.read_bytes() if kept and kept.exists() else None) == lost
+    assert (moved_to.read_bytes() if moved_to and moved_to.exists() else None) == lost
     assert registry_fault(url) is None
 
 
@@ -62,11 +62,11 @@ def test_a_registry_is_moved_aside_with_its_write_ahead_log(
     owner, *_ = furnished(store)  # still open, so its newest pages lie in the file beside
     assert path.with_name("registry.db-wal").stat().st_size > 0
 
-    kept = move_aside(path, NOW)
+    moved_to = move_aside(path, NOW)
 
-    assert kept is not None
+    assert moved_to is not None
     assert not list(path.parent.glob("registry.db-*"))
-    moved = RegistryStore(f"sqlite:///{kept}")
+    moved = RegistryStore(f"sqlite:///{moved_to}")
     assert moved.list(Organization) == [owner]
     moved.close()
 

@@ -32,8 +32,8 @@ class Log:
 
 @pytest.fixture
 def log() -> Iterator[Log]:
-    made = Log()
-    yield made
+    captured = Log()
+    yield captured
     for name in ("uvicorn.error", "test.ours"):
         logging.getLogger(name).handlers = []
         logging.getLogger(name).propagate = True

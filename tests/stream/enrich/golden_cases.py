@@ -15,8 +15,8 @@ LEAST = 40
 
 def cases(step: str) -> list[Any]:
     """The cases of a step, as parameters of one test."""
-    given = tomllib.loads((GOLDEN / f"{step}.toml").read_text())["case"]
-    names = [case["it"] for case in given]
+    cases = tomllib.loads((GOLDEN / f"{step}.toml").read_text())["case"]
+    names = [case["it"] for case in cases]
     assert len(names) >= LEAST, f"{step}: {len(names)} cases"
     assert len(set(names)) == len(names), f"{step}: two cases of one name"
-    return [pytest.param(case, id=case["it"]) for case in given]
+    return [pytest.param(case, id=case["it"]) for case in cases]

@@ -43,9 +43,9 @@ DAY_MS = 86_400_000
 EVERYTHING = [column.name for column in EVENTS.columns if column.name != "day"]
 
 
-def fill(given: Settings, batches: int, **envelope: Any) -> BatchWriter:
+def fill(config: Settings, batches: int, **envelope: Any) -> BatchWriter:
     """Parts with events of three websites in no order; every fourth happened the day before."""
-    drain = BatchWriter(given, CUSTOM_EVENT, Lookups())
+    drain = BatchWriter(config, CUSTOM_EVENT, Lookups())
     for offset in range(batches):
         items = [
             {
@@ -63,24 +63,24 @@ def fill(given: Settings, batches: int, **envelope: Any) -> BatchWriter:
 
 
 def test_compaction_keeps_every_value_of_every_row(tmp_path: Path) -> None:
-    given = settings(tmp_path, small_parts=5)
-    fill(given, 6)
-    before = rows(given, EVENTS, *EVERYTHING)
+    config = settings(tmp_path, small_parts=5)
+    fill(config, 6)
+    before = rows(config, EVENTS, *EVERYTHING)
 
-    compact(LakeTable(given, EVENTS), given)
+    compact(LakeTable(config, EVENTS), config)
 
     assert len(before) == 60
-    assert rows(given, EVENTS, *EVERYTHING) == before
-    assert len(version(given, EVENTS).data_files) == 2
+    assert rows(config, EVENTS, *EVERYTHING) == before
+    assert len(version(config, EVENTS).data_files) == 2
 
 
 def test_compacted_parts_are_sorted_and_late_rows_lie_apart(tmp_path: Path) -> None:
-    given = settings(tmp_path, small_parts=2)
-    fill(given, 3)
+    config = settings(tmp_path, small_parts=2)
+    fill(config, 3)
 
-    compact(LakeTable(given, EVENTS), given)
+    compact(LakeTable(config, EVENTS), config)
 
-    parts = sorted(version(given, EVENTS).data_files, key=lambda part: part.ts_range or (0, 0))
+    parts = sorted(version(config, EVENTS).data_files, key=lambda part: part.ts_range or (0, 0))
     assert [part.rows for part in parts] == [9, 21]
     assert [part.subject_range for part in parts] == [("w0", "w2"), ("w0", "w2")]
     midnight = NOON_MS - DAY_MS // 2
@@ -95,11 +95,11 @@ def test_compacted_parts_are_sorted_and_late_rows_lie_apart(tmp_path: Path) -> N
 
 
 def test_a_reader_of_the_version_before_reads_on(tmp_path: Path) -> None:
-    given = settings(tmp_path, small_parts=2)
-    fill(given, 4)
-    held = version(given, EVENTS)
+    config = settings(tmp_path, small_parts=2)
+    fill(config, 4)
+    held = version(config, EVENTS)
 
-    compact(LakeTable(given, EVENTS), given)
+    compact(LakeTable(config, EVENTS), config)
 
     paths = [part.path for part in held.data_files]
     found = duckdb.execute("SELECT count(*) FROM read_parquet(?)", [paths]).fetchone()
@@ -107,12 +107,12 @@ def test_a_reader_of_the_version_before_reads_on(tmp_path: Path) -> None:
 
 
 def test_few_small_parts_are_left_alone(tmp_path: Path) -> None:
-    given = settings(tmp_path, small_parts=5)
-    fill(given, 4)
+    config = settings(tmp_path, small_parts=5)
+    fill(config, 4)
 
-    compact(LakeTable(given, EVENTS), given)
+    compact(LakeTable(config, EVENTS), config)
 
-    assert len(version(given, EVENTS).data_files) == 4
+    assert len(version(config, EVENTS).data_files) == 4
 
 
 class Overtaken(LakeTable):
@@ -129,10 +129,10 @@ class Overtaken(LakeTable):
 
 @pytest.mark.parametrize("between", [False, True])
 def test_of_two_compactions_of_the_same_parts_one_is_fenced(tmp_path: Path, between: bool) -> None:
-    given = settings(tmp_path, small_parts=2)
-    fill(given, 3)
-    before = rows(given, EVENTS, *EVERYTHING)
-    first, second = LakeTable(given, EVENTS), Overtaken(given, EVENTS)
+    config = settings(tmp_path, small_parts=2)
+    fill(config, 3)
+    before = rows(config, EVENTS, *EVERYTHING)
+    first, second = LakeTable(config, EVENTS), Overtaken(config, EVENTS)
     found = live_data_files(first.handle, EVENTS)
     ours, theirs = [merge_files(table, found[0].day, found) for table in (first, second)]
     old = [piece.path for piece in found]
@@ -147,18 +147,18 @@ def test_of_two_compactions_of_the_same_parts_one_is_fenced(tmp_path: Path, betw
 
     with pytest.raises(Fenced):
         second.replace_same_rows(old, theirs, "2026-11-21")
-    assert rows(given, EVENTS, *EVERYTHING) == before
+    assert rows(config, EVENTS, *EVERYTHING) == before
 
 
 def test_workers_commit_while_the_keeper_compacts(tmp_path: Path) -> None:
-    given = settings(tmp_path, small_parts=3)
-    drain = fill(given, 3)
+    config = settings(tmp_path, small_parts=3)
+    drain = fill(config, 3)
     stop = threading.Event()
-    table = LakeTable(given, EVENTS)
+    table = LakeTable(config, EVENTS)
 
     def keep() -> None:
         while not stop.is_set():
-            compact(table, given)
+            compact(table, config)
 
     keeping = threading.Thread(target=keep)
     keeping.start()
@@ -167,83 +167,83 @@ def test_workers_commit_while_the_keeper_compacts(tmp_path: Path) -> None:
     stop.set()
     keeping.join()
 
-    assert len(rows(given, EVENTS, "name")) == 30 + 37
-    assert len(set(rows(given, EVENTS, "name"))) == 30 + 37
-    assert len(version(given, EVENTS).data_files) < 20
+    assert len(rows(config, EVENTS, "name")) == 30 + 37
+    assert len(set(rows(config, EVENTS, "name"))) == 30 + 37
+    assert len(version(config, EVENTS).data_files) < 20
 
 
 def test_a_column_that_is_younger_than_the_parts_is_null(tmp_path: Path) -> None:
-    given = settings(tmp_path, small_parts=2)
-    fill(given, 3)
-    table = LakeTable(given, EVENTS)
-    for part in version(given, EVENTS).data_files:
+    config = settings(tmp_path, small_parts=2)
+    fill(config, 3)
+    table = LakeTable(config, EVENTS)
+    for part in version(config, EVENTS).data_files:
         held = pq.read_table(part.path, partitioning=None).drop_columns(["click_id"])
         replace_data_file(table, part, held)
 
-    compact(table, given)
+    compact(table, config)
 
-    assert set(rows(given, EVENTS, "click_id")) == {(None,)}
-    assert len(rows(given, EVENTS, "name")) == 30
+    assert set(rows(config, EVENTS, "click_id")) == {(None,)}
+    assert len(rows(config, EVENTS, "name")) == 30
 
 
 def test_a_table_grows_by_columns_that_are_younger_than_it(tmp_path: Path) -> None:
-    given = settings(tmp_path, small_parts=2)
+    config = settings(tmp_path, small_parts=2)
     young = Table(
         EVENTS.name,
         tuple(column for column in EVENTS.columns if column.name != "click_id"),
         EVENTS.sort_order,
     )
-    LakeTable(given, young)
-    fill(given, 2)
+    LakeTable(config, young)
+    fill(config, 2)
 
-    compact(LakeTable(given, EVENTS), given)
+    compact(LakeTable(config, EVENTS), config)
 
-    names = [field.name for field in LakeTable(given, EVENTS).handle.schema().fields]
+    names = [field.name for field in LakeTable(config, EVENTS).handle.schema().fields]
     assert sorted(names) == sorted(column.name for column in EVENTS.columns)
-    assert len(rows(given, EVENTS, "click_id")) == 20
+    assert len(rows(config, EVENTS, "click_id")) == 20
 
 
 def test_rows_of_before_epochs_were_told_are_compacted_with_those_of_today(tmp_path: Path) -> None:
-    given = settings(tmp_path, small_parts=2)
+    config = settings(tmp_path, small_parts=2)
     before = Table(
         EVENTS.name,
         tuple(column for column in EVENTS.columns if column.name != "epoch"),
         tuple(name for name in EVENTS.sort_order if name != "epoch"),
     )
-    LakeTable(given, before)
-    fill(given, 2)
-    table = LakeTable(given, EVENTS)
-    first = version(given, EVENTS).data_files[0]
+    LakeTable(config, before)
+    fill(config, 2)
+    table = LakeTable(config, EVENTS)
+    first = version(config, EVENTS).data_files[0]
     held = pq.read_table(first.path, partitioning=None).drop_columns(["epoch"])
     replace_data_file(table, first, held)
-    here = rows(given, EVENTS, "kafka_partition", "kafka_offset", "seq", "epoch")
+    here = rows(config, EVENTS, "kafka_partition", "kafka_offset", "seq", "epoch")
     assert [epoch for *_, epoch in here].count(None) == 10
 
-    parts = {part.path for part in version(given, EVENTS).data_files}
+    parts = {part.path for part in version(config, EVENTS).data_files}
 
-    compact(table, given)
+    compact(table, config)
 
-    assert not parts & {part.path for part in version(given, EVENTS).data_files}
-    assert rows(given, EVENTS, "kafka_partition", "kafka_offset", "seq", "epoch") == here
+    assert not parts & {part.path for part in version(config, EVENTS).data_files}
+    assert rows(config, EVENTS, "kafka_partition", "kafka_offset", "seq", "epoch") == here
 
 
 def test_a_checkpoint_keeps_the_next_offsets_and_the_parts(tmp_path: Path) -> None:
-    given = settings(tmp_path)
-    fill(given, 3)
+    config = settings(tmp_path)
+    fill(config, 3)
 
-    checkpoint(LakeTable(given, EVENTS))
+    checkpoint(LakeTable(config, EVENTS))
 
     log = tmp_path / "lake" / "events" / "_delta_log"
     assert (log / "_last_checkpoint").exists()
-    reader = LakeTable(given, EVENTS)
+    reader = LakeTable(config, EVENTS)
     assert (reader.next_offset("1/events/0"), len(reader.handle.file_uris())) == (3, 3)
 
 
 def test_a_worker_whose_log_entries_were_cleaned_up_opens_the_table_anew(tmp_path: Path) -> None:
-    given = settings(tmp_path)
-    fill(given, 1)
-    idle = LakeTable(given, EVENTS)
-    fill(given, 4)
+    config = settings(tmp_path)
+    fill(config, 1)
+    idle = LakeTable(config, EVENTS)
+    fill(config, 4)
     log = tmp_path / "lake" / "events" / "_delta_log"
     DeltaTable(str(log.parent)).create_checkpoint()
     for entry in sorted(log.glob("*.json"))[:-1]:
@@ -252,18 +252,18 @@ def test_a_worker_whose_log_entries_were_cleaned_up_opens_the_table_anew(tmp_pat
     idle.refresh()
     idle.commit([], {"1/events/0": OffsetUpdate(4, 5)})
 
-    assert LakeTable(given, EVENTS).next_offset("1/events/0") == 5
+    assert LakeTable(config, EVENTS).next_offset("1/events/0") == 5
 
 
 def test_every_task_works_on_every_table(tmp_path: Path) -> None:
-    given = settings(tmp_path, small_parts=2)
-    fill(given, 3)
+    config = settings(tmp_path, small_parts=2)
+    fill(config, 3)
 
     for table in (EVENTS, LEDGER):
         for make_task in TASKS.values():
-            make_task()(LakeTable(given, table), given)
+            make_task()(LakeTable(config, table), config)
 
-    assert len(version(given, LEDGER).data_files) == 1
+    assert len(version(config, LEDGER).data_files) == 1
 
 
 TODAY = date(2026, 11, 21)

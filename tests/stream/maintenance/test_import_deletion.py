@@ -49,8 +49,8 @@ def store(tmp_path: Path) -> RegistryStore:
     store.create(Organization(id="o1", name="Acme", **STAMPS))
     store.create(Website(id="w1", organization_id="o1", domain="a.example", **STAMPS))
     for name in ("i1", "i2"):
-        made = Import(id=name, organization_id="o1", website_id="w1", name="a.csv", **STAMPS)
-        store.create(made)
+        record = Import(id=name, organization_id="o1", website_id="w1", name="a.csv", **STAMPS)
+        store.create(record)
     return store
 
 
@@ -185,26 +185,26 @@ class Interrupted(LakeTable):
 
     between: Callable[[], None] | None = None
 
-    def replace_files(self, *given: Any, **others: Any) -> None:
+    def replace_files(self, *config: Any, **others: Any) -> None:
         if self.between:
             between, self.between = self.between, None
             between()
-        super().replace_files(*given, **others)
+        super().replace_files(*config, **others)
 
 
 def test_a_compaction_in_between_makes_the_undoing_start_again(
     tmp_path: Path, store: RegistryStore
 ) -> None:
     fill(tmp_path)
-    given = settings(tmp_path, small_parts=2)
-    table = Interrupted(given, EVENTS)
-    table.between = lambda: compact(LakeTable(given, EVENTS), given)
+    config = settings(tmp_path, small_parts=2)
+    table = Interrupted(config, EVENTS)
+    table.between = lambda: compact(LakeTable(config, EVENTS), config)
     store.update(Import, "i1", NOON_MS, state=ImportState.UNDOING)
     undoer = ImportDeletion()
 
-    undoer(table, given)
+    undoer(table, config)
     assert (store.get(Import, "i1").state, len(stored(tmp_path))) == ("undoing", 8)
-    undoer(table, given)
+    undoer(table, config)
 
     assert (store.get(Import, "i1").state, len(stored(tmp_path))) == ("undone", 3)
 
@@ -231,7 +231,7 @@ def test_history_settles_in_parts_that_each_cover_a_stretch_of_time(
 ) -> None:
     monkeypatch.setattr(compaction, "HISTORY_FILE_BYTES", 10_000)
     monkeypatch.setattr(compaction, "ROW_GROUP", 2_048)
-    given = settings(tmp_path, small_parts=2)
+    config = settings(tmp_path, small_parts=2)
     for offset in range(3):
         items = [
             {"name": "e", "timestamp": MARCH_2019 + 1000 * (3 * n + offset), "line": n}
@@ -240,16 +240,16 @@ def test_history_settles_in_parts_that_each_cover_a_stretch_of_time(
         sent = an_envelope(items, import_id=f"i{offset}")
         a_backfill(tmp_path).write([a_message(offset, sent)])
 
-    compact(LakeTable(given, EVENTS), given)
+    compact(LakeTable(config, EVENTS), config)
 
-    found = sorted(version(given, EVENTS).data_files, key=lambda part: part.ts_range or (0, 0))
+    found = sorted(version(config, EVENTS).data_files, key=lambda part: part.ts_range or (0, 0))
     times = [part.ts_range for part in found if part.ts_range]
     assert len(times) > 1
     assert all(before[1] < after[0] for before, after in pairwise(times))
     assert sum(part.rows for part in found) == 9000
     now = NOON_MS + 10 * QUIET_MS
     assert (
-        list(merge_plan(live_data_files(LakeTable(given, EVENTS).handle, EVENTS), 2 * now, 99))
+        list(merge_plan(live_data_files(LakeTable(config, EVENTS).handle, EVENTS), 2 * now, 99))
         == []
     )
 

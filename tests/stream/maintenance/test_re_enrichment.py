@@ -77,12 +77,12 @@ def stale(folder: Path, **columns: Any) -> None:
         replace_data_file(table, part, stored)
 
 
-def asked(**others: Any) -> ReEnrichmentOptions:
+def options(**others: Any) -> ReEnrichmentOptions:
     return ReEnrichmentOptions(TODAY - timedelta(days=1), TODAY, **others)
 
 
 def run(folder: Path, **others: Any) -> list[ReEnrichedDay]:
-    return list(re_enrich(settings(folder), Lookups(), asked(**others)))
+    return list(re_enrich(settings(folder), Lookups(), options(**others)))
 
 
 def everything(folder: Path) -> list[tuple[Any, ...]]:
@@ -120,20 +120,20 @@ def test_every_kind_of_row_can_walk_again(tmp_path: Path) -> None:
         "engagement": {"path": "https://a.example/p"},
         "identity": {"profileId": "p"},
     }
-    given = settings(tmp_path)
+    config = settings(tmp_path)
     for kind in KINDS:
         sent = an_envelope([items[kind.name]], user_agent=FIREFOX)
-        BatchWriter(given, kind, Lookups()).write([a_message(0, sent)])
+        BatchWriter(config, kind, Lookups()).write([a_message(0, sent)])
         columns = [c.name for c in kind.table.columns if c.name not in ("day", "rules_version")]
-        before = rows(given, kind.table, *columns)
+        before = rows(config, kind.table, *columns)
         if kind.table.column("rules_version"):
             with pytest.MonkeyPatch.context() as changed:
                 changed.setattr(re_enrichment, "RULES_VERSION", 7)
                 done = [
-                    d for d in re_enrich(given, Lookups(), asked()) if d.table == kind.table.name
+                    d for d in re_enrich(config, Lookups(), options()) if d.table == kind.table.name
                 ]
             assert [(d.rows, d.changes.values) for d in done] == [(1, {})]
-        assert rows(given, kind.table, *columns) == before
+        assert rows(config, kind.table, *columns) == before
 
 
 def test_a_dry_run_shows_what_a_run_then_does_and_no_more(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_an_own_domain_becomes_direct_when_the_registry_says_so(tmp_path: Path) 
     stale(tmp_path)
     own = Lookups(domain_of=lambda website: "google.com" if website == "w1" else None)
 
-    done = list(re_enrich(settings(tmp_path), own, asked(website="w1")))
+    done = list(re_enrich(settings(tmp_path), own, options(website="w1")))
 
     assert shown(done[0])["referrer_name"] == (1, [("Google", "Direct", 1)])
 
@@ -220,11 +220,11 @@ def compacting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int]:
     left = [1]
     swap = LakeTable.replace_files
 
-    def overtaken(self: LakeTable, *given: Any, **others: Any) -> None:
+    def overtaken(self: LakeTable, *config: Any, **others: Any) -> None:
         if left and others.get("data_change", True):
             left.pop()
             compact(LakeTable(settings(tmp_path), EVENTS), settings(tmp_path, small_parts=2))
-        swap(self, *given, **others)
+        swap(self, *config, **others)
 
     monkeypatch.setattr(LakeTable, "replace_files", overtaken)
     return left
@@ -274,17 +274,17 @@ def test_a_kill_in_the_middle_leaves_whole_days_and_the_rest_is_done_later(
     fill(tmp_path)
     right = everything(tmp_path)
     stale(tmp_path, referrer_name="Altavista")
-    given: Settings = settings(tmp_path)
+    config: Settings = settings(tmp_path)
 
     died = subprocess.run(
         [sys.executable, "-c", KILLED, moment],
         cwd=ROOT,
-        env={**os.environ, **to_environment(given), "PYTHONPATH": str(ROOT)},
+        env={**os.environ, **to_environment(config), "PYTHONPATH": str(ROOT)},
         check=False,
     )
 
     assert died.returncode == -signal.SIGKILL
-    names = [name for (name,) in rows(given, EVENTS, "referrer_name")]
+    names = [name for (name,) in rows(config, EVENTS, "referrer_name")]
     assert (len(names), names.count("Altavista")) == (20, left)
     assert sum(each.rows for each in run(tmp_path)) == left
     assert everything(tmp_path) == right

@@ -73,49 +73,49 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def given(whole: Path, tmp_path: Path) -> Settings:
+def config(whole: Path, tmp_path: Path) -> Settings:
     shutil.copytree(whole, tmp_path / "data")
     return settings(tmp_path / "data", small_parts=2)
 
 
 @pytest.fixture
-def file(given: Settings) -> Path:
+def file(config: Settings) -> Path:
     """One data file of `events`."""
-    return Path(version(given, EVENTS).data_files[1].path)
+    return Path(version(config, EVENTS).data_files[1].path)
 
 
-def noted(given: Settings) -> list[str]:
-    return [note.problem for note in DamageReports(given.data).files().values()]
+def noted(config: Settings) -> list[str]:
+    return [note.problem for note in DamageReports(config.data).files().values()]
 
 
 @accidents
 def test_storing_goes_on_for_all_tenants_when_a_data_file_is(
-    given: Settings, file: Path, accident: str, caplog: pytest.LogCaptureFixture
+    config: Settings, file: Path, accident: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     ACCIDENTS[accident](file)
-    drain = BatchWriter(given, CUSTOM_EVENT, Lookups())  # knows nothing yet, and reads back
+    drain = BatchWriter(config, CUSTOM_EVENT, Lookups())  # knows nothing yet, and reads back
 
     stored = [drain.write([views(offset)]) for offset in (FILES, FILES + 1)]
 
     assert [batch.rows for batch in stored] == [5, 5]
-    said = [r.__dict__ for r in caplog.records if r.getMessage() == "data file is damaged"]
-    assert [one["file"] for one in said] == [f"{file.parent.name}/{file.name}"]
-    assert "duplicates of its items are not recognised" in said[0]["so"]
-    assert len(noted(given)) == 1
+    log_records = [r.__dict__ for r in caplog.records if r.getMessage() == "data file is damaged"]
+    assert [one["file"] for one in log_records] == [f"{file.parent.name}/{file.name}"]
+    assert "duplicates of its items are not recognised" in log_records[0]["so"]
+    assert len(noted(config)) == 1
 
 
 def test_duplicates_of_rows_in_other_files_are_still_recognised(
-    given: Settings, file: Path
+    config: Settings, file: Path
 ) -> None:
     lost = Path(file).name
-    kept = {Path(part.path).name for part in version(given, EVENTS).data_files} - {lost}
+    undamaged = {Path(part.path).name for part in version(config, EVENTS).data_files} - {lost}
     file.unlink()
-    drain = BatchWriter(given, CUSTOM_EVENT, Lookups())
+    drain = BatchWriter(config, CUSTOM_EVENT, Lookups())
 
     again = a_message(FILES, *(an_envelope(_items(offset)) for offset in range(FILES)))
     stored = drain.write([again])
 
-    assert (stored.rows, stored.duplicates) == (5, 5 * len(kept))
+    assert (stored.rows, stored.duplicates) == (5, 5 * len(undamaged))
 
 
 def _items(offset: int) -> list[dict[str, Any]]:
@@ -124,40 +124,40 @@ def _items(offset: int) -> list[dict[str, Any]]:
 
 @accidents
 def test_compaction_goes_round_a_data_file_that_is(
-    given: Settings, file: Path, accident: str
+    config: Settings, file: Path, accident: str
 ) -> None:
     ACCIDENTS[accident](file)
-    keeper = MaintenanceScheduler(given)
+    keeper = MaintenanceScheduler(config)
 
     keeper.run_cycle()
     keeper.run_cycle()
 
-    live = {Path(part.path).name: part.rows for part in version(given, EVENTS).data_files}
+    live = {Path(part.path).name: part.rows for part in version(config, EVENTS).data_files}
     assert live.pop(file.name) == 5
     assert list(live.values()) == [5 * (FILES - 1)]
-    assert len(version(given, LEDGER).data_files) == 1
-    [problem] = noted(given)
+    assert len(version(config, LEDGER).data_files) == 1
+    [problem] = noted(config)
     assert re.fullmatch(PROBLEMS[accident], problem)
 
 
 @accidents
 def test_nothing_is_rewritten_from_a_data_file_that_is(
-    given: Settings, file: Path, accident: str
+    config: Settings, file: Path, accident: str
 ) -> None:
     ACCIDENTS[accident](file)
-    table = LakeTable(given, EVENTS)
-    before = sorted((given.data / "lake" / "events").rglob("*.parquet"))
+    table = LakeTable(config, EVENTS)
+    before = sorted((config.data / "lake" / "events").rglob("*.parquet"))
 
     with pytest.raises(DamagedFileError, match=PROBLEMS[accident]):
         rewrite_files(table, live_data_files(table.handle, EVENTS), lambda found: found)
 
-    assert sorted((given.data / "lake" / "events").rglob("*.parquet")) == before
+    assert sorted((config.data / "lake" / "events").rglob("*.parquet")) == before
 
 
-def test_every_one_of_300_flipped_bits_is_found(given: Settings, file: Path) -> None:
-    table = LakeTable(given, EVENTS)
-    compact(table, given)
-    [compacted] = version(given, EVENTS).data_files
+def test_every_one_of_300_flipped_bits_is_found(config: Settings, file: Path) -> None:
+    table = LakeTable(config, EVENTS)
+    compact(table, config)
+    [compacted] = version(config, EVENTS).data_files
     chance = random.Random(7)
     found = 0
 
@@ -173,13 +173,13 @@ def test_every_one_of_300_flipped_bits_is_found(given: Settings, file: Path) -> 
     assert file_problem(file, file.stat().st_size) is None
 
 
-def test_every_writer_names_the_checksum(given: Settings) -> None:
-    table = LakeTable(given, EVENTS)
-    compact(table, given)
+def test_every_writer_names_the_checksum(config: Settings) -> None:
+    table = LakeTable(config, EVENTS)
+    compact(table, config)
     table.refresh()
     rewrite_files(table, live_data_files(table.handle, EVENTS), lambda found: found.slice(1))
 
-    for part in version(given, EVENTS).data_files:
+    for part in version(config, EVENTS).data_files:
         assert named_checksum(part.path)
         assert file_problem(Path(part.path), part.size) is None
 
@@ -196,25 +196,25 @@ def test_a_file_without_checksum_is_judged_by_its_frame_alone(tmp_path: Path, fi
 
 
 def test_a_compaction_that_fails_leaves_nothing_behind(
-    given: Settings, monkeypatch: pytest.MonkeyPatch
+    config: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = LakeTable(given, EVENTS)
-    before = sorted((given.data / "lake" / "events").rglob("*.parquet"))
+    table = LakeTable(config, EVENTS)
+    before = sorted((config.data / "lake" / "events").rglob("*.parquet"))
 
     def full(*_: object) -> None:
         raise OSError("no space left")
 
     monkeypatch.setattr(table.store, "adopt", full)
     with pytest.raises(OSError, match="no space left"):
-        compact(table, given)
+        compact(table, config)
 
-    assert sorted((given.data / "lake" / "events").rglob("*.parquet")) == before
+    assert sorted((config.data / "lake" / "events").rglob("*.parquet")) == before
     assert [left.name for left in table.store.scratch_directory().iterdir()] == [LOCK_FILE]
 
 
-def test_no_flipped_bit_of_an_old_file_stops_the_rebuild_of_state(given: Settings) -> None:
-    table = LakeTable(given, EVENTS)
-    part = version(given, EVENTS).data_files[1]
+def test_no_flipped_bit_of_an_old_file_stops_the_rebuild_of_state(config: Settings) -> None:
+    table = LakeTable(config, EVENTS)
+    part = version(config, EVENTS).data_files[1]
     old = replace_data_file(table, part, pq.read_table(part.path, partitioning=None))
     data = old.read_bytes()
     chance = random.Random(11)
@@ -230,12 +230,12 @@ def test_no_flipped_bit_of_an_old_file_stops_the_rebuild_of_state(given: Setting
 
 
 def test_a_damage_report_is_seen_by_other_processes_until_it_is_cleared(
-    given: Settings, file: Path
+    config: Settings, file: Path
 ) -> None:
-    mine, others = DamageReports(given.data), DamageReports(given.data)
+    mine, others = DamageReports(config.data), DamageReports(config.data)
     assert others.files() == {}
     file.unlink()
-    MaintenanceScheduler(given).run_cycle()
+    MaintenanceScheduler(config).run_cycle()
 
     [note] = others.files().values()
     assert (note.table, note.rows, note.day) == ("events", 5, "2026-11-21")
@@ -243,32 +243,32 @@ def test_a_damage_report_is_seen_by_other_processes_until_it_is_cleared(
     assert others.files() == {}
 
 
-def test_no_row_is_given_up_while_kafka_does_not_answer(given: Settings, file: Path) -> None:
-    away = settings(given.data, kafka=f"127.0.0.1:{free_port()}")
-    before = version(given, EVENTS)
+def test_no_row_is_given_up_while_kafka_does_not_answer(config: Settings, file: Path) -> None:
+    away = settings(config.data, kafka=f"127.0.0.1:{free_port()}")
+    before = version(config, EVENTS)
     file.unlink()
 
     with pytest.raises(Unreachable):
         repair(away, f"events/{file.parent.name}/{file.name}", Lookups(), accept_loss=True)
 
-    assert version(given, EVENTS) == before
+    assert version(config, EVENTS) == before
 
 
-def test_a_file_of_a_side_table_goes_only_when_its_loss_is_accepted(given: Settings) -> None:
-    part = version(given, LEDGER).data_files[0]
+def test_a_file_of_a_side_table_goes_only_when_its_loss_is_accepted(config: Settings) -> None:
+    part = version(config, LEDGER).data_files[0]
     flip(Path(part.path))
     subject = f"ledger/day={part.day}/{Path(part.path).name}"
 
     with pytest.raises(NotRepaired, match="still has 0 of"):
-        repair(given, subject, Lookups())
-    done = repair(given, subject, Lookups(), accept_loss=True)
+        repair(config, subject, Lookups())
+    done = repair(config, subject, Lookups(), accept_loss=True)
 
     assert (done.recovered, done.lost) == (0, part.rows)
-    assert len(version(given, LEDGER).data_files) == FILES - 1
+    assert len(version(config, LEDGER).data_files) == FILES - 1
     with pytest.raises(NotRepaired, match="not in the present version"):
-        repair(given, subject, Lookups(), accept_loss=True)
+        repair(config, subject, Lookups(), accept_loss=True)
 
 
-def test_an_undamaged_file_is_never_removed(given: Settings, file: Path) -> None:
+def test_an_undamaged_file_is_never_removed(config: Settings, file: Path) -> None:
     with pytest.raises(NotRepaired, match="is not damaged"):
-        repair(given, f"events/{file.parent.name}/{file.name}", Lookups(), accept_loss=True)
+        repair(config, f"events/{file.parent.name}/{file.name}", Lookups(), accept_loss=True)

@@ -24,14 +24,14 @@ from tests.stream.builders import NOON_MS, a_message, an_envelope, balance, name
 
 
 def test_one_bad_item_is_quarantined_alone(tmp_path: Path) -> None:
-    given = builders.settings(tmp_path)
+    config = builders.settings(tmp_path)
     bad = {"name": ""}
     batch = [a_message(0, an_envelope([{"name": "a"}, bad, {"name": "c"}]), named("d"))]
 
-    assert BatchWriter(given, CUSTOM_EVENT, Lookups()).write(batch) == WriteResult(3, 1, {0: 1})
-    assert rows(given, EVENTS, "name", "seq") == [("a", 0), ("c", 2), ("d", 3)]
+    assert BatchWriter(config, CUSTOM_EVENT, Lookups()).write(batch) == WriteResult(3, 1, {0: 1})
+    assert rows(config, EVENTS, "name", "seq") == [("a", 0), ("c", 2), ("d", 3)]
     columns = ("subject_id", "topic", "stage", "kafka_offset", "seq", "reason", "payload")
-    found = rows(given, QUARANTINE, *columns)
+    found = rows(config, QUARANTINE, *columns)
     assert [row[:6] for row in found] == [
         ("w1", "events", "decode", 0, 1, "Expected `str` of length >= 1 - at `$.name`")
     ]
@@ -41,7 +41,7 @@ def test_one_bad_item_is_quarantined_alone(tmp_path: Path) -> None:
 def test_a_garbage_chunk_is_quarantined_with_its_offset_and_the_stream_goes_on(
     tmp_path: Path,
 ) -> None:
-    given = builders.settings(tmp_path)
+    config = builders.settings(tmp_path)
     later = encode_chunk([])[:-1] + b"\x99"
     batch = [
         a_message(0, named("a")),
@@ -51,31 +51,31 @@ def test_a_garbage_chunk_is_quarantined_with_its_offset_and_the_stream_goes_on(
         a_message(4, named("b")),
     ]
 
-    assert BatchWriter(given, CUSTOM_EVENT, Lookups()).write(batch) == WriteResult(2, 3, {0: 5})
-    found = rows(given, QUARANTINE, "kafka_offset", "stage", "subject_id", "payload")
+    assert BatchWriter(config, CUSTOM_EVENT, Lookups()).write(batch) == WriteResult(2, 3, {0: 5})
+    found = rows(config, QUARANTINE, "kafka_offset", "stage", "subject_id", "payload")
     assert found == [
         (1, "decode", None, base64.b64encode(b"\x00garbage").decode()),
         (2, "decode", None, ""),
         (3, "decode", None, base64.b64encode(later).decode()),
     ]
-    assert balance(given, LEDGER) == (5, 2, 3)
+    assert balance(config, LEDGER) == (5, 2, 3)
 
 
 def test_an_envelope_without_an_item_array_is_quarantined_whole(tmp_path: Path) -> None:
-    given = builders.settings(tmp_path)
+    config = builders.settings(tmp_path)
     batch = [a_message(0, an_envelope(b'{"name": "a"'), named("b"))]
 
-    assert BatchWriter(given, CUSTOM_EVENT, Lookups()).write(batch) == WriteResult(1, 1, {0: 1})
-    assert rows(given, QUARANTINE, "subject_id", "seq") == [("w1", 0)]
-    assert rows(given, EVENTS, "name", "seq") == [("b", 1)]
+    assert BatchWriter(config, CUSTOM_EVENT, Lookups()).write(batch) == WriteResult(1, 1, {0: 1})
+    assert rows(config, QUARANTINE, "subject_id", "seq") == [("w1", 0)]
+    assert rows(config, EVENTS, "name", "seq") == [("b", 1)]
 
 
 def test_an_envelope_with_an_impossible_time_of_receipt_is_quarantined(tmp_path: Path) -> None:
-    given = builders.settings(tmp_path)
+    config = builders.settings(tmp_path)
     batch = [a_message(0, an_envelope([{"name": "a"}], received_ms=2**62))]
 
-    assert BatchWriter(given, CUSTOM_EVENT, Lookups()).write(batch) == WriteResult(0, 1, {0: 1})
-    assert rows(given, QUARANTINE, "reason") == [(f"received_ms {2**62}",)]
+    assert BatchWriter(config, CUSTOM_EVENT, Lookups()).write(batch) == WriteResult(0, 1, {0: 1})
+    assert rows(config, QUARANTINE, "reason") == [(f"received_ms {2**62}",)]
 
 
 def test_a_value_that_does_not_fit_its_column_quarantines_its_row_only(tmp_path: Path) -> None:

@@ -194,16 +194,16 @@ def test_split_crashed_and_moved_batches_give_the_rows_of_the_reference(
     ):
         folder = Path(name)
         Workers(folder, data).work_off(sent)
-        given = builders.settings(folder)
+        config = builders.settings(folder)
         stored, copies, sessions = reference(sent)
         position = ("kafka_partition", "kafka_offset")
 
-        assert rows(given, EVENTS, *position) == [item.place for item in sorted_places(stored)]
-        noted = rows(given, QUARANTINE, "stage", *position)
+        assert rows(config, EVENTS, *position) == [item.place for item in sorted_places(stored)]
+        noted = rows(config, QUARANTINE, "stage", *position)
         assert {(p, o) for stage, p, o in noted if stage == "duplicate"} == copies
         assert len(noted) == len(copies) + sum(not item.good for item in sent)
-        assert sessions_of(given) == sorted(map(sorted, sessions))
-        assert account(given) == (
+        assert sessions_of(config) == sorted(map(sorted, sessions))
+        assert account(config) == (
             len(sent),
             len(stored),
             len(copies),
@@ -215,16 +215,16 @@ def sorted_places(stored: Sequence[Sent]) -> list[Sent]:
     return sorted(stored, key=lambda item: item.place)
 
 
-def sessions_of(given: Any) -> list[list[tuple[int, int]]]:
+def sessions_of(config: Any) -> list[list[tuple[int, int]]]:
     """Places of the events of each session."""
     found: dict[str, list[tuple[int, int]]] = {}
     columns = ("session_id", "kafka_partition", "kafka_offset")
-    for session_id, partition, offset in rows(given, EVENTS, *columns):
+    for session_id, partition, offset in rows(config, EVENTS, *columns):
         if session_id is not None:
             found.setdefault(session_id, []).append((partition, offset))
     return sorted(sorted(places) for places in found.values())
 
 
-def account(given: Any) -> tuple[int, ...]:
+def account(config: Any) -> tuple[int, ...]:
     columns = ("received", "stored", "duplicate", "quarantined")
-    return tuple(sum(column) for column in zip(*rows(given, LEDGER, *columns), strict=True))
+    return tuple(sum(column) for column in zip(*rows(config, LEDGER, *columns), strict=True))

@@ -56,27 +56,27 @@ def test_a_process_that_dies_is_started_again(scripted: ScriptedProcesses) -> No
 def test_a_killed_broker_is_prepared_before_each_start_and_gets_its_topics_again(
     scripted: ScriptedProcesses,
 ) -> None:
-    told: list[str] = []
+    calls: list[str] = []
 
     def prepare() -> None:
-        told.append("prepared")
-        if told.count("prepared") == 2:
+        calls.append("prepared")
+        if calls.count("prepared") == 2:
             raise OSError(28, "No space left on device")
 
     async def declare() -> bool:
-        told.append("declared")
-        return told.count("declared") > 1  # Kafka does not answer the first time
+        calls.append("declared")
+        return calls.count("declared") > 1  # Kafka does not answer the first time
 
     async def kill_it(supervisor: Supervisor) -> None:
         (child,) = supervisor.processes
         assert child.pid is not None
         os.kill(child.pid, signal.SIGKILL)
-        await until(lambda: told.count("declared") == 2)
+        await until(lambda: calls.count("declared") == 2)
 
     broker = msgspec.structs.replace(scripted.spec("broker", ShutdownStage.KAFKA), before=prepare)
     scripted.supervise(broker, once_ready=kill_it, kafka_again=declare)
 
-    assert told == ["prepared"] * 3 + ["declared"] * 2
+    assert calls == ["prepared"] * 3 + ["declared"] * 2
 
 
 def test_a_process_that_never_gets_ready_ends_it_all_with_its_last_words(

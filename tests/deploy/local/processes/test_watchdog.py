@@ -34,11 +34,11 @@ def test_a_frozen_process_is_killed_and_started_again(scripted: ScriptedProcesse
 def test_a_frozen_supervisor_kills_nobody_when_it_goes_on() -> None:
     now = [0.0]
     watchdog = Watchdog(limit=5.0, clock=lambda: now[0])
-    said = []
+    hung = []
     for gap in (1, 1, 600, 1):  # the machine slept for ten minutes
         now[0] += gap
-        said.append(watchdog.is_hung(alive=False))
-    assert (said, watchdog.silent_seconds) == ([False] * 4, 5.0)
+        hung.append(watchdog.is_hung(alive=False))
+    assert (hung, watchdog.silent_seconds) == ([False] * 4, 5.0)
 
     now[0] += 1
     assert watchdog.is_hung(alive=False)
@@ -46,17 +46,17 @@ def test_a_frozen_supervisor_kills_nobody_when_it_goes_on() -> None:
 
 
 def test_a_service_that_answers_is_alive_though_it_cannot_write_its_heartbeat() -> None:
-    asked: list[int] = []
+    calls: list[int] = []
     beats = iter([True, False, False, False, False, True, False, False, False])
 
     def answers() -> bool:
-        asked.append(1)
+        calls.append(1)
         return True
 
     sign = first_or_second(lambda: next(beats), answers, max_missed=2)
 
     assert [sign() for _ in range(9)] == [True, False, False, True, True, True, False, False, True]
-    assert len(asked) == 3
+    assert len(calls) == 3
 
 
 def test_silence_on_a_full_disk_is_no_hanging(scripted: ScriptedProcesses) -> None:

@@ -125,7 +125,7 @@ def test_a_step_may_have_filters(service: InProcessService) -> None:
 
 
 @pytest.mark.parametrize(
-    ("own", "said"),
+    ("own", "message"),
     [
         ({}, "'parameters[0].steps' is missing"),
         ({"steps": [{"path": "/a"}]}, "'parameters[0].steps' must have at least 2 elements"),
@@ -146,11 +146,11 @@ def test_a_step_may_have_filters(service: InProcessService) -> None:
     ],
 )
 def test_a_wrong_option_is_told_by_its_field(
-    service: InProcessService, own: dict[str, Any], said: str
+    service: InProcessService, own: dict[str, Any], message: str
 ) -> None:
     entry = service.query({"name": "funnel", **own}, "summary").json["data"]
 
-    assert (entry[0]["success"], entry[0]["error"], entry[1]["success"]) == (False, said, True)
+    assert (entry[0]["success"], entry[0]["error"], entry[1]["success"]) == (False, message, True)
 
 
 def test_goals_are_a_share_of_all_who_came(service: InProcessService) -> None:
@@ -262,11 +262,11 @@ def test_a_day_of_retention_is_a_day_of_the_zone(service: InProcessService) -> N
 
 
 def test_too_many_cohorts_are_refused(service: InProcessService) -> None:
-    said = service.query({"name": "retention", "period": "day"}, startDate="2026-01-01").json[
+    message = service.query({"name": "retention", "period": "day"}, startDate="2026-01-01").json[
         "data"
     ]
 
-    assert said[0]["error"] == (
+    assert message[0]["error"] == (
         "'period' day makes 334 cohorts in this time range; at most 100 are allowed"
     )
 

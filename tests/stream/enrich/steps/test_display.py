@@ -17,4 +17,4 @@ def test_what_a_browser_says_is_kept_in_one_spelling(case: dict[str, Any]) -> No
 
     found = facts(item, *COLUMNS, headers=headers, trusted=case.get("key", False))
 
-    assert [said or "" for said in found] == case["is"]
+    assert [expected or "" for expected in found] == case["is"]

@@ -146,13 +146,13 @@ def test_the_old_file_goes_on_while_the_new_one_is_no_good(
         clock.now += 1.0
         places.refresh()
     during = places.locations["131.111.8.0"]
-    told = [record.getMessage() for record in caplog.records]
+    messages = [record.getMessage() for record in caplog.records]
     write(path, {"131.111.0.0/16": {"country_code": "IE"}})
     clock.now += 1.0
     places.refresh()
 
     assert (during, places.locations["131.111.8.0"]) == (Location("GB"), Location("IE"))
-    assert told.count("geo database not readable") == 1
+    assert messages.count("geo database not readable") == 1
     assert places.unreadable_files() == []
 
 

@@ -24,11 +24,11 @@ def test_timings_of_a_page_view_are_carried_over_in_milliseconds() -> None:
         "request_time": 40,
         "render_time": 60_000,
     }
-    told = {**timings, "interaction_count": 3, "page_count": 2, "connection_type": "4g"}
+    fields = {**timings, "interaction_count": 3, "page_count": 2, "connection_type": "4g"}
 
-    found = row({"name": "screen_view", "path": "/", **told})
+    found = row({"name": "screen_view", "path": "/", **fields})
 
-    assert {name: found[name] for name in told} == told
+    assert {name: found[name] for name in fields} == fields
 
 
 def test_a_vital_is_kept_to_four_decimals() -> None:

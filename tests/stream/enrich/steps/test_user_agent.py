@@ -27,7 +27,7 @@ def test_an_agent_is_what_its_user_agent_and_hints_tell(case: dict[str, Any]) ->
     found = facts(VIEW, *COLUMNS, user_agent=case["agent"], headers=sent)
 
     assert set(sent) <= set(CLIENT_HINTS)
-    assert [told or "" for told in found] == case["is"]
+    assert [details or "" for details in found] == case["is"]
 
 
 def test_a_servers_own_agent_says_nothing_about_a_visitor() -> None:
