@@ -24,7 +24,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from deploy.demo.registry_records import Demo, read_demo
+from deploy.demo.demo_file import Demo, read_demo
 from deploy.local.kafka.broker import Broker
 from deploy.local.logs.log_files import last_lines
 from deploy.local.processes.process_file import ProcessesStatus, read_processes_file

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import click
 
 from deploy.cli.context import CliContext, combine_options, key_options, print_json, print_rows
-from deploy.demo.registry_records import read_demo
+from deploy.demo.demo_file import read_demo
 from deploy.local.terminal import escape_line, escape_lines
 from query.client import Broken, Client, Refused, Rows
 from query.export.request import EXPORT_TABLES

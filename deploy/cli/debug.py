@@ -10,7 +10,7 @@ from urllib.parse import urlencode, urlsplit
 import click
 
 from deploy.cli.context import CliContext, key_options
-from deploy.demo.registry_records import read_demo
+from deploy.demo.demo_file import read_demo
 from deploy.local.terminal import escape_line
 
 READ_TIMEOUT_SECONDS = 60.0

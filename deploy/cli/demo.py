@@ -5,8 +5,8 @@ import secrets
 import click
 
 from deploy.cli.context import CliContext
+from deploy.demo.demo_file import read_demo
 from deploy.demo.first_start import send_week
-from deploy.demo.registry_records import read_demo
 from deploy.demo.sender import DemoSendFailed
 
 

@@ -18,7 +18,7 @@ from deploy.cli.import_file import (
 from deploy.cli.progress_bar import ProgressBar
 from deploy.importer.column_mapping import ColumnMapper, InvalidMapping
 from deploy.importer.file_check import check_file
-from deploy.importer.import_records import AlreadyImported, begin_or_resume
+from deploy.importer.import_records import ImportConflict, begin_or_resume
 from deploy.importer.sender import ImportSendFailed
 from deploy.importer.source_file import FILE_FORMATS, InvalidFile, SourceFile
 from deploy.importer.stored_rows import count_rows
@@ -103,7 +103,7 @@ def import_file(
         except (
             InvalidFile,
             InvalidMapping,
-            AlreadyImported,
+            ImportConflict,
             ImportSendFailed,
             NothingAccepted,
         ) as error:

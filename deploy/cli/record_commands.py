@@ -22,9 +22,11 @@ def create_owned(store: RegistryStore, record: Owned) -> Owned:
     return store.create(record)
 
 
-def add_record_commands(group: click.Group, kind: type[RecordT], columns: Sequence[str]) -> None:
+def add_record_commands(
+    group: click.Group, record_type: type[RecordT], columns: Sequence[str]
+) -> None:
     """Add `list`, `show` and `delete` for a record type to a command group."""
-    word = kind.__name__.lower()
+    word = record_type.__name__.lower()
 
     @click.command("show", help=f"Show one {word}.")
     @click.argument("record_id", metavar="ID")
@@ -32,7 +34,7 @@ def add_record_commands(group: click.Group, kind: type[RecordT], columns: Sequen
     @click.pass_obj
     def show(tidemark: CliContext, record_id: str, json: bool) -> None:
         with tidemark.open_registry() as store:
-            print_record(record_fields(store.get(kind, record_id)), json)
+            print_record(record_fields(store.get(record_type, record_id)), json)
 
     @click.command("delete", help=f"Delete one {word} and what belongs to it.")
     @click.argument("record_id", metavar="ID")
@@ -43,38 +45,40 @@ def add_record_commands(group: click.Group, kind: type[RecordT], columns: Sequen
     @click.pass_obj
     def delete(tidemark: CliContext, record_id: str, yes: bool, json: bool) -> None:
         with tidemark.open_registry() as store:
-            name = _display_name(store.get(kind, record_id))
+            name = _display_name(store.get(record_type, record_id))
             if not yes and sys.stdin.isatty():
                 click.confirm(f"Delete {word} {name} and what belongs to it?", abort=True)
-            store.delete(kind, record_id)
+            store.delete(record_type, record_id)
         print_record({"id": record_id, "deleted": True}, json)
 
     group.add_command(
-        _list_all_command(kind, columns) if kind is Organization else _list_command(kind, columns)
+        _list_all_command(record_type, columns)
+        if record_type is Organization
+        else _list_command(record_type, columns)
     )
     group.add_command(show)
     group.add_command(delete)
 
 
-def _list_all_command(kind: type[RecordT], columns: Sequence[str]) -> click.Command:
-    @click.command("list", help=f"List {kind.__name__.lower()}s, oldest first.")
+def _list_all_command(record_type: type[RecordT], columns: Sequence[str]) -> click.Command:
+    @click.command("list", help=f"List {record_type.__name__.lower()}s, oldest first.")
     @as_json
     @click.pass_obj
     def command(tidemark: CliContext, json: bool) -> None:
         with tidemark.open_registry() as store:
-            print_rows([record_fields(record) for record in store.list(kind)], columns, json)
+            print_rows([record_fields(record) for record in store.list(record_type)], columns, json)
 
     return command
 
 
-def _list_command(kind: type[RecordT], columns: Sequence[str]) -> click.Command:
-    @click.command("list", help=f"List {kind.__name__.lower()}s, oldest first.")
+def _list_command(record_type: type[RecordT], columns: Sequence[str]) -> click.Command:
+    @click.command("list", help=f"List {record_type.__name__.lower()}s, oldest first.")
     @click.option("--organization", metavar="ID", help="Only records of this organization.")
     @as_json
     @click.pass_obj
     def command(tidemark: CliContext, organization: str | None, json: bool) -> None:
         with tidemark.open_registry() as store:
-            records = store.list(kind, organization_id=organization)
+            records = store.list(record_type, organization_id=organization)
             print_rows([record_fields(record) for record in records], columns, json)
 
     return command

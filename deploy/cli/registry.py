@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from deploy.cli.context import CliContext, as_json, print_record
-from deploy.demo.registry_records import DEMO_FILE
+from deploy.demo.demo_file import DEMO_FILE
 from deploy.local.preflight import RegistryUnavailable
 from deploy.local.registry_startup import (
     error_reason,

@@ -9,7 +9,7 @@ from urllib.parse import urlencode, urlsplit
 
 import msgspec
 
-from deploy.demo.registry_records import Demo, read_demo
+from deploy.demo.demo_file import Demo, read_demo
 from schemas.runtime.settings import Settings
 
 

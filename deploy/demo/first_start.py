@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
+from deploy.demo.demo_file import Demo, read_demo
 from deploy.demo.example_queries import count_items
-from deploy.demo.registry_records import Demo, read_demo
 from deploy.demo.sender import DemoSendFailed, DemoTarget, IsStopped, send_visits
 from deploy.demo.tenant import create_demo
 from deploy.demo.traffic import DemoVisit, generate_visits, last_week

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from deploy.demo.registry_records import Demo, read_demo, write_demo
+from deploy.demo.demo_file import Demo, read_demo, write_demo
 from deploy.local.processes.readiness import collector_url, query_service_url
 from schemas.registry import KeyScope, RegistryStore, parse_key
 from schemas.registry.validation import new_key, new_link, new_organization, new_website

@@ -14,7 +14,7 @@ from schemas.runtime.settings import Settings
 KEY_LIFETIME_MS = 24 * 3_600_000
 
 
-class AlreadyImported(Exception):
+class ImportConflict(Exception):
     """The file was imported before, or is being imported now."""
 
 
@@ -29,7 +29,7 @@ def begin_or_resume(
     same = store.list(Import, website_id=website.id, fingerprint=file.fingerprint)
     finished = [record for record in same if record.state is ImportState.DONE]
     if finished and not again:
-        raise AlreadyImported(
+        raise ImportConflict(
             f"{file.path.name} was imported as {finished[-1].id}; "
             f"`tidemark import undo {finished[-1].id}` undoes it; --again imports it a second time"
         )
@@ -74,5 +74,5 @@ def exclusive_import(settings: Settings, record: Import) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise AlreadyImported(f"{record.id} is being imported by another process") from None
+            raise ImportConflict(f"{record.id} is being imported by another process") from None
         yield

@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from deploy.demo.registry_records import DEMO_FILE
+from deploy.demo.demo_file import DEMO_FILE
 from deploy.local.preflight import RegistryUnavailable
 from schemas.registry import Backups, DatabaseError, first_line
 from schemas.registry.backups import Backup

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import msgspec
 
+from deploy.demo.demo_file import read_demo
 from deploy.demo.example_queries import example_query
-from deploy.demo.registry_records import read_demo
 from deploy.local import preflight, process_list
 from deploy.local.damage_watch import DamageWatch, damage_of
 from deploy.local.disk_space import DiskSpaceMonitor, floor_mb, free_mb
@@ -42,7 +42,7 @@ START_ERRORS = (
 
 
 def run_installation(settings: Settings, logs: bool = False) -> None:
-    """Return after an ordered stop; raise one of `START_ERRORS` when it cannot start."""
+    """Return after a stop in order; raise one of `START_ERRORS` when it cannot start."""
     # Children may have another working directory; relative paths start at this one.
     settings = msgspec.structs.replace(settings, data_dir=str(settings.data))
     preflight.check_folder(settings)
@@ -110,7 +110,7 @@ async def _supervise(
 
     def refresh() -> None:
         status = current_status(supervisor.processes)
-        with suppress(OSError):  # a full disk must not prevent an ordered stop
+        with suppress(OSError):  # a full disk must not prevent a stop in order
             write_processes_file(settings.data, status)
         screen.show(status)
 

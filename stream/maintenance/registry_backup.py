@@ -19,8 +19,8 @@ PAUSE_FACTOR = 20
 """Pauses last this many times as long as the backup: it takes a twentieth of a core at most."""
 
 
-def back_up_registry(settings: Settings, stop: threading.Event) -> None:
-    """Check every other second until stopped; the same error is logged once."""
+def run_registry_backups(settings: Settings, stop: threading.Event) -> None:
+    """Back up each new revision, looking every other second until stopped; log an error once."""
     store, backups = RegistryStore(settings.registry_url), Backups.for_settings(settings)
     pause, logged_problem = 0.0, ""
     while not stop.wait(pause):

@@ -21,7 +21,7 @@ from schemas.tables import TABLES, Table
 from stream.maintenance.compaction import compact
 from stream.maintenance.import_deletion import ImportDeletion
 from stream.maintenance.log_copies import copy_log
-from stream.maintenance.registry_backup import back_up_registry
+from stream.maintenance.registry_backup import run_registry_backups
 from stream.maintenance.scrub import POLL_SECONDS, Scrubber
 from stream.maintenance.vacuum import VacuumTask
 from stream.maintenance.verification import DamagedFileError
@@ -123,7 +123,7 @@ def run(settings: Settings, name: str) -> int:
 
 def _run_tasks(settings: Settings, lock: IO[str], stop: threading.Event) -> None:
     fcntl.flock(lock, fcntl.LOCK_EX)  # a second keeper waits here until the first has exited
-    threading.Thread(target=back_up_registry, args=(settings, stop), daemon=True).start()
+    threading.Thread(target=run_registry_backups, args=(settings, stop), daemon=True).start()
     log.info("keeper started", extra={"lake": settings.lake_url})
     repair_logs(settings)
     threading.Thread(target=_run_scrub, args=(settings, stop), daemon=True).start()

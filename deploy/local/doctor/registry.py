@@ -6,7 +6,7 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
 
-from deploy.demo.registry_records import DEMO_FILE, read_demo
+from deploy.demo.demo_file import DEMO_FILE, read_demo
 from deploy.local.doctor.check import Check, CheckContext, CheckSkipped
 from deploy.local.registry_startup import (
     error_reason,

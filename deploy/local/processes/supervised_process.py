@@ -35,7 +35,7 @@ class SupervisedProcess:
         spec: ProcessSpec,
         environment: Mapping[str, str],
         log: LogPipe,
-        changed: Callable[[], None] = lambda: None,
+        on_change: Callable[[], None] = lambda: None,
         hung_seconds: float = 0.0,
         counts: Callable[[], bool] = lambda: True,
     ) -> None:
@@ -51,7 +51,7 @@ class SupervisedProcess:
         self.consecutive_exits = 0
         self._pipe = log
         self._environment = environment
-        self._changed = changed
+        self._on_change = on_change
         self._stopping = asyncio.Event()
         self._hung_seconds = hung_seconds
         self._hung = False
@@ -140,7 +140,7 @@ class SupervisedProcess:
     def _update_state(self, ready: bool, running: RunningProcess) -> None:
         if ready and self.reason and running.uptime_seconds > STABLE_AFTER_SECONDS:
             self.reason = ""
-            self._changed()
+            self._on_change()
         if ready and self.state != ProcessState.READY:
             self._set_state(ProcessState.READY)
             self.became_ready.set()
@@ -178,4 +178,4 @@ class SupervisedProcess:
 
     def _set_state(self, state: ProcessState) -> None:
         self.state = state
-        self._changed()
+        self._on_change()

@@ -23,7 +23,7 @@ class StartupFailed(Exception):
 class Supervisor:
     """Starts all processes at once; each waits by itself for those that it needs.
 
-    `once_kafka_is_up` runs when the broker is ready, if there is one, and `kafka_again` after each
+    `on_kafka_ready` runs when the broker is ready, if there is one, and `on_kafka_restart` after each
     of its restarts, because its topics may have been deleted with its folder. A failing optional
     process never stops the others; one that hangs for `hung_seconds` is restarted.
     """
@@ -33,11 +33,11 @@ class Supervisor:
         specs: Sequence[ProcessSpec],
         environment: Mapping[str, str],
         logs: Path,
-        once_kafka_is_up: Callable[[], Awaitable[None]],
-        changed: Callable[[], None] = lambda: None,
+        on_kafka_ready: Callable[[], Awaitable[None]],
+        on_change: Callable[[], None] = lambda: None,
         hung_seconds: float = 0.0,
         log_bytes: int = LOG_BYTES,
-        kafka_again: Callable[[], Awaitable[bool]] | None = None,
+        on_kafka_restart: Callable[[], Awaitable[bool]] | None = None,
     ) -> None:
         self._pipes = LogPipes(logs, [spec.name for spec in specs], log_bytes)
         self._kafka_ready = asyncio.Event()
@@ -46,18 +46,18 @@ class Supervisor:
                 spec,
                 environment,
                 self._pipes.by_name[spec.name],
-                changed,
+                on_change,
                 hung_seconds,
                 self._counts_failures(spec),
             )
             for spec in specs
         ]
         self.stopping = asyncio.Event()
-        """Set it for an ordered stop."""
+        """Set it for a stop in order."""
         self.killing = asyncio.Event()
         """Set it to kill the processes that still run."""
-        self._on_kafka_ready = once_kafka_is_up
-        self._kafka_again = kafka_again
+        self._on_kafka_ready = on_kafka_ready
+        self._on_kafka_restart = on_kafka_restart
 
     async def run(self, once_ready: Callable[[], Awaitable[None]]) -> None:
         """Run until `stopping` is set; all processes are stopped before it returns or raises."""
@@ -128,14 +128,14 @@ class Supervisor:
                 await child.became_ready.wait()
 
     async def _follow_broker_restarts(self) -> None:
-        """After each restart of the broker, call `kafka_again` until it succeeds."""
+        """After each restart of the broker, call `on_kafka_restart` until it succeeds."""
         await self._kafka_ready.wait()
         seen = 0
         while True:
             for child in self.processes:
                 back = child.spec.stage == ShutdownStage.KAFKA and child.state == ProcessState.READY
-                if back and self._kafka_again and (restarts := child.restarts) != seen:
-                    seen = restarts if await self._kafka_again() else seen
+                if back and self._on_kafka_restart and (restarts := child.restarts) != seen:
+                    seen = restarts if await self._on_kafka_restart() else seen
             await asyncio.sleep(POLL_INTERVAL_SECONDS)
 
     async def _stop(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from msgspec import structs
 
-from deploy.demo.registry_records import read_demo
+from deploy.demo.demo_file import read_demo
 from deploy.demo.tenant import create_demo
 from schemas.registry import Key, RegistryStore, Snapshot
 from schemas.registry.migrate import migrate

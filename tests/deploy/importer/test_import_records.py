@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from deploy.importer.import_records import (
-    AlreadyImported,
+    ImportConflict,
     begin_or_resume,
     exclusive_import,
     save_progress,
@@ -29,7 +29,7 @@ def test_an_import_that_was_not_finished_goes_on_and_a_finished_one_is_refused(
     assert (found.id, saved_progress(found)) == (first.id, ImportProgress(7, 5, 1))
 
     store.update(Import, first.id, NOW, state=ImportState.DONE)
-    with pytest.raises(AlreadyImported, match=f"was imported as {first.id}"):
+    with pytest.raises(ImportConflict, match=f"was imported as {first.id}"):
         begin_or_resume(store, WEBSITE, file, again=False)
     assert begin_or_resume(store, WEBSITE, file, again=True).id != first.id
 
@@ -68,7 +68,7 @@ def test_two_processes_do_not_send_the_same_import(tmp_path: Path, store: Regist
 
     with (
         exclusive_import(settings, one),
-        pytest.raises(AlreadyImported),
+        pytest.raises(ImportConflict),
         exclusive_import(settings, one),
     ):
         pass

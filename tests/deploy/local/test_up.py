@@ -15,7 +15,7 @@ import msgspec
 import psutil
 import pytest
 
-from deploy.demo.registry_records import Demo, read_demo
+from deploy.demo.demo_file import Demo, read_demo
 from deploy.local.doctor import CHECKS, CheckContext
 from deploy.local.doctor.kafka import POSITIONS_CHECK, TOPICS_CHECK
 from deploy.local.kafka.broker import Broker

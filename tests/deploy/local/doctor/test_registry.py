@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from deploy.demo.registry_records import DEMO_FILE
+from deploy.demo.demo_file import DEMO_FILE
 from deploy.demo.tenant import create_demo
 from deploy.local.doctor import CheckContext, CheckSkipped
 from deploy.local.doctor.registry import REGISTRY_CHECK

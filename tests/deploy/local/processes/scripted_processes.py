@@ -49,10 +49,10 @@ class ScriptedProcesses:
         self,
         *specs: ProcessSpec,
         once_ready: Callable[[Supervisor], Awaitable[None]],
-        once_kafka_is_up: Callable[[], Awaitable[None]] | None = None,
+        on_kafka_ready: Callable[[], Awaitable[None]] | None = None,
         hung_seconds: float = 0.0,
         log_bytes: int = LOG_BYTES,
-        kafka_again: Callable[[], Awaitable[bool]] | None = None,
+        on_kafka_restart: Callable[[], Awaitable[bool]] | None = None,
     ) -> list[SupervisedProcess]:
         """Run the supervisor until `once_ready` is over; the children as they are then."""
 
@@ -64,10 +64,10 @@ class ScriptedProcesses:
                 specs,
                 dict(os.environ),
                 self.folder / "logs",
-                once_kafka_is_up or nothing,
+                on_kafka_ready or nothing,
                 hung_seconds=hung_seconds,
                 log_bytes=log_bytes,
-                kafka_again=kafka_again,
+                on_kafka_restart=on_kafka_restart,
             )
 
             async def then_stop() -> None:

@@ -74,7 +74,7 @@ def test_a_killed_broker_is_prepared_before_each_start_and_gets_its_topics_again
         await until(lambda: calls.count("declared") == 2)
 
     broker = msgspec.structs.replace(scripted.spec("broker", ShutdownStage.KAFKA), before=prepare)
-    scripted.supervise(broker, once_ready=kill_it, kafka_again=declare)
+    scripted.supervise(broker, once_ready=kill_it, on_kafka_restart=declare)
 
     assert calls == ["prepared"] * 3 + ["declared"] * 2
 
@@ -139,7 +139,7 @@ def test_ends_do_not_count_before_there_is_a_kafka(scripted: ScriptedProcesses) 
             scripted.spec("broker", ShutdownStage.KAFKA),
             scripted.spec("worker", ShutdownStage.STREAM, "sulks", "dies=0", attempts=1),
             once_ready=at_once,
-            once_kafka_is_up=late,
+            on_kafka_ready=late,
         )
 
     assert failed == [2]
