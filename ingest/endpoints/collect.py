@@ -104,19 +104,21 @@ def collect(kind: Kind, dependencies: Dependencies) -> ASGIApp:
         registry, now = dependencies.registry.snapshot, dependencies.clock()
         head = read_request_head(scope)
         sender = authenticate(head, registry, now)
-        network = middleware.client_network(scope)
-        buckets = admit_request(dependencies, scope, sender, network, now)
+        client_network = middleware.client_network(scope)
+        buckets = admit_request(dependencies, scope, sender, client_network, now)
         body = await receive_body(scope, receive, head)
         accepted = decoder.decode(body)
         if sender is None:
             sender = authenticate_by_website(accepted.items[0].website_id, registry, head)
-        header = EnvelopeHeader(sender, head, network, now, dependencies.anonymous_ids)
+        header = EnvelopeHeader(sender, head, client_network, now, dependencies.anonymous_ids)
         encoded = encode_request(accepted, header, registry)
-        count_request(dependencies, scope, sender, network, buckets, len(body), encoded.count)
-        receipt = await dependencies.publisher.publish(kind.topic, encoded, registry.receipts)
+        count_request(
+            dependencies, scope, sender, client_network, buckets, len(body), encoded.count
+        )
+        receipt = await dependencies.publisher.publish(kind.topic, encoded, registry.receipt_key)
         if encoded.rejected:
             record_rejects(dependencies, sender.subject_id, kind.path, encoded.rejected)
-            charge_rejects(dependencies, sender, network, len(encoded.rejected))
+            charge_rejects(dependencies, sender, client_network, len(encoded.rejected))
         await send_json(send, 200, success_body(kind, encoded, receipt))
 
     return endpoint

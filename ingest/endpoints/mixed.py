@@ -48,31 +48,37 @@ def mixed_endpoint(route: MixedRoute, dependencies: Dependencies) -> ASGIApp:
     async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != method:
             raise MethodNotAllowed(method)
-        head, network, now = (
+        head, client_network, now = (
             read_request_head(scope),
             dependencies.middleware.client_network(scope),
             dependencies.clock(),
         )
         sender = authenticate(head, dependencies.registry.snapshot, now)
-        buckets = admit_request(dependencies, scope, sender, network, now)
+        buckets = admit_request(dependencies, scope, sender, client_network, now)
         items = await route.read_items(scope, receive, head)
         grouped = group_by_kind(items, route.format_of)
         if sender is None:
             sender = authenticate_by_website(
                 first_website(grouped), dependencies.registry.snapshot, head
             )
-        encoded = encode_by_kind(grouped, sender, head, network, dependencies)
+        encoded = encode_by_kind(grouped, sender, head, client_network, dependencies)
         if encoded:
             item_count = sum(encoded_request.count for _, encoded_request in encoded)
             count_request(
-                dependencies, scope, sender, network, buckets, body_size(items, scope), item_count
+                dependencies,
+                scope,
+                sender,
+                client_network,
+                buckets,
+                body_size(items, scope),
+                item_count,
             )
         result = await publish_by_kind(grouped, encoded, dependencies)
         error = request_error(result, route.error_details(result))
         if error is not None:
             raise error
         record_rejects(dependencies, sender.subject_id, path, grouped.rejected.values())
-        charge_rejects(dependencies, sender, network, len(grouped.rejected))
+        charge_rejects(dependencies, sender, client_network, len(grouped.rejected))
         await route.respond(send, result)
 
     return endpoint
@@ -122,7 +128,7 @@ async def publish_by_kind(
     dependencies: Dependencies,
 ) -> MixedResult:
     """Publish all kinds concurrently; returns the receipt or error of each."""
-    receipt_key = dependencies.registry.snapshot.receipts
+    receipt_key = dependencies.registry.snapshot.receipt_key
     publishes = [
         dependencies.publisher.publish(kind_items.kind.topic, encoded_request, receipt_key)
         for kind_items, encoded_request in encoded

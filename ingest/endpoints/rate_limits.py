@@ -25,7 +25,11 @@ LARGE_BODY = bytes(SMALL_BODY_BYTES + 1)
 
 
 def admit_request(
-    dependencies: Dependencies, scope: Scope, sender: Sender | None, network: str, now_ms: int
+    dependencies: Dependencies,
+    scope: Scope,
+    sender: Sender | None,
+    client_network: str,
+    now_ms: int,
 ) -> Buckets:
     """RateLimitExceeded, before the body is read, if nothing more fits.
 
@@ -35,10 +39,10 @@ def admit_request(
     admission = dependencies.middleware.admission
     if sender is not None and sender.trusted:
         return (admission.count_with_key(scope, sender.organization, Group.COLLECT),)
-    admission.check_network(scope, network, now_ms)
+    admission.check_network(scope, client_network, now_ms)
     if sender is None or len(scope.get(WHOLE_BODY_KEY) or LARGE_BODY) <= SMALL_BODY_BYTES:
         return ()
-    buckets = _buckets(admission, sender, network, now_ms)
+    buckets = _buckets(admission, sender, client_network, now_ms)
     admission.check_buckets(scope, buckets, now_ms)
     return buckets
 
@@ -47,7 +51,7 @@ def count_request(
     dependencies: Dependencies,
     scope: Scope,
     sender: Sender,
-    network: str,
+    client_network: str,
     buckets: Buckets,
     size: int,
     items: int,
@@ -59,21 +63,23 @@ def count_request(
         return
     now = dependencies.clock()
     try:
-        charged_buckets = buckets or _buckets(admission, sender, network, now)
+        charged_buckets = buckets or _buckets(admission, sender, client_network, now)
         admission.count_anonymous(scope, charged_buckets, now, size, items)
     except RateLimitExceeded:  # the decoding was wasted: charge the network
         if cost := rejection_cost(items, size):
-            admission.charge_network(network, cost)
+            admission.charge_network(client_network, cost)
         raise
 
 
-def charge_rejects(dependencies: Dependencies, sender: Sender, network: str, rejected: int) -> None:
+def charge_rejects(
+    dependencies: Dependencies, sender: Sender, client_network: str, rejected: int
+) -> None:
     """Charge the network for the rejects of an accepted request, as for a refused request."""
     if not sender.trusted and (cost := rejection_cost(rejected, 0)):
-        dependencies.middleware.admission.charge_network(network, cost)
+        dependencies.middleware.admission.charge_network(client_network, cost)
 
 
-def _buckets(admission: Admission, sender: Sender, network: str, now_ms: int) -> Buckets:
+def _buckets(admission: Admission, sender: Sender, client_network: str, now_ms: int) -> Buckets:
     return admission.anonymous_buckets(
-        network, sender.organization, Group.COLLECT, sender.subject_id, now_ms
+        client_network, sender.organization, Group.COLLECT, sender.subject_id, now_ms
     )

@@ -108,13 +108,13 @@ def _admit(dependencies: Dependencies, link: Link | None, scope: Scope) -> None:
         dependencies.middleware.admit_anonymous(scope)
         return
     organization = dependencies.registry.snapshot.organizations[link.organization_id]
-    admission, network, now = (
+    admission, client_network, now = (
         dependencies.middleware.admission,
         dependencies.middleware.client_network(scope),
         dependencies.clock(),
     )
     buckets = admission.anonymous_buckets(
-        network, organization, Group.REDIRECTS, organization.id, now
+        client_network, organization, Group.REDIRECTS, organization.id, now
     )
     admission.count_anonymous(scope, buckets, now)
 

@@ -39,7 +39,7 @@ class EnvelopeHeader(Struct, frozen=True, gc=False):
 
     sender: Sender
     head: RequestHead
-    address: str
+    client_network: str
     received_ms: int
     anonymous_ids: AnonymousIds
 
@@ -51,7 +51,7 @@ class EnvelopeHeader(Struct, frozen=True, gc=False):
                 self.received_ms,
                 len(items),
                 array,
-                self.address,
+                self.client_network,
                 self.head.user_agent,
                 self.sender.trusted,
                 self.head.headers,
@@ -69,14 +69,18 @@ class EnvelopeHeader(Struct, frozen=True, gc=False):
             return partition_hash(subject_id, visitor)
         if self.head.request_id:
             return partition_hash(subject_id)
-        return partition_hash(subject_id, self.address, self.head.user_agent)
+        return partition_hash(subject_id, self.client_network, self.head.user_agent)
 
     def _anonymous_id(self, subject_id: str, items: Sequence[Item]) -> str:
         """The derived id for items without one; not for servers, whose address is no visitor's."""
-        if self.sender.trusted or not self.address or all(item.anonymous_id for item in items):
+        if (
+            self.sender.trusted
+            or not self.client_network
+            or all(item.anonymous_id for item in items)
+        ):
             return ""
         return self.anonymous_ids.for_website(
-            subject_id, self.address, self.head.user_agent, self.received_ms
+            subject_id, self.client_network, self.head.user_agent, self.received_ms
         )
 
 

@@ -78,7 +78,7 @@ async def receipt_status(dependencies: QueryDependencies, request: Request) -> R
     key = dependencies.authorize(request, KeyScope.READ_DATA, Group.QUERY, KeyScope.TRACK_EVENTS)
     text = request.path_params["receipt"]
     try:
-        receipt = dependencies.registry.receipts.verify(text)
+        receipt = dependencies.registry.receipt_key.verify(text)
         kind = KIND_BY_TOPIC[receipt.topic]
     except InvalidReceipt as error:
         raise NotFound(str(error)) from None

@@ -87,20 +87,20 @@ class Admission:
             self._raise_exceeded(scope, bucket.exceeded(0, size, items))
         bucket.add(now, 0, size, items)
 
-    def check_network(self, scope: Scope, network: str, now_ms: int) -> None:
+    def check_network(self, scope: Scope, client_network: str, now_ms: int) -> None:
         """Reject a network with too many rejected requests, before decoding; counts nothing."""
-        public = self._known(network)
+        public = self._known(client_network)
         if public is not None and not public.fits(now_ms):
             self._raise_exceeded(scope, public.exceeded())
 
     def anonymous_buckets(
-        self, network: str, owner: Organization, group: Group, subject: str, now_ms: int
+        self, client_network: str, owner: Organization, group: Group, subject: str, now_ms: int
     ) -> Sequence[RateLimitBucket]:
         """Buckets of a request without a key: the share of its network, and the total."""
         tenant = self._tenants.get((group, subject))
         if tenant is None or tenant.owner is not owner:
             tenant = self._tenant(owner, group, subject, now_ms)
-        key = (tenant.key, network)
+        key = (tenant.key, client_network)
         share = self._limiter.anonymous_bucket(
             key, tenant.network_limit, tenant.network_subject, now_ms
         )
@@ -129,25 +129,29 @@ class Admission:
         remaining = share.add(now_ms, 1, size, items)
         scope[RATE_LIMIT_KEY] = share if remaining <= total.add(now_ms, 1, size, items) else total
 
-    def count_public(self, scope: Scope, network: str, cost: int = 1) -> None:
+    def count_public(self, scope: Scope, client_network: str, cost: int = 1) -> None:
         """Count a request without a tenant, or a rejected one, up to the remaining limit."""
-        outcome = self.charge_network(network, cost)
+        outcome = self.charge_network(client_network, cost)
         if isinstance(outcome, ExceededLimit):
             self._raise_exceeded(scope, outcome)
         scope[RATE_LIMIT_KEY] = outcome
 
-    def charge_network(self, network: str, cost: int) -> RateLimitBucket | ExceededLimit:
+    def charge_network(self, client_network: str, cost: int) -> RateLimitBucket | ExceededLimit:
         """The same for a request whose response does not change; returns the exceeded limit."""
         now = self._clock()
-        bucket = self._limiter.anonymous_bucket(network, PUBLIC_GROUP_LIMIT, PUBLIC_SUBJECT, now)
+        bucket = self._limiter.anonymous_bucket(
+            client_network, PUBLIC_GROUP_LIMIT, PUBLIC_SUBJECT, now
+        )
         bucket.fits(now)
         remaining = max(1, PUBLIC_GROUP_LIMIT.requests - bucket.requests)
         return count_in_all((bucket,), now, min(cost, remaining))
 
-    def public_status(self, network: str) -> RateLimitStatus:
+    def public_status(self, client_network: str) -> RateLimitStatus:
         """State of the public bucket of a client network."""
         now = self._clock()
-        bucket = self._known(network) or RateLimitBucket(PUBLIC_GROUP_LIMIT, PUBLIC_SUBJECT, now)
+        bucket = self._known(client_network) or RateLimitBucket(
+            PUBLIC_GROUP_LIMIT, PUBLIC_SUBJECT, now
+        )
         bucket.fits(now)
         return bucket.status()
 

@@ -29,7 +29,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     websites_by_organization: MappingProxyType[str, tuple[str, ...]] = MappingProxyType({})
     """Website ids by organization."""
     imports: MappingProxyType[str, Import] = MappingProxyType({})
-    receipts: ReceiptKey = msgspec.field(default_factory=lambda: ReceiptKey(""))
+    receipt_key: ReceiptKey = msgspec.field(default_factory=lambda: ReceiptKey(""))
     """Signs and verifies receipts."""
     key_uses: dict[str, int] = {}
     """Last use of keys by id: the only mutable part; the follower writes it to the database."""
@@ -51,7 +51,7 @@ class Snapshot(msgspec.Struct, frozen=True):
             keys=MappingProxyType({key.id: key for key in contents.keys}),
             websites_by_organization=_group_websites(contents.websites),
             imports=MappingProxyType({import_.id: import_ for import_ in contents.imports}),
-            receipts=ReceiptKey(contents.receipt_secret),
+            receipt_key=ReceiptKey(contents.receipt_secret),
         )
 
     def apply(self, changes: ChangesSince) -> Self | None:

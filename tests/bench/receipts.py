@@ -70,7 +70,7 @@ def _look_up(service: InProcessService, offset: int) -> None:
     receipt = replace(RECEIPT, offset=offset, received_ms=FIRST_MS + day * 86_400_000)
     assert (
         service.ask(
-            "GET", f"/v1/receipts/{service.follower.snapshot.receipts.sign(receipt)}"
+            "GET", f"/v1/receipts/{service.follower.snapshot.receipt_key.sign(receipt)}"
         ).status
         == 200
     )

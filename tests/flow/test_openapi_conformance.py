@@ -86,7 +86,7 @@ def receipt_of(caller: Tenant) -> str:
     """A receipt of the caller's, as the collector signs it."""
     store = RegistryStore(caller.stack.settings.registry_url)
     try:
-        key = Snapshot.read(store).receipts
+        key = Snapshot.read(store).receipt_key
     finally:
         store.close()
     return key.sign(Receipt(RECEIPT_FORMAT, "events", 1, 0, 0, 0, 1, now_ms(), caller.website.id))

@@ -23,9 +23,9 @@ class StartupFailed(Exception):
 class Supervisor:
     """Starts all processes at once; each waits by itself for those that it needs.
 
-    `on_kafka_ready` runs when the broker is ready, if there is one, and `on_kafka_restart` after each
-    of its restarts, because its topics may have been deleted with its folder. A failing optional
-    process never stops the others; one that hangs for `hung_seconds` is restarted.
+    `on_kafka_ready` runs when the broker is ready, if there is one, and `on_kafka_restart` after
+    each of its restarts, because its topics may have been deleted with its folder. A failing
+    optional process never stops the others; one that hangs for `hung_seconds` is restarted.
     """
 
     def __init__(

@@ -16,7 +16,7 @@ def collector(tmp_path: Path) -> InMemoryCollector:
 
 def read(collector: InMemoryCollector, reply: Reply) -> Receipt:
     """The receipt, which the key of the registry proves."""
-    return collector.registry.snapshot.receipts.verify(reply.json["receipt"])
+    return collector.registry.snapshot.receipt_key.verify(reply.json["receipt"])
 
 
 def test_a_receipt_has_the_offsets_of_the_items(collector: InMemoryCollector) -> None:

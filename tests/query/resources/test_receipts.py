@@ -65,7 +65,7 @@ def look_up(service: InProcessService, receipt: Receipt = THREE, key: str = "acm
 
 def written(service: InProcessService, receipt: Receipt = THREE) -> str:
     """As a collector of this installation writes it."""
-    return service.follower.snapshot.receipts.sign(receipt)
+    return service.follower.snapshot.receipt_key.sign(receipt)
 
 
 def states(reply: Reply) -> list[tuple[int, str]]:

@@ -101,16 +101,16 @@ def test_receipts_are_read_by_every_process_and_after_the_registry_was_lost(
     write_backup(store, backups, NOW)
     other = RegistryStore(url)
     collector, query = RegistryFollower(store), RegistryFollower(other)
-    text = collector.snapshot.receipts.sign(RECEIPT)
-    assert query.snapshot.receipts.verify(text) == RECEIPT
+    text = collector.snapshot.receipt_key.sign(RECEIPT)
+    assert query.snapshot.receipt_key.verify(text) == RECEIPT
 
     removed(path)
     newest = backups.newest()
     assert newest is not None
-    assert RegistryFollower(store, backups).snapshot.receipts.verify(text) == RECEIPT
+    assert RegistryFollower(store, backups).snapshot.receipt_key.verify(text) == RECEIPT
     restore(url, newest.contents, backups.last_revision() + 1, NOW)
     other.create(validation.new_organization("Later", "free", NOW))
-    assert query.refresh().receipts.verify(text) == RECEIPT
+    assert query.refresh().receipt_key.verify(text) == RECEIPT
     other.close()
 
 
