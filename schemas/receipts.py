@@ -21,7 +21,7 @@ RECEIPT_FORMAT = 2
 SIGNATURE = 8
 """Bytes; guessing one at 6,000 attempts a minute takes some three billion years."""
 UNSIGNED, CHECKSUM_BYTES = 1, 4
-"""Format 1 had a CRC-32 instead of a signature; such receipts are refused."""
+"""Format 1 had a CRC-32 instead of a signature; such receipts are rejected."""
 MAX_LENGTH = 16_384
 """Characters; 500 items of several websites need 2,100, and 9,000 with six vitals each."""
 MAX_ITEMS = 4_096

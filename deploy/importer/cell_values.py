@@ -1,4 +1,4 @@
-"""Parses cells of imported files. None: empty cell; ValueError: value not recognised."""
+"""Parses cells of imported files. None: empty cell; ValueError: value not recognized."""
 
 import json
 from collections.abc import Mapping

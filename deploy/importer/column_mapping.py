@@ -14,7 +14,7 @@ from msgspec import Struct
 from deploy.importer.fields import FIELD_BY_NAME, IMPORT_FIELDS, ImportField
 
 EXPORT_COLUMNS = frozenset(("received_at", "referrer_name", "outbound_domain"))
-"""Columns by which an export of Tidemark is recognised; its paths are percent-decoded."""
+"""Columns by which an export of Tidemark is recognized; its paths are percent-decoded."""
 SESSION_AS_VISITOR_COLUMNS = frozenset(("visit_id", "session_id"))
 """In files with both columns, `session_id` is the visitor (Umami)."""
 PAGE_VIEW = "pageview"

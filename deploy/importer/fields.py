@@ -20,7 +20,7 @@ class ImportField(Struct, frozen=True):
     columns: tuple[str, ...]
     """Known column names."""
     parse: Callable[[Any], Any] = cell_values.parse_text
-    """Parses a cell; ValueError when the value is not recognised."""
+    """Parses a cell; ValueError when the value is not recognized."""
 
 
 def _same_name_fields(

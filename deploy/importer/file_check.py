@@ -42,7 +42,7 @@ def check_columns(columns: Sequence[str], mapper: ColumnMapper) -> None:
     if not fields:
         known = ", ".join(field.columns[0] for field in IMPORT_FIELDS)
         raise InvalidMapping(
-            f"no column is recognised; {has}; known names are {known}; or use --map COLUMN=FIELD"
+            f"no column is recognized; {has}; known names are {known}; or use --map COLUMN=FIELD"
         )
     if "timestamp" not in fields:
         known = ", ".join(FIELD_BY_NAME["timestamp"].columns)

@@ -83,7 +83,7 @@ def collect_operation(kind: Kind) -> Operation:
         tag="Collect",
         summary=f"Track items of kind {kind.name}",
         description=f"At most {MAX_ITEMS} per request. Success means that Kafka has acknowledged "
-        "them. An item with an eventId that was sent before is stored once.",
+        "them. An item with an eventId is stored once when it is sent again within 24 hours.",
         parameters=WEBSITE_PARAMETERS,
         body=many if kind.batch_only else item | many,
         examples=EXAMPLES[kind.path],

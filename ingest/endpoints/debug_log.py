@@ -1,4 +1,4 @@
-"""Records rejected items and refused requests for GET /debug."""
+"""Records rejected items and requests for GET /debug."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -29,7 +29,7 @@ def error_recorder(dependencies: Dependencies, paths: Collection[str]) -> OnErro
         subject_id = _named_subject_id(scope, dependencies) if scope["path"] in paths else None
         if subject_id is not None:
             dependencies.publisher.recent_requests.add(
-                subject_id, _refused_request(error, scope["path"], dependencies.clock())
+                subject_id, _rejected_request(error, scope["path"], dependencies.clock())
             )
 
     return record_error
@@ -52,7 +52,7 @@ def record_rejects(
         )
 
 
-def _refused_request(error: ApiError, path: str, now_ms: int) -> RecentRequest:
+def _rejected_request(error: ApiError, path: str, now_ms: int) -> RecentRequest:
     rejected = tuple(error.details.get("rejected", ()))
     kept_rejects = _truncated(rejected)
     request_error = RequestError(error.status, error.code, error.message[:MAX_MESSAGE_LENGTH])
@@ -74,7 +74,7 @@ def _truncated(rejected: Sequence[RejectedItem]) -> tuple[RejectedItem, ...]:
 
 
 def _named_subject_id(scope: Scope, dependencies: Dependencies) -> str | None:
-    """The subject of a refused request, by its headers and query string; None if unknown."""
+    """The subject of a rejected request, by its headers and query string; None if unknown."""
     registry = dependencies.registry.snapshot
     try:
         head = read_request_head(scope)

@@ -121,7 +121,7 @@ BATCH_OPERATION = Operation(
     tag="Trackers",
     summary="Send items of mixed types",
     description=f"At most {MAX_ITEMS} per request. `results` has the outcome of each item, also in "
-    "a 503: send the request again; items with an eventId are stored once.",
+    "a 503: send the request again; within 24 hours, items with an eventId are stored once.",
     parameters=WEBSITE_PARAMETERS,
     body=Annotated[list[AnyItem], Meta(min_length=1, max_length=MAX_ITEMS)],
     examples={"a page view and an outbound click": [PAGE_VIEW_EXAMPLE, OUTBOUND_CLICK_EXAMPLE]},

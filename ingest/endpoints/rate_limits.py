@@ -1,7 +1,7 @@
 """Counts a request against the rate limits of its key, its website or its client network.
 
 With a key a request counts on arrival, valid or not. Without one, accepted items count against
-the website, and refused requests against the client network, so that nobody else can use up the
+the website, and rejected requests against the client network, so that nobody else can use up the
 limit of a website.
 """
 
@@ -74,7 +74,7 @@ def count_request(
 def charge_rejects(
     dependencies: Dependencies, sender: Sender, client_network: str, rejected: int
 ) -> None:
-    """Charge the network for the rejects of an accepted request, as for a refused request."""
+    """Charge the network for the rejects of an accepted request, as for a rejected request."""
     if not sender.trusted and (cost := rejection_cost(rejected, 0)):
         dependencies.middleware.admission.charge_network(client_network, cost)
 

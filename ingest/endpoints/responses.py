@@ -88,7 +88,7 @@ class CollectBatchResponse(Struct):
 
 
 class DebugItem(Struct, rename="camel"):
-    """One item or refused request that was received for a website."""
+    """One item or rejected request that was received for a website."""
 
     received_at: str
     accepted: bool

@@ -32,7 +32,7 @@ class EncodedClick(Struct, frozen=True, gc=False):
 
 
 class ClickQueue:
-    """Publishes clicks, queues those that Kafka refuses, and counts the lost and unknown."""
+    """Publishes clicks, queues those that Kafka rejects, and counts the lost and unknown."""
 
     def __init__(self, producer: Producer) -> None:
         self._producer = producer

@@ -1,4 +1,4 @@
-"""DiskFloor: refuse requests before the broker's disk is full.
+"""DiskFloor: reject requests before the broker's disk is full.
 
 A broker with a full disk crashes and loses what it has not synced. So below a minimum of free
 space the collector responds 503 before it sends anything. It polls the disk once a second, and
@@ -40,7 +40,7 @@ def default_floor(total: int) -> int:
 
 
 class DiskFloor:
-    """Tracks free disk space, and refuses requests below the floor."""
+    """Tracks free disk space, and rejects requests below the floor."""
 
     def __init__(self, settings: Settings, usage: DiskUsage = shutil.disk_usage) -> None:
         self._folder = settings.data
@@ -55,7 +55,7 @@ class DiskFloor:
         self._reservable = UNKNOWN_FREE_BYTES
         """Bytes that may be sent before the next poll."""
         self.unavailable_reason: str | None = None
-        """Why requests are refused; None while there is space."""
+        """Why requests are rejected; None while there is space."""
         self._try_poll()
 
     def reserve(self, size: int) -> None:

@@ -76,10 +76,10 @@ class KafkaProducer:
         self.disk = DiskFloor(settings)
         self.counts = DeliveryCounts()
         self.unavailable_reason: str | None = "not connected yet"
-        """Why requests are refused; None when connected."""
+        """Why requests are rejected; None when connected."""
 
     def start(self) -> None:
-        """Connect in the background, with retries; until then all requests are refused."""
+        """Connect in the background, with retries; until then all requests are rejected."""
         self._run_task = asyncio.get_running_loop().create_task(self._run())
         self._run_task.add_done_callback(_exit_on_error)
 

@@ -28,12 +28,12 @@ class Producer(Protocol):
 
     @property
     def unavailable_reason(self) -> str | None:
-        """Why requests are refused; None when connected."""
+        """Why requests are rejected; None when connected."""
 
     def enqueue(
         self, topic: str, partition_key: int, envelopes: Sequence[bytes], items: int
     ) -> PendingDelivery:
-        """Queue a request; Unavailable if it is refused, else a report in bounded time."""
+        """Queue a request; Unavailable if it is rejected, else a report in bounded time."""
 
 
 class Publisher(Struct, frozen=True):

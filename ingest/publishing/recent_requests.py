@@ -35,7 +35,7 @@ MAX_QUEUED_REQUESTS = 100
 
 
 class RequestError(Struct, frozen=True, gc=False):
-    """Why a request was refused. Not the exception itself, which keeps its traceback alive."""
+    """Why a request was rejected. Not the exception itself, which keeps its traceback alive."""
 
     status: int
     code: str

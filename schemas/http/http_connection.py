@@ -132,7 +132,7 @@ class HttpConnection(HttpToolsProtocol):
             self.data_received(rest)
         self.flow.resume_reading()
 
-    def refuse(self, error: ApiError) -> None:
+    def reject(self, error: ApiError) -> None:
         """Send the error after the responses that are due; nothing more is parsed."""
         self.discarding = True
         if self.stage == BODY and not self.abandon():
@@ -218,7 +218,7 @@ class HttpConnection(HttpToolsProtocol):
             self.transport.close()
         else:
             what = "head" if self.stage == HEAD else "body"
-            self.refuse(RequestTimeout(f"The {what} did not arrive within {timeout:g} seconds"))
+            self.reject(RequestTimeout(f"The {what} did not arrive within {timeout:g} seconds"))
 
     def is_responding(self) -> bool:
         """Whether a complete request is being served, or its response has begun."""
@@ -235,7 +235,7 @@ class HttpConnection(HttpToolsProtocol):
         if self.discarding or self.stage == IDLE or self.transport.is_closing():
             self.terminate()
         else:
-            self.refuse(Unavailable(TOO_MANY_CONNECTIONS, retry_after=5))
+            self.reject(Unavailable(TOO_MANY_CONNECTIONS, retry_after=5))
 
     def terminate(self) -> None:
         """Close without waiting for the client."""

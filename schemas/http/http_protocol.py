@@ -85,12 +85,12 @@ class HttpProtocol(HttpConnection):
             self._parse_without_upgrade()
             return memoryview(data)[wish.args[0] :]
         except httptools.HttpParserError:
-            self.refuse(self.pending_error or Malformed(INVALID_HTTP))
+            self.reject(self.pending_error or Malformed(INVALID_HTTP))
         else:
             if self.stage == HEAD and self.head_bytes > self.limits.head_bytes + PARSE_SLICE_BYTES:
-                self.refuse(self._head_too_large())
+                self.reject(self._head_too_large())
             elif self.stage == BODY and (error := self._body_error()):
-                self.refuse(error)
+                self.reject(error)
         return None
 
     def _body_error(self) -> ApiError | None:
@@ -165,7 +165,7 @@ class HttpProtocol(HttpConnection):
         """Give the head to a new parser, without its `Upgrade` header."""
         method = self.parser.get_method()
         if method == b"CONNECT":
-            self.refuse(Malformed(CONNECT_NOT_SUPPORTED))
+            self.reject(Malformed(CONNECT_NOT_SUPPORTED))
             return
         version = self.parser.get_http_version().encode()
         lines = [b"%b %b HTTP/%b" % (method, self.url, version), *without_upgrade(self.headers)]

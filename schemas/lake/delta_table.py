@@ -1,6 +1,6 @@
-"""Delta tables: versions, their data files and statistics; unsupported features are refused.
+"""Delta tables: versions, their data files and statistics; unsupported features are rejected.
 
-A table that needs more than reader protocol 1 (deletion vectors, column mapping) is refused,
+A table that needs more than reader protocol 1 (deletion vectors, column mapping) is rejected,
 because a plain list of its files would include deleted rows.
 """
 

@@ -4,7 +4,7 @@ from msgspec import Struct
 
 
 class PageUrl(Struct, frozen=True):
-    """Host and path of a page, normalised; None where they are unknown."""
+    """Host and path of a page, normalized; None where they are unknown."""
 
     host: str | None = None
     path: str | None = None

@@ -2,7 +2,7 @@
 
 Holds visitors that were not seen for a while. Each spill is one sorted run, and runs of similar
 size are merged, so that there are few to search and each span is moved a few times. A Bloom filter
-per run recognises most new visitors without reading the file. The files are unlinked, so that they
+per run recognizes most new visitors without reading the file. The files are unlinked, so that they
 disappear with the process.
 """
 

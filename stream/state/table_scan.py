@@ -19,7 +19,7 @@ PARTITION, RECEIVED_AT = "kafka_partition", "received_at"
 READ_AHEAD_GROUPS = 1
 """Row groups read ahead; more take memory and save no time."""
 DAMAGE_CONSEQUENCE = (
-    "storing continues without it: duplicates of its items are not recognised, and "
+    "storing continues without it: duplicates of its items are not recognized, and "
     "sessions that began in it may start again"
 )
 

@@ -44,7 +44,7 @@ class Statement(Struct, frozen=True, kw_only=True):
     granularity: Granularity | None = None
     """Width of the buckets, when it is not the requested one."""
     not_materialized: bool = False
-    """Inlines `scoped` at each use: materialised, its rows would not fit into memory."""
+    """Inlines `scoped` at each use: materialized, its rows would not fit into memory."""
     time_range_override: TimeRangeOverride = requested_range
     """Gives the time range of a type that does not read the requested one."""
     finish: Finish | None = None

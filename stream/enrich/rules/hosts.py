@@ -28,7 +28,7 @@ def host_of(authority: str) -> str:
 
 
 def to_punycode(name: str) -> str:
-    """An internationalised host name as browsers send it: `müller.de` → `xn--mller-kva.de`.
+    """An internationalized host name as browsers send it: `müller.de` → `xn--mller-kva.de`.
 
     Empty when it has more non-ASCII letters than real names.
     """

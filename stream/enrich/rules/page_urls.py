@@ -1,4 +1,4 @@
-"""Host and path of a page's URL, normalised.
+"""Host and path of a page's URL, normalized.
 
 The query is dropped (its campaign parameters have columns). An application's route in the fragment
 is part of the path (`/#/cart`); of a `file:` URL only the file name is stored.

@@ -1,6 +1,6 @@
 """Time zone, screen, viewport and connection type, as the browser reports them.
 
-Normalised to one spelling; invalid values become NULL.
+Normalized to one spelling; invalid values become NULL.
 """
 
 import re

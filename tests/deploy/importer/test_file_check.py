@@ -18,7 +18,7 @@ from tests.deploy.importer.builders import a_file
         (
             "a,b\n1,2\n",
             {},
-            "^no column is recognised; the file has the columns a, b; known names are ",
+            "^no column is recognized; the file has the columns a, b; known names are ",
         ),
         ("url,b\n1,2\n", {}, "^no column contains the time; the file has the columns url, b; "),
     ],

@@ -100,11 +100,11 @@ def test_storing_goes_on_for_all_tenants_when_a_data_file_is(
     assert [batch.rows for batch in stored] == [5, 5]
     log_records = [r.__dict__ for r in caplog.records if r.getMessage() == "data file is damaged"]
     assert [one["file"] for one in log_records] == [f"{file.parent.name}/{file.name}"]
-    assert "duplicates of its items are not recognised" in log_records[0]["so"]
+    assert "duplicates of its items are not recognized" in log_records[0]["so"]
     assert len(noted(config)) == 1
 
 
-def test_duplicates_of_rows_in_other_files_are_still_recognised(
+def test_duplicates_of_rows_in_other_files_are_still_recognized(
     config: Settings, file: Path
 ) -> None:
     lost = Path(file).name

@@ -80,7 +80,7 @@ def test_the_offset_up_to_which_the_lost_topic_was_read_is_quarantined_once(tmp_
     ]
 
 
-def test_a_duplicate_sent_after_kafka_was_lost_is_recognised(tmp_path: Path) -> None:
+def test_a_duplicate_sent_after_kafka_was_lost_is_recognized(tmp_path: Path) -> None:
     config = outside(tmp_path)
     assigned(config, FIRST).write([a_message(0, WITH_ID)])
 

@@ -1,4 +1,4 @@
-"""Internationalised host names have a bounded length."""
+"""Internationalized host names have a bounded length."""
 
 from stream.enrich.rules.hosts import host_of
 
