@@ -162,8 +162,8 @@ def test_what_kafka_deleted_unread_is_lost(service: InProcessService) -> None:
     later = {"ts": datetime(2026, 11, 25, tzinfo=UTC), "kafka_offset": 30, "subject_id": None}
     stored(service, aside(0, "lost", "deleted", first_offset=30, next_offset=41, **later))
 
-    assert {state for _, state in states(asked(service))} == {"lost"}
-    assert {state for _, state in states(asked(service, replace(THREE, offset=29)))} == {"stored"}
+    assert {state for _, state in states(look_up(service))} == {"lost"}
+    assert {state for _, state in states(look_up(service, replace(THREE, offset=29)))} == {"stored"}
 
 
 def test_lost_ranges_of_rows_without_their_columns_are_read_from_the_reason(
