@@ -107,6 +107,7 @@ class Vital(Item, kw_only=True):
     """One web vitals measurement."""
 
     path: UrlText
+    timezone: Label | None = None
     metric_name: Metric
     metric_value: Annotated[float, Meta(ge=-1e12, le=1e12)]
 
@@ -116,6 +117,7 @@ class ErrorReport(Item, kw_only=True):
 
     message: Annotated[str, Meta(max_length=2048)]
     path: UrlText | None = None
+    timezone: Label | None = None
     filename: UrlText | None = None
     lineno: NonNegativeInt32 | None = None
     colno: NonNegativeInt32 | None = None
@@ -135,6 +137,7 @@ class Engagement(Item, kw_only=True):
     """What a visitor did on one page; sent when the visitor leaves it."""
 
     path: UrlText
+    timezone: Label | None = None
     page_index: Count | None = None
     exit_type: Literal["navigation", "spa", "hidden", "unload"] | None = None
     time_on_page: Seconds | None = None

@@ -1,7 +1,8 @@
 """Decodes and validates a JSON body into accepted and rejected items.
 
 A valid body is decoded in one pass and its bytes are published unchanged. Only a body that is
-invalid or unusually deep or large is decoded item by item.
+invalid or unusually deep or large is decoded item by item. Unknown members are found because
+decoding fails on the first one; only then the body is decoded again, and its members are compared.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ from ingest.decoding.field_aliases import (
     sent_names_in_json,
     with_wire_names_json,
 )
+from ingest.decoding.ignored_members import IgnoredMembers, ignored_in_items
 from ingest.decoding.limits import MAX_BRACKETS, MAX_ITEM_BYTES, MAX_ITEMS
 from ingest.decoding.strict_types import strict_type
 from schemas.errors import Malformed, NoneAccepted, PayloadTooLarge
@@ -27,6 +29,8 @@ from schemas.runtime.clock import parse_instant_ms
 
 DECODE_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 JSON_WHITESPACE = b" \t\n\r"
+UNKNOWN_MEMBER = "Object contains unknown field"
+"""How msgspec's message about an unknown member begins."""
 
 _raws = msgspec.json.Decoder(list[Raw])
 
@@ -48,6 +52,7 @@ class AcceptedItems(Struct, frozen=True):
     indexes: Sequence[int]
     """Index of each item in the request."""
     rejected: Sequence[RejectedItem] = ()
+    ignored: Sequence[IgnoredMembers] = ()
 
     def raw_items(self) -> list[Raw]:
         """The original bytes of each item."""
@@ -60,15 +65,23 @@ class Decoder:
     def __init__(self, kind: Kind) -> None:
         self._kind = kind
         self._aliases = aliases_of(kind.item)
-        item = strict_type(kind.item)
+        item, known_item = strict_type(kind.item), strict_type(kind.item, forbid_unknown=True)
+        self._known_list_decoder = msgspec.json.Decoder(list[known_item])  # type: ignore[valid-type]  # built above
         self._list_decoder = msgspec.json.Decoder(list[item])  # type: ignore[valid-type]  # built above
         self._item_decoder = msgspec.json.Decoder(item)
 
     def decode(self, body: bytes) -> AcceptedItems:
         """The accepted items; Malformed for an invalid body, NoneAccepted if no item is valid."""
         array, single = self._array(body)
+        has_unknown = False
         try:
-            items = self._list_decoder.decode(array)
+            try:
+                items = self._known_list_decoder.decode(array)
+            except msgspec.ValidationError as error:
+                has_unknown = str(error).startswith(UNKNOWN_MEMBER)
+                if not has_unknown:
+                    raise
+                items = self._list_decoder.decode(array)
         except DECODE_ERRORS:
             return self._one_by_one(array, single)
         if single and len(items) != 1:
@@ -76,7 +89,10 @@ class Decoder:
         check_item_count(len(items))
         if _needs_item_checks(array, items):
             return self._one_by_one(array, single)
-        return AcceptedItems(items, array, range(len(items)))
+        if not has_unknown:
+            return AcceptedItems(items, array, range(len(items)))
+        ignored = ignored_in_items(self._kind, dict(enumerate(split_items(array))))
+        return AcceptedItems(items, array, range(len(items)), ignored=ignored)
 
     def _array(self, body: bytes) -> tuple[bytes, bool]:
         """The body as a JSON array, and whether it was a single item."""
@@ -104,8 +120,9 @@ class Decoder:
                 indexes.append(index)
         if not items:
             raise none_accepted_error(rejected)
+        ignored = ignored_in_items(self._kind, {index: raw_items[index] for index in indexes})
         return AcceptedItems(
-            items, join_items([texts[index] for index in indexes]), indexes, rejected
+            items, join_items([texts[index] for index in indexes]), indexes, rejected, ignored
         )
 
     def _with_wire_names(self, text: bytes) -> bytes:

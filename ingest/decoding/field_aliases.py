@@ -1,4 +1,4 @@
-"""Field aliases: snake_case for camelCase names and the reverse, and legacy names.
+"""Field aliases: snake_case for camelCase names and the reverse, legacy and other products' names.
 
 `anonymous_id` is an alias of `anonymousId`, `utmSource` of `utm_source`. The aliases are derived
 from the wire names, for all routes and kinds. Published items have wire names only.
@@ -11,7 +11,7 @@ from functools import cache
 import msgspec
 from msgspec import Raw
 
-from schemas.items import Engagement, ErrorReport, Item, Vital
+from schemas.items import CustomEvent, Engagement, ErrorReport, Item, Vital
 
 RawFields = dict[str, Raw]
 """The fields of an item, with their values as raw JSON."""
@@ -41,12 +41,24 @@ LEGACY_NAMES: Mapping[type[Item], Mapping[str, str]] = {
 """Field names of the first trackers. Not for events: their `url` need not be their page."""
 
 
+OTHER_PRODUCTS_NAMES: Mapping[str, str] = {
+    "props": "properties",  # Plausible
+    "event_properties": "properties",  # Amplitude
+    "eventProperties": "properties",
+    "event": "name",  # Segment, PostHog, Mixpanel
+    "event_name": "name",
+    "eventName": "name",
+}
+"""Field names of other products' events whose meaning is certain."""
+
+
 @cache
 def aliases_of(item: type[Item]) -> Mapping[str, str]:
-    """Wire names by alias and by legacy name."""
+    """Wire names by alias, by legacy name and, for events, by other products' names."""
     names = item.__struct_encode_fields__
     aliases = {alias_of(name): name for name in names if alias_of(name) not in names}
-    return {**aliases, **LEGACY_NAMES.get(item, {})}
+    others = OTHER_PRODUCTS_NAMES if issubclass(item, CustomEvent) else {}
+    return {**aliases, **LEGACY_NAMES.get(item, {}), **others}
 
 
 def with_wire_names(fields: RawFields, names: Mapping[str, str]) -> RawFields:

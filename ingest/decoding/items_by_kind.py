@@ -22,6 +22,7 @@ from ingest.decoding.field_aliases import (
     sent_names,
     with_wire_names,
 )
+from ingest.decoding.ignored_members import MAX_LISTED_ITEMS, IgnoredMembers, ignored_members
 from ingest.decoding.limits import MAX_ITEM_BYTES
 from ingest.decoding.tracker_formats import (
     InvalidItem,
@@ -77,6 +78,8 @@ class ItemsByKind(Struct):
     """By name of the kind."""
     rejected: dict[int, RejectedItem]
     """By index in the request."""
+    ignored: list[IgnoredMembers] = []
+    """Members of accepted items that are not stored, of the first items that have any."""
 
     @property
     def first_item(self) -> Item | None:
@@ -145,6 +148,10 @@ def _add(
     kind_items.items += items
     kind_items.raw_items += texts
     kind_items.indexes += [index] * len(items)
+    if len(grouped.ignored) < MAX_LISTED_ITEMS and (
+        ignored := ignored_members(index, tracker_format.kind, sent, tracker_format.members)
+    ):
+        grouped.ignored.append(ignored)
 
 
 def _rejected_item(index: int, error: Exception) -> RejectedItem:

@@ -13,6 +13,7 @@ from ingest.decoding.decoder import (
     check_item_count,
     none_accepted_error,
 )
+from ingest.decoding.ignored_members import IgnoredMembers
 from schemas.errors import Malformed, NoneAccepted
 
 INVALID_JSON_LINE = "The line is not valid JSON"
@@ -64,6 +65,10 @@ def _restore_indexes(decoder: Decoder, lines: ParsedLines) -> AcceptedItems:
         accepted.array,
         [lines.indexes[index] for index in accepted.indexes],
         _merge_rejects(accepted.rejected, lines),
+        [
+            IgnoredMembers(lines.indexes[ignored.index], ignored.names, ignored.message)
+            for ignored in accepted.ignored
+        ],
     )
 
 

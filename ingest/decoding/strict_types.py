@@ -50,8 +50,11 @@ Impossible: Any = Annotated[str, Meta(min_length=1, max_length=0)]
 """A type that no value fits."""
 
 
-def strict_type(item: type[Item]) -> type[Item]:
-    """The item type with bounded numbers and nesting, and without aliases."""
+def strict_type(item: type[Item], forbid_unknown: bool = False) -> type[Item]:
+    """The item type with bounded numbers and nesting, and without aliases.
+
+    `forbid_unknown`: decoding fails for an unknown member; that costs items without one nothing.
+    """
     struct_fields = item.__struct_fields__
     fields = [(name, type_, None) for name, type_ in OVERRIDES.items() if name in struct_fields]
     fields += [
@@ -59,7 +62,13 @@ def strict_type(item: type[Item]) -> type[Item]:
         for index, name in enumerate(aliases_of(item))
     ]
     struct = msgspec.defstruct(
-        item.__name__, fields, bases=(item,), rename="camel", kw_only=True, gc=False
+        item.__name__,
+        fields,
+        bases=(item,),
+        rename="camel",
+        kw_only=True,
+        gc=False,
+        forbid_unknown_fields=forbid_unknown,
     )
     assert issubclass(struct, item)  # noqa: S101 - for the type checker
     return struct

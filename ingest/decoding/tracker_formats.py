@@ -36,6 +36,13 @@ class TrackerFormat(Struct, frozen=True):
     kind: Kind
     to_items: Callable[[RawFields], list[RawFields]]
     """Convert the fields into items of the kind, with its wire names; InvalidItem if impossible."""
+    reads: tuple[str, ...] = ()
+    """Names that it reads beside the fields of the kind."""
+
+    @property
+    def members(self) -> frozenset[str]:
+        """Names beside the fields of the kind that an item of this format may have."""
+        return frozenset((*self.reads, "type"))
 
 
 def unchanged(fields: RawFields) -> list[RawFields]:
@@ -87,10 +94,10 @@ def _single_vital(fields: RawFields, metric: str) -> RawFields:
 TRACKER_FORMATS: Mapping[str, TrackerFormat] = {
     tracker_format.type: tracker_format
     for tracker_format in (
-        TrackerFormat("track", CUSTOM_EVENT, page_view),
+        TrackerFormat("track", CUSTOM_EVENT, page_view, CLICK_ID_PARAMETERS),
         TrackerFormat("custom", CUSTOM_EVENT, unchanged),
         TrackerFormat("outgoing_link", CUSTOM_EVENT, outbound_click),
-        TrackerFormat("web_vitals", WEB_VITAL, web_vitals),
+        TrackerFormat("web_vitals", WEB_VITAL, web_vitals, tuple(map(str.lower, METRICS))),
         TrackerFormat("error", ERROR_REPORT, unchanged),
         TrackerFormat("engagement", PAGE_ENGAGEMENT, unchanged),
         TrackerFormat("identify", VISITOR_IDENTITY, unchanged),

@@ -15,7 +15,7 @@ from ingest.dependencies import CollectorEndpoint, Dependencies
 from ingest.endpoints.debug_log import record_rejects
 from ingest.endpoints.item_schemas import SECURITY, WEBSITE_PARAMETERS, documented_item
 from ingest.endpoints.rate_limits import admit_request, charge_rejects, count_request
-from ingest.endpoints.responses import COLLECT_ERRORS, CollectResponse
+from ingest.endpoints.responses import COLLECT_ERRORS, CollectResponse, remarks
 from ingest.endpoints.wait_for_storage import waiting_endpoint
 from ingest.publishing.envelopes import EncodedRequest, EnvelopeHeader, encode_request
 from schemas.errors import MethodNotAllowed
@@ -125,7 +125,7 @@ def collect(kind: Kind, dependencies: Dependencies) -> ASGIApp:
 
 
 def success_body(kind: Kind, encoded: EncodedRequest, receipt: str) -> bytes:
-    """Status, type, count and receipt; `rejected` only when items were rejected."""
+    """Status, type, count and receipt; what was rejected, ignored and adjusted where any was."""
     body: dict[str, object] = {
         "status": "success",
         "type": kind.name,
@@ -134,4 +134,6 @@ def success_body(kind: Kind, encoded: EncodedRequest, receipt: str) -> bytes:
     }
     if encoded.rejected:
         body["rejected"] = encoded.rejected
+    if encoded.ignored or encoded.adjusted:
+        body |= remarks(encoded.ignored, encoded.adjusted)
     return encode_json(body)

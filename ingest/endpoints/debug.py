@@ -5,19 +5,16 @@ read it.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 from urllib.parse import parse_qs
 
-import msgspec
-from msgspec import Raw
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ingest.decoding.request_head import read_request_head
 from ingest.dependencies import CollectorEndpoint, Dependencies
+from ingest.endpoints.debug_lines import DebugLines
 from ingest.endpoints.responses import DebugResponse
-from ingest.publishing.recent_requests import FollowerQueue, RecentRequest
-from schemas.envelope import decode_envelope
+from ingest.publishing.recent_requests import FollowerQueue
 from schemas.errors import (
     ApiError,
     Forbidden,
@@ -31,11 +28,9 @@ from schemas.http.asgi import send_json
 from schemas.http.auth import authorize_organization, authorize_website, require_key
 from schemas.http.error_bodies import encode_json
 from schemas.http.openapi import Operation, Parameter, Response
-from schemas.kinds import ALL_KINDS
 from schemas.plans import Group
 from schemas.registry import Key, Snapshot
 from schemas.registry import KeyScope as KeyScope
-from schemas.runtime.clock import format_instant
 
 DEBUG_PATH = "/debug"
 MAX_SHOWN_ITEMS = 100
@@ -43,14 +38,6 @@ KEEPALIVE_SECONDS = 15.0
 """Interval of empty lines in a stream without requests."""
 
 WEBSITE_REQUIRED = "'website_id' is required in the query string"
-REJECTS_OMITTED = "more items were rejected than are kept here"
-ITEMS_OMITTED = "too large to show here; it was published"
-
-KIND_NAMES = {kind.topic: kind.name for kind in ALL_KINDS}
-
-_raws = msgspec.json.Decoder(list[Raw])
-
-DebugLine = dict[str, Any]
 
 DEBUG_OPERATION = Operation(
     method="GET",
@@ -101,11 +88,9 @@ def debug(dependencies: Dependencies) -> ASGIApp:
                     send,
                 )
             return
-        items = [
-            line
-            for request in dependencies.publisher.recent_requests.latest(subject_id)
-            for line in debug_lines(request)
-        ]
+        lines = DebugLines()
+        requests = reversed(dependencies.publisher.recent_requests.latest(subject_id))
+        items = [line for request in requests for line in lines.of_request(request)][::-1]
         body = {"status": "success", "websiteId": subject_id, "items": items[:MAX_SHOWN_ITEMS]}
         await send_json(send, 200, body, NO_STORE)
 
@@ -122,56 +107,6 @@ def _subject_id(registry: Snapshot, key: Key, website_id: str | None) -> str:
     if subject_id == key.organization_id:  # items that a server sent without a website id
         return authorize_organization(registry, key, subject_id).id
     return authorize_website(registry, key, subject_id).id
-
-
-def debug_lines(request: RecentRequest) -> Iterator[DebugLine]:
-    """The entries of a request: one per item, the last item first."""
-    received_at = {"receivedAt": format_instant(request.at_ms)}
-    if request.error is not None:
-        yield {
-            **received_at,
-            "accepted": False,
-            "path": request.topic_or_path,
-            **msgspec.to_builtins(request.error),
-        }
-    if request.omitted_rejects:
-        yield {
-            **received_at,
-            "accepted": False,
-            "path": request.topic_or_path,
-            "count": request.omitted_rejects,
-            "message": REJECTS_OMITTED,
-        }
-    for reject in reversed(request.rejected):
-        yield {
-            **received_at,
-            "accepted": False,
-            "path": request.topic_or_path,
-            **msgspec.to_builtins(reject),
-        }
-    if request.receipt:
-        yield from _accepted_lines(request, received_at)
-
-
-def _accepted_lines(request: RecentRequest, received_at: DebugLine) -> Iterator[DebugLine]:
-    shared = {
-        **received_at,
-        "accepted": True,
-        "type": KIND_NAMES[request.topic_or_path],
-        "receipt": request.receipt,
-    }
-    if not request.envelope:
-        yield {**shared, "count": request.count, "message": ITEMS_OMITTED}
-        return
-    envelope = decode_envelope(request.envelope)
-    origin = {
-        "address": envelope.address,
-        "userAgent": envelope.user_agent,
-        "headers": envelope.headers,
-        "byServer": envelope.trusted,
-    }
-    for item in reversed(_raws.decode(envelope.items)):
-        yield {**shared, **origin, "item": item}
 
 
 def _still_authorized(dependencies: Dependencies, text: str | None, subject_id: str) -> bool:
@@ -192,15 +127,20 @@ async def _stream(
     headers = [(b"content-type", b"application/x-ndjson"), *NO_STORE]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     disconnected = asyncio.create_task(_client_disconnected(receive))
+    lines = DebugLines()
     try:
-        while (text := await _next_lines(queue, disconnected)) is not None and is_authorized():
+        while (text := await _next_lines(queue, disconnected, lines)) is not None and (
+            is_authorized()
+        ):
             await send({"type": "http.response.body", "body": text, "more_body": True})
     finally:
         disconnected.cancel()
     await send({"type": "http.response.body", "body": b""})
 
 
-async def _next_lines(queue: FollowerQueue, disconnected: "asyncio.Task[None]") -> bytes | None:
+async def _next_lines(
+    queue: FollowerQueue, disconnected: "asyncio.Task[None]", lines: DebugLines
+) -> bytes | None:
     """The lines of the next request; an empty line after a timeout; None at the end."""
     next_request = asyncio.create_task(queue.get())
     done, _ = await asyncio.wait(
@@ -212,7 +152,7 @@ async def _next_lines(queue: FollowerQueue, disconnected: "asyncio.Task[None]") 
     request = next_request.result()
     if request is None:
         return None
-    return b"".join(encode_json(line) + b"\n" for line in reversed([*debug_lines(request)]))
+    return b"".join(encode_json(line) + b"\n" for line in lines.of_request(request))
 
 
 async def _client_disconnected(receive: Receive) -> None:

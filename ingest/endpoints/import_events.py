@@ -9,7 +9,7 @@ import zlib
 from typing import Annotated, Any, Literal
 from urllib.parse import parse_qs
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ingest.decoding.body import receive_body
@@ -19,12 +19,13 @@ from ingest.decoding.ndjson import decode_body
 from ingest.decoding.request_head import read_request_head
 from ingest.dependencies import CollectorEndpoint, Dependencies
 from ingest.endpoints.item_schemas import documented_item
-from ingest.endpoints.responses import COLLECT_ERRORS
+from ingest.endpoints.responses import COLLECT_ERRORS, IgnoredList, remarks
 from ingest.publishing.envelopes import WEBSITE_OUT_OF_REACH
 from ingest.publishing.publish import require_acknowledged
 from ingest.publishing.throttle import CpuThrottle
 from schemas.envelope import Envelope, encode_envelope
 from schemas.errors import Conflict, Forbidden, Malformed, MethodNotAllowed
+from schemas.event_times import MAX_FUTURE_MS, instant_ms
 from schemas.http.asgi import send_json
 from schemas.http.auth import OUT_OF_REACH, require_key
 from schemas.http.error_bodies import encode_json
@@ -34,9 +35,6 @@ from schemas.kinds import IMPORTED_EVENT
 from schemas.plans import Group
 from schemas.registry import Import, Key, Snapshot
 from schemas.registry import KeyScope as KeyScope
-from schemas.runtime.clock import parse_instant_ms
-
-MAX_CLOCK_SKEW_MS = 5 * 60_000
 
 IMPORT_REQUIRED = (
     "'import_id' is required in the query string; "
@@ -57,6 +55,7 @@ class ImportEventsResponse(Struct):
     type: Literal["import"]
     count: int
     rejected: list[RejectedItem] = []
+    ignored: IgnoredList = UNSET
 
 
 IMPORT_OPERATION = Operation(
@@ -151,6 +150,7 @@ def reject_invalid(accepted: AcceptedItems, target_import: Import, now_ms: int) 
         b"[" + b",".join(bytes(raw_items[number]) for number in accepted_numbers) + b"]",
         [accepted.indexes[number] for number in accepted_numbers],
         rejected,
+        accepted.ignored,
     )
 
 
@@ -160,13 +160,10 @@ def rejection_reason(item: Item, target_import: Import, now_ms: int) -> str | No
         return WEBSITE_OUT_OF_REACH
     if item.timestamp is None:
         return TIMESTAMP_REQUIRED
-    timestamp = item.timestamp
-    time_ms = parse_instant_ms(timestamp) if isinstance(timestamp, str) else timestamp
-    return (
-        None
-        if MIN_EVENT_TIME_MS <= time_ms <= now_ms + MAX_CLOCK_SKEW_MS
-        else TIMESTAMP_OUT_OF_RANGE
-    )
+    time_ms = instant_ms(item.timestamp)
+    if time_ms is None or not MIN_EVENT_TIME_MS <= time_ms <= now_ms + MAX_FUTURE_MS:
+        return TIMESTAMP_OUT_OF_RANGE
+    return None
 
 
 def import_envelope(accepted: AcceptedItems, target_import: Import, now_ms: int) -> bytes:
@@ -198,7 +195,7 @@ def import_success_body(accepted: AcceptedItems) -> bytes:
     }
     if accepted.rejected:
         body["rejected"] = accepted.rejected
-    return encode_json(body)
+    return encode_json(body | remarks(accepted.ignored, adjusted=0))
 
 
 IMPORT_ENDPOINT = CollectorEndpoint((IMPORT_OPERATION,), import_events)

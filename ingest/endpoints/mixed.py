@@ -136,16 +136,18 @@ async def publish_by_kind(
     outcomes = await asyncio.gather(*publishes, return_exceptions=True)
     receipts: dict[str, str] = {}
     errors: dict[str, ApiError] = {}
-    for (kind_items, _), outcome in zip(encoded, outcomes, strict=True):
+    adjusted = 0
+    for (kind_items, encoded_request), outcome in zip(encoded, outcomes, strict=True):
         if isinstance(outcome, str):
             receipts[kind_items.kind.name] = outcome
+            adjusted += encoded_request.adjusted
         elif isinstance(outcome, ApiError):
             errors[kind_items.kind.name] = outcome
         else:
             raise outcome
     if receipts:
         _reject_too_large([kind_items for kind_items, _ in encoded], grouped, errors)
-    return MixedResult(grouped, receipts, errors)
+    return MixedResult(grouped, receipts, errors, adjusted)
 
 
 def _reject_too_large(

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from ingest.decoding.decoder import RejectedItem, none_accepted_error
 from ingest.decoding.items_by_kind import ItemsByKind
+from ingest.endpoints.responses import remarks
 from schemas.errors import ApiError, NoneAccepted, OutcomeUnknown, PayloadTooLarge
 
 PARTIAL_MESSAGE = (
@@ -23,6 +24,8 @@ class MixedResult(Struct, frozen=True):
     """By name of the kinds that Kafka acknowledged."""
     errors: Mapping[str, ApiError]
     """By name of the kinds that it did not."""
+    adjusted: int = 0
+    """Number of items that Kafka acknowledged, and that are stored under another time."""
 
     @property
     def accepted_indexes(self) -> list[int]:
@@ -40,20 +43,28 @@ class MixedResult(Struct, frozen=True):
 def single_body(result: MixedResult) -> dict[str, Any]:
     """Response body for a request with one item."""
     summary = result.items.summaries[0]
-    return {"status": "success", "type": summary.type, "count": 1, **receipt_member(result)}
+    body = {"status": "success", "type": summary.type, "count": 1, **receipt_member(result)}
+    return body | remarks_member(result)
 
 
 def events_body(result: MixedResult) -> dict[str, Any]:
     """Response body for a request with events of one format."""
     rejected = [result.items.rejected[i] for i in sorted(result.items.rejected)]
     body = {"status": "success", "type": "custom_event", "count": len(result.accepted_indexes)}
-    return {**body, **receipt_member(result), **({"rejected": rejected} if rejected else {})}
+    body |= {**receipt_member(result), **({"rejected": rejected} if rejected else {})}
+    return body | remarks_member(result)
 
 
 def batch_body(result: MixedResult) -> dict[str, Any]:
     """Response body for a request with items of several kinds."""
     status = "success" if len(result.accepted_indexes) == len(result.items.summaries) else "partial"
-    return {"status": status, **item_details(result)}
+    return {"status": status, **item_details(result), **remarks_member(result)}
+
+
+def remarks_member(result: MixedResult) -> dict[str, object]:
+    """What was ignored and adjusted in accepted items, where anything was."""
+    ignored = [one for one in result.items.ignored if result.rejection(one.index) is None]
+    return remarks(ignored, result.adjusted)
 
 
 def receipt_member(result: MixedResult) -> dict[str, str]:

@@ -1,10 +1,12 @@
 """Response body structs of the collector, as OpenAPI documents them."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from ingest.decoding.decoder import RejectedItem
+from ingest.decoding.ignored_members import IgnoredMembers
 from schemas.errors import (
     ApiError,
     Forbidden,
@@ -27,6 +29,31 @@ StoredFlag = (
     Annotated[bool, Meta(description="whether the items are visible to queries; only with `wait`")]
     | UnsetType
 )
+
+IgnoredList = (
+    Annotated[
+        list[IgnoredMembers],
+        Meta(description="members that are not stored, of the first items that have any"),
+    ]
+    | UnsetType
+)
+
+AdjustedCount = (
+    Annotated[
+        int,
+        Meta(
+            description="number of items with a timestamp more than 7 days before or 5 minutes "
+            "after receipt: they are stored under the nearest time within"
+        ),
+    ]
+    | UnsetType
+)
+
+
+def remarks(ignored: Sequence[IgnoredMembers], adjusted: int) -> dict[str, object]:
+    """What a response says about accepted items; empty when all is stored as it was sent."""
+    said: dict[str, object] = {"ignored": ignored} if ignored else {}
+    return said | {"adjusted": adjusted} if adjusted else said
 
 
 class CollectErrorBody(Struct):
@@ -60,6 +87,8 @@ class CollectResponse(Struct):
     receipt: ReceiptText
     stored: StoredFlag = UNSET
     rejected: list[RejectedItem] = []
+    ignored: IgnoredList = UNSET
+    adjusted: AdjustedCount = UNSET
 
 
 class ItemResult(Struct, rename="camel", omit_defaults=True):
@@ -85,6 +114,8 @@ class CollectBatchResponse(Struct):
     receipts: Annotated[dict[str, ReceiptText], Meta(description="by kind of item")]
     results: Annotated[list[ItemResult], Meta(description="in the order of the request")]
     stored: StoredFlag = UNSET
+    ignored: IgnoredList = UNSET
+    adjusted: AdjustedCount = UNSET
 
 
 class DebugItem(Struct, rename="camel"):
@@ -106,6 +137,18 @@ class DebugItem(Struct, rename="camel"):
     status: int | UnsetType = UNSET
     code: str | UnsetType = UNSET
     message: str | UnsetType = UNSET
+    ignored: (
+        Annotated[list[str], Meta(description="members of the item that are not stored")]
+        | UnsetType
+    ) = UNSET
+    hint: Annotated[str, Meta(description="which fields they may mean")] | UnsetType = UNSET
+    stored_time: (
+        Annotated[str, Meta(description="the event time, where `timestamp` does not name it")]
+        | UnsetType
+    ) = UNSET
+    repeated: (
+        Annotated[bool, Meta(description="an item listed below has the same `eventId`")] | UnsetType
+    ) = UNSET
 
 
 class DebugResponse(Struct, rename="camel"):

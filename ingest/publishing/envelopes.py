@@ -7,10 +7,12 @@ from msgspec import Struct
 
 from ingest.decoding.auth import Sender
 from ingest.decoding.decoder import AcceptedItems, RejectedItem, join_items, none_accepted_error
+from ingest.decoding.ignored_members import IgnoredMembers
 from ingest.decoding.request_head import RequestHead
 from ingest.publishing.anonymous_id import AnonymousIds
 from schemas.envelope import Envelope, encode_envelope
 from schemas.errors import Forbidden
+from schemas.event_times import adjusted_count
 from schemas.items import Item
 from schemas.registry import Snapshot
 
@@ -32,6 +34,10 @@ class EncodedRequest(Struct, frozen=True, gc=False):
     """Index of each item in the request, in the order of the envelopes; None: same order."""
     items_by_website: Mapping[str, int] | None = None
     """Number of items per website, if they are of several."""
+    ignored: Sequence[IgnoredMembers] = ()
+    """Members of the items that are not stored."""
+    adjusted: int = 0
+    """Number of items that are stored under another time than they name."""
 
 
 class EnvelopeHeader(Struct, frozen=True, gc=False):
@@ -109,6 +115,8 @@ def encode_request(
             header.received_ms,
             accepted.rejected,
             indexes,
+            ignored=accepted.ignored,
+            adjusted=adjusted_count(items, header.received_ms),
         )
     return _encode_by_website(accepted, header, registry)
 
@@ -132,6 +140,7 @@ def _encode_by_website(
         raise none_accepted_error(rejected)
     first = next(iter(website_items))
     indexes = [index for group in website_items.values() for index in group.indexes]
+    items = [item for group in website_items.values() for item in group.items]
     return EncodedRequest(
         header.partition_key(first, website_items[first].items),
         [
@@ -144,6 +153,8 @@ def _encode_by_website(
         rejected,
         indexes,
         {website: len(group.items) for website, group in website_items.items()},
+        [ignored for ignored in accepted.ignored if ignored.index in indexes],
+        adjusted_count(items, header.received_ms),
     )
 
 

@@ -53,6 +53,7 @@ ENGAGEMENT = Table(
         Column("error_count", ColumnType.INTEGER, "errors on the page"),
         *USER_AGENT_COLUMNS,
         *LOCATION_COLUMNS,
+        Column("timezone", ColumnType.STRING, "time zone of the browser"),
         *BOT_COLUMNS,
         EPOCH_COLUMN,
         DAY_COLUMN,

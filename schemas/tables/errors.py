@@ -28,6 +28,7 @@ ERRORS = Table(
         Column("level", ColumnType.STRING, "error unless the sender says otherwise"),
         *USER_AGENT_COLUMNS,
         *LOCATION_COLUMNS,
+        Column("timezone", ColumnType.STRING, "time zone of the browser"),
         *BOT_COLUMNS,
         EPOCH_COLUMN,
         DAY_COLUMN,

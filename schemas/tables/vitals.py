@@ -25,6 +25,7 @@ VITALS = Table(
         ),
         *USER_AGENT_COLUMNS,
         *LOCATION_COLUMNS,
+        Column("timezone", ColumnType.STRING, "time zone of the browser"),
         *BOT_COLUMNS,
         EPOCH_COLUMN,
         DAY_COLUMN,

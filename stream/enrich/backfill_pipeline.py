@@ -1,9 +1,10 @@
 """BACKFILL_PIPELINE: enrichment of imported events; values of the file win over our rules."""
 
+from schemas.event_times import MAX_FUTURE_MS, instant_ms
 from schemas.items import MIN_EVENT_TIME_MS
 from stream.enrich.pipeline import PIPELINE, EnrichmentStep, build_pipeline, columns
 from stream.enrich.rules.lookups import Lookups
-from stream.enrich.steps.event_time import MAX_FUTURE_MS, parse_instant, put_event_time
+from stream.enrich.steps.event_time import put_event_time
 from stream.rows.row_batch import RowBatch
 
 FILE_COLUMNS = (
@@ -34,7 +35,7 @@ def put_imported_time(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
 
 def imported_time(timestamp: int | float | str | None, received_ms: int) -> int:
     """The instant in whole milliseconds, not before 2000 and not after receipt."""
-    instant = parse_instant(timestamp) if isinstance(timestamp, str) else timestamp
+    instant = instant_ms(timestamp)
     if instant is None:
         return received_ms
     return int(max(MIN_EVENT_TIME_MS, min(received_ms + MAX_FUTURE_MS, instant)))

@@ -26,6 +26,7 @@ from stream.enrich.steps.outbound_link import put_outbound_link
 from stream.enrich.steps.page import put_page
 from stream.enrich.steps.referrer import put_referrer
 from stream.enrich.steps.rules_version import put_rules_version
+from stream.enrich.steps.script_urls import put_script_urls
 from stream.enrich.steps.sender import put_sender
 from stream.enrich.steps.subject import put_subject
 from stream.enrich.steps.tracker_fields import put_tracker_fields
@@ -86,7 +87,11 @@ def columns(*names: str) -> tuple[str, ...]:
 PIPELINE = build_pipeline(
     EnrichmentStep(put_subject),
     EnrichmentStep(put_event_time),
-    EnrichmentStep(put_tracker_fields, writes=columns("anonymous_id", "session_id")),
+    EnrichmentStep(
+        put_tracker_fields,
+        writes=columns("anonymous_id", "session_id", "filename", "stack"),
+    ),
+    EnrichmentStep(put_script_urls, reads=columns("filename", "stack")),
     EnrichmentStep(put_form),
     EnrichmentStep(put_identity, reads=columns("anonymous_id", "session_id")),
     EnrichmentStep(put_page, writes=("page_properties", "page_address", "page")),

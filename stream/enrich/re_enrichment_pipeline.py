@@ -15,7 +15,7 @@ from msgspec import Raw
 from schemas.envelope import Envelope
 from schemas.items import EMPTY_RAW, Item
 from schemas.kinds import Kind
-from stream.enrich.pipeline import PIPELINE, build_pipeline, run_pipeline
+from stream.enrich.pipeline import PIPELINE, build_pipeline, columns, run_pipeline
 from stream.enrich.rules.campaign_parameters import UTM
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.rules.referrer_list import DIRECT
@@ -26,6 +26,7 @@ from stream.enrich.steps.outbound_link import put_outbound_link
 from stream.enrich.steps.page import put_page
 from stream.enrich.steps.referrer import put_referrer
 from stream.enrich.steps.rules_version import put_rules_version
+from stream.enrich.steps.script_urls import put_script_urls
 from stream.enrich.steps.sender import StoredSender, parse_sender
 from stream.enrich.steps.user_agent import put_user_agent
 from stream.rows.arrow_tables import arrow_table
@@ -33,6 +34,7 @@ from stream.rows.row_batch import ROW_IDENTITY, RowBatch
 
 REPEATABLE_STEPS = frozenset(
     (
+        put_script_urls,
         put_page,
         put_campaign,
         put_referrer,
@@ -45,7 +47,8 @@ REPEATABLE_STEPS = frozenset(
 )
 
 RE_ENRICHMENT_PIPELINE = build_pipeline(
-    *(step for step in PIPELINE if step.run in REPEATABLE_STEPS), given=("is_data_centre",)
+    *(step for step in PIPELINE if step.run in REPEATABLE_STEPS),
+    given=("is_data_centre", *columns("filename", "stack")),
 )
 
 SENDER_COLUMNS = (
@@ -56,7 +59,10 @@ SENDER_COLUMNS = (
 
 PAGE_COLUMNS = ("host", "path")
 
-SAME_NAMED_COLUMNS = ("name", "title", "href", *UTM, "click_id", "slug", "message", "metric_name")
+SAME_NAMED_COLUMNS = (
+    *("name", "title", "href", *UTM, "click_id", "slug", "message", "metric_name"),
+    *("filename", "stack"),
+)
 """Item fields that are stored in a column of the same name."""
 
 INPUT_COLUMNS = frozenset(

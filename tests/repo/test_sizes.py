@@ -12,6 +12,7 @@ ROOT_MODULES: dict[str, set[str]] = {
         "acknowledged_counts",
         "envelope",
         "errors",
+        "event_times",
         "items",
         "kinds",
         "plans",

@@ -4,14 +4,11 @@ Columns have microseconds, as Arrow does. An invalid timestamp (a string that is
 counts as absent, so the row gets the time of receipt instead of being quarantined.
 """
 
-from datetime import UTC, datetime
 from operator import attrgetter
 
+from schemas.event_times import MAX_AGE_MS, MAX_FUTURE_MS, event_time_ms
 from stream.enrich.rules.lookups import Lookups
 from stream.rows.row_batch import RowBatch
-
-MAX_AGE_MS = 7 * 24 * 3_600_000
-MAX_FUTURE_MS = 5 * 60_000
 
 
 def put_event_time(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
@@ -22,33 +19,7 @@ def put_event_time(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
         * (
             timestamp  # the usual case; the other takes ten times as long
             if timestamp.__class__ is int and ms - MAX_AGE_MS <= timestamp <= ms + MAX_FUTURE_MS
-            else event_time(timestamp, ms)
+            else event_time_ms(timestamp, ms)
         )
         for timestamp, ms in zip(rows.item_field("timestamp"), received, strict=True)
     ]
-
-
-def event_time(timestamp: int | float | str | None, received_ms: int) -> int:
-    """The client's time near the receipt; the time of receipt when there is none."""
-    return received_ms if timestamp is None else clamp(timestamp, received_ms)
-
-
-def clamp(timestamp: int | float | str, received_ms: int) -> int:
-    """The instant in whole milliseconds, at most 7 days before and 5 minutes after receipt."""
-    instant = parse_instant(timestamp) if isinstance(timestamp, str) else timestamp
-    if instant is None:
-        return received_ms
-    return int(max(received_ms - MAX_AGE_MS, min(received_ms + MAX_FUTURE_MS, instant)))
-
-
-def parse_instant(text: str) -> int | None:
-    """Unix milliseconds of an ISO 8601 instant, UTC unless it names a zone; None if invalid."""
-    try:
-        instant = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    aware = instant if instant.tzinfo else instant.replace(tzinfo=UTC)
-    return int((aware - _EPOCH).total_seconds() * 1000)
-
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

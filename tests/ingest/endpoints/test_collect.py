@@ -31,7 +31,18 @@ def test_an_event_is_published_unchanged(collector: InMemoryCollector, tmp_path:
     reply = collector.post("/track?website_id=shop", body, headers={"user-agent": AGENT})
 
     assert reply.status == 200
-    assert accepted_body(reply) == {"status": "success", "type": "custom_event", "count": 1}
+    assert accepted_body(reply) == {
+        "status": "success",
+        "type": "custom_event",
+        "count": 1,
+        "ignored": [
+            {
+                "index": 0,
+                "names": ["unknown"],
+                "message": "'unknown' is ignored; members of your own go into 'properties'",
+            }
+        ],
+    }
     assert collector.producer.sent[0].topic == "events"
     assert collector.producer.sent[0].envelopes == [
         Envelope(
@@ -338,3 +349,37 @@ def test_health_names_a_table_that_is_not_written_and_requests_are_accepted(tmp_
 
     assert (reply.status, reply.json["status"]) == (200, "degraded")
     assert reply.json["checks"]["storing"] == f"worker-1: {reason}"
+
+
+@pytest.mark.parametrize(
+    ("timestamps", "adjusted"),
+    [
+        ([NOW, NOW - 6 * 86_400_000, None, "2026-11-18T11:00:00Z"], None),
+        ([NOW, NOW - 8 * 86_400_000, NOW + 600_000], 2),
+        ([NOW // 1000, NOW / 1000], None),
+        ([-5, 0, "2020-01-01", NOW], 3),
+    ],
+    ids=["within", "old and future", "seconds", "meaningless"],
+)
+def test_adjusted_timestamps_are_counted(
+    collector: InMemoryCollector, timestamps: list[object], adjusted: int | None
+) -> None:
+    items = [{"name": "a", "timestamp": timestamp} for timestamp in timestamps]
+
+    reply = collector.post("/track?website_id=shop", items)
+
+    assert (reply.status, reply.json.get("adjusted")) == (200, adjusted)
+
+
+def test_remarks_of_several_websites_are_of_accepted_items(collector: InMemoryCollector) -> None:
+    body = [
+        {"name": "a", "websiteId": "solo", "extra": 1, "timestamp": 1},
+        {"name": "b", "websiteId": "shop", "extra": 1, "timestamp": 1},
+        {"name": "c", "websiteId": "blog"},
+    ]
+
+    reply = collector.post("/track", body, key="acme").json
+
+    assert [reject["index"] for reject in reply["rejected"]] == [0]
+    assert [ignored["index"] for ignored in reply["ignored"]] == [1]
+    assert reply["adjusted"] == 1

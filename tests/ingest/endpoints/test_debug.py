@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from starlette.types import Message
 
-from ingest.endpoints import debug
+from ingest.endpoints import debug, debug_lines
 from ingest.publishing import recent_requests
 from ingest.publishing.recent_requests import RecentRequest, RecentRequests
 from schemas.errors import Unavailable
@@ -164,7 +164,11 @@ def test_items_of_large_requests_are_counted_only(collector: InMemoryCollector) 
 
     [line] = debug_items(collector)
 
-    assert (line["count"], line["message"], "item" in line) == (100, debug.ITEMS_OMITTED, False)
+    assert (line["count"], line["message"], "item" in line) == (
+        100,
+        debug_lines.ITEMS_OMITTED,
+        False,
+    )
 
 
 @pytest.mark.parametrize(

@@ -159,3 +159,20 @@ def test_messages_about_payload_fields_have_the_name_that_was_sent(
     assert reply.json["message"] == (
         "No item was accepted. 'error_type' must be a string or null, not an integer"
     )
+
+
+def test_a_batch_names_ignored_members_and_counts_adjusted_times(
+    collector: InMemoryCollector,
+) -> None:
+    reply = collector.post(
+        "/batch?client_id=shop",
+        [
+            {"type": "track", "name": "screen_view", "path": "/", "timestamp": 5},
+            {"type": "custom", "zzz": 1},
+            {"type": "custom", "name": "signup", "zzz": 1, "timestamp": NOW // 1000},
+        ],
+    ).json
+
+    assert reply["status"] == "partial"
+    assert [(one["index"], one["names"]) for one in reply["ignored"]] == [(2, ["zzz"])]
+    assert reply["adjusted"] == 1

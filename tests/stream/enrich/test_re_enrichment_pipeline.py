@@ -5,6 +5,7 @@ from stream.enrich.re_enrichment_pipeline import RE_ENRICHMENT_PIPELINE
 
 def test_steps_that_need_only_stored_columns_run_again_in_their_order() -> None:
     assert [step.name for step in RE_ENRICHMENT_PIPELINE] == [
+        "put_script_urls",
         "put_page",
         "put_campaign",
         "put_referrer",

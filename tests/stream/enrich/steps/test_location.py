@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from schemas.envelope import COUNTRY_HEADER
+from schemas.kinds import ERROR_REPORT, PAGE_ENGAGEMENT, WEB_VITAL, Kind
 from stream.enrich.rules.geo_database import GeoDatabase
 from stream.enrich.rules.geo_records import NO_LOCATION, Location, parse_record
 from stream.enrich.rules.lookups import Lookups
@@ -183,3 +184,18 @@ def test_a_worker_that_cannot_read_the_named_file_stores_nothing(tmp_path: Path)
 
     assert ended.returncode == 78
     assert f"TIDEMARK_GEO: {missing} cannot be read" in ended.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    ("kind", "item"),
+    [
+        (WEB_VITAL, {"path": "/", "metricName": "LCP", "metricValue": 1}),
+        (ERROR_REPORT, {"message": "x is undefined"}),
+        (PAGE_ENGAGEMENT, {"path": "/"}),
+    ],
+    ids=["web vital", "error", "engagement"],
+)
+def test_a_time_zone_is_stored_and_gives_the_country(kind: Kind, item: dict[str, object]) -> None:
+    item = {**item, "timezone": "asia/kathmandu"}
+
+    assert facts(item, "timezone", "country", kind=kind) == ("Asia/Kathmandu", "NP")

@@ -1,0 +1,74 @@
+"""Entries of `/debug`: ignored members, moved times and repeated ids of each item."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ingest.endpoints.debug_lines import DebugLines
+from tests.ingest.in_memory_collector import NOW, InMemoryCollector, in_memory_collector
+
+
+@pytest.fixture
+def collector(tmp_path: Path) -> InMemoryCollector:
+    return in_memory_collector(tmp_path)
+
+
+def remarks(collector: InMemoryCollector) -> list[dict[str, Any]]:
+    """What the entries say beside the item, oldest first."""
+    lines = DebugLines()
+    names = ("ignored", "hint", "storedTime", "repeated")
+    return [
+        {name: line[name] for name in names if name in line}
+        for request in reversed(collector.recent.latest("shop"))
+        for line in lines.of_request(request)
+    ]
+
+
+def test_ignored_members_are_named(collector: InMemoryCollector) -> None:
+    collector.post("/track?website_id=shop", [{"name": "a"}, {"name": "b", "user_id": 7}])
+
+    assert remarks(collector) == [
+        {},
+        {"ignored": ["user_id"], "hint": "'user_id' is ignored; did you mean 'profileId'?"},
+    ]
+
+
+def test_the_stored_time_is_shown_where_the_timestamp_does_not_name_it(
+    collector: InMemoryCollector,
+) -> None:
+    items = [
+        {"name": "a", "timestamp": timestamp}
+        for timestamp in (NOW, NOW // 1000, 0, "2026-11-18T11:06:40Z", "2020-01-01")
+    ]
+
+    collector.post("/track?website_id=shop", items)
+
+    assert remarks(collector) == [
+        {},
+        {"storedTime": "2026-11-18T11:06:40.000Z"},
+        {"storedTime": "2026-11-11T11:06:40.000Z"},
+        {},
+        {"storedTime": "2026-11-11T11:06:40.000Z"},
+    ]
+
+
+def test_an_event_id_that_came_before_is_marked(collector: InMemoryCollector) -> None:
+    collector.post("/track?website_id=shop", {"name": "a", "eventId": "e1"})
+    collector.post("/vitals?client_id=shop", [
+        {"path": "/", "metricName": "LCP", "metricValue": 1, "eventId": "e1"}
+    ])  # fmt: skip
+    collector.post("/track?website_id=shop", [
+        {"name": "b", "eventId": "e1"}, {"name": "c", "eventId": "e2"}
+    ])  # fmt: skip
+
+    assert remarks(collector) == [{}, {}, {"repeated": True}, {}]
+
+
+def test_members_that_a_tracker_format_reads_are_not_ignored(collector: InMemoryCollector) -> None:
+    body = {"type": "track", "name": "screen_view", "path": "/", "gclid": "x", "zzz": 1}
+
+    reply = collector.post("/?client_id=shop", body)
+
+    assert [one["names"] for one in reply.json["ignored"]] == [["zzz"]]
+    assert [one["ignored"] for one in remarks(collector)] == [["zzz"]]
