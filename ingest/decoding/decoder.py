@@ -21,7 +21,7 @@ from ingest.decoding.field_aliases import (
 )
 from ingest.decoding.ignored_members import IgnoredMembers, ignored_in_items
 from ingest.decoding.limits import MAX_BRACKETS, MAX_ITEM_BYTES, MAX_ITEMS
-from ingest.decoding.strict_types import strict_type
+from ingest.decoding.strict_types import known_members_type, strict_type
 from schemas.errors import Malformed, NoneAccepted, PayloadTooLarge
 from schemas.items import Item
 from schemas.kinds import Kind
@@ -65,7 +65,7 @@ class Decoder:
     def __init__(self, kind: Kind) -> None:
         self._kind = kind
         self._aliases = aliases_of(kind.item)
-        item, known_item = strict_type(kind.item), strict_type(kind.item, forbid_unknown=True)
+        item, known_item = strict_type(kind.item), known_members_type(kind.item)
         self._known_list_decoder = msgspec.json.Decoder(list[known_item])  # type: ignore[valid-type]  # built above
         self._list_decoder = msgspec.json.Decoder(list[item])  # type: ignore[valid-type]  # built above
         self._item_decoder = msgspec.json.Decoder(item)

@@ -50,25 +50,37 @@ Impossible: Any = Annotated[str, Meta(min_length=1, max_length=0)]
 """A type that no value fits."""
 
 
-def strict_type(item: type[Item], forbid_unknown: bool = False) -> type[Item]:
+def strict_type(item: type[Item]) -> type[Item]:
     """The item type with bounded numbers and nesting, and without aliases.
 
-    `forbid_unknown`: decoding fails for an unknown member; that costs items without one nothing.
+    It ignores unknown members.
     """
-    struct_fields = item.__struct_fields__
-    fields = [(name, type_, None) for name, type_ in OVERRIDES.items() if name in struct_fields]
-    fields += [
+    aliases = [
         (f"alias_{index}", Impossible, msgspec.field(name=name, default=None))
         for index, name in enumerate(aliases_of(item))
     ]
+    return _struct(item, aliases, forbid_unknown_fields=False)
+
+
+def known_members_type(item: type[Item]) -> type[Item]:
+    """The same for items without aliases and unknown members: decoding others fails.
+
+    It has half as many fields, so decoding takes less time.
+    """
+    return _struct(item, [], forbid_unknown_fields=True)
+
+
+def _struct(item: type[Item], aliases: list[Any], forbid_unknown_fields: bool) -> type[Item]:
+    names = item.__struct_fields__
+    overrides = [(name, type_, None) for name, type_ in OVERRIDES.items() if name in names]
     struct = msgspec.defstruct(
         item.__name__,
-        fields,
+        overrides + aliases,
         bases=(item,),
         rename="camel",
         kw_only=True,
         gc=False,
-        forbid_unknown_fields=forbid_unknown,
+        forbid_unknown_fields=forbid_unknown_fields,
     )
     assert issubclass(struct, item)  # noqa: S101 - for the type checker
     return struct
