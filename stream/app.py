@@ -10,27 +10,28 @@ from aiokafka.errors import KafkaError
 
 from schemas.kinds import Kind
 from schemas.lake.delta_table import DamagedLog
-from schemas.lake.topic_identity import TopicIdentity, TopicIdentityClient
+from schemas.lake.topic_identity import TopicIdentityClient
 from schemas.runtime.settings import Settings
 from stream.consumer.fetch_budget import FetchBudget
 from stream.consumer.message_queue import BatchLimits
 from stream.consumer.progress import TopicPartition, WorkerProgress
-from stream.faust_adapter import (
-    PartitionOffsets,
+from stream.consumer.start_offsets import (
+    KafkaOffsets,
     StartOffsets,
+    assign_writers,
+    fetch_with_retry,
+)
+from stream.faust_adapter import (
     batches,
     end_offset,
     table_offset_transport,
 )
 from stream.rows.kafka_message import KafkaMessage, split_batch
-from stream.rows.quarantine import OffsetRange
 from stream.runtime.errors import (
     FatalError,
     LogDamaged,
-    OffsetOutOfRange,
     TopicReplaced,
     Unexpected,
-    Unreachable,
 )
 from stream.writing.batch_writer import BatchWriter
 
@@ -42,9 +43,6 @@ MAX_BATCH_MESSAGES = 256
 MAX_BATCH_BYTES = 16 << 20
 """Bytes in a batch at most. 20,000 usual rows have fewer, so that their number ends a batch first.
 Writing a batch takes six times its bytes of memory."""
-
-MAX_ATTEMPTS = 5
-RETRY_SECONDS = 0.5
 
 EndProcess = Callable[[FatalError], None]
 """Ends the process with the error's exit code."""
@@ -69,7 +67,7 @@ class Worker:
         self._writers = writers
         """By topic."""
         self._end = end
-        self._identities = TopicIdentityClient(settings.brokers)
+        self._topic_ids = TopicIdentityClient(settings.brokers)
         self._locks = {topic: asyncio.Lock() for topic in writers}
         self._budget = FetchBudget()
         self.app = create_app(settings, name, set(writers), self.start_offsets, self._budget, group)
@@ -110,21 +108,19 @@ class Worker:
             for message in part:
                 message.acknowledge()
 
-    async def start_offsets(
-        self, kafka_offsets: Mapping[TopicPartition, PartitionOffsets]
-    ) -> dict[TopicPartition, int]:
+    async def start_offsets(self, kafka_offsets: KafkaOffsets) -> dict[TopicPartition, int]:
         """The offset from which to read each partition that was assigned."""
         topics = sorted({topic for topic, _ in kafka_offsets})
         try:
-            client = await topic_identities(self._identities, topics)
+            topic_identities = await fetch_with_retry(self._topic_ids, topics)
         except FatalError as error:
             self._end(error)
             raise
-        next_offsets = await self._run_in_thread(
-            lambda kafka_offsets: self._start_offsets(kafka_offsets, client), kafka_offsets
+        start_offsets = await self._run_in_thread(
+            lambda offsets: assign_writers(self._writers, offsets, topic_identities), kafka_offsets
         )
-        self.progress.assign(next_offsets)
-        return next_offsets
+        self.progress.assign(start_offsets)
+        return start_offsets
 
     async def _run_in_thread(
         self, work: Callable[[Argument], Result], argument: Argument
@@ -146,53 +142,6 @@ class Worker:
             self._end(Unexpected(repr(error)))
             raise
 
-    def _start_offsets(
-        self,
-        kafka_offsets: Mapping[TopicPartition, PartitionOffsets],
-        client: Mapping[str, TopicIdentity],
-    ) -> dict[TopicPartition, int]:
-        next_offsets: dict[TopicPartition, int] = {}
-        for topic, writer in self._writers.items():
-            end_offsets = {
-                p: bounds.next for (name, p), bounds in kafka_offsets.items() if name == topic
-            }
-            if end_offsets:
-                writer.assign_topic(client.get(topic), end_offsets)
-            for partition, offset in writer.assign_partitions(end_offsets).items():
-                topic_partition = topic, partition
-                next_offsets[topic_partition] = self._start_offset(
-                    topic_partition, kafka_offsets[topic_partition], offset
-                )
-        return next_offsets
-
-    def _start_offset(
-        self, topic_partition: TopicPartition, kafka_offsets: PartitionOffsets, offset: int
-    ) -> int:
-        """The table's next offset, or Kafka's first one when messages were deleted up to it."""
-        topic, partition = topic_partition
-        if offset > kafka_offsets.next:
-            raise OffsetOutOfRange(
-                f"Topic {topic} partition {partition} ends at offset {kafka_offsets.next}, but the "
-                f"table has stored up to {offset}: Kafka lost acknowledged messages, or the topic "
-                "was recreated. To read the topic from its beginning, increase "
-                "TIDEMARK_INGEST_EPOCH; messages without an eventId that were stored before are "
-                "then stored twice."
-            )
-        if offset < kafka_offsets.first:
-            log.error(
-                "messages were deleted from Kafka before they were read",
-                extra={
-                    "topic": topic,
-                    "partition": partition,
-                    "from": offset,
-                    "to": kafka_offsets.first,
-                },
-            )
-            lost = OffsetRange(offset, kafka_offsets.first)
-            self._writers[topic].add_lost_range(partition, lost)
-            return kafka_offsets.first
-        return offset
-
     async def check_topics(self, topics: Iterable[str]) -> None:
         """End the process when a topic was recreated since its partitions were assigned.
 
@@ -200,13 +149,13 @@ class Worker:
         when the batch was fetched. While Kafka is unreachable, no topic can be recreated.
         """
         try:
-            identities = await self._identities.fetch(topics)
+            topic_identities = await self._topic_ids.fetch(topics)
         except KafkaError:
             return
-        for topic, identity in identities.items():
-            expected = self._writers[topic].topic_identity
-            if expected is not None and identity != expected:
-                self._end(TopicReplaced(f"{topic} was {expected}, and is {identity}"))
+        for topic, present in topic_identities.items():
+            assigned = self._writers[topic].topic_identity
+            if assigned is not None and present != assigned:
+                self._end(TopicReplaced(f"{topic} was {assigned}, and is {present}"))
 
     async def finish_batches(self, *_: Any, **__: Any) -> None:
         """Finish running batches before their partitions are revoked by a rebalance.
@@ -234,23 +183,6 @@ class Worker:
         self.progress.note_end_offsets(end_offsets)
         self.progress.note_scan(sum(writer.files_scanned for writer in self._writers.values()))
         self.progress.raise_if_stuck()
-
-
-async def topic_identities(
-    client: TopicIdentityClient, topics: Sequence[str]
-) -> Mapping[str, TopicIdentity]:
-    """The id of each topic; Unreachable when Kafka does not answer."""
-    for attempt in range(MAX_ATTEMPTS):
-        try:
-            identities = await client.fetch(topics)
-        except KafkaError as error:
-            if attempt == MAX_ATTEMPTS - 1:
-                raise Unreachable(str(error)) from error
-        else:
-            if len(identities) in (0, len(topics)):  # a broker may not know all of them yet
-                return identities
-        await asyncio.sleep(RETRY_SECONDS)
-    return identities
 
 
 def last_timestamps(batch: Sequence[KafkaMessage]) -> dict[int, int]:

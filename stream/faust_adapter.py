@@ -8,7 +8,7 @@ to the next offsets of the tables, wherever Faust itself would seek to the commi
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Mapping, Sequence, Set
 from contextlib import suppress
 from typing import Any, cast
 
@@ -18,10 +18,10 @@ from aiokafka.errors import KafkaError
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
 from faust.types.events import EventT
-from msgspec import Struct
 
 from stream.consumer.fetch_budget import FetchBudget
 from stream.consumer.message_queue import BatchLimits, MessageQueue
+from stream.consumer.start_offsets import PartitionOffsets, StartOffsets
 from stream.rows.kafka_message import KafkaMessage, open_message
 from stream.runtime.errors import Unreachable
 
@@ -41,19 +41,6 @@ MESSAGE_OVERHEAD_BYTES = 2_048
 """Memory that a message takes besides its bytes."""
 FULL_PAUSE_SECONDS = 0.1
 """Longest pause while the fetch budget allows no partition."""
-
-
-class PartitionOffsets(Struct, frozen=True):
-    """The messages that Kafka has of a topic partition: offsets first to next - 1."""
-
-    first: int
-    next: int
-
-
-StartOffsets = Callable[
-    [Mapping[tuple[str, int], PartitionOffsets]], Awaitable[Mapping[tuple[str, int], int]]
-]
-"""The offset from which to read each topic partition, given the offsets that Kafka has of it."""
 
 
 async def batches(

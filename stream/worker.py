@@ -5,15 +5,12 @@ import faulthandler
 import logging
 import os
 import signal
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Any, NoReturn
 
-from deltalake.exceptions import DeltaError
-
-from schemas.lake.delta_table import DamagedLog, open_table
 from schemas.registry import (
     Backups,
     DatabaseError,
@@ -30,7 +27,6 @@ from schemas.runtime.heartbeat import (
     write_heartbeat,
 )
 from schemas.runtime.settings import Settings
-from schemas.tables import TABLES
 from stream.app import EndProcess, Worker
 from stream.enrich.rules.geo_database import GeoDatabase
 from stream.enrich.rules.lookups import Lookups
@@ -49,7 +45,12 @@ from stream.runtime.errors import (
 )
 from stream.state.memory_budget import MemoryBudget
 from stream.storage.log_repair import repair_logs
-from stream.writing.batch_writer import BatchWriter
+from stream.writing.open_writers import (
+    open_writers,
+    skipped_tables,
+    until_repaired,
+    wait_for_repair,
+)
 from stream.writing.worker_roles import LIVE, WorkerRole
 
 log = logging.getLogger(__name__)
@@ -59,7 +60,6 @@ JOINING_SECONDS = 0.2
 """Heartbeat interval before the worker is in the group: `up` waits for the heartbeat after that."""
 HEARTBEATS_PER_TOPIC_CHECK = 5
 """Heartbeats between two checks of the topic ids, for topics without messages."""
-RECHECK_SECONDS = 10.0
 STOP_SECONDS = 5.0
 
 HandOver = Callable[[Worker], NoReturn]
@@ -108,13 +108,13 @@ async def _run(settings: Settings, name: str, role: WorkerRole, hand_over: HandO
     lookups = Lookups(geo_database, lambda website: _website_domain(follower, website))
     memory_budget = MemoryBudget.of(settings)
     writers, damaged_tables = await asyncio.to_thread(
-        _writers, settings, role, lookups, memory_budget
+        open_writers, settings, role, lookups, memory_budget
     )
     while not writers:  # exiting would not help, and would stop the processes started with this one
-        if not await _completes_before(stop, _wait_for_repair(settings, name, damaged_tables)):
+        if not await _completes_before(stop, wait_for_repair(settings, name, damaged_tables)):
             return EXIT_OK
         writers, damaged_tables = await asyncio.to_thread(
-            _writers, settings, role, lookups, memory_budget, quiet=True
+            open_writers, settings, role, lookups, memory_budget, quiet=True
         )
     await asyncio.to_thread(user_agent_parser)  # compiled here rather than in the first batch
     tune_allocator()
@@ -130,7 +130,7 @@ async def _run(settings: Settings, name: str, role: WorkerRole, hand_over: HandO
     log.info("worker started", extra={"worker": name, "kafka": settings.brokers})
     stop_task = asyncio.create_task(stop.wait())
     idle_task = asyncio.create_task(_until_idle(worker) if hand_over else asyncio.Event().wait())
-    repaired_task = asyncio.create_task(_until_repaired(settings, damaged_tables))
+    repaired_task = asyncio.create_task(until_repaired(settings, damaged_tables))
     await asyncio.wait(
         (stop_task, heartbeat_task, idle_task, repaired_task), return_when=asyncio.FIRST_COMPLETED
     )
@@ -146,67 +146,6 @@ async def _run(settings: Settings, name: str, role: WorkerRole, hand_over: HandO
     heartbeat_task.cancel()
     remove_heartbeat(settings.data / "run", name)
     os._exit(EXIT_OK)  # Faust's threads may outlast its stop
-
-
-DamagedTables = Mapping[str, str]
-"""The reason by name of each table that cannot be opened."""
-
-
-def skipped_tables(damaged_tables: DamagedTables) -> str:
-    """The heartbeat's reason: which tables are not written and how to repair them; else empty."""
-    if not damaged_tables:
-        return ""
-    reasons = "; ".join(dict.fromkeys(damaged_tables.values()))
-    return (
-        f"messages for {', '.join(sorted(damaged_tables))} wait in Kafka, because a log is damaged "
-        f"({reasons}); run tidemark doctor --repair"
-    )
-
-
-async def _wait_for_repair(settings: Settings, name: str, damaged_tables: DamagedTables) -> None:
-    """Report that no table can be opened, then pause before the next attempt."""
-    with suppress(OSError):
-        heartbeat = Heartbeat(
-            name, os.getpid(), now_ms(), REFUSED, reason=skipped_tables(damaged_tables)
-        )
-        write_heartbeat(settings.data / "run", heartbeat)
-    await asyncio.sleep(RECHECK_SECONDS)
-
-
-def _writers(
-    settings: Settings,
-    role: WorkerRole,
-    lookups: Lookups,
-    memory_budget: MemoryBudget,
-    quiet: bool = False,
-) -> tuple[dict[str, BatchWriter], DamagedTables]:
-    """The writers by topic, and the tables skipped because their log is damaged."""
-    writers: dict[str, BatchWriter] = {}
-    damaged_tables: dict[str, str] = {}
-    for kind in role.kinds:
-        try:
-            writers[settings.topic(kind.topic)] = BatchWriter(
-                settings, kind, lookups, memory_budget=memory_budget, role=role.writer
-            )
-        except DamagedLog as error:
-            damaged_tables[kind.table.name] = str(error)
-            log.log(
-                logging.DEBUG if quiet else logging.CRITICAL,
-                "table skipped: its messages wait in Kafka until its log is repaired",
-                extra={"table": kind.table.name, "reason": str(error)},
-            )
-    return writers, damaged_tables
-
-
-async def _until_repaired(settings: Settings, damaged_tables: DamagedTables) -> None:
-    """Return when a skipped table can be opened."""
-    coroutine = [table for table in TABLES if table.name in damaged_tables]
-    while True:
-        await asyncio.sleep(RECHECK_SECONDS)
-        for table in coroutine:
-            with suppress(DamagedLog, DeltaError, OSError):
-                await asyncio.to_thread(open_table, settings.lake_url, table)
-                return
 
 
 async def _completes_before(stop: asyncio.Event, coroutine: Coroutine[Any, Any, None]) -> bool:
@@ -251,7 +190,7 @@ def _website_domain(follower: RegistryFollower, website_id: str) -> str | None:
     return website.domain if website else None
 
 
-async def _heartbeat_loop(worker: Worker, name: str, damaged_tables: str) -> None:
+async def _heartbeat_loop(worker: Worker, name: str, reason: str) -> None:
     """Every second: update the progress, write the heartbeat, and exit when stuck."""
     run = worker.settings.data / "run"
     previous = previous_heartbeat(run, name)
@@ -266,7 +205,7 @@ async def _heartbeat_loop(worker: Worker, name: str, damaged_tables: str) -> Non
         except FatalError as error:
             exit_fatally(error)
         try:
-            worker.progress.write_heartbeat(run, name, os.getpid(), previous, damaged_tables)
+            worker.progress.write_heartbeat(run, name, os.getpid(), previous, reason)
         except OSError as error:
             log.warning("heartbeat not written", extra={"reason": str(error)})
 

@@ -19,7 +19,7 @@ from stream.enrich.steps.channel import put_channel
 from stream.enrich.steps.display import put_display
 from stream.enrich.steps.event_time import put_event_time
 from stream.enrich.steps.form import put_form
-from stream.enrich.steps.identity import put_identity
+from stream.enrich.steps.identity_hashes import put_identity_hashes
 from stream.enrich.steps.language import put_language
 from stream.enrich.steps.location import put_location
 from stream.enrich.steps.outbound_link import put_outbound_link
@@ -93,7 +93,7 @@ PIPELINE = build_pipeline(
     ),
     EnrichmentStep(put_script_urls, reads=columns("filename", "stack")),
     EnrichmentStep(put_form),
-    EnrichmentStep(put_identity, reads=columns("anonymous_id", "session_id")),
+    EnrichmentStep(put_identity_hashes, reads=columns("anonymous_id", "session_id")),
     EnrichmentStep(put_page, writes=("page_properties", "page_address", "page")),
     EnrichmentStep(put_campaign, reads=("page_address",), writes=columns(*UTM, "click_id")),
     EnrichmentStep(

@@ -30,7 +30,7 @@ from stream.enrich.steps.script_urls import put_script_urls
 from stream.enrich.steps.sender import StoredSender, parse_sender
 from stream.enrich.steps.user_agent import put_user_agent
 from stream.rows.arrow_tables import arrow_table
-from stream.rows.row_batch import ROW_IDENTITY, RowBatch
+from stream.rows.row_batch import KEY_COLUMNS, RowBatch
 
 REPEATABLE_STEPS = frozenset(
     (
@@ -67,7 +67,7 @@ SAME_NAMED_COLUMNS = (
 
 INPUT_COLUMNS = frozenset(
     (
-        *ROW_IDENTITY,
+        *KEY_COLUMNS,
         *SAME_NAMED_COLUMNS,
         *SENDER_COLUMNS,
         *PAGE_COLUMNS,
@@ -87,7 +87,7 @@ def re_enrich_rows(kind: Kind, stored: pa.Table, lookups: Lookups) -> pa.Table:
     names = [n for n in stored.column_names if n in INPUT_COLUMNS or n == kind.table.subject_column]
     old: Columns = stored.select(names).to_pydict()
     rows = RowBatch(
-        kind, _items(kind, old), _envelopes(kind, old), {n: old[n] for n in ROW_IDENTITY}
+        kind, _items(kind, old), _envelopes(kind, old), {n: old[n] for n in KEY_COLUMNS}
     )
     rows.facts.is_data_centre = [reason == DATA_CENTRE for reason in old["bot_reason"]]
     run_pipeline(rows, lookups, RE_ENRICHMENT_PIPELINE)
@@ -98,7 +98,7 @@ def re_enrich_rows(kind: Kind, stored: pa.Table, lookups: Lookups) -> pa.Table:
     table = arrow_table(
         kind.table, {kind.table.subject_column: old[kind.table.subject_column], **new}
     )
-    return table.select([name for name in new if name not in ROW_IDENTITY])
+    return table.select([name for name in new if name not in KEY_COLUMNS])
 
 
 def _keep_stored(

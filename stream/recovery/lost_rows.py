@@ -24,6 +24,7 @@ from stream.recovery.topic_replay import ReplayRange, replay, topic_identity
 from stream.rows.kafka_message import KafkaMessage
 from stream.rows.ledger import LedgerCounts
 from stream.rows.quarantine import QuarantineEntry, QuarantineStage
+from stream.rows.row_batch import KEY_COLUMNS
 from stream.state.memory_budget import MemoryBudget
 from stream.state.table_state import TableState
 from stream.storage.delta_commit import LakeTable
@@ -32,9 +33,7 @@ from stream.writing.batch_preparation import prepare_batch
 from stream.writing.ledger_repair import MAX_PARTITIONS
 from stream.writing.writer_role import LIVE_WRITER, CommittedOffsets
 
-ROW_IDENTITY = ("kafka_partition", "kafka_offset", "seq")
-
-_IDENTITY_SCHEMA = pa.schema(
+_KEY_SCHEMA = pa.schema(
     [("kafka_partition", pa.int32()), ("kafka_offset", pa.int64()), ("seq", pa.int32())]
 )
 MAX_EARLY_MS = 5 * 60_000
@@ -109,7 +108,7 @@ class RowRecovery:
             return RecoveredRows(self._no_rows(), (), self._settings.ingest_epoch)
         offsets = CommittedOffsets(self._topic, epoch, self._main, self._ledger)
         received_elsewhere = pa.concat_tables(
-            [_stored_identities(table, received, epoch), self._duplicate_identities(received)]
+            [_stored_keys(table, received, epoch), self._duplicate_keys(received)]
         )
         lost: list[pa.Table] = []
 
@@ -136,9 +135,9 @@ class RowRecovery:
 
     def _epoch(self) -> int | None:
         """The epoch of the topic that Kafka has; None when the table read another topic."""
-        identity = topic_identity(self._settings.brokers, self._topic)
-        if identity and (
-            epoch := self._main.next_offset(identity_app_id(self._topic, identity.id))
+        kafka_topic = topic_identity(self._settings.brokers, self._topic)
+        if kafka_topic and (
+            epoch := self._main.next_offset(identity_app_id(self._topic, kafka_topic.id))
         ):
             return epoch
         has_read_another = self._main.next_offset(epoch_app_id(self._topic)) > 0
@@ -153,25 +152,23 @@ class RowRecovery:
         }
         return {partition: offset for partition, offset in next_offsets.items() if offset}
 
-    def _duplicate_identities(self, received: ReceivedRange) -> pa.Table:
-        """Identities of duplicates: they were received and are not rows of the table."""
+    def _duplicate_keys(self, received: ReceivedRange) -> pa.Table:
+        """Row keys of duplicates: they were received and are not rows of the table."""
         self._quarantine.refresh()
-        identities = [_IDENTITY_SCHEMA.empty_table()]
+        keys = [_KEY_SCHEMA.empty_table()]
         for data_file in live_data_files(self._quarantine.handle, QUARANTINE):
             if data_file.last_time and _ms(data_file.last_time) < received.first_ms:
                 continue
             with verified_files(self._quarantine, [data_file]) as (file,):
                 rows = pq.read_table(
-                    file, columns=["topic", "stage", *ROW_IDENTITY], partitioning=None
+                    file, columns=["topic", "stage", *KEY_COLUMNS], partitioning=None
                 )
             is_duplicate = pc.and_(
                 pc.equal(rows["topic"], self._topic),
                 pc.equal(rows["stage"], QuarantineStage.DUPLICATE.value),
             )
-            identities.append(
-                rows.filter(is_duplicate).select(list(ROW_IDENTITY)).cast(_IDENTITY_SCHEMA)
-            )
-        return pa.concat_tables(identities)
+            keys.append(rows.filter(is_duplicate).select(list(KEY_COLUMNS)).cast(_KEY_SCHEMA))
+        return pa.concat_tables(keys)
 
 
 def recover_rows(
@@ -186,11 +183,11 @@ def recover_rows(
     return RowRecovery(settings, kind, lookups).recover(table, received, wanted)
 
 
-def _stored_identities(table: LakeTable, received: ReceivedRange, epoch: int) -> pa.Table:
-    """Identities of all rows of this epoch in undamaged files."""
+def _stored_keys(table: LakeTable, received: ReceivedRange, epoch: int) -> pa.Table:
+    """Keys of all rows of this epoch in undamaged files."""
     damaged = table.damage_reports.of_table(table.table.name)
     ranges = received_ranges(table)
-    identities = [_IDENTITY_SCHEMA.empty_table()]
+    keys = [_KEY_SCHEMA.empty_table()]
     for data_file in live_data_files(table.handle, table.table):
         of_file = ranges[data_file.path]
         is_disjoint = of_file.last_ms < received.first_ms or received.last_ms < of_file.first_ms
@@ -198,12 +195,12 @@ def _stored_identities(table: LakeTable, received: ReceivedRange, epoch: int) ->
             continue
         with verified_files(table, [data_file]) as (file,):
             names = pq.read_schema(file).names
-            columns = [*ROW_IDENTITY, "received_at", *(["epoch"] if "epoch" in names else [])]
+            columns = [*KEY_COLUMNS, "received_at", *(["epoch"] if "epoch" in names else [])]
             rows = _within(pq.read_table(file, columns=columns, partitioning=None), received)
         if "epoch" in names:  # rows without an epoch may be of any
             rows = rows.filter(pc.fill_null(pc.equal(rows["epoch"], epoch), True))
-        identities.append(rows.select(list(ROW_IDENTITY)).cast(_IDENTITY_SCHEMA))
-    return pa.concat_tables(identities)
+        keys.append(rows.select(list(KEY_COLUMNS)).cast(_KEY_SCHEMA))
+    return pa.concat_tables(keys)
 
 
 def _within(rows: pa.Table, received: ReceivedRange) -> pa.Table:
@@ -212,10 +209,10 @@ def _within(rows: pa.Table, received: ReceivedRange) -> pa.Table:
     return rows.filter(pc.and_(pc.greater_equal(at, first), pc.less(at, last)))
 
 
-def _without(rows: pa.Table, known: pa.Table) -> pa.Table:
-    """The rows whose identity is not among the known ones."""
-    identities = rows.select(list(ROW_IDENTITY)).append_column(
+def _without(rows: pa.Table, received: pa.Table) -> pa.Table:
+    """The rows whose key is not among those of the received ones."""
+    keys = rows.select(list(KEY_COLUMNS)).append_column(
         "index", pa.array(range(rows.num_rows), pa.int64())
     )
-    remaining = identities.join(known, list(ROW_IDENTITY), join_type="left anti")
+    remaining = keys.join(received, list(KEY_COLUMNS), join_type="left anti")
     return rows.take(remaining["index"].sort())

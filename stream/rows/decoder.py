@@ -13,7 +13,7 @@ from schemas.kinds import Kind
 from stream.rows.kafka_message import KafkaMessage, UnreadableChunk
 from stream.rows.ledger import LedgerCounts
 from stream.rows.quarantine import QuarantineEntry, QuarantineStage
-from stream.rows.row_batch import ROW_IDENTITY, RowBatch
+from stream.rows.row_batch import KEY_COLUMNS, RowBatch
 
 DECODE_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """Errors that msgspec raises on malformed bytes."""
@@ -42,7 +42,7 @@ def decode_batch(
 
 class _Decoder:
     def __init__(self, kind: Kind, counts: LedgerCounts) -> None:
-        self.rows = RowBatch(kind, [], [], {name: [] for name in ROW_IDENTITY})
+        self.rows = RowBatch(kind, [], [], {name: [] for name in KEY_COLUMNS})
         self.quarantined: list[QuarantineEntry] = []
         self._kind = kind
         self._counts = counts

@@ -95,7 +95,7 @@ class RowBatch:
             self.kind,
             [self.items[i] for i in indexes],
             [self.envelopes[i] for i in indexes],
-            {name: [self.columns[name][i] for i in indexes] for name in ROW_IDENTITY},
+            {name: [self.columns[name][i] for i in indexes] for name in KEY_COLUMNS},
         )
         if self.request_positions:
             selected.request_positions = {
@@ -106,5 +106,5 @@ class RowBatch:
         return selected
 
 
-ROW_IDENTITY = ("kafka_partition", "kafka_offset", "seq")
-"""The columns that the decoder fills: a row's identity within a topic epoch."""
+KEY_COLUMNS = ("kafka_partition", "kafka_offset", "seq")
+"""The columns that the decoder fills: a row's key within a topic epoch."""

@@ -19,7 +19,7 @@ from stream.enrich.rules.lookups import Lookups
 from stream.maintenance.scheduler import MaintenanceScheduler
 from stream.runtime.errors import FatalError, LogDamaged, Unexpected
 from stream.state.memory_budget import MemoryBudget
-from stream.worker import _wait_for_repair, _writers
+from stream.writing.open_writers import open_writers, wait_for_repair
 from stream.writing.worker_roles import LIVE
 from tests.stream.builders import version
 
@@ -50,7 +50,7 @@ def test_a_worker_skips_a_damaged_table_and_stores_into_the_others(
 ) -> None:
     (delta_log / entry_name(0)).write_bytes(entry)
 
-    writers, damaged_tables = _writers(
+    writers, damaged_tables = open_writers(
         lake_settings, LIVE, Lookups(), MemoryBudget.of(lake_settings)
     )
 
@@ -68,12 +68,12 @@ def test_a_worker_without_any_table_reports_it_and_waits_for_the_repair(
     whole = entry.read_bytes()
     entry.write_bytes(b"")
 
-    writers, damaged_tables = _writers(
+    writers, damaged_tables = open_writers(
         lake_settings, LIVE, Lookups(), MemoryBudget.of(lake_settings)
     )
 
     async def waiting() -> None:
-        await asyncio.wait_for(_wait_for_repair(lake_settings, "worker-1", damaged_tables), 0.1)
+        await asyncio.wait_for(wait_for_repair(lake_settings, "worker-1", damaged_tables), 0.1)
 
     assert writers == {}
     with pytest.raises(TimeoutError):
@@ -85,7 +85,7 @@ def test_a_worker_without_any_table_reports_it_and_waits_for_the_repair(
         "run tidemark doctor --repair"
     )
     entry.write_bytes(whole)
-    repaired, _ = _writers(
+    repaired, _ = open_writers(
         lake_settings, LIVE, Lookups(), MemoryBudget.of(lake_settings), quiet=True
     )
     assert len(repaired) == len(LIVE.kinds)

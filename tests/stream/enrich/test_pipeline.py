@@ -22,11 +22,11 @@ from stream.enrich.pipeline import (
 )
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.steps.form import put_form
-from stream.enrich.steps.identity import put_identity
+from stream.enrich.steps.identity_hashes import put_identity_hashes
 from stream.enrich.steps.referrer import put_referrer
 from stream.rows.arrow_tables import arrow_table
 from stream.rows.facts import Facts
-from stream.rows.row_batch import ROW_IDENTITY
+from stream.rows.row_batch import KEY_COLUMNS
 from tests.stream.enrich.enriched_rows import rows_of
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -118,8 +118,8 @@ def test_a_step_declares_all_that_it_reads(kind: Kind, pipeline: Pipeline) -> No
             record.clear()
         step.run(rows, Lookups())
 
-        from_others = columns.read - columns.written - set(ROW_IDENTITY)
-        if step.run is put_identity:  # fills it where the item has none
+        from_others = columns.read - columns.written - set(KEY_COLUMNS)
+        if step.run is put_identity_hashes:  # fills it where the item has none
             from_others |= columns.read & {"anonymous_id"}
         assert {f"columns.{name}" for name in from_others} <= set(step.reads), step.name
         assert facts.read - facts.written <= set(step.reads), step.name

@@ -18,7 +18,7 @@ from schemas.kinds import CUSTOM_EVENT
 from schemas.tables import EVENTS, LEDGER, QUARANTINE
 from stream.enrich.rules.hashes import hash63
 from stream.enrich.rules.lookups import Lookups
-from stream.state import sessionizer as sessions_memory
+from stream.state import visitor_spans as sessions_memory
 from stream.state.sessionizer import SessionlessEvent
 from stream.writing.batch_writer import BatchWriter
 from tests.stream import builders

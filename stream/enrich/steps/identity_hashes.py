@@ -21,7 +21,7 @@ REQUEST_PERSON = b"request"
 """Keeps hashes of requests apart from those of event ids."""
 
 
-def put_identity(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
+def put_identity_hashes(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     if rows.has_column("visitor_made"):
         _put_visitor(rows)
     for column, field in (("visitor_hash", "anonymous_id"), ("session_hash", "session_id")):
