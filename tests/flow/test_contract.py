@@ -26,10 +26,10 @@ def custom(tenant: Tenant, **query: Any) -> Reply:
     return tenant.custom({"table": "events", "selects": [COUNT], **query})
 
 
-# 2.2, 2.3, 4.2: the standard query
+# The standard query
 
 
-def test_several_types_are_answered_in_one_request_and_order(tenant: Tenant) -> None:
+def test_one_request_returns_several_types_in_order(tenant: Tenant) -> None:
     reply = tenant.ask("outbound_links", "summary", "outbound_domains", limit=7, page=1)
 
     assert reply.status == 200
@@ -100,7 +100,7 @@ def test_another_page_holds_the_next_rows(tenant: Tenant) -> None:
     assert [[row["name"] for row in page] for page in pages] == [["/p2"], ["/p1"], ["/p0"], []]
 
 
-# 2.4, 4.3: the custom query
+# The custom query
 
 
 def test_a_custom_query_groups_and_aggregates(tenant: Tenant) -> None:
@@ -136,7 +136,7 @@ def test_a_custom_query_groups_and_aggregates(tenant: Tenant) -> None:
         ("outbound", "href"),
     ],
 )
-def test_the_documented_columns_may_be_asked(tenant: Tenant, table: str, column: str) -> None:
+def test_documented_columns_can_be_queried(tenant: Tenant, table: str, column: str) -> None:
     selects = [COUNT, {"field": column, "aggregate": "uniq", "alias": "different"}]
     reply = tenant.custom({"table": table, "selects": selects})
 
@@ -159,7 +159,7 @@ def test_the_documented_columns_may_be_asked(tenant: Tenant, table: str, column:
         ({"filters": [{"field": "secret_hash", "operator": "eq", "value": 1}]}, "secret_hash"),
     ],
 )
-def test_a_wrong_custom_query_is_told_what_is_wrong(
+def test_an_invalid_custom_query_names_the_invalid_field(
     tenant: Tenant, query: dict[str, Any], message: str
 ) -> None:
     reply = custom(tenant, **query)
@@ -169,7 +169,7 @@ def test_a_wrong_custom_query_is_told_what_is_wrong(
     assert message in reply.json["error"]
 
 
-# 2.5 to 2.7, 4.4 to 4.6: the collection
+# Collection of events
 
 
 def test_one_event_or_an_array_is_accepted_and_counted(tenant: Tenant) -> None:
@@ -189,7 +189,7 @@ def test_a_key_may_track_instead_of_the_website_id(tenant: Tenant) -> None:
     eventually(lambda: tenant.grouped_counts("events", "name") == [("by key", 1)])
 
 
-def test_the_good_items_of_a_batch_are_taken_and_the_bad_ones_named(tenant: Tenant) -> None:
+def test_valid_items_of_a_batch_are_accepted_and_invalid_ones_rejected(tenant: Tenant) -> None:
     reply = tenant.send([{**EVENT, "name": "good"}, {"properties": {}}, {**EVENT, "name": 5}])
 
     assert (reply.status, reply.json["count"]) == (200, 1)
@@ -198,7 +198,7 @@ def test_the_good_items_of_a_batch_are_taken_and_the_bad_ones_named(tenant: Tena
     eventually(lambda: tenant.grouped_counts("events", "name") == [("good", 1)])
 
 
-def test_a_batch_without_a_good_item_is_refused(tenant: Tenant) -> None:
+def test_a_batch_without_a_valid_item_is_rejected(tenant: Tenant) -> None:
     reply = tenant.send([{"properties": {}}])
 
     assert (reply.status, reply.json["status"]) == (400, "error")
@@ -220,7 +220,7 @@ def test_time_may_be_a_number_or_iso_or_absent(tenant: Tenant) -> None:
     eventually(lambda: tenant.custom(query, endDate=today).json["data"] == [{"n": 4}])
 
 
-# 4.1: links
+# Links
 
 
 def test_a_link_is_made_read_changed_listed_and_deleted(tenant: Tenant) -> None:
@@ -256,10 +256,10 @@ def test_a_link_is_made_read_changed_listed_and_deleted(tenant: Tenant) -> None:
     eventually(lambda: call("GET", location).status == 404, seconds=3)
 
 
-# 5, 7: authentication and failures
+# Authentication and errors
 
 
-def test_a_query_without_or_with_a_wrong_key_is_refused(tenant: Tenant) -> None:
+def test_a_query_with_no_key_or_an_invalid_one_is_rejected(tenant: Tenant) -> None:
     for key in ("", "tm_wrong_key", "nonsense"):
         reply = tenant.ask("summary", key=key)
 
@@ -280,7 +280,7 @@ def test_a_subject_of_another_tenant_looks_like_one_that_does_not_exist(
     assert absent.status == 403
 
 
-def test_a_failure_has_the_shape_of_its_service(stack: Installation) -> None:
+def test_errors_have_the_body_of_their_service(stack: Installation) -> None:
     query = call("GET", f"{stack.query_url}/nowhere")
     collect = call("GET", f"{stack.collect_url}/nowhere")
     method = call("PUT", f"{stack.collect_url}/track", {})
@@ -293,7 +293,7 @@ def test_a_failure_has_the_shape_of_its_service(stack: Installation) -> None:
 
 
 @pytest.mark.parametrize("body", [b"{", b"\xff\xfe", b'{"parameters": []}', b"[]", b"null", b'"x"'])
-def test_a_body_that_is_none_is_refused_with_words(tenant: Tenant, body: bytes) -> None:
+def test_an_invalid_body_is_rejected_with_a_message(tenant: Tenant, body: bytes) -> None:
     url = f"{tenant.stack.query_url}/v1/query?website_id={tenant.website.id}"
 
     reply = call("POST", url, body, {"x-api-key": tenant.key})
@@ -302,10 +302,10 @@ def test_a_body_that_is_none_is_refused_with_words(tenant: Tenant, body: bytes) 
     assert not any(word in reply.json["error"].lower() for word in ("select ", "traceback", ".py"))
 
 
-# 8: limits
+# Rate limits
 
 
-def test_every_answer_carries_the_three_headers(stack: Installation, tenant: Tenant) -> None:
+def test_every_response_has_the_rate_limit_headers(stack: Installation, tenant: Tenant) -> None:
     answers = [
         tenant.ask("summary"),
         tenant.ask("summary", key="x"),
@@ -335,7 +335,7 @@ def test_a_batch_of_types_counts_as_one_request(tenant: Tenant) -> None:
     assert left[0] - left[1] == 1
 
 
-def test_a_used_up_allowance_is_refused_with_the_documented_body(stack: Installation) -> None:
+def test_an_exceeded_rate_limit_has_the_documented_body(stack: Installation) -> None:
     tenant = Tenant.create(stack, plan="free")
     replies = [custom(tenant) for _ in range(31)]
 

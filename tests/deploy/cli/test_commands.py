@@ -77,7 +77,9 @@ def test_bad_input_is_one_line(run: Run, arguments: tuple[str, ...], message: st
     assert done == Done(2, "", f"tidemark: {message}\n")
 
 
-def test_status_speaks_when_nothing_runs(ask: Callable[..., Any], tmp_path: Path) -> None:
+def test_status_describes_an_installation_that_is_not_running(
+    ask: Callable[..., Any], tmp_path: Path
+) -> None:
     nothing = {"rows": 0, "newest": None, "lagChunks": None, "lagSeconds": None, "problem": None}
 
     status = ask("status")

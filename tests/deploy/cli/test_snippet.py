@@ -44,7 +44,7 @@ def test_a_snippet_names_collector_and_website(ask: Ask, website: str) -> None:
     }
 
 
-def test_what_is_asked_for_is_in_both(ask: Ask, website: str) -> None:
+def test_requested_scripts_are_in_both_tags(ask: Ask, website: str) -> None:
     tag = ask("snippet", website, "--vitals", "--errors", "--persist", "--collect-url", "/t/")
 
     assert tag["script"] == (

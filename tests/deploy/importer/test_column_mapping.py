@@ -76,21 +76,21 @@ EVENTS = {
 
 
 @pytest.mark.parametrize("name", EVENTS)
-def test_columns_of_many_programs_are_known(name: str) -> None:
+def test_columns_of_other_products_are_mapped(name: str) -> None:
     fields, event = EVENTS[name]
 
     assert ColumnMapper({}).event(fields) == event
 
 
 @pytest.mark.parametrize("name", EVENTS)
-def test_every_event_that_is_made_is_one_that_the_collector_takes(name: str) -> None:
+def test_mapped_events_are_accepted_by_the_collector(name: str) -> None:
     event = ColumnMapper({}).event(EVENTS[name][0])
 
     assert dry_run_sender(WEBSITE)([msgspec.json.encode(event)]) == CollectorReply(1)
     msgspec.json.decode(msgspec.json.encode(event), type=IMPORTED_EVENT.item)
 
 
-def test_a_column_may_be_said_to_be_a_field() -> None:
+def test_a_column_can_be_mapped_to_a_field() -> None:
     mapper = ColumnMapper({"who": "anonymousId", "when": "timestamp"})
 
     event = mapper.event({"who": "a", "user_id": "b", "when": "1714557600000", "x": 1})
@@ -99,7 +99,7 @@ def test_a_column_may_be_said_to_be_a_field() -> None:
     assert mapper.ignored == {"user_id", "x"}
 
 
-def test_a_fact_that_says_nothing_is_left_out_and_counted() -> None:
+def test_unknown_values_are_left_out_and_counted() -> None:
     mapper = ColumnMapper({})
     for device in ("console", "tablet", "car"):
         mapper.event({"device": device, "country": "Atlantis", "is_bot": "maybe"})

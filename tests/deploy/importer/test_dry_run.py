@@ -9,7 +9,7 @@ from deploy.cli import main
 from schemas.registry import Import, RegistryStore
 
 
-def test_a_dry_run_judges_and_makes_nothing(
+def test_a_dry_run_validates_and_stores_nothing(
     tmp_path: Path,
     store: RegistryStore,
     monkeypatch: pytest.MonkeyPatch,

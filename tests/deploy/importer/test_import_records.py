@@ -42,7 +42,7 @@ def test_an_import_that_was_undone_may_begin_anew(tmp_path: Path, store: Registr
     assert begin_or_resume(store, WEBSITE, file, again=False).id != first.id
 
 
-def test_notes_of_progress_do_not_make_the_services_read_the_registry(
+def test_saving_progress_does_not_change_the_registry_version(
     tmp_path: Path, store: RegistryStore
 ) -> None:
     one = begin_or_resume(store, WEBSITE, a_file(tmp_path, lines(1)), again=False)

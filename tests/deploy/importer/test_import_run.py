@@ -53,7 +53,7 @@ def test_requests_are_full_and_in_order_and_go_on_where_they_stopped(tmp_path: P
     assert another.names == [f"e{n}" for n in range(2 * MAX_ITEMS + 1, 2 * MAX_ITEMS + 8)]
 
 
-def test_what_is_refused_is_written_down_with_line_and_reason(tmp_path: Path) -> None:
+def test_rejects_are_written_with_line_and_reason(tmp_path: Path) -> None:
     file = a_file(tmp_path, lines(2) + "broken\n" + '{"ts": 1004, "name": "e4"}\n')
     rejects = RejectsFile(tmp_path / "rejects")
 

@@ -163,7 +163,7 @@ def test_what_is_not_as_it_should_be_leaves_the_old_one_there(
         ("", ""),
     ],
 )
-def test_of_what_npm_says_the_reason_is_told(message: str, why: str) -> None:
+def test_the_reason_is_taken_from_the_output_of_npm(message: str, why: str) -> None:
     assert npm_error(message) == why
 
 

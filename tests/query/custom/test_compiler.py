@@ -193,7 +193,7 @@ WRONG: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("query", "message"), WRONG)
-def test_a_wrong_query_is_told_what_is_wrong(
+def test_an_invalid_query_names_the_invalid_field(
     service: InProcessService, query: Any, message: str
 ) -> None:
     reply = ask(service, query)

@@ -66,7 +66,7 @@ def test_rows_are_ordered_by_the_first_alias_then_by_the_groups(service: InProce
     ]
 
 
-def test_an_order_of_ones_own_may_be_asked(service: InProcessService) -> None:
+def test_the_order_can_be_chosen(service: InProcessService) -> None:
     service.holds(a_view("/b"), a_view("/a"), a_view("/a"))
 
     found = rows(

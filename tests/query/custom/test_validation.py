@@ -54,7 +54,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("query", "message"), WRONG)
-def test_a_wrong_query_is_told_what_is_wrong(
+def test_an_invalid_query_names_the_invalid_field(
     service: InProcessService, query: dict[str, Any], message: str
 ) -> None:
     reply = service.custom(**{"table": "events", "selects": [COUNT], **query})
@@ -76,7 +76,7 @@ def test_a_wrong_query_is_told_what_is_wrong(
         ({"timezone": "../etc/passwd"}, "'timezone' is '../etc/passwd'"),
     ],
 )
-def test_a_wrong_body_is_told_which_field(
+def test_an_invalid_body_names_the_invalid_field(
     service: InProcessService, body: dict[str, Any], message: str
 ) -> None:
     whole = {"query": {"table": "events", "selects": [COUNT]}, **NOVEMBER, **body}

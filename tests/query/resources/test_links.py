@@ -133,7 +133,7 @@ def test_a_slug_that_is_taken_is_a_conflict(service: InProcessService) -> None:
         ({"expiresAt": 10**18}, "'expiresAt' must lie between 1970 and 9999"),
     ],
 )
-def test_a_wrong_field_is_named(
+def test_an_invalid_field_is_named(
     service: InProcessService, body: dict[str, Any], message: str
 ) -> None:
     whole = {"name": "x", "targetUrl": "https://t.example/", **body}

@@ -196,7 +196,7 @@ def test_times_are_held_against_as_much_time() -> None:
         (ComparisonDates("2026-11-02", "2026-11-01"), "which is before 'startDate'"),
     ],
 )
-def test_a_comparison_with_nothing_is_refused(to: Any, message: str) -> None:
+def test_an_invalid_comparison_is_rejected(to: Any, message: str) -> None:
     whole = parse_time_range("2026-11-01", "2026-11-30", None, "UTC", 0, 400)
 
     with pytest.raises(Malformed) as refused:

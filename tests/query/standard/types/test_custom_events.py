@@ -4,7 +4,7 @@ from tests.query.lake import an_event
 from tests.query.query_service import InProcessService
 
 
-def test_events_of_each_day_are_told_by_name(service: InProcessService) -> None:
+def test_events_of_each_day_are_counted_by_name(service: InProcessService) -> None:
     service.holds(
         an_event("a"), an_event("a"), an_event("b"), an_event("b", at="2026-11-12T00:00:00Z")
     )

@@ -6,7 +6,7 @@ from tests.query.lake import a_view
 from tests.query.query_service import InProcessService
 
 
-def test_scrolling_is_told_by_quarters(service: InProcessService) -> None:
+def test_scroll_depth_is_grouped_by_quarters(service: InProcessService) -> None:
     depths = (Decimal(0), Decimal(10), Decimal(25), Decimal("74.9"), Decimal(75), Decimal(100))
     service.holds(
         *(

@@ -4,7 +4,7 @@ from tests.query.lake import a_view, an_event
 from tests.query.query_service import InProcessService
 
 
-def test_properties_are_told_by_key_and_value(service: InProcessService) -> None:
+def test_properties_are_counted_by_key_and_value(service: InProcessService) -> None:
     service.holds(
         an_event("buy", properties='{"plan":"pro","seats":2}'),
         an_event("buy", properties='{"plan":"pro","seats":3.5}'),

@@ -5,7 +5,7 @@ from tests.query.query_service import InProcessService
 from tests.query.times import at
 
 
-def test_sessions_are_told_by_how_long_they_lasted(service: InProcessService) -> None:
+def test_sessions_are_grouped_by_duration(service: InProcessService) -> None:
     for n, clock in enumerate(("12:00:29", "12:00:30", "12:04:59", "13:00:00")):
         service.holds(
             a_view("/", session=f"s{n}", at=at("12:00:00")),
