@@ -102,6 +102,7 @@ def create_app(
     # The last snapshot is enough to accept items: these checks report, and make nothing unready.
     noncritical_checks = {
         "registry": lambda: registry.error,
+        "proxies": lambda: middleware.untrusted_proxies.problem,
         "storing": remembered(lambda: refusal_reason(settings.data / "run", clock())),
     }
     counts = {

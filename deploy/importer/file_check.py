@@ -7,6 +7,7 @@ from itertools import islice
 from deploy.importer.column_mapping import ColumnMapper, InvalidMapping, plan_columns
 from deploy.importer.fields import FIELD_BY_NAME, IMPORT_FIELDS
 from deploy.importer.source_file import FileLine, InvalidFile, SourceFile
+from deploy.importer.totals import refuse_totals
 
 SAMPLE_LINES = 1_000
 """Lines that are checked: lines of NDJSON may have different columns."""
@@ -38,6 +39,7 @@ def check_columns(columns: Sequence[str], mapper: ColumnMapper) -> None:
     has = f"the file has the columns {', '.join(columns)}"
     if missing := [column for column in mapper.overrides if column not in columns]:
         raise InvalidMapping(f"the file has no column '{missing[0]}'; it has {', '.join(columns)}")
+    refuse_totals(columns, mapper.overrides)
     fields = {field.name for field in plan_columns(columns, mapper.overrides).columns.values()}
     if not fields:
         known = ", ".join(field.columns[0] for field in IMPORT_FIELDS)

@@ -92,6 +92,8 @@ def debug(dependencies: Dependencies) -> ASGIApp:
         requests = reversed(dependencies.publisher.recent_requests.latest(subject_id))
         items = [line for request in requests for line in lines.of_request(request)][::-1]
         body = {"status": "success", "websiteId": subject_id, "items": items[:MAX_SHOWN_ITEMS]}
+        if problem := dependencies.middleware.untrusted_proxies.problem:
+            body["warning"] = problem
         await send_json(send, 200, body, NO_STORE)
 
     return endpoint

@@ -157,6 +157,10 @@ class DebugResponse(Struct, rename="camel"):
     status: Literal["success"]
     website_id: str
     items: list[DebugItem]
+    warning: (
+        Annotated[str, Meta(description="a proxy whose visitors all count as one client")]
+        | UnsetType
+    ) = UNSET
 
 
 COLLECT_ERRORS: tuple[type[ApiError], ...] = (

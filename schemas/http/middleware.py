@@ -25,6 +25,7 @@ from schemas.http.client_ip import client_ip, truncate_ip
 from schemas.http.error_bodies import ErrorShape
 from schemas.http.rate_limit import RateLimiter
 from schemas.http.rate_limit_headers import Headers
+from schemas.http.untrusted_proxies import UntrustedProxies, is_private
 from schemas.runtime.clock import Clock
 from schemas.runtime.networks import Networks, in_networks
 
@@ -65,6 +66,7 @@ class HttpMiddleware:
         self._error_shape = shape
         self.admission = Admission(limiter, clock)
         self._trusted = trusted
+        self.untrusted_proxies = UntrustedProxies(clock)
         self._countries = countries
         """Headers in which trusted proxies send the client's country."""
         self._credentials = credentials
@@ -76,8 +78,11 @@ class HttpMiddleware:
             await self._app(scope, receive, send)
             return
         scope.setdefault("app", self)  # then Starlette's router raises instead of responding
-        if self._trusted and in_networks(_peer(scope), self._trusted):
+        peer = _peer(scope)
+        if self._trusted and in_networks(peer, self._trusted):
             scope[COUNTRY_KEY] = self._country(scope)
+        elif is_private(peer):
+            self.untrusted_proxies.notice(scope, peer)
         started = False
 
         async def send_with_headers(message: Message) -> None:

@@ -1,0 +1,40 @@
+"""Files of totals are refused; files of events with a counting column are not."""
+
+from pathlib import Path
+
+import pytest
+
+from deploy.importer.column_mapping import ColumnMapper, InvalidMapping
+from deploy.importer.file_check import check_file
+from tests.deploy.importer.builders import a_file
+
+PLAUSIBLE = "date,visitors,pageviews,bounces,visits,visit_duration\n2026-11-01,10,30,3,12,500\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        (PLAUSIBLE, "Plausible exports no single events"),
+        ("date,page,visitors,pageviews\n2026-11-01,/,10,30\n", "Plausible"),
+        ("date,nb_uniq_visitors,nb_visits\n2026-11-01,7,10\n", "Matomo"),
+        ("Date,Event name,Event count,Total users\n20261101,page_view,9,4\n", "BigQuery"),
+        ("date,url,Page views\n2026-11-01,/,30\n", "Page views"),
+    ],
+    ids=["plausible", "plausible pages", "matomo", "google analytics", "unknown product"],
+)
+def test_totals_are_refused_by_name(tmp_path: Path, text: str, named: str) -> None:
+    with pytest.raises(InvalidMapping, match=f"the file has totals .*{named}"):
+        check_file(a_file(tmp_path, text), ColumnMapper({}))
+
+
+@pytest.mark.parametrize(
+    ("text", "overrides"),
+    [
+        ("timestamp,event,distinct_id,visits\n2026-11-01T10:00:00Z,signup,u1,3\n", {}),
+        ("time,url,page_count\n2026-11-01T10:00:00Z,/,3\n", {}),
+        ("time,views\n2026-11-01T10:00:00Z,/a\n", {"views": "path"}),
+    ],
+    ids=["a fact of the visitor", "a field of events", "mapped by hand"],
+)
+def test_events_are_not_refused(tmp_path: Path, text: str, overrides: dict[str, str]) -> None:
+    check_file(a_file(tmp_path, text), ColumnMapper(overrides))

@@ -1,0 +1,59 @@
+"""Proxies that are not trusted are noticed, logged once an hour, and part of the health."""
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from schemas.http.untrusted_proxies import REPORT_MS, UntrustedProxies
+from tests.asgi_client import http_scope, request_once
+from tests.ingest.in_memory_collector import in_memory_collector
+
+LOOPBACK = "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("address", "header", "trusted", "noticed"),
+    [
+        (LOOPBACK, "x-forwarded-for", "", True),
+        ("10.1.2.3", "forwarded", "192.168.0.0/16", True),
+        ("fd00::1", "x-real-ip", "", True),
+        ("8.8.8.8", "x-forwarded-for", "", False),
+        ("10.1.2.3", "x-forwarded-for", "10.0.0.0/8", False),
+        (LOOPBACK, "accept", "", False),
+    ],
+)
+def test_an_untrusted_proxy_is_part_of_the_health(
+    tmp_path: Path, address: str, header: str, trusted: str, noticed: bool
+) -> None:
+    collector = in_memory_collector(tmp_path, trusted_proxies=trusted)
+
+    headers = {header: "198.51.100.9"}
+    reply = collector.post("/track?website_id=shop", {"name": "a"}, None, headers, address)
+
+    health = request_once(collector.app, "GET", "/health").json
+    key = {"x-api-key": collector.keys["reader"]}
+    debug = request_once(collector.app, "GET", "/debug?website_id=shop", headers=key).json
+    assert reply.status == 200
+    assert ("warning" in debug) is noticed
+    assert health["ready"] is True
+    assert ("TIDEMARK_TRUSTED_PROXIES" in health["checks"]["proxies"]) is noticed
+    assert (health["checks"]["proxies"] == "ok") is not noticed
+
+
+def test_a_network_is_logged_once_an_hour(caplog: pytest.LogCaptureFixture) -> None:
+    now = 1_795_000_000_000
+    proxies = UntrustedProxies(lambda: now)
+    caplog.set_level(logging.WARNING)
+
+    def notice(peer: str) -> int:
+        scope = http_scope("POST", "/track", {"x-forwarded-for": "198.51.100.9"}, peer)
+        proxies.notice(scope, peer)
+        return len(caplog.records)
+
+    assert [notice("10.0.0.1"), notice("10.0.0.2"), notice("10.0.1.1")] == [1, 1, 2]
+    now += REPORT_MS - 1
+    assert (notice("10.0.0.1"), proxies.problem is not None) == (2, True)
+    now += REPORT_MS
+    assert proxies.problem is None
+    assert notice("10.0.0.1") == 3
