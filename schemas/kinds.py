@@ -1,43 +1,16 @@
-"""KINDS: each kind of item, declared once: name, route, item, topic and table."""
+"""KINDS: each kind of item, declared in a file of `tables/` with its item and table.
 
-from msgspec import Struct
+Routes, OpenAPI, topics, workers, tables and custom queries follow from this list.
+"""
 
-from schemas.items import (
-    Click,
-    CustomEvent,
-    Engagement,
-    ErrorReport,
-    Identity,
-    ImportedEvent,
-    Item,
-    Vital,
-)
-from schemas.tables import CLICKS, ENGAGEMENT, ERRORS, EVENTS, IDENTITIES, VITALS, Table
-
-
-class Kind(Struct, frozen=True):
-    """One kind of item, from the route that accepts it to the table that stores it."""
-
-    name: str
-    """`type` in the collector's response."""
-    path: str
-    """Route of the collector; empty when trackers do not send it."""
-    item: type[Item]
-    topic: str
-    table: Table
-    batch_only: bool = False
-    """Whether the body must be an array."""
-
-
-CUSTOM_EVENT = Kind("custom_event", "/track", CustomEvent, "events", EVENTS)
-WEB_VITAL = Kind("web_vitals", "/vitals", Vital, "vitals", VITALS, batch_only=True)
-ERROR_REPORT = Kind("error", "/errors", ErrorReport, "errors", ERRORS, batch_only=True)
-CLICK = Kind("click", "", Click, "clicks", CLICKS)
-
-PAGE_ENGAGEMENT = Kind(
-    "engagement", "/engagement", Engagement, "engagement", ENGAGEMENT, batch_only=True
-)
-VISITOR_IDENTITY = Kind("identity", "/identify", Identity, "identities", IDENTITIES)
+from schemas.tables import LEDGER, QUARANTINE, Table
+from schemas.tables.clicks import CLICK
+from schemas.tables.engagement import PAGE_ENGAGEMENT
+from schemas.tables.errors import ERROR_REPORT
+from schemas.tables.events import CUSTOM_EVENT, IMPORTED_EVENT
+from schemas.tables.identities import VISITOR_IDENTITY
+from schemas.tables.item_kind import Kind
+from schemas.tables.vitals import WEB_VITAL
 
 KINDS: tuple[Kind, ...] = (
     CUSTOM_EVENT,
@@ -49,7 +22,21 @@ KINDS: tuple[Kind, ...] = (
 )
 """Live items."""
 
-IMPORTED_EVENT = Kind("import", "/import", ImportedEvent, "backfill", EVENTS)
-"""Historical events; they have a topic and a worker of their own, to delay no live items."""
-
 ALL_KINDS: tuple[Kind, ...] = (*KINDS, IMPORTED_EVENT)
+
+TABLES: tuple[Table, ...] = (*(kind.table for kind in KINDS), QUARANTINE, LEDGER)
+"""What the stream stores and the query service reads."""
+
+__all__ = [
+    "ALL_KINDS",
+    "CLICK",
+    "CUSTOM_EVENT",
+    "ERROR_REPORT",
+    "IMPORTED_EVENT",
+    "KINDS",
+    "PAGE_ENGAGEMENT",
+    "TABLES",
+    "VISITOR_IDENTITY",
+    "WEB_VITAL",
+    "Kind",
+]

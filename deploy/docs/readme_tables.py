@@ -16,9 +16,8 @@ from query.standard.declaration.query_type import QueryType
 from query.standard.query_types import FAMILIES
 from schemas import errors
 from schemas.errors import ApiError
-from schemas.kinds import ALL_KINDS
+from schemas.kinds import ALL_KINDS, TABLES
 from schemas.plans import MIB, NO_LIMIT, PLANS, Group, Limit
-from schemas.tables import TABLES
 from stream.enrich.rules.campaign_parameters import CLICK_IDS
 from stream.enrich.rules.channel_rules import CHANNEL_RULES, PAID_MEDIUMS
 from stream.enrich.rules.referrer_list import REFERRERS

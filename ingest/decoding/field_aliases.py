@@ -11,7 +11,11 @@ from functools import cache
 import msgspec
 from msgspec import Raw
 
-from schemas.items import CustomEvent, Engagement, ErrorReport, Item, Vital
+from schemas.items import Item
+from schemas.tables.engagement import Engagement
+from schemas.tables.errors import ErrorReport
+from schemas.tables.events import CustomEvent
+from schemas.tables.vitals import Vital
 
 RawFields = dict[str, Raw]
 """The fields of an item, with their values as raw JSON."""

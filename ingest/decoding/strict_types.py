@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from ingest.decoding.field_aliases import aliases_of
 from ingest.decoding.limits import MAX_DEPTH, MAX_KEY_LENGTH, MAX_PROPERTIES
-from schemas.items import Item
+from schemas.items import Item, object_fields
 
 INT64 = 2**63
 
@@ -39,12 +39,7 @@ def _value_type(depth: int) -> Any:
 
 Properties: Any = Annotated[_object_type(MAX_DEPTH), Meta(max_length=MAX_PROPERTIES)]
 
-OVERRIDES: dict[str, Any] = {
-    "timestamp": BoundedInt | BoundedFloat | str | None,
-    "properties": Properties | None,
-    "traits": Properties | None,
-}
-
+Timestamp: Any = BoundedInt | BoundedFloat | str | None
 
 Impossible: Any = Annotated[str, Meta(min_length=1, max_length=0)]
 """A type that no value fits."""
@@ -71,8 +66,8 @@ def known_members_type(item: type[Item]) -> type[Item]:
 
 
 def _struct(item: type[Item], aliases: list[Any], forbid_unknown_fields: bool) -> type[Item]:
-    names = item.__struct_fields__
-    overrides = [(name, type_, None) for name, type_ in OVERRIDES.items() if name in names]
+    overrides: list[Any] = [("timestamp", Timestamp, None)]
+    overrides += [(name, Properties | None, None) for name in object_fields(item)]
     struct = msgspec.defstruct(
         item.__name__,
         overrides + aliases,

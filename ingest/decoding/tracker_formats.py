@@ -9,15 +9,8 @@ import msgspec
 from msgspec import Raw, Struct
 
 from ingest.decoding.field_aliases import JSON_NULL, RawFields
-from schemas.items import METRICS
-from schemas.kinds import (
-    CUSTOM_EVENT,
-    ERROR_REPORT,
-    PAGE_ENGAGEMENT,
-    VISITOR_IDENTITY,
-    WEB_VITAL,
-    Kind,
-)
+from schemas.kinds import CUSTOM_EVENT, KINDS, WEB_VITAL, Kind
+from schemas.tables.vitals import METRICS
 
 EVENT_NAME_ALIASES = ("eventName", "event_name")
 VITAL_FIELDS = WEB_VITAL.item.__struct_encode_fields__
@@ -98,9 +91,7 @@ TRACKER_FORMATS: Mapping[str, TrackerFormat] = {
         TrackerFormat("custom", CUSTOM_EVENT, unchanged),
         TrackerFormat("outgoing_link", CUSTOM_EVENT, outbound_click),
         TrackerFormat("web_vitals", WEB_VITAL, web_vitals, tuple(map(str.lower, METRICS))),
-        TrackerFormat("error", ERROR_REPORT, unchanged),
-        TrackerFormat("engagement", PAGE_ENGAGEMENT, unchanged),
-        TrackerFormat("identify", VISITOR_IDENTITY, unchanged),
+        *(TrackerFormat(kind.tracker_type, kind, unchanged) for kind in KINDS if kind.tracker_type),
     )
 }
 

@@ -24,48 +24,6 @@ from schemas.http.error_bodies import encode_json
 from schemas.http.openapi import Operation, Response
 from schemas.kinds import Kind
 
-EXAMPLES: dict[str, dict[str, object]] = {
-    "/track": {
-        "one event": {
-            "name": "signup",
-            "properties": {"plan": "pro"},
-            "anonymousId": "a1",
-            "sessionId": "s1",
-        },
-        "a page view and an outbound click": [
-            {"name": "screen_view", "path": "https://shop.example/", "sessionId": "s1"},
-            {"name": "outbound_click", "href": "https://x.example/", "text": "more"},
-        ],
-    },
-    "/vitals": {
-        "one metric": [
-            {"path": "https://shop.example/", "metricName": "LCP", "metricValue": 1800.5}
-        ]
-    },
-    "/errors": {
-        "one error": [
-            {"path": "https://shop.example/", "message": "x is undefined", "lineno": 3, "colno": 7}
-        ]
-    },
-    "/engagement": {
-        "one page visit": [
-            {
-                "path": "https://shop.example/",
-                "exitType": "unload",
-                "timeOnPage": 40,
-                "clickCount": 3,
-            }
-        ]
-    },
-    "/identify": {
-        "a visitor who signed in": {
-            "profileId": "user-7",
-            "anonymousId": "a1",
-            "traits": {"plan": "pro"},
-        }
-    },
-}
-
 
 def collect_endpoint(kind: Kind) -> CollectorEndpoint:
     """The endpoint of the route of `kind`."""
@@ -86,7 +44,7 @@ def collect_operation(kind: Kind) -> Operation:
         "them. An item with an eventId is stored once when it is sent again within 24 hours.",
         parameters=WEBSITE_PARAMETERS,
         body=many if kind.batch_only else item | many,
-        examples=EXAMPLES[kind.path],
+        examples=kind.examples,
         responses=(Response(200, "accepted", CollectResponse),),
         errors=COLLECT_ERRORS,
         security=SECURITY,

@@ -11,7 +11,7 @@ from msgspec import Meta
 from ingest.decoding.limits import MAX_KEY_LENGTH, MAX_PROPERTIES
 from ingest.decoding.tracker_formats import NAMED_EVENT_FORMAT, TRACKER_FORMATS, TrackerFormat
 from schemas.http.openapi import Parameter
-from schemas.items import Item, Name, UrlText
+from schemas.items import Item, Name, UrlText, object_fields
 
 DocumentedPropertyName = Annotated[str, Meta(max_length=MAX_KEY_LENGTH)]
 DocumentedProperties = Annotated[
@@ -19,7 +19,6 @@ DocumentedProperties = Annotated[
     Meta(max_length=MAX_PROPERTIES, description="free-form; values may be nested"),
 ]
 
-OBJECT_FIELDS = ("properties", "traits")
 WEBSITE_PARAMETERS = (
     Parameter("website_id", "website id; sufficient for browsers"),
     Parameter(
@@ -74,11 +73,7 @@ def _define_struct(item: type[Item], name: str, fields: list[tuple[Any, ...]], *
 
 
 def _object_fields(item: type[Item]) -> list[tuple[Any, ...]]:
-    return [
-        (field_name, DocumentedProperties | None, None)
-        for field_name in OBJECT_FIELDS
-        if field_name in item.__struct_fields__
-    ]
+    return [(name, DocumentedProperties | None, None) for name in object_fields(item)]
 
 
 def union_of_formats(formats: Iterable[TrackerFormat]) -> Any:

@@ -35,7 +35,7 @@ from ingest.endpoints.wait_for_storage import waiting_endpoint
 from schemas.errors import Malformed
 from schemas.http.asgi import send_json
 from schemas.http.openapi import Operation, Parameter, Response
-from schemas.items import CustomEvent
+from schemas.tables.events import CustomEvent
 
 
 async def read_item(scope: Scope, receive: Receive, head: RequestHead) -> RawItems:

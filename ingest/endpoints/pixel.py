@@ -18,8 +18,9 @@ from ingest.decoding.tracker_formats import json_string
 from ingest.publishing.publish import RECEIPT_HEADER
 from schemas.errors import Malformed
 from schemas.http.rate_limit_headers import Headers
-from schemas.items import METRICS
+from schemas.items import object_fields
 from schemas.kinds import KINDS
+from schemas.tables.vitals import METRICS
 
 GIF = bytes.fromhex(
     "47494638396101000100800000000000ffffff21f90401000000002c00000000010001000002024401003b"
@@ -34,7 +35,7 @@ NO_CACHE_HEADERS: Headers = [
     (b"expires", b"0"),
 ]
 
-OBJECT_FIELDS = ("properties", "traits", "payload")
+OBJECT_FIELDS = {"payload"}.union(*(object_fields(kind.item) for kind in KINDS))
 """Fields that are objects."""
 MAX_FIELDS = 500
 

@@ -26,9 +26,9 @@ from schemas.http.asgi import header
 from schemas.http.client_ip import truncate_ip
 from schemas.http.openapi import Operation, Parameter, Response
 from schemas.http.rate_limit_headers import Headers
-from schemas.items import Click
 from schemas.plans import Group
 from schemas.registry import Link
+from schemas.tables.clicks import Click
 
 LINKS_PATH = "/l/"
 QR_CODE_SUFFIX = "/qr.svg"

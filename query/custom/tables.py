@@ -7,16 +7,8 @@ from msgspec import Struct
 from query.custom.session_table import PREFIX, SESSION_COLUMNS
 from query.request.buckets import Granularity
 from query.request.filters import FilterField
-from schemas.tables import (
-    CLICKS,
-    ENGAGEMENT,
-    ERRORS,
-    EVENTS,
-    IDENTITIES,
-    VITALS,
-    ColumnType,
-    Table,
-)
+from schemas.kinds import KINDS
+from schemas.tables import EVENTS, ColumnType, Table
 
 
 class CustomColumn(Struct, frozen=True):
@@ -82,8 +74,9 @@ def _outbound() -> Sequence[CustomColumn]:
 CUSTOM_TABLES = {
     table.name: table
     for table in (
-        CustomTable(
-            "events", "custom events, page views, outbound clicks", EVENTS, _from_table(EVENTS)
+        *(
+            CustomTable(kind.table.name, kind.description, kind.table, _from_table(kind.table))
+            for kind in KINDS
         ),
         CustomTable(
             "sessions",
@@ -94,18 +87,6 @@ CUSTOM_TABLES = {
                 for c in SESSION_COLUMNS
             ),
             is_computed=True,
-        ),
-        CustomTable("errors", "errors that pages reported", ERRORS, _from_table(ERRORS)),
-        CustomTable("vitals", "web vitals", VITALS, _from_table(VITALS)),
-        CustomTable("clicks", "clicks on short links", CLICKS, _from_table(CLICKS)),
-        CustomTable(
-            "engagement",
-            "engagement, reported when a page is left",
-            ENGAGEMENT,
-            _from_table(ENGAGEMENT),
-        ),
-        CustomTable(
-            "identities", "identified visitors, with traits", IDENTITIES, _from_table(IDENTITIES)
         ),
         CustomTable(
             "outbound",

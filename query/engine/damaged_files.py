@@ -13,6 +13,7 @@ import duckdb
 from deltalake.exceptions import DeltaError
 
 from schemas.errors import DataDamaged
+from schemas.kinds import TABLES
 from schemas.lake.damage_reports import DamagedFile, DamageReports
 from schemas.lake.data_files import file_problem, frame_problem, named_checksum
 from schemas.lake.delta_table import (
@@ -22,7 +23,7 @@ from schemas.lake.delta_table import (
     open_table,
     read_version,
 )
-from schemas.tables import TABLES, Table
+from schemas.tables import Table
 
 DAMAGE_CONSEQUENCE = "queries that need it fail, all others succeed"
 EXAMINE_SECONDS = 10.0

@@ -1,4 +1,4 @@
-"""TABLES: what the stream stores and the query service reads."""
+"""Tables that the stream stores and the query service reads; one file per kind of item."""
 
 from schemas.tables.clicks import CLICKS
 from schemas.tables.column import Column, ColumnType, Table
@@ -9,17 +9,6 @@ from schemas.tables.identities import IDENTITIES
 from schemas.tables.quarantine_and_ledger import LEDGER, QUARANTINE
 from schemas.tables.vitals import VITALS
 
-TABLES: tuple[Table, ...] = (
-    EVENTS,
-    VITALS,
-    ERRORS,
-    CLICKS,
-    ENGAGEMENT,
-    IDENTITIES,
-    QUARANTINE,
-    LEDGER,
-)
-
 __all__ = [
     "CLICKS",
     "ENGAGEMENT",
@@ -28,7 +17,6 @@ __all__ = [
     "IDENTITIES",
     "LEDGER",
     "QUARANTINE",
-    "TABLES",
     "VITALS",
     "Column",
     "ColumnType",

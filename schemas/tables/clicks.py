@@ -1,5 +1,10 @@
 """Clicks on short links."""
 
+from typing import Annotated
+
+from msgspec import Meta
+
+from schemas.items import Item, UrlText
 from schemas.tables.column import (
     BOT_COLUMNS,
     DAY_COLUMN,
@@ -13,6 +18,15 @@ from schemas.tables.column import (
     ColumnType,
     Table,
 )
+from schemas.tables.item_kind import Kind
+
+
+class Click(Item, kw_only=True):
+    """One click on a short link; the collector creates it."""
+
+    slug: Annotated[str, Meta(max_length=64)]
+    referrer: UrlText | None = None
+
 
 CLICKS = Table(
     name="clicks",
@@ -41,4 +55,12 @@ CLICKS = Table(
     ),
     sort_order=("link_id", *TIME_ORDER),
     subject_column="link_id",
+)
+
+CLICK = Kind(
+    name="click",
+    description="clicks on short links",
+    item=Click,
+    topic="clicks",
+    table=CLICKS,
 )

@@ -1,5 +1,10 @@
 """Engagement: one row for each visit of a page, sent when the visitor leaves it."""
 
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from schemas.items import Count, Id, Item, Label, Percentage, Seconds, UrlText
 from schemas.tables.column import (
     BOT_COLUMNS,
     DAY_COLUMN,
@@ -13,6 +18,34 @@ from schemas.tables.column import (
     ColumnType,
     Table,
 )
+from schemas.tables.item_kind import Kind
+
+
+class Engagement(Item, kw_only=True):
+    """What a visitor did on one page; sent when the visitor leaves it."""
+
+    path: UrlText
+    timezone: Label | None = None
+    page_index: Count | None = None
+    exit_type: Literal["navigation", "spa", "hidden", "unload"] | None = None
+    time_on_page: Seconds | None = None
+    active_time: Seconds | None = None
+    time_to_first_interaction: Annotated[float, Meta(ge=0, le=86_400_000)] | None = None
+    max_scroll_depth: Percentage | None = None
+    scroll_count: Count | None = None
+    click_count: Count | None = None
+    key_count: Count | None = None
+    interaction_count: Count | None = None
+    copy_count: Count | None = None
+    rage_click_count: Count | None = None
+    dead_click_count: Count | None = None
+    rage_click_target: Id | None = None
+    dead_click_target: Id | None = None
+    form_field_count: Count | None = None
+    form_submit_count: Count | None = None
+    last_form_field: Id | None = None
+    error_count: Count | None = None
+
 
 ENGAGEMENT = Table(
     name="engagement",
@@ -59,4 +92,25 @@ ENGAGEMENT = Table(
         DAY_COLUMN,
     ),
     sort_order=("website_id", *TIME_ORDER),
+)
+
+PAGE_ENGAGEMENT = Kind(
+    name="engagement",
+    description="engagement, reported when a page is left",
+    path="/engagement",
+    item=Engagement,
+    topic="engagement",
+    table=ENGAGEMENT,
+    batch_only=True,
+    tracker_type="engagement",
+    examples={
+        "one page visit": [
+            {
+                "path": "https://shop.example/",
+                "exitType": "unload",
+                "timeOnPage": 40,
+                "clickCount": 3,
+            }
+        ]
+    },
 )

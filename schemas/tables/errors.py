@@ -1,5 +1,10 @@
 """Error reports of pages."""
 
+from typing import Annotated
+
+from msgspec import Meta
+
+from schemas.items import Item, Label, NonNegativeInt32, UrlText
 from schemas.tables.column import (
     BOT_COLUMNS,
     DAY_COLUMN,
@@ -13,6 +18,22 @@ from schemas.tables.column import (
     ColumnType,
     Table,
 )
+from schemas.tables.item_kind import Kind
+
+
+class ErrorReport(Item, kw_only=True):
+    """One client-side error."""
+
+    message: Annotated[str, Meta(max_length=2048)]
+    path: UrlText | None = None
+    timezone: Label | None = None
+    filename: UrlText | None = None
+    lineno: NonNegativeInt32 | None = None
+    colno: NonNegativeInt32 | None = None
+    stack: Annotated[str, Meta(max_length=16_384)] | None = None
+    error_type: Annotated[str, Meta(max_length=128)] | None = None
+    level: Label | None = None
+
 
 ERRORS = Table(
     name="errors",
@@ -34,4 +55,20 @@ ERRORS = Table(
         DAY_COLUMN,
     ),
     sort_order=("website_id", *TIME_ORDER),
+)
+
+ERROR_REPORT = Kind(
+    name="error",
+    description="errors that pages reported",
+    path="/errors",
+    item=ErrorReport,
+    topic="errors",
+    table=ERRORS,
+    batch_only=True,
+    tracker_type="error",
+    examples={
+        "one error": [
+            {"path": "https://shop.example/", "message": "x is undefined", "lineno": 3, "colno": 7}
+        ]
+    },
 )

@@ -1,5 +1,10 @@
 """Web vitals."""
 
+from typing import Annotated, Literal, get_args
+
+from msgspec import Meta
+
+from schemas.items import Item, Label, UrlText
 from schemas.tables.column import (
     BOT_COLUMNS,
     DAY_COLUMN,
@@ -13,6 +18,20 @@ from schemas.tables.column import (
     ColumnType,
     Table,
 )
+from schemas.tables.item_kind import Kind
+
+Metric = Literal["FCP", "LCP", "CLS", "INP", "TTFB", "FPS"]
+METRICS: tuple[str, ...] = get_args(Metric)
+
+
+class Vital(Item, kw_only=True):
+    """One web vitals measurement."""
+
+    path: UrlText
+    timezone: Label | None = None
+    metric_name: Metric
+    metric_value: Annotated[float, Meta(ge=-1e12, le=1e12)]
+
 
 VITALS = Table(
     name="vitals",
@@ -31,4 +50,19 @@ VITALS = Table(
         DAY_COLUMN,
     ),
     sort_order=("website_id", *TIME_ORDER),
+)
+
+WEB_VITAL = Kind(
+    name="web_vitals",
+    description="web vitals",
+    path="/vitals",
+    item=Vital,
+    topic="vitals",
+    table=VITALS,
+    batch_only=True,
+    examples={
+        "one metric": [
+            {"path": "https://shop.example/", "metricName": "LCP", "metricValue": 1800.5}
+        ]
+    },
 )

@@ -13,11 +13,12 @@ import duckdb
 import pyarrow as pa
 from deltalake.exceptions import DeltaError
 
+from schemas.kinds import TABLES
 from schemas.lake.delta_table import UnreadableTable
 from schemas.runtime.clock import now_ms
 from schemas.runtime.heartbeat import Heartbeat, remove_heartbeat, write_heartbeat
 from schemas.runtime.settings import Settings
-from schemas.tables import TABLES, Table
+from schemas.tables import Table
 from stream.maintenance.compaction import compact
 from stream.maintenance.import_deletion import ImportDeletion
 from stream.maintenance.log_copies import copy_log

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from schemas.kinds import TABLES
 from schemas.lake.damage_reports import DamagedFile
 from schemas.lake.data_files import file_checksum, file_problem, named_checksum
 from schemas.lake.delta_log import LOG_FOLDER
@@ -21,7 +22,7 @@ from schemas.lake.delta_table import UnreadableTable, open_table
 from schemas.runtime.clock import now_ms
 from schemas.runtime.files import write_atomically
 from schemas.runtime.settings import Settings
-from schemas.tables import TABLES, Table
+from schemas.tables import Table
 from stream.maintenance.merge_plan import LiveDataFile, live_data_files
 from stream.maintenance.verification import DAMAGE_CONSEQUENCE, decode_problem
 from stream.storage.delta_commit import LakeTable

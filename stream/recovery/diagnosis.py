@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from schemas.kinds import KINDS
+from schemas.kinds import KINDS, TABLES
 from schemas.lake.committed_offsets import log_folder
 from schemas.lake.damage_reports import DamageReports
 from schemas.lake.data_files import file_problem, frame_problem
@@ -12,7 +12,7 @@ from schemas.lake.delta_table import UnreadableTable, open_table
 from schemas.lake.table_location import local_folder, table_url
 from schemas.runtime.finding import Finding, finding_id
 from schemas.runtime.settings import Settings
-from schemas.tables import LEDGER, QUARANTINE, TABLES
+from schemas.tables import LEDGER, QUARANTINE
 from stream.maintenance.merge_plan import LiveDataFile, live_data_files
 from stream.storage.delta_commit import LakeTable
 from stream.storage.log_repair import repair_log, restore_entries

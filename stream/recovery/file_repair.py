@@ -14,11 +14,11 @@ from typing import Any
 import pyarrow as pa
 from msgspec import Struct
 
-from schemas.kinds import IMPORTED_EVENT, KINDS, Kind
+from schemas.kinds import IMPORTED_EVENT, KINDS, TABLES, Kind
 from schemas.lake.damage_reports import DamagedFile
 from schemas.lake.data_files import file_problem
 from schemas.runtime.settings import Settings
-from schemas.tables import LEDGER, QUARANTINE, TABLES, Table
+from schemas.tables import LEDGER, QUARANTINE, Table
 from stream.enrich.rules.lookups import Lookups
 from stream.maintenance.merge_plan import LiveDataFile, live_data_files
 from stream.maintenance.scrub import recheck

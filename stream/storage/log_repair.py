@@ -17,6 +17,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from schemas.kinds import TABLES
 from schemas.lake.committed_offsets import log_folder
 from schemas.lake.delta_log import (
     COPIES_FOLDER,
@@ -34,7 +35,6 @@ from schemas.runtime.environment import load_settings
 from schemas.runtime.file_permissions import set_umask
 from schemas.runtime.files import fsync
 from schemas.runtime.settings import Settings
-from schemas.tables import TABLES
 
 log = logging.getLogger(__name__)
 

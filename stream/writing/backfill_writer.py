@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemas.envelope import Envelope
-from schemas.items import ImportedEvent
+from schemas.tables.events import ImportedEvent
 from stream.enrich.backfill_pipeline import BACKFILL_PIPELINE
 from stream.rows.ledger import LedgerCounts
 from stream.rows.row_batch import RowBatch

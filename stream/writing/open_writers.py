@@ -11,11 +11,11 @@ from contextlib import suppress
 
 from deltalake.exceptions import DeltaError
 
+from schemas.kinds import TABLES
 from schemas.lake.delta_table import DamagedLog, open_table
 from schemas.runtime.clock import now_ms
 from schemas.runtime.heartbeat import REFUSED, Heartbeat, write_heartbeat
 from schemas.runtime.settings import Settings
-from schemas.tables import TABLES
 from stream.enrich.rules.lookups import Lookups
 from stream.state.memory_budget import MemoryBudget
 from stream.writing.batch_writer import BatchWriter

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from schemas.tables import TABLES
+from schemas.kinds import TABLES
 from tests.oracle import wall_clock
 from tests.oracle.filters import FilterJson, all_hold, fields_of
 from tests.oracle.stored_rows import Row, RowsByTable

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 from query.request.operators import OPERATORS, Arity, Operator
-from schemas.tables import LEDGER, QUARANTINE, TABLES, ColumnType, Table
+from schemas.kinds import TABLES
+from schemas.tables import LEDGER, QUARANTINE, ColumnType, Table
 from tests.oracle.filters import FilterJson
 from tests.oracle.query import StandardQuery
 from tests.oracle.random_traffic import Stage

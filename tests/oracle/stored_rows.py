@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from schemas.tables import TABLES
+from schemas.kinds import TABLES
 
 Row = Mapping[str, Any]
 """One stored row by column; `ms` is its `ts` in Unix milliseconds."""

@@ -13,11 +13,11 @@ import duckdb
 import pytest
 
 from ingest.app import create_app
-from schemas.kinds import KINDS, Kind
+from schemas.kinds import KINDS, TABLES, Kind
 from schemas.lake.delta_table import open_table, read_version
 from schemas.registry import Snapshot
 from schemas.runtime.settings import Settings
-from schemas.tables import LEDGER, TABLES, Table
+from schemas.tables import LEDGER, Table
 from stream.enrich.rules.lookups import Lookups
 from stream.rows.kafka_message import KafkaMessage
 from stream.writing.batch_writer import BatchWriter

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from query.standard.query_types import QUERY_TYPES
-from schemas.tables import TABLES
+from schemas.kinds import TABLES
 from tests.oracle.comparison import COMPARABLE, comparison
 from tests.oracle.filters import FilterJson
 from tests.oracle.fixed_traffic import fixed_traffic

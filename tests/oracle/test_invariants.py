@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from query.request.time_range import Granularity
 from query.standard.query_types import QUERY_TYPES
+from schemas.kinds import TABLES
 from schemas.runtime.settings import Settings
-from schemas.tables import TABLES
 from stream.maintenance.compaction import merge_files
 from stream.maintenance.merge_plan import live_data_files
 from stream.storage.delta_commit import LakeTable

@@ -7,9 +7,9 @@ import pytest
 from schemas import errors
 from schemas.errors import ApiError, RateLimitExceeded, Unavailable
 from schemas.http.error_bodies import collect_error, query_error
-from schemas.kinds import KINDS
+from schemas.kinds import KINDS, TABLES, Kind
 from schemas.plans import PLANS, Group
-from schemas.tables import TABLES, Column, ColumnType, Table
+from schemas.tables import Column, ColumnType, Table
 
 REFUSALS = [
     kind
@@ -88,3 +88,13 @@ def test_every_kind_has_a_topic_and_a_table_of_its_own() -> None:
     assert len({kind.topic for kind in KINDS}) == len(KINDS)
     assert len({kind.table.name for kind in KINDS}) == len(KINDS)
     assert len({kind.name for kind in KINDS}) == len(KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_every_kind_can_be_queried(kind: Kind) -> None:
+    """Queries leave out bots, and bound what they read by subject and time."""
+    needed = {kind.table.subject_column, kind.table.time_column, "is_bot", "received_at"}
+
+    assert needed <= {column.name for column in kind.table.columns}
+    assert kind.description
+    assert bool(kind.examples) == bool(kind.path)

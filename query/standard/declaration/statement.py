@@ -12,7 +12,8 @@ from msgspec import Struct
 from query.engine.engine import Row
 from query.request.time_range import Granularity, TimeRange
 from query.scope.scope import BUCKET, MS, PROPERTY_ENTRIES
-from schemas.tables import TABLES, Table
+from schemas.kinds import TABLES
+from schemas.tables import Table
 
 ENTRY_COLUMNS = ("name", "outbound_domain")
 """Columns of the event that `entries` repeats beside each property."""

@@ -8,7 +8,8 @@ import msgspec
 from msgspec.structs import replace
 
 from schemas.envelope import Envelope
-from schemas.items import CustomEvent, Item
+from schemas.items import Item
+from schemas.tables.events import CustomEvent
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.rules.page_urls import (
     MAX_URL_LENGTH,

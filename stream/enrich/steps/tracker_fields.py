@@ -2,18 +2,17 @@
 
 from msgspec import Raw
 
+from schemas.items import object_fields
 from stream.enrich.rules.lookups import Lookups
 from stream.rows.row_batch import RowBatch
 
 ABSENT = (b"", b"null")
-JSON_FIELDS = ("properties", "traits")
-"""Fields that hold any JSON object."""
 
 
 def put_tracker_fields(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     for name in (rows.item_fields & rows.table_columns) - {rows.kind.table.subject_column}:
         rows.columns[name] = rows.item_field(name)
-    for name in JSON_FIELDS:
+    for name in object_fields(rows.kind.item):
         if rows.has_column(name):
             rows.columns[name] = [json_text(raw) for raw in rows.columns[name]]
     if rows.has_column("level"):

@@ -10,8 +10,10 @@ from deploy.demo.example_queries import example_query
 from deploy.demo.first_start import ExpectedCounts, expected_counts
 from deploy.demo.traffic import DemoVisit, generate_visits, last_week
 from deploy.demo.visitor_profiles import BOT_USER_AGENT
-from schemas.items import CustomEvent, ErrorReport, Vital
 from schemas.runtime.settings import Settings
+from schemas.tables.errors import ErrorReport
+from schemas.tables.events import CustomEvent
+from schemas.tables.vitals import Vital
 
 NOW = 1_795_262_400_000  # 2026-11-21T12:00:00Z
 DAY = 86_400_000

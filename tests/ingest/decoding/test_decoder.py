@@ -7,7 +7,6 @@ import pytest
 
 from ingest.decoding.decoder import Decoder, RejectedItem
 from schemas.errors import Malformed, NoneAccepted
-from schemas.items import Click
 from schemas.kinds import (
     CUSTOM_EVENT,
     ERROR_REPORT,
@@ -17,6 +16,7 @@ from schemas.kinds import (
     WEB_VITAL,
     Kind,
 )
+from schemas.tables.clicks import Click
 
 EVENTS = Decoder(CUSTOM_EVENT)
 GOOD = {"name": "good"}

@@ -6,8 +6,8 @@ import pytest
 from msgspec import Struct
 
 from ingest.app import collector_api, create_app
-from ingest.endpoints.collect import EXAMPLES
 from schemas.http.middleware import HttpMiddleware
+from schemas.kinds import KINDS
 from schemas.registry import RegistryFollower, RegistryStore
 from schemas.registry.migrate import migrate
 from schemas.runtime.settings import Settings
@@ -15,7 +15,8 @@ from tests.access_model import Caller, callers, headers_with_key, populate
 from tests.asgi_client import request_once
 from tests.ingest.in_memory_collector import NOW, InMemoryProducer
 
-MIXED_BODIES = {
+EXAMPLES = {kind.path: kind.examples for kind in KINDS if kind.path}
+MIXED_BODIES: dict[str, object] = {
     "/": {"type": "custom", "name": "a"},
     "/batch": [{"type": "custom", "name": "a"}],
     "/events": [{"name": "a"}],

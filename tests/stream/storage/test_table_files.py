@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, QueryBuilder
 
-from schemas.kinds import KINDS
+from schemas.kinds import KINDS, TABLES
 from schemas.lake.delta_table import UnreadableTable, open_table
 from schemas.lake.table_location import table_url
 from schemas.runtime.settings import Settings
-from schemas.tables import EVENTS, TABLES, Table
+from schemas.tables import EVENTS, Table
 from stream.enrich.rules.lookups import Lookups
 from stream.maintenance.compaction import compact
 from stream.storage.delta_commit import LakeTable
