@@ -1,6 +1,6 @@
 """`tidemark links`: short links, which the collector redirects and counts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -17,30 +17,24 @@ from deploy.cli.context import (
 from deploy.cli.record_commands import add_record_commands, create_owned
 from deploy.local.processes.readiness import collector_url
 from schemas.registry import Link
-from schemas.registry.link_validation import (
-    TEXT_FIELDS,
-    URL_FIELDS,
-    parse_app_schemes,
-    validate_field,
-)
-from schemas.registry.validation import new_link, validate_name, validate_slug
+from schemas.registry.link_validation import parse_app_schemes
+from schemas.registry.records import LINK_FIELDS, LinkField, LinkFieldKind
+from schemas.registry.validation import new_link, validate_link_fields
 from schemas.runtime.clock import now_ms
+
+
+def _link_option(name: str, field: LinkField) -> Callable[[Any], Any]:
+    """The option of an optional field."""
+    flag = f"--{name.replace('_', '-')}"
+    if field.kind is LinkFieldKind.INSTANT:
+        return click.option(flag, type=InstantParam(), metavar="INSTANT", help=field.description)
+    is_url = field.kind in (LinkFieldKind.WEB_URL, LinkFieldKind.TARGET_URL)
+    return click.option(flag, metavar="URL" if is_url else None, help=field.description)
+
 
 link_options = combine_options(
     click.option("--slug", help="Slug, the part after /l/. Default: random."),
-    click.option("--external-id", help="Id of the link in your own system."),
-    click.option(
-        "--expires-at", type=InstantParam(), metavar="INSTANT", help="Expiry time, ISO 8601."
-    ),
-    click.option(
-        "--expired-redirect-url", metavar="URL", help="Target after the link has expired."
-    ),
-    click.option("--ios-url", metavar="URL", help="Target on iOS."),
-    click.option("--android-url", metavar="URL", help="Target on Android."),
-    click.option("--og-title", help="Title of link previews."),
-    click.option("--og-description", help="Description of link previews."),
-    click.option("--og-image-url", metavar="URL", help="Image of link previews."),
-    click.option("--og-video-url", metavar="URL", help="Video of link previews."),
+    *(_link_option(name, field) for name, field in LINK_FIELDS.items()),
 )
 
 
@@ -78,21 +72,11 @@ def create(
 def update(tidemark: CliContext, /, record_id: str, json: bool, **options: Any) -> None:
     """Update the given fields."""
     with tidemark.open_registry() as store:
-        changes = _validate_changes(
+        changes = validate_link_fields(
             require_changes(**options), parse_app_schemes(tidemark.settings.link_schemes)
         )
         record = store.update(Link, record_id, now_ms(), **changes)
     print_record(record_fields(record), json)
-
-
-def _validate_changes(changes: dict[str, Any], apps: Sequence[str]) -> dict[str, Any]:
-    for name in {*URL_FIELDS, *TEXT_FIELDS} & changes.keys():
-        changes[name] = validate_field(name, changes[name], apps)
-    if "slug" in changes:
-        changes["slug"] = validate_slug(changes["slug"])
-    if "name" in changes:
-        changes["name"] = validate_name("name", changes["name"])
-    return changes
 
 
 add_record_commands(

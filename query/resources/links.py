@@ -3,27 +3,34 @@
 A link of another organization answers like one that does not exist.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from msgspec import UNSET, structs
+from msgspec import UNSET
 from starlette.requests import Request
 from starlette.responses import Response
 
 from query.dependencies import BODY_ERRORS, KEY_ERRORS, QueryDependencies, QueryEndpoint
 from query.request.body import read_json
-from query.resources.link_bodies import Instant, LinkChanges, NewLink
+from query.resources.link_bodies import (
+    Instant,
+    LinkChanges,
+    LinkListResponse,
+    LinkResponse,
+    NewLink,
+    link_resource,
+)
 from query.resources.pagination import list_page, page_parameters
-from query.response.bodies import LinkListResponse, LinkResource, LinkResponse, SuccessResponse
+from query.response.bodies import SuccessResponse
 from query.response.json_response import json_response
 from schemas.errors import Conflict, Forbidden, Malformed, NotFound
 from schemas.http import openapi
 from schemas.http.auth import OUT_OF_REACH, authorize_organization
 from schemas.plans import Group
 from schemas.registry import Key, KeyScope, Link, RecordConflict, RecordNotFound, validation
-from schemas.registry.link_validation import TEXT_FIELDS, URL_FIELDS, validate_field
-from schemas.runtime.clock import format_instant
+from schemas.registry.link_validation import WIRE_NAMES
+from schemas.registry.records import LINK_FIELDS, LinkFieldKind
 
 T = TypeVar("T")
 
@@ -43,16 +50,8 @@ async def create_link(dependencies: QueryDependencies, request: Request) -> Resp
         body.target_url,
         dependencies.clock(),
         slug=body.slug,
-        external_id=body.external_id,
-        expires_at=_instant(body.expires_at),
-        expired_redirect_url=body.expired_redirect_url,
-        ios_url=body.ios_url,
-        android_url=body.android_url,
-        og_title=body.og_title,
-        og_description=body.og_description,
-        og_image_url=body.og_image_url,
-        og_video_url=body.og_video_url,
         apps=dependencies.app_schemes,
+        **_optional_fields(body),
     )
     await _write(dependencies, lambda: dependencies.store_for(key).create(link))
     return _link_response(link, 201)
@@ -94,28 +93,6 @@ async def delete_link(dependencies: QueryDependencies, request: Request) -> Resp
     return json_response(SuccessResponse(success=True))
 
 
-def link_resource(link: Link) -> LinkResource:
-    """A link as responses show it, instants as ISO 8601."""
-    return LinkResource(
-        id=link.id,
-        organization_id=link.organization_id,
-        name=link.name,
-        target_url=link.target_url,
-        slug=link.slug,
-        external_id=link.external_id,
-        expires_at=format_instant(link.expires_at),
-        expired_redirect_url=link.expired_redirect_url,
-        ios_url=link.ios_url,
-        android_url=link.android_url,
-        og_title=link.og_title,
-        og_description=link.og_description,
-        og_image_url=link.og_image_url,
-        og_video_url=link.og_video_url,
-        created_at=str(format_instant(link.created_at)),
-        updated_at=str(format_instant(link.updated_at)),
-    )
-
-
 def _link_response(link: Link, status: int = 200) -> Response:
     return json_response(LinkResponse(success=True, data=link_resource(link)), status)
 
@@ -150,29 +127,25 @@ async def _write(dependencies: QueryDependencies, write: Callable[[], T]) -> T:
     return record
 
 
-CHECKS: Mapping[str, Callable[[Any], object]] = {
-    "name": lambda value: validation.validate_name("name", value),
-    "slug": validation.validate_slug,
-    "expires_at": lambda value: _instant(value),
-}
+def _optional_fields(body: NewLink | LinkChanges) -> dict[str, Any]:
+    """The optional fields that a body names, with instants in Unix milliseconds."""
+    values = {name: getattr(body, name) for name in LINK_FIELDS}
+    return {
+        name: _instant(WIRE_NAMES[name], value)
+        if LINK_FIELDS[name].kind is LinkFieldKind.INSTANT
+        else value
+        for name, value in values.items()
+        if value is not UNSET
+    }
 
 
-def _changes(body: LinkChanges, apps: Sequence[str]) -> dict[str, object]:
-    changes = {name: value for name, value in structs.asdict(body).items() if value is not UNSET}
-    return {name: _checked(name, value, apps) for name, value in changes.items()}
+def _changes(body: LinkChanges, apps: Sequence[str]) -> dict[str, Any]:
+    required = {name: getattr(body, name) for name in ("name", "target_url", "slug")}
+    changes = {name: value for name, value in required.items() if value is not UNSET}
+    return validation.validate_link_fields({**changes, **_optional_fields(body)}, apps)
 
 
-def _checked(name: str, value: Any, apps: Sequence[str]) -> object:
-    if name in (*URL_FIELDS, *TEXT_FIELDS):
-        return validate_field(name, value, apps)
-    return CHECKS.get(name, _unchanged)(value)
-
-
-def _unchanged(value: object) -> object:
-    return value
-
-
-def _instant(value: Instant) -> int | None:
+def _instant(member: str, value: Instant) -> int | None:
     """Unix milliseconds of an ISO 8601 instant or of a number of them."""
     if value is None:
         return None
@@ -182,10 +155,10 @@ def _instant(value: Instant) -> int | None:
         try:
             at = datetime.fromisoformat(value)
         except ValueError:
-            raise Malformed("'expiresAt' must be an ISO 8601 instant or null") from None
+            raise Malformed(f"'{member}' must be an ISO 8601 instant or null") from None
         ms = round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
     if not 0 <= ms <= MAX_MS:
-        raise Malformed("'expiresAt' must lie between 1970 and 9999")
+        raise Malformed(f"'{member}' must lie between 1970 and 9999")
     return ms
 
 

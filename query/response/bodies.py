@@ -123,48 +123,12 @@ class CustomResponse(Struct):
     meta: CustomMeta
 
 
-class LinkResource(Struct, rename="camel"):
-    """A short link."""
-
-    id: str
-    organization_id: str
-    name: str
-    target_url: str
-    slug: str
-    external_id: str | None
-    expires_at: str | None
-    expired_redirect_url: str | None
-    ios_url: str | None
-    android_url: str | None
-    og_title: str | None
-    og_description: str | None
-    og_image_url: str | None
-    og_video_url: str | None
-    created_at: str
-    updated_at: str
-
-
-class LinkResponse(Struct):
-    """One link."""
-
-    success: Literal[True]
-    data: LinkResource
-
-
 class PageMeta(Struct):
     """Page, limit and total of a list."""
 
     page: int
     limit: int
     total: int
-
-
-class LinkListResponse(Struct):
-    """One page of links."""
-
-    success: Literal[True]
-    data: list[LinkResource]
-    meta: PageMeta
 
 
 class SuccessResponse(Struct):

@@ -10,6 +10,8 @@ from urllib.parse import quote
 
 import sqlalchemy as sa
 
+from schemas.registry.records import LINK_FIELDS, LinkFieldKind
+
 METADATA = sa.MetaData(
     naming_convention={
         "ix": "ix_%(column_0_label)s",
@@ -35,6 +37,18 @@ def _timestamp_columns() -> tuple[sa.Column[int], sa.Column[int]]:
         sa.Column("created_at", sa.BigInteger, nullable=False),
         sa.Column("updated_at", sa.BigInteger, nullable=False),
     )
+
+
+def _link_columns() -> list[sa.Column[Any]]:
+    """The columns of the optional fields of a link; a migration adds each to older databases."""
+    return [
+        sa.Column(
+            name,
+            sa.BigInteger() if field.kind is LinkFieldKind.INSTANT else sa.String(field.max_length),
+            index=field.indexed or None,
+        )
+        for name, field in LINK_FIELDS.items()
+    ]
 
 
 ORGANIZATIONS = sa.Table(
@@ -67,15 +81,7 @@ LINKS = sa.Table(
     sa.Column("name", sa.String(255), nullable=False),
     sa.Column("target_url", sa.String(2048), nullable=False),
     sa.Column("slug", sa.String(64), nullable=False, unique=True),
-    sa.Column("external_id", sa.String(255), index=True),
-    sa.Column("expires_at", sa.BigInteger),
-    sa.Column("expired_redirect_url", sa.String(2048)),
-    sa.Column("ios_url", sa.String(2048)),
-    sa.Column("android_url", sa.String(2048)),
-    sa.Column("og_title", sa.String(200)),
-    sa.Column("og_description", sa.String(500)),
-    sa.Column("og_image_url", sa.String(2048)),
-    sa.Column("og_video_url", sa.String(2048)),
+    *_link_columns(),
     *_timestamp_columns(),
 )
 

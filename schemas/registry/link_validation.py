@@ -5,12 +5,13 @@ Raises Malformed with the field and the rule.
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 from urllib.parse import urlsplit
 
 from msgspec.structs import fields
 
 from schemas.errors import Malformed
-from schemas.registry.records import Link
+from schemas.registry.records import LINK_FIELDS, Link, LinkFieldKind
 
 SCHEME_PATTERN = re.compile(r"[a-z][a-z0-9+.-]{0,40}")
 CONTROL_PATTERN = re.compile(r"[\x00-\x20\x7f]")
@@ -21,22 +22,27 @@ UNSAFE_SCHEMES = frozenset(
 )
 """Schemes that run code, or show content of the URL or of the visitor's machine."""
 
-TARGET_FIELDS = ("target_url", "ios_url", "android_url")
-"""Fields that may have an app scheme."""
-URL_FIELDS = (*TARGET_FIELDS, "expired_redirect_url", "og_image_url", "og_video_url")
-TEXT_FIELDS: Mapping[str, int] = {"og_title": 200, "og_description": 500}
-"""Maximum length by field."""
 WIRE_NAMES: Mapping[str, str] = {field.name: field.encode_name for field in fields(Link)}
-APP_URL_NAMES = frozenset(WIRE_NAMES[name] for name in TARGET_FIELDS)
+APP_URL_NAMES = frozenset(
+    WIRE_NAMES[name]
+    for name in (
+        "target_url",
+        *(n for n, field in LINK_FIELDS.items() if field.kind is LinkFieldKind.TARGET_URL),
+    )
+)
+"""Wire names of the fields that may have an app scheme."""
 
 
-def validate_field(name: str, value: str | None, apps: Sequence[str] = ()) -> str | None:
-    """Validate a URL or text of a link; empty means None, except for the target."""
-    if not value and name != "target_url":
+def validate_field(name: str, value: Any, apps: Sequence[str] = ()) -> Any:
+    """Validate an optional field of a link; an empty URL or text means None."""
+    field, member = LINK_FIELDS[name], WIRE_NAMES[name]
+    if field.kind in (LinkFieldKind.ID, LinkFieldKind.INSTANT):
+        return value
+    if not value:
         return None
-    if name in TEXT_FIELDS:
-        return validate_text(WIRE_NAMES[name], value or "", TEXT_FIELDS[name])
-    return validate_url(WIRE_NAMES[name], value or "", apps if name in TARGET_FIELDS else ())
+    if field.kind is LinkFieldKind.TEXT:
+        return validate_text(member, value, field.max_length)
+    return validate_url(member, value, apps if field.kind is LinkFieldKind.TARGET_URL else ())
 
 
 def validate_url(member: str, value: str, apps: Sequence[str] = ()) -> str:

@@ -1,6 +1,8 @@
 """Registry records. Instants are Unix milliseconds; wire names are camelCase."""
 
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import Annotated, get_type_hints
 
 from msgspec import Struct
 
@@ -31,6 +33,27 @@ class Website(Struct, frozen=True, rename="camel", kw_only=True):
     updated_at: int
 
 
+class LinkFieldKind(StrEnum):
+    """What an optional field of a link holds."""
+
+    ID = "id"
+    INSTANT = "instant"
+    TEXT = "text"
+    """Text that people see."""
+    WEB_URL = "web URL"
+    TARGET_URL = "target URL"
+    """A URL that may have the scheme of an app."""
+
+
+class LinkField(Struct, frozen=True):
+    """The annotation of an optional field: its column, validation, API members and CLI option."""
+
+    kind: LinkFieldKind
+    description: str
+    max_length: int = 2048
+    indexed: bool = False
+
+
 class Link(Struct, frozen=True, rename="camel", kw_only=True):
     """A short link."""
 
@@ -39,18 +62,42 @@ class Link(Struct, frozen=True, rename="camel", kw_only=True):
     name: str
     target_url: str
     slug: str
-    external_id: str | None = None
-    expires_at: int | None = None
-    expired_redirect_url: str | None = None
-    ios_url: str | None = None
-    android_url: str | None = None
-    og_title: str | None = None
-    """This and the next three are for link previews."""
-    og_description: str | None = None
-    og_image_url: str | None = None
-    og_video_url: str | None = None
+    external_id: Annotated[
+        str | None,
+        LinkField(LinkFieldKind.ID, "Id of the link in your own system.", 255, indexed=True),
+    ] = None
+    expires_at: Annotated[
+        int | None, LinkField(LinkFieldKind.INSTANT, "Expiry time, ISO 8601.")
+    ] = None
+    expired_redirect_url: Annotated[
+        str | None, LinkField(LinkFieldKind.WEB_URL, "Target after the link has expired.")
+    ] = None
+    ios_url: Annotated[str | None, LinkField(LinkFieldKind.TARGET_URL, "Target on iOS.")] = None
+    android_url: Annotated[
+        str | None, LinkField(LinkFieldKind.TARGET_URL, "Target on Android.")
+    ] = None
+    og_title: Annotated[
+        str | None, LinkField(LinkFieldKind.TEXT, "Title of link previews.", 200)
+    ] = None
+    og_description: Annotated[
+        str | None, LinkField(LinkFieldKind.TEXT, "Description of link previews.", 500)
+    ] = None
+    og_image_url: Annotated[
+        str | None, LinkField(LinkFieldKind.WEB_URL, "Image of link previews.")
+    ] = None
+    og_video_url: Annotated[
+        str | None, LinkField(LinkFieldKind.WEB_URL, "Video of link previews.")
+    ] = None
     created_at: int
     updated_at: int
+
+
+LINK_FIELDS: Mapping[str, LinkField] = {
+    name: annotation
+    for name, type_ in get_type_hints(Link, include_extras=True).items()
+    for annotation in getattr(type_, "__metadata__", ())
+}
+"""The optional fields of a link by name."""
 
 
 class ImportState(StrEnum):

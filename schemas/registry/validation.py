@@ -4,7 +4,8 @@ Raises Malformed with the field and the rule.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 from zoneinfo import available_timezones
 
 from schemas.errors import Malformed
@@ -68,36 +69,32 @@ def new_link(
     now_ms: int,
     *,
     slug: str | None = None,
-    external_id: str | None = None,
-    expires_at: int | None = None,
-    expired_redirect_url: str | None = None,
-    ios_url: str | None = None,
-    android_url: str | None = None,
-    og_title: str | None = None,
-    og_description: str | None = None,
-    og_image_url: str | None = None,
-    og_video_url: str | None = None,
     apps: Sequence[str] = (),
+    **optional: Any,
 ) -> Link:
-    """A new link; `apps` are allowed URL schemes besides http and https."""
+    """A new link with fields of `LINK_FIELDS`; `apps` are further URL schemes."""
+    required = {"name": name, "target_url": target_url}
     return Link(
         id=f"lnk_{random_id(12)}",
         organization_id=organization_id,
-        name=validate_name("name", name),
-        target_url=validate_url("targetUrl", target_url, apps),
         slug=validate_slug(slug) if slug is not None else random_id(8),
-        external_id=external_id,
-        expires_at=expires_at,
-        expired_redirect_url=validate_field("expired_redirect_url", expired_redirect_url),
-        ios_url=validate_field("ios_url", ios_url, apps),
-        android_url=validate_field("android_url", android_url, apps),
-        og_title=validate_field("og_title", og_title),
-        og_description=validate_field("og_description", og_description),
-        og_image_url=validate_field("og_image_url", og_image_url),
-        og_video_url=validate_field("og_video_url", og_video_url),
         created_at=now_ms,
         updated_at=now_ms,
+        **validate_link_fields({**required, **optional}, apps),
     )
+
+
+def validate_link_fields(values: Mapping[str, Any], apps: Sequence[str] = ()) -> dict[str, Any]:
+    """Validate fields that a caller gives for a link; empty optional ones become None."""
+    rules: Mapping[str, Callable[[Any], Any]] = {
+        "name": lambda value: validate_name("name", value),
+        "target_url": lambda value: validate_url("targetUrl", value, apps),
+        "slug": validate_slug,
+    }
+    return {
+        name: rules[name](value) if name in rules else validate_field(name, value, apps)
+        for name, value in values.items()
+    }
 
 
 def new_import(website: Website, name: str, now_ms: int, fingerprint: str = "") -> Import:

@@ -29,3 +29,6 @@ class Kind(Struct, frozen=True, kw_only=True):
     """
     examples: Mapping[str, object] = {}
     """Example bodies by title, for OpenAPI; tests send each."""
+
+    def __hash__(self) -> int:
+        return hash(self.name)  # examples have no hash

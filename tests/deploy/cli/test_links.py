@@ -3,6 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+from click import Option
+
+from deploy.cli.links import links
+from schemas.registry.records import LINK_FIELDS
+
 
 def test_a_link_is_created_changed_and_deleted(ask: Callable[..., Any]) -> None:
     owner = ask("organizations", "create", "--name", "Acme")["id"]
@@ -42,3 +47,13 @@ def test_a_link_is_created_changed_and_deleted(ask: Callable[..., Any]) -> None:
 
     ask("links", "delete", link["id"])
     assert ask("links", "list") == []
+
+
+def test_every_optional_field_is_an_option_of_both_commands() -> None:
+    for command in ("create", "update"):
+        options = {option.name: option for option in links.commands[command].params}
+        for name, field in LINK_FIELDS.items():
+            option = options[name]
+            assert isinstance(option, Option)
+            assert option.opts == [f"--{name.replace('_', '-')}"]
+            assert option.help == field.description
