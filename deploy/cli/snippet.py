@@ -1,7 +1,7 @@
 """`tidemark snippet`: the script tags for the pages of a website."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html import escape
 from urllib.parse import urlsplit
 
@@ -13,7 +13,14 @@ from ingest.endpoints.scripts import BuiltScript, file_name, read_manifest
 from schemas.registry import Website
 
 MAIN_SCRIPT = "tidemark"
-EXTRA_SCRIPTS = ("vitals", "errors")
+EXTRA_SCRIPTS = {
+    "vitals": "Also measure web vitals.",
+    "errors": "Also report uncaught errors.",
+    "performance": "Also measure load times.",
+    "engagement": "Also report interactions, rage and dead clicks, and abandoned forms.",
+    "downloads": "Also track downloads of files.",
+    "404": "Also track pages that do not exist.",
+}
 
 
 def _validate_collect_url(
@@ -34,6 +41,14 @@ def _validate_collect_url(
     return url
 
 
+def _extra_options(command: Callable[..., None]) -> Callable[..., None]:
+    """One flag for each extra script, named `extra_…`."""
+    for name, help_text in reversed(EXTRA_SCRIPTS.items()):
+        option = click.option(f"--{name}", f"extra_{name}", is_flag=True, help=help_text)
+        command = option(command)
+    return command
+
+
 collect_url_option = click.option(
     "--collect-url",
     metavar="URL",
@@ -45,27 +60,24 @@ collect_url_option = click.option(
 @click.command()
 @click.argument("website")
 @collect_url_option
-@click.option("--vitals", is_flag=True, help="Also measure web vitals.")
-@click.option("--errors", is_flag=True, help="Also report uncaught errors.")
+@_extra_options
 @click.option("--persist", is_flag=True, help="Keep visitor and session ids in localStorage.")
 @as_json
 @click.pass_obj
 def snippet(
     tidemark: CliContext,
+    /,
     website: str,
     collect_url: str | None,
-    vitals: bool,
-    errors: bool,
     persist: bool,
     json: bool,
+    **flags: bool,
 ) -> None:
     """Print the script tags for the pages of WEBSITE, with and without an integrity hash."""
     with tidemark.open_registry() as store:
         store.get(Website, website)
     base = (collect_url or collector_url(tidemark.settings)).rstrip("/")
-    extras = [
-        name for name, enabled in zip(EXTRA_SCRIPTS, (vitals, errors), strict=True) if enabled
-    ]
+    extras = [name for name in EXTRA_SCRIPTS if flags[f"extra_{name}"]]
     attributes = ("data-persist",) if persist else ()
     plain = script_tag(
         base, MAIN_SCRIPT, website, *attributes, *(f"data-{extra}" for extra in extras)

@@ -26,6 +26,10 @@ SCRIPT_SUMMARIES = {
     "tidemark": "The tracker: page views, engagement, outbound clicks, events",
     "tidemark-vitals": "Web vitals, loaded on demand",
     "tidemark-errors": "Uncaught errors, loaded on demand",
+    "tidemark-performance": "Load times of pages, loaded on demand",
+    "tidemark-engagement": "Interactions, rage and dead clicks, forms, loaded on demand",
+    "tidemark-downloads": "Downloads of files, loaded on demand",
+    "tidemark-404": "Pages that do not exist, loaded on demand",
 }
 
 SCRIPT_OPERATIONS = tuple(

@@ -71,7 +71,9 @@ def test_elements_say_what_event_they_are(tracked: TrackedWebsite, page: Tab) ->
         tracked.add_page(
             "/marks",
             tracked.tag(),
-            '<button data-tidemark="buy" data-tidemark-plan="pro" data-tidemark-seat_count="2">'
+            '<button data-tidemark="buy" data-tidemark-plan="pro" data-tidemark-seat_count="2" '
+            'data-tidemark-total="49.90" data-tidemark-user-id="007" data-tidemark-zip=" 12345" '
+            'data-tidemark-order="12345678901234567890" data-tidemark-less="-0.5">'
             "<b>Buy</b></button>",
             '<form data-tidemark="sign up" data-tidemark-list="news" action="/marks/done">'
             '<input id="field"><input type="submit" id="submit"></form>',
@@ -83,6 +85,18 @@ def test_elements_say_what_event_they_are(tracked: TrackedWebsite, page: Tab) ->
 
     rows = tracked.stored("/marks", 4, "name", "path", "properties")
     assert [(*row[:2], json.loads(row[2])) for row in rows if row[0] not in (VIEW, EXIT)] == [
-        ("buy", "/marks", {"plan": "pro", "seat_count": "2"}),
+        (
+            "buy",
+            "/marks",
+            {
+                "plan": "pro",
+                "seat_count": 2,
+                "total": 49.9,
+                "userId": "007",
+                "zip": "12345",
+                "order": "12345678901234567890",
+                "less": -0.5,
+            },
+        ),
         ("sign up", "/marks", {"list": "news"}),
     ]

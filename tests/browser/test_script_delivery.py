@@ -61,6 +61,45 @@ def test_a_strict_policy_lets_everything_through(tracked: TrackedWebsite, page: 
     assert scripts == [f"{to}/tidemark{each}.js" for each in ("", "-vitals", "-errors")]
 
 
+EXTRAS = ("vitals", "errors", "performance", "engagement", "downloads", "404")
+
+
+@pytest.mark.parametrize("policy", ["require-trusted-types-for 'script'; trusted-types 'none'", ""])
+@pytest.mark.parametrize("kind", ["defer", 'type="module"'])
+def test_all_scripts_work_as_modules_with_a_nonce_and_under_trusted_types(
+    tracked: TrackedWebsite, page: Tab, policy: str, kind: str
+) -> None:
+    place = f"/typed/{len(policy)}/{len(kind)}"
+    attributes = " ".join(f"data-{extra}" for extra in EXTRAS)
+    tag = tracked.tag(attributes + ' nonce="abc"').replace("defer", kind)
+    strict = f"script-src 'nonce-abc' 'strict-dynamic'; {policy}"
+    page.go(tracked.add_page(place, tag, "<p>Text", policy=strict))
+    for extra in EXTRAS:
+        page.js(f"import('{tracked.collect_url}/tidemark-{extra}.js').then(Boolean)")
+    page.js("new Promise((done) => setTimeout(done, 300))")
+    page.leave()
+
+    assert tracked.stored(place, 2, "name") == [VIEW, EXIT]
+    assert tracked.stored(place, 1, "exit_type", table="engagement") == ["unload"]
+    assert page.complaints == []
+
+
+@pytest.mark.parametrize("kind", ["defer", 'type="module"'])
+def test_a_missing_website_id_is_named_and_nothing_is_sent(
+    tracked: TrackedWebsite, page: Tab, kind: str
+) -> None:
+    tag = f'<script {kind} src="/t/tidemark.js" data-errors></script>'
+    tracked.site.posted.clear()
+    page.go(tracked.add_page(f"/nameless/{len(kind)}", tag))
+    page.leave()
+
+    assert tracked.site.posted == []
+    thrown = [e["params"] for e in page.events if e["method"] == "Runtime.exceptionThrown"]
+    assert [each["exceptionDetails"]["exception"]["value"] for each in thrown] == [
+        "no data-website-id"
+    ]
+
+
 @pytest.mark.parametrize(
     ("place", "source", "more"),
     [

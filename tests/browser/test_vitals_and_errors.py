@@ -43,16 +43,18 @@ def test_errors_that_nobody_caught_are_kept_once(
         place,
         tags(tracked, way, "errors"),
         "<script>const twice = () => { throw new TypeError('not today') };</script>",
-        "<script>addEventListener('load', () => {",
+        "<script>const fail = () => {",
         "  setTimeout(twice), setTimeout(twice);",
         "  setTimeout(() => Promise.reject(new RangeError('too far')));",
         "  setTimeout(() => Promise.reject('just words'));",
         "  setTimeout(() => Promise.reject({ name: 7, stack: [8] }));",
         "  setTimeout(() => Promise.reject());",
-        "})</script>",
+        "}</script>",
     )
     page.go(url)
-    page.js("new Promise((done) => setTimeout(done, 200))")
+    if way == "asked for":
+        page.js(f"import('{tracked.collect_url}/tidemark-errors.js').then(Boolean)")
+    page.js("fail(), new Promise((done) => setTimeout(done, 200))")
     page.leave()
 
     rows = tracked.stored(
@@ -67,6 +69,22 @@ def test_errors_that_nobody_caught_are_kept_once(
     ]
     assert rows[0][2:4] == (url, 1)
     assert rows[0][4].startswith(f"TypeError: not today\n    at twice ({url}:1:")
+
+
+def test_the_time_zone_tells_the_country(tracked: TrackedWebsite, page: Tab) -> None:
+    page.tell("Emulation.setTimezoneOverride", timezoneId="Asia/Tokyo")
+    names = ("vitals", "errors", "engagement")
+    tags = "".join(tracked.tag(name=f"tidemark-{name}") for name in names)
+    page.go(tracked.add_page("/zone", tags, SLOW))
+    page.js(
+        "setTimeout(() => { throw new Error('here') }), new Promise((done) => setTimeout(done))"
+    )
+    # Not left, because Chromium ends the override with the page.
+    page.js("history.pushState(0, '', '/zone/next')")
+
+    assert set(tracked.stored("/zone", 1, "country", table="vitals")) == {"JP"}
+    for table in ("errors", "engagement"):
+        assert tracked.stored("/zone", 1, "country", table=table) == ["JP"]
 
 
 def test_a_page_reports_at_most_ten_errors(tracked: TrackedWebsite, page: Tab) -> None:

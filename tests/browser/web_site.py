@@ -21,6 +21,7 @@ class Html(Struct, frozen=True):
 
     body: str
     headers: Mapping[str, str] = {}
+    status: int = 200
 
 
 class WebSite:
@@ -64,7 +65,7 @@ def handler(site: WebSite, collect_url: str) -> type[BaseHTTPRequestHandler]:
                 return self._pass_on()
             page = site.pages.get(self.path.partition("?")[0], Html("<title>Nothing</title>"))
             headers = {"content-type": "text/html; charset=utf-8", **page.headers}
-            return self._answer(200, headers, page.body.encode())
+            return self._answer(page.status, headers, page.body.encode())
 
         def do_POST(self) -> None:
             self._pass_on()

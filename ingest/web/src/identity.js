@@ -11,5 +11,5 @@ export const identity = () => {
   if (!(now - last < 18e5)) sessionId = unique();
   anonymousId ||= unique();
   // Ids that are not kept would make a visitor of every item.
-  return storage([now, sessionId, anonymousId].join(" ")) && { anonymousId, sessionId };
+  return storage(`${now} ${sessionId} ${anonymousId}`) && { anonymousId, sessionId };
 };

@@ -2,7 +2,7 @@
 import { put } from "./queue.js";
 
 // Where the next view comes from: the page that is shown, at first the one before it.
-let from = document.referrer;
+let from = document.referrer.slice(0, 2048);
 let shown;
 let since;
 let depth;
@@ -12,9 +12,11 @@ const place = () => location.href.replace(/[?#](?![!/])[^#]*/g, "");
 
 export const look = () => (since = document.hidden ? 0 : performance.now());
 
-const scrolled = () => {
-  const reached = (100 * (scrollY + innerHeight)) / document.documentElement.scrollHeight;
-  depth = Math.max(depth, Math.min(100, reached | 0));
+export const scrolled = () => {
+  depth = Math.max(
+    depth,
+    Math.min(100, ((100 * (scrollY + innerHeight)) / document.documentElement.scrollHeight) | 0),
+  );
 };
 
 export const view = () => {
@@ -26,12 +28,11 @@ export const view = () => {
   put({
     name: "screen_view",
     title: document.title.slice(0, 512),
-    referrer: from.slice(0, 2048),
-    language: navigator.language,
+    referrer: from,
     screen_resolution: screen.width + "x" + screen.height,
     viewport_size: innerWidth + "x" + innerHeight,
   });
-  from = location.href;
+  from = location.href.slice(0, 2048);
 };
 
 // The visible time since the last report: the reports of a page add up.
@@ -40,15 +41,17 @@ export const exit = () => {
   scrolled();
   put({
     name: "page_exit",
-    path: from.slice(0, 2048),
+    path: from,
     time_on_page: Math.min(86400, (performance.now() - since) / 1e3),
     scroll_depth: depth,
+    // What other scripts measured: load times, interactions.
+    ...tidemark.facts?.(),
   });
   since = 0;
 };
 
 // Frameworks set the title after the address, and may go through several addresses at once.
-const moved = () => {
+export const moved = () => {
   if (shown == place()) return;
   exit();
   setTimeout(view, 100);
@@ -59,22 +62,18 @@ export const again = () => {
   view();
 };
 
-export const watchPage = () => {
-  for (const name of ["pushState", "replaceState"]) {
-    const original = history[name];
-    history[name] = (...state) => {
-      original.apply(history, state);
-      moved();
-    };
+// Back from the browser's cache, where the visit before has been reported already.
+export const restored = ({ persisted }) => {
+  if (persisted) {
+    since = 0;
+    again();
   }
-  addEventListener("popstate", moved);
-  addEventListener("scroll", scrolled);
-  // Back from the browser's cache, where the visit before has been reported already.
-  addEventListener("pageshow", ({ persisted }) => {
-    if (persisted) {
-      since = 0;
-      again();
-    }
-  });
-  view();
+};
+
+export const watch = (name) => {
+  const original = history[name];
+  history[name] = (...state) => {
+    original.apply(history, state);
+    moved();
+  };
 };

@@ -2,8 +2,6 @@
 import { identity, unique } from "./identity.js";
 import { base, given, refused } from "./tag.js";
 
-const FULL = 50;
-
 // The route is the bundle's own: see ../build.js.
 const url = base + ROUTE + given.websiteId;
 let items = [];
@@ -13,11 +11,11 @@ let timer;
 // Text needs no preflight, and a page that goes away takes a small body with it.
 const send = (leaving) => {
   timer = 0;
-  const batch = items.splice(0, FULL);
+  const batch = items.splice(0, 50);
   const body = JSON.stringify(batch);
   if (!batch[0] || refused() || (leaving && navigator.sendBeacon?.(url, body))) return;
   fetch(url, { method: "POST", body, keepalive: body.length < 2e4 })
-    .catch(() => 0)
+    .catch((error) => error)
     .then(({ status }) => {
       // What is not good now never will be; no status at all is no answer.
       if (status < 429) pause = 1e3;
@@ -41,9 +39,7 @@ export const put = (facts) => {
     ...("persist" in given && identity()),
     ...facts,
   });
-  // While the collector takes nothing, a full queue waits like any other.
   if (document.hidden) queueMicrotask(leave);
-  else if (items.length >= FULL && pause == 1e3) send();
   timer ||= setTimeout(send, pause);
 };
 

@@ -1,7 +1,10 @@
-// The script's own tag: whose pages these are, where items go, and whether anything may be sent.
+// The script's own tag: the website, where items go, and whether anything may be sent.
 import { storage } from "./storage.js";
 
-export const tag = document.currentScript;
+// A module has no `currentScript`. The selector is the bundle's own: see ../build.js.
+const tag = document.currentScript || document.querySelector(TAG);
+
+if (!tag?.dataset.websiteId) throw "no data-website-id";
 
 export const given = tag.dataset;
 

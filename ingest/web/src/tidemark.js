@@ -1,9 +1,9 @@
 // tidemark.js: page views, engagement, outbound clicks and events. No cookies; see ../README.md.
-import "./clicks.js";
-import { again, exit, look, view, watchPage } from "./page.js";
+import { clicked } from "./clicks.js";
+import { again, exit, look, moved, restored, scrolled, view, watch } from "./page.js";
 import { leave, put } from "./queue.js";
 import { storage } from "./storage.js";
-import { base, given, tag } from "./tag.js";
+import { base, given } from "./tag.js";
 
 const commands = {
   event: (name, properties) => put({ name, properties }),
@@ -18,24 +18,31 @@ const gone = () => {
   leave();
 };
 
-const start = () => {
-  watchPage();
+const listeners = {
+  click: clicked,
+  auxclick: clicked,
+  submit: clicked,
+  scroll: scrolled,
+  popstate: moved,
+  pageshow: restored,
   // Browsers differ in which of the two they tell of a page that is left.
-  addEventListener("pagehide", gone);
-  addEventListener("visibilitychange", () => (document.hidden ? gone() : look()));
+  pagehide: gone,
+  visibilitychange: () => (document.hidden ? gone() : look()),
+};
+
+const start = () => {
+  ["pushState", "replaceState"].map(watch);
+  view();
+  for (const type in listeners) addEventListener(type, listeners[type], true);
 
   const early = window.tidemark?.q;
   window.tidemark = (command, ...rest) => commands[command]?.(...rest);
   early?.map((call) => tidemark(...call));
 
-  for (const extra of ["vitals", "errors"])
-    if (extra in given) {
-      const script = document.createElement("script");
-      script.src = `${base}tidemark-${extra}.js`;
-      script.nonce = tag.nonce;
-      Object.assign(script.dataset, given);
-      document.head.append(script);
-    }
+  // `import`, because it works under Trusted Types, which a script element does not.
+  ["vitals", "errors", "performance", "engagement", "downloads", "404"].map(
+    (extra) => extra in given && import(base + "tidemark-" + extra + ".js"),
+  );
 };
 
 // A page that is only prepared has not been seen.

@@ -1,4 +1,4 @@
-"""Query types of load timings, from the page views that carry them."""
+"""Query types of load timings, from the page views or their exits that carry them."""
 
 from msgspec import Struct
 
@@ -6,7 +6,7 @@ from query.request.subject import SubjectKind
 from query.standard.declaration.fields import Average, Date, Median
 from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.statement import Cte
-from query.standard.sql.definitions import PAGE_VIEW
+from query.standard.sql.definitions import PAGE_EXIT, PAGE_VIEW
 from query.standard.sql.percentiles import mean_columns, quantile_columns
 from schemas.tables import EVENTS
 
@@ -45,7 +45,8 @@ class Overview(Struct, frozen=True):
     avg_render_time: Average
 
 
-LOADED = f"{PAGE_VIEW} AND load_time > 0"
+# The page view or its exit carries them, whichever the tracker does.
+LOADED = f"({PAGE_VIEW} OR name = '{PAGE_EXIT}') AND load_time > 0"
 LOAD = (
     f"{mean_columns('avg_load_time', 'load_time')},\n"
     f"{quantile_columns('p50_load_time', 'load_time', 50)}"

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from deploy.cli import main
+from deploy.cli.snippet import EXTRA_SCRIPTS
 from ingest.endpoints.scripts import read_manifest
 
 Ask = Callable[..., Any]
@@ -45,11 +46,13 @@ def test_a_snippet_names_collector_and_website(ask: Ask, website: str) -> None:
 
 
 def test_requested_scripts_are_in_both_tags(ask: Ask, website: str) -> None:
-    tag = ask("snippet", website, "--vitals", "--errors", "--persist", "--collect-url", "/t/")
+    flags = [f"--{name}" for name in EXTRA_SCRIPTS]
+    tag = ask("snippet", website, *flags, "--persist", "--collect-url", "/t/")
 
     assert tag["script"] == (
         f'<script defer src="/t/tidemark.js" data-website-id="{website}" '
-        "data-persist data-vitals data-errors></script>"
+        "data-persist data-vitals data-errors data-performance data-engagement data-downloads "
+        "data-404></script>"
     )
     pinned = tag["pinned"].splitlines()
     for line, (name, script) in zip(pinned, read_manifest().items(), strict=True):

@@ -5,10 +5,10 @@ from tests.oracle.aggregates import (
     average,
     grouped,
     hidden,
+    is_view,
     ordered,
     quantile,
     there,
-    views,
     visitors,
 )
 from tests.oracle.oracle import Oracle, Oracles
@@ -20,7 +20,8 @@ REST = ("ttfb", "dom_ready_time", "render_time")
 
 def loaded(scoped: ScopedRows) -> list[Row]:
     """Page views that took some time to load."""
-    return [row for row in views(scoped.events) if (row.get("load_time") or 0) > 0]
+    pages = [row for row in scoped.events if is_view(row) or row["name"] == "page_exit"]
+    return [row for row in pages if (row.get("load_time") or 0) > 0]
 
 
 def load(rows: list[Row]) -> ResultRow:
