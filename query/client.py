@@ -4,10 +4,7 @@ Copy it, or take it from a running service: /docs/tidemark_client.py.
 
     client = Client("http://127.0.0.1:4001", key="tm_…", collect_url="http://127.0.0.1:4000")
     client.ask("top_pages", website_id="…", preset="last_7d")          # rows as dicts
-    client.ask(["summary", "top_pages"], website_id="…", start="2026-11-01", end="2026-11-30")
     client.custom({"table": "events", "selects": […]}, website_id="…", preset="today").frame()
-    for row in client.export("events", website_id="…", start="2026-11-01", end="2026-11-30"): …
-    client.track({"name": "signup", "properties": {"plan": "pro"}}, website_id="…")
 
 Temporary failures (429, 503, broken connections) are retried; items keep their event ids, so that
 repeated ones are stored once. A rejected request raises Refused.
@@ -90,7 +87,7 @@ class Client:
         """The rows of one query type, or of several by name.
 
         Say `website_id` or `link_id`, and `start` and `end` or `preset`; all else that a request
-        may hold goes by its own name: `filters`, `limit`, `granularity`, `timezone`, …
+        may hold goes by its own name. `compare` gives rows `previous_…`, `change_…` and so on.
         Refused when one of them has no answer; `each` keeps the others.
         """
         names = [types] if isinstance(types, str) else list(types)
@@ -100,8 +97,11 @@ class Client:
                 raise outcome
         return found[names[0]] if isinstance(types, str) else found
 
-    def each(self, types: Sequence[str], **asked: Any) -> dict[str, "Rows | Refused"]:
-        """The rows of several query types by name, or the error of each."""
+    def each(self, types: Sequence[Any], **asked: Any) -> dict[str, "Rows | Refused"]:
+        """The rows of several query types by name or `id`, or the error of each."""
+        labels = [t if isinstance(t, str) else t.get("id", t["name"]) for t in types]
+        if len(set(labels)) < len(labels):
+            raise ValueError(f"two query types have one name: give them an 'id' ({labels})")
         query, body = _split(asked)
         answer = self._json("POST", f"/v1/query?{query}", {"parameters": list(types), **body})
         return {entry["parameter"]: _rows(entry) for entry in answer["data"]}
@@ -157,7 +157,8 @@ class Client:
         website_id: str | None,
     ) -> Sent:
         items = [given] if isinstance(given, Mapping) else list(given)
-        named = [{"eventId": uuid.uuid4().hex, "timestamp": _now(), **item} for item in items]
+        now = time.time_ns() // 1_000_000
+        named = [{"eventId": uuid.uuid4().hex, "timestamp": now, **item} for item in items]
         target = path + (f"?{urlencode({'website_id': website_id})}" if website_id else "")
         count = 0
         rejected: list[dict[str, Any]] = []
@@ -252,7 +253,20 @@ def _refused(answer: HTTPResponse) -> Refused:
 def _rows(entry: Mapping[str, Any]) -> Rows | Refused:
     if not entry["success"]:
         return Refused(200, entry.get("code", ""), f"{entry['parameter']}: {entry['error']}")
-    return Rows(entry["data"])
+    if "comparison" not in entry:
+        return Rows(entry["data"])
+    both = zip(entry["data"], entry["comparison"]["rows"], strict=True)
+    return Rows({**row, **_changes(row, compared)} for row, compared in both)
+
+
+def _changes(row: Mapping[str, Any], compared: Mapping[str, Any]) -> dict[str, Any]:
+    previous = compared["previous"] or {}
+    columns = {"previous_date": previous.get("date")} if "date" in row else {}
+    for name, change in compared["change"].items():
+        columns[f"previous_{name}"] = previous.get(name)
+        columns[f"change_{name}"] = change
+        columns[f"change_percent_{name}"] = compared["changePercent"][name]
+    return columns
 
 
 SUBJECTS = ("website_id", "link_id")
@@ -284,7 +298,3 @@ def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return value if isinstance(value, str) else json.dumps(value, default=str).strip('"')
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000

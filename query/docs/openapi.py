@@ -9,7 +9,7 @@ from query.dependencies import QueryEndpoint
 from query.docs.row_schemas import ROW_NAMES, ROW_SCHEMAS
 from query.request.buckets import GRANULARITIES
 from query.request.operators import OPERATORS
-from query.request.time_parameters import PRESETS
+from query.request.presets import PRESETS
 from query.response.bodies import ErrorResponse, RateLimitResponse
 from query.standard.query_types import FAMILIES
 from schemas.http.health import HEALTH_OPERATIONS as HEALTH

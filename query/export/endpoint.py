@@ -15,9 +15,9 @@ from query.formats.columns import COLUMN_KINDS, ResultColumn
 from query.formats.negotiation import FILE_MEDIA_TYPES, format_parameters, negotiate_format
 from query.formats.output_formats import FILE_FORMATS, NDJSON
 from query.formats.streamed_response import StreamedResponse
+from query.request.presets import PRESETS
 from query.request.query_string import check_query_string
 from query.request.subject import SUBJECT_PARAMETERS, authorized_subject
-from query.request.time_parameters import PRESETS
 from schemas.errors import ApiError
 from schemas.http import openapi
 from schemas.plans import Group

@@ -5,6 +5,7 @@ from datetime import date, datetime, timedelta
 from msgspec import Struct
 
 from query.request import time_zones
+from query.request.presets import PRESETS, Preset
 from query.request.suggestions import unknown_name_message
 from query.request.time_parameters import parse_time_range
 from query.request.time_range import FIRST_DAY, TimeRange, time_range
@@ -27,19 +28,35 @@ class CompareOptions(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def comparison_range(
-    compare: str | CompareOptions, requested: TimeRange, now_ms: int, max_days: int
+    compare: str | CompareOptions,
+    requested: TimeRange,
+    now_ms: int,
+    max_days: int,
+    preset: str | None = None,
 ) -> TimeRange:
-    """The time range to compare with; Malformed names the member and the rule."""
+    """The time range to compare with; Malformed names the member and the rule.
+
+    `preset` is the name of the requested time range, if it was given by one.
+    """
     to = compare if isinstance(compare, str) else compare.to
     if isinstance(to, ComparisonDates):
         return parse_time_range(to.start_date, to.end_date, None, requested.zone, now_ms, max_days)
     if to not in PERIODS:
         raise Malformed(unknown_name_message("comparison", to, PERIODS, " in 'compare.to'"))
+    if preset is not None:
+        return _before_preset(PRESETS[preset], to, requested, now_ms)
     return (
         _previous_period(requested, max_days)
         if to == PERIODS[0]
         else _previous_year(requested, max_days)
     )
+
+
+def _before_preset(preset: Preset, to: str, requested: TimeRange, now_ms: int) -> TimeRange:
+    now = time_zones.to_local(now_ms, requested.zone)
+    previous = preset.previous_period if to == PERIODS[0] else preset.previous_year
+    start, end = (time_zones.to_unix_ms(at, requested.zone) for at in previous(now))
+    return TimeRange(start, end, requested.zone)
 
 
 def _previous_period(requested: TimeRange, max_days: int) -> TimeRange:

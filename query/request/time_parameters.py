@@ -6,10 +6,10 @@ its own precision: the whole day, minute, second or millisecond.
 
 import re
 from calendar import month_name, monthrange
-from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, timedelta
 
 from query.request import time_zones
+from query.request.presets import PRESETS, Preset
 from query.request.suggestions import unknown_name_message
 from query.request.time_range import FIRST_DAY, LAST_DAY, TimeRange, check_days, time_range
 from query.request.time_zones import DAY_MS
@@ -24,50 +24,10 @@ TIME_PATTERN = re.compile(
 DATE_PATTERN = re.compile(r"(\d{4})-(\d\d)-(\d\d)", re.ASCII)
 MONTHS = 12
 
-DateRange = tuple[date, date]
-
 EXAMPLE_DATES = {"startDate": "2026-11-01", "endDate": "2026-11-30"}
 TIME_ZONE_PARAMETER = Parameter(
     "timezone", "IANA time zone, such as Europe/Berlin; overrides the body's"
 )
-
-
-def _last_days(days: int) -> Callable[[date], DateRange]:
-    return lambda today: (today - timedelta(days=days - 1), today)
-
-
-def _yesterday(today: date) -> DateRange:
-    return today - timedelta(days=1), today - timedelta(days=1)
-
-
-def _this_week(today: date) -> DateRange:
-    return today - timedelta(days=today.weekday()), today
-
-
-def _last_week(today: date) -> DateRange:
-    monday = today - timedelta(days=today.weekday())
-    return monday - timedelta(days=7), monday - timedelta(days=1)
-
-
-def _last_month(today: date) -> DateRange:
-    last = today.replace(day=1) - timedelta(days=1)
-    return last.replace(day=1), last
-
-
-PRESETS: Mapping[str, Callable[[date], DateRange]] = {
-    "today": _last_days(1),
-    "yesterday": _yesterday,
-    "last_7d": _last_days(7),
-    "last_14d": _last_days(14),
-    "last_30d": _last_days(30),
-    "last_90d": _last_days(90),
-    "this_week": _this_week,
-    "last_week": _last_week,
-    "this_month": lambda today: (today.replace(day=1), today),
-    "last_month": _last_month,
-    "this_year": lambda today: (today.replace(month=1, day=1), today),
-}
-"""Whole days of the zone; `last_7d` ends with today, a week begins on Monday."""
 
 
 def parse_time_range(
@@ -81,7 +41,7 @@ def parse_time_range(
     """The time range of a request; Malformed names the member and the rule."""
     if start is None and end is None and preset is not None:
         return time_range(
-            *_preset(preset)(time_zones.to_local(now_ms, zone).date()), zone, max_days
+            *_preset(preset).days(time_zones.to_local(now_ms, zone).date()), zone, max_days
         )
     if start is None or end is None:
         missing = "startDate" if start is None else "endDate"
@@ -127,7 +87,7 @@ def _invalid_time(field: str, text: str) -> str:
     return f"{problem}; {ACCEPTED_FORMATS}"
 
 
-def _preset(name: str) -> Callable[[date], DateRange]:
+def _preset(name: str) -> Preset:
     if name not in PRESETS:
         raise Malformed(unknown_name_message("preset", name, PRESETS, likeness=0.8))
     return PRESETS[name]

@@ -21,7 +21,6 @@ from query.formats.negotiation import (
     negotiate_format,
 )
 from query.formats.output_formats import FORMATS, JSON, Format
-from query.formats.result_table import result_table
 from query.formats.table_response import table_response
 from query.request.body import decode_json, read_bytes
 from query.request.filters import count_conditions
@@ -41,6 +40,7 @@ from query.response.json_response import EncodedJson, encode_within, json_pieces
 from query.response.large_response import LargeResponse
 from query.response.response_budget import MAX_ROWS, ResponseBudget
 from query.standard.batch import ComparedResult, Versions, run_all
+from query.standard.comparison_columns import compared_table
 from query.standard.query_types import QUERY_TYPES
 from query.standard.request import (
     DEFAULT_LIMIT,
@@ -146,7 +146,9 @@ async def _file_response(
     """The rows of the one query as a file."""
 
     def shape(query: Query, compared: ComparedResult) -> Response:
-        columns, rows = result_table(QUERY_TYPES[query.name].row, compared.result.rows)
+        columns, rows = compared_table(
+            QUERY_TYPES[query.name], compared.result.rows, compared.comparison
+        )
         return table_response(format_, query.name, columns, rows, budget)
 
     _, [outcome] = await run_all([query], dependencies, budget, shape)

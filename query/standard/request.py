@@ -124,8 +124,9 @@ def _parse_query(
         start, end, preset = start or body.start_date, end or body.end_date, body.preset
     requested = parse_time_range(start, end, preset, zone, now_ms, MAX_DAYS)
     compared = None
-    if body.compare:
-        compared = comparison_range(body.compare, requested, now_ms, MAX_DAYS)
+    if body.compare is not None:
+        named = preset if start is None and end is None else None
+        compared = comparison_range(body.compare, requested, now_ms, MAX_DAYS, named)
     return Query(
         subject=subject,
         time_range=requested,

@@ -10,8 +10,8 @@ from starlette.responses import Response
 from query.dependencies import QueryDependencies, QueryEndpoint
 from query.formats.result_table import declared_columns
 from query.request.buckets import Granularity
+from query.request.presets import PRESETS
 from query.request.query_string import check_query_string
-from query.request.time_parameters import PRESETS
 from query.response.bodies import TypesResponse
 from query.response.json_response import json_response
 from query.standard.declaration.fields import field_specs

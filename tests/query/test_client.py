@@ -213,3 +213,38 @@ def test_the_client_needs_the_standard_library_only() -> None:
         for node in at_the_top
     }
     assert names <= sys.stdlib_module_names
+
+
+def test_rows_carry_their_comparison(playing: Playing) -> None:
+    days = [{"date": "2026-11-01", "visitors": 3}, {"date": "2026-11-02", "visitors": 4}]
+    changes = [
+        {
+            "previous": {"date": "2026-10-01", "visitors": 2},
+            "change": {"visitors": 1},
+            "changePercent": {"visitors": 50.0},
+        },
+        {"previous": None, "change": {"visitors": None}, "changePercent": {"visitors": None}},
+    ]
+    entry = {"parameter": "x", "success": True, "data": days, "comparison": {"rows": changes}}
+    client, script = playing(Said(200, json.dumps({"data": [entry]}).encode()))
+
+    rows = client.ask("x", website_id="w", preset="this_month", compare="previous_period")
+
+    assert script.asked[0][2]["compare"] == "previous_period"
+    assert rows.arrow().to_pydict() == {
+        "date": ["2026-11-01", "2026-11-02"],
+        "visitors": [3, 4],
+        "previous_date": ["2026-10-01", None],
+        "previous_visitors": [2, None],
+        "change_visitors": [1, None],
+        "change_percent_visitors": [50.0, None],
+    }
+
+
+def test_two_query_types_of_one_name_need_an_id(playing: Playing) -> None:
+    client, script = playing()
+
+    with pytest.raises(ValueError, match="two query types have one name: give them an 'id'"):
+        client.each(["x", {"name": "x", "limit": 1}], website_id="w")
+
+    assert script.asked == []

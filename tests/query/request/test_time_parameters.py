@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from query.request.time_parameters import PRESETS, parse_time_range
+from query.request.presets import PRESETS
+from query.request.time_parameters import parse_time_range
 from schemas.errors import Malformed
 
 WEDNESDAY = "2026-11-25T23:30:00+00:00"  # already Thursday the 26th in Berlin
@@ -91,7 +92,10 @@ def test_both_ends_belong_as_far_as_they_are_told(
         ("last_week", "2026-11-16", "2026-11-23"),
         ("this_month", "2026-11-01", "2026-11-27"),
         ("last_month", "2026-10-01", "2026-11-01"),
+        ("this_quarter", "2026-10-01", "2026-11-27"),
+        ("last_quarter", "2026-07-01", "2026-10-01"),
         ("this_year", "2026-01-01", "2026-11-27"),
+        ("last_year", "2025-01-01", "2026-01-01"),
     ],
 )
 def test_a_preset_is_days_of_the_zone(preset: str, first: str, beyond: str) -> None:
