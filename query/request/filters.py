@@ -43,6 +43,12 @@ class Filter(
     none_of: "Filter | None" = None
 
     @property
+    def is_condition(self) -> bool:
+        """Whether it has a member of a condition."""
+        names = (self.field, self.operator, self.op)
+        return self.value is not UNSET or any(name is not None for name in names)
+
+    @property
     def groups(self) -> "Sequence[tuple[str, list[Filter]]]":
         """The groups of this filter, with the operator of each."""
         inverted = None if self.none_of is None else [self.none_of]
@@ -120,7 +126,7 @@ def _compile(filter_: Filter, target: FilterTarget, path: str, name: str) -> Sql
     """One filter; `name` begins the names of its values."""
     if not filter_.groups:
         return _compile_condition(filter_, target, path, name)
-    if filter_.field is not None or len(filter_.groups) > 1:
+    if filter_.is_condition or len(filter_.groups) > 1:
         raise Malformed(f"'{path}' must be one condition, or one of 'and', 'or' and 'not'")
     word, parts = filter_.groups[0]
     if not parts:
@@ -193,6 +199,8 @@ def _kind(value: Value) -> str:
 
 def _operator(filter_: Filter, path: str) -> Operator:
     name = filter_.operator or filter_.op
+    if filter_.op not in (None, name):
+        raise Malformed(f"'{path}' has an 'operator' and a different 'op'; give one of them")
     if not name:
         raise Malformed(f"'{path}.operator' is missing; operators are {', '.join(BY_NAME)}")
     if name not in BY_NAME:
@@ -203,6 +211,8 @@ def _operator(filter_: Filter, path: str) -> Operator:
 def _values(filter_: Filter, operator: Operator, path: str) -> Sequence[Value]:
     value = filter_.value
     if operator.arity is Arity.NONE:
+        if value is not UNSET and value is not None:
+            raise Malformed(f"'{path}.value' has no meaning for '{operator.name}'; leave it out")
         return ()
     if value is UNSET or value is None:
         raise Malformed(

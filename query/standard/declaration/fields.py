@@ -146,7 +146,13 @@ def field_specs(row: type[Struct]) -> Mapping[str, FieldSpec]:
 
 def describe_row(row: type[Struct]) -> Mapping[str, str]:
     """The unit or type of each field of a row shape, by its name in JSON."""
-    type_names = {int: "integer", str: "string", bool: "boolean", float: "number"}
+    type_names: Mapping[object, str] = {
+        int: "integer",
+        str: "string",
+        str | None: "string",
+        bool: "boolean",
+        float: "number",
+    }
     hints = typing.get_type_hints(row)
     specs = field_specs(row)
     return {

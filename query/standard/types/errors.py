@@ -22,7 +22,7 @@ class ErrorPage(Struct, frozen=True):
 
 
 class ErrorType(Struct, frozen=True):
-    name: str
+    name: str | None
     count: int
     users: int
     sessions: int
@@ -70,19 +70,19 @@ ERRORS = (
     ),
     QueryType(
         name="errors_by_type",
-        description="errors by class",
+        description="errors by class; null for those that named none",
         subject=SubjectKind.WEBSITE,
         table=STORED,
         row=ErrorType,
         default_limit=20,
         sql="""
-            SELECT COALESCE(error_type, 'Error') AS label,
+            SELECT error_type                    AS label,
                    COUNT(*)                      AS happened,
                    COUNT(DISTINCT visitor_hash)  AS users,
                    COUNT(DISTINCT session_hash)  AS sessions
               FROM scoped
-             GROUP BY COALESCE(error_type, 'Error')
-             ORDER BY happened DESC, label
+             GROUP BY error_type
+             ORDER BY happened DESC, label NULLS LAST
         """,
     ),
     QueryType(

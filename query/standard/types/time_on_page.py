@@ -66,7 +66,7 @@ PAGES = (
     ),
     QueryType(
         name="page_time_analysis",
-        description="median of the visible seconds by path, of reports between 1 second and 1 hour",
+        description="median of the visible seconds by path, of reports over 1 second, under 1 hour",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=PageTime,

@@ -35,9 +35,7 @@ def classes(scoped: ScopedRows) -> list[ResultRow]:
             "users": visitors(held),
             "sessions": distinct(held, "session_id"),
         }
-        for name, held in grouped(
-            scoped.errors, lambda row: row.get("error_type") or "Error"
-        ).items()
+        for (name,), held in grouped(scoped.errors, lambda row: (row.get("error_type"),)).items()
     ]
     return ordered(result, "-count", "name")
 
