@@ -230,7 +230,7 @@ def test_rows_carry_their_comparison(playing: Playing) -> None:
 
     rows = client.ask("x", website_id="w", preset="this_month", compare="previous_period")
 
-    assert script.asked[0][2]["compare"] == "previous_period"
+    assert script.requests[0][2]["compare"] == "previous_period"
     assert rows.arrow().to_pydict() == {
         "date": ["2026-11-01", "2026-11-02"],
         "visitors": [3, 4],
@@ -247,4 +247,4 @@ def test_two_query_types_of_one_name_need_an_id(playing: Playing) -> None:
     with pytest.raises(ValueError, match="two query types have one name: give them an 'id'"):
         client.each(["x", {"name": "x", "limit": 1}], website_id="w")
 
-    assert script.asked == []
+    assert script.requests == []
