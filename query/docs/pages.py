@@ -1,34 +1,46 @@
-"""Static pages: API browser, Python client; nothing is loaded from other hosts."""
+"""Static pages: API page (Swagger UI), Python client; nothing is loaded from other hosts."""
 
+from functools import cache
 from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from schemas.errors import Unavailable
+
 FOLDER = Path(__file__).parent
 
 HEADERS = {
-    "content-security-policy": "default-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'",
+    "content-security-policy": "default-src 'self'; img-src 'self' data:; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'",
     "referrer-policy": "no-referrer",
     "cache-control": "no-cache",
 }
 
 
 def _page(path: str, file: str, media_type: str) -> Route:
-    content = (FOLDER / file).read_bytes()
+    source = FOLDER / file
 
     async def page(_request: Request) -> Response:
-        return Response(content, media_type=media_type, headers=HEADERS)
+        if not source.exists():
+            raise Unavailable("the API page is not installed; run `make setup`")
+        return Response(_content(source), media_type=media_type, headers=HEADERS)
 
     return Route(path, page)
 
 
+@cache
+def _content(source: Path) -> bytes:
+    return source.read_bytes()
+
+
 PAGES = (
-    _page("/docs", "docs.html", "text/html"),
-    _page("/docs/docs.js", "docs.js", "text/javascript"),
-    _page("/docs/docs.css", "docs.css", "text/css"),
+    _page("/docs", "page.html", "text/html"),
+    _page("/docs/page.js", "page.js", "text/javascript"),
+    _page("/docs/page.css", "page.css", "text/css"),
+    _page("/docs/swagger-ui-bundle.js", "dist/swagger-ui-bundle.js", "text/javascript"),
+    _page("/docs/swagger-ui.css", "dist/swagger-ui.css", "text/css"),
     _page("/docs/icon.svg", "icon.svg", "image/svg+xml"),
     _page("/docs/tidemark_client.py", "../client.py", "text/x-python"),
 )

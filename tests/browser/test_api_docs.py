@@ -1,37 +1,67 @@
-"""The query service's documentation page in a browser."""
+"""The query service's API page in a browser."""
+
+import pytest
 
 from tests.browser.tab import Tab
 from tests.browser.tracked_website import TrackedWebsite
 from tests.installation import eventually
+from tests.npm.node_package import package_file
+
+OPERATION = "document.querySelector('#operations-Queries-runQueries')"
 
 
-def test_the_api_page_draws_itself_from_this_host_alone(tracked: TrackedWebsite, page: Tab) -> None:
-    base = tracked.tenant.stack.query_url
-    page.go(f"{base}/docs")
-    eventually(lambda: page.js("document.querySelectorAll('#schemas details').length") > 5)
-
-    assert page.js("document.title") == "Tidemark API"
-    shown = page.js(
-        "[...document.querySelectorAll('#operations summary code')].map(c => c.innerText)"
+def open_page(tracked: TrackedWebsite, page: Tab, width: int, scheme: str) -> None:
+    page.tell(
+        "Emulation.setDeviceMetricsOverride",
+        width=width,
+        height=900,
+        deviceScaleFactor=1,
+        mobile=width < 500,
     )
-    assert {"/v1/query", "/v1/query/custom", "/v1/links", "/health"} <= set(shown)
+    page.tell(
+        "Emulation.setEmulatedMedia",
+        features=[{"name": "prefers-color-scheme", "value": scheme}],
+    )
+    page.go(f"{tracked.tenant.stack.query_url}/docs")
+    eventually(lambda: page.js(f"{OPERATION} !== null"), 20)
+    page.js(f"{OPERATION}.querySelector('.opblock-summary-control').click()")
+    eventually(lambda: page.js(f"{OPERATION}.querySelector('textarea') !== null"), 20)
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (390, "dark")])
+def test_the_api_page_is_complete_and_asks_no_other_host(
+    tracked: TrackedWebsite, page: Tab, width: int, scheme: str
+) -> None:
+    open_page(tracked, page, width, scheme)
+
+    shown = page.js("[...document.querySelectorAll('.opblock-summary-path')].map(p => p.innerText)")
+    assert {"/v1/query", "/v1/query/custom", "/v1/links", "/health"} <= {
+        path.replace("\u200b", "") for path in shown
+    }
+    assert page.js("document.documentElement.scrollWidth") <= width
+    assert page.js("document.documentElement.matches('.dark-mode')") is (scheme == "dark")
     assert page.complaints == []
-    assert {url.split("/")[2] for _, url in page.requests} == {base.split("/")[2]}
+    host = tracked.tenant.stack.query_url.split("/")[2]
+    assert {url.split("/")[2] for _, url in page.requests if url.startswith("http")} == {host}
+
+
+def test_every_form_field_of_the_api_page_has_a_name(tracked: TrackedWebsite, page: Tab) -> None:
+    open_page(tracked, page, 1200, "light")
+    page.js(package_file("axe-core/axe.min.js").read_text() + "; 0")
+
+    rules = ["label", "select-name", "button-name", "link-name", "document-title", "html-has-lang"]
+    found = page.js(
+        f"axe.run({{ runOnly: {rules} }})"
+        ".then(r => r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.html).join()))"
+    )
+    assert found == []
+    time_zone = page.js(f"{OPERATION}.querySelector('[data-param-name=timezone] input').value")
+    assert time_zone == ""
 
 
 def test_an_operation_can_be_tried_on_the_api_page(tracked: TrackedWebsite, page: Tab) -> None:
-    page.go(f"{tracked.tenant.stack.query_url}/docs")
-    details = (
-        "[...document.querySelectorAll('details')].find(d => /v1.query.types/.test(d.innerText))"
-    )
-    eventually(lambda: page.js(f"{details} !== undefined"))
+    open_page(tracked, page, 1200, "light")
+    page.js(f"{OPERATION}.querySelector('.execute').click()")
 
-    page.js(f"document.querySelector('#key').value = {tracked.tenant.key!r}")
-    page.js(f"{details}.open = true, {details}.querySelector('button').click()")
-
-    response_text = f"{details}.querySelector('pre').innerText"
-    eventually(lambda: "requests left" in page.js(response_text))
-    first, second, *_ = page.js(response_text).splitlines()
-    assert first == "GET /v1/query/types"
-    assert second.startswith("200, ")
-    assert page.complaints == []
+    status = f"{OPERATION}.querySelector('tr.response td.response-col_status')?.innerText"
+    eventually(lambda: (page.js(status) or "").startswith("401"), 20)

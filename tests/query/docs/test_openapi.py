@@ -92,7 +92,7 @@ def test_the_export_is_answered_as_its_examples_say(service: InProcessService) -
     assert reply.json == {"ts": "2026-11-10T12:00:00.000Z", "name": "screen_view"}
 
 
-@pytest.mark.parametrize("path", ["/docs", "/docs/docs.js", "/docs/docs.css"])
+@pytest.mark.parametrize("path", ["/docs", "/docs/page.js", "/docs/page.css"])
 def test_the_page_loads_nothing_from_elsewhere(service: InProcessService, path: str) -> None:
     page = service.ask("GET", path, key=None)
 
