@@ -20,7 +20,7 @@ class ResultType(StrEnum):
 
 
 class Aggregate(Struct, frozen=True):
-    """One aggregate; `{column}` is replaced by our SQL expression."""
+    """One aggregate; `{column}` is replaced by our portable SQL expression."""
 
     name: str
     sql: str
@@ -31,7 +31,7 @@ class Aggregate(Struct, frozen=True):
 
 def _quantile(name: str, share: str, meaning: str) -> Aggregate:
     # Exact and interpolated; other engines only estimate, see DECISIONS.md.
-    return Aggregate(name, f"quantile_cont(CAST({{column}} AS DOUBLE), {share})", meaning)
+    return Aggregate(name, f"EXACT_QUANTILE(CAST({{column}} AS DOUBLE), {share})", meaning)
 
 
 AGGREGATES = (

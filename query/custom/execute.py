@@ -18,6 +18,7 @@ from query.request.time_parameters import parse_time_range
 from query.request.time_range import TimeRange, check_time_zone
 from query.response.response_budget import ResponseBudget
 from query.scope.scope import Scope
+from query.sql.fragment import Fragment, all_of
 from schemas.registry import Key
 from schemas.runtime.clock import format_instant
 from schemas.tables import ColumnType
@@ -42,14 +43,13 @@ class CustomQuery(Struct, frozen=True):
     def scope(self, pinned: PinnedVersion) -> Scope:
         """The rows of that version that it may see."""
         table = self.plan.table
-        table_where = f"\n AND {table.where}" if table.where else ""
-        filters = Sql("") if table.is_computed else self.plan.where
+        filters = Fragment() if table.is_computed else self.plan.where
         return Scope(
             pinned=pinned,
             subject_column=self.row_access.column,
             subject=self.row_access.value,
             time_range=self.time_range,
-            where=Sql(table_where + filters.text, filters.values),
+            where=all_of(Fragment(table.where), filters),
             include_bots=self.include_bots,
         )
 

@@ -25,7 +25,9 @@ from query.response.bodies import ExplainResponse, TableScan
 from query.response.json_response import json_pieces
 from query.response.large_response import LargeResponse
 from query.response.response_budget import ResponseBudget
-from query.scope.scope import scoped_rows
+from query.scope.scope import scoped_relation
+from query.sql.fragment import Fragment
+from query.sql.select import Select, render
 from schemas.errors import NotAcceptable
 from schemas.http import openapi
 from schemas.plans import Group
@@ -76,12 +78,11 @@ async def _rows(
 ) -> int:
     """Rows of the subject in the time range, before any filter."""
     engine = dependencies.custom_limiter.for_tenant(query.organization_id)
-    scope = structs.replace(query.scope(pinned), where=Sql(""), include_bots=True)
-    scoped = await scoped_rows(engine, scope, [])
-    count = Sql(
-        f"WITH scoped AS (\n{scoped.text}\n)\nSELECT COUNT(*)\n  FROM scoped", scoped.values
-    )
-    [(rows,)] = await engine.rows(count, budget.seconds)
+    scope = structs.replace(query.scope(pinned), where=Fragment(), include_bots=True)
+    scoped = await scoped_relation(engine, scope, [])
+    count = Select(relations=(scoped.relation,), body="SELECT COUNT(*) FROM scoped")
+    sql = Sql(render(count, engine.dialect), scoped.values)
+    [(rows,)] = await engine.rows(sql, budget.seconds)
     return int(rows)
 
 

@@ -5,11 +5,12 @@ row key) only for first and last values. A derived table of closed days could re
 code above it knows only its columns.
 """
 
-import re
 from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
+from query.sql.portable import names_in
+from query.sql.select import Cte
 from query.standard.sql.definitions import (
     BOUNCE_MS,
     DURATION_MS,
@@ -107,37 +108,37 @@ SESSION_COLUMNS = (
 )
 
 
-def identifiers(text: str) -> set[str]:
-    """The identifiers in a piece of SQL."""
-    return set(re.findall(r"\w+", text))
-
-
 def event_columns(columns: Collection[str]) -> Sequence[str]:
     """The columns of `scoped` that these columns of sessions need."""
-    used = identifiers(_expressions(columns)) | {"session_hash", "name"}
+    used = _names(columns) | {"session_hash", "name"}
     if used & FIRST_ROW_COLUMNS.keys():
-        used |= identifiers(ROW_ORDER)
+        used |= names_in(f"({ROW_ORDER})")
     known = [*(column.name for column in EVENTS.columns), "ms"]
     return [name for name in known if name in used]
 
 
-def sessions_cte(columns: Collection[str]) -> str:
+def session_ctes(columns: Collection[str]) -> tuple[Cte, ...]:
     """The CTEs that compute `sessions` with these columns from `scoped`."""
-    ranks = [name for name in FIRST_ROW_COLUMNS if name in identifiers(_expressions(columns))]
-    source, ranked_cte = "scoped", ""
+    ranks = [name for name in FIRST_ROW_COLUMNS if name in _names(columns)]
+    source = "scoped"
+    ranked: tuple[Cte, ...] = ()
     if ranks:
-        expressions = ",\n".join(f"{FIRST_ROW_COLUMNS[name]} AS {name}" for name in ranks)
-        names = ", ".join(event_columns(columns))
-        ranked_cte = f"ranked AS (SELECT {names},\n{expressions}\nFROM scoped),\n"
+        selected = [*event_columns(columns), *(f"{FIRST_ROW_COLUMNS[n]} AS {n}" for n in ranks)]
+        ranked = (Cte("ranked", f"SELECT {', '.join(selected)} FROM scoped"),)  # noqa: S608
         source = "ranked"
-    selected = [column for column in SESSION_COLUMNS if column.name in columns]
-    expressions = ",\n".join([f"{c.sql} AS {PREFIX}{c.name}" for c in selected] or ["1 AS nothing"])
-    return (
-        f"{ranked_cte}sessions AS (\nSELECT {expressions}\n  FROM {source}\n"
-        " WHERE session_hash IS NOT NULL\n GROUP BY session_hash\n"
-        f"HAVING {VIEW_COUNT} > 0\n)"
-    )
+    wanted = [column for column in SESSION_COLUMNS if column.name in columns]
+    expressions = ", ".join([f"{c.sql} AS {PREFIX}{c.name}" for c in wanted] or ["1 AS nothing"])
+    sessions = f"""
+        SELECT {expressions}
+          FROM {source}
+         WHERE session_hash IS NOT NULL
+         GROUP BY session_hash
+        HAVING {VIEW_COUNT} > 0
+    """  # noqa: S608
+    return (*ranked, Cte("sessions", sessions))
 
 
-def _expressions(columns: Collection[str]) -> str:
-    return " ".join(column.sql for column in SESSION_COLUMNS if column.name in columns)
+def _names(columns: Collection[str]) -> frozenset[str]:
+    """What the expressions of these columns name."""
+    used = (names_in(column.sql) for column in SESSION_COLUMNS if column.name in columns)
+    return frozenset[str]().union(*used)

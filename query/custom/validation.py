@@ -9,11 +9,11 @@ from query.custom import aggregates
 from query.custom.aggregates import ALL_TYPES, Aggregate, ResultType
 from query.custom.request import ALIAS, CustomQueryBody, SelectTerm
 from query.custom.tables import CUSTOM_TABLES, CustomColumn, CustomTable
-from query.engine.engine import Sql
 from query.request.buckets import GRANULARITIES, Granularity
 from query.request.filters import FilterField, compile_conditions
 from query.request.property_path import PROPERTIES_COLUMN, is_property, parse_property
 from query.request.suggestions import unknown_column_message, unknown_name_message
+from query.sql.fragment import Fragment
 from schemas.errors import Malformed
 from schemas.tables import ColumnType
 
@@ -42,8 +42,8 @@ class ValidatedQuery(Struct, frozen=True):
     table: CustomTable
     groups: tuple[CustomColumn, ...]
     selects: tuple[SelectedValue, ...]
-    where: Sql
-    having: Sql
+    where: Fragment
+    having: Fragment
     """Conditions on the outputs, which are named `o` and their position."""
     order: tuple[SortTerm, ...]
 

@@ -17,6 +17,7 @@ import duckdb
 from query.engine import row_memory
 from query.engine.damaged_files import DamagedFiles
 from query.engine.deadline import Deadline, timeout_error
+from query.engine.duckdb_dialect import DuckDBDialect
 from query.engine.engine import DataFileMissing, Row, Sql
 from query.engine.hardening import PoolLimits, connect_hardened, restrict_thread
 from schemas.errors import QueryTooHeavy, Unavailable
@@ -50,7 +51,7 @@ FOOTER_BATCH_FILES, MAX_FOOTER_BYTES = 500, 1_048_576
 class DuckDBEngine:
     """One pool: a DuckDB instance, and threads that each run one query on its own cursor."""
 
-    dialect = "duckdb"
+    dialect = DuckDBDialect
 
     def __init__(
         self,
@@ -95,10 +96,6 @@ class DuckDBEngine:
             "hive_partitioning = false))",
             {"parts": paths},
         )
-
-    def unix_ms(self, column: str) -> str:
-        # Integer arithmetic on this is ten times as fast as the calendar functions.
-        return f"epoch_ms({column})"
 
     def property_entries(self, relation: str, columns: Sequence[str]) -> str:
         # All keys and all values are read at once, in a fifth of the time of looking each key up;

@@ -1,13 +1,15 @@
 """Engine: the interface through which queries run SQL; DuckDB implements it over the lake.
 
-Callers write one SQL dialect and ask the engine for what differs: the relation over a list of data
-files, an instant as Unix milliseconds, and the entries of the JSON properties.
+Callers describe a statement in portable SQL (`query/sql/`); it is rendered in the dialect of the
+engine. Only the relation over a list of data files and the entries of the JSON properties are
+written by the engine itself.
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, Protocol
 
 from msgspec import Struct
+from sqlglot import Dialect
 
 from schemas.lake.delta_table import DataFile
 from schemas.tables import Column
@@ -20,7 +22,7 @@ class DataFileMissing(Exception):
 
 
 class Sql(Struct, frozen=True):
-    """SQL text and its values by name. Text is ours; values are the caller's and always bound."""
+    """SQL text in the dialect of an engine, and its values by name, which are always bound."""
 
     text: str
     values: Mapping[str, object] = {}
@@ -29,13 +31,12 @@ class Sql(Struct, frozen=True):
 class Engine(Protocol):
     """Runs SQL over data files of the lake."""
 
-    dialect: str
+    @property
+    def dialect(self) -> type[Dialect]:
+        """The dialect in which statements are rendered for it."""
 
     async def relation(self, data_files: Sequence[DataFile], columns: Sequence[Column]) -> Sql:
         """The FROM clause for these columns of these data files."""
-
-    def unix_ms(self, column: str) -> str:
-        """The expression for an instant column as Unix milliseconds."""
 
     def property_entries(self, relation: str, columns: Sequence[str]) -> str:
         """A SELECT of these columns and `property_key`, `property_value` (text) for each property
@@ -50,13 +51,3 @@ class Engine(Protocol):
 
         Close it (`contextlib.aclosing`) when stopping early, so that the engine is free again.
         """
-
-
-def merge_values(*mappings: Mapping[str, object]) -> dict[str, object]:
-    """The values of several SQL fragments as one mapping; a name used twice is a bug."""
-    together: dict[str, object] = {}
-    for values in mappings:
-        if clash := together.keys() & values.keys():
-            raise ValueError(f"value names used twice: {sorted(clash)}")
-        together |= values
-    return together

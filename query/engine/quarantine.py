@@ -6,8 +6,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from query.engine.engine import Engine, Sql, merge_values
+from query.engine.engine import Engine, Sql
 from query.engine.snapshots import PinnedVersion
+from query.sql.fragment import merge_values
+from query.sql.select import Relation, Select, render
 from schemas.lake.delta_table import DataFile
 from schemas.lake.lost_ranges import lost_offsets
 from schemas.receipts import Receipt
@@ -57,19 +59,23 @@ async def quarantined_items(
     if not data_files:
         return []
     relation = await engine.relation(data_files, READ_COLUMNS)
-    text = (
-        "SELECT seq,\n"  # noqa: S608 - every name is ours, every value bound
-        "       subject_id,\n"
-        "       stage,\n"
-        "       reason\n"
-        f"  FROM {relation.text} AS quarantine\n"
-        " WHERE topic = $topic\n"
-        "   AND COALESCE(epoch, $before) = $epoch\n"
-        "   AND kafka_partition = $partition\n"
-        "   AND kafka_offset = $offset\n"
-        "   AND ts >= $start AND ts < $end\n"
-        "   AND (seq BETWEEN $first AND $last AND list_contains($owners, subject_id)\n"
-        f"        OR subject_id IS NULL AND stage <> '{LOST}')"
+    quarantined = Relation(
+        name="quarantined",
+        source=relation.text,
+        columns=("seq", "subject_id", "stage", "reason"),
+        conditions=(
+            "topic = $topic",
+            "COALESCE(epoch, $before) = $epoch",
+            "kafka_partition = $partition",
+            "kafka_offset = $offset",
+            "ts >= $start",
+            "ts < $end",
+            "seq BETWEEN $first AND $last AND IN_LIST(subject_id, $owners)"
+            f" OR subject_id IS NULL AND stage <> '{LOST}'",
+        ),
+    )
+    select = Select(
+        relations=(quarantined,), body="SELECT seq, subject_id, stage, reason FROM quarantined"
     )
     values = {
         "topic": partition.topic,
@@ -83,7 +89,9 @@ async def quarantined_items(
         "last": receipt.first_position + receipt.count - 1,
         "owners": list(owners),
     }
-    rows = await engine.rows(Sql(text, merge_values(relation.values, values)), seconds)
+    rows = await engine.rows(
+        Sql(render(select, engine.dialect), merge_values(relation.values, values)), seconds
+    )
     return [
         QuarantinedItem(None if subject_id is None else seq, stage, reason)
         for seq, subject_id, stage, reason in rows
@@ -137,18 +145,22 @@ async def _read_lost_ranges(
     engine: Engine, data_files: Sequence[DataFile], seconds: float
 ) -> list[tuple[Any, ...]]:
     relation = await engine.relation(data_files, READ_COLUMNS)
-    text = (
-        "SELECT topic,\n"  # noqa: S608 - every name is ours
-        "       epoch,\n"
-        "       kafka_partition,\n"
-        "       first_offset,\n"
-        "       next_offset,\n"
-        "       reason\n"
-        f"  FROM {relation.text} AS quarantine\n"
-        f" WHERE stage = '{LOST}'\n"
-        " ORDER BY topic, epoch, kafka_partition, reason"
+    lost = Relation(
+        name="lost",
+        source=relation.text,
+        columns=(
+            "topic",
+            "epoch",
+            "kafka_partition",
+            "first_offset",
+            "next_offset",
+            "reason",
+        ),
+        conditions=(f"stage = '{LOST}'",),
     )
-    return await engine.rows(Sql(text, relation.values), seconds)
+    body = "SELECT * FROM lost ORDER BY topic, epoch, kafka_partition, reason"
+    select = Select(relations=(lost,), body=body)
+    return await engine.rows(Sql(render(select, engine.dialect), relation.values), seconds)
 
 
 def _instant(ms: int) -> datetime:

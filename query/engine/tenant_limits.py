@@ -79,9 +79,6 @@ class TenantEngine:
     async def relation(self, data_files: Sequence[DataFile], columns: Sequence[Column]) -> Sql:
         return await self._engine.relation(data_files, columns)
 
-    def unix_ms(self, column: str) -> str:
-        return self._engine.unix_ms(column)
-
     def property_entries(self, relation: str, columns: Sequence[str]) -> str:
         return self._engine.property_entries(relation, columns)
 

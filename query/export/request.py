@@ -7,7 +7,6 @@ from msgspec import Struct
 from starlette.datastructures import QueryParams
 
 from query.custom.tables import CUSTOM_TABLES, CustomColumn, CustomTable
-from query.engine.engine import Sql
 from query.engine.snapshots import VersionNumber
 from query.request.body import decode_json
 from query.request.filters import Filter, compile_conditions
@@ -15,6 +14,7 @@ from query.request.suggestions import unknown_column_message, unknown_name_messa
 from query.request.time_parameters import parse_time_range
 from query.request.time_range import TimeRange
 from query.request.time_zones import check_time_zone
+from query.sql.fragment import Fragment, all_of
 from schemas.errors import Malformed
 
 MAX_DAYS = 3_660
@@ -31,7 +31,7 @@ class ExportQuery(Struct, frozen=True):
     table: CustomTable
     columns: tuple[CustomColumn, ...]
     time_range: TimeRange
-    where: Sql
+    where: Fragment
     include_bots: bool
     as_of: int | None = None
     """The table version; the newest if None."""
@@ -55,7 +55,7 @@ def parse_export_query(
         table=table,
         columns=_columns(params.get("columns"), table),
         time_range=time_range,
-        where=Sql((f"\n AND {table.where}" if table.where else "") + where.text, where.values),
+        where=all_of(Fragment(table.where), where),
         include_bots=_flag("include_bots", params.get("include_bots", "false")),
         as_of=_version(params.get("asOf")),
     )

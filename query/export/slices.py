@@ -16,7 +16,8 @@ from query.engine.engine import DataFileMissing, Engine, Row, Sql
 from query.engine.snapshots import UNREADABLE, PinnedVersion
 from query.export.request import ExportQuery
 from query.request.time_range import TimeRange
-from query.scope.scope import Scope, scoped_rows
+from query.scope.scope import Scope, scoped_relation
+from query.sql.select import Select, render
 from schemas.errors import Unavailable
 from schemas.tables import ColumnType
 from schemas.tables.column import TIME_ORDER
@@ -90,17 +91,15 @@ async def _batches(
 
 async def slice_statement(engine: Engine, columns: Sequence[CustomColumn], scope: Scope) -> Sql:
     """The SQL of one slice."""
-    outputs = ",\n".join(
-        f"{_output_sql(engine, column)} AS o{i}" for i, column in enumerate(columns)
-    )
-    base = await scoped_rows(
-        engine, scope, list(dict.fromkeys([*ROW_ORDER, *(c.sql for c in columns)]))
-    )
-    text = f"WITH scoped AS (\n{base.text}\n)\nSELECT {outputs}\n  FROM scoped\n"
-    return Sql(f"{text} ORDER BY {', '.join(ROW_ORDER)}", base.values)
+    outputs = ", ".join(f"{_output_sql(column)} AS o{i}" for i, column in enumerate(columns))
+    names = list(dict.fromkeys([*ROW_ORDER, *(column.sql for column in columns)]))
+    scoped = await scoped_relation(engine, scope, names)
+    body = f"SELECT {outputs} FROM scoped ORDER BY {', '.join(ROW_ORDER)}"  # noqa: S608
+    select = Select(relations=(scoped.relation,), body=body)
+    return Sql(render(select, engine.dialect), scoped.values)
 
 
-def _output_sql(engine: Engine, column: CustomColumn) -> str:
+def _output_sql(column: CustomColumn) -> str:
     if column.type is ColumnType.TIMESTAMP:
-        return engine.unix_ms(column.sql)
+        return f"UNIX_MS({column.sql})"
     return f"CAST({column.sql} AS DOUBLE)" if column.type is ColumnType.DECIMAL else column.sql

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from query.engine.engine import Sql
 from query.request.time_zones import DAY_MS, UtcOffsetPeriod
+from query.sql.fragment import Fragment
 
 WEEK_MS = 7 * DAY_MS
 MONDAY_OFFSET_MS = 3 * DAY_MS
@@ -49,23 +49,23 @@ BEFORE_ALL_MS = 0
 """Before every instant that a request may name."""
 
 
-def bucket_sql(ms: str, periods: UtcOffsetPeriods, granularity: Granularity) -> Sql:
+def bucket_sql(ms: str, periods: UtcOffsetPeriods, granularity: Granularity) -> Fragment:
     """SQL for the bucket number of an instant in Unix milliseconds."""
     if granularity is Granularity.MONTHLY:
         return _month_expression(ms, list(_months(periods)))
     offset = _offset_expression(ms, periods)
     local = f"({ms} + {offset.text})"
     if granularity is Granularity.DAILY:
-        return Sql(f"{local} - {local} % {DAY_MS}", offset.values)
+        return Fragment(f"{local} - {local} % {DAY_MS}", offset.values)
     if granularity is Granularity.WEEKLY:
-        return Sql(f"{local} - ({local} + {MONDAY_OFFSET_MS}) % {WEEK_MS}", offset.values)
+        return Fragment(f"{local} - ({local} + {MONDAY_OFFSET_MS}) % {WEEK_MS}", offset.values)
     start = f"{ms} - {local} % {WIDTH_MS[granularity]}"
     if len(periods) == 1:
-        return Sql(start, offset.values)
+        return Fragment(start, offset.values)
     change = _case_by_period(
         ms, periods, "change", [BEFORE_ALL_MS, *(period.start_ms for period in periods[1:])]
     )
-    return Sql(f"GREATEST({start}, {change.text})", {**offset.values, **change.values})
+    return Fragment(f"GREATEST({start}, {change.text})", {**offset.values, **change.values})
 
 
 def bucket_number(ms: int, periods: UtcOffsetPeriods, granularity: Granularity) -> int:
@@ -87,25 +87,25 @@ def list_buckets(periods: UtcOffsetPeriods, granularity: Granularity) -> Iterato
     yield from ((first, _label(first)[:10]) for first in sorted(firsts))
 
 
-def _offset_expression(ms: str, periods: UtcOffsetPeriods) -> Sql:
+def _offset_expression(ms: str, periods: UtcOffsetPeriods) -> Fragment:
     """SQL for the UTC offset at an instant."""
     return _case_by_period(ms, periods, "offset", [period.offset_ms for period in periods])
 
 
 def _case_by_period(
     ms: str, periods: UtcOffsetPeriods, name: str, values_by_period: Sequence[int]
-) -> Sql:
+) -> Fragment:
     """SQL that selects the value of the period that contains an instant."""
     values: dict[str, object] = {f"{name}_{i}": value for i, value in enumerate(values_by_period)}
     last = len(periods) - 1
     if not last:
-        return Sql(f"${name}_0", values)
+        return Fragment(f"${name}_0", values)
     values |= {f"until_{i}": period.end_ms for i, period in enumerate(periods[:last])}
     choices = "".join(f" WHEN {ms} < $until_{i} THEN ${name}_{i}" for i in range(last))
-    return Sql(f"CASE{choices} ELSE ${name}_{last} END", values)
+    return Fragment(f"CASE{choices} ELSE ${name}_{last} END", values)
 
 
-def _month_expression(ms: str, months: Sequence[tuple[int, int]]) -> Sql:
+def _month_expression(ms: str, months: Sequence[tuple[int, int]]) -> Fragment:
     """Binary search over months as nested CASE: a decade costs a few comparisons."""
     values: dict[str, object] = {}
 
@@ -118,7 +118,7 @@ def _month_expression(ms: str, months: Sequence[tuple[int, int]]) -> Sql:
         before, after = half(low, middle), half(middle, end)
         return f"CASE WHEN {ms} < $until_{middle} THEN {before} ELSE {after} END"
 
-    return Sql(half(0, len(months)), values)
+    return Fragment(half(0, len(months)), values)
 
 
 def _months(periods: UtcOffsetPeriods) -> Iterator[tuple[int, int]]:

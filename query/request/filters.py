@@ -10,11 +10,11 @@ from datetime import timedelta
 import msgspec
 from msgspec import UNSET, Struct
 
-from query.engine.engine import Sql, merge_values
 from query.request.filter_values import CONVERTERS, EPOCH, EXPECTED, Value, decimal_of
 from query.request.operators import BY_NAME, Arity, Operator
 from query.request.property_path import PROPERTIES_COLUMN, is_property, parse_property
 from query.request.suggestions import unknown_column_message, unknown_name_message
+from query.sql.fragment import Fragment, all_of, merge_values
 from schemas.errors import Malformed
 from schemas.tables import ColumnType
 
@@ -83,8 +83,8 @@ def compile_conditions(
     table: str,
     path: str = "filters",
     prefix: str = "f",
-) -> Sql:
-    """The filters as `AND …` lines; Malformed names the filter and the rule.
+) -> Fragment:
+    """The filters as one condition; Malformed names the filter and the rule.
 
     `table` is the name of the table in error texts; `prefix` begins the names of bound values.
     """
@@ -98,8 +98,7 @@ def compile_conditions(
         _compile(filter_, FilterTarget(fields, table), f"{path}[{i}]", f"{prefix}{i}")
         for i, filter_ in enumerate(filters)
     ]
-    text = "".join(f"\n AND {condition.text}" for condition in conditions)
-    return Sql(text, merge_values(*(condition.values for condition in conditions)))
+    return all_of(*conditions)
 
 
 def _listed(filters: Sequence[Filter], path: str) -> int:
@@ -122,7 +121,7 @@ def _flatten(filters: Sequence[Filter], path: str, depth: int) -> Iterator[Filte
             yield from _flatten(parts, path, depth + 1)
 
 
-def _compile(filter_: Filter, target: FilterTarget, path: str, name: str) -> Sql:
+def _compile(filter_: Filter, target: FilterTarget, path: str, name: str) -> Fragment:
     """One filter; `name` begins the names of its values."""
     if not filter_.groups:
         return _compile_condition(filter_, target, path, name)
@@ -133,15 +132,15 @@ def _compile(filter_: Filter, target: FilterTarget, path: str, name: str) -> Sql
         raise Malformed(f"'{path}.{word}' is empty; it needs at least one condition")
     if word == "not":
         inner = _compile(parts[0], target, f"{path}.not", name)
-        return Sql(f"({inner.text} IS NOT TRUE)", inner.values)
+        return Fragment(f"({inner.text} IS NOT TRUE)", inner.values)
     conditions = [
         _compile(p, target, f"{path}.{word}[{i}]", f"{name}_{i}") for i, p in enumerate(parts)
     ]
     text = f" {word.upper()} ".join(part.text for part in conditions)
-    return Sql(f"({text})", merge_values(*(part.values for part in conditions)))
+    return Fragment(f"({text})", merge_values(*(part.values for part in conditions)))
 
 
-def _compile_condition(filter_: Filter, target: FilterTarget, path: str, prefix: str) -> Sql:
+def _compile_condition(filter_: Filter, target: FilterTarget, path: str, prefix: str) -> Fragment:
     if filter_.field is None:
         raise Malformed(f"'{path}.field' is missing")
     if is_property(filter_.field) and PROPERTIES_COLUMN in target.fields:
@@ -162,15 +161,15 @@ def _compile_condition(filter_: Filter, target: FilterTarget, path: str, prefix:
     return _bind(operator, field.sql, values, prefix)
 
 
-def _bind(operator: Operator, column: str, values: Sequence[object], prefix: str) -> Sql:
+def _bind(operator: Operator, column: str, values: Sequence[object], prefix: str) -> Fragment:
     name = f"{prefix}_0"
     text = operator.sql_for(len(values)).format(column=column, value=f"${name}")
     if operator.arity is Arity.NONE:
-        return Sql(f"({text})")
-    return Sql(f"({text})", {name: [*values] if operator.arity is Arity.MANY else values[0]})
+        return Fragment(f"({text})")
+    return Fragment(f"({text})", {name: [*values] if operator.arity is Arity.MANY else values[0]})
 
 
-def _compile_property(filter_: Filter, name: str, path: str, prefix: str) -> Sql:
+def _compile_property(filter_: Filter, name: str, path: str, prefix: str) -> Fragment:
     """A condition on a property, compared by the JSON type of the value in the filter."""
     operator = _operator(filter_, path)
     values = _values(filter_, operator, path)
@@ -184,7 +183,7 @@ def _compile_property(filter_: Filter, name: str, path: str, prefix: str) -> Sql
     column = {"text": property_.text, "number": property_.number, "flag": property_.boolean}[kind]
     bound = [str(value).lower() if kind == "flag" else value for value in values]
     condition = _bind(operator, column, bound, prefix)
-    return Sql(
+    return Fragment(
         condition.text, merge_values(condition.values, {property_.parameter: property_.pointer})
     )
 

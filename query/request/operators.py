@@ -18,11 +18,11 @@ class Arity(StrEnum):
 
 
 SHORT_LIST = 100
-"""Values of a list up to which `list_contains` is used."""
+"""Values of a list up to which IN_LIST is used."""
 
 
 class Operator(Struct, frozen=True):
-    """One operator; `{column}` and `{value}` are replaced by our SQL, never by request text.
+    """One operator in portable SQL; `{column}` and `{value}` are never replaced by request text.
 
     A list is one bound value, so neither the SQL nor its planning time grows with the list.
     """
@@ -49,29 +49,27 @@ OPERATORS = (
     Operator("lte", "{column} <= {value}", "is less than or is"),
     Operator(
         "in",
-        "list_contains({value}, {column})",
+        "IN_LIST({column}, {value})",
         "is one of",
         Arity.MANY,
-        long_list_sql="{column} = ANY({value})",
+        long_list_sql="IN_LONG_LIST({column}, {value})",
     ),
     Operator(
         "not_in",
-        "({column} IS NULL OR NOT list_contains({value}, {column}))",
+        "({column} IS NULL OR NOT IN_LIST({column}, {value}))",
         "is none of, or is null",
         Arity.MANY,
-        long_list_sql="({column} IS NULL OR {column} <> ALL({value}))",
+        long_list_sql="({column} IS NULL OR NOT IN_LONG_LIST({column}, {value}))",
     ),
-    Operator("contains", "strpos({column}, {value}) > 0", "contains it", text_only=True),
+    Operator("contains", "STRPOS({column}, {value}) > 0", "contains it", text_only=True),
     Operator(
         "not_contains",
-        "({column} IS NULL OR strpos({column}, {value}) = 0)",
+        "({column} IS NULL OR STRPOS({column}, {value}) = 0)",
         "does not contain it, or is null",
         text_only=True,
     ),
-    Operator("starts_with", "starts_with({column}, {value})", "begins with it", text_only=True),
-    Operator(
-        "ends_with", "right({column}, length({value})) = {value}", "ends with it", text_only=True
-    ),
+    Operator("starts_with", "STARTS_WITH({column}, {value})", "begins with it", text_only=True),
+    Operator("ends_with", "ENDS_WITH({column}, {value})", "ends with it", text_only=True),
     Operator("is_null", "{column} IS NULL", "is null", Arity.NONE),
     Operator("is_not_null", "{column} IS NOT NULL", "is not null", Arity.NONE),
 )

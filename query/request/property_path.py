@@ -22,23 +22,20 @@ class PropertyPath(Struct, frozen=True):
     @property
     def text(self) -> str:
         """The value as text: a string as it is, anything else as JSON."""
-        return f"json_extract_string({PROPERTIES_COLUMN}, ${self.parameter})"
+        return f"PROPERTY_TEXT({PROPERTIES_COLUMN}, ${self.parameter})"
 
     @property
     def number(self) -> str:
         """The value where it is a number."""
-        return self._typed("'BIGINT', 'UBIGINT', 'DOUBLE'", f"TRY_CAST({self.text} AS DOUBLE)")
+        return self._where("PROPERTY_IS_NUMBER", f"TRY_CAST({self.text} AS DOUBLE)")
 
     @property
     def boolean(self) -> str:
         """`true` or `false` where it is one."""
-        return self._typed("'BOOLEAN'", self.text)
+        return self._where("PROPERTY_IS_BOOLEAN", self.text)
 
-    def _typed(self, types: str, value: str) -> str:
-        return (
-            f"CASE WHEN json_type({PROPERTIES_COLUMN}, ${self.parameter}) IN ({types}) "
-            f"THEN {value} END"
-        )
+    def _where(self, condition: str, value: str) -> str:
+        return f"CASE WHEN {condition}({PROPERTIES_COLUMN}, ${self.parameter}) THEN {value} END"
 
 
 def is_property(name: str) -> bool:

@@ -5,10 +5,10 @@ from datetime import date, datetime, time, timedelta
 
 from msgspec import Struct
 
-from query.engine.engine import Sql
 from query.request import buckets, time_zones
 from query.request.buckets import WIDTH_MS, Granularity
 from query.request.time_zones import DAY_MS, UtcOffsetPeriod, check_time_zone
+from query.sql.fragment import Fragment
 from schemas.errors import Malformed
 
 __all__ = [
@@ -40,7 +40,7 @@ class TimeRange(Struct, frozen=True):
     end_ms: int
     zone: str
 
-    def bucket_sql(self, ms: str, granularity: Granularity) -> Sql:
+    def bucket_sql(self, ms: str, granularity: Granularity) -> Fragment:
         """The expression that numbers the bucket of an instant given as Unix milliseconds."""
         return buckets.bucket_sql(ms, utc_offset_periods(self), granularity)
 

@@ -8,12 +8,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from query.dependencies import BODY_ERRORS, KEY_ERRORS, QueryDependencies, QueryEndpoint
-from query.engine.engine import Sql, merge_values
+from query.engine.engine import Sql
 from query.engine.snapshots import PinnedVersions
 from query.request.body import read_json
 from query.resources.pagination import list_page, page_parameters
 from query.response.bodies import ImportListResponse, ImportResource, ImportResponse
 from query.response.json_response import json_response
+from query.sql.fragment import merge_values
+from query.sql.select import Relation, Select, render
 from schemas.errors import Conflict, Malformed, NotFound
 from schemas.http import openapi
 from schemas.http.auth import authorize_website
@@ -140,12 +142,15 @@ async def _count_rows(dependencies: QueryDependencies, import_: Import) -> int:
     async def run(pinned: PinnedVersions) -> int:
         data_files = pinned.of(EVENTS).data_files(import_.website_id, 0, MAX_MS)
         relation = await engine.relation(data_files, COUNT_COLUMNS)
-        text = (
-            f"SELECT count(*) FROM {relation.text} AS stored\n"  # noqa: S608 - every name is ours
-            " WHERE website_id = $website AND import_id = $import"
+        rows_of_import = Relation(
+            name="rows_of_import",
+            source=relation.text,
+            columns=("website_id",),
+            conditions=("website_id = $website", "import_id = $import"),
         )
+        select = Select(relations=(rows_of_import,), body="SELECT COUNT(*) FROM rows_of_import")
         values = {"website": import_.website_id, "import": import_.id}
-        sql = Sql(text, merge_values(relation.values, values))
+        sql = Sql(render(select, engine.dialect), merge_values(relation.values, values))
         ((rows,),) = await engine.rows(sql, dependencies.timeout_seconds)
         return int(rows)
 

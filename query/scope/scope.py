@@ -4,18 +4,21 @@
 because it does not write that condition.
 """
 
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from msgspec import Struct
 
-from query.engine.engine import Engine, Sql, merge_values
+from query.engine.engine import Engine
 from query.engine.snapshots import PinnedVersion
 from query.request.time_range import Granularity, TimeRange
+from query.sql.fragment import Fragment, merge_values
+from query.sql.portable import names_in
+from query.sql.select import Relation
 from schemas.lake.delta_table import DataFile
 from schemas.tables import Column, Table
 
+SCOPED = "scoped"
 REQUIRED_COLUMNS = ("ts", "is_bot")
 BUCKET = "bucket"
 PROPERTY_ENTRIES = "entries"
@@ -31,8 +34,8 @@ class Scope(Struct, frozen=True):
     subject: str
     time_range: TimeRange
     granularity: Granularity = Granularity.DAILY
-    where: Sql = Sql("")
-    """Further conditions on columns of the table, each line beginning with AND."""
+    where: Fragment = Fragment()
+    """A further condition on columns of the table."""
     include_bots: bool = False
 
     @property
@@ -47,44 +50,59 @@ class Scope(Struct, frozen=True):
         return self.pinned.data_files(subject, self.time_range.start_ms, self.time_range.end_ms)
 
 
-async def scoped_rows(engine: Engine, scope: Scope, names: Sequence[str]) -> Sql:
-    """The body of the `scoped` CTE with the named columns.
+class ScopedRelation(Struct, frozen=True):
+    """The CTE of a scope, and its bound values."""
+
+    relation: Relation
+    values: Mapping[str, object]
+
+
+async def scoped_relation(
+    engine: Engine, scope: Scope, names: Sequence[str], name: str = SCOPED
+) -> ScopedRelation:
+    """The CTE with the named columns of the rows; beside `scoped`, its name prefixes its values.
 
     Besides the columns of the table there are `ms` (Unix milliseconds of `ts`) and `bucket`.
     """
-    table, time_range = scope.table, scope.time_range
-    relation = await engine.relation(scope.data_files, _columns(table, scope, names))
-    ms = engine.unix_ms("ts")
-    bucket = time_range.bucket_sql(ms, scope.granularity) if BUCKET in names else Sql("")
+    source = await engine.relation(scope.data_files, _stored_columns(scope, names))
+    bucket = (
+        scope.time_range.bucket_sql("UNIX_MS(ts)", scope.granularity)
+        if BUCKET in names
+        else Fragment()
+    )
     expressions = {
-        MS: f"{ms} AS {MS}",
+        MS: f"UNIX_MS(ts) AS {MS}",
         BUCKET: f"{bucket.text} AS {BUCKET}",
         EPOCH: f"COALESCE({EPOCH}, 0) AS {EPOCH}",  # older rows have no epoch
     }
-    bots = "" if scope.include_bots else "\n AND is_bot IS DISTINCT FROM TRUE"
-    selected = ", ".join(expressions.get(name, name) for name in names) or "1 AS nothing"
-    text = (
-        f"SELECT {selected}\n"  # noqa: S608 - every name is ours, every value bound
-        f"  FROM {relation.text} AS stored\n"
-        f" WHERE {scope.subject_column} = $subject\n"
-        f" AND ts >= $start AND ts < $end{bots}{scope.where.text}"
-    )
-    values = {
+    conditions = [f"{scope.subject_column} = $subject", "ts >= $start", "ts < $end"]
+    if not scope.include_bots:
+        conditions.append("is_bot IS DISTINCT FROM TRUE")
+    if scope.where.text:
+        conditions.append(scope.where.text)
+    own = {
         "subject": scope.subject,
-        "start": _instant(time_range.start_ms),
-        "end": _instant(time_range.end_ms),
+        "start": _instant(scope.time_range.start_ms),
+        "end": _instant(scope.time_range.end_ms),
     }
-    return Sql(text, merge_values(relation.values, values, bucket.values, scope.where.values))
+    values = merge_values(source.values, own, bucket.values, scope.where.values)
+    prefix = "" if name == SCOPED else name
+    relation = Relation(
+        name=name,
+        source=source.text,
+        columns=tuple(expressions.get(column, column) for column in names) or ("1 AS nothing",),
+        conditions=tuple(conditions),
+        prefix=prefix,
+    )
+    if prefix:
+        values = {f"{prefix}_{key}": value for key, value in values.items()}
+    return ScopedRelation(relation, values)
 
 
-def _columns(table: Table, scope: Scope, names: Sequence[str]) -> list[Column]:
+def _stored_columns(scope: Scope, names: Sequence[str]) -> list[Column]:
     """The columns of the table that are needed, in the table's order."""
-    needed = {scope.subject_column, *REQUIRED_COLUMNS, *names}
-    return [c for c in table.columns if c.name in needed or _names(scope.where.text, c.name)]
-
-
-def _names(text: str, column: str) -> bool:
-    return re.search(rf"\b{column}\b", text) is not None
+    needed = {scope.subject_column, *REQUIRED_COLUMNS, *names, *names_in(scope.where.text)}
+    return [column for column in scope.table.columns if column.name in needed]
 
 
 def _instant(ms: int) -> datetime:

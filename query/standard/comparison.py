@@ -14,9 +14,10 @@ from msgspec import Struct
 from query.request.query import PageOptions
 from query.request.time_range import SeriesPoint
 from query.response.worker_threads import run_in_worker
+from query.sql.result_forms import RowsOfKeys
 from query.standard.declaration.fields import PLAIN_FIELD, field_specs
 from query.standard.declaration.query_type import QueryType
-from query.standard.declaration.statement import Cte, requested_range
+from query.standard.declaration.statement import requested_range
 from query.standard.execute import PreparedQuery, QueryResult, execute, with_nested_lists
 from schemas.errors import Malformed
 from schemas.runtime.clock import format_instant
@@ -143,22 +144,11 @@ async def _rows_of_keys(prepared: PreparedQuery, result: QueryResult, key: str) 
     """
     values = sorted({value for row in result.rows if (value := getattr(row, key)) is not None})
     sql_columns = list(prepared.query_type.sql_columns)
-    names = [f"c{i}" for i in range(len(sql_columns))]
-    column = names[sql_columns.index(key)]
-    statement = prepared.statement
-    body, _, own_order = statement.sql.rpartition("ORDER BY")
-    name_list = ", ".join(names)
-    ranked = f"SELECT ROW_NUMBER() OVER (ORDER BY {own_order}),\n       answer.*\n  FROM answer"  # noqa: S608
+    columns = tuple(f"c{i}" for i in range(len(sql_columns)))
     narrowed = msgspec.structs.replace(
-        statement,
-        ctes=(
-            *statement.ctes,
-            Cte("answer", body),
-            Cte(f"answer_in_order (row_rank, {name_list})", ranked),
-        ),
-        sql=f"SELECT {name_list}\n  FROM answer_in_order\n"  # noqa: S608
-        f" WHERE {column} IN (SELECT UNNEST($keys))\n    OR {column} IS NULL\n ORDER BY row_rank",
-        values={**statement.values, "keys": values},
+        prepared.statement,
+        form=RowsOfKeys(columns=columns, key=columns[sql_columns.index(key)]),
+        values={**prepared.statement.values, "keys": values},
     )
     rows = await prepared.fetch_labelled(narrowed)
     return await with_nested_lists(

@@ -17,10 +17,11 @@ from query.request.query import MAX_ROWS, Query
 from query.request.time_range import SeriesPoint
 from query.response.worker_threads import run_in_worker
 from query.scope.scope import Scope
+from query.sql.result_forms import Count, Page
 from query.standard import sort_order
 from query.standard.declaration.fields import FieldSpec, field_specs, to_row
 from query.standard.declaration.query_type import QueryType
-from query.standard.declaration.statement import Cte, Statement
+from query.standard.declaration.statement import Statement
 from query.standard.nested_lists import fill_nested_lists
 from query.standard.page_keys import PageKeys, find_page_keys
 from query.standard.query_types import find_query_type
@@ -147,7 +148,7 @@ async def _execute_paged(prepared: PreparedQuery) -> QueryResult:
     rows = await prepared.fetch_labelled(page_statement(prepared))
     total = rows[0][-1] if rows else 0
     if not rows and prepared.query.page.number > 1:
-        [(total,)] = await prepared.fetch(count_statement(prepared.statement))
+        [(total,)] = await prepared.fetch(structs.replace(prepared.statement, form=Count()))
     return QueryResult(await run_in_worker(len(rows), partial(prepared.to_rows, rows)), total)
 
 
@@ -179,23 +180,12 @@ def _build_result(
 def page_statement(prepared: PreparedQuery) -> Statement:
     """The statement for one page; its last column is the number of rows of all pages."""
     statement, query_type, page = prepared.statement, prepared.query_type, prepared.query.page
-    body, _, own_order = statement.sql.rpartition("ORDER BY")
-    order = ", ".join([*sort_order.order_terms(query_type, page.order), own_order.strip()])
     limit, offset = page.limit_offset(query_type.default_limit, query_type.max_limit)
     return structs.replace(
         statement,
-        ctes=(*statement.ctes, Cte("answer", body)),
-        sql="SELECT answer.*,\n       COUNT(*) OVER () AS total_rows\n  FROM answer\n"  # noqa: S608
-        f" ORDER BY {order}\n LIMIT $limit OFFSET $offset",
+        form=Page(order=tuple(sort_order.order_terms(query_type, page.order))),
         values={**statement.values, "limit": limit, "offset": offset},
     )
-
-
-def count_statement(statement: Statement) -> Statement:
-    """The statement that counts the rows of all pages."""
-    body = statement.sql.rpartition("ORDER BY")[0]
-    ctes = (*statement.ctes, Cte("answer", body))
-    return structs.replace(statement, ctes=ctes, sql="SELECT COUNT(*)\n  FROM answer")
 
 
 def fill_series(

@@ -5,9 +5,11 @@ from functools import partial
 
 from msgspec import Struct, structs
 
-from query.engine.engine import Engine, Row, Sql, merge_values
+from query.engine.engine import Engine, Row
+from query.request.operators import BY_NAME
 from query.response.worker_threads import run_in_worker
 from query.scope.scope import Scope
+from query.sql.fragment import Fragment, all_of
 from query.standard.declaration.fields import field_specs, to_row
 from query.standard.declaration.listing import NestedList
 from query.standard.declaration.statement import Statement
@@ -51,12 +53,10 @@ def _element(nested: NestedList, columns: Row) -> object:
     return to_row(nested.row, columns, field_specs(nested.row)) if nested.row else columns[0]
 
 
-def narrow_scope(scope: Scope, column: str, values: Sequence[object], prefix: str = "one") -> Scope:
+def narrow_scope(
+    scope: Scope, column: str, values: Sequence[object], name: str = "elements"
+) -> Scope:
     """The scope, limited to these values of a column."""
-    bound = {f"{prefix}_{i}": value for i, value in enumerate(values)}
-    placeholders = ", ".join(f"${name}" for name in bound)
-    where = Sql(
-        f"{scope.where.text}\n AND {column} IN ({placeholders})",
-        merge_values(scope.where.values, bound),
-    )
-    return structs.replace(scope, where=where)
+    text = BY_NAME["in"].sql_for(len(values)).format(column=column, value=f"${name}")
+    keys = Fragment(text, {name: list(values)})
+    return structs.replace(scope, where=all_of(scope.where, keys))

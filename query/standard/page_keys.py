@@ -12,8 +12,9 @@ from msgspec import Struct, structs
 from query.engine.engine import Engine, Row
 from query.request.time_range import TimeRange
 from query.scope.scope import Scope
+from query.sql.select import Cte
 from query.standard.declaration.listing import PageKeyQuery
-from query.standard.declaration.statement import Cte, Statement
+from query.standard.declaration.statement import Statement
 from query.standard.nested_lists import narrow_scope
 from query.standard.statement import build_statement
 
@@ -61,7 +62,7 @@ async def find_page_keys(
         ctes=(*key_query.ctes, Cte("ordered", key_query.sql), CUTOFF),
         sql=PAGE_SQL,
         values={"last": last},
-        not_materialized=key_query.not_materialized,
+        inlined=key_query.inlined,
     )
     rows = await engine.rows(await build_statement(engine, scope, statement, other_scopes), seconds)
     if not rows or len(rows) > MAX_KEYS:

@@ -10,7 +10,6 @@ from query.request.order import OrderTerm
 from query.request.suggestions import unknown_name_message
 from query.standard.declaration.fields import field_specs
 from query.standard.declaration.query_type import QueryType
-from query.standard.sql.functions import int_div
 from schemas.errors import Malformed
 
 RATIO_SQL: Mapping[tuple[str, ...], tuple[str, str]] = {
@@ -72,5 +71,4 @@ def _value(query_type: QueryType, field: str) -> str:
     columns = [f"COALESCE({field}{suffix}, 0)" for suffix in spec.suffixes]
     numerator, denominator = (part.format(*columns) for part in RATIO_SQL[spec.suffixes])
     dividend = f"({numerator}) * 200 + ({denominator})"
-    rounded = int_div(dividend, f"NULLIF(2 * ({denominator}), 0)")
-    return f"COALESCE({rounded}, 0)"
+    return f"COALESCE(INT_DIV({dividend}, NULLIF(2 * ({denominator}), 0)), 0)"

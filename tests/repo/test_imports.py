@@ -96,6 +96,7 @@ USERS = {
     },
     "segno": {"ingest/links/qr_codes.py"},
     "sqlalchemy": {"schemas/registry/"},
+    "sqlglot": {"query/engine/duckdb_dialect.py", "query/engine/engine.py", "query/sql/"},
     "ua_parser": {"stream/enrich/rules/user_agent_parser.py"},
     "ua_parser_rs": {"stream/enrich/rules/user_agent_parser.py"},
     "uvicorn": {

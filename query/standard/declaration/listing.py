@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from query.standard.declaration.statement import Cte
+from query.sql.select import Cte
 from schemas.tables import Table
 
 
@@ -37,7 +37,7 @@ class PageKeyQuery(Struct, frozen=True, kw_only=True):
     """Column of `scoped` that holds the keys."""
     sql: str
     ctes: tuple[Cte, ...] = ()
-    not_materialized: bool = False
+    inlined: bool = False
     """As in a statement."""
 
 

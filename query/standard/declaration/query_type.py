@@ -23,10 +23,10 @@ from typing import Any, Self
 from msgspec import Struct, structs
 
 from query.request.subject import SubjectKind
+from query.sql.select import Cte
 from query.standard.declaration.fields import Date, field_specs
 from query.standard.declaration.listing import Listing
 from query.standard.declaration.statement import (
-    Cte,
     Statement,
     TimeRangeOverride,
     columns_used,
@@ -112,7 +112,7 @@ class QueryType(Struct, frozen=True, kw_only=True, eq=False):
     @property
     def columns(self) -> Sequence[str]:
         """The columns of `scoped` that the SQL names."""
-        return columns_used(self.table, _example_statement(self).identifiers)
+        return columns_used(self.table, _example_statement(self).names)
 
     @property
     def sql_columns(self) -> Sequence[str]:
@@ -147,7 +147,7 @@ def _example_statement(query_type: QueryType) -> Statement:
 def _tables(query_type: QueryType) -> Sequence[Table]:
     tables = [
         query_type.table,
-        *other_tables(_example_statement(query_type).identifiers),
+        *other_tables(_example_statement(query_type).names),
         *(nested.table for nested in query_type.listing.nested_lists),
     ]
     return list({table.name: table for table in tables}.values())

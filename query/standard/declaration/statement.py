@@ -4,7 +4,6 @@ SQL may name three more relations: `unfiltered` (`scoped` without the filters), 
 each property of an event) and `scoped_<table>` (the same subject and time range in another table).
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
@@ -12,6 +11,8 @@ from msgspec import Struct
 from query.engine.engine import Row
 from query.request.time_range import Granularity, TimeRange
 from query.scope.scope import BUCKET, MS, PROPERTY_ENTRIES
+from query.sql.portable import names_in
+from query.sql.select import Cte, ResultForm
 from schemas.kinds import TABLES
 from schemas.tables import Table
 
@@ -29,13 +30,6 @@ def requested_range(requested: TimeRange, now_ms: int) -> TimeRange:  # noqa: AR
     return requested
 
 
-class Cte(Struct, frozen=True):
-    """A common table expression: a named relation between `scoped` and the result."""
-
-    name: str
-    sql: str
-
-
 class Statement(Struct, frozen=True, kw_only=True):
     """SQL over `scoped`, and what few statements need besides."""
 
@@ -44,29 +38,26 @@ class Statement(Struct, frozen=True, kw_only=True):
     values: Mapping[str, object] = {}
     granularity: Granularity | None = None
     """Width of the buckets, when it is not the requested one."""
-    not_materialized: bool = False
-    """Inlines `scoped` at each use: materialized, its rows would not fit into memory."""
+    form: ResultForm | None = None
+    """What is made of the rows, such as a page; None for all rows in the order of the SQL."""
+    inlined: bool = False
+    """Whether `scoped` is read anew at each use: materialized, its rows would fill memory."""
     time_range_override: TimeRangeOverride = requested_range
     """Gives the time range of a type that does not read the requested one."""
     finish: Finish | None = None
     """Makes the rows in Python when SQL cannot; they are sorted and paged afterwards."""
 
     @property
-    def text(self) -> str:
-        """The SQL of the CTEs and of the statement."""
-        return " ".join([*(cte.sql for cte in self.ctes), self.sql])
-
-    @property
-    def identifiers(self) -> frozenset[str]:
-        """Every name and keyword in the SQL."""
-        return frozenset(re.findall(r"\w+", self.text))
+    def names(self) -> frozenset[str]:
+        """The columns and relations that the SQL names."""
+        return names_in(self.sql).union(*(names_in(cte.sql) for cte in self.ctes))
 
 
-def columns_used(table: Table, identifiers: frozenset[str]) -> list[str]:
-    """The columns of `scoped` that SQL with these identifiers needs."""
-    entry_columns = {"properties", *ENTRY_COLUMNS} if PROPERTY_ENTRIES in identifiers else set()
+def columns_used(table: Table, names: frozenset[str]) -> list[str]:
+    """The columns of `scoped` that SQL with these names needs."""
+    entry_columns = {"properties", *ENTRY_COLUMNS} if PROPERTY_ENTRIES in names else set()
     available = (*(c.name for c in table.columns), MS, BUCKET)
-    return [name for name in available if name in identifiers or name in entry_columns]
+    return [name for name in available if name in names or name in entry_columns]
 
 
 def table_cte_name(table: Table) -> str:
@@ -74,6 +65,6 @@ def table_cte_name(table: Table) -> str:
     return f"scoped_{table.name}"
 
 
-def other_tables(identifiers: frozenset[str]) -> list[Table]:
-    """The tables that SQL with these identifiers reads besides `scoped`."""
-    return [table for table in TABLES if table_cte_name(table) in identifiers]
+def other_tables(names: frozenset[str]) -> list[Table]:
+    """The tables that SQL with these names reads besides `scoped`."""
+    return [table for table in TABLES if table_cte_name(table) in names]

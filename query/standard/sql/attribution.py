@@ -5,7 +5,7 @@ itself. Filters do not apply to it, so that the views of one page are attributed
 their sessions. A page view without a session has its own source.
 """
 
-from query.standard.declaration.statement import Cte
+from query.sql.select import Cte
 from query.standard.sql.definitions import PAGE_VIEW, first_value
 
 

@@ -6,8 +6,7 @@ pages reported, whichever is greater. It bounced when it has one page view, no o
 page exit, and a duration under 10 seconds.
 """
 
-from query.standard.declaration.statement import Cte
-from query.standard.sql.functions import first_by, int_128, int_div, last_by
+from query.sql.select import Cte
 
 PAGE_VIEW = "name IN ('screen_view', 'pageview')"
 PAGE_EXIT = "page_exit"
@@ -18,7 +17,7 @@ ROW_ORDER = "ms, epoch, kafka_partition, kafka_offset, seq"
 """The total order of rows."""
 NEWEST_FIRST = ", ".join(f"{part} DESC" for part in ROW_ORDER.split(", "))
 ROW_POSITION = (
-    f"((({int_128('ms * 256 + epoch % 256')} * 65536 + kafka_partition) * 1099511627776"
+    "(((CAST(ms * 256 + epoch % 256 AS INT128) * 65536 + kafka_partition) * 1099511627776"
     " + kafka_offset) * 1048576 + seq)"
 )
 """The row order as one number: 42 bits of time, then 8, 16, 40 and 20 of the row's identity."""
@@ -32,8 +31,8 @@ DURATION_MS = "GREATEST(MAX(ms) - MIN(ms), CAST(COALESCE(SUM(time_on_page), 0) *
 IS_BOUNCE = f"CASE WHEN views = 1 AND others = 0 AND lasted < {BOUNCE_MS} THEN 1 ELSE 0 END"
 """Over the columns of one session."""
 
-LOW_RANK = int_div("row_count + 1", "2")
-HIGH_RANK = int_div("row_count + 2", "2")
+LOW_RANK = "INT_DIV(row_count + 1, 2)"
+HIGH_RANK = "INT_DIV(row_count + 2, 2)"
 """Ranks of the two middle rows; the same one when their number is odd."""
 MEDIAN_LOW = f"MAX(CASE WHEN row_rank = {LOW_RANK} THEN lasted END)"
 MEDIAN_HIGH = f"MAX(CASE WHEN row_rank = {HIGH_RANK} THEN lasted END)"
@@ -46,12 +45,12 @@ def first_value(value: str) -> str:
     One pass that keeps a value per group: a quarter of the time of a window function, which does
     not fit into memory at millions of rows.
     """
-    return first_by(value, ROW_POSITION)
+    return f"FIRST_BY({value}, {ROW_POSITION})"
 
 
 def last_value(value: str) -> str:
     """The value, NULL or not, of the last row of a group."""
-    return last_by(value, ROW_POSITION)
+    return f"LAST_BY({value}, {ROW_POSITION})"
 
 
 SESSIONS = Cte(

@@ -4,13 +4,11 @@ Over rows with `row_rank` (rank of the value, from 1) and `row_count` (number of
 pick the two values that a percentile lies between; `fields.quantile` interpolates between them.
 """
 
-from query.standard.sql.functions import int_div
-
 
 def quantile_columns(name: str, value: str, percent: int, only: str = "TRUE") -> str:
     """The columns `<name>_low`, `_high` and `_count` of a percentile, of rows that meet `only`."""
-    low = int_div(f"(row_count - 1) * {percent}", "100") + " + 1"
-    high = int_div(f"(row_count - 1) * {percent} + 99", "100") + " + 1"
+    low = f"INT_DIV((row_count - 1) * {percent}, 100) + 1"
+    high = f"INT_DIV((row_count - 1) * {percent} + 99, 100) + 1"
     return (
         f"MAX(CASE WHEN {only} AND row_rank = {low} THEN {value} END) AS {name}_low,\n"
         f"MAX(CASE WHEN {only} AND row_rank = {high} THEN {value} END) AS {name}_high,\n"

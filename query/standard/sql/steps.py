@@ -5,8 +5,8 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from query.engine.engine import Sql, merge_values
 from query.request.filters import Filter, FilterField, compile_conditions
+from query.sql.fragment import Fragment, all_of
 from query.standard.sql.definitions import PAGE_VIEW
 from schemas.errors import Malformed
 from schemas.tables import EVENTS
@@ -32,7 +32,7 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         return self.label or self.event or self.path or ""
 
 
-def step_condition(step: Step, path: str, prefix: str) -> Sql:
+def step_condition(step: Step, path: str, prefix: str) -> Fragment:
     """The condition on a row of `scoped` that completes the step."""
     if (step.event is None) is (step.path is None):
         raise Malformed(f"'{path}' must have either 'event' or 'path'")
@@ -41,5 +41,6 @@ def step_condition(step: Step, path: str, prefix: str) -> Sql:
     where = compile_conditions(
         step.filters, FIELDS, "table 'events'", f"{path}.filters", f"{prefix}_f"
     )
-    values = {value: step.event if step.path is None else step.path}
-    return Sql(f"({text}{where.text})", merge_values(values, where.values))
+    own = Fragment(text, {value: step.event if step.path is None else step.path})
+    condition = all_of(own, where)
+    return Fragment(f"({condition.text})", condition.values)

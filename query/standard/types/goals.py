@@ -6,8 +6,9 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from query.engine.engine import Row, merge_values
+from query.engine.engine import Row
 from query.request.subject import SubjectKind
+from query.sql.fragment import merge_values
 from query.standard.declaration.fields import Percent
 from query.standard.declaration.query_type import QueryOptions, QueryType
 from query.standard.declaration.statement import Statement

@@ -5,12 +5,11 @@ from typing import Annotated
 from msgspec import Struct
 
 from query.request.subject import SubjectKind
+from query.sql.select import Cte
 from query.standard.declaration.fields import Instant, ListField, OptionalText
 from query.standard.declaration.listing import Listing, NestedList, PageKeyQuery
 from query.standard.declaration.query_type import QueryType
-from query.standard.declaration.statement import Cte
 from query.standard.sql.definitions import IS_CUSTOM, IS_OUTBOUND, PAGE_VIEW
-from query.standard.sql.functions import int_div
 from query.standard.types.session_groups import session_ctes
 from query.standard.types.session_lists import MAX_SESSIONS, PAGES, SESSION_FACTS
 from schemas.tables import EVENTS
@@ -75,7 +74,7 @@ SCORE = """LEAST(views, 10) * 2 + LEAST(different, 8) * 3 + LEAST(engaged + cust
 # The score and the end as one number: the end takes less than 13 digits.
 SCORED_SESSIONS = PageKeyQuery(
     key="session_hash",
-    not_materialized=True,
+    inlined=True,
     ctes=(*session_ctes(counts=EVENT_CONDITIONS), PAGES, SESSION_ERRORS),
     sql=f"""
         SELECT visit AS page_key, began AS first_ms, ended AS last_ms,
@@ -108,7 +107,7 @@ INTERESTING = (
                    who,
                    began,
                    ended,
-                   {int_div("lasted", "1000")} AS duration_seconds,
+                   INT_DIV(lasted, 1000)       AS duration_seconds,
                    views,
                    different,
                    engaged,

@@ -6,9 +6,10 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from query.request.subject import SubjectKind
+from query.sql.select import Cte
 from query.standard.declaration.fields import Percent
 from query.standard.declaration.query_type import QueryOptions, QueryType
-from query.standard.declaration.statement import Cte, Statement
+from query.standard.declaration.statement import Statement
 from query.standard.sql.page_sequences import PAGE_SEQUENCE_CTES, SESSION_WINDOW
 from query.standard.sql.steps import StepText
 from schemas.tables import EVENTS
@@ -51,7 +52,7 @@ def paths_statement(options: Paths) -> Statement:
         f"LEFT JOIN pages AS pages_{n} ON pages_{n}.number = way_{n}" for n in range(count)
     )
     return Statement(
-        not_materialized=True,
+        inlined=True,
         ctes=(
             *PAGE_SEQUENCE_CTES,
             SEEN,

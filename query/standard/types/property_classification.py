@@ -6,10 +6,10 @@ from typing import Annotated
 from msgspec import Struct
 
 from query.request.subject import SubjectKind
+from query.sql.select import Cte
 from query.standard.declaration.fields import Average, FieldSpec, ListField, rounded
 from query.standard.declaration.listing import Listing
 from query.standard.declaration.query_type import QueryType
-from query.standard.declaration.statement import Cte
 from query.standard.types.event_properties import HAPPENED, MAX_FEW_VALUES, OWN, top_values
 from schemas.tables import EVENTS as STORED
 

@@ -12,9 +12,10 @@ from query.request.buckets import Granularity
 from query.request.subject import SubjectKind
 from query.request.time_range import SeriesPoint, TimeRange
 from query.request.time_zones import DAY_MS, to_unix_ms
+from query.sql.select import Cte
 from query.standard.declaration.fields import Date, Percent
 from query.standard.declaration.query_type import QueryOptions, QueryType
-from query.standard.declaration.statement import Cte, Statement
+from query.standard.declaration.statement import Statement
 from schemas.errors import Malformed
 from schemas.tables import EVENTS
 

@@ -3,8 +3,9 @@
 from msgspec import Struct
 
 from query.request.subject import SubjectKind
+from query.sql.select import Cte
 from query.standard.declaration.query_type import QueryType
-from query.standard.declaration.statement import Cte, Statement
+from query.standard.declaration.statement import Statement
 from query.standard.sql.definitions import PAGE_VIEW
 from query.standard.sql.page_sequences import PAGE_SEQUENCE_CTES, SESSION_WINDOW
 from schemas.tables import EVENTS
@@ -64,7 +65,7 @@ SESSION_FLOW = (
         table=EVENTS,
         row=PageTransition,
         sql=Statement(
-            not_materialized=True,
+            inlined=True,
             ctes=(*PAGE_SEQUENCE_CTES, STEPS, TRANSITION_COUNTS, FLOWS),
             sql="""
                 SELECT sources.page AS source_path,

@@ -6,9 +6,9 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from query.request.subject import SubjectKind
+from query.sql.select import Cte
 from query.standard.declaration.fields import Date, MeanSeconds
 from query.standard.declaration.query_type import QueryType
-from query.standard.declaration.statement import Cte
 from query.standard.sql.definitions import (
     DURATION_MS,
     OTHER_COUNT,

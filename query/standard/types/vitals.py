@@ -3,9 +3,9 @@
 from msgspec import Struct, structs
 
 from query.request.subject import SubjectKind
+from query.sql.select import Cte
 from query.standard.declaration.fields import P50, P75, Date, FineAverage
 from query.standard.declaration.query_type import QueryType
-from query.standard.declaration.statement import Cte
 from query.standard.sql.percentiles import mean_columns, quantile_columns
 from schemas.tables import VITALS as STORED
 

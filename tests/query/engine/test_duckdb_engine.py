@@ -11,7 +11,8 @@ from msgspec import structs
 
 from query.engine.deadline import Deadline
 from query.engine.duckdb_engine import DuckDBEngine, PoolLimits, connect_hardened
-from query.engine.engine import DataFileMissing, Row, Sql, merge_values
+from query.engine.engine import DataFileMissing, Row, Sql
+from query.sql.fragment import merge_values
 from schemas.errors import QueryTimeout, QueryTooHeavy, ResultTooLarge, Unavailable
 from schemas.lake.delta_table import DataFile
 from schemas.tables import EVENTS

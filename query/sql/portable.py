@@ -1,0 +1,122 @@
+"""Portable SQL: the language of query types, filters and custom queries.
+
+Its syntax is that of DuckDB without DuckDB's own functions. What engines write in different ways
+are the functions below; each engine declares how it writes them. sqlglot parses a text once.
+"""
+
+from functools import lru_cache
+from typing import ClassVar
+
+from sqlglot import exp, parse_one
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.parsers.duckdb import DuckDBParser
+
+MAX_CACHED_TEXTS = 4096
+
+ONE = {"this": True}
+TWO = {"this": True, "expression": True}
+"""Arguments of a function, as sqlglot declares them."""
+
+
+class FirstBy(exp.Expression, exp.AggFunc):
+    """FIRST_BY(value, key): the value, NULL or not, of the row with the lowest key."""
+
+    arg_types: ClassVar[dict[str, bool]] = TWO
+
+
+class LastBy(exp.Expression, exp.AggFunc):
+    """LAST_BY(value, key): the value, NULL or not, of the row with the highest key."""
+
+    arg_types: ClassVar[dict[str, bool]] = TWO
+
+
+class ExactQuantile(exp.Expression, exp.AggFunc):
+    """EXACT_QUANTILE(value, share): interpolated between its neighbours, never estimated."""
+
+    arg_types: ClassVar[dict[str, bool]] = TWO
+
+
+class IntDiv(exp.Expression, exp.Func):
+    """INT_DIV(a, b): integer division of numbers that are not negative."""
+
+    arg_types: ClassVar[dict[str, bool]] = TWO
+
+
+class UnixMs(exp.Expression, exp.Func):
+    """UNIX_MS(instant): milliseconds since 1970-01-01 UTC."""
+
+    arg_types: ClassVar[dict[str, bool]] = ONE
+
+
+class InList(exp.Expression, exp.Func):
+    """IN_LIST(value, list): whether a short list, one bound value, contains the value."""
+
+    arg_types: ClassVar[dict[str, bool]] = TWO
+
+
+class InLongList(exp.Expression, exp.Func):
+    """IN_LONG_LIST(value, list): the same by a hash lookup, slower to plan."""
+
+    arg_types: ClassVar[dict[str, bool]] = TWO
+
+
+class PropertyText(exp.Expression, exp.Func):
+    """PROPERTY_TEXT(json, pointer): a string as it is, anything else as JSON."""
+
+    arg_types: ClassVar[dict[str, bool]] = TWO
+
+
+class PropertyIsNumber(exp.Expression, exp.Func):
+    """PROPERTY_IS_NUMBER(json, pointer): whether the JSON type of the value is a number."""
+
+    arg_types: ClassVar[dict[str, bool]] = TWO
+
+
+class PropertyIsBoolean(exp.Expression, exp.Func):
+    """PROPERTY_IS_BOOLEAN(json, pointer): whether the value is true or false."""
+
+    arg_types: ClassVar[dict[str, bool]] = TWO
+
+
+FUNCTIONS: tuple[type[exp.Func], ...] = (
+    FirstBy,
+    LastBy,
+    ExactQuantile,
+    IntDiv,
+    UnixMs,
+    InList,
+    InLongList,
+    PropertyText,
+    PropertyIsNumber,
+    PropertyIsBoolean,
+)
+"""What every engine has to write in its own way, beside INT128, its 128-bit integer type."""
+
+
+class PortableParser(DuckDBParser):
+    """The parser of DuckDB that also knows these functions."""
+
+    FUNCTIONS: ClassVar = {
+        **DuckDBParser.FUNCTIONS,
+        **{function.sql_name(): function.from_arg_list for function in FUNCTIONS},
+    }
+
+
+class Portable(DuckDB):
+    """The dialect in which texts are parsed."""
+
+    Parser = PortableParser
+
+
+@lru_cache(MAX_CACHED_TEXTS)
+def parse(text: str) -> exp.Expr:
+    """The syntax tree of a statement, an expression or a condition; copy it before changing it."""
+    return parse_one(text, dialect=Portable)
+
+
+@lru_cache(MAX_CACHED_TEXTS)
+def names_in(text: str) -> frozenset[str]:
+    """The columns and relations that a text names."""
+    if not text:
+        return frozenset()
+    return frozenset(node.name for node in parse(text).find_all(exp.Column, exp.Table))

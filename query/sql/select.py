@@ -1,0 +1,103 @@
+"""Select: one SELECT as a description that can be compared, and its text in an engine's dialect.
+
+The text is made from a syntax tree, once per description: a query of the same shape, with other
+values, finds it in a cache of bounded size.
+"""
+
+from functools import lru_cache
+from typing import Protocol
+
+from msgspec import Struct
+from sqlglot import Dialect, exp, parse_one
+
+from query.sql.portable import Portable, parse
+
+MAX_CACHED_SELECTS = 2048
+
+
+class Cte(Struct, frozen=True):
+    """A common table expression in portable SQL; the name may be followed by its columns."""
+
+    name: str
+    sql: str
+
+
+class NativeCte(Struct, frozen=True):
+    """A common table expression in the dialect of the engine."""
+
+    name: str
+    sql: str
+
+
+class Relation(Struct, frozen=True):
+    """A common table expression that selects stored rows."""
+
+    name: str
+    source: str
+    """What stands after FROM, in the dialect of the engine."""
+    columns: tuple[str, ...]
+    """Expressions in portable SQL."""
+    conditions: tuple[str, ...]
+    """Conditions in portable SQL."""
+    prefix: str = ""
+    """Before the name of each bound value, so that several relations fit into one statement."""
+
+
+class ResultForm(Protocol):
+    """What is made of the rows of a body: a page, their number, ..."""
+
+    def applied_to(self, body: exp.Select) -> exp.Select:
+        """The statement around the body; the body is its own to change."""
+
+
+class Select(Struct, frozen=True, kw_only=True):
+    """One SELECT: relations over stored rows, further CTEs, and the body that reads them."""
+
+    relations: tuple[Relation | NativeCte, ...]
+    body: str
+    ctes: tuple[Cte, ...] = ()
+    form: ResultForm | None = None
+    """None when the rows of the body are the result, in the order of the body."""
+    inlined: bool = False
+    """Whether relations are computed where they are read: materialized, they would fill memory."""
+
+
+@lru_cache(MAX_CACHED_SELECTS)
+def render(select: Select, dialect: type[Dialect]) -> str:
+    """The statement as text of an engine."""
+    return select_tree(select, dialect).sql(dialect=dialect, pretty=True)
+
+
+def select_tree(select: Select, dialect: type[Dialect]) -> exp.Select:
+    """The syntax tree of the statement."""
+    body = parse(select.body).copy()
+    if not isinstance(body, exp.Select):
+        raise TypeError(f"the body of a statement is a SELECT, not {body.key}")
+    statement = select.form.applied_to(body) if select.form else body
+    own_ctes = statement.args.pop("with_", None)
+    for relation in select.relations:
+        statement.with_(
+            relation.name,
+            as_=_relation_tree(relation, dialect),
+            materialized=False if select.inlined else None,
+            copy=False,
+        )
+    for cte in select.ctes:
+        statement.with_(cte.name, as_=parse(cte.sql).copy(), dialect=Portable, copy=False)
+    for cte in own_ctes.expressions if own_ctes else ():
+        statement.with_(cte.args["alias"], as_=cte.this, copy=False)
+    return statement
+
+
+def _relation_tree(relation: Relation | NativeCte, dialect: type[Dialect]) -> exp.Expr:
+    if isinstance(relation, NativeCte):
+        return parse_one(relation.sql, dialect=dialect)
+    tree = (
+        exp.select(*relation.columns, dialect=Portable)
+        .from_(f"{relation.source} AS stored", dialect=dialect)
+        .where(*relation.conditions, dialect=Portable)
+    )
+    if relation.prefix:
+        for placeholder in tree.find_all(exp.Placeholder):
+            placeholder.set("this", f"{relation.prefix}_{placeholder.name}")
+    return tree
