@@ -8,7 +8,7 @@ from query.custom.tables import CustomColumn, CustomTable
 from query.custom.validation import SelectedValue, ValidatedQuery
 from query.engine.engine import Engine, Sql
 from query.request.property_path import is_property
-from query.scope.scope import Scope, scoped_relation
+from query.scope.scope import Scope, scoped_rows
 from query.sql.fragment import Fragment, merge_values
 from query.sql.portable import names_in
 from query.sql.result_forms import Count, Page
@@ -58,13 +58,13 @@ async def _compile(
     if plan.table.is_computed:
         used = output_names | names_in(plan.where.text)
         names = {name.removeprefix(PREFIX) for name in used}
-        scoped = await scoped_relation(engine, scope, event_columns(names))
+        scoped = await scoped_rows(engine, scope, event_columns(names))
         ctes, source, where = session_ctes(names), "sessions", plan.where
     else:
-        scoped = await scoped_relation(engine, scope, _stored_columns(plan, output_names))
+        scoped = await scoped_rows(engine, scope, _stored_columns(plan, output_names))
         ctes, source, where = (), "scoped", Fragment()
     select = Select(
-        relations=(scoped.relation,),
+        relations=scoped.relations,
         ctes=ctes,
         body=f"SELECT {text} FROM {source}{_where(where)}{_grouping(plan)}",  # noqa: S608
         form=form,

@@ -25,7 +25,7 @@ from query.response.bodies import ExplainResponse, TableScan
 from query.response.json_response import json_pieces
 from query.response.large_response import LargeResponse
 from query.response.response_budget import ResponseBudget
-from query.scope.scope import scoped_relation
+from query.scope.scope import scoped_rows
 from query.sql.fragment import Fragment
 from query.sql.select import Select, render
 from schemas.errors import NotAcceptable
@@ -79,8 +79,8 @@ async def _rows(
     """Rows of the subject in the time range, before any filter."""
     engine = dependencies.custom_limiter.for_tenant(query.organization_id)
     scope = structs.replace(query.scope(pinned), where=Fragment(), include_bots=True)
-    scoped = await scoped_relation(engine, scope, [])
-    count = Select(relations=(scoped.relation,), body="SELECT COUNT(*) FROM scoped")
+    scoped = await scoped_rows(engine, scope, [])
+    count = Select(relations=scoped.relations, body="SELECT COUNT(*) FROM scoped")
     sql = Sql(render(count, engine.dialect), scoped.values)
     [(rows,)] = await engine.rows(sql, budget.seconds)
     return int(rows)

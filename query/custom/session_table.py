@@ -10,15 +10,9 @@ from collections.abc import Collection, Sequence
 from msgspec import Struct
 
 from query.sql.portable import names_in
+from query.sql.row_definitions import PAGE_VIEW, ROW_ORDER
 from query.sql.select import Cte
-from query.standard.sql.definitions import (
-    BOUNCE_MS,
-    DURATION_MS,
-    OTHER_COUNT,
-    PAGE_VIEW,
-    ROW_ORDER,
-    VIEW_COUNT,
-)
+from query.standard.sql.definitions import BOUNCE_MS, DURATION_MS, OTHER_COUNT, VIEW_COUNT
 from schemas.tables import EVENTS, ColumnType
 
 PREFIX = "s_"

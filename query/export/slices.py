@@ -16,7 +16,7 @@ from query.engine.engine import DataFileMissing, Engine, Row, Sql
 from query.engine.snapshots import UNREADABLE, PinnedVersion
 from query.export.request import ExportQuery
 from query.request.time_range import TimeRange
-from query.scope.scope import Scope, scoped_relation
+from query.scope.scope import Scope, scoped_rows
 from query.sql.select import Select, render
 from schemas.errors import Unavailable
 from schemas.tables import ColumnType
@@ -93,9 +93,9 @@ async def slice_statement(engine: Engine, columns: Sequence[CustomColumn], scope
     """The SQL of one slice."""
     outputs = ", ".join(f"{_output_sql(column)} AS o{i}" for i, column in enumerate(columns))
     names = list(dict.fromkeys([*ROW_ORDER, *(column.sql for column in columns)]))
-    scoped = await scoped_relation(engine, scope, names)
+    scoped = await scoped_rows(engine, scope, names)
     body = f"SELECT {outputs} FROM scoped ORDER BY {', '.join(ROW_ORDER)}"  # noqa: S608
-    select = Select(relations=(scoped.relation,), body=body)
+    select = Select(relations=scoped.relations, body=body)
     return Sql(render(select, engine.dialect), scoped.values)
 
 

@@ -72,6 +72,13 @@ class FilterTarget(Struct, frozen=True):
     table: str
 
 
+def fields_named(filter_: Filter) -> set[str]:
+    """The fields that a filter and its groups name."""
+    if not filter_.groups:
+        return {filter_.field or ""}
+    return set().union(*(fields_named(part) for _, parts in filter_.groups for part in parts))
+
+
 def count_conditions(filters: Sequence[Filter], path: str = "filters") -> int:
     """Conditions in all groups; Malformed when they are nested too deep."""
     return sum(1 for _ in _flatten(filters, path, 0))
@@ -88,17 +95,27 @@ def compile_conditions(
 
     `table` is the name of the table in error texts; `prefix` begins the names of bound values.
     """
+    return all_of(*compile_each(filters, fields, table, path, prefix))
+
+
+def compile_each(
+    filters: Sequence[Filter],
+    fields: Mapping[str, FilterField],
+    table: str,
+    path: str = "filters",
+    prefix: str = "f",
+) -> Sequence[Fragment]:
+    """Each filter as a condition of its own."""
     if (count := count_conditions(filters, path)) > MAX_FILTERS:
         raise Malformed(f"'{path}' has {count} filters; at most {MAX_FILTERS} are allowed")
     if (list_values := _listed(filters, path)) > MAX_VALUES:
         raise Malformed(
             f"'{path}' has {list_values} values in its lists; at most {MAX_VALUES} are allowed"
         )
-    conditions = [
+    return [
         _compile(filter_, FilterTarget(fields, table), f"{path}[{i}]", f"{prefix}{i}")
         for i, filter_ in enumerate(filters)
     ]
-    return all_of(*conditions)
 
 
 def _listed(filters: Sequence[Filter], path: str) -> int:

@@ -7,19 +7,30 @@ because it does not write that condition.
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from query.engine.engine import Engine
 from query.engine.snapshots import PinnedVersion
 from query.request.time_range import Granularity, TimeRange
-from query.sql.fragment import Fragment, merge_values
+from query.scope.visits import (
+    BY_COLUMN,
+    LOOK_AROUND_MS,
+    VISIT_JOIN,
+    VISIT_VIEWS,
+    facts_named,
+    visit_facts_cte,
+)
+from query.sql.fragment import Fragment, all_of, merge_values
 from query.sql.portable import names_in
-from query.sql.select import Relation
+from query.sql.row_definitions import PAGE_VIEW, ROW_ORDER
+from query.sql.select import Cte, Relation
 from schemas.lake.delta_table import DataFile
-from schemas.tables import Column, Table
+from schemas.tables import EVENTS, Column, Table
 
 SCOPED = "scoped"
 REQUIRED_COLUMNS = ("ts", "is_bot")
+VIEW_COLUMNS = ("name", "session_hash", *ROW_ORDER.split(", "))
+"""What the facts of visits are computed from, beside their own columns."""
 BUCKET = "bucket"
 PROPERTY_ENTRIES = "entries"
 MS = "ms"
@@ -35,7 +46,11 @@ class Scope(Struct, frozen=True):
     time_range: TimeRange
     granularity: Granularity = Granularity.DAILY
     where: Fragment = Fragment()
-    """A further condition on columns of the table."""
+    """A further condition on the rows, by columns of the table."""
+    visit_where: Fragment = Fragment()
+    """A further condition on the visits of the rows, by facts of the visit."""
+    events: PinnedVersion | None = None
+    """The version of events that facts of the visit come from."""
     include_bots: bool = False
 
     @property
@@ -50,20 +65,57 @@ class Scope(Struct, frozen=True):
         return self.pinned.data_files(subject, self.time_range.start_ms, self.time_range.end_ms)
 
 
-class ScopedRelation(Struct, frozen=True):
-    """The CTE of a scope, and its bound values."""
+class ScopedRelations(Struct, frozen=True):
+    """The CTEs of one or more scopes, in the order of their use, and their bound values."""
 
+    relations: tuple[Relation | Cte, ...]
+    values: Mapping[str, object]
+
+
+class WantedRelation(Struct, frozen=True):
+    """A scope and the columns of it that a statement names."""
+
+    scope: Scope
+    columns: Sequence[str]
+
+
+async def scoped_relations(engine: Engine, wanted: Mapping[str, WantedRelation]) -> ScopedRelations:
+    """The CTEs by these names; facts of visits come before them where one is named.
+
+    Besides the columns of the table there are `ms` (Unix milliseconds of `ts`), `bucket` and the
+    facts of the visit. The names of bound values begin with the name of the CTE, those of `scoped`
+    excepted.
+    """
+    facts = facts_named(frozenset[str]().union(*(_all_names(w) for w in wanted.values())))
+    relations: list[Relation | Cte] = []
+    values: dict[str, object] = {}
+    if facts:
+        views = _views_scope(next(iter(wanted.values())).scope)
+        columns = list(dict.fromkeys([*VIEW_COLUMNS, *(fact.column for fact in facts)]))
+        views_relation = await _relation(engine, VISIT_VIEWS, views, columns)
+        relations += [views_relation.relation, visit_facts_cte(facts)]
+        values |= views_relation.values
+    for name, one in wanted.items():
+        relation = await _relation(engine, name, one.scope, one.columns)
+        relations.append(relation.relation)
+        values = merge_values(values, relation.values)
+    return ScopedRelations(tuple(relations), values)
+
+
+async def scoped_rows(engine: Engine, scope: Scope, columns: Sequence[str]) -> ScopedRelations:
+    """The CTE `scoped` with these columns."""
+    return await scoped_relations(engine, {SCOPED: WantedRelation(scope, columns)})
+
+
+class _BoundRelation(Struct, frozen=True):
     relation: Relation
     values: Mapping[str, object]
 
 
-async def scoped_relation(
-    engine: Engine, scope: Scope, names: Sequence[str], name: str = SCOPED
-) -> ScopedRelation:
-    """The CTE with the named columns of the rows; beside `scoped`, its name prefixes its values.
-
-    Besides the columns of the table there are `ms` (Unix milliseconds of `ts`) and `bucket`.
-    """
+async def _relation(
+    engine: Engine, name: str, scope: Scope, names: Sequence[str]
+) -> _BoundRelation:
+    where = all_of(scope.where, scope.visit_where)
     source = await engine.relation(scope.data_files, _stored_columns(scope, names))
     bucket = (
         scope.time_range.bucket_sql("UNIX_MS(ts)", scope.granularity)
@@ -74,18 +126,19 @@ async def scoped_relation(
         MS: f"UNIX_MS(ts) AS {MS}",
         BUCKET: f"{bucket.text} AS {BUCKET}",
         EPOCH: f"COALESCE({EPOCH}, 0) AS {EPOCH}",  # older rows have no epoch
+        **{n: f"{fact.sql_in(scope.table)} AS {n}" for n, fact in BY_COLUMN.items()},
     }
     conditions = [f"{scope.subject_column} = $subject", "ts >= $start", "ts < $end"]
     if not scope.include_bots:
         conditions.append("is_bot IS DISTINCT FROM TRUE")
-    if scope.where.text:
-        conditions.append(scope.where.text)
+    if where.text:
+        conditions.append(where.text)
     own = {
         "subject": scope.subject,
         "start": _instant(scope.time_range.start_ms),
         "end": _instant(scope.time_range.end_ms),
     }
-    values = merge_values(source.values, own, bucket.values, scope.where.values)
+    values = merge_values(source.values, own, bucket.values, where.values)
     prefix = "" if name == SCOPED else name
     relation = Relation(
         name=name,
@@ -93,15 +146,45 @@ async def scoped_relation(
         columns=tuple(expressions.get(column, column) for column in names) or ("1 AS nothing",),
         conditions=tuple(conditions),
         prefix=prefix,
+        joins=(VISIT_JOIN,) if facts_named(_all_names(WantedRelation(scope, names))) else (),
     )
     if prefix:
         values = {f"{prefix}_{key}": value for key, value in values.items()}
-    return ScopedRelation(relation, values)
+    return _BoundRelation(relation, values)
+
+
+def _all_names(wanted: WantedRelation) -> frozenset[str]:
+    """The columns that a relation reads, in its rows and in its conditions."""
+    scope = wanted.scope
+    return names_in(scope.where.text) | names_in(scope.visit_where.text) | {*wanted.columns}
+
+
+def _views_scope(scope: Scope) -> Scope:
+    """The page views that facts come from: those of the subject around the time range."""
+    if scope.events is None:
+        raise ValueError("a scope without a version of events has no facts of visits")
+    around = TimeRange(
+        scope.time_range.start_ms - LOOK_AROUND_MS,
+        scope.time_range.end_ms + LOOK_AROUND_MS,
+        scope.time_range.zone,
+    )
+    return structs.replace(
+        scope,
+        pinned=scope.events,
+        subject_column=EVENTS.subject_column,
+        time_range=around,
+        where=Fragment(f"{PAGE_VIEW} AND session_hash IS NOT NULL"),
+        visit_where=Fragment(),
+    )
 
 
 def _stored_columns(scope: Scope, names: Sequence[str]) -> list[Column]:
     """The columns of the table that are needed, in the table's order."""
-    needed = {scope.subject_column, *REQUIRED_COLUMNS, *names, *names_in(scope.where.text)}
+    names_of_all = _all_names(WantedRelation(scope, names))
+    own = {"session_hash", *(fact.column for fact in facts_named(names_of_all))}
+    needed = {scope.subject_column, *REQUIRED_COLUMNS, *names_of_all}
+    if facts_named(names_of_all):
+        needed |= own
     return [column for column in scope.table.columns if column.name in needed]
 
 

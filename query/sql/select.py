@@ -29,6 +29,13 @@ class NativeCte(Struct, frozen=True):
     sql: str
 
 
+class Join(Struct, frozen=True):
+    """A left join of stored rows, which are called `stored`, with an earlier relation."""
+
+    relation: str
+    on: str
+
+
 class Relation(Struct, frozen=True):
     """A common table expression that selects stored rows."""
 
@@ -41,6 +48,7 @@ class Relation(Struct, frozen=True):
     """Conditions in portable SQL."""
     prefix: str = ""
     """Before the name of each bound value, so that several relations fit into one statement."""
+    joins: tuple[Join, ...] = ()
 
 
 class ResultForm(Protocol):
@@ -53,7 +61,7 @@ class ResultForm(Protocol):
 class Select(Struct, frozen=True, kw_only=True):
     """One SELECT: relations over stored rows, further CTEs, and the body that reads them."""
 
-    relations: tuple[Relation | NativeCte, ...]
+    relations: tuple[Relation | NativeCte | Cte, ...]
     body: str
     ctes: tuple[Cte, ...] = ()
     form: ResultForm | None = None
@@ -89,14 +97,18 @@ def select_tree(select: Select, dialect: type[Dialect]) -> exp.Select:
     return statement
 
 
-def _relation_tree(relation: Relation | NativeCte, dialect: type[Dialect]) -> exp.Expr:
+def _relation_tree(relation: Relation | NativeCte | Cte, dialect: type[Dialect]) -> exp.Expr:
     if isinstance(relation, NativeCte):
         return parse_one(relation.sql, dialect=dialect)
+    if isinstance(relation, Cte):
+        return parse(relation.sql).copy()
     tree = (
         exp.select(*relation.columns, dialect=Portable)
         .from_(f"{relation.source} AS stored", dialect=dialect)
         .where(*relation.conditions, dialect=Portable)
     )
+    for join in relation.joins:
+        tree.join(join.relation, on=join.on, join_type="left", dialect=Portable, copy=False)
     if relation.prefix:
         for placeholder in tree.find_all(exp.Placeholder):
             placeholder.set("this", f"{relation.prefix}_{placeholder.name}")

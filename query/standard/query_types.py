@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 
+from query.request.filters import fields_named
 from query.request.query import Query
 from query.request.subject import SubjectKind
 from query.request.suggestions import unknown_name_message
+from query.scope.visits import names_visit_facts
 from query.standard.declaration.query_type import QueryType, index_by_name
 from query.standard.types.custom_events import CUSTOM_EVENTS
 from query.standard.types.engagement import ENGAGEMENT
@@ -35,6 +37,7 @@ from query.standard.types.visitor_timeline import TIMELINE
 from query.standard.types.vital_metrics import METRICS
 from query.standard.types.vitals import VITALS
 from query.standard.types.website import WEBSITE
+from schemas import tables
 from schemas.errors import Malformed
 from schemas.tables import Table
 
@@ -88,4 +91,9 @@ def find_query_type(name: str, kind: SubjectKind) -> QueryType:
 def tables_read(query: Query) -> Sequence[Table]:
     """The tables that a query reads; none when it names no type of its subject."""
     query_type = QUERY_TYPES.get(query.name)
-    return query_type.tables if query_type and query_type.subject is query.subject.kind else ()
+    if query_type is None or query_type.subject is not query.subject.kind:
+        return ()
+    read = list(query_type.tables)
+    if tables.EVENTS not in read and any(names_visit_facts(fields_named(f)) for f in query.filters):
+        read.append(tables.EVENTS)
+    return read

@@ -5,17 +5,20 @@ from collections.abc import Mapping, Sequence
 from msgspec import structs
 
 from query.engine.snapshots import PinnedVersion
-from query.request.filters import Filter, FilterField, compile_conditions
+from query.request.filters import Filter, FilterField, compile_each, fields_named
 from query.request.query import Query
 from query.scope.scope import Scope
+from query.scope.visits import VISIT_FIELDS, visit_fields
+from query.sql.fragment import all_of
 from query.standard.declaration.query_type import QueryType
 from schemas.errors import Malformed
-from schemas.tables import Table
+from schemas.tables import EVENTS, Table
 
 
 def filterable_fields(table: Table) -> Mapping[str, FilterField]:
-    """The columns of a table that filters may name."""
-    return {c.name: FilterField(c.type, c.name) for c in table.columns if c.public}
+    """The columns of a table, and the facts of its visits, that filters may name."""
+    columns = {c.name: FilterField(c.type, c.name) for c in table.columns if c.public}
+    return {**columns, **visit_fields(table)}
 
 
 def scopes_of(
@@ -27,16 +30,16 @@ def scopes_of(
     """
     check_required_filters(query_type.required_filters, query.filters)
     main, *others = query_type.tables
-    fields = filterable_fields(main)
     scope = Scope(
         pinned=versions[main.name],
         subject_column=main.subject_column,
         subject=query.subject.id,
         time_range=query_type.time_range_override(query.time_range, query.now_ms),
         granularity=query.granularity,
-        where=compile_conditions(query.filters, fields, f"table '{main.name}'"),
         include_bots=query.include_bots,
+        events=versions.get(EVENTS.name),
     )
+    scope = _with_filters(scope, query.filters)
     other_scopes = {
         table.name: _scope_of_other_table(scope, versions[table.name], query.filters)
         for table in others
@@ -58,14 +61,18 @@ def check_required_filters(required: Sequence[str], filters: Sequence[Filter]) -
 def _scope_of_other_table(scope: Scope, pinned: PinnedVersion, filters: Sequence[Filter]) -> Scope:
     """The same scope in another table, with the filters on columns that it has."""
     table = pinned.version.table
-    fields = filterable_fields(table)
-    applicable = [filter_ for filter_ in filters if _columns(filter_) <= fields.keys()]
-    where = compile_conditions(applicable, fields, f"table '{table.name}'")
-    return structs.replace(scope, pinned=pinned, subject_column=table.subject_column, where=where)
+    other = structs.replace(scope, pinned=pinned, subject_column=table.subject_column)
+    known = filterable_fields(table).keys()
+    return _with_filters(other, [filter_ for filter_ in filters if fields_named(filter_) <= known])
 
 
-def _columns(filter_: Filter) -> set[str]:
-    """The columns that a filter names."""
-    if not filter_.groups:
-        return {filter_.field or ""}
-    return set().union(*(_columns(part) for _, parts in filter_.groups for part in parts))
+def _with_filters(scope: Scope, filters: Sequence[Filter]) -> Scope:
+    """The scope with these filters: those on facts of the visit apart from those on rows."""
+    fields, name = filterable_fields(scope.table), f"table '{scope.table.name}'"
+    compiled = compile_each(filters, fields, name)
+    of_visit = [fields_named(filter_) <= VISIT_FIELDS for filter_ in filters]
+    return structs.replace(
+        scope,
+        where=all_of(*(c for c, visit in zip(compiled, of_visit, strict=True) if not visit)),
+        visit_where=all_of(*(c for c, visit in zip(compiled, of_visit, strict=True) if visit)),
+    )

@@ -5,9 +5,15 @@ from collections.abc import Mapping
 from msgspec import structs
 
 from query.engine.engine import Engine, Sql
-from query.scope.scope import PROPERTY_ENTRIES, SCOPED, Scope, scoped_relation
+from query.scope.scope import (
+    PROPERTY_ENTRIES,
+    SCOPED,
+    Scope,
+    WantedRelation,
+    scoped_relations,
+)
 from query.sql.fragment import Fragment, merge_values
-from query.sql.select import NativeCte, Relation, Select, render
+from query.sql.select import Cte, NativeCte, Relation, Select, render
 from query.standard.declaration.statement import (
     ENTRY_COLUMNS,
     Statement,
@@ -16,6 +22,9 @@ from query.standard.declaration.statement import (
 )
 
 UNFILTERED = "unfiltered"
+VISIT_ROWS = "visit_rows"
+"""All rows of the visits that have a row in `scoped`."""
+OF_MATCHING_VISITS = f"session_hash IN (SELECT session_hash FROM {SCOPED})"  # noqa: S608
 
 
 async def build_statement(
@@ -28,15 +37,19 @@ async def build_statement(
     names = statement.names
     scopes = {SCOPED: scope}
     if UNFILTERED in names:
-        scopes[UNFILTERED] = structs.replace(scope, where=Fragment())
+        scopes[UNFILTERED] = structs.replace(scope, where=Fragment(), visit_where=Fragment())
+    if VISIT_ROWS in names and scope.where.text:
+        scopes[VISIT_ROWS] = structs.replace(scope, where=Fragment(OF_MATCHING_VISITS))
     for other in (other_scopes or {}).values():
         if (name := table_cte_name(other.table)) in names:
             scopes[name] = other
-    scoped = [
-        await scoped_relation(engine, one, columns_used(one.table, names), name)
-        for name, one in scopes.items()
-    ]
-    relations: list[Relation | NativeCte] = [one.relation for one in scoped]
+    scoped = await scoped_relations(
+        engine,
+        {name: WantedRelation(one, columns_used(one.table, names)) for name, one in scopes.items()},
+    )
+    relations: list[Relation | NativeCte | Cte] = list(scoped.relations)
+    if VISIT_ROWS in names and VISIT_ROWS not in scopes:
+        relations.append(Cte(VISIT_ROWS, f"SELECT * FROM {SCOPED}"))  # noqa: S608
     if PROPERTY_ENTRIES in names:
         entries = engine.property_entries(SCOPED, ENTRY_COLUMNS)
         relations.append(NativeCte(PROPERTY_ENTRIES, entries))
@@ -47,5 +60,4 @@ async def build_statement(
         form=statement.form,
         inlined=statement.inlined,
     )
-    values = merge_values(*(one.values for one in scoped), statement.values)
-    return Sql(render(select, engine.dialect), values)
+    return Sql(render(select, engine.dialect), merge_values(scoped.values, statement.values))

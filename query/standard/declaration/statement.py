@@ -11,6 +11,7 @@ from msgspec import Struct
 from query.engine.engine import Row
 from query.request.time_range import Granularity, TimeRange
 from query.scope.scope import BUCKET, MS, PROPERTY_ENTRIES
+from query.scope.visits import BY_COLUMN
 from query.sql.portable import names_in
 from query.sql.select import Cte, ResultForm
 from schemas.kinds import TABLES
@@ -56,7 +57,7 @@ class Statement(Struct, frozen=True, kw_only=True):
 def columns_used(table: Table, names: frozenset[str]) -> list[str]:
     """The columns of `scoped` that SQL with these names needs."""
     entry_columns = {"properties", *ENTRY_COLUMNS} if PROPERTY_ENTRIES in names else set()
-    available = (*(c.name for c in table.columns), MS, BUCKET)
+    available = (*(c.name for c in table.columns), MS, BUCKET, *BY_COLUMN)
     return [name for name in available if name in names or name in entry_columns]
 
 

@@ -5,8 +5,8 @@ itself. Filters do not apply to it, so that the views of one page are attributed
 their sessions. A page view without a session has its own source.
 """
 
+from query.sql.row_definitions import PAGE_VIEW, first_value
 from query.sql.select import Cte
-from query.standard.sql.definitions import PAGE_VIEW, first_value
 
 
 def attributed_views(label: str) -> tuple[Cte, Cte]:

@@ -1,4 +1,4 @@
-"""SQL definitions: page view, custom event, session, bounce, duration, row order.
+"""SQL definitions of a session: bounce, duration, median.
 
 A session is a session id with at least one page view, computed from its events inside the time
 range. Its duration is the time from its first to its last event, or the visible time that its
@@ -6,21 +6,9 @@ pages reported, whichever is greater. It bounced when it has one page view, no o
 page exit, and a duration under 10 seconds.
 """
 
+from query.sql.row_definitions import PAGE_EXIT, PAGE_VIEW
 from query.sql.select import Cte
 
-PAGE_VIEW = "name IN ('screen_view', 'pageview')"
-PAGE_EXIT = "page_exit"
-IS_OUTBOUND = "outbound_domain IS NOT NULL"
-IS_CUSTOM = f"NOT {PAGE_VIEW} AND name <> '{PAGE_EXIT}' AND outbound_domain IS NULL"
-"""A custom event: neither a page view, nor a page exit, nor an outbound click."""
-ROW_ORDER = "ms, epoch, kafka_partition, kafka_offset, seq"
-"""The total order of rows."""
-NEWEST_FIRST = ", ".join(f"{part} DESC" for part in ROW_ORDER.split(", "))
-ROW_POSITION = (
-    "(((CAST(ms * 256 + epoch % 256 AS INT128) * 65536 + kafka_partition) * 1099511627776"
-    " + kafka_offset) * 1048576 + seq)"
-)
-"""The row order as one number: 42 bits of time, then 8, 16, 40 and 20 of the row's identity."""
 BOUNCE_MS = 10_000
 
 # Over the rows of one session:
@@ -37,20 +25,6 @@ HIGH_RANK = "INT_DIV(row_count + 2, 2)"
 MEDIAN_LOW = f"MAX(CASE WHEN row_rank = {LOW_RANK} THEN lasted END)"
 MEDIAN_HIGH = f"MAX(CASE WHEN row_rank = {HIGH_RANK} THEN lasted END)"
 """The two middle durations of ranked sessions."""
-
-
-def first_value(value: str) -> str:
-    """The value, NULL or not, of the first row of a group.
-
-    One pass that keeps a value per group: a quarter of the time of a window function, which does
-    not fit into memory at millions of rows.
-    """
-    return f"FIRST_BY({value}, {ROW_POSITION})"
-
-
-def last_value(value: str) -> str:
-    """The value, NULL or not, of the last row of a group."""
-    return f"LAST_BY({value}, {ROW_POSITION})"
 
 
 SESSIONS = Cte(

@@ -4,8 +4,8 @@ Sorting millions of page views takes half the time and a third of the memory wit
 of text. Pages are numbered in the order of their paths.
 """
 
+from query.sql.row_definitions import PAGE_VIEW, ROW_ORDER
 from query.sql.select import Cte
-from query.standard.sql.definitions import PAGE_VIEW, ROW_ORDER
 
 IS_SESSION_VIEW = f"{PAGE_VIEW}\n       AND session_hash IS NOT NULL\n       AND path IS NOT NULL"
 

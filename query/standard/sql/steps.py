@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 
 from query.request.filters import Filter, FilterField, compile_conditions
 from query.sql.fragment import Fragment, all_of
-from query.standard.sql.definitions import PAGE_VIEW
+from query.sql.row_definitions import PAGE_VIEW
 from schemas.errors import Malformed
 from schemas.tables import EVENTS
 

@@ -3,9 +3,9 @@
 from msgspec import Struct
 
 from query.request.subject import SubjectKind
+from query.sql.row_definitions import IS_CUSTOM, NEWEST_FIRST
 from query.standard.declaration.fields import Date, Instant, OptionalText
 from query.standard.declaration.query_type import QueryType
-from query.standard.sql.definitions import IS_CUSTOM, NEWEST_FIRST
 from schemas.tables import EVENTS as STORED
 
 

@@ -3,10 +3,10 @@
 from msgspec import Struct
 
 from query.request.subject import SubjectKind
+from query.sql.row_definitions import NEWEST_FIRST, PAGE_VIEW
 from query.sql.select import Cte
 from query.standard.declaration.fields import Date, Instant, OptionalInteger, OptionalText, Percent
 from query.standard.declaration.query_type import QueryType
-from query.standard.sql.definitions import NEWEST_FIRST, PAGE_VIEW
 from schemas.tables import ERRORS as STORED
 
 MAX_STACK_LENGTH = 1_500

@@ -9,11 +9,11 @@ from typing import Annotated
 from msgspec import Struct
 
 from query.request.subject import SubjectKind
+from query.sql.row_definitions import IS_CUSTOM
 from query.sql.select import Cte
 from query.standard.declaration.fields import ListField, Percent
 from query.standard.declaration.listing import Listing, NestedList
 from query.standard.declaration.query_type import QueryType
-from query.standard.sql.definitions import IS_CUSTOM
 from schemas.tables import EVENTS as STORED
 
 MAX_VALUE_LENGTH = 512

@@ -3,9 +3,9 @@
 from msgspec import Struct
 
 from query.request.subject import SubjectKind
+from query.sql.row_definitions import IS_CUSTOM
 from query.standard.declaration.fields import Instant, Percent
 from query.standard.declaration.query_type import QueryType
-from query.standard.sql.definitions import IS_CUSTOM
 from schemas.tables import EVENTS as STORED
 
 

@@ -15,11 +15,12 @@ from msgspec import Meta, Struct
 from query.engine.engine import Row
 from query.request.subject import SubjectKind
 from query.sql.fragment import merge_values
+from query.sql.row_definitions import ROW_ORDER
 from query.sql.select import Cte
 from query.standard.declaration.fields import FieldSpec, Percent, rounded_seconds
 from query.standard.declaration.query_type import QueryOptions, QueryType
 from query.standard.declaration.statement import Statement
-from query.standard.sql.definitions import HIGH_RANK, LOW_RANK, ROW_ORDER
+from query.standard.sql.definitions import HIGH_RANK, LOW_RANK
 from query.standard.sql.steps import Step, step_condition
 from schemas.tables import EVENTS
 

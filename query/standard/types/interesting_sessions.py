@@ -5,11 +5,11 @@ from typing import Annotated
 from msgspec import Struct
 
 from query.request.subject import SubjectKind
+from query.sql.row_definitions import IS_CUSTOM, IS_OUTBOUND, PAGE_VIEW
 from query.sql.select import Cte
 from query.standard.declaration.fields import Instant, ListField, OptionalText
 from query.standard.declaration.listing import Listing, NestedList, PageKeyQuery
 from query.standard.declaration.query_type import QueryType
-from query.standard.sql.definitions import IS_CUSTOM, IS_OUTBOUND, PAGE_VIEW
 from query.standard.types.session_groups import session_ctes
 from query.standard.types.session_lists import MAX_SESSIONS, PAGES, SESSION_FACTS
 from schemas.tables import EVENTS

@@ -7,12 +7,12 @@ from msgspec import Struct
 from query.engine.engine import Row
 from query.request.subject import SubjectKind
 from query.request.time_range import TimeRange
+from query.sql.row_definitions import NEWEST_FIRST, PAGE_VIEW
 from query.sql.select import Cte
 from query.standard.declaration.fields import Instant, OptionalText
 from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.statement import Statement
 from query.standard.sql.attribution import attributed_views
-from query.standard.sql.definitions import NEWEST_FIRST, PAGE_VIEW
 from query.standard.sql.time_windows import MINUTE_MS, last_minutes
 from query.standard.types.top_lists import SOURCE
 from schemas.tables import EVENTS

@@ -3,10 +3,10 @@
 from msgspec import Struct
 
 from query.request.subject import SubjectKind
+from query.sql.row_definitions import PAGE_VIEW
 from query.sql.select import Cte
 from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.statement import Statement
-from query.standard.sql.definitions import PAGE_VIEW
 from query.standard.sql.page_sequences import PAGE_SEQUENCE_CTES, SESSION_WINDOW
 from schemas.tables import EVENTS
 

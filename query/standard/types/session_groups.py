@@ -6,16 +6,11 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from query.request.subject import SubjectKind
+from query.sql.row_definitions import PAGE_VIEW, first_value
 from query.sql.select import Cte
 from query.standard.declaration.fields import Date, MeanSeconds
 from query.standard.declaration.query_type import QueryType
-from query.standard.sql.definitions import (
-    DURATION_MS,
-    OTHER_COUNT,
-    PAGE_VIEW,
-    VIEW_COUNT,
-    first_value,
-)
+from query.standard.sql.definitions import DURATION_MS, OTHER_COUNT, VIEW_COUNT
 from schemas.tables import EVENTS
 
 

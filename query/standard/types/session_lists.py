@@ -5,11 +5,12 @@ from typing import Annotated
 from msgspec import Struct
 
 from query.request.subject import SubjectKind
+from query.sql.row_definitions import PAGE_VIEW, ROW_ORDER
 from query.sql.select import Cte
 from query.standard.declaration.fields import Instant, ListField, OptionalText
 from query.standard.declaration.listing import Listing, NestedList, PageKeyQuery
 from query.standard.declaration.query_type import QueryType
-from query.standard.sql.definitions import PAGE_VIEW, ROW_ORDER, VIEW_COUNT
+from query.standard.sql.definitions import VIEW_COUNT
 from query.standard.types.session_groups import session_ctes
 from schemas.tables import EVENTS
 

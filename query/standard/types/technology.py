@@ -3,9 +3,9 @@
 from msgspec import Struct
 
 from query.request.subject import SubjectKind
+from query.sql.row_definitions import PAGE_VIEW
 from query.standard.declaration.fields import Percent
 from query.standard.declaration.query_type import QueryType
-from query.standard.sql.definitions import PAGE_VIEW
 from schemas.tables import EVENTS
 
 

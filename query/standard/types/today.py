@@ -3,9 +3,9 @@
 from msgspec import Struct
 
 from query.request.subject import SubjectKind
+from query.sql.row_definitions import PAGE_VIEW
 from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.statement import Statement
-from query.standard.sql.definitions import PAGE_VIEW
 from query.standard.sql.time_windows import today
 from query.standard.types.realtime import realtime_type
 from schemas.tables import EVENTS

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from query.request.subject import SubjectKind
+from query.sql.row_definitions import PAGE_VIEW, first_value, last_value
 from query.sql.select import Cte
 from query.standard.declaration.fields import Percent
 from query.standard.declaration.query_type import QueryType
 from query.standard.sql.attribution import attributed_views
-from query.standard.sql.definitions import PAGE_VIEW, first_value, last_value
 from schemas.tables import EVENTS
 
 

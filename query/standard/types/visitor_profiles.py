@@ -5,6 +5,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from query.request.subject import SubjectKind
+from query.sql.row_definitions import IS_CUSTOM, PAGE_VIEW, ROW_ORDER, last_value
 from query.sql.select import Cte
 from query.standard.declaration.fields import (
     FieldSpec,
@@ -15,7 +16,6 @@ from query.standard.declaration.fields import (
 )
 from query.standard.declaration.listing import Listing, NestedList, PageKeyQuery
 from query.standard.declaration.query_type import QueryType
-from query.standard.sql.definitions import IS_CUSTOM, PAGE_VIEW, ROW_ORDER, last_value
 from query.standard.types.session_groups import session_ctes, viewed_value
 from query.standard.types.session_lists import (
     EVENTS_OF_SESSION,

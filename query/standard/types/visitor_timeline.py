@@ -3,10 +3,10 @@
 from msgspec import Struct
 
 from query.request.subject import SubjectKind
+from query.sql.row_definitions import IS_OUTBOUND, PAGE_EXIT, PAGE_VIEW, ROW_ORDER
 from query.sql.select import Cte
 from query.standard.declaration.fields import Instant, OptionalText
 from query.standard.declaration.query_type import QueryType
-from query.standard.sql.definitions import IS_OUTBOUND, PAGE_EXIT, PAGE_VIEW, ROW_ORDER
 from schemas.tables import EVENTS
 
 

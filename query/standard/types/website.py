@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from query.request.subject import SubjectKind
+from query.sql.row_definitions import PAGE_VIEW
 from query.sql.select import Cte
 from query.standard.declaration.fields import Date, Mean, MeanSeconds, MedianSeconds, Percent
 from query.standard.declaration.query_type import QueryType
@@ -12,7 +13,6 @@ from query.standard.sql.definitions import (
     MEDIAN_HIGH,
     MEDIAN_LOW,
     OTHER_COUNT,
-    PAGE_VIEW,
     RANKED_SESSIONS,
     SESSIONS,
     VIEW_COUNT,
