@@ -7,10 +7,7 @@ from query.sql.row_definitions import PAGE_VIEW
 from query.sql.select import Cte
 from query.standard.declaration.fields import Average, Date, Median
 from query.standard.declaration.query_type import QueryType
-<<<<<<< HEAD
 from query.sql.row_definitions import PAGE_EXIT, PAGE_VIEW
-=======
->>>>>>> ab5e36e (query: facts of the visit for every row, as filters on all tables with sessions)
 from query.standard.sql.percentiles import mean_columns, quantile_columns
 from schemas.tables import EVENTS
 
