@@ -3,11 +3,10 @@
 from msgspec import Struct
 
 from query.request.subject import SubjectKind
-from query.sql.row_definitions import PAGE_VIEW
+from query.sql.row_definitions import PAGE_EXIT, PAGE_VIEW
 from query.sql.select import Cte
 from query.standard.declaration.fields import Average, Date, Median
 from query.standard.declaration.query_type import QueryType
-from query.sql.row_definitions import PAGE_EXIT, PAGE_VIEW
 from query.standard.sql.percentiles import mean_columns, quantile_columns
 from schemas.tables import EVENTS
 
