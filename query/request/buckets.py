@@ -53,19 +53,25 @@ def bucket_sql(ms: str, periods: UtcOffsetPeriods, granularity: Granularity) -> 
     """SQL for the bucket number of an instant in Unix milliseconds."""
     if granularity is Granularity.MONTHLY:
         return _month_expression(ms, list(_months(periods)))
-    offset = _offset_expression(ms, periods)
-    local = f"({ms} + {offset.text})"
+    local_ms = local_ms_sql(ms, periods)
+    local, values = local_ms.text, local_ms.values
     if granularity is Granularity.DAILY:
-        return Fragment(f"{local} - {local} % {DAY_MS}", offset.values)
+        return Fragment(f"{local} - {local} % {DAY_MS}", values)
     if granularity is Granularity.WEEKLY:
-        return Fragment(f"{local} - ({local} + {MONDAY_OFFSET_MS}) % {WEEK_MS}", offset.values)
+        return Fragment(f"{local} - ({local} + {MONDAY_OFFSET_MS}) % {WEEK_MS}", values)
     start = f"{ms} - {local} % {WIDTH_MS[granularity]}"
     if len(periods) == 1:
-        return Fragment(start, offset.values)
+        return Fragment(start, values)
     change = _case_by_period(
         ms, periods, "change", [BEFORE_ALL_MS, *(period.start_ms for period in periods[1:])]
     )
-    return Fragment(f"GREATEST({start}, {change.text})", {**offset.values, **change.values})
+    return Fragment(f"GREATEST({start}, {change.text})", {**values, **change.values})
+
+
+def local_ms_sql(ms: str, periods: UtcOffsetPeriods) -> Fragment:
+    """SQL for the local time at an instant, as the milliseconds of a clock that shows it in UTC."""
+    offset = _offset_expression(ms, periods)
+    return Fragment(f"({ms} + {offset.text})", offset.values)
 
 
 def bucket_number(ms: int, periods: UtcOffsetPeriods, granularity: Granularity) -> int:

@@ -1,8 +1,11 @@
 """Fragment: an expression or a condition in portable SQL, with its bound values."""
 
+import re
 from collections.abc import Mapping
 
 from msgspec import Struct
+
+PLACEHOLDER = re.compile(r"\$(\w+)")
 
 
 class Fragment(Struct, frozen=True):
@@ -10,6 +13,11 @@ class Fragment(Struct, frozen=True):
 
     text: str = ""
     values: Mapping[str, object] = {}
+
+    def with_prefix(self, prefix: str) -> "Fragment":
+        """The same with other names of its values, so that it can stand beside its like."""
+        text = PLACEHOLDER.sub(rf"${prefix}\1", self.text)
+        return Fragment(text, {prefix + name: value for name, value in self.values.items()})
 
 
 def all_of(*conditions: Fragment) -> Fragment:

@@ -18,3 +18,13 @@ def test_no_condition_holds_for_every_row() -> None:
 def test_a_value_name_that_is_used_twice_is_an_error() -> None:
     with pytest.raises(ValueError, match="value names used twice"):
         merge_values({"a": 1}, {"a": 2})
+
+
+def test_a_prefix_renames_the_values_of_a_fragment() -> None:
+    fragment = Fragment("ms + $offset", {"offset": 1})
+
+    assert merge_values(fragment.with_prefix("a_").values, fragment.with_prefix("b_").values) == {
+        "a_offset": 1,
+        "b_offset": 1,
+    }
+    assert fragment.with_prefix("a_").text == "ms + $a_offset"
